@@ -1,0 +1,3 @@
+module github.com/slipway-cd/slipway
+
+go 1.26
