@@ -1,0 +1,170 @@
+// Package plan turns a pipeline and what it names into the immutable tree
+// that the engine walks: every node with its stable id, its condition, its
+// timeout and its failure strategies.
+//
+// A plan is a pure function of documents and inputs; two executions of the
+// same pipeline with the same inputs share one plan, found by its hash. What
+// happens to the nodes is State; deciding it is pkg/engine.
+package plan
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// NodeID is a node's place in the pipeline: the fully qualified name by which
+// expressions find it, e.g. "pipeline.stages.deploy.spec.execution.steps.rollout"
+// (pipeline spec §3.5). A parallel block has no name of its own; its id is
+// that of its container with "#" and its index.
+type NodeID string
+
+// Kind says what a node is.
+type Kind string
+
+// The kinds of node.
+const (
+	KindPipeline Kind = "pipeline"
+	KindStage    Kind = "stage"
+	KindGroup    Kind = "stepGroup"
+	KindParallel Kind = "parallel"
+	KindStep     Kind = "step"
+)
+
+// Plan is the tree and what its expressions read.
+type Plan struct {
+	Root     *Node             `json:"root"`
+	Pipeline *yamldoc.Node     `json:"pipeline"` // the resolved document below the key "pipeline"
+	Inputs   map[string]string `json:"inputs,omitempty"`
+
+	index map[NodeID]*Node
+}
+
+// Node is one node of the tree.
+type Node struct {
+	ID         NodeID   `json:"id"`
+	Kind       Kind     `json:"kind"`
+	Identifier string   `json:"identifier,omitempty"`
+	Name       string   `json:"name,omitempty"`
+	Type       string   `json:"type,omitempty"` // of a step or a stage, as in YAML
+	Children   []*Node  `json:"children,omitempty"`
+	Rollback   []*Node  `json:"rollback,omitempty"` // a stage's rollbackSteps
+	Line       int      `json:"line,omitempty"`
+	When       *When    `json:"when,omitempty"`
+	Timeout    string   `json:"timeout,omitempty"` // "10m" or an expression; empty: the default
+	Strategies Levels   `json:"strategies,omitempty"`
+	Selectors  []string `json:"selectors,omitempty"` // the most specific non-empty list (pipeline spec §1.6)
+
+	// Doc is the node's own document: a step's, group's or stage's mapping.
+	Doc *yamldoc.Node `json:"doc,omitempty"`
+	// Deployment is what a Deployment stage deploys where.
+	Deployment *Deployment `json:"deployment,omitempty"`
+
+	parent     *Node
+	inRollback bool
+}
+
+// When is a condition (pipeline spec §4).
+type When struct {
+	Status    string `json:"status"` // Success, Failure or All
+	Condition string `json:"condition,omitempty"`
+}
+
+// Levels are the failure strategies that apply to a step: its own, then those
+// of its groups inner to outer, then its stage's (pipeline spec §5.2).
+type Levels [][]Strategy
+
+// Strategy says what to do about some failures.
+type Strategy struct {
+	Errors []fault.FailureType `json:"errors"`
+	Action Action              `json:"action"`
+}
+
+// ActionType is a failure strategy's action, spelled as in YAML.
+type ActionType string
+
+// The actions (pipeline spec §5.1).
+const (
+	Ignore             ActionType = "Ignore"
+	MarkAsSuccess      ActionType = "MarkAsSuccess"
+	MarkAsFailure      ActionType = "MarkAsFailure"
+	Abort              ActionType = "Abort"
+	Retry              ActionType = "Retry"
+	StageRollback      ActionType = "StageRollback"
+	ManualIntervention ActionType = "ManualIntervention"
+)
+
+// Action is what a strategy does.
+type Action struct {
+	Type ActionType `json:"type"`
+	// Retry: how often, the waits before each, and a condition that must hold.
+	RetryCount     int             `json:"retryCount,omitempty"`
+	RetryIntervals []time.Duration `json:"retryIntervals,omitempty"`
+	Condition      string          `json:"condition,omitempty"`
+	// ManualIntervention: how long to wait for a person.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Then is Retry's onRetryFailure or ManualIntervention's onTimeout.
+	Then *Action `json:"then,omitempty"`
+}
+
+// Deployment is what a Deployment stage deploys where: the documents of its
+// service, environment and infrastructure with their inputs filled in.
+type Deployment struct {
+	Type           string        `json:"type"` // Kubernetes, NativeHelm, ...
+	Service        *yamldoc.Node `json:"service"`
+	ServiceRef     string        `json:"serviceRef"` // as written, e.g. "account.web"
+	Environment    *yamldoc.Node `json:"environment"`
+	EnvironmentRef string        `json:"environmentRef"`
+	Infrastructure *yamldoc.Node `json:"infrastructure"`
+}
+
+// Node finds a node by id; nil if the plan has none such.
+func (p *Plan) Node(id NodeID) *Node { return p.index[id] }
+
+// Parent is the node's container; nil for the pipeline.
+func (n *Node) Parent() *Node { return n.parent }
+
+// InRollback says whether the node is within a stage's rollbackSteps.
+func (n *Node) InRollback() bool { return n.inRollback }
+
+// Stage is the stage that the node is in or is; nil above stages.
+func (n *Node) Stage() *Node {
+	for ; n != nil; n = n.parent {
+		if n.Kind == KindStage {
+			return n
+		}
+	}
+	return nil
+}
+
+// Decode reads a plan document as Encode wrote it.
+func Decode(doc []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(doc, &p); err != nil {
+		return nil, err
+	}
+	p.link()
+	return &p, nil
+}
+
+// Encode is the plan's document. The same plan has the same bytes.
+func (p *Plan) Encode() ([]byte, error) { return json.Marshal(p) }
+
+// link sets what isn't in the document: the index and the way upwards.
+func (p *Plan) link() {
+	p.index = map[NodeID]*Node{}
+	var walk func(n, parent *Node, rollback bool)
+	walk = func(n, parent *Node, rollback bool) {
+		n.parent, n.inRollback = parent, rollback
+		p.index[n.ID] = n
+		for _, c := range n.Children {
+			walk(c, n, rollback)
+		}
+		for _, c := range n.Rollback {
+			walk(c, n, true)
+		}
+	}
+	walk(p.Root, nil, false)
+}

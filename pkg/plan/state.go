@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// State is what has become of a node. It changes by conditional writes only
+// (design, decision 4).
+type State struct {
+	Status    Status    `json:"status"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	// Deadline is when the node's timeout ends; for a step, that of its attempt.
+	Deadline time.Time `json:"deadline,omitzero"`
+	Message  string    `json:"message,omitempty"` // why it failed, for people
+
+	// A step's part.
+
+	Attempt  int                 `json:"attempt,omitempty"` // 1 for the first
+	Wait     Wait                `json:"wait,omitempty"`    // what the state machine waits for
+	Token    string              `json:"token,omitempty"`   // of that wait
+	Started  time.Time           `json:"started,omitzero"`  // when Await began this attempt's work
+	Outcome  *Outcome            `json:"outcome,omitempty"` // how the attempt ended, before strategies
+	Failures []fault.FailureType `json:"failures,omitempty"`
+	Outputs  json.RawMessage     `json:"outputs,omitempty"`  // what expressions read below the step
+	Strategy *Action             `json:"strategy,omitempty"` // the one that is being carried out
+	History  []Attempt           `json:"history,omitempty"`  // earlier attempts
+	Approval *Approval           `json:"approval,omitempty"`
+
+	// A container's part.
+
+	Cursor       int    `json:"cursor,omitempty"`       // index of the child that is next or under way
+	Rollback     bool   `json:"rollback,omitempty"`     // a stage that is in its rollbackSteps
+	Worst        Status `json:"worst,omitempty"`        // of the children so far
+	Unwind       bool   `json:"unwind,omitempty"`       // a child asked for StageRollback
+	FailedSoFar  bool   `json:"failedSoFar,omitempty"`  // something earlier in the stage (for a stage: in the pipeline) failed
+	IgnoredSoFar bool   `json:"ignoredSoFar,omitempty"` // something earlier ended IgnoreFailed
+}
+
+// Wait says what a step's state machine waits for.
+type Wait string
+
+// The waits. The zero value is the step's own work: a task, an approval or a timer.
+const (
+	WaitWork         Wait = ""
+	WaitRetry        Wait = "retry"        // the interval before the next attempt
+	WaitIntervention Wait = "intervention" // a person's decision
+)
+
+// Outcome is how one attempt of a step ended, before failure strategies.
+type Outcome struct {
+	Status   Status              `json:"status"` // Success, Failed, Errored, Expired, ApprovalRejected or Aborted
+	Message  string              `json:"message,omitempty"`
+	Failures []fault.FailureType `json:"failures,omitempty"`
+	Outputs  json.RawMessage     `json:"outputs,omitempty"`
+	// Decision answers a manual intervention.
+	Decision ActionType `json:"decision,omitempty"`
+}
+
+// Attempt is an earlier attempt of a step.
+type Attempt struct {
+	Number    int       `json:"number"`
+	Status    Status    `json:"status"`
+	Message   string    `json:"message,omitempty"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+}
+
+// Approval is what people decided on a HarnessApproval step (pipeline spec §7.7).
+type Approval struct {
+	Message     string          `json:"message"`
+	Groups      []string        `json:"groups,omitempty"`
+	Minimum     int             `json:"minimum"`
+	NotExecutor bool            `json:"notExecutor,omitempty"`
+	Inputs      []ApprovalInput `json:"inputs,omitempty"`
+	// Digest is of everything that was shown; an answer must carry it
+	// (design, decision 13).
+	Digest     string             `json:"digest"`
+	Activities []ApprovalActivity `json:"activities,omitempty"`
+}
+
+// ApprovalInput is a value that an approver is asked for.
+type ApprovalInput struct {
+	Name     string   `json:"name"`
+	Default  string   `json:"default,omitempty"`
+	Required bool     `json:"required,omitempty"`
+	Allowed  []string `json:"allowed,omitempty"`
+	Multiple bool     `json:"multiple,omitempty"` // several of Allowed, comma-joined
+	Regex    string   `json:"regex,omitempty"`
+}
+
+// ApprovalActivity is one person's answer.
+type ApprovalActivity struct {
+	User     string            `json:"user"`
+	Action   string            `json:"action"` // APPROVE or REJECT
+	Comments string            `json:"comments,omitempty"`
+	Inputs   map[string]string `json:"inputs,omitempty"`
+	At       time.Time         `json:"at"`
+}

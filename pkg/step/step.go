@@ -1,0 +1,120 @@
+// Package step is the contract of a step type: what its YAML may hold, what
+// it starts, and how a result ends it. One folder below this one holds one
+// type; pkg/step/builtin lists them.
+//
+// A step type does no I/O. It is a function from a resolved spec to one
+// action, so it is quick to import in a Lambda and easy to test; the work is
+// done by a delegate (see delegate/), a timer or people.
+package step
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes one step type.
+type Type struct {
+	Name string // as in YAML, case included
+	// New decodes and checks a spec. It is called on save, where fields may be
+	// expressions, and again when the step starts, where they no longer are.
+	New func(spec *yamldoc.Node, r *yamldoc.Report) Spec
+	// Timeout is what a step has that says none; 0 means 10 minutes (pipeline
+	// spec §1.4).
+	Timeout time.Duration
+	// Late names top-level keys of the spec whose expressions are left as they
+	// are at the start, because Finish evaluates them (e.g. an assertion).
+	Late []string
+	// Deploys says that the step needs the service, environment and
+	// infrastructure of a Deployment stage.
+	Deploys bool
+}
+
+// Spec is a decoded step.
+type Spec interface {
+	// Start says what the step does: one Task, one Wait, one Approval, or Done.
+	// An error fails the step with its failure types.
+	Start(in In) (Action, error)
+	// Finish makes the outcome from a delegate's result. It is pure. Most types
+	// return Outcome(result).
+	Finish(in In, r task.Result) (plan.Outcome, error)
+}
+
+// In is what a step knows when it starts or finishes.
+type In struct {
+	Account    string
+	Execution  string
+	Pipeline   string
+	Stage      string // the stage's identifier
+	StageNode  plan.NodeID
+	Node       plan.NodeID
+	Name       string
+	Attempt    int
+	Rollback   bool // the step is in rollbackSteps
+	Now        time.Time
+	Timeout    time.Duration // of this attempt
+	Selectors  []string
+	Deployment *Deployment // nil where the stage deploys nothing
+	// Sibling lists the types of the other steps of the stage, forward and
+	// rollback, as far as the plan knows them.
+	Siblings []string
+	// Evaluate evaluates a late expression, with names of its own beside the
+	// pipeline's (e.g. httpResponseCode).
+	Evaluate func(body string, names map[string]expr.Value) (expr.Value, error)
+	// Interpolate does the same for a text.
+	Interpolate func(text string, names map[string]expr.Value) (expr.Value, error)
+}
+
+// Deployment is the resolved service, environment and infrastructure of a
+// stage, for a delegate.
+type Deployment struct {
+	Type           string // Kubernetes or NativeHelm
+	ServiceID      string // as referred to, e.g. "account.web"
+	EnvironmentID  string
+	Infrastructure string
+	// Kubernetes is set for infrastructures of the Kubernetes kinds.
+	Kubernetes *task.KubernetesTarget
+}
+
+// Action is what a step does. Exactly one of its fields is set.
+type Action struct {
+	Task     *Task
+	Wait     *Wait
+	Approval *plan.Approval
+	Done     *plan.Outcome
+}
+
+// Task is work for a delegate.
+type Task struct {
+	Kind    task.Kind
+	Payload any // one of pkg/task's payloads
+	// Selectors replaces the step's delegate selectors where the type says so
+	// (includeInfraSelectors) and adds a connector's.
+	Selectors []string
+}
+
+// Wait ends by itself after a time.
+type Wait struct {
+	Duration time.Duration
+	Outputs  json.RawMessage // what the step gives when the wait has ended
+}
+
+// Outcome is a delegate's result as a step's outcome, unchanged.
+func Outcome(r task.Result) plan.Outcome {
+	o := plan.Outcome{Message: r.Message, Failures: r.FailureTypes, Outputs: r.Outputs}
+	switch r.Status {
+	case task.Succeeded:
+		o.Status = plan.Success
+	case task.Failed:
+		o.Status = plan.Failed
+	case task.Errored:
+		o.Status = plan.Errored
+	case task.Aborted:
+		o.Status = plan.Aborted
+	}
+	return o
+}

@@ -1,0 +1,332 @@
+// Package store says what Slipway keeps and how it may be changed: records
+// and the one interface that SQLite and DynamoDB implement and that the suite
+// in storetest checks.
+//
+// Every change is a conditional write on a version, a status or a fence, so
+// that doing it twice is harmless. The package holds no rules about what a
+// change means: that is pkg/engine, pkg/execution and pkg/api.
+//
+// The cost of each method is listed in docs/access-patterns.md under the
+// number (AP-n) that ends its comment.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Store is all that is kept. Missing things are fault.NotFound; a lost
+// condition is fault.StaleVersion or fault.Conflict, as each method says.
+type Store interface {
+	Entities
+	Executions
+	Tasks
+	Delegates
+	Secrets
+	Logs
+	Audits
+	Keys
+}
+
+// Page asks for a part of a list. Token is opaque, empty for the first part.
+type Page struct {
+	Limit int // 0 means 50, at most 500
+	Token string
+}
+
+// Entity is a document that a user saved, byte for byte, with its version.
+type Entity struct {
+	Key       EntityKey
+	Name      string
+	Version   int64 // 1 for the first save
+	YAML      []byte
+	Refs      []EntityKey // what the document names; guards deletes
+	UpdatedBy string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// EntityKey is where an entity lives. Infrastructure definitions are unique
+// per environment (entities spec §1), so theirs names the environment.
+type EntityKey struct {
+	Scope ref.Scope
+	Kind  ref.Kind
+	Env   string // infrastructureDefinition only: the environment's reference as written, e.g. "account.dev"
+	ID    string
+}
+
+// Entities keeps what users save.
+type Entities interface {
+	// SaveEntity writes e if the stored version is e.Version (0: it must not
+	// exist), stores it as e.Version+1 and appends the audit record in the same
+	// transaction. fault.StaleVersion otherwise. AP-1
+	SaveEntity(ctx context.Context, e Entity, a audit.Record) (Entity, error)
+	// Entity reads one. AP-2
+	Entity(ctx context.Context, key EntityKey) (Entity, error)
+	// ListEntities lists one kind in one scope, by id; env filters
+	// infrastructure definitions ("" lists all). AP-3
+	ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page Page) ([]Entity, string, error)
+	// DeleteEntity deletes the given version unless something refers to it
+	// (fault.Referenced; Details name the referrers). AP-4
+	DeleteEntity(ctx context.Context, key EntityKey, version int64, a audit.Record) error
+	// Referrers lists who names key. AP-5
+	Referrers(ctx context.Context, key EntityKey, page Page) ([]EntityKey, string, error)
+}
+
+// Interrupt is what a person asked of a running execution (pipeline spec §5.6).
+type Interrupt string
+
+// The interrupts. The zero value means none.
+const (
+	InterruptAbort Interrupt = "Abort"
+)
+
+// Execution is one run of a pipeline.
+type Execution struct {
+	ID          string
+	Scope       ref.Scope
+	Pipeline    string
+	Name        string // the pipeline's name
+	Sequence    int64  // 1 for the pipeline's first execution; given by CreateExecution
+	PlanHash    string
+	Status      plan.Status
+	Message     string // why it failed, for people
+	Inputs      json.RawMessage
+	Actor       string
+	RetryOf     string // the execution that this one repeats
+	Interrupt   Interrupt
+	Version     int64
+	StartedAt   time.Time
+	EndedAt     time.Time
+	Deadline    time.Time // the pipeline's timeout
+	Traceparent string    // W3C trace context of the execution's trace
+}
+
+// Node is what has become of one node of an execution's plan.
+type Node struct {
+	Execution string
+	ID        plan.NodeID
+	Version   int64
+	State     plan.State
+}
+
+// Commit is a set of changes of one execution that happen together or not at
+// all. Each record's Version is the one that was read (0: new); it is stored
+// as Version+1.
+type Commit struct {
+	Execution *Execution
+	Nodes     []Node // at most 90
+}
+
+// Executions keeps executions, their plans and their nodes.
+type Executions interface {
+	// CreateExecution stores an execution, its plan under its hash (unless it
+	// is there) and its audit record, and gives it the pipeline's next sequence
+	// number. The same ID again gives back what is stored. AP-6
+	CreateExecution(ctx context.Context, e Execution, planDoc []byte, a audit.Record) (Execution, error)
+	// Execution reads one. AP-7
+	Execution(ctx context.Context, id string) (Execution, error)
+	// ListExecutions lists newest first; pipeline "" means all of the scope. AP-8
+	ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page Page) ([]Execution, string, error)
+	// Plan reads a plan document by its hash. AP-9
+	Plan(ctx context.Context, hash string) ([]byte, error)
+	// Nodes reads the named nodes of an execution; a node without a record is
+	// left out. AP-10
+	Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]Node, error)
+	// AllNodes reads every node record of an execution, for people. AP-11
+	AllNodes(ctx context.Context, execution string) ([]Node, error)
+	// CommitExecution applies the changes, all or none; fault.StaleVersion if
+	// one of them was made from an old version. AP-12
+	CommitExecution(ctx context.Context, id string, c Commit) error
+	// SetInterrupt marks the execution unless it has ended (fault.Conflict) and
+	// appends the audit record. The same interrupt again is no change. AP-13
+	SetInterrupt(ctx context.Context, id string, i Interrupt, a audit.Record) (Execution, error)
+}
+
+// TaskStatus is the life of a delegate task: Open, Claimed, then one of the others.
+type TaskStatus string
+
+// The task statuses.
+const (
+	TaskOpen      TaskStatus = "Open"
+	TaskClaimed   TaskStatus = "Claimed"
+	TaskDone      TaskStatus = "Done"
+	TaskCancelled TaskStatus = "Cancelled" // a result that comes later is refused
+)
+
+// Task is a piece of work for a delegate.
+type Task struct {
+	ID          task.ID
+	Scope       ref.Scope // of the execution: which delegates may see it
+	Execution   string
+	Node        plan.NodeID
+	Attempt     int
+	Kind        task.Kind
+	Selectors   []string
+	Payload     json.RawMessage   // holds placeholders where secrets go
+	Secrets     map[string]string // placeholder -> scoped secret reference; never a value
+	Timeout     time.Duration     // of the work, from the claim on
+	LogStream   string
+	Token       string // of the state machine's wait
+	Status      TaskStatus
+	Delegate    string // who holds it
+	Fence       int64  // 1 for the first claim
+	LeaseUntil  time.Time
+	Result      *task.Result
+	CreatedAt   time.Time
+	Traceparent string
+}
+
+// Tasks keeps work for delegates (house style, rule 17).
+type Tasks interface {
+	// CreateTask stores a task. If the ID exists and it is still open or
+	// claimed, only its Token is replaced; what is stored is given back. AP-14
+	CreateTask(ctx context.Context, t Task) (Task, error)
+	// Task reads one. AP-15
+	Task(ctx context.Context, id task.ID) (Task, error)
+	// OpenTasks lists tasks of the account that nobody has claimed, oldest
+	// first. The caller filters by scope and selectors. AP-16
+	OpenTasks(ctx context.Context, account string, page Page) ([]Task, string, error)
+	// ClaimTasks gives those of ids that are still open to the delegate, in
+	// one round trip; the ones that somebody else got are left out. AP-17
+	ClaimTasks(ctx context.Context, delegate string, ids []task.ID, leaseUntil time.Time) ([]Task, error)
+	// RenewTask extends a lease: fault.LeaseLost if it isn't the delegate's with
+	// that fence. A cancelled task is given back with its status. AP-18
+	RenewTask(ctx context.Context, id task.ID, delegate string, fence int64, leaseUntil time.Time) (Task, error)
+	// CompleteTask stores the result for the holder of the fence. The same
+	// holder again gets what was stored first. fault.LeaseLost otherwise. AP-19
+	CompleteTask(ctx context.Context, id task.ID, delegate string, fence int64, r task.Result) (Task, error)
+	// CancelTask ends a task that has no result yet; one that has ended already
+	// is given back unchanged. AP-20
+	CancelTask(ctx context.Context, id task.ID) (Task, error)
+	// ReleaseTask gives a claimed task back unstarted: open again, fence kept. AP-21
+	ReleaseTask(ctx context.Context, id task.ID, delegate string, fence int64) error
+	// DelegateTasks lists what a delegate holds. AP-22
+	DelegateTasks(ctx context.Context, delegate string) ([]Task, error)
+}
+
+// Delegate is one connected agent.
+type Delegate struct {
+	ID        string    // made by the delegate at its start
+	Scope     ref.Scope // of its token
+	Name      string
+	Host      string
+	Tags      []string
+	Version   string
+	Kinds     []task.Kind
+	Capacity  int
+	Running   int
+	Draining  bool
+	TokenID   string
+	LastSeen  time.Time
+	StartedAt time.Time
+}
+
+// Delegates keeps who is connected.
+type Delegates interface {
+	// PutDelegate registers or refreshes one. AP-23
+	PutDelegate(ctx context.Context, d Delegate) error
+	// ListDelegates lists those of an account seen since the given time. AP-24
+	ListDelegates(ctx context.Context, account string, since time.Time) ([]Delegate, error)
+	// Delegate reads one. AP-25
+	Delegate(ctx context.Context, account, id string) (Delegate, error)
+	// DeleteDelegate forgets one that said goodbye. AP-26
+	DeleteDelegate(ctx context.Context, account, id string) error
+}
+
+// Secret is an encrypted value. The definition (secret.yaml) is an entity.
+type Secret struct {
+	Key        EntityKey
+	Ciphertext []byte
+	UpdatedAt  time.Time
+}
+
+// Secrets keeps ciphertexts; pkg/secret encrypts and decrypts.
+type Secrets interface {
+	// PutSecret stores a ciphertext. AP-27
+	PutSecret(ctx context.Context, s Secret) error
+	// Secret reads one. AP-28
+	Secret(ctx context.Context, key EntityKey) (Secret, error)
+	// DeleteSecret forgets one; none there is no error. AP-29
+	DeleteSecret(ctx context.Context, key EntityKey) error
+}
+
+// LogChunk is a numbered piece of a step's log, masked before it came here.
+type LogChunk struct {
+	Stream string
+	Number int64  // 0, 1, 2, ... given by the writer
+	Data   []byte // whole lines of JSON, see pkg/logstream
+}
+
+// Logs keeps step logs.
+type Logs interface {
+	// AppendLog stores chunks; a number that is there already is kept as it is. AP-30
+	AppendLog(ctx context.Context, chunks ...LogChunk) error
+	// ReadLog reads chunks from a number on. AP-31
+	ReadLog(ctx context.Context, stream string, from int64, limit int) ([]LogChunk, error)
+}
+
+// Audits reads the audit trail; records are appended by the changes themselves.
+type Audits interface {
+	// AppendAudit appends a record that belongs to no other change. AP-32
+	AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error)
+	// ListAudit lists an account's records by sequence from a number on. AP-33
+	ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error)
+}
+
+// AccessToken is a credential; only its hash is kept.
+type AccessToken struct {
+	ID        string
+	Hash      []byte // SHA-256 of the whole token
+	Kind      TokenKind
+	Scope     ref.Scope
+	Name      string
+	Actor     string // who the bearer is, for audits
+	Revoked   bool
+	CreatedAt time.Time
+}
+
+// TokenKind says what a token opens.
+type TokenKind string
+
+// The kinds of token.
+const (
+	TokenUser     TokenKind = "user"     // the API
+	TokenDelegate TokenKind = "delegate" // delegate endpoints
+)
+
+// Keys keeps credentials and idempotency keys.
+type Keys interface {
+	// PutToken stores a token; the same ID is replaced. AP-34
+	PutToken(ctx context.Context, t AccessToken) error
+	// Token reads one by ID. AP-35
+	Token(ctx context.Context, id string) (AccessToken, error)
+	// ListTokens lists an account's tokens of a kind. AP-36
+	ListTokens(ctx context.Context, account string, kind TokenKind) ([]AccessToken, error)
+	// PutAnswer stores the answer to an idempotency key until expires, unless
+	// there is one: then that one is given back, with false. AP-37
+	PutAnswer(ctx context.Context, a Answer) (Answer, bool, error)
+	// Answer reads one; fault.NotFound if it has expired at now. AP-38
+	Answer(ctx context.Context, key string, now time.Time) (Answer, error)
+}
+
+// Answer is what was answered to a request with an idempotency key.
+type Answer struct {
+	Key         string // account, actor, route and the client's key
+	RequestHash []byte // of the body: the same key with another body is a conflict
+	Status      int
+	Body        []byte
+	Expires     time.Time
+}
+
+// Stale is the error of a lost version condition.
+func Stale(what string, have int64) error {
+	return fault.New(fault.StaleVersion, "%s was changed by somebody else since version %d", what, have)
+}

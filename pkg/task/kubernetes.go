@@ -1,0 +1,135 @@
+package task
+
+// KubernetesOp says what a Kubernetes task does: one for each step type.
+type KubernetesOp string
+
+// The operations (kubernetes spec §1).
+const (
+	OpRolling         KubernetesOp = "K8sRollingDeploy"
+	OpRollingRollback KubernetesOp = "K8sRollingRollback"
+	OpCanary          KubernetesOp = "K8sCanaryDeploy"
+	OpCanaryDelete    KubernetesOp = "K8sCanaryDelete"
+	OpBlueGreen       KubernetesOp = "K8sBlueGreenDeploy"
+	OpSwap            KubernetesOp = "K8sBGSwapServices"
+	OpScale           KubernetesOp = "K8sScale"
+	OpDelete          KubernetesOp = "K8sDelete"
+	OpApply           KubernetesOp = "K8sApply"
+)
+
+// Kubernetes is the payload of every Kubernetes step.
+type Kubernetes struct {
+	Op     KubernetesOp     `json:"op"`
+	Target KubernetesTarget `json:"target"`
+
+	// Who does it: release records carry these, so that a retry continues its
+	// own release and a rollback finds the one of its stage (kubernetes spec §9, §12, §21).
+	Execution string `json:"execution"`
+	Stage     string `json:"stage"` // node id
+	Step      string `json:"step"`  // node id
+	Rollback  bool   `json:"rollback,omitempty"`
+
+	SkipDryRun       bool `json:"skipDryRun,omitempty"`
+	Pruning          bool `json:"pruning,omitempty"`
+	SkipSteadyState  bool `json:"skipSteadyState,omitempty"`
+	SkipSameManifest bool `json:"skipSameManifest,omitempty"`
+	SkipRendering    bool `json:"skipRendering,omitempty"`
+	// CanaryInStage: a standard canary step runs in the same stage, so pod
+	// templates get harness.io/track: stable (kubernetes spec §11.1).
+	CanaryInStage bool `json:"canaryInStage,omitempty"`
+
+	Instances *InstanceSelection `json:"instances,omitempty"` // canary, scale
+	Workload  string             `json:"workload,omitempty"`  // scale: [namespace/]Kind/Name
+	FilePaths []string           `json:"filePaths,omitempty"` // apply
+	// ApplySource replaces the service's manifests for K8sApply (manifestSource).
+	ApplySource *Manifest `json:"applySource,omitempty"`
+	// ApplyValues are K8sApply's overrides, the highest layer of values.
+	ApplyValues []ValuesFile     `json:"applyValues,omitempty"`
+	Delete      *DeleteResources `json:"delete,omitempty"`
+	// ServerSide and others: flags of kubectl apply that change the request.
+	ApplyFlags  []string `json:"applyFlags,omitempty"`
+	DeleteFlags []string `json:"deleteFlags,omitempty"`
+}
+
+// InstanceSelection is a count or a percentage; exactly one is set.
+type InstanceSelection struct {
+	Count      *int `json:"count,omitempty"`
+	Percentage *int `json:"percentage,omitempty"`
+}
+
+// DeleteResources says what K8sDelete deletes (kubernetes spec §15).
+type DeleteResources struct {
+	Type            string   `json:"type"` // ResourceName, ManifestPath, ReleaseName
+	Names           []string `json:"names,omitempty"`
+	ManifestPaths   []string `json:"manifestPaths,omitempty"`
+	AllManifests    bool     `json:"allManifests,omitempty"`
+	DeleteNamespace bool     `json:"deleteNamespace,omitempty"`
+}
+
+// KubernetesTarget is a cluster, a namespace in it and what is deployed there.
+type KubernetesTarget struct {
+	Cluster     Cluster `json:"cluster"`
+	Namespace   string  `json:"namespace"`
+	ReleaseName string  `json:"releaseName"`
+	Service     string  `json:"service"`
+	Environment string  `json:"environment"`
+	// Manifest is the service's main manifest; nil if it has none.
+	Manifest *Manifest `json:"manifest,omitempty"`
+	// Values are the layers above the manifest's own valuesPaths, low to high
+	// (entities spec §8).
+	Values []ValuesFile `json:"values,omitempty"`
+	// Image is the primary artifact's, for the log and the instance ledger.
+	Image string `json:"image,omitempty"`
+}
+
+// Cluster is how to reach a Kubernetes API. Fields ending in PEM, Token and
+// Password hold secret placeholders.
+type Cluster struct {
+	// Inherit uses the delegate's own access: its service account in a cluster,
+	// else its kubeconfig.
+	Inherit       bool   `json:"inherit,omitempty"`
+	URL           string `json:"url,omitempty"`
+	Token         string `json:"token,omitempty"`
+	CAPEM         string `json:"caPEM,omitempty"` // empty: the server's certificate isn't checked only if Insecure
+	ClientCertPEM string `json:"clientCertPEM,omitempty"`
+	ClientKeyPEM  string `json:"clientKeyPEM,omitempty"`
+	Username      string `json:"username,omitempty"`
+	Password      string `json:"password,omitempty"`
+}
+
+// Manifest is a source of manifests with its options (entities spec §2.3).
+type Manifest struct {
+	ID                 string   `json:"id"`
+	Type               string   `json:"type"` // K8sManifest; others are refused by the executor
+	Store              Store    `json:"store"`
+	ValuesPaths        []string `json:"valuesPaths,omitempty"`
+	SkipVersioning     bool     `json:"skipVersioning,omitempty"`
+	Declarative        bool     `json:"declarative,omitempty"`
+	OptionalValuesYAML bool     `json:"optionalValuesYAML,omitempty"`
+}
+
+// ValuesFile is one layer of values.
+type ValuesFile struct {
+	ID       string `json:"id"`
+	Store    Store  `json:"store"`
+	Optional bool   `json:"optional,omitempty"`
+}
+
+// Store is where files come from: a Git repository or the document itself.
+type Store struct {
+	Git    *Git   `json:"git,omitempty"`
+	Inline string `json:"inline,omitempty"`
+}
+
+// Git is a place in a Git repository.
+type Git struct {
+	URL    string   `json:"url"`
+	Branch string   `json:"branch,omitempty"`
+	Commit string   `json:"commit,omitempty"` // a commit or a tag; wins over Branch
+	Paths  []string `json:"paths"`            // files and folders
+	// Credentials, as secret placeholders. All empty: anonymous.
+	Username      string `json:"username,omitempty"`
+	Password      string `json:"password,omitempty"` // or token
+	SSHKey        string `json:"sshKey,omitempty"`   // PEM
+	SSHUser       string `json:"sshUser,omitempty"`
+	SSHPassphrase string `json:"sshPassphrase,omitempty"`
+}

@@ -1,0 +1,167 @@
+// Package task is the contract between the control plane and delegates: what
+// a delegate is asked to do, what it answers, and under which lease.
+//
+// Both sides import it, so it holds types only: no client, no server, no
+// heavy library. The payload of each kind of task is in the file of its name.
+package task
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// ID names a task. It is made from execution, node and attempt, so that
+// creating a task twice creates one.
+type ID string
+
+// Kind says which executor of the delegate runs a task.
+type Kind string
+
+// The kinds of task.
+const (
+	KindShell      Kind = "shell"
+	KindHTTP       Kind = "http"
+	KindKubernetes Kind = "kubernetes"
+)
+
+// Assignment is a claimed task as the delegate gets it. Secrets are in it
+// only now, because only a claim opens them (design, decision 7).
+type Assignment struct {
+	ID        ID                `json:"id"`
+	Fence     int64             `json:"fence"`
+	Kind      Kind              `json:"kind"`
+	Payload   json.RawMessage   `json:"payload"`
+	Secrets   map[string]string `json:"secrets,omitempty"` // placeholder -> value; replace in every string of the payload, mask in logs
+	Timeout   time.Duration     `json:"timeout"`           // nanoseconds, from now on
+	Lease     time.Duration     `json:"lease"`             // renew well before it ends
+	LogStream string            `json:"logStream"`
+	Execution string            `json:"execution"`
+	Node      string            `json:"node"`
+	Attempt   int               `json:"attempt"`
+	// Traceparent continues the execution's trace (W3C trace context).
+	Traceparent string `json:"traceparent,omitempty"`
+}
+
+// Status is how a task ended. Failed: the target said no. Errored: the
+// delegate couldn't find out.
+type Status string
+
+// The ways in which a task ends.
+const (
+	Succeeded Status = "Succeeded"
+	Failed    Status = "Failed"
+	Errored   Status = "Errored"
+	Aborted   Status = "Aborted" // stopped on request
+)
+
+// Result is a delegate's answer. At most 256 KiB as JSON.
+type Result struct {
+	Status       Status              `json:"status"`
+	Message      string              `json:"message,omitempty"` // for people, masked
+	FailureTypes []fault.FailureType `json:"failureTypes,omitempty"`
+	// Outputs is what expressions read below the step, e.g.
+	// {"output":{"outputVariables":{"x":"1"}}}.
+	Outputs json.RawMessage `json:"outputs,omitempty"`
+	// SecretOutputs are output values that are kept encrypted, by their path
+	// below Outputs, e.g. "output.outputVariables.token".
+	SecretOutputs map[string]string `json:"secretOutputs,omitempty"`
+	// Changes is the instance ledger's part: what was put where.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Change says what a step put where (design, decision 13).
+type Change struct {
+	Target    string     `json:"target"`              // e.g. "kubernetes:guestbook/release-1a2b3c"
+	Action    string     `json:"action"`              // "applied", "deleted", "scaled", "switched"
+	Resources []string   `json:"resources,omitempty"` // e.g. "apps/Deployment/guestbook/web"
+	Revision  string     `json:"revision,omitempty"`  // e.g. the release number
+	Instances []Instance `json:"instances,omitempty"`
+}
+
+// Instance is one running copy of a service (kubernetes spec §18).
+type Instance struct {
+	Name      string   `json:"name"` // the pod's
+	Namespace string   `json:"namespace"`
+	IP        string   `json:"ip,omitempty"`
+	Release   string   `json:"release,omitempty"`
+	Color     string   `json:"color,omitempty"`
+	Canary    bool     `json:"canary,omitempty"`
+	Images    []string `json:"images,omitempty"`
+	New       bool     `json:"new,omitempty"` // wasn't there before the step
+}
+
+// Register is a delegate's first message.
+type Register struct {
+	ID       string   `json:"id"` // random, new at each start
+	Name     string   `json:"name"`
+	Host     string   `json:"host"`
+	Tags     []string `json:"tags"`
+	Version  string   `json:"version"`
+	Kinds    []Kind   `json:"kinds"`
+	Capacity int      `json:"capacity"` // tasks at once
+}
+
+// Registered answers Register.
+type Registered struct {
+	HeartbeatEvery time.Duration `json:"heartbeatEvery"` // of the delegate itself
+	PollEvery      time.Duration `json:"pollEvery"`      // covers a lost wake-up
+}
+
+// Claim asks for work.
+type Claim struct {
+	Max     int `json:"max"`     // free places
+	Running int `json:"running"` // tasks under way
+}
+
+// Heartbeat renews the leases of running tasks and says that the delegate lives.
+type Heartbeat struct {
+	Running  []Held `json:"running"`
+	Draining bool   `json:"draining"`
+}
+
+// Held is a task that the delegate holds.
+type Held struct {
+	ID    ID    `json:"id"`
+	Fence int64 `json:"fence"`
+}
+
+// HeartbeatAnswer lists the tasks to stop: cancelled, or lost to their lease.
+type HeartbeatAnswer struct {
+	Cancel []ID `json:"cancel,omitempty"`
+}
+
+// Wake is what the server says over the WebSocket: there is work, or stop a
+// task. It never carries work itself (design, decision 7).
+type Wake struct {
+	Type string `json:"type"` // "work" or "cancel"
+	Task ID     `json:"task,omitempty"`
+}
+
+// LogBatch carries log chunks of a running task.
+type LogBatch struct {
+	Fence  int64    `json:"fence"`
+	First  int64    `json:"first"`  // number of the first chunk
+	Chunks [][]byte `json:"chunks"` // whole lines, see pkg/logstream
+}
+
+// Resolve asks the control plane to resolve the expressions of texts that
+// only the delegate has, such as values files (kubernetes spec §4.1).
+type Resolve struct {
+	Fence int64             `json:"fence"`
+	Texts map[string]string `json:"texts"` // name -> text
+}
+
+// Resolved answers Resolve. Secrets are placeholders in the texts, with their
+// values beside them.
+type Resolved struct {
+	Texts   map[string]string `json:"texts"`
+	Secrets map[string]string `json:"secrets,omitempty"`
+}
+
+// Report posts a result.
+type Report struct {
+	Fence  int64  `json:"fence"`
+	Result Result `json:"result"`
+}
