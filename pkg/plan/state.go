@@ -22,7 +22,7 @@ type State struct {
 	Attempt  int                 `json:"attempt,omitempty"` // 1 for the first
 	Wait     Wait                `json:"wait,omitempty"`    // what the state machine waits for
 	Token    string              `json:"token,omitempty"`   // of that wait
-	Started  time.Time           `json:"started,omitzero"`  // when Await began this attempt's work
+	Until    time.Time           `json:"until,omitzero"`    // a Wait step ends by itself then
 	Outcome  *Outcome            `json:"outcome,omitempty"` // how the attempt ended, before strategies
 	Failures []fault.FailureType `json:"failures,omitempty"`
 	Outputs  json.RawMessage     `json:"outputs,omitempty"`  // what expressions read below the step

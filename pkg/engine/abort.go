@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/statemachine"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Abort ends an execution (pipeline spec §5.6): no new nodes, running tasks
+// are cancelled, every wait is answered, nothing is rolled back. It is
+// idempotent; repeating it continues one that was cut short.
+func (h *Handler) Abort(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
+	e, err := h.Store.SetInterrupt(ctx, id, store.InterruptAbort, a)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	nodes, err := h.Store.AllNodes(ctx, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	var errs []error
+	for _, n := range nodes {
+		if n.State.Attempt > 0 && !n.State.Status.Terminal() {
+			errs = append(errs, h.interrupt(ctx, n))
+		}
+	}
+	return e, errors.Join(errs...)
+}
+
+// abort is Abort by the engine itself.
+func (h *Handler) abort(ctx context.Context, id, why string) error {
+	e, err := h.Store.Execution(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = h.Abort(ctx, id, audit.Record{
+		Time: h.Now(), Actor: "slipway", Scope: e.Scope, Action: audit.Abort, Kind: "execution", ID: id, After: why,
+	})
+	return err
+}
+
+// interrupt cancels what a step waits for and ends the wait.
+func (h *Handler) interrupt(ctx context.Context, n store.Node) error {
+	token := n.State.Token
+	if n.State.Wait == plan.WaitWork && token == "" {
+		t, err := h.cancel(ctx, TaskID(n.Execution, n.ID, n.State.Attempt))
+		if err != nil {
+			return fmt.Errorf("cancel the task of %s: %w", n.ID, err)
+		}
+		token = t.Token
+	}
+	if token == "" {
+		return nil // its Await is about to see the interrupt by itself
+	}
+	err := h.Runner.Fail(ctx, token, Interrupted, "the execution was aborted")
+	if err != nil && !errors.Is(err, statemachine.ErrGone) {
+		return fmt.Errorf("end the wait of %s: %w", n.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/statemachine"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// answered is what a wait gives when it ends; what it means is in the store.
+var answered = json.RawMessage(`{"answered":true}`)
+
+// await begins what the decision at c.At waits for and leaves the token with
+// it. What needs no waiting answers the token at once.
+func (h *Handler) await(ctx context.Context, c Call) error {
+	for range maxRaces {
+		waits, err := h.awaitOnce(ctx, c)
+		if fault.Is(err, fault.StaleVersion) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if waits {
+			// An abort that came before the token was stored couldn't answer it.
+			e, err := h.Store.Execution(ctx, c.Execution)
+			if err != nil {
+				return err
+			}
+			waits = e.Interrupt == ""
+		}
+		if waits {
+			return nil
+		}
+		return h.answer(ctx, c.Token)
+	}
+	return fmt.Errorf("lost the race for its state %d times", maxRaces)
+}
+
+// answer ends a wait so that its run asks again.
+func (h *Handler) answer(ctx context.Context, token string) error {
+	if err := h.Runner.Succeed(ctx, token, answered); err != nil && !errors.Is(err, statemachine.ErrGone) {
+		return fmt.Errorf("answer the wait: %w", err)
+	}
+	return nil
+}
+
+// awaitOnce says whether there is something to wait for.
+func (h *Handler) awaitOnce(ctx context.Context, c Call) (bool, error) {
+	snap, err := h.snapshot(ctx, c.Execution)
+	if err != nil {
+		return false, err
+	}
+	n := snap.plan.Node(c.At.Node)
+	if n == nil {
+		return false, fault.New(fault.NotFound, "the plan has no node %s", c.At.Node)
+	}
+	s := snap.state(n.ID)
+	if snap.err != nil {
+		return false, snap.err
+	}
+	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || s.Outcome != nil && s.Wait == plan.WaitWork {
+		return false, nil // an old invocation: the states have moved on
+	}
+	if s.Wait != plan.WaitWork || !s.Until.IsZero() || s.Approval != nil {
+		s.Token = c.Token
+		return true, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+	}
+	return h.start(ctx, snap, n, s, c.Token)
+}
+
+// start begins a step's own work.
+func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (bool, error) {
+	action, secrets, err := h.action(snap, n, s)
+	if snap.err != nil {
+		return false, snap.err
+	}
+	waits := false
+	switch {
+	case err != nil:
+		o := failed(err)
+		s.Outcome = &o
+	case action.Task != nil:
+		return h.createTask(ctx, snap, n, s, action.Task, secrets, token)
+	case action.Wait != nil:
+		// The machine run must learn how long to wait, so it asks once more.
+		s.Status, s.Until, s.Outputs = plan.WaitStepRunning, h.Now().Add(action.Wait.Duration), action.Wait.Outputs
+	case action.Approval != nil:
+		s.Status, s.Approval, s.Token = plan.ApprovalWaiting, action.Approval, token
+		waits = true
+	case action.Done != nil:
+		s.Outcome = action.Done
+	}
+	return waits, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+}
+
+// action asks the step's type what to do.
+func (h *Handler) action(snap *snapshot, n *plan.Node, s plan.State) (step.Action, map[string]string, error) {
+	scope := h.scope(snap.ctx, snap, n, snap.state)
+	spec, in, err := h.decodeIn(snap, scope, n, s.Attempt)
+	if err != nil {
+		return step.Action{}, nil, err
+	}
+	in.Timeout = s.Deadline.Sub(in.Now)
+	action, err := spec.Start(in)
+	return action, scope.Secrets(), err
+}
+
+// createTask makes the step's delegate task and wakes delegates.
+func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, work *step.Task, secrets map[string]string, token string) (bool, error) {
+	payload, err := json.Marshal(work.Payload)
+	if err != nil {
+		return false, fmt.Errorf("encode the task of %s: %w", n.ID, err)
+	}
+	e := snap.execution
+	t, err := h.Store.CreateTask(ctx, store.Task{
+		ID: TaskID(e.ID, n.ID, s.Attempt), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt,
+		Kind: work.Kind, Selectors: work.Selectors, Payload: payload, Secrets: secrets,
+		Timeout: s.Deadline.Sub(h.Now()), LogStream: LogStream(e.ID, n.ID, s.Attempt),
+		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: e.Traceparent,
+	})
+	if err != nil {
+		return false, err
+	}
+	switch t.Status {
+	case store.TaskOpen:
+		h.Waker.Wake(ctx, e.Scope)
+		return true, nil
+	case store.TaskClaimed:
+		return true, nil
+	case store.TaskDone, store.TaskCancelled:
+	}
+	return false, nil
+}
+
+// LogStream names the log of a step's attempt.
+func LogStream(execution string, n plan.NodeID, attempt int) string {
+	return fmt.Sprintf("%s/%s/%d", execution, n, attempt)
+}
+
+// decode resolves a step's spec and decodes it with its type.
+func (h *Handler) decode(snap *snapshot, n *plan.Node, attempt int) (step.Spec, step.In, error) {
+	return h.decodeIn(snap, h.scope(snap.ctx, snap, n, snap.state), n, attempt)
+}
+
+func (h *Handler) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, attempt int) (step.Spec, step.In, error) {
+	t, ok := h.steps[n.Type]
+	if !ok {
+		return nil, step.In{}, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
+	}
+	doc, err := scope.Tree(n.Doc.Get("spec"), t.Late)
+	if err != nil {
+		return nil, step.In{}, err
+	}
+	report := yamldoc.NewReport("")
+	spec := t.New(doc, report)
+	if err := report.Err(); err != nil {
+		return nil, step.In{}, fault.New(fault.Invalid, "%w", err)
+	}
+	in, err := h.in(snap, scope, n, t, attempt)
+	return spec, in, err
+}
+
+// in is what the step is told about where it runs.
+func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.Type, attempt int) (step.In, error) {
+	selectors, err := scope.Selectors(n.Selectors)
+	if err != nil {
+		return step.In{}, err
+	}
+	stage := n.Stage()
+	in := step.In{
+		Account: snap.execution.Scope.Account, Execution: snap.execution.ID, Pipeline: snap.execution.Pipeline,
+		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
+		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
+		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith,
+	}
+	if t.Deploys {
+		if in.Deployment, err = scope.Deployment(); err != nil {
+			return step.In{}, err
+		}
+	}
+	return in, nil
+}
+
+// stepTypes lists the types of all steps below a stage.
+func stepTypes(n *plan.Node) []string {
+	var types []string
+	if n.Kind == plan.KindStep {
+		types = append(types, n.Type)
+	}
+	for _, list := range [][]*plan.Node{n.Children, n.Rollback} {
+		for _, c := range list {
+			types = append(types, stepTypes(c)...)
+		}
+	}
+	return types
+}
+
+// cancel ends a task that is no longer wanted and tells its delegate.
+func (h *Handler) cancel(ctx context.Context, id task.ID) (store.Task, error) {
+	t, err := h.Store.CancelTask(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		return store.Task{Status: store.TaskCancelled}, nil
+	}
+	if err == nil && t.Delegate != "" && t.Status == store.TaskCancelled {
+		h.Waker.Cancel(ctx, t.Delegate, id)
+	}
+	return t, err
+}

@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// sequence decides for a pipeline, a stage or a step group: its children run
+// one after the other, then, if a child asked for it, a stage's rollbackSteps.
+func (w *walk) sequence(n *plan.Node) {
+	if w.get(n.ID).Status == plan.NotStarted || w.get(n.ID).Status == "" {
+		w.begin(n, plan.State{})
+	}
+	for !w.get(n.ID).Status.Terminal() {
+		s := w.get(n.ID)
+		list := n.Children
+		if s.Rollback {
+			list = n.Rollback
+		}
+		if s.Cursor >= len(list) || w.stops(n, s, list[s.Cursor]) {
+			w.endSection(n)
+			continue
+		}
+		c := list[s.Cursor]
+		if !w.child(n, c) {
+			return // the machine run waits for the child
+		}
+		w.absorb(n, c)
+	}
+	w.out.Do = DoDone
+}
+
+// stops says whether the section ends before a child that hasn't started:
+// the execution is aborted, the time is up, or an earlier child asked to roll
+// back. A child that is under way is always seen to its end.
+func (w *walk) stops(n *plan.Node, s plan.State, next *plan.Node) bool {
+	if !notStarted(w.get(next.ID).Status) {
+		return false
+	}
+	return w.Aborted || s.Worst == plan.Aborted || s.Unwind || w.over(s.Deadline)
+}
+
+func notStarted(s plan.Status) bool { return s == "" || s == plan.NotStarted }
+
+func (w *walk) over(deadline time.Time) bool {
+	return !deadline.IsZero() && !w.Now.Before(deadline)
+}
+
+// child moves one child of a sequence on; true when it has ended.
+func (w *walk) child(n, c *plan.Node) bool {
+	cs := w.get(c.ID)
+	if notStarted(cs.Status) && !w.enter(n, c) {
+		return true // skipped, or failed before it began
+	}
+	if w.get(c.ID).Status.Terminal() {
+		return true
+	}
+	if c.Kind == plan.KindStep {
+		return w.step(c)
+	}
+	if w.After.Node == c.ID && w.After.Wait == waitChildren {
+		w.lost(c)
+		return true
+	}
+	w.fanOut(c)
+	return false
+}
+
+// fanOut makes the machine run start runs for children and wait for them.
+func (w *walk) fanOut(children ...*plan.Node) {
+	w.out.Do = DoChildren
+	w.out.At = At{Node: children[0].ID, Wait: waitChildren}
+	for _, c := range children {
+		w.out.Children = append(w.out.Children, c.ID)
+	}
+}
+
+// lost ends a child whose machine run has ended without saying how.
+func (w *walk) lost(c *plan.Node) {
+	s := w.get(c.ID)
+	s.Status, s.EndedAt = plan.Errored, w.Now
+	s.Message = "its state machine ended before it did"
+	w.put(c.ID, s)
+}
+
+// enter decides whether a child that is next runs, and starts it. False when
+// it has ended at once: skipped, or its condition can't be evaluated.
+func (w *walk) enter(n, c *plan.Node) bool {
+	run, err := w.when(n, c)
+	switch {
+	case err != nil:
+		w.put(c.ID, plan.State{Status: plan.Failed, StartedAt: w.Now, EndedAt: w.Now, Message: err.Error()})
+		return false
+	case !run:
+		w.put(c.ID, plan.State{Status: plan.Skipped, StartedAt: w.Now, EndedAt: w.Now})
+		return false
+	}
+	if c.Kind == plan.KindStep {
+		w.beginAttempt(c, plan.State{})
+		return true
+	}
+	return w.begin(c, w.get(n.ID))
+}
+
+// begin starts a container below a parent in the given state (the zero State
+// for the pipeline). False if its timeout can't be evaluated.
+func (w *walk) begin(n *plan.Node, parent plan.State) bool {
+	s := plan.State{Status: plan.Running, StartedAt: w.Now, Deadline: parent.Deadline}
+	if n.Kind != plan.KindStage {
+		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
+	}
+	timeout, err := w.Timeout(n)
+	if err != nil {
+		s.Status, s.EndedAt, s.Message = plan.Failed, w.Now, err.Error()
+		w.put(n.ID, s)
+		return false
+	}
+	if end := w.Now.Add(timeout); timeout > 0 && (s.Deadline.IsZero() || end.Before(s.Deadline)) {
+		s.Deadline = end
+	}
+	w.put(n.ID, s)
+	return true
+}
+
+// absorb counts an ended child into its container and moves on.
+func (w *walk) absorb(n, c *plan.Node) {
+	s, cs := w.get(n.ID), w.get(c.ID)
+	s.Cursor++
+	w.put(n.ID, count(s, c, cs))
+}
+
+// count adds a child's end to its container's (pipeline spec §8.2).
+func count(s plan.State, c *plan.Node, cs plan.State) plan.State {
+	if cs.Status.Worse(s.Worst) {
+		s.Worst = cs.Status
+		s.Message = describe(c, cs)
+	}
+	s.FailedSoFar = s.FailedSoFar || cs.Status.Bad()
+	s.IgnoredSoFar = s.IgnoredSoFar || cs.Status == plan.IgnoreFailed
+	s.Unwind = s.Unwind || (cs.Unwind && c.Kind != plan.KindStage)
+	return s
+}
+
+// describe is a child's failure as its container tells it.
+func describe(c *plan.Node, cs plan.State) string {
+	switch {
+	case cs.Message == "":
+		return ""
+	case c.Kind == plan.KindParallel:
+		return cs.Message
+	case c.Kind == plan.KindStep:
+		return fmt.Sprintf("step %s: %s", c.Identifier, cs.Message)
+	case c.Kind == plan.KindStage:
+		return fmt.Sprintf("stage %s: %s", c.Identifier, cs.Message)
+	}
+	return cs.Message
+}
+
+// endSection ends a container, or turns a stage to its rollbackSteps.
+func (w *walk) endSection(n *plan.Node) {
+	s := w.get(n.ID)
+	if n.Kind == plan.KindStage && !s.Rollback && !w.Aborted && s.Worst != plan.Aborted {
+		s = w.leaveForward(n, s)
+		if s.Unwind {
+			w.put(n.ID, w.turnBack(n, s))
+			return
+		}
+	}
+	s.Status, s.EndedAt = w.endStatus(n, s), w.Now
+	w.put(n.ID, s)
+}
+
+// endStatus is how a container ends none of whose children is under way.
+func (w *walk) endStatus(n *plan.Node, s plan.State) plan.Status {
+	switch {
+	case w.Aborted:
+		return plan.Aborted
+	case s.Rollback && s.Worst != plan.Aborted:
+		return plan.Failed // pipeline spec §5.4: a rolled-back stage is Failed
+	case s.Worst.Bad() || s.Worst == plan.IgnoreFailed:
+		return s.Worst
+	case n.Kind != plan.KindParallel && s.Cursor < len(n.Children):
+		return plan.Expired // it was the time that ended it
+	}
+	return plan.Success
+}
+
+// turnBack sends a stage to its rollbackSteps (pipeline spec §5.4): conditions
+// see only the rollback section, and the stage's own time no longer counts.
+func (w *walk) turnBack(n *plan.Node, s plan.State) plan.State {
+	s.Rollback, s.Unwind, s.Cursor = true, false, 0
+	s.FailedSoFar, s.IgnoredSoFar = false, false
+	s.Deadline = w.get(parentID(n)).Deadline
+	return s
+}
+
+// parentID is the id of a node's container; empty for the pipeline.
+func parentID(n *plan.Node) plan.NodeID {
+	if p := n.Parent(); p != nil {
+		return p.ID
+	}
+	return ""
+}
+
+// parallel decides for a parallel block: the members start together, each in
+// a machine run of its own, and the block ends when all have ended.
+func (w *walk) parallel(n *plan.Node) {
+	s := w.get(n.ID)
+	if s.Status.Terminal() {
+		w.out.Do = DoDone
+		return
+	}
+	var open []*plan.Node
+	for _, c := range n.Children {
+		if w.member(n, s, c) {
+			open = append(open, c)
+		}
+	}
+	if len(open) > 0 {
+		w.fanOut(open...)
+		w.out.At.Node = n.ID
+		return
+	}
+	before := s
+	for _, c := range n.Children {
+		s = count(s, c, w.get(c.ID))
+	}
+	s.FailedSoFar, s.IgnoredSoFar = before.FailedSoFar, before.IgnoredSoFar
+	s.Status, s.EndedAt = w.endStatus(n, s), w.Now
+	w.put(n.ID, s)
+	w.out.Do = DoDone
+}
+
+// member moves one member of a parallel block on; true while it is under way.
+func (w *walk) member(n *plan.Node, s plan.State, c *plan.Node) bool {
+	if notStarted(w.get(c.ID).Status) {
+		if w.Aborted || w.over(s.Deadline) {
+			w.put(c.ID, plan.State{Status: plan.Aborted, EndedAt: w.Now})
+			return false
+		}
+		return w.enter(n, c) // conditions see the state at the block's start
+	}
+	if w.get(c.ID).Status.Terminal() {
+		return false
+	}
+	if w.After.Node == n.ID && w.After.Wait == waitChildren {
+		w.lost(c)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,149 @@
+// Package engine is Harness's meaning of a pipeline: which node is next,
+// when it is skipped, what a failure leads to, when a stage rolls back and
+// how a container ends.
+//
+// Next decides and Handler does. Next is a pure function of the plan, the
+// stored node states and the clock that it is given; Handler reads and writes
+// the store and answers the Task states of statemachines/node.asl.json. What
+// must be durable in time (order, waits, fan-out) is the state machine's;
+// what a step does is pkg/step's.
+package engine
+
+import (
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Input is all that a decision depends on.
+type Input struct {
+	Plan    *plan.Plan
+	Node    plan.NodeID // whose machine run asks
+	Now     time.Time
+	Aborted bool // a person asked to abort the execution
+	After   At   // what the run waited for before it asked
+	Failure *MachineError
+	Window  Windows
+
+	// State reads a node's state; the zero State for one without a record.
+	State func(plan.NodeID) plan.State
+	// Task reads what is known of a step attempt's delegate task.
+	Task func(n *plan.Node, attempt int) TaskFacts
+	// Condition evaluates a condition in a node's context, over the given states.
+	Condition func(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error)
+	// Timeout evaluates a node's timeout; 0 means none.
+	Timeout func(n *plan.Node) (time.Duration, error)
+}
+
+// At is what a machine run waits for: a step's attempt, or its children.
+type At struct {
+	Node    plan.NodeID `json:"node,omitempty"`
+	Attempt int         `json:"attempt,omitempty"`
+	Wait    plan.Wait   `json:"wait,omitempty"`
+}
+
+// waitChildren is the Wait of a run that fanned out.
+const waitChildren plan.Wait = "children"
+
+// MachineError is an error that the state machine caught, other than the end
+// of a wait: an Await whose function failed for good.
+type MachineError struct {
+	Error string
+	Cause string
+}
+
+// Windows are the times that delegates are given (pipeline spec §12.3).
+type Windows struct {
+	Heartbeat time.Duration // without a sign of life for this long, a task is lost
+	NoOne     time.Duration // to wait for a delegate to become eligible
+	Unclaimed time.Duration // to wait for an eligible delegate to claim
+}
+
+// TaskFacts is what is known of a delegate task.
+type TaskFacts struct {
+	Exists   bool
+	Claimed  bool
+	Lost     bool // claimed, and the lease has ended
+	Created  time.Time
+	Outcome  *plan.Outcome // the result, if there is one
+	Eligible func() (some bool, explanation string)
+	Kind     task.Kind
+}
+
+// Do says what the machine run does next.
+type Do string
+
+// What a machine run can do next; the words of node.asl.json.
+const (
+	DoAwait    Do = "await"
+	DoChildren Do = "children"
+	DoDone     Do = "done"
+)
+
+// Decision is what to write and what the machine run does next.
+type Decision struct {
+	Do       Do
+	At       At
+	Wake     time.Duration // for DoAwait: ask again at the latest then
+	Beat     time.Duration // for DoAwait: ask again if the wait gave no sign of life for so long; 0: never
+	Children []plan.NodeID
+	Writes   []Write // members before their container
+	Cancel   []At    // delegate tasks that are no longer wanted
+	Abort    bool    // a failure strategy aborts the execution
+}
+
+// Write is a node's new state.
+type Write struct {
+	Node  plan.NodeID
+	State plan.State
+}
+
+// Next decides what comes next for the node whose machine run asks.
+// Deciding twice from the same states gives the same decision.
+func Next(in Input) Decision {
+	w := &walk{Input: in, dirty: map[plan.NodeID]plan.State{}}
+	n := in.Plan.Node(in.Node)
+	switch n.Kind {
+	case plan.KindStep:
+		w.lone(n)
+	case plan.KindParallel:
+		w.parallel(n)
+	case plan.KindPipeline, plan.KindStage, plan.KindGroup:
+		w.sequence(n)
+	}
+	for _, id := range w.order {
+		w.out.Writes = append(w.out.Writes, Write{Node: id, State: w.dirty[id]})
+	}
+	return w.out
+}
+
+// walk is one decision in the making: the stored states with what has been
+// decided laid over them.
+type walk struct {
+	Input
+	dirty map[plan.NodeID]plan.State
+	order []plan.NodeID
+	out   Decision
+}
+
+func (w *walk) get(id plan.NodeID) plan.State {
+	if s, ok := w.dirty[id]; ok {
+		return s
+	}
+	return w.State(id)
+}
+
+func (w *walk) put(id plan.NodeID, s plan.State) {
+	if _, ok := w.dirty[id]; !ok {
+		w.order = append(w.order, id)
+	}
+	w.dirty[id] = s
+}
+
+// lone decides for a step that has a machine run of its own.
+func (w *walk) lone(n *plan.Node) {
+	if w.get(n.ID).Status.Terminal() || w.step(n) {
+		w.out.Do = DoDone
+	}
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// maxHistory bounds the earlier attempts that are kept with a step.
+const maxHistory = 50
+
+// conclude ends an attempt: success ends the step, a failure goes to the
+// strategies. expired says that the time of the stage or pipeline is up: then
+// no step strategy applies any more (pipeline spec §5.5).
+func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, expired bool) plan.State {
+	s.Outcome, s.Outputs, s.Failures, s.Message = &o, o.Outputs, o.Failures, o.Message
+	switch {
+	case o.Status == plan.Success:
+		s.Status, s.Outcome = plan.Success, nil
+		return s
+	case o.Status == plan.Aborted || expired:
+		s.Status = o.Status
+		return s
+	case s.Strategy != nil: // a decision was made at the first failure (spec §5.2 rule 3)
+		return w.apply(n, s, *s.Strategy, o)
+	}
+	action, ok := choose(n.Strategies, o.Failures)
+	if !ok {
+		// No strategy: like MarkAsFailure (spec §5.2 rule 2). In a rollback it
+		// ends the section (spec §5.4).
+		s.Status, s.Unwind = o.Status, n.InRollback()
+		return s
+	}
+	return w.apply(n, s, action, o)
+}
+
+// choose picks the strategy for a failure: the innermost level that has a
+// match, and within it an explicit type before AllErrors (pipeline spec §5.2).
+func choose(levels plan.Levels, failures []fault.FailureType) (plan.Action, bool) {
+	for _, level := range levels {
+		for _, s := range level {
+			for _, f := range failures {
+				if slices.Contains(s.Errors, f) {
+					return s.Action, true
+				}
+			}
+		}
+		for _, s := range level {
+			if slices.Contains(s.Errors, fault.AllErrors) {
+				return s.Action, true
+			}
+		}
+	}
+	return plan.Action{}, false
+}
+
+// apply carries an action out on a step whose attempt failed.
+func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) plan.State {
+	switch a.Type {
+	case plan.Ignore:
+		s.Status = plan.IgnoreFailed
+	case plan.MarkAsSuccess:
+		s.Status = plan.Success
+	case plan.MarkAsFailure:
+		s.Status = o.Status
+	case plan.StageRollback:
+		// Inside rollbackSteps a rollback degrades to MarkAsFailure (spec §5.4).
+		s.Status, s.Unwind = o.Status, !n.InRollback()
+	case plan.Abort:
+		s.Status, w.out.Abort = plan.Aborted, true
+	case plan.Retry:
+		return w.retry(n, s, a, o)
+	case plan.ManualIntervention:
+		s.Status, s.Wait, s.Token = plan.InterventionWaiting, plan.WaitIntervention, ""
+		s.Deadline, s.Strategy = w.Now.Add(a.Timeout), &a
+	}
+	if s.Status.Terminal() {
+		s.Outcome = nil
+	}
+	return s
+}
+
+// retry waits for the next attempt, or applies the fallback when the attempts
+// are used up or the condition doesn't hold (pipeline spec §5.3).
+func (w *walk) retry(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) plan.State {
+	done := s.Attempt - 1
+	if done >= a.RetryCount || !w.retryWanted(n, s, a) {
+		return w.apply(n, s, *a.Then, o)
+	}
+	var interval time.Duration
+	if len(a.RetryIntervals) > 0 {
+		interval = a.RetryIntervals[min(done, len(a.RetryIntervals)-1)] // the last one repeats
+	}
+	s = w.archive(n, s, o)
+	s.Strategy = &a
+	if interval <= 0 {
+		w.beginAttempt(n, s)
+		return w.get(n.ID)
+	}
+	s.Status, s.Wait, s.Token, s.Outcome = plan.Running, plan.WaitRetry, "", nil
+	s.Deadline = w.Now.Add(interval)
+	return s
+}
+
+// retryWanted evaluates a Retry's condition over the failed attempt.
+func (w *walk) retryWanted(n *plan.Node, s plan.State, a plan.Action) bool {
+	if a.Condition == "" {
+		return true
+	}
+	w.put(n.ID, s) // the condition may read this attempt's outputs
+	ok, err := w.Condition(n, a.Condition, w.get)
+	return ok && err == nil
+}
+
+// archive keeps the attempt that failed as history.
+func (w *walk) archive(n *plan.Node, s plan.State, o plan.Outcome) plan.State {
+	a := plan.Attempt{Number: s.Attempt, Status: o.Status, Message: o.Message, StartedAt: w.attemptStart(n, s), EndedAt: w.Now}
+	s.History = append(slices.Clone(s.History), a)
+	if len(s.History) > maxHistory {
+		s.History = s.History[len(s.History)-maxHistory:]
+	}
+	return s
+}
+
+// decided carries a person's answer to a manual intervention out.
+func (w *walk) decided(n *plan.Node, s plan.State) plan.State {
+	o := *s.Outcome
+	if o.Decision == plan.Retry {
+		s = w.archive(n, s, o)
+		w.beginAttempt(n, s) // s.Strategy stays: failing again asks again
+		return w.get(n.ID)
+	}
+	return w.apply(n, s, plan.Action{Type: o.Decision}, o)
+}
+
+// leaveForward applies the stage's own strategy when its time is up: once,
+// with the type Timeout, and only the actions that make sense for a stage
+// (pipeline spec §5.5). It returns the state with Unwind set for a rollback.
+func (w *walk) leaveForward(n *plan.Node, s plan.State) plan.State {
+	complete := s.Cursor >= len(n.Children) && s.Worst != plan.Expired
+	if complete || s.Unwind || !w.over(s.Deadline) || w.over(w.get(parentID(n)).Deadline) {
+		return s
+	}
+	s.Worst, s.Message, s.Cursor = plan.Expired, "the stage timed out", len(n.Children)
+	action, ok := choose(n.Strategies, []fault.FailureType{fault.Timeout})
+	if !ok {
+		return s
+	}
+	switch action.Type {
+	case plan.StageRollback:
+		s.Unwind = true
+	case plan.Ignore:
+		s.Worst = plan.IgnoreFailed
+	case plan.MarkAsSuccess:
+		s.Worst = plan.Success
+	case plan.Abort:
+		s.Worst, w.out.Abort = plan.Aborted, true
+	case plan.MarkAsFailure, plan.Retry, plan.ManualIntervention:
+		// The stage ends Expired.
+	}
+	return s
+}

@@ -1,0 +1,277 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/statemachine"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Waker tells delegates that there is work or that a task was cancelled, so
+// that they needn't poll. It may fail silently: polls and heartbeats cover it.
+type Waker interface {
+	Wake(ctx context.Context, scope ref.Scope)
+	Cancel(ctx context.Context, delegate string, id task.ID)
+}
+
+// Config is what a Handler needs.
+type Config struct {
+	Store   store.Store
+	Runner  statemachine.Runner
+	Waker   Waker
+	Steps   []step.Type
+	Windows Windows
+	Now     func() time.Time
+	Log     *slog.Logger
+	// Changed is told of every committed change of an execution, for live
+	// views; nil tells nobody.
+	Changed func(execution string)
+}
+
+// Handler answers the Task states of the node machine.
+type Handler struct {
+	Config
+	steps map[string]step.Type
+	plans *planCache
+}
+
+// NewHandler makes a Handler.
+func NewHandler(cfg Config) *Handler {
+	h := &Handler{Config: cfg, steps: map[string]step.Type{}, plans: newPlanCache(128)}
+	for _, t := range cfg.Steps {
+		h.steps[t.Name] = t
+	}
+	if h.Changed == nil {
+		h.Changed = func(string) {}
+	}
+	return h
+}
+
+// Call is what a Task state of the node machine sends.
+type Call struct {
+	Op        string          `json:"op"` // advance, await or break
+	Execution string          `json:"execution"`
+	Node      plan.NodeID     `json:"node"`
+	After     At              `json:"after"`
+	At        At              `json:"at"`
+	Event     json.RawMessage `json:"event"`
+	Token     string          `json:"token"`
+}
+
+// Answer is what the node machine reads of an advance.
+type Answer struct {
+	Do               Do      `json:"do"`
+	At               At      `json:"at"`
+	TimeoutSeconds   int64   `json:"timeoutSeconds"`
+	HeartbeatSeconds int64   `json:"heartbeatSeconds"` // always below TimeoutSeconds, as Step Functions wants it
+	Children         []Child `json:"children"`
+	MaxConcurrency   int     `json:"maxConcurrency"` // 0: all at once
+}
+
+// Child is a node that gets a machine run of its own, under this name.
+type Child struct {
+	Node plan.NodeID `json:"node"`
+	Name string      `json:"name"`
+}
+
+// Handle answers one invocation. Every op may be delivered twice.
+func (h *Handler) Handle(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
+	var c Call
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, fmt.Errorf("decode the state machine's call: %w", err)
+	}
+	var answer any = struct{}{}
+	var err error
+	switch c.Op {
+	case "advance":
+		answer, err = h.advance(ctx, c)
+	case "await":
+		err = h.await(ctx, c)
+	case "break":
+		err = h.breakOff(ctx, c)
+	default:
+		err = fault.New(fault.Invalid, "op is %q; want advance, await or break", c.Op)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s of execution %s: %w", c.Op, c.Node, c.Execution, err)
+	}
+	return json.Marshal(answer)
+}
+
+// maxRaces bounds how often a decision is made again because somebody else
+// changed what it was made from.
+const maxRaces = 20
+
+func (h *Handler) advance(ctx context.Context, c Call) (Answer, error) {
+	for range maxRaces {
+		a, err := h.advanceOnce(ctx, c)
+		if !fault.Is(err, fault.StaleVersion) {
+			return a, err
+		}
+	}
+	return Answer{}, fmt.Errorf("lost the race for its states %d times", maxRaces)
+}
+
+func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
+	snap, err := h.snapshot(ctx, c.Execution)
+	if err != nil {
+		return Answer{}, err
+	}
+	if snap.plan.Node(c.Node) == nil {
+		return Answer{}, fault.New(fault.NotFound, "the plan has no node %s", c.Node)
+	}
+	snap.prefetch(c.Node, c.After.Node)
+	d := Next(Input{
+		Plan: snap.plan, Node: c.Node, Now: h.Now(),
+		Aborted: snap.execution.Interrupt == store.InterruptAbort,
+		After:   c.After, Failure: machineError(c.Event), Window: h.Windows,
+		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout,
+	})
+	if snap.err != nil {
+		return Answer{}, snap.err
+	}
+	again, err := h.carryOut(ctx, snap, d)
+	if err != nil {
+		return Answer{}, err
+	}
+	if again {
+		return Answer{}, store.Stale("a task", 0)
+	}
+	return answerOf(c.Execution, d), nil
+}
+
+// carryOut does what was decided: first what can't be undone but may be
+// repeated (cancelling), then the commit. again says that a task that was to
+// be cancelled has ended by itself, so that the decision must be made anew.
+func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (again bool, err error) {
+	for _, at := range d.Cancel {
+		t, err := h.cancel(ctx, TaskID(snap.execution.ID, at.Node, at.Attempt))
+		if err != nil {
+			return false, err
+		}
+		if t.Status == store.TaskDone && !snap.saw(at) {
+			return true, nil
+		}
+	}
+	if d.Abort {
+		if err := h.abort(ctx, snap.execution.ID, "failure strategy"); err != nil {
+			return false, err
+		}
+		if snap.execution.Interrupt == "" {
+			return true, nil // decide again, with the interrupt set
+		}
+	}
+	return false, h.commit(ctx, snap, d.Writes)
+}
+
+// maxNodes is how many nodes one commit may change (store.Commit).
+const maxNodes = 90
+
+// commit writes the new states, members before their container, in one
+// transaction where they fit, and the execution's end with the root's.
+func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) error {
+	for len(writes) > 0 {
+		part := writes[:min(len(writes), maxNodes)]
+		writes = writes[len(part):]
+		var c store.Commit
+		for _, w := range part {
+			c.Nodes = append(c.Nodes, snap.node(w.Node, w.State))
+			if w.Node == snap.plan.Root.ID {
+				c.Execution = snap.ended(w.State)
+			}
+		}
+		if err := h.Store.CommitExecution(ctx, snap.execution.ID, c); err != nil {
+			return err
+		}
+		snap.committed(c)
+	}
+	h.Changed(snap.execution.ID)
+	return nil
+}
+
+func answerOf(execution string, d Decision) Answer {
+	a := Answer{Do: d.Do, At: d.At, Children: []Child{}}
+	for _, id := range d.Children {
+		a.Children = append(a.Children, Child{Node: id, Name: RunName(execution, id)})
+	}
+	if d.Do == DoAwait {
+		wake := seconds(d.Wake)
+		a.HeartbeatSeconds = wake
+		if d.Beat > 0 {
+			a.HeartbeatSeconds = min(wake, seconds(d.Beat))
+		}
+		a.TimeoutSeconds = max(wake, a.HeartbeatSeconds+1)
+	}
+	return a
+}
+
+// maxSeconds is the longest time that Step Functions accepts.
+const maxSeconds = 99999999
+
+// seconds rounds up to whole seconds, as Step Functions counts.
+func seconds(d time.Duration) int64 {
+	return max(1, min(int64(math.Ceil(d.Seconds())), maxSeconds-1))
+}
+
+// machineError reads an error that the node machine caught. The ends of waits
+// are none: the stored facts say what they mean.
+func machineError(event json.RawMessage) *MachineError {
+	var e MachineError
+	if json.Unmarshal(event, &e) != nil || e.Error == "" {
+		return nil
+	}
+	switch e.Error {
+	case "States.Timeout", "States.HeartbeatTimeout", Interrupted:
+		return nil
+	}
+	return &e
+}
+
+// Interrupted is the error with which a wait is ended so that its run asks
+// again at once.
+const Interrupted = "Slipway.Interrupted"
+
+// breakOff ends a node whose machine run can't go on, so that the plan says why.
+func (h *Handler) breakOff(ctx context.Context, c Call) error {
+	var e MachineError
+	if err := json.Unmarshal(c.Event, &e); err != nil {
+		return fmt.Errorf("decode the error: %w", err)
+	}
+	for range maxRaces {
+		snap, err := h.snapshot(ctx, c.Execution)
+		if err != nil {
+			return err
+		}
+		s := snap.state(c.Node)
+		if snap.err != nil || s.Status.Terminal() {
+			return snap.err
+		}
+		s.Status, s.EndedAt = plan.Errored, h.Now()
+		s.Message = fmt.Sprintf("the engine couldn't go on: %s: %s", e.Error, e.Cause)
+		h.Log.ErrorContext(ctx, "engine broke off", "execution", c.Execution, "node", c.Node, "error", e.Error, "cause", e.Cause)
+		err = h.commit(ctx, snap, []Write{{Node: c.Node, State: s}})
+		if !fault.Is(err, fault.StaleVersion) {
+			return err
+		}
+	}
+	return fmt.Errorf("lost the race for its state %d times", maxRaces)
+}
+
+// deps of expression resolution, shared by advance and await.
+func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
+	return resolve.New(resolve.Config{
+		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
+		Entities: h.Store, Now: h.Now(),
+	})
+}

@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/dispatch"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// snapshot is what one decision reads of an execution: each record once. The
+// first error of the store is kept, because decisions can't fail halfway.
+type snapshot struct {
+	h         *Handler
+	ctx       context.Context
+	execution store.Execution
+	plan      *plan.Plan
+	nodes     map[plan.NodeID]store.Node
+	results   map[At]bool
+	err       error
+}
+
+func (h *Handler) snapshot(ctx context.Context, execution string) (*snapshot, error) {
+	e, err := h.Store.Execution(ctx, execution)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.plan(ctx, e.PlanHash)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshot{
+		h: h, ctx: ctx, execution: e, plan: p,
+		nodes: map[plan.NodeID]store.Node{}, results: map[At]bool{},
+	}, nil
+}
+
+// prefetch reads in one round trip what a decision for a node nearly always
+// needs: the node, its container, the child that was waited for and the next.
+func (s *snapshot) prefetch(id, after plan.NodeID) {
+	n := s.plan.Node(id)
+	ids := []plan.NodeID{id}
+	if p := n.Parent(); p != nil {
+		ids = append(ids, p.ID)
+	}
+	switch {
+	case n.Kind == plan.KindParallel:
+		for _, c := range n.Children {
+			ids = append(ids, c.ID)
+		}
+	case after != "" && after != id:
+		ids = append(ids, after)
+		for i, c := range n.Children {
+			if c.ID == after && i+1 < len(n.Children) {
+				ids = append(ids, n.Children[i+1].ID)
+			}
+		}
+	case len(n.Children) > 0:
+		ids = append(ids, n.Children[0].ID)
+	}
+	s.load(ids...)
+}
+
+func (s *snapshot) load(ids ...plan.NodeID) {
+	found, err := s.h.Store.Nodes(s.ctx, s.execution.ID, ids...)
+	s.keep(err)
+	for _, id := range ids {
+		s.nodes[id] = store.Node{Execution: s.execution.ID, ID: id}
+	}
+	for _, n := range found {
+		s.nodes[n.ID] = n
+	}
+}
+
+func (s *snapshot) keep(err error) {
+	if s.err == nil && err != nil {
+		s.err = err
+	}
+}
+
+func (s *snapshot) state(id plan.NodeID) plan.State {
+	if id == "" {
+		return plan.State{}
+	}
+	if _, ok := s.nodes[id]; !ok {
+		s.load(id)
+	}
+	return s.nodes[id].State
+}
+
+// node is a record with a new state, to be written over the one that was read.
+func (s *snapshot) node(id plan.NodeID, state plan.State) store.Node {
+	if _, ok := s.nodes[id]; !ok {
+		s.load(id)
+	}
+	n := s.nodes[id]
+	n.State = state
+	return n
+}
+
+// ended is the execution's record when its root has the given state; nil
+// while it runs on.
+func (s *snapshot) ended(root plan.State) *store.Execution {
+	if !root.Status.Terminal() {
+		return nil
+	}
+	e := s.execution
+	e.Status, e.EndedAt, e.Message = root.Status, root.EndedAt, root.Message
+	return &e
+}
+
+// committed moves the versions on after a commit, for the next part of it.
+func (s *snapshot) committed(c store.Commit) {
+	for _, n := range c.Nodes {
+		n.Version++
+		s.nodes[n.ID] = n
+	}
+	if c.Execution != nil {
+		s.execution = *c.Execution
+		s.execution.Version++
+	}
+}
+
+// task reads the facts of an attempt's delegate task.
+func (s *snapshot) task(n *plan.Node, attempt int) TaskFacts {
+	t, err := s.h.Store.Task(s.ctx, TaskID(s.execution.ID, n.ID, attempt))
+	if fault.Is(err, fault.NotFound) {
+		return TaskFacts{}
+	}
+	s.keep(err)
+	now := s.h.Now()
+	f := TaskFacts{
+		Exists: true, Created: t.CreatedAt, Kind: t.Kind,
+		Claimed:  t.Status == store.TaskClaimed,
+		Lost:     t.Status == store.TaskClaimed && !now.Before(t.LeaseUntil),
+		Eligible: func() (bool, string) { return s.eligible(t, now) },
+	}
+	if t.Status == store.TaskDone {
+		o, err := s.finish(n, *t.Result)
+		s.keep(err)
+		f.Outcome = &o
+		s.results[At{Node: n.ID, Attempt: attempt}] = true
+	}
+	return f
+}
+
+// saw says whether the decision was made knowing the attempt's result.
+func (s *snapshot) saw(at At) bool { return s.results[At{Node: at.Node, Attempt: at.Attempt}] }
+
+func (s *snapshot) eligible(t store.Task, now time.Time) (bool, string) {
+	delegates, err := s.h.Store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-dispatch.Remembered))
+	s.keep(err)
+	for _, d := range delegates {
+		if dispatch.Eligible(t, d, now) {
+			return true, fmt.Sprintf("no delegate took the task in time, although %s could have", d.Name)
+		}
+	}
+	return false, dispatch.Explain(t, delegates, now)
+}
+
+func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error) {
+	ok, err := s.h.scope(s.ctx, s, n, state).Condition(body)
+	if err != nil {
+		return false, fault.New(fault.Invalid, "condition %q: %w", body, err)
+	}
+	return ok, nil
+}
+
+// defaultApproval is the timeout of an approval that says none (spec §1.4).
+const defaultApproval = 24 * time.Hour
+
+// maxTimeout caps every timeout, silently (pipeline spec §1.4).
+const maxTimeout = 35 * 24 * time.Hour
+
+func (s *snapshot) timeout(n *plan.Node) (time.Duration, error) {
+	switch {
+	case n.Timeout == "" && n.Kind == plan.KindStep:
+		return s.h.steps[n.Type].Timeout, nil
+	case n.Timeout == "" && (n.Kind == plan.KindPipeline || n.Kind == plan.KindStage):
+		return maxTimeout, nil
+	case n.Timeout == "":
+		return 0, nil
+	}
+	text, err := s.h.scope(s.ctx, s, n, s.state).Text(n.Timeout)
+	if err != nil {
+		return 0, fault.New(fault.Invalid, "timeout %q: %w", n.Timeout, err)
+	}
+	d, err := yamldoc.ParseDuration(text)
+	if err != nil {
+		return 0, fault.New(fault.Invalid, "timeout %q: %w", text, err)
+	}
+	return min(d, maxTimeout), nil
+}
+
+// finish makes the outcome of a delegate's result through the step's type.
+func (s *snapshot) finish(n *plan.Node, r task.Result) (plan.Outcome, error) {
+	if r.Status != task.Succeeded && len(s.h.steps[n.Type].Late) == 0 {
+		return step.Outcome(r), nil
+	}
+	spec, in, err := s.h.decode(s, n, 0)
+	if err != nil {
+		return failed(err), nil
+	}
+	o, err := spec.Finish(in, r)
+	if err != nil {
+		return failed(err), nil
+	}
+	return o, nil
+}
+
+// failed is the outcome of a step whose own document is at fault.
+func failed(err error) plan.Outcome {
+	return plan.Outcome{Status: plan.Failed, Message: err.Error(), Failures: fault.Failures(err)}
+}
+
+// TaskID names the task of a step's attempt.
+func TaskID(execution string, n plan.NodeID, attempt int) task.ID {
+	return task.ID(fmt.Sprintf("%s.%s.%d", execution, shortHash(string(n)), attempt))
+}
+
+// RunName names the machine run of a node: at most 80 characters, as Step
+// Functions wants it, and the same each time.
+func RunName(execution string, n plan.NodeID) string {
+	return execution + "-" + shortHash(string(n))
+}
+
+func shortHash(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:8])
+}
+
+// planCache keeps decoded plans by their hash. Plans never change, so there is
+// nothing to invalidate.
+type planCache struct {
+	mu    sync.Mutex
+	limit int
+	plans map[string]*plan.Plan
+	order []string // oldest first
+}
+
+func newPlanCache(limit int) *planCache {
+	return &planCache{limit: limit, plans: map[string]*plan.Plan{}}
+}
+
+func (h *Handler) plan(ctx context.Context, hash string) (*plan.Plan, error) {
+	c := h.plans
+	c.mu.Lock()
+	p := c.plans[hash]
+	c.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	doc, err := h.Store.Plan(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = plan.Decode(doc); err != nil {
+		return nil, fmt.Errorf("decode plan %s: %w", hash, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plans[hash] == nil {
+		c.plans[hash] = p
+		if c.order = append(c.order, hash); len(c.order) > c.limit {
+			delete(c.plans, c.order[0])
+			c.order = c.order[1:]
+		}
+	}
+	return c.plans[hash], nil
+}

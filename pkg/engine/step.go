@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// defaultTimeout is that of a step that says none (pipeline spec §1.4). The
+// Timeout function knows the defaults of step types; this one is its floor.
+const defaultTimeout = 10 * time.Minute
+
+// beginAttempt starts a step's next attempt. Its timeout starts again
+// (pipeline spec §5.3). A timeout that can't be evaluated ends the attempt.
+func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
+	timeout, err := w.Timeout(n)
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	if s.StartedAt.IsZero() {
+		s.StartedAt = w.Now
+	}
+	s.Attempt++
+	s.Status, s.Wait, s.Token, s.Outcome, s.Until = plan.Running, plan.WaitWork, "", nil, time.Time{}
+	s.Deadline = w.Now.Add(timeout)
+	if err != nil {
+		s.Outcome = &plan.Outcome{Status: plan.Failed, Message: err.Error(), Failures: fault.Failures(err)}
+	}
+	w.put(n.ID, s)
+}
+
+// step moves a step that has begun on; true when it has ended. It is the one
+// place where waits end, whatever woke the machine run: the stored facts and
+// the clock decide, so a spurious or repeated wake-up only waits again.
+func (w *walk) step(n *plan.Node) bool {
+	outer := w.get(parentID(n)).Deadline
+	for {
+		s := w.get(n.ID)
+		switch {
+		case s.Status.Terminal():
+			s.EndedAt, s.Token, s.Strategy = w.Now, "", nil
+			w.put(n.ID, s)
+			return true
+		case w.Aborted:
+			w.drop(n, s)
+			s.Status, s.Message = plan.Aborted, "aborted"
+			w.put(n.ID, s)
+		case s.Wait == plan.WaitWork:
+			o := w.outcome(n, s, outer)
+			if o == nil {
+				return w.await(n, s, outer)
+			}
+			w.put(n.ID, w.conclude(n, s, *o, w.over(outer)))
+		case w.over(outer):
+			s.Status, s.Message = plan.Expired, "the time of its stage or pipeline was up"
+			w.put(n.ID, s)
+		case s.Wait == plan.WaitIntervention && s.Outcome.Decision != "":
+			w.put(n.ID, w.decided(n, s))
+		case !w.over(s.Deadline):
+			return w.await(n, s, outer)
+		case s.Wait == plan.WaitRetry:
+			w.beginAttempt(n, s)
+		case s.Wait == plan.WaitIntervention:
+			w.put(n.ID, w.apply(n, s, *s.Strategy.Then, *s.Outcome))
+		}
+	}
+}
+
+// await makes the machine run wait for the step. It returns false: not ended.
+func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
+	until := s.Deadline
+	if !s.Until.IsZero() && s.Until.Before(until) {
+		until = s.Until
+	}
+	if !outer.IsZero() && outer.Before(until) {
+		until = outer
+	}
+	w.out.Do = DoAwait
+	w.out.At = At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait}
+	w.out.Wake = max(until.Sub(w.Now), 0)
+	if s.Wait == plan.WaitWork && s.Until.IsZero() && s.Approval == nil {
+		w.out.Beat = w.Window.Heartbeat
+	}
+	return false
+}
+
+// outcome finds how the attempt ended, if it has.
+func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcome {
+	if s.Outcome != nil {
+		return s.Outcome
+	}
+	if !s.Until.IsZero() && w.over(s.Until) {
+		return &plan.Outcome{Status: plan.Success, Outputs: s.Outputs}
+	}
+	t := w.Task(n, s.Attempt)
+	if t.Outcome != nil {
+		return t.Outcome
+	}
+	if o := w.lateOutcome(n, s, outer, t); o != nil {
+		w.drop(n, s)
+		return o
+	}
+	return nil
+}
+
+// lateOutcome is the outcome of an attempt that can't or mustn't go on.
+func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFacts) *plan.Outcome {
+	switch {
+	case w.over(s.Deadline) || w.over(outer):
+		return &plan.Outcome{
+			Status:   plan.Expired,
+			Failures: []fault.FailureType{fault.Timeout},
+			Message:  fmt.Sprintf("timed out after %s", w.Now.Sub(w.attemptStart(n, s)).Round(time.Second)),
+		}
+	case w.Failure != nil && w.After == (At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait}):
+		return &plan.Outcome{
+			Status:   plan.Errored,
+			Failures: []fault.FailureType{fault.Unknown},
+			Message:  fmt.Sprintf("couldn't be started: %s: %s", w.Failure.Error, w.Failure.Cause),
+		}
+	case t.Lost:
+		return &plan.Outcome{
+			Status:   plan.Failed,
+			Failures: []fault.FailureType{fault.DelegateRestart},
+			Message:  fmt.Sprintf("the delegate gave no sign of life for %s while it ran the task", w.Window.Heartbeat),
+		}
+	case t.Exists && !t.Claimed:
+		return w.unclaimed(t)
+	}
+	return nil
+}
+
+// unclaimed is the outcome of a task that nobody has taken for too long
+// (pipeline spec §12.3); nil while there is time.
+func (w *walk) unclaimed(t TaskFacts) *plan.Outcome {
+	age := w.Now.Sub(t.Created)
+	if age < min(w.Window.NoOne, w.Window.Unclaimed) {
+		return nil
+	}
+	some, why := t.Eligible()
+	if some && age < w.Window.Unclaimed || !some && age < w.Window.NoOne {
+		return nil
+	}
+	return &plan.Outcome{
+		Status:   plan.Failed,
+		Failures: []fault.FailureType{fault.DelegateProvisioning},
+		Message:  why,
+	}
+}
+
+// attemptStart is when the attempt began, for the message of a timeout.
+func (w *walk) attemptStart(n *plan.Node, s plan.State) time.Time {
+	if len(s.History) > 0 {
+		return s.History[len(s.History)-1].EndedAt
+	}
+	return s.StartedAt
+}
+
+// drop cancels the attempt's delegate task.
+func (w *walk) drop(n *plan.Node, s plan.State) {
+	if s.Wait == plan.WaitWork {
+		w.out.Cancel = append(w.out.Cancel, At{Node: n.ID, Attempt: s.Attempt})
+	}
+}
