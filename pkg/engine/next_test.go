@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// TestRules holds the pipeline language's rules of order, conditions,
+// failures, rollback and time. Each row is run twice: once plainly and once
+// with every advance delivered twice.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	rollback := level(on(act(plan.StageRollback)))
+	retry := func(n int, then plan.ActionType, intervals ...time.Duration) plan.Action {
+		a := act(then)
+		return plan.Action{Type: plan.Retry, RetryCount: n, RetryIntervals: intervals, Then: &a}
+	}
+	intervene := func(then plan.ActionType) plan.Action {
+		a := act(then)
+		return plan.Action{Type: plan.ManualIntervention, Timeout: time.Minute, Then: &a}
+	}
+	broken := fails{fault.Unknown}
+
+	tests := []struct {
+		name   string
+		plan   func() *plan.Node
+		script map[string][]any
+		decide map[string]plan.ActionType
+		ends   string
+		begun  string        // attempts in order, where that matters
+		took   time.Duration // of the clock, where that matters
+	}{
+		{
+			name:  "§1.3 steps run in order and all succeed",
+			plan:  func() *plan.Node { return pipeline(stage("s", st("a"), st("b")), stage("t", st("c"))) },
+			ends:  "p:Success s:Success a:Success b:Success t:Success c:Success",
+			begun: "a b c",
+		},
+		{
+			name:  "§1.3 parallel members and nested groups run",
+			plan:  func() *plan.Node { return pipeline(stage("s", parallel(st("a"), group("g", st("b"), group("h", st("c")))), st("d"))) },
+			ends:  "p:Success s:Success a:Success g:Success b:Success h:Success c:Success d:Success",
+			begun: "a b c d",
+		},
+		{
+			name:   "§14.20 MarkAsFailure: B is skipped, C with All runs, no rollback, stage Failed",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", level(on(act(plan.MarkAsFailure)))), st("b"), st("c", when("All"))), st("r"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed b:Skipped c:Success",
+		},
+		{
+			name:   "§14.21 no strategy anywhere: identical to MarkAsFailure",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a"), st("b"), st("c", when("All"))), st("r"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed b:Skipped c:Success",
+		},
+		{
+			name:   "§14.21 StageRollback: B and C are never evaluated, rollback steps run, stage Failed",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", rollback), st("b"), st("c", when("All"))), st("r1"), st("r2"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed r1:Success r2:Success",
+		},
+		{
+			name:   "§14.22 an explicit type beats AllErrors at the same level",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(act(plan.Ignore)), on(act(plan.Abort), fault.Verification))))) },
+			script: map[string][]any{"a": {fails{fault.Verification}}},
+			ends:   "p:Aborted s:Aborted a:Aborted",
+		},
+		{
+			name:   "§14.23 a step's strategy for another type leaves the stage's to decide",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", level(on(act(plan.Ignore), fault.Timeout)), rollback)), st("r"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed r:Success",
+		},
+		{
+			name:   "§14.24 Retry twice, then roll back",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", level(on(retry(2, plan.StageRollback, 10*time.Second))))), st("r1"), st("r2"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed r1:Success r2:Success",
+			begun:  "a a a r1 r2",
+			took:   20 * time.Second,
+		},
+		{
+			name:   "§5.3 the last interval repeats",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(retry(3, plan.Ignore, time.Second, 5*time.Second)))))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed",
+			took:   11 * time.Second,
+		},
+		{
+			name:   "§5.3 a retry that succeeds ends the step well",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(retry(3, plan.Abort, time.Second)))), st("b"))) },
+			script: map[string][]any{"a": {broken, true}},
+			ends:   "p:Success s:Success a:Success b:Success",
+			begun:  "a a b",
+		},
+		{
+			name: "§5.3 a retry's condition that is false applies the fallback at once",
+			plan: func() *plan.Node {
+				a := retry(3, plan.MarkAsSuccess, time.Second)
+				a.Condition = "false"
+				return pipeline(stage("s", st("a", level(on(a)))))
+			},
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Success s:Success a:Success",
+			begun:  "a",
+		},
+		{
+			name:   "§14.25 a failing rollback step ends the section",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", rollback)), st("r1"), st("r2"), st("r3", when("All")))) },
+			script: map[string][]any{"a": {broken}, "r1": {broken}},
+			ends:   "p:Failed s:Failed a:Failed r1:Failed",
+		},
+		{
+			name: "§14.25 unless its own strategy marks it failed and the next says All",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", rollback)), st("r1", level(on(act(plan.MarkAsFailure)))), st("r2"), st("r3", when("All"))))
+			},
+			script: map[string][]any{"a": {broken}, "r1": {broken}},
+			ends:   "p:Failed s:Failed a:Failed r1:Failed r2:Skipped r3:Success",
+		},
+		{
+			name:   "§14.27 a parallel sibling finishes before the rollback",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", parallel(st("a", rollback), st("b")), st("c")), st("r"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed b:Success r:Success",
+			begun:  "a b r",
+		},
+		{
+			name:   "§5.4 a group's step rolls its stage back, not the group alone",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", group("g", st("a", rollback), st("b")), st("c")), st("r"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed g:Failed a:Failed r:Success",
+		},
+		{
+			name:   "§5.4 a later stage with Failure runs after a rolled-back stage",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", rollback)), stage("t", st("b")), with(stage("u", st("c")), when("Failure"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed t:Skipped u:Success c:Success",
+		},
+		{
+			name:   "§14.28 an abort rolls nothing back and runs no All",
+			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", rollback), st("b", when("All"))), st("r")), with(stage("t", st("c")), when("All"))) },
+			script: map[string][]any{"a": {"abort"}},
+			ends:   "p:Aborted s:Aborted a:Aborted",
+		},
+		{
+			name:   "§14.29 the pipeline's time is up: Expired, no strategies",
+			plan:   func() *plan.Node { return with(pipeline(rolling(stage("s", st("a", rollback, timeout("1h"))), st("r"))), timeout("1m")) },
+			script: map[string][]any{"a": {hang{}}},
+			ends:   "p:Expired s:Expired a:Expired",
+			took:   time.Minute,
+		},
+		{
+			name:   "§5.5 a step's time is up: its strategies see Timeout",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", timeout("30s"), level(on(act(plan.MarkAsSuccess), fault.Timeout))), st("b"))) },
+			script: map[string][]any{"a": {hang{}}},
+			ends:   "p:Success s:Success a:Success b:Success",
+			took:   30 * time.Second,
+		},
+		{
+			name: "§5.5 a stage's time is up: its strategy rolls back with time of its own",
+			plan: func() *plan.Node {
+				s := rolling(stage("s", st("a", timeout("1h"), level(on(act(plan.Ignore))))), st("r"))
+				return pipeline(with(s, timeout("1m"), rollback))
+			},
+			script: map[string][]any{"a": {hang{}}, "r": {took(5 * time.Minute)}},
+			ends:   "p:Failed s:Failed a:Expired r:Success",
+			took:   6 * time.Minute,
+		},
+		{
+			name:   "§5.5 a stage's time is up without a strategy: Expired",
+			plan:   func() *plan.Node { return pipeline(with(stage("s", st("a", timeout("1h")), st("b")), timeout("1m"))) },
+			script: map[string][]any{"a": {hang{}}},
+			ends:   "p:Expired s:Expired a:Expired",
+		},
+		{
+			name:   "§14.30 nobody intervenes: the fallback",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(intervene(plan.MarkAsSuccess)))))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Success s:Success a:Success",
+			took:   time.Minute,
+		},
+		{
+			name:   "§5.3 a person ignores the failure",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(intervene(plan.Abort)))), st("b"))) },
+			script: map[string][]any{"a": {broken}},
+			decide: map[string]plan.ActionType{"a": plan.Ignore},
+			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed b:Success",
+		},
+		{
+			name:   "§5.3 a person retries, it fails again, nobody answers",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(intervene(plan.MarkAsFailure)))), st("b"))) },
+			script: map[string][]any{"a": {broken}},
+			decide: map[string]plan.ActionType{"a": plan.Retry},
+			ends:   "p:Failed s:Failed a:Failed b:Skipped",
+			begun:  "a a",
+		},
+		{
+			name:   "§4 Failure runs only after a failure; an ignored one satisfies both",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("x", when("Failure")), st("a", level(on(act(plan.Ignore)))), st("b"), st("c", when("Failure")))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:IgnoreFailed s:IgnoreFailed x:Skipped a:IgnoreFailed b:Success c:Success",
+		},
+		{
+			name:  "§4 a condition that is false skips the node and its children",
+			plan:  func() *plan.Node { return pipeline(stage("s", with(group("g", st("a")), when("Success", "false")), st("b", when("Success", "true")))) },
+			ends:  "p:Success s:Success g:Skipped b:Success",
+			begun: "b",
+		},
+		{
+			name: "§4 a condition that can't be evaluated fails the node",
+			plan: func() *plan.Node { return pipeline(stage("s", st("a", when("Success", "nonsense")), st("b"))) },
+			ends: "p:Failed s:Failed a:Failed b:Skipped",
+		},
+		{
+			name:   "§4 members of a parallel block see the state at its start",
+			plan:   func() *plan.Node { return pipeline(stage("s", parallel(st("a"), st("b"), st("f", when("Failure"))), st("c"))) },
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed b:Success f:Skipped c:Skipped",
+		},
+		{
+			name: "§4 all steps skipped is Success",
+			plan: func() *plan.Node { return pipeline(with(stage("s", st("a")), when("Failure"))) },
+			ends: "p:Success s:Skipped",
+		},
+		{
+			name:   "§8.2 a rejected approval shows in stage and pipeline",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a")), stage("t", st("b"))) },
+			script: map[string][]any{"a": {plan.ApprovalRejected}},
+			ends:   "p:ApprovalRejected s:ApprovalRejected a:ApprovalRejected t:Skipped",
+		},
+	}
+	for _, tt := range tests {
+		for _, twice := range []bool{false, true} {
+			name := tt.name
+			if twice {
+				name += ", delivered twice"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := newSim(t, tt.plan())
+				s.twice = twice
+				for k, v := range tt.script {
+					s.script[k] = v
+				}
+				for k, v := range tt.decide {
+					s.decide[k] = v
+				}
+				start := s.now
+				s.run(s.plan.Root.ID)
+				if diff := cmp.Diff(tt.ends, s.ends()); diff != "" {
+					t.Errorf("ends (-want +got):\n%s", diff)
+				}
+				if got := strings.Join(s.begun, " "); tt.begun != "" && got != tt.begun {
+					t.Errorf("attempts began %q, want %q", got, tt.begun)
+				}
+				if got := s.now.Sub(start); tt.took != 0 && got != tt.took {
+					t.Errorf("took %s, want %s", got, tt.took)
+				}
+			})
+		}
+	}
+}

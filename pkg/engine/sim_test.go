@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// sim runs a plan as the node machine would, on a clock of its own: every
+// wait ends by the scripted outcome of its attempt or, without one, by time.
+type sim struct {
+	t       *testing.T
+	plan    *plan.Plan
+	states  map[plan.NodeID]plan.State
+	script  map[string][]any // step identifier -> what each attempt does
+	decide  map[string]plan.ActionType
+	now     time.Time
+	aborted bool
+	begun   []string // identifiers of steps, in the order in which attempts began
+	cancels []string
+	twice   bool // deliver every advance twice
+}
+
+// hang is an attempt that gives no answer; its time-out ends it.
+type hang struct{}
+
+// took is a success after a time.
+type took time.Duration
+
+// fails is a failure of the given types.
+type fails []fault.FailureType
+
+func newSim(t *testing.T, root *plan.Node) *sim {
+	t.Helper()
+	p := &plan.Plan{Root: root}
+	doc, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = plan.Decode(doc); err != nil {
+		t.Fatal(err)
+	}
+	return &sim{
+		t: t, plan: p, states: map[plan.NodeID]plan.State{}, script: map[string][]any{},
+		decide: map[string]plan.ActionType{}, now: time.Unix(1_000_000, 0).UTC(),
+	}
+}
+
+// run drives a node's machine run to its end.
+func (s *sim) run(id plan.NodeID) {
+	var after At
+	for range 10_000 {
+		d := s.advance(id, after)
+		switch d.Do {
+		case DoDone:
+			return
+		case DoChildren:
+			for _, c := range d.Children {
+				s.run(c)
+			}
+		case DoAwait:
+			s.await(d)
+		}
+		after = d.At
+	}
+	s.t.Fatalf("%s doesn't end", id)
+}
+
+func (s *sim) advance(id plan.NodeID, after At) Decision {
+	d := Next(s.input(id, after))
+	for _, w := range d.Writes {
+		s.states[w.Node] = w.State
+	}
+	for _, c := range d.Cancel {
+		s.cancels = append(s.cancels, s.plan.Node(c.Node).Identifier)
+	}
+	s.aborted = s.aborted || d.Abort
+	if s.twice {
+		again := Next(s.input(id, after))
+		if again.Do != d.Do || again.At != d.At || len(again.Writes) > 0 {
+			s.t.Fatalf("advance of %s isn't idempotent: first %v at %v, then %v at %v with %d writes",
+				id, d.Do, d.At, again.Do, again.At, len(again.Writes))
+		}
+	}
+	return d
+}
+
+func (s *sim) input(id plan.NodeID, after At) Input {
+	return Input{
+		Plan: s.plan, Node: id, Now: s.now, Aborted: s.aborted, After: after,
+		Window: Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
+		State:  func(id plan.NodeID) plan.State { return s.states[id] },
+		Task:   func(*plan.Node, int) TaskFacts { return TaskFacts{} },
+		Condition: func(_ *plan.Node, body string, _ func(plan.NodeID) plan.State) (bool, error) {
+			switch body {
+			case "true":
+				return true, nil
+			case "false":
+				return false, nil
+			}
+			return false, fault.New(fault.Invalid, "condition %q", body)
+		},
+		Timeout: func(n *plan.Node) (time.Duration, error) {
+			if n.Timeout == "" {
+				return 0, nil
+			}
+			return time.ParseDuration(n.Timeout)
+		},
+	}
+}
+
+// await lets a wait end: by the attempt's script, a decision, or time.
+func (s *sim) await(d Decision) {
+	n := s.plan.Node(d.At.Node)
+	st := s.states[n.ID]
+	switch d.At.Wait {
+	case plan.WaitIntervention:
+		if a, ok := s.decide[n.Identifier]; ok {
+			delete(s.decide, n.Identifier)
+			o := *st.Outcome
+			o.Decision = a
+			st.Outcome = &o
+			s.states[n.ID] = st
+			return
+		}
+	case plan.WaitWork:
+		if s.work(n, st) {
+			return
+		}
+	}
+	s.now = s.now.Add(d.Wake)
+}
+
+// work does what the script says of an attempt; false when nothing answers.
+func (s *sim) work(n *plan.Node, st plan.State) bool {
+	s.begun = append(s.begun, n.Identifier)
+	var act any = true
+	if list := s.script[n.Identifier]; len(list) > 0 {
+		act = list[min(st.Attempt, len(list))-1]
+	}
+	o := plan.Outcome{Status: plan.Success}
+	switch a := act.(type) {
+	case hang:
+		return false
+	case took:
+		if end := s.now.Add(time.Duration(a)); end.After(st.Deadline) {
+			return false
+		}
+		s.now = s.now.Add(time.Duration(a))
+	case fails:
+		o = plan.Outcome{Status: plan.Failed, Failures: a, Message: n.Identifier + " broke"}
+	case plan.Status:
+		o = plan.Outcome{Status: a, Failures: []fault.FailureType{fault.Unknown}}
+	case string:
+		if a == "abort" {
+			s.aborted = true
+			return true
+		}
+	}
+	st.Outcome = &o
+	s.states[n.ID] = st
+	return true
+}
+
+// ends lists every node that has a state with how it ended, in plan order.
+func (s *sim) ends() string {
+	var out []string
+	var walk func(*plan.Node)
+	walk = func(n *plan.Node) {
+		if st, ok := s.states[n.ID]; ok && n.Kind != plan.KindParallel {
+			out = append(out, fmt.Sprintf("%s:%s", n.Identifier, st.Status))
+		}
+		for _, c := range slices.Concat(n.Children, n.Rollback) {
+			walk(c)
+		}
+	}
+	walk(s.plan.Root)
+	return strings.Join(out, " ")
+}
+
+// The builders of plans: ids are the path of identifiers.
+
+func pipeline(children ...*plan.Node) *plan.Node {
+	return place("", &plan.Node{Kind: plan.KindPipeline, Identifier: "p", Children: children})
+}
+
+func stage(id string, children ...*plan.Node) *plan.Node {
+	return &plan.Node{Kind: plan.KindStage, Identifier: id, Children: children}
+}
+
+func group(id string, children ...*plan.Node) *plan.Node {
+	return &plan.Node{Kind: plan.KindGroup, Identifier: id, Children: children}
+}
+
+func parallel(children ...*plan.Node) *plan.Node {
+	return &plan.Node{Kind: plan.KindParallel, Identifier: fmt.Sprintf("par%d", len(children)), Children: children}
+}
+
+func st(id string, edits ...func(*plan.Node)) *plan.Node {
+	n := &plan.Node{Kind: plan.KindStep, Identifier: id}
+	for _, e := range edits {
+		e(n)
+	}
+	return n
+}
+
+func when(status string, condition ...string) func(*plan.Node) {
+	return func(n *plan.Node) { n.When = &plan.When{Status: status, Condition: strings.Join(condition, "")} }
+}
+
+func timeout(d string) func(*plan.Node) { return func(n *plan.Node) { n.Timeout = d } }
+
+func on(a plan.Action, types ...fault.FailureType) plan.Strategy {
+	if len(types) == 0 {
+		types = []fault.FailureType{fault.AllErrors}
+	}
+	return plan.Strategy{Errors: types, Action: a}
+}
+
+func act(t plan.ActionType) plan.Action { return plan.Action{Type: t} }
+
+// level adds strategies of the next outer level to a step.
+func level(list ...plan.Strategy) func(*plan.Node) {
+	return func(n *plan.Node) { n.Strategies = append(n.Strategies, list) }
+}
+
+// rolling gives a stage rollback steps.
+func rolling(n *plan.Node, rollback ...*plan.Node) *plan.Node {
+	n.Rollback = rollback
+	return n
+}
+
+func with(n *plan.Node, edits ...func(*plan.Node)) *plan.Node {
+	for _, e := range edits {
+		e(n)
+	}
+	return n
+}
+
+func place(prefix string, n *plan.Node) *plan.Node {
+	n.ID = plan.NodeID(strings.TrimPrefix(prefix+"."+n.Identifier, "."))
+	for _, c := range n.Children {
+		place(string(n.ID), c)
+	}
+	for _, c := range n.Rollback {
+		place(string(n.ID)+".rollback", c)
+	}
+	return n
+}

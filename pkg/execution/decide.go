@@ -1,0 +1,208 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// interventions are the answers to a manual intervention (pipeline spec §5.3).
+func interventions() []plan.ActionType {
+	return []plan.ActionType{plan.MarkAsSuccess, plan.Ignore, plan.Retry, plan.Abort, plan.StageRollback, plan.MarkAsFailure}
+}
+
+// Intervene answers a step that waits for a manual intervention.
+func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, action plan.ActionType, actor string) error {
+	if !slices.Contains(interventions(), action) {
+		return fault.New(fault.Invalid, "action is %q; want one of %v", action, interventions())
+	}
+	err := s.change(ctx, id, node, func(_ store.Execution, st *plan.State) (bool, error) {
+		if st.Status != plan.InterventionWaiting || st.Outcome == nil {
+			return false, fault.New(fault.Conflict, "%s is %s; it doesn't wait for an intervention", node, st.Status)
+		}
+		o := *st.Outcome
+		o.Decision = action
+		st.Outcome = &o
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.audit(ctx, id, actor, audit.Intervene, "intervention", string(node), string(action))
+}
+
+func (s *Service) audit(ctx context.Context, id, actor string, a audit.Action, kind, what, after string) error {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = s.Store.AppendAudit(ctx, s.record(e, actor, a, kind, id+"/"+what, after))
+	return err
+}
+
+// ApprovalAnswer is a person's answer to an approval.
+type ApprovalAnswer struct {
+	Action   string // APPROVE or REJECT
+	Comments string
+	Inputs   map[string]string
+	// Digest is of what was shown (plan.Approval.Digest). Empty only where the
+	// caller shows nothing, such as a script; then the current one is meant.
+	Digest string
+	Actor  string
+}
+
+// Approve counts a person's answer to a HarnessApproval step (pipeline spec
+// §7.7): the first rejection ends it, the minimum of distinct approvers does.
+func (s *Service) Approve(ctx context.Context, id string, node plan.NodeID, a ApprovalAnswer) error {
+	if a.Action != "APPROVE" && a.Action != "REJECT" {
+		return fault.New(fault.Invalid, "action is %q; want APPROVE or REJECT", a.Action)
+	}
+	err := s.change(ctx, id, node, func(e store.Execution, st *plan.State) (bool, error) {
+		return s.count(e, node, st, a)
+	})
+	if err != nil {
+		return err
+	}
+	action := audit.Approve
+	if a.Action == "REJECT" {
+		action = audit.Reject
+	}
+	return s.audit(ctx, id, a.Actor, action, "approval", string(node), a.Comments)
+}
+
+// count adds an answer to an approval; true when that ends it.
+func (s *Service) count(e store.Execution, node plan.NodeID, st *plan.State, a ApprovalAnswer) (bool, error) {
+	if st.Status != plan.ApprovalWaiting || st.Approval == nil || st.Outcome != nil {
+		return false, fault.New(fault.Conflict, "%s is %s; it doesn't wait for an approval", node, st.Status)
+	}
+	ap := *st.Approval
+	if a.Digest != "" && a.Digest != ap.Digest {
+		return false, fault.New(fault.Conflict, "what was approved isn't what is asked: look at %s again", node)
+	}
+	if ap.NotExecutor && e.Actor == a.Actor {
+		return false, fault.New(fault.Forbidden, "%s started the execution and may not approve it", a.Actor)
+	}
+	inputs, err := approverInputs(ap, a)
+	if err != nil {
+		return false, err
+	}
+	ap.Activities = slices.DeleteFunc(slices.Clone(ap.Activities), func(x plan.ApprovalActivity) bool { return x.User == a.Actor })
+	ap.Activities = append(ap.Activities, plan.ApprovalActivity{
+		User: a.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(),
+	})
+	st.Approval = &ap
+	st.Outcome, err = approvalOutcome(ap)
+	return st.Outcome != nil, err
+}
+
+// approverInputs fills and checks what the approver entered. The next
+// approver starts from the previous one's values; a rejection isn't checked.
+func approverInputs(ap plan.Approval, a ApprovalAnswer) (map[string]string, error) {
+	values := map[string]string{}
+	for _, in := range ap.Inputs {
+		values[in.Name] = in.Default
+	}
+	if n := len(ap.Activities); n > 0 {
+		maps.Copy(values, ap.Activities[n-1].Inputs)
+	}
+	for name, v := range a.Inputs {
+		if !slices.ContainsFunc(ap.Inputs, func(in plan.ApprovalInput) bool { return in.Name == name }) {
+			return nil, fault.New(fault.Invalid, "the approval has no input %q", name)
+		}
+		values[name] = v
+	}
+	if a.Action == "REJECT" {
+		return values, nil
+	}
+	for _, in := range ap.Inputs {
+		if err := checkInput(in, values[in.Name]); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+func checkInput(in plan.ApprovalInput, v string) error {
+	if in.Required && v == "" {
+		return fault.New(fault.Invalid, "input %q is required", in.Name)
+	}
+	if v == "" {
+		return nil
+	}
+	parts := []string{v}
+	if in.Multiple {
+		parts = strings.Split(v, ",")
+	}
+	for _, p := range parts {
+		if len(in.Allowed) > 0 && !slices.Contains(in.Allowed, p) {
+			return fault.New(fault.Invalid, "input %q is %q; want one of %s", in.Name, p, strings.Join(in.Allowed, ", "))
+		}
+	}
+	if in.Regex != "" {
+		re, err := regexp.Compile(`\A(?:` + in.Regex + `)\z`)
+		if err != nil {
+			return fault.New(fault.Invalid, "the pattern of input %q: %w", in.Name, err)
+		}
+		if !re.MatchString(v) {
+			return fault.New(fault.Invalid, "input %q is %q; want a match of %s", in.Name, v, in.Regex)
+		}
+	}
+	return nil
+}
+
+// approvalOutcome ends an approval that has its answers; nil while it hasn't.
+func approvalOutcome(ap plan.Approval) (*plan.Outcome, error) {
+	type user struct {
+		Name  string `json:"name"`
+		Email string `json:"email"`
+	}
+	type activity struct {
+		User       user   `json:"user"`
+		Status     string `json:"status"`
+		ApprovedAt int64  `json:"approvedAt"`
+		Comments   string `json:"comments"`
+	}
+	var out struct {
+		Output struct {
+			Activities []activity        `json:"approvalActivities"`
+			Inputs     map[string]string `json:"approverInputs"`
+		} `json:"output"`
+	}
+	o := plan.Outcome{}
+	approvals := 0
+	for _, a := range ap.Activities {
+		status := "APPROVED"
+		if a.Action == "REJECT" {
+			status = "REJECTED"
+			o.Status, o.Failures = plan.ApprovalRejected, []fault.FailureType{fault.ApprovalRejection}
+			o.Message = strings.TrimSuffix(fmt.Sprintf("rejected by %s: %s", a.User, a.Comments), ": ")
+		} else {
+			approvals++
+		}
+		out.Output.Activities = append(out.Output.Activities, activity{
+			User: user{Name: a.User, Email: a.User}, Status: status, ApprovedAt: a.At.UnixMilli(), Comments: a.Comments,
+		})
+		out.Output.Inputs = a.Inputs
+	}
+	if o.Status == "" {
+		if approvals < max(ap.Minimum, 1) {
+			return nil, nil
+		}
+		o.Status = plan.Success
+	}
+	doc, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode the approval: %w", err)
+	}
+	o.Outputs = doc
+	return &o, nil
+}

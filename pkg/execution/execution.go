@@ -1,0 +1,198 @@
+// Package execution is what people and delegates do with executions: start,
+// abort, repeat, decide, look at; claim, report, keep alive.
+//
+// Each method is one use case over the store, the engine and the state
+// machine's runner. Who may call it is the API's matter; what comes next in
+// an execution is pkg/engine's.
+package execution
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/statemachine"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Config is what a Service needs.
+type Config struct {
+	Store  store.Store
+	Runner statemachine.Runner
+	Engine *engine.Handler
+	Steps  []step.Type
+	Secret *secret.Keeper
+	Lease  time.Duration // of a claimed task; heartbeats renew it
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Service holds the use cases.
+type Service struct {
+	Config
+	plans *planner
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	return &Service{Config: cfg, plans: newPlanner(cfg.Store, cfg.Steps)}
+}
+
+// StartRequest asks for an execution of a pipeline.
+type StartRequest struct {
+	Scope    ref.Scope
+	Pipeline string
+	// Inputs are values for the pipeline's runtime inputs, by path, e.g.
+	// "pipeline.variables.image" or "variables.image".
+	Inputs map[string]string
+	Actor  string
+	// Key makes starting idempotent: the same key starts one execution. Empty: a new one.
+	Key     string
+	RetryOf string
+}
+
+// Start plans a pipeline and starts its execution.
+func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, error) {
+	planned, err := s.plans.plan(ctx, r)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	inputs, err := json.Marshal(r.Inputs)
+	if err != nil {
+		return store.Execution{}, fmt.Errorf("encode inputs: %w", err)
+	}
+	id := newID(r.Key, s.Now())
+	e, err := s.Store.CreateExecution(ctx, store.Execution{
+		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: planned.name, PlanHash: planned.hash,
+		Status: plan.Running, Inputs: inputs, Actor: r.Actor, RetryOf: r.RetryOf, StartedAt: s.Now(),
+	}, planned.doc, audit.Record{
+		Time: s.Now(), Actor: r.Actor, Scope: r.Scope, Action: audit.Start, Kind: "execution", ID: id,
+		After: fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, planned.hash),
+	})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return e, s.run(ctx, e, planned.root)
+}
+
+// run starts the machine run of an execution's root; again is no change.
+func (s *Service) run(ctx context.Context, e store.Execution, root plan.NodeID) error {
+	input, err := json.Marshal(machineInput{Execution: e.ID, Node: root})
+	if err != nil {
+		return fmt.Errorf("encode the machine's input: %w", err)
+	}
+	if err := s.Runner.Start(ctx, engine.RunName(e.ID, root), input); err != nil {
+		return fmt.Errorf("start the state machine of execution %s: %w", e.ID, err)
+	}
+	return nil
+}
+
+// machineInput is the first state of statemachines/node.asl.json.
+type machineInput struct {
+	Execution string      `json:"execution"`
+	Node      plan.NodeID `json:"node"`
+	Event     struct{}    `json:"event"`
+	Next      struct {
+		Value struct {
+			At struct{} `json:"at"`
+		} `json:"value"`
+	} `json:"next"`
+}
+
+// newID makes an execution's id: from the key, so that starting twice starts
+// one, or at random. Ids sort by time only roughly; lists sort by StartedAt.
+func newID(key string, now time.Time) string {
+	if key != "" {
+		return "x" + shortHash(key)
+	}
+	return fmt.Sprintf("x%x%s", now.Unix(), rand.Text()[:10])
+}
+
+// Abort ends an execution without rolling anything back (pipeline spec §5.6).
+func (s *Service) Abort(ctx context.Context, id, actor string) (store.Execution, error) {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return s.Engine.Abort(ctx, id, s.record(e, actor, audit.Abort, "execution", id, ""))
+}
+
+// Retry starts the execution's pipeline again with the same inputs.
+func (s *Service) Retry(ctx context.Context, id, actor string) (store.Execution, error) {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if !e.Status.Terminal() {
+		return store.Execution{}, fault.New(fault.Conflict, "execution %s is %s; only one that has ended can be repeated", id, e.Status)
+	}
+	var inputs map[string]string
+	if err := json.Unmarshal(e.Inputs, &inputs); err != nil {
+		return store.Execution{}, fmt.Errorf("decode inputs of execution %s: %w", id, err)
+	}
+	origin := e.RetryOf
+	if origin == "" {
+		origin = e.ID
+	}
+	return s.Start(ctx, StartRequest{Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, Actor: actor, RetryOf: origin})
+}
+
+func (s *Service) record(e store.Execution, actor string, a audit.Action, kind, id, after string) audit.Record {
+	return audit.Record{Time: s.Now(), Actor: actor, Scope: e.Scope, Action: a, Kind: kind, ID: id, After: after}
+}
+
+// maxRaces bounds how often a change is made again after somebody else's.
+const maxRaces = 20
+
+// change edits one waiting node by a conditional write, then answers its wait.
+func (s *Service) change(ctx context.Context, id string, node plan.NodeID, edit func(store.Execution, *plan.State) (answer bool, err error)) error {
+	for range maxRaces {
+		e, err := s.Store.Execution(ctx, id)
+		if err != nil {
+			return err
+		}
+		nodes, err := s.Store.Nodes(ctx, id, node)
+		if err != nil {
+			return err
+		}
+		if len(nodes) == 0 {
+			return fault.New(fault.NotFound, "execution %s has no node %s that has started", id, node)
+		}
+		n := nodes[0]
+		answer, err := edit(e, &n.State)
+		if err != nil {
+			return err
+		}
+		err = s.Store.CommitExecution(ctx, id, store.Commit{Nodes: []store.Node{n}})
+		if fault.Is(err, fault.StaleVersion) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.Engine.Changed(id)
+		if answer && n.State.Token != "" {
+			return ignoreGone(s.Runner.Succeed(ctx, n.State.Token, json.RawMessage(`{"answered":true}`)))
+		}
+		return nil
+	}
+	return fmt.Errorf("lost the race for node %s %d times", node, maxRaces)
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, statemachine.ErrGone) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,247 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/dispatch"
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/statemachine"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// scanned is how many open tasks one claim looks at.
+const scanned = 200
+
+// ClaimTasks gives a delegate open tasks that it may take, with the secrets
+// that they need.
+func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim) ([]task.Assignment, error) {
+	if c.Max <= 0 || d.Draining {
+		return nil, nil
+	}
+	open, _, err := s.Store.OpenTasks(ctx, d.Scope.Account, store.Page{Limit: scanned})
+	if err != nil {
+		return nil, err
+	}
+	d.Running, d.LastSeen = c.Running, s.Now()
+	var ids []task.ID
+	for _, t := range open {
+		if len(ids) < c.Max && dispatch.Eligible(t, d, s.Now()) {
+			ids = append(ids, t.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	claimed, err := s.Store.ClaimTasks(ctx, d.ID, ids, s.Now().Add(s.Lease))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]task.Assignment, 0, len(claimed))
+	for _, t := range claimed {
+		a, err := s.assignment(ctx, t)
+		if err != nil {
+			if err := s.refuse(ctx, d, t, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// assignment opens a claimed task's secrets.
+func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment, error) {
+	a := task.Assignment{
+		ID: t.ID, Fence: t.Fence, Kind: t.Kind, Payload: t.Payload, Timeout: t.Timeout - s.Now().Sub(t.CreatedAt), Lease: s.Lease,
+		LogStream: t.LogStream, Execution: t.Execution, Node: string(t.Node), Attempt: t.Attempt, Traceparent: t.Traceparent,
+	}
+	a.Timeout = max(a.Timeout, time.Second)
+	values, err := s.reveal(ctx, t.Secrets)
+	a.Secrets = values
+	return a, err
+}
+
+// reveal decrypts secrets by their placeholders.
+func (s *Service) reveal(ctx context.Context, refs map[string]string) (map[string]string, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	values := make(map[string]string, len(refs))
+	for placeholder, name := range refs {
+		v, err := s.Secret.Reveal(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		values[placeholder] = v
+	}
+	return values, nil
+}
+
+// refuse ends a task whose secrets can't be opened, as its delegate would.
+func (s *Service) refuse(ctx context.Context, d store.Delegate, t store.Task, why error) error {
+	return s.CompleteTask(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+		Status: task.Errored, Message: why.Error(), FailureTypes: fault.Failures(why),
+	}})
+}
+
+// CompleteTask stores a delegate's result and lets the execution go on. The
+// same result may come twice; one for a lost lease is fault.LeaseLost.
+func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID, r task.Report) error {
+	result, err := s.sealOutputs(ctx, id, r.Result)
+	if err != nil {
+		return err
+	}
+	t, err := s.Store.CompleteTask(ctx, id, d.ID, r.Fence, result)
+	if err != nil {
+		return err
+	}
+	if err := ignoreGone(s.Runner.Succeed(ctx, t.Token, json.RawMessage(`{"answered":true}`))); err != nil {
+		return fmt.Errorf("answer the wait of task %s: %w", id, err)
+	}
+	return nil
+}
+
+// sealOutputs encrypts the outputs that must not be read, and leaves a
+// reference to each in its place.
+func (s *Service) sealOutputs(ctx context.Context, id task.ID, r task.Result) (task.Result, error) {
+	if len(r.SecretOutputs) == 0 {
+		return r, nil
+	}
+	t, err := s.Store.Task(ctx, id)
+	if err != nil {
+		return task.Result{}, err
+	}
+	var outputs map[string]any
+	if len(r.Outputs) > 0 {
+		if err := json.Unmarshal(r.Outputs, &outputs); err != nil {
+			return task.Result{}, fault.New(fault.Invalid, "outputs aren't a JSON object: %w", err)
+		}
+	}
+	for path, value := range r.SecretOutputs {
+		name, err := s.Secret.Keep(ctx, t.Scope, string(id)+"/"+path, value)
+		if err != nil {
+			return task.Result{}, err
+		}
+		if outputs, err = setSecret(outputs, path, name); err != nil {
+			return task.Result{}, err
+		}
+	}
+	r.SecretOutputs = nil
+	if r.Outputs, err = json.Marshal(outputs); err != nil {
+		return task.Result{}, fmt.Errorf("encode outputs: %w", err)
+	}
+	return r, nil
+}
+
+// Heartbeat renews what a delegate holds and lists what it must stop.
+func (s *Service) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartbeat) (task.HeartbeatAnswer, error) {
+	d.LastSeen, d.Running, d.Draining = s.Now(), len(h.Running), h.Draining
+	if err := s.Store.PutDelegate(ctx, d); err != nil {
+		return task.HeartbeatAnswer{}, err
+	}
+	var out task.HeartbeatAnswer
+	for _, held := range h.Running {
+		t, err := s.Store.RenewTask(ctx, held.ID, d.ID, held.Fence, s.Now().Add(s.Lease))
+		switch {
+		case fault.Is(err, fault.LeaseLost) || fault.Is(err, fault.NotFound):
+			out.Cancel = append(out.Cancel, held.ID)
+		case err != nil:
+			return task.HeartbeatAnswer{}, err
+		case t.Status == store.TaskCancelled:
+			out.Cancel = append(out.Cancel, held.ID)
+		default:
+			if err := s.Runner.Heartbeat(ctx, t.Token); err != nil && !errors.Is(err, statemachine.ErrGone) {
+				return task.HeartbeatAnswer{}, fmt.Errorf("keep task %s alive: %w", held.ID, err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// held checks that the delegate still holds a task.
+func (s *Service) held(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, error) {
+	t, err := s.Store.Task(ctx, id)
+	if err != nil {
+		return store.Task{}, err
+	}
+	if t.Status != store.TaskClaimed || t.Delegate != d.ID || t.Fence != fence {
+		return store.Task{}, fault.New(fault.LeaseLost, "task %s isn't held by delegate %s with fence %d", id, d.Name, fence)
+	}
+	return t, nil
+}
+
+// AppendLog stores log chunks of a task that the delegate holds or held last.
+func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b task.LogBatch) error {
+	t, err := s.Store.Task(ctx, id)
+	if err != nil {
+		return err
+	}
+	if t.Delegate != d.ID || t.Fence != b.Fence {
+		return fault.New(fault.LeaseLost, "task %s isn't held by delegate %s with fence %d", id, d.Name, b.Fence)
+	}
+	chunks := make([]store.LogChunk, len(b.Chunks))
+	for i, c := range b.Chunks {
+		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: b.First + int64(i), Data: c}
+	}
+	if err := s.Store.AppendLog(ctx, chunks...); err != nil {
+		return err
+	}
+	s.Engine.Changed(t.Execution)
+	return nil
+}
+
+// ResolveTexts resolves the expressions of texts that only the delegate has,
+// in the context of the step whose task it holds.
+func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, r task.Resolve) (task.Resolved, error) {
+	t, err := s.held(ctx, d, id, r.Fence)
+	if err != nil {
+		return task.Resolved{}, err
+	}
+	texts, refs, err := s.Engine.Resolve(ctx, t.Execution, t.Node, r.Texts)
+	if err != nil {
+		return task.Resolved{}, err
+	}
+	values, err := s.reveal(ctx, refs)
+	return task.Resolved{Texts: texts, Secrets: values}, err
+}
+
+// ReleaseTask takes back a task that the delegate hasn't begun.
+func (s *Service) ReleaseTask(ctx context.Context, d store.Delegate, id task.ID, fence int64) error {
+	if err := s.Store.ReleaseTask(ctx, id, d.ID, fence); err != nil {
+		return err
+	}
+	t, err := s.Store.Task(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.Engine.Waker.Wake(ctx, t.Scope)
+	return nil
+}
+
+// Goodbye forgets a delegate that has stopped. Tasks that it still held are
+// lost at once rather than when their leases end.
+func (s *Service) Goodbye(ctx context.Context, d store.Delegate) error {
+	tasks, err := s.Store.DelegateTasks(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		err := s.CompleteTask(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+			Status: task.Failed, Message: fmt.Sprintf("delegate %s stopped before the task ended", d.Name),
+			FailureTypes: []fault.FailureType{fault.DelegateRestart},
+		}})
+		if err != nil && !fault.Is(err, fault.LeaseLost) {
+			return err
+		}
+	}
+	return s.Store.DeleteDelegate(ctx, d.Scope.Account, d.ID)
+}
+
+var _ = engine.Interrupted

@@ -1,0 +1,130 @@
+package resolve
+
+import (
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// pipelineField resolves a path below "pipeline" that names no stage
+// (pipeline spec §3.6).
+func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
+	e := s.Execution
+	if len(rest) == 0 {
+		return expr.FromAny(s.Plan.Pipeline.Any()), 0, nil
+	}
+	switch rest[0] {
+	case "executionId":
+		return expr.String(e.ID), 1, nil
+	case "resumedExecutionId":
+		if e.RetryOf != "" {
+			return expr.String(e.RetryOf), 1, nil
+		}
+		return expr.String(e.ID), 1, nil
+	case "sequenceId":
+		return expr.Int(e.Sequence), 1, nil
+	case "executionMode":
+		return expr.String("NORMAL"), 1, nil
+	case "startTs":
+		return expr.Int(e.StartedAt.UnixMilli()), 1, nil
+	case "endTs":
+		return millis(e.EndedAt.IsZero(), e.EndedAt.UnixMilli()), 1, nil
+	case "triggerType":
+		return expr.String("MANUAL"), 1, nil
+	case "triggeredBy":
+		return s.triggeredBy(rest)
+	case "orgIdentifier":
+		return expr.String(e.Scope.Org), 1, nil
+	case "projectIdentifier":
+		return expr.String(e.Scope.Project), 1, nil
+	case "storeType":
+		return expr.String("inline"), 1, nil
+	case "repo", "branch", "executionUrl":
+		return expr.Null(), 1, nil
+	case "selectedStages":
+		return stageList(s.Plan.Root), 1, nil
+	case "status", "currentStatus", "liveStatus":
+		return expr.StatusOf(s.pipelineStatus().Expression()), 1, nil
+	case "stages":
+		if len(rest) > 1 {
+			return expr.Null(), 0, unknown("the pipeline has no stage %q", rest[1])
+		}
+	}
+	return s.field(s.Plan.Pipeline, rest)
+}
+
+func (s *Scope) triggeredBy(rest []string) (expr.Value, int, error) {
+	if len(rest) > 1 && (rest[1] == "name" || rest[1] == "email") {
+		return expr.String(s.Execution.Actor), 2, nil
+	}
+	return expr.Null(), len(rest), nil
+}
+
+// pipelineStatus is the worst of the stages so far: any failed is failed,
+// even while others run (pipeline spec §3.7).
+func (s *Scope) pipelineStatus() plan.Status {
+	st := s.State(s.Plan.Root.ID)
+	if st.Worst.Bad() {
+		return st.Worst
+	}
+	return st.Status
+}
+
+// stageList is the identifiers of all stages, in order.
+func stageList(n *plan.Node) expr.Value {
+	var ids []expr.Value
+	var walk func(*plan.Node)
+	walk = func(n *plan.Node) {
+		for _, c := range n.Children {
+			switch c.Kind {
+			case plan.KindStage:
+				ids = append(ids, expr.String(c.Identifier))
+			case plan.KindParallel:
+				walk(c)
+			case plan.KindPipeline, plan.KindGroup, plan.KindStep:
+			}
+		}
+	}
+	walk(n)
+	return expr.List(ids)
+}
+
+// scopeNames resolves account.*, org.* and project.*. Slipway keeps no names
+// of them beside their identifiers.
+func (s *Scope) scopeNames(path []string) (expr.Value, int, error) {
+	id := map[string]string{
+		"account": s.Execution.Scope.Account, "org": s.Execution.Scope.Org, "project": s.Execution.Scope.Project,
+	}[path[0]]
+	if len(path) < 2 {
+		return expr.Null(), 0, expr.ErrUnknown
+	}
+	switch path[1] {
+	case "identifier", "name", "companyName":
+		return expr.String(id), 2, nil
+	case "description", "tags":
+		return expr.Null(), len(path), nil
+	}
+	return expr.Null(), 0, unknown("%s has no %q; it has identifier and name", path[0], path[1])
+}
+
+// Tree resolves every expression of a document, except those below the
+// top-level keys named late. The result has the places of the original.
+func (s *Scope) Tree(n *yamldoc.Node, late []string) (*yamldoc.Node, error) {
+	if n == nil || n.Kind != yamldoc.Mapping {
+		return n, nil
+	}
+	out := *n
+	out.Entries = make([]yamldoc.Entry, len(n.Entries))
+	for i, e := range n.Entries {
+		out.Entries[i] = e
+		if contains(late, e.Key) {
+			continue
+		}
+		v, err := s.tree(e.Value, e.Key)
+		if err != nil {
+			return nil, err
+		}
+		out.Entries[i].Value = v
+	}
+	return &out, nil
+}

@@ -1,0 +1,286 @@
+package resolve
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+func dotted(path []string) string { return strings.Join(path, ".") }
+
+func join(a, b []string) []string { return append(slices.Clone(a), b...) }
+
+// relative turns a path that starts at the node's own place into one that
+// starts at the pipeline (pipeline spec §3.5).
+func (s *Scope) relative(path []string) (expr.Value, int, error) {
+	var base plan.NodeID
+	rest := path[1:]
+	switch path[0] {
+	case "stage":
+		base = idOf(s.Node.Stage())
+	case "execution":
+		base, rest = idOf(s.Node.Stage()), join([]string{"spec", "execution"}, rest)
+	case "step":
+		base = idOf(s.Node)
+	case "spec":
+		base, rest = idOf(s.Node), path
+	case "stepGroup":
+		base = idOf(group(s.Node))
+	case "steps":
+		return s.nearest(path)
+	}
+	if base == "" {
+		return expr.Null(), 0, unknown("%s has no meaning here", path[0])
+	}
+	full := join(strings.Split(string(base), "."), rest)
+	return s.absolute(full, len(full)-len(path))
+}
+
+func idOf(n *plan.Node) plan.NodeID {
+	if n == nil {
+		return ""
+	}
+	return n.ID
+}
+
+// group is the nearest step group around a node, or the node if it is one.
+func group(n *plan.Node) *plan.Node {
+	for ; n != nil; n = n.Parent() {
+		if n.Kind == plan.KindGroup {
+			return n
+		}
+	}
+	return nil
+}
+
+// nearest looks `steps.x` up in the enclosing containers, the inner ones first.
+func (s *Scope) nearest(path []string) (expr.Value, int, error) {
+	for g := group(s.Node.Parent()); g != nil; g = group(g.Parent()) {
+		full := join(strings.Split(string(g.ID), "."), path)
+		if len(path) > 1 && s.Plan.Node(plan.NodeID(dotted(full[:len(full)-len(path)+2]))) != nil {
+			return s.absolute(full, len(full)-len(path))
+		}
+	}
+	stage := s.Node.Stage()
+	if stage == nil {
+		return expr.Null(), 0, unknown("steps has no meaning outside a stage")
+	}
+	full := join(strings.Split(string(stage.ID), "."), join([]string{"spec", "execution"}, path))
+	return s.absolute(full, len(full)-len(path))
+}
+
+// absolute resolves a path that starts at "pipeline". Its first `given`
+// segments weren't written by the user and don't count as consumed.
+func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
+	var n *plan.Node
+	at := 0
+	for i := 1; i <= len(path); i++ {
+		if found := s.Plan.Node(plan.NodeID(dotted(path[:i]))); found != nil {
+			n, at = found, i
+		}
+	}
+	rest := path[at:]
+	var v expr.Value
+	var used int
+	var err error
+	if n.Kind == plan.KindPipeline {
+		v, used, err = s.pipelineField(rest)
+	} else {
+		v, used, err = s.nodeField(n, rest)
+	}
+	return v, max(at+used-given, 0), err
+}
+
+// nodeField resolves a path below a node: what has become of it, what it put
+// out, and what its document says.
+func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) {
+	if len(rest) == 0 {
+		return expr.FromAny(n.Doc.Any()), 0, nil
+	}
+	st := s.State(n.ID)
+	switch rest[0] {
+	case "status", "currentStatus", "liveStatus":
+		if st.Status == "" {
+			return expr.Null(), 1, nil
+		}
+		return expr.StatusOf(st.Status.Expression()), 1, nil
+	case "startTs":
+		return millis(st.StartedAt.IsZero(), st.StartedAt.UnixMilli()), 1, nil
+	case "endTs":
+		return millis(st.EndedAt.IsZero(), st.EndedAt.UnixMilli()), 1, nil
+	case "retryCount":
+		return expr.Int(int64(max(st.Attempt-1, 0))), 1, nil
+	}
+	if n.Kind == plan.KindStage && n.Deployment != nil && rest[0] == "spec" && len(rest) > 1 {
+		switch rest[1] {
+		case "service", "serviceConfig", "serviceVariables", "env", "environment", "infra", "infrastructure", "artifacts", "manifests":
+			v, used, err := s.deployed(n, rest[1:])
+			return v, used + 1, err
+		}
+	}
+	if v, used, ok, err := s.output(n, st, rest); ok || err != nil {
+		return v, used, err
+	}
+	return s.docField(n, rest)
+}
+
+func millis(zero bool, ms int64) expr.Value {
+	if zero {
+		return expr.Null()
+	}
+	return expr.Int(ms)
+}
+
+// outputNames are what only a step's result can have; without a result they
+// are null (pipeline spec §3.5).
+func outputNames(name string) bool {
+	switch name {
+	case "output", "exitCode", "build", "issue", "ticket", "deploymentInfoOutcome", "k8s":
+		return true
+	}
+	return false
+}
+
+// output resolves a path in what a step put out.
+func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, int, bool, error) {
+	outputs, err := s.outputsOf(n.ID, st)
+	if err != nil {
+		return expr.Null(), 0, false, err
+	}
+	m, _ := outputs.(map[string]any)
+	if _, ok := m[rest[0]]; !ok {
+		if n.Kind == plan.KindStep && outputNames(rest[0]) {
+			return expr.Null(), len(rest), true, nil
+		}
+		return expr.Null(), 0, false, nil
+	}
+	var at any = m
+	for i, key := range rest {
+		m, ok := at.(map[string]any)
+		if !ok {
+			return expr.FromAny(at), i, true, nil
+		}
+		if name, ok := m["$secret"].(string); ok {
+			return s.secrets.of(name), i, true, nil
+		}
+		if at, ok = m[key]; !ok {
+			return expr.Null(), len(rest), true, nil
+		}
+	}
+	if m, ok := at.(map[string]any); ok {
+		if name, ok := m["$secret"].(string); ok {
+			return s.secrets.of(name), len(rest), true, nil
+		}
+	}
+	return expr.FromAny(at), len(rest), true, nil
+}
+
+func (s *Scope) outputsOf(id plan.NodeID, st plan.State) (any, error) {
+	doc := st.Outputs
+	if st.Outcome != nil && len(st.Outcome.Outputs) > 0 {
+		doc = st.Outcome.Outputs
+	}
+	if len(doc) == 0 {
+		return nil, nil
+	}
+	if v, ok := s.outputs[id]; ok {
+		return v, nil
+	}
+	var v any
+	if err := json.Unmarshal(doc, &v); err != nil {
+		return nil, err
+	}
+	s.outputs[id] = v
+	return v, nil
+}
+
+// docField resolves a path in a node's document. A step or a stage that the
+// path names and the plan doesn't have is an error; a key that could be there
+// and isn't is null.
+func (s *Scope) docField(n *plan.Node, rest []string) (expr.Value, int, error) {
+	for i := 0; i+1 < len(rest); i++ {
+		if rest[i] == "steps" || rest[i] == "rollbackSteps" {
+			return expr.Null(), 0, unknown("%s has no step %q", n.Identifier, rest[i+1])
+		}
+	}
+	return s.field(n.Doc, rest)
+}
+
+// field walks a document. Lists of named things are maps by name (pipeline
+// spec §3.5): variables, environmentVariables, ...
+func (s *Scope) field(doc *yamldoc.Node, rest []string) (expr.Value, int, error) {
+	at := doc
+	for i, key := range rest {
+		if at == nil {
+			return expr.Null(), len(rest), nil
+		}
+		switch at.Kind {
+		case yamldoc.Mapping:
+			at = at.Get(key)
+		case yamldoc.Sequence:
+			item := named(at, key)
+			if item == nil {
+				return expr.Null(), 0, unknown("there is no %q in this list", key)
+			}
+			v, err := s.variable(item)
+			return v, i + 1, err
+		case yamldoc.Scalar, yamldoc.Null:
+			v, err := s.scalar(at)
+			return v, i, err
+		}
+	}
+	v, err := s.scalar(at)
+	return v, len(rest), err
+}
+
+// named finds the item of a list that has the name or identifier.
+func named(list *yamldoc.Node, key string) *yamldoc.Node {
+	for _, item := range list.Items {
+		for _, by := range []string{"name", "identifier", "key"} {
+			if f := item.Get(by); f != nil && f.Value == key {
+				return item
+			}
+		}
+	}
+	return nil
+}
+
+// variable is the value of a list's item: a secret variable is a handle.
+func (s *Scope) variable(item *yamldoc.Node) (expr.Value, error) {
+	value := item.Get("value")
+	v, err := s.scalar(value)
+	if err != nil {
+		return v, err
+	}
+	switch typ := item.Get("type"); {
+	case typ == nil || value == nil:
+	case typ.Value == "Secret" && value.Value != "":
+		return s.secret(v.Text(), s.Execution.Scope)
+	case typ.Value == "Number" && value.Tag == yamldoc.Str:
+		return expr.ParseNumber(v.Text()), nil
+	case typ.Value == "String" && value.Tag != yamldoc.Str && value.Kind == yamldoc.Scalar:
+		return expr.String(value.Value), nil // 1.10 stays 1.10
+	}
+	return v, nil
+}
+
+// scalar resolves a value of a document.
+func (s *Scope) scalar(n *yamldoc.Node) (expr.Value, error) {
+	switch {
+	case n == nil:
+		return expr.Null(), nil
+	case n.Kind == yamldoc.Scalar && n.Tag == yamldoc.Str:
+		return s.value(n.Value)
+	case n.Kind == yamldoc.Scalar || n.Kind == yamldoc.Null:
+		return expr.FromAny(n.Any()), nil
+	}
+	tree, err := s.tree(n, "")
+	if err != nil {
+		return expr.Null(), err
+	}
+	return expr.FromAny(tree.Any()), nil
+}

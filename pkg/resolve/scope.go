@@ -1,0 +1,132 @@
+// Package resolve says what names mean to the expressions of one node: the
+// pipeline's document, the states and outputs of other nodes, the stage's
+// service, environment and infrastructure, and secrets as placeholders
+// (pipeline spec §3.5 and §3.6).
+//
+// It resolves late and reads lazily: only what an expression names is looked
+// at. Grammar, operators and pure functions are pkg/expr's.
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Config is what a Scope reads from.
+type Config struct {
+	Context   context.Context //nolint:containedctx // a Scope lives for one call; expr's interface has no context
+	Plan      *plan.Plan
+	Node      *plan.Node // whose expressions are evaluated
+	State     func(plan.NodeID) plan.State
+	Execution store.Execution
+	Entities  store.Entities
+	Now       time.Time
+}
+
+// Scope resolves names for one node.
+type Scope struct {
+	Config
+	depth   int                   // of values that refer to values
+	names   map[string]expr.Value // of a late expression, e.g. httpResponseCode
+	secrets *placeholders
+	outputs map[plan.NodeID]any
+}
+
+// New makes a Scope. It is for one goroutine.
+func New(cfg Config) *Scope {
+	return &Scope{Config: cfg, secrets: newPlaceholders(), outputs: map[plan.NodeID]any{}}
+}
+
+// maxDepth is how deep values may refer to values: deeper is a cycle
+// (pipeline spec §1.5).
+const maxDepth = 25
+
+// Lookup finds the longest part of a path that names something (expr.Scope).
+func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
+	if v, ok := s.names[path[0]]; ok {
+		return v, 1, nil
+	}
+	switch path[0] {
+	case "pipeline":
+		return s.absolute(path, 0)
+	case "stages":
+		return s.absolute(join([]string{"pipeline"}, path), 1)
+	case "stage", "execution", "steps", "stepGroup", "step", "spec":
+		return s.relative(path)
+	case "account", "org", "project":
+		return s.scopeNames(path)
+	case "service", "serviceVariables", "serviceConfig", "env", "infra", "infrastructure",
+		"artifact", "artifacts", "manifests", "manifest", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
+		return s.deployed(s.Node.Stage(), path)
+	case "kubernetes":
+		// The release number is known on the delegate only (kubernetes spec §4.1).
+		return expr.String("<+" + dotted(path) + ">"), len(path), nil
+	case "trigger", "eventPayload", "inputSet", "codebase":
+		return expr.Null(), len(path), nil // no trigger: known names without a value
+	}
+	return expr.Null(), 0, expr.ErrUnknown
+}
+
+// Call runs the functors that aren't pure (expr.Scope).
+func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
+	switch name {
+	case "secrets.getValue":
+		if len(args) != 1 {
+			return expr.Null(), fault.New(fault.Invalid, "secrets.getValue takes one argument, the secret's identifier; found %d", len(args))
+		}
+		return s.secret(args[0].Text(), s.Execution.Scope)
+	case "currentTime", "currentDate":
+		return expr.String(s.Now.UTC().Format(time.RFC3339)), nil
+	}
+	return expr.Null(), fault.New(fault.Unsupported, "the function %s isn't supported", name)
+}
+
+// Condition evaluates a `when` condition (pipeline spec §4).
+func (s *Scope) Condition(body string) (bool, error) { return expr.Condition(body, s) }
+
+// Text resolves a text to a string.
+func (s *Scope) Text(text string) (string, error) {
+	v, err := expr.Interpolate(text, s)
+	if err != nil {
+		return "", err
+	}
+	return v.Text(), nil
+}
+
+// EvaluateWith evaluates an expression body with more names.
+func (s *Scope) EvaluateWith(body string, names map[string]expr.Value) (expr.Value, error) {
+	return expr.Evaluate(body, s.with(names))
+}
+
+// InterpolateWith resolves a text with more names.
+func (s *Scope) InterpolateWith(text string, names map[string]expr.Value) (expr.Value, error) {
+	return expr.Interpolate(text, s.with(names))
+}
+
+func (s *Scope) with(names map[string]expr.Value) *Scope {
+	t := *s
+	t.names = names
+	return &t
+}
+
+// value resolves a text that was found on the way to another value.
+func (s *Scope) value(text string) (expr.Value, error) {
+	if s.depth >= maxDepth {
+		return expr.Null(), fault.New(fault.UnresolvedExpression, "values refer to each other more than %d deep; is there a cycle? the last one is %q", maxDepth, text)
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	return expr.Interpolate(text, s)
+}
+
+// unknown is the error of a name that doesn't exist where a list of names is
+// given (pipeline spec §3.5, unresolved policy).
+func unknown(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", expr.ErrUnknown, fault.New(fault.UnresolvedExpression, format, args...))
+}

@@ -1,0 +1,55 @@
+package resolve
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
+)
+
+// placeholders stand for secrets in texts. Each has a random part, so that a
+// user can't write one down and have another secret put in its place.
+type placeholders struct {
+	nonce string
+	byRef map[string]string
+}
+
+func newPlaceholders() *placeholders { return &placeholders{byRef: map[string]string{}} }
+
+// of is the handle of a secret, by the name under which pkg/secret opens it.
+func (p *placeholders) of(name string) expr.Value {
+	if p.nonce == "" {
+		p.nonce = rand.Text()[:16]
+	}
+	ph, ok := p.byRef[name]
+	if !ok {
+		ph = fmt.Sprintf("⟦secret-%s-%d⟧", p.nonce, len(p.byRef))
+		p.byRef[name] = ph
+	}
+	return expr.SecretRef(ph)
+}
+
+// Secrets maps the placeholders that were given out to the names under which
+// pkg/secret opens them.
+func (s *Scope) Secrets() map[string]string {
+	if len(s.secrets.byRef) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(s.secrets.byRef))
+	for name, ph := range s.secrets.byRef {
+		out[ph] = name
+	}
+	return out
+}
+
+// secret is the handle of a secret by its reference, as written in the scope.
+func (s *Scope) secret(text string, from ref.Scope) (expr.Value, error) {
+	r, err := ref.Parse(text, from)
+	if err != nil {
+		return expr.Null(), fault.New(fault.Invalid, "secret %q: %w", text, err)
+	}
+	return s.secrets.of(secret.Name(r)), nil
+}
