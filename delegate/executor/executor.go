@@ -1,0 +1,88 @@
+// Package executor is the contract of a task kind on a delegate: a function
+// from an assignment to a result, and what the agent gives it besides.
+//
+// It holds no executor and no loop: the kinds are the folders beside it,
+// listed by package delegate; claiming, leases and reporting are
+// delegate/agent's.
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Executor does one task. The assignment's payload has its secrets in place.
+//
+// When ctx ends, context.Cause(ctx) is one of this package's errors; the
+// executor then stops everything that it started, child processes included,
+// and returns. What it returns is overridden by the cause unless it Succeeded.
+//
+// A result says how the work ended. An error means that it couldn't be done
+// or its end isn't known; it becomes task.Errored with the failure types of
+// fault.Failures.
+type Executor func(ctx context.Context, a task.Assignment, env Env) (task.Result, error)
+
+// The causes for which the agent ends a task's context.
+var (
+	// ErrCancelled: the execution was aborted, or the step isn't wanted any more.
+	ErrCancelled = errors.New("the task was cancelled")
+	// ErrLeaseLost: the control plane has given the task up; nobody reads its result.
+	ErrLeaseLost = errors.New("the lease of the task was lost")
+	// ErrDraining: the delegate stops and its grace period is over.
+	ErrDraining = errors.New("the delegate stopped before the task ended")
+	// ErrTimeout: the task's time is up.
+	ErrTimeout = errors.New("the task timed out")
+)
+
+// Level is the level of a log line.
+type Level string
+
+// The levels.
+const (
+	Info  Level = "INFO"
+	Error Level = "ERROR"
+)
+
+// Env is what an executor has besides its assignment. Its functions may be
+// called from several goroutines.
+type Env struct {
+	// Writer opens the log of a command unit (a section of the step's log) at a
+	// level. What is written is masked, cut into lines and sent on; it costs
+	// nothing until something is written.
+	Writer func(unit string, level Level) io.Writer
+	// Resolve has the control plane resolve the expressions of texts by name.
+	// Secrets are in their place in the answer and are masked from now on.
+	Resolve func(ctx context.Context, texts map[string]string) (map[string]string, error)
+	// Mask hides values that turned out to be secret from later log lines and
+	// from the result's message.
+	Mask func(values ...string)
+	// Dir is the task's scratch directory, made at the first call and removed
+	// when the executor has returned.
+	Dir func() (string, error)
+}
+
+// Log is a command unit's log at level INFO.
+func (e Env) Log(unit string) io.Writer { return e.Writer(unit, Info) }
+
+// LogError is a command unit's log at level ERROR.
+func (e Env) LogError(unit string) io.Writer { return e.Writer(unit, Error) }
+
+// Payload decodes an assignment's payload as one of pkg/task's types.
+func Payload[T any](a task.Assignment) (T, error) {
+	var p T
+	if err := json.Unmarshal(a.Payload, &p); err != nil {
+		return p, fault.New(fault.Invalid, "the payload of a %s task: %w", a.Kind, err)
+	}
+	return p, nil
+}
+
+// Fail is the result of a task whose target said no.
+func Fail(types []fault.FailureType, format string, args ...any) task.Result {
+	return task.Result{Status: task.Failed, Message: fmt.Sprintf(format, args...), FailureTypes: types}
+}

@@ -1,0 +1,111 @@
+// Package executortest gives executors what the agent would, for their tests:
+// a recorded log, a scratch directory and a control plane that resolves what
+// it is told to. It does no masking; that is the agent's and tested there.
+package executortest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Env records what an executor does with its executor.Env.
+type Env struct {
+	executor.Env
+
+	mu     sync.Mutex
+	logs   map[string]*bytes.Buffer
+	masked []string
+}
+
+// New makes an Env whose Resolve answers with the texts changed by resolve;
+// nil leaves them as they are.
+func New(t testing.TB, resolve func(text string) string) *Env {
+	t.Helper()
+	e := &Env{logs: map[string]*bytes.Buffer{}}
+	e.Env = executor.Env{
+		Writer: func(unit string, level executor.Level) io.Writer { return writer{e, unit + "/" + string(level)} },
+		Resolve: func(_ context.Context, texts map[string]string) (map[string]string, error) {
+			out := make(map[string]string, len(texts))
+			for name, text := range texts {
+				if resolve != nil {
+					text = resolve(text)
+				}
+				out[name] = text
+			}
+			return out, nil
+		},
+		Mask: func(values ...string) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.masked = append(e.masked, values...)
+		},
+		Dir: sync.OnceValues(func() (string, error) { return t.TempDir(), nil }),
+	}
+	return e
+}
+
+type writer struct {
+	env *Env
+	key string
+}
+
+// Write records under the unit and level of the writer.
+func (w writer) Write(p []byte) (int, error) {
+	w.env.mu.Lock()
+	defer w.env.mu.Unlock()
+	b := w.env.logs[w.key]
+	if b == nil {
+		b = new(bytes.Buffer)
+		w.env.logs[w.key] = b
+	}
+	return b.Write(p)
+}
+
+// Text is what was logged to a unit at a level.
+func (e *Env) Text(unit string, level executor.Level) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if b := e.logs[unit+"/"+string(level)]; b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+// Units lists the command units that something was logged to, sorted.
+func (e *Env) Units() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var units []string
+	for key := range e.logs {
+		unit, _, _ := strings.Cut(key, "/")
+		units = append(units, unit)
+	}
+	slices.Sort(units)
+	return slices.Compact(units)
+}
+
+// Masked lists the values that the executor asked to mask.
+func (e *Env) Masked() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.masked)
+}
+
+// Assignment is a task of a kind with a payload.
+func Assignment(t testing.TB, kind task.Kind, payload any) task.Assignment {
+	t.Helper()
+	doc, err := json.Marshal(payload)
+	if err != nil {
+		t.Fatalf("encode the payload: %v", err)
+	}
+	return task.Assignment{ID: "t1", Fence: 1, Kind: kind, Payload: doc, Execution: "e1", Node: "n1", Attempt: 1}
+}
