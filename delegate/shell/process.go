@@ -1,0 +1,68 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+const (
+	// graceful is how long a stopped script has between SIGTERM and SIGKILL.
+	graceful = time.Second
+	// lingering is how long output is still read after the script has ended
+	// while a child that it left behind holds the pipes open.
+	lingering = 2 * time.Second
+)
+
+// process is one run of a program with a process group of its own.
+type process struct {
+	args           []string
+	dir            string
+	environ        []string
+	stdout, stderr io.Writer
+}
+
+// run runs the program to its end and gives its exit code; a program that a
+// signal ended has 128 and the signal's number, as in shells. If ctx ends
+// first, the whole group is ended and the context's cause is the error.
+// Children that the program leaves behind when it ends by itself are let be.
+func (p process) run(ctx context.Context) (int, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	cmd := exec.Command(p.args[0], p.args[1:]...) //nolint:gosec,noctx // running users' scripts is the purpose; ends by group, see below
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = p.dir, p.environ, p.stdout, p.stderr, lingering
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return 0, fault.New(fault.Invalid, "start %s: %w", p.args[0], err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return exitCode(err)
+	case <-ctx.Done():
+		stop(cmd.Process)
+		<-ended
+		return 0, context.Cause(ctx)
+	}
+}
+
+func exitCode(err error) (int, error) {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return 0, nil
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return 0, fmt.Errorf("wait for the script: %w", err)
+	}
+	if n, ok := signalled(exit.ProcessState); ok {
+		return 128 + n, nil
+	}
+	return exit.ExitCode(), nil
+}
