@@ -1,0 +1,140 @@
+// Package ref is how entities are named: scopes, identifiers and references
+// from one scope to another (entities spec §1).
+//
+// It checks spelling only; whether the named thing exists is the store's to say.
+package ref
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Kind is a kind of entity, spelled as the root key of its document.
+type Kind string
+
+// The kinds.
+const (
+	Pipeline       Kind = "pipeline"
+	Service        Kind = "service"
+	Environment    Kind = "environment"
+	Infrastructure Kind = "infrastructureDefinition"
+	Connector      Kind = "connector"
+	Secret         Kind = "secret"
+)
+
+// Kinds lists every kind, in the order in which they may be saved so that
+// what is named comes before what names it.
+func Kinds() []Kind {
+	return []Kind{Secret, Connector, Service, Environment, Infrastructure, Pipeline}
+}
+
+// Scope is where an entity lives: an account, an organization in it, or a
+// project in that.
+type Scope struct {
+	Account string `json:"account"`
+	Org     string `json:"org,omitempty"`
+	Project string `json:"project,omitempty"`
+}
+
+// String is "account", "account/org" or "account/org/project".
+func (s Scope) String() string {
+	return strings.TrimRight(s.Account+"/"+s.Org+"/"+s.Project, "/")
+}
+
+// Covers says whether o is s or within it.
+func (s Scope) Covers(o Scope) bool {
+	return s.Account == o.Account && (s.Org == "" || s.Org == o.Org && (s.Project == "" || s.Project == o.Project))
+}
+
+// Ref is a reference that has been read: an identifier in a scope.
+type Ref struct {
+	Scope Scope
+	ID    string
+}
+
+// String is the scope and the identifier, e.g. "acme/default/web:guestbook".
+func (r Ref) String() string { return r.Scope.String() + ":" + r.ID }
+
+// Parse reads a reference as written in an entity of the given scope: "id"
+// is in that scope, "org.id" in its organization, "account.id" in its
+// account. There is no climbing: a bare id never means an outer scope.
+func Parse(text string, from Scope) (Ref, error) {
+	prefix, id, found := strings.Cut(text, ".")
+	if !found {
+		return Ref{Scope: from, ID: text}, checkSpelling(text)
+	}
+	if err := checkSpelling(id); err != nil {
+		return Ref{}, err
+	}
+	switch prefix {
+	case "account":
+		return Ref{Scope: Scope{Account: from.Account}, ID: id}, nil
+	case "org":
+		if from.Org == "" {
+			return Ref{}, fmt.Errorf("%q names an organization's entity, but it stands in an account's", text)
+		}
+		return Ref{Scope: Scope{Account: from.Account, Org: from.Org}, ID: id}, nil
+	}
+	return Ref{}, fmt.Errorf("%q has the scope %q; want account., org. or none", text, prefix)
+}
+
+var spelling = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]{0,127}$`)
+
+func checkSpelling(id string) error {
+	if !spelling.MatchString(id) {
+		return fmt.Errorf("%q isn't an identifier", id)
+	}
+	return nil
+}
+
+// reserved are the words that no identifier may be (pipeline spec §1.3).
+func reserved() []string {
+	return []string{
+		"or", "and", "eq", "ne", "lt", "gt", "le", "ge", "div", "mod", "not", "null", "true", "false", "new", "var",
+		"return", "step", "parallel", "stepGroup", "org", "account", "status", "liteEngineTask",
+	}
+}
+
+var (
+	strictID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_]{0,127}$`)
+	dollarID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$]{0,127}$`)
+	secretID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]{0,127}$`)
+	name     = regexp.MustCompile(`^[a-zA-Z_0-9.-][-0-9a-zA-Z_\s.]{0,127}$`)
+)
+
+// CheckID checks the identifier of a new entity of the kind. Secrets may have
+// "-", pipelines may not have "$" (pipeline spec §1.3, entities spec §1).
+func CheckID(kind Kind, id string) error {
+	re, allowed := dollarID, "letters, digits, _ and $"
+	switch kind {
+	case Secret:
+		re, allowed = secretID, "letters, digits, _, $ and -"
+	case Pipeline:
+		re, allowed = strictID, "letters, digits and _"
+	case Service, Environment, Infrastructure, Connector:
+	}
+	return check(re, id, allowed)
+}
+
+// CheckNodeID checks the identifier of a stage, a step or a step group.
+func CheckNodeID(id string) error { return check(strictID, id, "letters, digits and _") }
+
+func check(re *regexp.Regexp, id, allowed string) error {
+	if slices.Contains(reserved(), id) {
+		return fmt.Errorf("identifier %q is a reserved word", id)
+	}
+	if !re.MatchString(id) {
+		return fmt.Errorf("identifier %q is wrong: it must start with a letter or _, and have at most 128 %s", id, allowed)
+	}
+	return nil
+}
+
+// CheckName checks an entity's or a node's name.
+func CheckName(text string) error {
+	if !name.MatchString(text) {
+		return fmt.Errorf("name %q is wrong: it may have at most 128 letters, digits, spaces, _, - and .", text)
+	}
+	return nil
+}

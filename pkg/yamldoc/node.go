@@ -1,0 +1,152 @@
+// Package yamldoc reads YAML into trees that keep every place, and collects
+// all that is wrong with a document in one report (design, decision 8).
+//
+// It knows YAML and nothing of Harness: which keys a mapping may have is said
+// by whoever decodes it (pkg/entity, pkg/step).
+package yamldoc
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is the shape of a node.
+type Kind uint8
+
+// The kinds. The zero value is an explicit or an absent null.
+const (
+	Null Kind = iota
+	Scalar
+	Mapping
+	Sequence
+)
+
+// Tag is how YAML read a scalar.
+type Tag uint8
+
+// The tags. Str is also that of quoted and block scalars.
+const (
+	Str Tag = iota
+	Int
+	Float
+	Bool
+)
+
+// Node is a value of a document with its place. It is never changed once it
+// has been parsed: parts are shared between documents. Its JSON form is
+// lossless; plans are stored in it.
+type Node struct {
+	Kind    Kind    `json:"k,omitempty"`
+	Value   string  `json:"v,omitempty"` // a scalar's text
+	Tag     Tag     `json:"t,omitempty"`
+	Entries []Entry `json:"e,omitempty"` // a mapping's, in document order
+	Items   []*Node `json:"i,omitempty"` // a sequence's
+	Line    int     `json:"l,omitempty"`
+	Column  int     `json:"c,omitempty"`
+}
+
+// Entry is one key of a mapping.
+type Entry struct {
+	Key    string `json:"key"`
+	Line   int    `json:"l,omitempty"` // of the key
+	Column int    `json:"c,omitempty"`
+	Value  *Node  `json:"v"`
+}
+
+// Get is the value of a mapping's key; nil if there is none or n is no mapping.
+func (n *Node) Get(key string) *Node {
+	if n == nil || n.Kind != Mapping {
+		return nil
+	}
+	for i := range n.Entries {
+		if n.Entries[i].Key == key {
+			return n.Entries[i].Value
+		}
+	}
+	return nil
+}
+
+// At follows keys from mapping to mapping; nil where one is missing.
+func (n *Node) At(keys ...string) *Node {
+	for _, k := range keys {
+		n = n.Get(k)
+	}
+	return n
+}
+
+// Any is the node as encoding/json would decode it, with ints as int64.
+func (n *Node) Any() any {
+	if n == nil {
+		return nil
+	}
+	switch n.Kind {
+	case Scalar:
+		return n.scalar()
+	case Mapping:
+		m := make(map[string]any, len(n.Entries))
+		for _, e := range n.Entries {
+			m[e.Key] = e.Value.Any()
+		}
+		return m
+	case Sequence:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.Any()
+		}
+		return list
+	case Null:
+	}
+	return nil
+}
+
+func (n *Node) scalar() any {
+	switch n.Tag {
+	case Int:
+		if i, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64); err == nil {
+			return i
+		}
+	case Float:
+		if f, err := strconv.ParseFloat(n.Value, 64); err == nil {
+			return f
+		}
+	case Bool:
+		return strings.EqualFold(n.Value, "true")
+	case Str:
+	}
+	return n.Value
+}
+
+// FromAny makes a tree of a value as encoding/json decodes it; every node has
+// the given place.
+func FromAny(v any, line, column int) *Node {
+	n := &Node{Kind: Scalar, Line: line, Column: column}
+	switch v := v.(type) {
+	case nil:
+		n.Kind = Null
+	case string:
+		n.Value = v
+	case bool:
+		n.Value, n.Tag = strconv.FormatBool(v), Bool
+	case int64:
+		n.Value, n.Tag = strconv.FormatInt(v, 10), Int
+	case float64:
+		n.Value, n.Tag = strconv.FormatFloat(v, 'f', -1, 64), Float
+		if !strings.Contains(n.Value, ".") {
+			n.Tag = Int
+		}
+	case []any:
+		n.Kind = Sequence
+		for _, item := range v {
+			n.Items = append(n.Items, FromAny(item, line, column))
+		}
+	case map[string]any:
+		n.Kind = Mapping
+		for _, k := range sortedKeys(v) {
+			n.Entries = append(n.Entries, Entry{Key: k, Line: line, Column: column, Value: FromAny(v[k], line, column)})
+		}
+	default:
+		n.Value = fmt.Sprint(v)
+	}
+	return n
+}

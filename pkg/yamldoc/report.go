@@ -1,0 +1,131 @@
+package yamldoc
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// Pos is a place in a file.
+type Pos struct {
+	File   string
+	Line   int // 1 is the first
+	Column int
+	Path   string // e.g. stages[1].stage.spec.execution.steps[0].step.type
+}
+
+// Severity says how bad a finding is.
+type Severity uint8
+
+// The severities. A document with an error isn't saved.
+const (
+	Error Severity = iota
+	Warning
+)
+
+// String is "error" or "warning".
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// Finding is one thing that is wrong with a document.
+type Finding struct {
+	Pos
+	Severity Severity
+	Code     string // e.g. UNKNOWN_KEY
+	Message  string
+}
+
+// String is the finding as people read it:
+// file:line:column path: message [CODE].
+func (f Finding) String() string {
+	var b strings.Builder
+	if f.File != "" {
+		fmt.Fprintf(&b, "%s:", f.File)
+	}
+	fmt.Fprintf(&b, "%d:%d ", f.Line, f.Column)
+	if f.Path != "" {
+		fmt.Fprintf(&b, "%s: ", f.Path)
+	}
+	if f.Severity == Warning {
+		b.WriteString("warning: ")
+	}
+	fmt.Fprintf(&b, "%s [%s]", f.Message, f.Code)
+	return b.String()
+}
+
+// Report collects the findings of one document. It is for one goroutine.
+type Report struct {
+	file     string
+	strict   bool
+	findings []Finding
+}
+
+// NewReport makes an empty report about a file; the name may be empty.
+func NewReport(file string) *Report { return &Report{file: file} }
+
+// Strict makes a key that nobody documents an error instead of a warning.
+func (r *Report) Strict() *Report {
+	r.strict = true
+	return r
+}
+
+// Errorf adds an error at a value.
+func (r *Report) Errorf(v Value, code, format string, args ...any) {
+	r.add(Error, v.Pos(r), code, format, args...)
+}
+
+// Warnf adds a warning at a value.
+func (r *Report) Warnf(v Value, code, format string, args ...any) {
+	r.add(Warning, v.Pos(r), code, format, args...)
+}
+
+func (r *Report) add(s Severity, p Pos, code, format string, args ...any) {
+	r.findings = append(r.findings, Finding{Pos: p, Severity: s, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// Findings are all findings in the order of their places.
+func (r *Report) Findings() []Finding {
+	out := slices.Clone(r.findings)
+	slices.SortStableFunc(out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
+	})
+	return out
+}
+
+// Failed says whether there is an error.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(r.findings, func(f Finding) bool { return f.Severity == Error })
+}
+
+// Details are the findings as the API gives them.
+func (r *Report) Details() []fault.Detail {
+	out := make([]fault.Detail, 0, len(r.findings))
+	for _, f := range r.Findings() {
+		out = append(out, fault.Detail{
+			File: f.File, Path: f.Path, Line: f.Line, Column: f.Column,
+			Severity: f.Severity.String(), Code: f.Code, Message: f.Message,
+		})
+	}
+	return out
+}
+
+// Err is nil without an error, else one error with every finding.
+func (r *Report) Err() error {
+	if !r.Failed() {
+		return nil
+	}
+	var lines []string
+	for _, f := range r.Findings() {
+		if f.Severity == Error {
+			lines = append(lines, f.String())
+		}
+	}
+	return fault.New(fault.Invalid, "%s", strings.Join(lines, "\n")).With(r.Details()...)
+}

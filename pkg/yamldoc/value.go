@@ -1,0 +1,186 @@
+package yamldoc
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Value is a node on its way through a decoder: with its key and its path.
+type Value struct {
+	Key  string // in the mapping that it comes from
+	Node *Node
+	Path string
+	at   [2]int // the key's line and column
+}
+
+// Root is a document's root as a value.
+func Root(n *Node) Value { return Value{Node: n, at: [2]int{n.Line, n.Column}} }
+
+// Sub is a node as a value at a path.
+func Sub(n *Node, path string) Value {
+	v := Value{Node: n, Path: path}
+	if n != nil {
+		v.at = [2]int{n.Line, n.Column}
+	}
+	return v
+}
+
+// Pos is the value's place, or its key's where the value is absent.
+func (v Value) Pos(r *Report) Pos {
+	p := Pos{File: r.file, Line: v.at[0], Column: v.at[1], Path: v.Path}
+	if v.Node != nil && v.Node.Kind != Null && v.Node.Line > 0 {
+		p.Line, p.Column = v.Node.Line, v.Node.Column
+	}
+	return p
+}
+
+// KeyPos is the place of the value's key.
+func (v Value) KeyPos(r *Report) Pos {
+	return Pos{File: r.file, Line: v.at[0], Column: v.at[1], Path: v.Path}
+}
+
+// Is says whether the value is of a kind.
+func (v Value) Is(k Kind) bool { return v.Node != nil && v.Node.Kind == k }
+
+// Null says whether the value is absent or null.
+func (v Value) Null() bool { return v.Node == nil || v.Node.Kind == Null }
+
+// kindName is a kind as people call it.
+func kindName(n *Node) string {
+	if n == nil {
+		return "nothing"
+	}
+	switch n.Kind {
+	case Mapping:
+		return "a mapping"
+	case Sequence:
+		return "a list"
+	case Scalar:
+		return fmt.Sprintf("%q", shorten(n.Value))
+	case Null:
+	}
+	return "nothing"
+}
+
+func shorten(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}
+
+// Mapping gives the entries of a mapping. A value of another kind and a key
+// that stands twice are reported; an absent one has no entries.
+func (r *Report) Mapping(v Value) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.Null() {
+			return
+		}
+		if !v.Is(Mapping) {
+			r.Errorf(v, "WRONG_TYPE", "found %s; want a mapping", kindName(v.Node))
+			return
+		}
+		seen := make(map[string]int, len(v.Node.Entries))
+		for _, e := range v.Node.Entries {
+			child := Value{Key: e.Key, Node: e.Value, Path: join(v.Path, e.Key), at: [2]int{e.Line, e.Column}}
+			if line, ok := seen[e.Key]; ok {
+				r.add(Error, child.KeyPos(r), "DUPLICATE_KEY", "key %q stands twice; the first is in line %d", e.Key, line)
+				continue
+			}
+			seen[e.Key] = e.Line
+			if !yield(child) {
+				return
+			}
+		}
+	}
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// List gives the items of a list; anything else is reported.
+func (r *Report) List(v Value) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.Null() {
+			return
+		}
+		if !v.Is(Sequence) {
+			r.Errorf(v, "WRONG_TYPE", "found %s; want a list", kindName(v.Node))
+			return
+		}
+		for i, item := range v.Node.Items {
+			child := Sub(item, fmt.Sprintf("%s[%d]", v.Path, i))
+			child.Key = v.Key
+			if !yield(child) {
+				return
+			}
+		}
+	}
+}
+
+// Unknown reports a key that isn't among those known, with the nearest of
+// them: a warning, or an error in a strict report. The key is kept.
+func (r *Report) Unknown(v Value, known ...string) {
+	severity := Warning
+	if r.strict {
+		severity = Error
+	}
+	hint := ""
+	if near := Nearest(v.Key, known); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	r.add(severity, v.KeyPos(r), "UNKNOWN_KEY", "unknown key %q%s", v.Key, hint)
+}
+
+// Unsupported reports what Harness has and Slipway can't do yet.
+func (r *Report) Unsupported(v Value, format string, args ...any) {
+	r.add(Error, v.KeyPos(r), "UNSUPPORTED", "%s", fmt.Sprintf(format, args...))
+}
+
+// Missing reports keys that a mapping must have.
+func (r *Report) Missing(v Value, keys ...string) {
+	for _, k := range keys {
+		if n := v.Node.Get(k); n == nil || n.Kind == Null {
+			r.add(Error, v.Pos(r), "MISSING_KEY", "key %q is missing", k)
+		}
+	}
+}
+
+// Nearest is the known word that is most like the given one; empty if none
+// is like it.
+func Nearest(word string, known []string) string {
+	best, at := "", max(len(word)/3, 1)+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at {
+			best, at = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the edits (insert, delete, replace) between two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = slices.Min([]int{cost, row[j+1] + 1, row[j] + 1})
+		}
+	}
+	return row[len(b)]
+}
