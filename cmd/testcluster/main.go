@@ -41,7 +41,7 @@ func main() {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("no command\n" + usage)
+		return fmt.Errorf("no command\n%s", usage)
 	}
 	cache, err := testcluster.CacheDir()
 	if err != nil {

@@ -56,7 +56,7 @@ func (c commands) kubectl(ctx context.Context, args []string) error {
 // command prepares a command that is led to the cluster and has its kubectl. When ctx ends the command is asked
 // to end, and killed if it hasn't after ten seconds.
 func (c commands) command(ctx context.Context, kubeconfig, tools, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // running what the caller says is its purpose
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+kubeconfig,
 		testcluster.KubeconfigEnv+"="+kubeconfig,

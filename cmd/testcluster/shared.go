@@ -103,7 +103,7 @@ func (s shared) detached(tools string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(self, serveCommand, tools) //nolint:gosec // this very program; it outlives ctx
+	cmd := exec.Command(self, serveCommand, tools)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, cmd.Start()

@@ -66,7 +66,7 @@ func (c *Cluster) Stop() {
 	for i := len(c.processes) - 1; i >= 0; i-- {
 		c.processes[i].kill()
 	}
-	c.log.Info("test cluster stopped", "url", c.URL) //nolint:sloglint // stops also when every context is over
+	c.log.Info("test cluster stopped", "url", c.URL)
 }
 
 func startOnce(ctx context.Context, cfg Config) (_ *Cluster, err error) {

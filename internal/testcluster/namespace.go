@@ -16,7 +16,7 @@ const KubeconfigEnv = "SLIPWAY_TEST_KUBECONFIG"
 // Namespace gives a test a namespace of its own in the cluster of the test run, in which pods can be created
 // at once; the namespace goes when the test ends. Without such a cluster the test is skipped: "make test" and
 // "testcluster run" always have one.
-func Namespace(t testing.TB) (kubeconfig, namespace string) {
+func Namespace(t *testing.T) (kubeconfig, namespace string) {
 	t.Helper()
 	kubeconfig = os.Getenv(KubeconfigEnv)
 	if kubeconfig == "" {

@@ -27,7 +27,8 @@ func startProcess(logs, program string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.cmd = exec.Command(program, args...) //nolint:gosec // a program that Build made; it outlives the caller's context
+	// Not CommandContext: it outlives the context of Start.
+	p.cmd = exec.Command(program, args...)
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	p.cmd.SysProcAttr = dieWithParent()
 
@@ -78,7 +79,7 @@ func exitOf(err error) error {
 
 // tail is the last lines of a file, or the reason why they can't be read.
 func tail(path string, lines int) string {
-	content, err := os.ReadFile(path) //nolint:gosec // a log of our own
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}

@@ -1,0 +1,89 @@
+# Set-up is part of the targets: what a fresh Debian machine lacks is installed, or built into a cache that all
+# checkouts on the machine share. Only Go and make have to be there.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(SLIPWAY_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slipway)
+
+# The linter's file name says what it was built from.
+LINT := $(CACHE)/golangci-lint/$(shell cat tools/golangci-lint/go.mod tools/golangci-lint/go.sum | sha256sum | cut -c1-16)/golangci-lint
+ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
+
+TEST_FLAGS ?= -shuffle=on -count=1 -timeout=15m
+FUZZTIME ?= 30s
+# The parsers of what users write: these are fuzzed at every test run.
+FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr)
+
+.PHONY: help
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build every command into bin/
+	go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: test
+test: setup lint cluster ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers
+	go vet ./...
+	bin/testcluster run -- go test $(TEST_FLAGS) ./...
+	tools/fuzz.sh $(FUZZTIME) $(addprefix ./,$(FUZZED))
+
+.PHONY: test-fast
+test-fast: ## Test without a cluster; the tests that need one are skipped
+	go test -shuffle=on ./...
+
+.PHONY: lint
+lint: $(LINT) ## Run golangci-lint
+	$(LINT) run ./...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (30s)
+	tools/fuzz.sh $(FUZZTIME) ./...
+
+.PHONY: bench
+bench: ## Run every benchmark
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: generate
+generate: ## Regenerate what is generated
+	go generate ./...
+
+.PHONY: verify
+verify: generate lint ## Check that the code is generated, formatted, linted, tidy and committed
+	go mod tidy -diff
+	git diff --exit-code
+	test -z "$$(git status --porcelain)"
+
+.PHONY: cluster
+cluster: bin/testcluster ## Build the Kubernetes test control plane (about six minutes, once)
+	bin/testcluster build
+
+.PHONY: demo
+demo: build ## Show Slipway deploying to a Kubernetes control plane on this machine
+	tools/demo.sh start
+
+.PHONY: demo-stop
+demo-stop: build ## Stop what the demo started
+	tools/demo.sh stop
+
+.PHONY: setup
+setup: system $(ASL_VALIDATOR) # what the tests need besides the cluster
+
+.PHONY: system
+system:
+	tools/setup.sh
+
+$(LINT):
+	cd tools/golangci-lint && go build -trimpath -ldflags '-s -w' -o $(LINT) tool
+
+$(ASL_VALIDATOR): tools/asl-validator/package-lock.json | system
+	cd tools/asl-validator && npm ci --no-audit --no-fund
+	touch $@
+
+# go build knows best whether there is something to do.
+.PHONY: bin/testcluster
+bin/testcluster:
+	go build -o $@ ./cmd/testcluster

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs, on Debian and its relatives, the programs that the tests run and that are missing here. Changes nothing
+# on a machine that has them. Go itself has to be there.
+set -euo pipefail
+
+missing=()
+need() { # need <command> <package that has it>
+	command -v "$1" >/dev/null || missing+=("$2")
+}
+need git git
+need node nodejs
+need npm npm
+
+if ! command -v go >/dev/null; then
+	echo "setup: go isn't installed; https://go.dev/dl has it, go.mod says which version" >&2
+	exit 1
+fi
+if [ ${#missing[@]} -eq 0 ]; then
+	exit 0
+fi
+if ! command -v apt-get >/dev/null; then
+	echo "setup: please install: ${missing[*]}" >&2
+	exit 1
+fi
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
