@@ -43,59 +43,77 @@ func TestRules(t *testing.T) {
 			begun: "a b c",
 		},
 		{
-			name:  "§1.3 parallel members and nested groups run",
-			plan:  func() *plan.Node { return pipeline(stage("s", parallel(st("a"), group("g", st("b"), group("h", st("c")))), st("d"))) },
+			name: "§1.3 parallel members and nested groups run",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", parallel(st("a"), group("g", st("b"), group("h", st("c")))), st("d")))
+			},
 			ends:  "p:Success s:Success a:Success g:Success b:Success h:Success c:Success d:Success",
 			begun: "a b c d",
 		},
 		{
-			name:   "§14.20 MarkAsFailure: B is skipped, C with All runs, no rollback, stage Failed",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", level(on(act(plan.MarkAsFailure)))), st("b"), st("c", when("All"))), st("r"))) },
+			name: "§14.20 MarkAsFailure: B is skipped, C with All runs, no rollback, stage Failed",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", level(on(act(plan.MarkAsFailure)))), st("b"), st("c", when("All"))), st("r")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed b:Skipped c:Success",
 		},
 		{
-			name:   "§14.21 no strategy anywhere: identical to MarkAsFailure",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a"), st("b"), st("c", when("All"))), st("r"))) },
+			name: "§14.21 no strategy anywhere: identical to MarkAsFailure",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a"), st("b"), st("c", when("All"))), st("r")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed b:Skipped c:Success",
 		},
 		{
-			name:   "§14.21 StageRollback: B and C are never evaluated, rollback steps run, stage Failed",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", rollback), st("b"), st("c", when("All"))), st("r1"), st("r2"))) },
+			name: "§14.21 StageRollback: B and C are never evaluated, rollback steps run, stage Failed",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", rollback), st("b"), st("c", when("All"))), st("r1"), st("r2")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed r1:Success r2:Success",
 		},
 		{
-			name:   "§14.22 an explicit type beats AllErrors at the same level",
-			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(act(plan.Ignore)), on(act(plan.Abort), fault.Verification))))) },
+			name: "§14.22 an explicit type beats AllErrors at the same level",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", level(on(act(plan.Ignore)), on(act(plan.Abort), fault.Verification)))))
+			},
 			script: map[string][]any{"a": {fails{fault.Verification}}},
 			ends:   "p:Aborted s:Aborted a:Aborted",
 		},
 		{
-			name:   "§14.23 a step's strategy for another type leaves the stage's to decide",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", level(on(act(plan.Ignore), fault.Timeout)), rollback)), st("r"))) },
+			name: "§14.23 a step's strategy for another type leaves the stage's to decide",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", level(on(act(plan.Ignore), fault.Timeout)), rollback)), st("r")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed r:Success",
 		},
 		{
-			name:   "§14.24 Retry twice, then roll back",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", level(on(retry(2, plan.StageRollback, 10*time.Second))))), st("r1"), st("r2"))) },
+			name: "§14.24 Retry twice, then roll back",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", level(on(retry(2, plan.StageRollback, 10*time.Second))))), st("r1"), st("r2")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed r1:Success r2:Success",
 			begun:  "a a a r1 r2",
 			took:   20 * time.Second,
 		},
 		{
-			name:   "§5.3 the last interval repeats",
-			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(retry(3, plan.Ignore, time.Second, 5*time.Second)))))) },
+			name: "§5.3 the last interval repeats",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", level(on(retry(3, plan.Ignore, time.Second, 5*time.Second))))))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed",
 			took:   11 * time.Second,
 		},
 		{
-			name:   "§5.3 a retry that succeeds ends the step well",
-			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(retry(3, plan.Abort, time.Second)))), st("b"))) },
+			name: "§5.3 a retry that succeeds ends the step well",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", level(on(retry(3, plan.Abort, time.Second)))), st("b")))
+			},
 			script: map[string][]any{"a": {broken, true}},
 			ends:   "p:Success s:Success a:Success b:Success",
 			begun:  "a a b",
@@ -112,8 +130,10 @@ func TestRules(t *testing.T) {
 			begun:  "a",
 		},
 		{
-			name:   "§14.25 a failing rollback step ends the section",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", rollback)), st("r1"), st("r2"), st("r3", when("All")))) },
+			name: "§14.25 a failing rollback step ends the section",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", rollback)), st("r1"), st("r2"), st("r3", when("All"))))
+			},
 			script: map[string][]any{"a": {broken}, "r1": {broken}},
 			ends:   "p:Failed s:Failed a:Failed r1:Failed",
 		},
@@ -126,40 +146,52 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed r1:Failed r2:Skipped r3:Success",
 		},
 		{
-			name:   "§14.27 a parallel sibling finishes before the rollback",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", parallel(st("a", rollback), st("b")), st("c")), st("r"))) },
+			name: "§14.27 a parallel sibling finishes before the rollback",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", parallel(st("a", rollback), st("b")), st("c")), st("r")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed b:Success r:Success",
 			begun:  "a b r",
 		},
 		{
-			name:   "§5.4 a group's step rolls its stage back, not the group alone",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", group("g", st("a", rollback), st("b")), st("c")), st("r"))) },
+			name: "§5.4 a group's step rolls its stage back, not the group alone",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", group("g", st("a", rollback), st("b")), st("c")), st("r")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed g:Failed a:Failed r:Success",
 		},
 		{
-			name:   "§5.4 a later stage with Failure runs after a rolled-back stage",
-			plan:   func() *plan.Node { return pipeline(stage("s", st("a", rollback)), stage("t", st("b")), with(stage("u", st("c")), when("Failure"))) },
+			name: "§5.4 a later stage with Failure runs after a rolled-back stage",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", rollback)), stage("t", st("b")), with(stage("u", st("c")), when("Failure")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed t:Skipped u:Success c:Success",
 		},
 		{
-			name:   "§14.28 an abort rolls nothing back and runs no All",
-			plan:   func() *plan.Node { return pipeline(rolling(stage("s", st("a", rollback), st("b", when("All"))), st("r")), with(stage("t", st("c")), when("All"))) },
+			name: "§14.28 an abort rolls nothing back and runs no All",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", rollback), st("b", when("All"))), st("r")), with(stage("t", st("c")), when("All")))
+			},
 			script: map[string][]any{"a": {"abort"}},
 			ends:   "p:Aborted s:Aborted a:Aborted",
 		},
 		{
-			name:   "§14.29 the pipeline's time is up: Expired, no strategies",
-			plan:   func() *plan.Node { return with(pipeline(rolling(stage("s", st("a", rollback, timeout("1h"))), st("r"))), timeout("1m")) },
+			name: "§14.29 the pipeline's time is up: Expired, no strategies",
+			plan: func() *plan.Node {
+				return with(pipeline(rolling(stage("s", st("a", rollback, timeout("1h"))), st("r"))), timeout("1m"))
+			},
 			script: map[string][]any{"a": {hang{}}},
 			ends:   "p:Expired s:Expired a:Expired",
 			took:   time.Minute,
 		},
 		{
-			name:   "§5.5 a step's time is up: its strategies see Timeout",
-			plan:   func() *plan.Node { return pipeline(stage("s", st("a", timeout("30s"), level(on(act(plan.MarkAsSuccess), fault.Timeout))), st("b"))) },
+			name: "§5.5 a step's time is up: its strategies see Timeout",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", timeout("30s"), level(on(act(plan.MarkAsSuccess), fault.Timeout))), st("b")))
+			},
 			script: map[string][]any{"a": {hang{}}},
 			ends:   "p:Success s:Success a:Success b:Success",
 			took:   30 * time.Second,
@@ -195,22 +227,28 @@ func TestRules(t *testing.T) {
 			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed b:Success",
 		},
 		{
-			name:   "§5.3 a person retries, it fails again, nobody answers",
-			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(intervene(plan.MarkAsFailure)))), st("b"))) },
+			name: "§5.3 a person retries, it fails again, nobody answers",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", level(on(intervene(plan.MarkAsFailure)))), st("b")))
+			},
 			script: map[string][]any{"a": {broken}},
 			decide: map[string]plan.ActionType{"a": plan.Retry},
 			ends:   "p:Failed s:Failed a:Failed b:Skipped",
 			begun:  "a a",
 		},
 		{
-			name:   "§4 Failure runs only after a failure; an ignored one satisfies both",
-			plan:   func() *plan.Node { return pipeline(stage("s", st("x", when("Failure")), st("a", level(on(act(plan.Ignore)))), st("b"), st("c", when("Failure")))) },
+			name: "§4 Failure runs only after a failure; an ignored one satisfies both",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("x", when("Failure")), st("a", level(on(act(plan.Ignore)))), st("b"), st("c", when("Failure"))))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:IgnoreFailed s:IgnoreFailed x:Skipped a:IgnoreFailed b:Success c:Success",
 		},
 		{
-			name:  "§4 a condition that is false skips the node and its children",
-			plan:  func() *plan.Node { return pipeline(stage("s", with(group("g", st("a")), when("Success", "false")), st("b", when("Success", "true")))) },
+			name: "§4 a condition that is false skips the node and its children",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", with(group("g", st("a")), when("Success", "false")), st("b", when("Success", "true"))))
+			},
 			ends:  "p:Success s:Success g:Skipped b:Success",
 			begun: "b",
 		},
@@ -220,8 +258,10 @@ func TestRules(t *testing.T) {
 			ends: "p:Failed s:Failed a:Failed b:Skipped",
 		},
 		{
-			name:   "§4 members of a parallel block see the state at its start",
-			plan:   func() *plan.Node { return pipeline(stage("s", parallel(st("a"), st("b"), st("f", when("Failure"))), st("c"))) },
+			name: "§4 members of a parallel block see the state at its start",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", parallel(st("a"), st("b"), st("f", when("Failure"))), st("c")))
+			},
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Failed s:Failed a:Failed b:Success f:Skipped c:Skipped",
 		},

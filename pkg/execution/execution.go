@@ -22,7 +22,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
-	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -31,7 +30,6 @@ type Config struct {
 	Store  store.Store
 	Runner statemachine.Runner
 	Engine *engine.Handler
-	Steps  []step.Type
 	Secret *secret.Keeper
 	Lease  time.Duration // of a claimed task; heartbeats renew it
 	Now    func() time.Time
@@ -46,7 +44,7 @@ type Service struct {
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	return &Service{Config: cfg, plans: newPlanner(cfg.Store, cfg.Steps)}
+	return &Service{Config: cfg, plans: newPlanner(cfg.Store)}
 }
 
 // StartRequest asks for an execution of a pipeline.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
-	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -243,5 +242,3 @@ func (s *Service) Goodbye(ctx context.Context, d store.Delegate) error {
 	}
 	return s.Store.DeleteDelegate(ctx, d.Scope.Account, d.ID)
 }
-
-var _ = engine.Interrupted

@@ -77,6 +77,8 @@ type KubernetesTarget struct {
 	// Values are the layers above the manifest's own valuesPaths, low to high
 	// (entities spec §8).
 	Values []ValuesFile `json:"values,omitempty"`
+	// Selectors are the cluster connector's delegate selectors.
+	Selectors []string `json:"selectors,omitempty"`
 	// Image is the primary artifact's, for the log and the instance ledger.
 	Image string `json:"image,omitempty"`
 }

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// Plan reads a plan by its hash.
+func (h *Handler) Plan(ctx context.Context, hash string) (*plan.Plan, error) {
+	return h.plan(ctx, hash)
+}
+
+// Resolve resolves the expressions of texts in the context of a step, such as
+// values files that only its delegate has. Secrets stay placeholders; the map
+// says which secret each stands for.
+func (h *Handler) Resolve(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (map[string]string, map[string]string, error) {
+	snap, err := h.snapshot(ctx, execution)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := snap.plan.Node(node)
+	if n == nil {
+		return nil, nil, fault.New(fault.NotFound, "the plan has no node %s", node)
+	}
+	scope := h.scope(ctx, snap, n, snap.state)
+	out := make(map[string]string, len(texts))
+	for name, text := range texts {
+		v, err := scope.Text(text)
+		if err != nil {
+			return nil, nil, fault.New(fault.CodeOf(err), "%s: %w", name, err)
+		}
+		out[name] = v
+	}
+	if snap.err != nil {
+		return nil, nil, fmt.Errorf("read states: %w", snap.err)
+	}
+	return out, scope.Secrets(), nil
+}

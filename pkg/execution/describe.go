@@ -1,0 +1,138 @@
+package execution
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Tree is an execution as people see it: its nodes with what has become of them.
+type Tree struct {
+	Execution store.Execution
+	Status    plan.Status // as it is now; while it runs, that of what waits for people wins
+	Root      *TreeNode
+}
+
+// TreeNode is a node of the plan with its state. Nodes that haven't started
+// are NotStarted.
+type TreeNode struct {
+	ID         plan.NodeID    `json:"id"`
+	Kind       plan.Kind      `json:"kind"`
+	Identifier string         `json:"identifier,omitempty"`
+	Name       string         `json:"name,omitempty"`
+	Type       string         `json:"type,omitempty"`
+	Rollback   bool           `json:"rollback,omitempty"` // in rollbackSteps
+	Status     plan.Status    `json:"status"`
+	Message    string         `json:"message,omitempty"`
+	StartedAt  time.Time      `json:"startedAt,omitzero"`
+	EndedAt    time.Time      `json:"endedAt,omitzero"`
+	Attempt    int            `json:"attempt,omitempty"`
+	LogStream  string         `json:"logStream,omitempty"`
+	Approval   *plan.Approval `json:"approval,omitempty"`
+	Children   []*TreeNode    `json:"children,omitempty"`
+}
+
+// Describe reads an execution with all its nodes.
+func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return Tree{}, err
+	}
+	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	if err != nil {
+		return Tree{}, err
+	}
+	nodes, err := s.Store.AllNodes(ctx, id)
+	if err != nil {
+		return Tree{}, err
+	}
+	states := make(map[plan.NodeID]plan.State, len(nodes))
+	for _, n := range nodes {
+		states[n.ID] = n.State
+	}
+	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p.Root, states)}
+	if !e.Status.Terminal() {
+		t.Status = liveStatus(t.Root)
+	}
+	return t, nil
+}
+
+func treeOf(execution string, n *plan.Node, states map[plan.NodeID]plan.State) *TreeNode {
+	st := states[n.ID]
+	t := &TreeNode{
+		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(),
+		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval,
+	}
+	if t.Status == "" {
+		t.Status = plan.NotStarted
+	}
+	if st.Attempt > 0 {
+		t.LogStream = engine.LogStream(execution, n.ID, st.Attempt)
+	}
+	for _, c := range n.Children {
+		t.Children = append(t.Children, treeOf(execution, c, states))
+	}
+	for _, c := range n.Rollback {
+		t.Children = append(t.Children, treeOf(execution, c, states))
+	}
+	return t
+}
+
+// liveStatus is what a running execution waits for (pipeline spec §8.2).
+func liveStatus(n *TreeNode) plan.Status {
+	worst := plan.Running
+	for _, c := range n.Children {
+		st := liveStatus(c)
+		if len(c.Children) == 0 {
+			st = c.Status
+		}
+		if st == plan.InterventionWaiting || st == plan.ApprovalWaiting && worst != plan.InterventionWaiting {
+			worst = st
+		}
+	}
+	return worst
+}
+
+// FindNode finds a node of an execution by its id, or by its identifier where
+// only one node has it.
+func (s *Service) FindNode(ctx context.Context, id, name string) (*TreeNode, error) {
+	t, err := s.Describe(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var found []*TreeNode
+	var walk func(*TreeNode) *TreeNode
+	walk = func(n *TreeNode) *TreeNode {
+		if string(n.ID) == name {
+			return n
+		}
+		if n.Identifier == name {
+			found = append(found, n)
+		}
+		for _, c := range n.Children {
+			if exact := walk(c); exact != nil {
+				return exact
+			}
+		}
+		return nil
+	}
+	if exact := walk(t.Root); exact != nil {
+		return exact, nil
+	}
+	switch len(found) {
+	case 0:
+		return nil, fault.New(fault.NotFound, "execution %s has no node %q", id, name)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, n := range found {
+		ids = append(ids, string(n.ID))
+	}
+	return nil, fault.New(fault.Invalid, "execution %s has %d nodes %q; say which: %s", id, len(found), name, strings.Join(ids, ", "))
+}

@@ -1,0 +1,282 @@
+package execution
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// planner makes plans of saved entities. A plan depends on the versions of
+// what it was made of and on the inputs alone, so it is remembered by these.
+type planner struct {
+	entities store.Entities
+
+	mu    sync.Mutex
+	plans map[string]planned // by what they were made of
+	order []string           // oldest first
+	parts map[string][]store.EntityKey
+}
+
+// planned is a plan ready to be stored.
+type planned struct {
+	name string
+	hash string
+	doc  []byte
+	root plan.NodeID
+}
+
+// rememberedPlans bounds the planner's memory; a plan has some 20 KB.
+const rememberedPlans = 128
+
+func newPlanner(entities store.Entities) *planner {
+	return &planner{entities: entities, plans: map[string]planned{}, parts: map[string][]store.EntityKey{}}
+}
+
+// plan reads what the pipeline is made of and gives its plan.
+func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
+	key := store.EntityKey{Scope: r.Scope, Kind: ref.Pipeline, ID: r.Pipeline}
+	pipeline, err := p.entities.Entity(ctx, key)
+	if err != nil {
+		return planned{}, err
+	}
+	made, err := p.fingerprint(ctx, pipeline, r.Inputs)
+	if err != nil {
+		return planned{}, err
+	}
+	if known, ok := p.remembered(made); ok {
+		return known, nil
+	}
+	b := build{ctx: ctx, planner: p, scope: r.Scope, pipeline: pipeline}
+	fresh, err := b.plan(r.Inputs)
+	if err != nil {
+		return planned{}, err
+	}
+	if made, err = p.learn(ctx, pipeline, b.used, r.Inputs); err != nil {
+		return planned{}, err
+	}
+	p.remember(made, fresh)
+	return fresh, nil
+}
+
+// fingerprint names what a plan would be made of: the pipeline's version, the
+// versions of what it used last time, and the inputs. Empty when it isn't
+// known yet what this version uses.
+func (p *planner) fingerprint(ctx context.Context, pipeline store.Entity, inputs map[string]string) (string, error) {
+	id := versioned(pipeline)
+	p.mu.Lock()
+	parts, ok := p.parts[id+shortHash(fmt.Sprint(inputs))]
+	p.mu.Unlock()
+	if !ok {
+		return "", nil
+	}
+	return p.describe(ctx, id, parts, inputs)
+}
+
+func (p *planner) describe(ctx context.Context, id string, parts []store.EntityKey, inputs map[string]string) (string, error) {
+	all := []string{id}
+	for _, key := range parts {
+		e, err := p.entities.Entity(ctx, key)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, versioned(e))
+	}
+	given, err := json.Marshal(inputs)
+	if err != nil {
+		return "", fmt.Errorf("encode inputs: %w", err)
+	}
+	return strings.Join(append(all, string(given)), "\n"), nil
+}
+
+func versioned(e store.Entity) string {
+	return fmt.Sprintf("%s %s %s %s@%d", e.Key.Scope, e.Key.Kind, e.Key.Env, e.Key.ID, e.Version)
+}
+
+func (p *planner) learn(ctx context.Context, pipeline store.Entity, used []store.EntityKey, inputs map[string]string) (string, error) {
+	p.mu.Lock()
+	if len(p.parts) > 8*rememberedPlans {
+		clear(p.parts)
+	}
+	p.parts[versioned(pipeline)+shortHash(fmt.Sprint(inputs))] = used
+	p.mu.Unlock()
+	return p.describe(ctx, versioned(pipeline), used, inputs)
+}
+
+func (p *planner) remembered(made string) (planned, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.plans[made]
+	return known, ok && made != ""
+}
+
+func (p *planner) remember(made string, fresh planned) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.plans[made]; ok {
+		return
+	}
+	p.plans[made] = fresh
+	if p.order = append(p.order, made); len(p.order) > rememberedPlans {
+		delete(p.plans, p.order[0])
+		p.order = p.order[1:]
+	}
+}
+
+// build makes one plan.
+type build struct {
+	ctx      context.Context //nolint:containedctx // lives for one call
+	planner  *planner
+	scope    ref.Scope
+	pipeline store.Entity
+	used     []store.EntityKey
+}
+
+func (b *build) plan(inputs map[string]string) (planned, error) {
+	doc, err := document(b.pipeline)
+	if err != nil {
+		return planned{}, err
+	}
+	values := map[string]string{}
+	for k, v := range inputs {
+		values[strings.TrimPrefix(k, "pipeline.")] = v
+	}
+	if doc, err = input.Fill(doc, values); err != nil {
+		return planned{}, err
+	}
+	src := plan.Source{Pipeline: doc, Inputs: values, Deployments: map[string]*plan.Deployment{}}
+	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
+		return planned{}, err
+	}
+	made, err := plan.Build(src)
+	if err != nil {
+		return planned{}, err
+	}
+	encoded, err := made.Encode()
+	if err != nil {
+		return planned{}, fmt.Errorf("encode the plan of pipeline %s: %w", b.pipeline.Key.ID, err)
+	}
+	sum := sha256.Sum256(encoded)
+	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID}, nil
+}
+
+// document is an entity's document below its root key.
+func document(e store.Entity) (*yamldoc.Node, error) {
+	docs, report := yamldoc.Parse(string(e.Key.Kind)+" "+e.Key.ID, e.YAML)
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 || docs[0].Get(string(e.Key.Kind)) == nil {
+		return nil, fmt.Errorf("%s %s has no document", e.Key.Kind, e.Key.ID)
+	}
+	return docs[0].Get(string(e.Key.Kind)), nil
+}
+
+// deployments reads what the Deployment stages of a list deploy where.
+func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployment) error {
+	if stages == nil {
+		return nil
+	}
+	for _, item := range stages.Items {
+		if p := item.Get("parallel"); p != nil {
+			if err := b.deployments(p, into); err != nil {
+				return err
+			}
+			continue
+		}
+		stage := item.Get("stage")
+		if text(stage, "type") != "Deployment" {
+			continue
+		}
+		d, err := b.deployment(stage)
+		if err != nil {
+			return fault.New(fault.CodeOf(err), "stage %s: %w", text(stage, "identifier"), err)
+		}
+		into[text(stage, "identifier")] = d
+	}
+	return nil
+}
+
+func (b *build) deployment(stage *yamldoc.Node) (*plan.Deployment, error) {
+	spec := stage.Get("spec")
+	environment := spec.Get("environment")
+	infra := environment.Get("infrastructureDefinition")
+	if list := environment.Get("infrastructureDefinitions"); list != nil && len(list.Items) == 1 {
+		infra = list.Items[0]
+	}
+	d := &plan.Deployment{
+		Type: text(spec, "deploymentType"), ServiceRef: text(spec.Get("service"), "serviceRef"),
+		EnvironmentRef: text(environment, "environmentRef"),
+	}
+	var err error
+	if d.Service, err = b.entity(ref.Service, d.ServiceRef, "", spec.At("service", "serviceInputs")); err != nil {
+		return nil, err
+	}
+	if d.Environment, err = b.entity(ref.Environment, d.EnvironmentRef, "", environment.Get("environmentInputs")); err != nil {
+		return nil, err
+	}
+	d.Infrastructure, err = b.entity(ref.Infrastructure, text(infra, "identifier"), d.EnvironmentRef, infra.Get("inputs"))
+	return d, err
+}
+
+// entity reads a referenced entity and fills its runtime inputs; env is the
+// environment of an infrastructure definition.
+func (b *build) entity(kind ref.Kind, name, env string, inputs *yamldoc.Node) (*yamldoc.Node, error) {
+	if name == "" || strings.Contains(name, "<+") {
+		return nil, fault.New(fault.Unsupported, "the %s is %q; want an identifier: an expression can't choose it yet", kind, name)
+	}
+	r, err := ref.Parse(name, b.scope)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%s %w", kind, err)
+	}
+	key := store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID}
+	if kind == ref.Infrastructure {
+		from, err := ref.Parse(env, b.scope)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "environment %w", err)
+		}
+		key.Scope, key.Env = from.Scope, from.ID
+	}
+	e, err := b.planner.entities.Entity(b.ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.New(fault.NotFound, "there is no %s %q in %s", kind, r.ID, key.Scope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(b.used, key) {
+		b.used = append(b.used, key)
+	}
+	doc, err := document(e)
+	if err != nil {
+		return nil, err
+	}
+	filled, err := input.Fill(input.Overlay(doc, inputs), nil)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%s %s: %w", kind, name, err)
+	}
+	return filled, nil
+}
+
+func text(n *yamldoc.Node, key string) string {
+	if f := n.Get(key); f != nil {
+		return f.Value
+	}
+	return ""
+}
+
+func shortHash(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:10])
+}

@@ -1,0 +1,305 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Source is what a plan is made of: documents that pkg/entity has checked,
+// with their runtime inputs filled in.
+type Source struct {
+	Pipeline *yamldoc.Node // below the key "pipeline"
+	// Deployments are those of the Deployment stages, by stage identifier.
+	Deployments map[string]*Deployment
+	Inputs      map[string]string
+}
+
+// Limits of a plan (pipeline spec §1.3).
+const (
+	maxParallel   = 256
+	maxGroupDepth = 10
+)
+
+// Build makes the plan. The same source gives the same plan.
+func Build(src Source) (*Plan, error) {
+	b := builder{src: src, seen: map[NodeID]bool{}}
+	root := &Node{
+		ID: "pipeline", Kind: KindPipeline, Doc: trim(src.Pipeline, "stages"),
+		Identifier: str(src.Pipeline, "identifier"), Name: str(src.Pipeline, "name"), Timeout: str(src.Pipeline, "timeout"),
+	}
+	at := place{id: "pipeline.stages", selectors: list(src.Pipeline.Get("delegateSelectors"))}
+	root.Children = b.stages(src.Pipeline.Get("stages"), at)
+	if b.err != nil {
+		return nil, b.err
+	}
+	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs}
+	p.link()
+	return p, nil
+}
+
+// builder keeps the first error, so that the walk reads plainly.
+type builder struct {
+	src  Source
+	seen map[NodeID]bool
+	err  error
+}
+
+func (b *builder) fail(n *yamldoc.Node, format string, args ...any) {
+	if b.err == nil {
+		b.err = fault.New(fault.Invalid, "line %d: %s", n.Line, fmt.Sprintf(format, args...))
+	}
+}
+
+// place is where the walk is, and what holds for everything below.
+type place struct {
+	id        NodeID // of the container's list, e.g. pipeline.stages
+	selectors []string
+	levels    Levels // inner to outer
+	depth     int    // of step groups
+	rollback  bool
+}
+
+func (p place) below(parts ...string) NodeID {
+	return NodeID(string(p.id) + "." + strings.Join(parts, "."))
+}
+
+func (b *builder) add(id NodeID, n *yamldoc.Node) {
+	if b.seen[id] {
+		b.fail(n, "two nodes have the name %s", id)
+	}
+	b.seen[id] = true
+}
+
+// stages builds the list of a pipeline or of a parallel block of stages.
+func (b *builder) stages(doc *yamldoc.Node, at place) []*Node {
+	var out []*Node
+	for i, item := range items(doc) {
+		if p := item.Get("parallel"); p != nil {
+			out = append(out, b.parallel(p, at, i, b.stages))
+			continue
+		}
+		out = append(out, b.stage(item.Get("stage"), item, at))
+	}
+	return out
+}
+
+// parallel builds a block whose members keep the names that they would have
+// without it. A nested block is flattened (pipeline spec §1.3).
+func (b *builder) parallel(doc *yamldoc.Node, at place, index int, members func(*yamldoc.Node, place) []*Node) *Node {
+	n := &Node{ID: NodeID(fmt.Sprintf("%s#%d", at.id, index)), Kind: KindParallel, Line: doc.Line}
+	for _, c := range members(doc, at) {
+		if c.Kind == KindParallel {
+			n.Children = append(n.Children, c.Children...)
+		} else {
+			n.Children = append(n.Children, c)
+		}
+	}
+	if len(n.Children) > maxParallel {
+		b.fail(doc, "%d members at once; the limit is %d", len(n.Children), maxParallel)
+	}
+	return n
+}
+
+func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
+	if doc == nil {
+		b.fail(item, "found an item that is neither a stage nor parallel")
+		return &Node{}
+	}
+	n := b.node(KindStage, doc, at.below(str(doc, "identifier")), at)
+	n.Deployment = b.src.Deployments[n.Identifier]
+	n.Strategies = nil
+	own := b.strategies(doc.Get("failureStrategies"))
+	if len(own) > 0 {
+		n.Strategies = Levels{own}
+	}
+	execution := doc.At("spec", "execution")
+	in := place{id: NodeID(string(n.ID) + ".spec.execution.steps"), selectors: n.Selectors, levels: n.Strategies}
+	n.Children = b.steps(execution.Get("steps"), in)
+	// The stage's strategies don't hold inside rollbackSteps (pipeline spec §5.4).
+	back := place{id: NodeID(string(n.ID) + ".spec.execution.rollbackSteps"), selectors: n.Selectors, rollback: true}
+	n.Rollback = b.steps(execution.Get("rollbackSteps"), back)
+	n.Selectors = nil
+	n.Doc = without(doc, "execution")
+	return n
+}
+
+// node is what stages, groups and steps have in common.
+func (b *builder) node(kind Kind, doc *yamldoc.Node, id NodeID, at place) *Node {
+	b.add(id, doc)
+	n := &Node{
+		ID: id, Kind: kind, Identifier: str(doc, "identifier"), Name: str(doc, "name"), Type: str(doc, "type"),
+		Line: doc.Line, Timeout: str(doc, "timeout"), When: when(doc.Get("when")), Doc: doc, Selectors: at.selectors,
+	}
+	if own := list(doc.Get("delegateSelectors")); len(own) > 0 {
+		n.Selectors = own
+	}
+	return n
+}
+
+// steps builds a list of steps, groups and parallel blocks.
+func (b *builder) steps(doc *yamldoc.Node, at place) []*Node {
+	var out []*Node
+	for i, item := range items(doc) {
+		switch {
+		case item.Get("parallel") != nil:
+			out = append(out, b.parallel(item.Get("parallel"), at, i, b.steps))
+		case item.Get("stepGroup") != nil:
+			out = append(out, b.group(item.Get("stepGroup"), at))
+		case item.Get("step") != nil:
+			out = append(out, b.step(item.Get("step"), at))
+		case item.Get("insert") != nil:
+			out = append(out, b.steps(item.At("insert", "steps"), at)...)
+		default:
+			b.fail(item, "found an item that is none of step, stepGroup, parallel and insert")
+		}
+	}
+	return out
+}
+
+func (b *builder) group(doc *yamldoc.Node, at place) *Node {
+	n := b.node(KindGroup, doc, at.below(str(doc, "identifier")), at)
+	in := at
+	in.id, in.selectors, in.depth = NodeID(string(n.ID)+".steps"), n.Selectors, at.depth+1
+	if in.depth > maxGroupDepth {
+		b.fail(doc, "step groups are nested more than %d deep", maxGroupDepth)
+		return n
+	}
+	if own := b.strategies(doc.Get("failureStrategies")); len(own) > 0 {
+		in.levels = append(Levels{own}, at.levels...)
+	}
+	n.Selectors = nil
+	n.Children = b.steps(doc.Get("steps"), in)
+	n.Doc = trim(doc, "steps")
+	return n
+}
+
+func (b *builder) step(doc *yamldoc.Node, at place) *Node {
+	n := b.node(KindStep, doc, at.below(str(doc, "identifier")), at)
+	n.Strategies = slices.Clone(at.levels)
+	if own := b.strategies(doc.Get("failureStrategies")); len(own) > 0 {
+		n.Strategies = append(Levels{own}, at.levels...)
+	}
+	if own := list(doc.At("spec", "delegateSelectors")); len(own) > 0 {
+		n.Selectors = own
+	}
+	return n
+}
+
+func when(doc *yamldoc.Node) *When {
+	if doc == nil || doc.Kind != yamldoc.Mapping {
+		return nil
+	}
+	w := &When{Condition: str(doc, "condition"), Status: str(doc, "stageStatus")}
+	if s := str(doc, "pipelineStatus"); s != "" {
+		w.Status = s
+	}
+	return w
+}
+
+// strategies reads a failureStrategies list (pipeline spec §5.1).
+func (b *builder) strategies(doc *yamldoc.Node) []Strategy {
+	var out []Strategy
+	for _, item := range items(doc) {
+		on := item.Get("onFailure")
+		var s Strategy
+		for _, e := range items(on.Get("errors")) {
+			s.Errors = append(s.Errors, fault.FailureType(e.Value))
+		}
+		if a := b.action(on.Get("action")); a != nil {
+			s.Action = *a
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (b *builder) action(doc *yamldoc.Node) *Action {
+	if doc == nil {
+		return nil
+	}
+	spec := doc.Get("spec")
+	a := &Action{Type: ActionType(str(doc, "type"))}
+	switch a.Type {
+	case Retry:
+		a.RetryCount, _ = strconv.Atoi(str(spec, "retryCount")) // checked on save
+		for _, d := range items(spec.Get("retryIntervals")) {
+			a.RetryIntervals = append(a.RetryIntervals, b.duration(d))
+		}
+		a.Condition = str(spec, "condition")
+		a.Then = b.action(spec.At("onRetryFailure", "action"))
+	case ManualIntervention:
+		a.Timeout = b.duration(spec.Get("timeout"))
+		a.Then = b.action(spec.At("onTimeout", "action"))
+	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, StageRollback:
+		return a
+	}
+	if a.Then == nil {
+		a.Then = &Action{Type: MarkAsFailure}
+	}
+	return a
+}
+
+func (b *builder) duration(n *yamldoc.Node) time.Duration {
+	if n == nil {
+		return 0
+	}
+	d, err := yamldoc.ParseDuration(n.Value)
+	if err != nil {
+		b.fail(n, "%s", err)
+	}
+	return d
+}
+
+func str(n *yamldoc.Node, key string) string {
+	if f := n.Get(key); f != nil {
+		return f.Value
+	}
+	return ""
+}
+
+// list reads delegate selectors: a list, or one expression for all of it.
+func list(n *yamldoc.Node) []string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yamldoc.Scalar && n.Value != "" {
+		return []string{n.Value}
+	}
+	var out []string
+	for _, item := range n.Items {
+		out = append(out, item.Value)
+	}
+	return out
+}
+
+// trim is a mapping without one key: what has nodes of its own isn't kept twice.
+func trim(n *yamldoc.Node, key string) *yamldoc.Node {
+	c := *n
+	c.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e yamldoc.Entry) bool { return e.Key == key })
+	return &c
+}
+
+// without is a stage's document without the given key of its spec.
+func without(n *yamldoc.Node, key string) *yamldoc.Node {
+	c := *n
+	c.Entries = slices.Clone(n.Entries)
+	for i, e := range c.Entries {
+		if e.Key == "spec" && e.Value != nil && e.Value.Kind == yamldoc.Mapping {
+			c.Entries[i].Value = trim(e.Value, key)
+		}
+	}
+	return &c
+}
+
+func items(n *yamldoc.Node) []*yamldoc.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}

@@ -1,0 +1,211 @@
+package resolve
+
+import (
+	"crypto/sha1" //nolint:gosec // INFRA_KEY is defined as a SHA-1 (entities spec §4); nothing is protected by it
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// deployed resolves names of a stage's service, environment and
+// infrastructure. In the stage's own condition they have no value yet
+// (pipeline spec §3.1).
+func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, error) {
+	if s.Node.Kind == plan.KindStage && s.Node == stage {
+		return expr.Null(), len(path), nil
+	}
+	if stage == nil || stage.Deployment == nil {
+		return expr.Null(), 0, unknown("%s has no value: the stage deploys nothing", path[0])
+	}
+	d := stage.Deployment
+	switch path[0] {
+	case "service":
+		return s.serviceField(d, path)
+	case "serviceVariables":
+		return s.serviceVariable(d, path)
+	case "serviceConfig":
+		return s.legacyServiceField(d, path)
+	case "env", "environment":
+		return s.environmentField(d, path)
+	case "infra":
+		return s.infrastructureField(d, path)
+	case "infrastructure":
+		return s.legacyInfrastructureField(d, path)
+	case "artifact":
+		return s.artifactField(d, path, path[1:])
+	case "artifacts":
+		if len(path) > 1 && path[1] == "primary" {
+			return s.artifactField(d, path, path[2:])
+		}
+		return expr.Null(), 0, unknown("only the primary artifact is supported; found %s", dotted(path))
+	case "manifests", "manifest":
+		return s.manifestField(d, path)
+	case "INFRA_KEY", "INFRA_KEY_SHORT_ID":
+		key, err := s.infraKey(d)
+		if err == nil && path[0] == "INFRA_KEY_SHORT_ID" {
+			key = key[:6]
+		}
+		return expr.String(key), 1, err
+	}
+	return expr.Null(), 0, expr.ErrUnknown
+}
+
+// below resolves a path below a document, given how much of it led there.
+func (s *Scope) below(doc *yamldoc.Node, path []string, used int) (expr.Value, int, error) {
+	v, n, err := s.field(doc, path[used:])
+	return v, n + used, err
+}
+
+func (s *Scope) serviceField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) > 1 && path[1] == "type" {
+		return s.constant(d.Service.At("serviceDefinition", "type"), 2)
+	}
+	return s.below(d.Service, path, 1)
+}
+
+func (s *Scope) constant(n *yamldoc.Node, used int) (expr.Value, int, error) {
+	v, err := s.scalar(n)
+	return v, used, err
+}
+
+// serviceVariable resolves a service's variable, overridden by the
+// environment's of the same name (entities spec §7).
+func (s *Scope) serviceVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) < 2 {
+		return s.serviceVariables(d)
+	}
+	for _, list := range []*yamldoc.Node{d.Environment.Get("variables"), d.Service.At("serviceDefinition", "spec", "variables")} {
+		if list == nil {
+			continue
+		}
+		if item := named(list, path[1]); item != nil {
+			v, err := s.variable(item)
+			return v, 2, err
+		}
+	}
+	return expr.Null(), 0, unknown("the service has no variable %q", path[1])
+}
+
+// serviceVariables is all of them as a map, for .get("name").
+func (s *Scope) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
+	all := map[string]expr.Value{}
+	for _, list := range []*yamldoc.Node{d.Service.At("serviceDefinition", "spec", "variables"), d.Environment.Get("variables")} {
+		if list == nil {
+			continue
+		}
+		for _, item := range list.Items {
+			name := item.Get("name")
+			if name == nil {
+				continue
+			}
+			v, err := s.variable(item)
+			if err != nil {
+				return expr.Null(), 0, err
+			}
+			all[name.Value] = v
+		}
+	}
+	return expr.Map(all), 1, nil
+}
+
+// legacyServiceField resolves serviceConfig.serviceDefinition.spec.variables.X
+// (entities spec §2.1).
+func (s *Scope) legacyServiceField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	prefix := []string{"serviceConfig", "serviceDefinition", "spec", "variables"}
+	if len(path) > len(prefix) && slices.Equal(path[:len(prefix)], prefix) {
+		v, n, err := s.serviceVariable(d, path[len(prefix)-1:])
+		return v, n + len(prefix) - 1, err
+	}
+	if len(path) > 1 && path[1] == "service" {
+		v, n, err := s.serviceField(d, path[1:])
+		return v, n + 1, err
+	}
+	return s.below(d.Service, path, 1)
+}
+
+func (s *Scope) environmentField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) > 1 && (path[1] == "envGroupName" || path[1] == "envGroupRef") {
+		return expr.Null(), 2, nil
+	}
+	return s.below(d.Environment, path, 1)
+}
+
+func (s *Scope) infrastructureField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) < 2 {
+		return expr.Null(), 0, expr.ErrUnknown
+	}
+	switch path[1] {
+	case "name", "tags", "description":
+		return s.below(d.Infrastructure, path, 1)
+	case "infraIdentifier", "identifier":
+		return s.constant(d.Infrastructure.Get("identifier"), 2)
+	case "connector":
+		return s.constant(d.Infrastructure.At("spec", "connectorRef"), len(path))
+	case "kubernetes":
+		if len(path) > 2 {
+			return s.constant(d.Infrastructure.At("spec", path[2]), 3)
+		}
+	}
+	if d.Infrastructure.At("spec", path[1]) == nil {
+		return expr.Null(), 0, unknown("the infrastructure has no %q", path[1])
+	}
+	return s.below(d.Infrastructure.Get("spec"), path, 1)
+}
+
+// legacyInfrastructureField resolves infrastructure.infrastructureKey and the
+// output form of a stage's environment.
+func (s *Scope) legacyInfrastructureField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) > 1 && path[1] == "infrastructureKey" {
+		key, err := s.infraKey(d)
+		return expr.String(key), 2, err
+	}
+	if len(path) > 3 && path[1] == "output" && path[2] == "environment" {
+		v, n, err := s.environmentField(d, path[2:])
+		return v, n + 2, err
+	}
+	v, n, err := s.infrastructureField(d, path)
+	return v, n, err
+}
+
+// infraKey is the key of a service on an infrastructure (entities spec §4).
+func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
+	parts := []string{d.ServiceRef, d.EnvironmentRef}
+	for _, key := range []string{"connectorRef", "namespace"} {
+		v, err := s.scalar(d.Infrastructure.At("spec", key))
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, v.Text())
+	}
+	sum := sha1.Sum([]byte(strings.Join(parts, "-"))) //nolint:gosec // see above
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// manifestField resolves manifests.ID.{identifier,type,store,valuesPaths}.
+func (s *Scope) manifestField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) < 3 {
+		return expr.Null(), 0, expr.ErrUnknown
+	}
+	list := d.Service.At("serviceDefinition", "spec", "manifests")
+	if list == nil {
+		return expr.Null(), 0, unknown("the service has no manifests")
+	}
+	for _, item := range list.Items {
+		m := item.Get("manifest")
+		if id := m.Get("identifier"); id == nil || id.Value != path[1] {
+			continue
+		}
+		switch path[2] {
+		case "identifier", "type":
+			return s.constant(m.Get(path[2]), 3)
+		case "store":
+			return s.constant(m.At("spec", "store", "type"), 3)
+		}
+		return s.below(m.Get("spec"), path, 2)
+	}
+	return expr.Null(), 0, unknown("the service has no manifest %q", path[1])
+}

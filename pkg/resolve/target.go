@@ -1,0 +1,311 @@
+package resolve
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Deployment resolves what the node's stage deploys where, for a delegate.
+func (s *Scope) Deployment() (*step.Deployment, error) {
+	stage := s.Node.Stage()
+	if stage == nil || stage.Deployment == nil {
+		return nil, fault.New(fault.Invalid, "the step needs a Deployment stage; %s deploys nothing", stage.Identifier)
+	}
+	d := stage.Deployment
+	out := &step.Deployment{
+		Type: d.Type, ServiceID: d.ServiceRef, EnvironmentID: d.EnvironmentRef,
+		Infrastructure: text(d.Infrastructure.Get("identifier")),
+	}
+	var err error
+	out.Kubernetes, err = s.kubernetes(d)
+	return out, err
+}
+
+// text is a resolved scalar's text; empty for none.
+func text(n *yamldoc.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Value
+}
+
+// kubernetes is the cluster, the namespace and the manifests of a stage.
+func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
+	infra, err := s.tree(d.Infrastructure, "infrastructureDefinition")
+	if err != nil {
+		return nil, err
+	}
+	if typ := text(infra.Get("type")); typ != "KubernetesDirect" {
+		return nil, fault.New(fault.Unsupported, "infrastructure type %s can't be deployed to yet", typ)
+	}
+	connector := infra.At("spec", "connectorRef")
+	t := &task.KubernetesTarget{
+		Namespace:   text(infra.At("spec", "namespace")),
+		ReleaseName: text(infra.At("spec", "releaseName")),
+		Service:     d.ServiceRef, Environment: d.EnvironmentRef,
+	}
+	doc, err := s.connector(connector, s.Execution.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if t.Cluster, err = s.cluster(doc); err != nil {
+		return nil, err
+	}
+	t.Selectors = words(doc.At("spec", "delegateSelectors"))
+	if err := s.manifests(d, t); err != nil {
+		return nil, err
+	}
+	if source, err := s.primarySource(d); err == nil && source != nil {
+		t.Image, _ = s.image(source) // only for the log; values files name what they need
+	}
+	return t, nil
+}
+
+func words(list *yamldoc.Node) []string {
+	if list == nil {
+		return nil
+	}
+	var out []string
+	for _, item := range list.Items {
+		out = append(out, item.Value)
+	}
+	return out
+}
+
+// connector reads a connector that a resolved document names.
+func (s *Scope) connector(name *yamldoc.Node, from ref.Scope) (*yamldoc.Node, error) {
+	v, err := s.scalar(name)
+	if err != nil {
+		return nil, err
+	}
+	if name == nil || v.Text() == "" {
+		return nil, fault.New(fault.Invalid, "a connectorRef is missing")
+	}
+	r, err := ref.Parse(v.Text(), from)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "connector %q: %w", v.Text(), err)
+	}
+	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Connector, ID: r.ID})
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.New(fault.NotFound, "connector %q isn't in %s", r.ID, r.Scope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	docs, report := yamldoc.Parse(r.ID, e.YAML)
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	return s.tree(docs[0].Get("connector"), "connector "+r.ID)
+}
+
+// cluster is how a K8sCluster connector reaches its API (entities spec §9).
+func (s *Scope) cluster(doc *yamldoc.Node) (task.Cluster, error) {
+	if typ := text(doc.Get("type")); typ != "K8sCluster" {
+		return task.Cluster{}, fault.New(fault.Invalid, "connector %s is a %s; want a K8sCluster", text(doc.Get("identifier")), typ)
+	}
+	credential := doc.At("spec", "credential")
+	if text(credential.Get("type")) == "InheritFromDelegate" {
+		return task.Cluster{Inherit: true}, nil
+	}
+	auth := credential.At("spec", "auth")
+	c := task.Cluster{URL: text(credential.At("spec", "masterUrl"))}
+	spec := auth.Get("spec")
+	var err error
+	set := func(to *string, key string) {
+		if err == nil {
+			*to, err = s.secretAt(spec.Get(key))
+		}
+	}
+	switch typ := text(auth.Get("type")); typ {
+	case "UsernamePassword":
+		set(&c.Username, "usernameRef")
+		if c.Username == "" {
+			c.Username = text(spec.Get("username"))
+		}
+		set(&c.Password, "passwordRef")
+	case "ServiceAccount":
+		set(&c.Token, "serviceAccountTokenRef")
+		set(&c.CAPEM, "caCertRef")
+	case "ClientKeyCert":
+		set(&c.CAPEM, "caCertRef")
+		set(&c.ClientCertPEM, "clientCertRef")
+		set(&c.ClientKeyPEM, "clientKeyRef")
+	default:
+		return task.Cluster{}, fault.New(fault.Unsupported, "the authentication %s of connector %s can't be used yet", typ, text(doc.Get("identifier")))
+	}
+	return c, err
+}
+
+// secretAt is the placeholder of the secret that a *Ref key names; empty if
+// the key is absent.
+func (s *Scope) secretAt(n *yamldoc.Node) (string, error) {
+	if n == nil || n.Value == "" {
+		return "", nil
+	}
+	v, err := s.secret(n.Value, s.Execution.Scope)
+	return v.Text(), err
+}
+
+// manifests fills in the service's main manifest and the layers of values
+// above it: its Values manifests, then the environment's (entities spec §8).
+func (s *Scope) manifests(d *plan.Deployment, t *task.KubernetesTarget) error {
+	list, err := s.tree(d.Service.At("serviceDefinition", "spec", "manifests"), "manifests")
+	if err != nil {
+		return err
+	}
+	over, err := s.tree(d.Environment.At("overrides", "manifests"), "environment.overrides.manifests")
+	if err != nil {
+		return err
+	}
+	for _, layer := range []*yamldoc.Node{list, over} {
+		if layer == nil {
+			continue
+		}
+		for _, item := range layer.Items {
+			if err := s.manifest(item.Get("manifest"), t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Scope) manifest(m *yamldoc.Node, t *task.KubernetesTarget) error {
+	id, typ, spec := text(m.Get("identifier")), text(m.Get("type")), m.Get("spec")
+	files, err := s.store(spec.Get("store"))
+	if err != nil {
+		return fault.New(fault.CodeOf(err), "manifest %s: %w", id, err)
+	}
+	switch typ {
+	case "Values":
+		t.Values = append(t.Values, task.ValuesFile{ID: id, Store: files, Optional: isTrue(spec.Get("optionalValuesYaml"))})
+	case "K8sManifest", "HelmChart", "Kustomize", "OpenshiftTemplate":
+		if t.Manifest != nil {
+			return fault.New(fault.Invalid, "multiple primary manifests: %s and %s", t.Manifest.ID, id)
+		}
+		t.Manifest = &task.Manifest{
+			ID: id, Type: typ, Store: files, ValuesPaths: words(spec.Get("valuesPaths")),
+			SkipVersioning:     isTrue(spec.Get("skipResourceVersioning")) || isTrue(spec.At("store", "skipResourceVersioning")),
+			Declarative:        isTrue(spec.Get("enableDeclarativeRollback")),
+			OptionalValuesYAML: isTrue(spec.Get("optionalValuesYaml")),
+		}
+	default:
+		return fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed yet", id, typ)
+	}
+	return nil
+}
+
+func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }
+
+// Store resolves a manifest store of a step's own (K8sApply's manifestSource
+// and overrides).
+func (s *Scope) Store(doc *yamldoc.Node) (task.Store, error) { return s.store(doc) }
+
+// store is where a manifest's files are (entities spec §2.4).
+func (s *Scope) store(doc *yamldoc.Node) (task.Store, error) {
+	spec := doc.Get("spec")
+	switch typ := text(doc.Get("type")); typ {
+	case "Inline":
+		return task.Store{Inline: text(spec.Get("content"))}, nil
+	case "Git", "Github", "GitLab", "Bitbucket":
+		g, err := s.git(spec)
+		return task.Store{Git: g}, err
+	default:
+		return task.Store{}, fault.New(fault.Unsupported, "store type %s can't be used yet", typ)
+	}
+}
+
+func (s *Scope) git(spec *yamldoc.Node) (*task.Git, error) {
+	doc, err := s.connector(spec.Get("connectorRef"), s.Execution.Scope)
+	if err != nil {
+		return nil, err
+	}
+	g := &task.Git{URL: repository(doc, text(spec.Get("repoName"))), Paths: words(spec.Get("paths"))}
+	if folder := text(spec.Get("folderPath")); folder != "" {
+		g.Paths = append(g.Paths, folder)
+	}
+	if text(spec.Get("gitFetchType")) == "Commit" {
+		g.Commit = text(spec.Get("commitId"))
+	} else {
+		g.Branch = text(spec.Get("branch"))
+	}
+	return g, s.gitAccess(doc, g)
+}
+
+// repository is the URL of a Git connector's repository: for an account or a
+// project, the repository's name is appended.
+func repository(doc *yamldoc.Node, name string) string {
+	url := strings.TrimSuffix(text(doc.At("spec", "url")), "/")
+	level := text(doc.At("spec", "connectionType"))
+	if level == "" {
+		level = text(doc.At("spec", "type"))
+	}
+	if (level == "Account" || level == "Project") && name != "" {
+		return url + "/" + name
+	}
+	return url
+}
+
+// gitAccess fills in how the repository is reached (entities spec §9).
+func (s *Scope) gitAccess(doc *yamldoc.Node, g *task.Git) error {
+	kind, auth := text(doc.At("spec", "authentication", "type")), doc.At("spec", "authentication", "spec")
+	if text(doc.Get("type")) == "Git" { // the generic connector says it elsewhere
+		kind, auth = text(doc.At("spec", "type")), doc.Get("spec")
+		if inner := auth.Get("spec"); inner != nil {
+			auth = inner
+		}
+	}
+	if kind == "Ssh" {
+		return s.sshAccess(auth, g)
+	}
+	if inner := auth.Get("spec"); inner != nil {
+		auth = inner
+	}
+	var err error
+	if g.Username, err = s.secretAt(auth.Get("usernameRef")); err != nil {
+		return err
+	}
+	if g.Username == "" {
+		g.Username = text(auth.Get("username"))
+	}
+	for _, key := range []string{"tokenRef", "passwordRef"} {
+		if g.Password == "" && err == nil {
+			g.Password, err = s.secretAt(auth.Get(key))
+		}
+	}
+	return err
+}
+
+// sshAccess reads the SSHKey secret that a connector names.
+func (s *Scope) sshAccess(auth *yamldoc.Node, g *task.Git) error {
+	r, err := ref.Parse(text(auth.Get("sshKeyRef")), s.Execution.Scope)
+	if err != nil {
+		return fault.New(fault.Invalid, "sshKeyRef: %w", err)
+	}
+	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Secret, ID: r.ID})
+	if err != nil {
+		return err
+	}
+	docs, report := yamldoc.Parse(r.ID, e.YAML)
+	if err := report.Err(); err != nil {
+		return err
+	}
+	key := docs[0].At("secret", "spec", "auth", "spec", "spec")
+	g.SSHUser = text(key.Get("userName"))
+	if g.SSHKey, err = s.secretAt(key.Get("key")); err != nil {
+		return err
+	}
+	g.SSHPassphrase, err = s.secretAt(key.Get("encryptedPassphrase"))
+	if g.SSHKey == "" && err == nil {
+		return fault.New(fault.Unsupported, "secret %s: only SSH keys by reference can be used yet", r.ID)
+	}
+	return err
+}
