@@ -56,7 +56,10 @@ const (
 	Aborted   Status = "Aborted" // stopped on request
 )
 
-// Result is a delegate's answer. At most 256 KiB as JSON.
+// MaxResult bounds a Result as JSON, in bytes.
+const MaxResult = 256 << 10
+
+// Result is a delegate's answer: at most MaxResult.
 type Result struct {
 	Status       Status              `json:"status"`
 	Message      string              `json:"message,omitempty"` // for people, masked

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// claimLoop claims tasks until ctx ends. It is woken by the socket, by a
+// place that gets free while there is a backlog, and by the poll timer, which
+// covers a lost wake-up. Tasks run under alive.
+func (a *Agent) claimLoop(ctx, alive context.Context) {
+	poll := time.NewTimer(0)
+	defer poll.Stop()
+	failures := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.work:
+		case <-poll.C:
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err := a.claim(ctx, alive); err != nil {
+			a.Log.WarnContext(ctx, "can't claim tasks; will try again", "error", err)
+			poll.Reset(backOff(failures))
+			failures++
+			continue
+		}
+		failures = 0
+		poll.Reset(spread(a.pollEvery()))
+	}
+}
+
+// claim fills the free places, until there are none or no more open tasks.
+func (a *Agent) claim(ctx, alive context.Context) error {
+	for ctx.Err() == nil {
+		running, free := a.places()
+		if free == 0 {
+			return nil
+		}
+		// The answer to a claim must be heard even if ctx ends meanwhile, or its
+		// tasks would have a holder who doesn't know of them.
+		var out struct {
+			Tasks []task.Assignment `json:"tasks"`
+		}
+		at := time.Now()
+		if err := a.api.post(alive, a.id+"/claim", task.Claim{Max: free, Running: running}, &out); err != nil {
+			return a.known(ctx, err)
+		}
+		if ctx.Err() != nil {
+			a.release(alive, out.Tasks)
+			return nil
+		}
+		a.start(alive, out.Tasks, at)
+		if len(out.Tasks) < free {
+			return nil
+		}
+	}
+	return nil
+}
+
+// places counts running tasks and free places. Without a free one, the next
+// that gets free asks for more.
+func (a *Agent) places() (running, free int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	running = len(a.running)
+	free = max(a.Capacity-running, 0)
+	a.backlog = free == 0
+	return running, free
+}
+
+func (a *Agent) pollEvery() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.timing.PollEvery
+}
+
+// release gives tasks back that this delegate won't begin.
+func (a *Agent) release(ctx context.Context, tasks []task.Assignment) {
+	for _, t := range tasks {
+		if err := a.api.post(ctx, a.taskPath(t.ID, "release"), task.Held{ID: t.ID, Fence: t.Fence}, nil); err != nil {
+			a.Log.WarnContext(ctx, "can't release a task; its lease will end", "task", t.ID, "error", err)
+		}
+	}
+}
+
+// start runs claimed tasks. Their leases began at the latest when the claim's
+// answer was asked for.
+func (a *Agent) start(alive context.Context, tasks []task.Assignment, at time.Time) {
+	if len(tasks) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range tasks {
+		r := newRunning(alive, t, at)
+		a.running[t.ID] = r
+		a.tasks.Go(func() { a.run(r) })
+	}
+	a.schedule(at)
+}
+
+// ended takes a task off the list and frees its place.
+func (a *Agent) ended(r *running) {
+	a.mu.Lock()
+	if a.running[r.ID] == r {
+		delete(a.running, r.ID)
+	}
+	more := a.backlog
+	a.mu.Unlock()
+	r.cancel(nil)
+	if more {
+		signal(a.work)
+	}
+}

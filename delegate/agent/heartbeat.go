@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// heartbeatLoop renews the leases of running tasks, three times within each
+// lease, and says that the delegate lives. An idle delegate sends one
+// heartbeat per period and nothing else.
+func (a *Agent) heartbeatLoop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	failures := 0
+	for {
+		timer.Reset(time.Until(a.nextBeat()))
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.beats: // the schedule has changed
+			continue
+		case <-timer.C:
+		}
+		beat, wanted := a.prepareBeat(time.Now())
+		if !wanted {
+			continue
+		}
+		err := a.beat(ctx, beat)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			a.Log.WarnContext(ctx, "can't send a heartbeat; will try again", "error", err)
+			a.postpone(time.Now(), failures)
+			failures++
+			continue
+		}
+		failures = 0
+	}
+}
+
+// nextBeat says when to look at the heartbeat again.
+func (a *Agent) nextBeat() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.beatAt
+}
+
+// schedule brings the next heartbeat forward if a lease of a task that has
+// just begun needs it. The caller holds the lock.
+func (a *Agent) schedule(now time.Time) {
+	if next := a.due(now); next.Before(a.beatAt) {
+		a.beatAt = next
+		signal(a.beats)
+	}
+}
+
+// due is when a heartbeat after now must be sent: in a third of the shortest
+// lease, so that two may get lost. The caller holds the lock.
+func (a *Agent) due(now time.Time) time.Time {
+	next := a.beatLast.Add(a.timing.HeartbeatEvery)
+	for _, r := range a.running {
+		if renew := now.Add(r.Lease / 3); renew.Before(next) {
+			next = renew
+		}
+	}
+	return next
+}
+
+// heartbeat is one heartbeat with what must be true when it is answered.
+type heartbeat struct {
+	task.Heartbeat
+	at    time.Time
+	tasks []*running
+}
+
+// prepareBeat makes the heartbeat that is due at now and schedules the next.
+// None is wanted if the tasks that it was scheduled for have ended.
+func (a *Agent) prepareBeat(now time.Time) (heartbeat, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.running) == 0 && !a.draining && now.Before(a.beatLast.Add(a.timing.HeartbeatEvery)) {
+		a.beatAt = a.due(now)
+		return heartbeat{}, false
+	}
+	b := heartbeat{at: now, Heartbeat: task.Heartbeat{Draining: a.draining, Running: []task.Held{}}}
+	for _, r := range a.running {
+		b.tasks = append(b.tasks, r)
+		b.Running = append(b.Running, task.Held{ID: r.ID, Fence: r.Fence})
+	}
+	a.beatLast = now
+	a.beatAt = a.due(now)
+	return b, true
+}
+
+// beat sends a heartbeat and does what its answer says.
+func (a *Agent) beat(ctx context.Context, b heartbeat) error {
+	var out task.HeartbeatAnswer
+	if err := a.api.post(ctx, a.id+"/heartbeat", b.Heartbeat, &out); err != nil {
+		return a.known(ctx, err)
+	}
+	for _, id := range out.Cancel {
+		a.cancel(id, executor.ErrCancelled)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range b.tasks {
+		r.until = b.at.Add(r.Lease)
+	}
+	return nil
+}
+
+// postpone schedules the next try after a heartbeat that didn't get through,
+// and stops the tasks whose leases have ended meanwhile: somebody else may be
+// told to do their work.
+func (a *Agent) postpone(now time.Time, failures int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.running {
+		if r.until.Before(now) {
+			r.cancel(executor.ErrLeaseLost)
+		}
+	}
+	a.beatAt = now.Add(backOff(failures))
+	if next := a.due(now); next.Before(a.beatAt) {
+		a.beatAt = next
+	}
+}
+
+// cancel stops a task; one that isn't running is no error.
+func (a *Agent) cancel(id task.ID, cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r, ok := a.running[id]; ok {
+		r.cancel(cause)
+	}
+}
+
+func (a *Agent) cancelAll(cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.running {
+		r.cancel(cause)
+	}
+}

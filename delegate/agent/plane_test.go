@@ -1,0 +1,317 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/inprocess"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+const token = "dlg.default.t1.random"
+
+// plane is the delegate's part of the control plane's API, with its real HTTP
+// contract, over a list in memory.
+type plane struct {
+	t      testing.TB
+	timing task.Registered
+
+	mu        sync.Mutex
+	open      []task.Assignment
+	held      map[task.ID]task.Assignment
+	results   map[task.ID]task.Result
+	done      chan task.ID // each result that was taken
+	logs      map[task.ID][][]byte
+	requests  map[string]int // by what was asked: "claim", "heartbeat", ...
+	registers []task.Register
+	beats     []task.Heartbeat
+	claims    []task.Claim
+	released  []task.ID
+	cancelled []task.ID // told with the next heartbeat
+	resolved  func(task.Resolve) task.Resolved
+	socket    *websocket.Conn
+	opened    chan struct{} // a signal for each socket
+	deaf      bool          // sockets stay open but nobody reads them
+
+	// refuse may answer a request instead of the plane: an error or nothing.
+	refuse func(what string, n int) error
+	// claiming is called before a claim is answered.
+	claiming func()
+}
+
+func newPlane(t testing.TB) *plane {
+	return &plane{
+		t: t, timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
+		held: map[task.ID]task.Assignment{}, results: map[task.ID]task.Result{}, logs: map[task.ID][][]byte{},
+		requests: map[string]int{}, done: make(chan task.ID, 100_000), opened: make(chan struct{}, 100),
+	}
+}
+
+// handler serves the contract.
+func (p *plane) handler() http.Handler {
+	mux := http.NewServeMux()
+	handle(p, mux, "POST /v1/delegate/register", "register", p.register)
+	handle(p, mux, "POST /v1/delegate/{id}/claim", "claim", p.claim)
+	handle(p, mux, "POST /v1/delegate/{id}/heartbeat", "heartbeat", p.heartbeat)
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/logs", "logs", p.appendLogs)
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/resolve", "resolve", p.resolve)
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/result", "result", p.result)
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/release", "release", p.release)
+	handle(p, mux, "DELETE /v1/delegate/{id}", "goodbye", func(task.ID, struct{}) (any, error) { return nil, nil })
+	mux.HandleFunc("GET /v1/delegate/{id}/socket", p.serveSocket)
+	return mux
+}
+
+// handle decodes, asks and encodes; a nil answer is 204.
+func handle[T any](p *plane, mux *http.ServeMux, pattern, what string, f func(task.ID, T) (any, error)) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		var in T
+		if r.Method == http.MethodPost {
+			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+				p.t.Errorf("%s: %v", what, err)
+			}
+		}
+		err := p.admit(r, what)
+		var out any
+		if err == nil {
+			out, err = f(task.ID(r.PathValue("task")), in)
+		}
+		switch {
+		case err != nil:
+			writeError(w, err)
+		case out == nil:
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(out)
+		}
+	})
+}
+
+func (p *plane) admit(r *http.Request, what string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests[what]++
+	if r.Header.Get("Authorization") != "Bearer "+token {
+		return fault.New(fault.Unauthenticated, "no such token")
+	}
+	if p.refuse != nil {
+		return p.refuse(what, p.requests[what])
+	}
+	return nil
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	status := map[fault.Code]int{
+		fault.LeaseLost: 409, fault.NotFound: 404, fault.Unauthenticated: 401, fault.Invalid: 400, fault.Unavailable: 503, fault.TooLarge: 413,
+	}[fault.CodeOf(err)]
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"code": fault.CodeOf(err), "message": err.Error()})
+}
+
+func (p *plane) register(_ task.ID, in task.Register) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.registers = append(p.registers, in)
+	return p.timing, nil
+}
+
+func (p *plane) claim(_ task.ID, in task.Claim) (any, error) {
+	if p.claiming != nil {
+		p.claiming()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claims = append(p.claims, in)
+	n := min(in.Max, len(p.open))
+	got := slices.Clone(p.open[:n])
+	p.open = slices.Delete(p.open, 0, n)
+	for i := range got {
+		got[i].Fence++
+		p.held[got[i].ID] = got[i]
+	}
+	return map[string]any{"tasks": got}, nil
+}
+
+func (p *plane) heartbeat(_ task.ID, in task.Heartbeat) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beats = append(p.beats, in)
+	out := task.HeartbeatAnswer{Cancel: p.cancelled}
+	p.cancelled = nil
+	return out, nil
+}
+
+func (p *plane) holds(id task.ID, fence int64) error {
+	if h, ok := p.held[id]; !ok || h.Fence != fence {
+		return fault.New(fault.LeaseLost, "task %s isn't held with fence %d", id, fence)
+	}
+	return nil
+}
+
+func (p *plane) result(id task.ID, in task.Report) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.holds(id, in.Fence); err != nil {
+		return nil, err
+	}
+	delete(p.held, id)
+	p.results[id] = in.Result
+	p.done <- id
+	return nil, nil
+}
+
+func (p *plane) appendLogs(id task.ID, in task.LogBatch) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.holds(id, in.Fence); err != nil {
+		return nil, err
+	}
+	if int(in.First) != len(p.logs[id]) {
+		p.t.Errorf("log chunk %d comes after %d chunks", in.First, len(p.logs[id]))
+	}
+	p.logs[id] = append(p.logs[id], in.Chunks...)
+	return nil, nil
+}
+
+func (p *plane) resolve(id task.ID, in task.Resolve) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.holds(id, in.Fence); err != nil {
+		return nil, err
+	}
+	return p.resolved(in), nil
+}
+
+func (p *plane) release(id task.ID, in task.Held) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.holds(id, in.Fence); err != nil {
+		return nil, err
+	}
+	p.released = append(p.released, id)
+	return nil, nil
+}
+
+func (p *plane) serveSocket(w http.ResponseWriter, r *http.Request) {
+	if err := p.admit(r, "socket"); err != nil {
+		writeError(w, err)
+		return
+	}
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		p.t.Errorf("accept a socket: %v", err)
+		return
+	}
+	p.mu.Lock()
+	p.socket = conn
+	p.mu.Unlock()
+	p.opened <- struct{}{}
+	if p.deaf {
+		<-r.Context().Done()
+		return
+	}
+	_, _, _ = conn.Read(r.Context()) // answers pings until it closes
+}
+
+// say sends a message over the socket.
+func (p *plane) say(w task.Wake) {
+	p.t.Helper()
+	doc, err := json.Marshal(w)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.mu.Lock()
+	conn := p.socket
+	p.mu.Unlock()
+	if err := conn.Write(context.Background(), websocket.MessageText, doc); err != nil { //nolint:usetesting // also called while a test ends
+		p.t.Errorf("write to the socket: %v", err)
+	}
+}
+
+// offer opens tasks, without waking anybody.
+func (p *plane) offer(tasks ...task.Assignment) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = append(p.open, tasks...)
+}
+
+func (p *plane) count(what string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.requests[what]
+}
+
+func (p *plane) resultOf(id task.ID) (task.Result, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r, ok := p.results[id]
+	return r, ok
+}
+
+// assignment is an open task of kind "test".
+func assignment(id string) task.Assignment {
+	return task.Assignment{
+		ID: task.ID(id), Kind: "test", Payload: json.RawMessage(`{}`), Timeout: time.Hour, Lease: 30 * time.Second,
+		LogStream: "e1/n1/1", Execution: "e1", Node: "n1", Attempt: 1,
+	}
+}
+
+// started is an agent under test.
+type started struct {
+	*plane
+	stop func() // as SIGTERM does
+	end  chan error
+}
+
+// start runs an agent whose requests go to the plane in this process.
+func (p *plane) start(run executor.Executor, change func(*agent.Config)) *started {
+	cfg := agent.Config{
+		URL: "http://slipway", Token: token, Name: "blue", Host: "h1", Tags: []string{"eu"}, Version: "v1", Capacity: 10,
+		Executors: map[task.Kind]executor.Executor{"test": run},
+		HTTP:      &http.Client{Transport: inprocess.RoundTripper(p.handler())},
+		Scratch:   p.t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // stopped by the test itself, which looks at how
+	s := &started{plane: p, stop: stop, end: make(chan error, 1)}
+	go func() { s.end <- agent.New(cfg).Run(ctx) }()
+	return s
+}
+
+// finish stops the agent and wants no error.
+func (s *started) finish() {
+	s.t.Helper()
+	s.stop()
+	if err := <-s.end; err != nil {
+		s.t.Errorf("the agent ended with %v", err)
+	}
+}
+
+// succeed is an executor that does nothing.
+func succeed(context.Context, task.Assignment, executor.Env) (task.Result, error) {
+	return task.Result{Status: task.Succeeded}, nil
+}
+
+// ids names n tasks.
+func ids(n int) []task.Assignment {
+	out := make([]task.Assignment, n)
+	for i := range out {
+		out[i] = assignment(fmt.Sprintf("t%d", i))
+	}
+	return out
+}

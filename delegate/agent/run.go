@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// running is a task that the agent holds, from its claim until its result has
+// arrived.
+type running struct {
+	task.Assignment
+	ctx    context.Context //nolint:containedctx // a task is what the context belongs to
+	cancel context.CancelCauseFunc
+	until  time.Time // end of the lease, as far as this side knows; under Agent.mu
+}
+
+func newRunning(ctx context.Context, t task.Assignment, at time.Time) *running {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &running{Assignment: t, ctx: ctx, cancel: cancel, until: at.Add(t.Lease)}
+}
+
+// run does a claimed task and reports its result.
+func (a *Agent) run(r *running) {
+	defer a.ended(r)
+	log := a.Log.With("execution", r.Execution, "node", r.Node, "attempt", r.Attempt, "task", r.ID)
+	log.DebugContext(r.ctx, "task begins", "kind", r.Kind)
+	result := a.perform(r)
+	if errors.Is(context.Cause(r.ctx), executor.ErrLeaseLost) {
+		log.WarnContext(r.ctx, "task was stopped: its lease is lost")
+		return
+	}
+	if err := a.report(r, result); err != nil {
+		log.WarnContext(r.ctx, "the task's result can't be reported", "status", result.Status, "error", err)
+		return
+	}
+	log.DebugContext(r.ctx, "task has ended", "status", result.Status)
+}
+
+// perform does the task with everything that it needs around it.
+func (a *Agent) perform(r *running) task.Result {
+	execute, ok := a.Executors[r.Kind]
+	if !ok {
+		return failed(fault.New(fault.Unsupported, "delegate %s can't run tasks of kind %q", a.Name, r.Kind))
+	}
+	payload, err := reveal(r.Payload, r.Secrets)
+	if err != nil {
+		return failed(err)
+	}
+	ctx := r.ctx
+	if r.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, r.Timeout, executor.ErrTimeout)
+		defer stop()
+	}
+	env := newEnvironment(a, r)
+	assignment := r.Assignment
+	assignment.Payload, assignment.Secrets = payload, nil
+	result, err := guarded(ctx, execute, assignment, env.env())
+	env.close(ctx)
+	return env.hide(settle(result, err, context.Cause(ctx)))
+}
+
+// guarded turns an executor's panic into its error: one bad task must not end
+// the others.
+func guarded(ctx context.Context, execute executor.Executor, t task.Assignment, env executor.Env) (r task.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the executor of %s tasks broke: %v\n%s", t.Kind, p, debug.Stack())
+		}
+	}()
+	return execute(ctx, t, env)
+}
+
+// settle makes the task's result from what the executor gave and from the
+// cause for which it was stopped, if it was. Work that succeeded has
+// succeeded, whatever came too late to stop it.
+func settle(r task.Result, err, cause error) task.Result {
+	if err == nil && r.Status == task.Succeeded {
+		return r
+	}
+	switch {
+	case errors.Is(cause, executor.ErrCancelled):
+		r.Status, r.Message, r.FailureTypes = task.Aborted, cause.Error(), nil
+	case errors.Is(cause, executor.ErrDraining):
+		r.Status, r.Message, r.FailureTypes = task.Errored, cause.Error(), []fault.FailureType{fault.DelegateRestart}
+	case errors.Is(cause, executor.ErrTimeout):
+		r.Status, r.Message, r.FailureTypes = task.Failed, cause.Error(), []fault.FailureType{fault.Timeout}
+	case err != nil:
+		broken := failed(err)
+		r.Status, r.Message, r.FailureTypes = broken.Status, broken.Message, broken.FailureTypes
+	}
+	return r
+}
+
+// failed is the result of a task that couldn't be done.
+func failed(err error) task.Result {
+	return task.Result{Status: task.Errored, Message: err.Error(), FailureTypes: fault.Failures(err)}
+}
+
+// scratch makes a task's directory at the first call.
+func (a *Agent) scratch() (make func() (string, error), remove func() error) {
+	var dir string
+	make = sync.OnceValues(func() (string, error) {
+		d, err := os.MkdirTemp(a.Scratch, "slipway-task-")
+		if err != nil {
+			return "", fault.New(fault.Unavailable, "make a scratch directory: %w", err)
+		}
+		dir = d
+		return d, nil
+	})
+	return make, func() error {
+		if dir == "" {
+			return nil
+		}
+		return os.RemoveAll(dir)
+	}
+}

@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+const (
+	// pingEvery finds out that a connection is dead, and keeps it open through
+	// gateways that close idle ones after minutes.
+	pingEvery   = time.Minute
+	pingTimeout = 15 * time.Second
+	// maxMessage bounds a message of the server in bytes; they carry an id.
+	maxMessage = 16 << 10
+)
+
+// socketLoop keeps the WebSocket open until ctx ends. Without it the agent
+// works on, only slower: claims are polled and cancels come with heartbeats.
+func (a *Agent) socketLoop(ctx context.Context) {
+	for failures := 0; ; failures++ {
+		opened, err := a.listen(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if opened {
+			failures = 0
+		}
+		if failures == 0 { // one line for each change
+			a.Log.WarnContext(ctx, "the socket is closed; polling until it is open again", "error", err)
+		}
+		if pause(ctx, backOff(failures)) != nil {
+			return
+		}
+	}
+}
+
+// listen opens the socket and follows what it says until it breaks.
+func (a *Agent) listen(ctx context.Context) (opened bool, err error) {
+	conn, resp, err := websocket.Dial(ctx, a.api.base+a.id+"/socket", &websocket.DialOptions{
+		HTTPClient: a.HTTP, HTTPHeader: http.Header{"Authorization": {"Bearer " + a.Token}},
+	})
+	if err != nil {
+		if resp != nil {
+			return false, fmt.Errorf("open the socket: status %d: %w", resp.StatusCode, err)
+		}
+		return false, fmt.Errorf("open the socket: %w", err)
+	}
+	defer conn.CloseNow() //nolint:errcheck // closed already is as good
+	conn.SetReadLimit(maxMessage)
+	a.Log.DebugContext(ctx, "the socket is open")
+	signal(a.work) // what came up meanwhile was said to nobody
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go keepAlive(ctx, conn)
+	for {
+		_, message, err := conn.Read(ctx)
+		if err != nil {
+			return true, fmt.Errorf("read from the socket: %w", err)
+		}
+		if err := a.follow(message); err != nil {
+			return true, err
+		}
+	}
+}
+
+// follow does what a message says. Types that this version doesn't know are
+// left to newer ones.
+func (a *Agent) follow(message []byte) error {
+	var w task.Wake
+	if err := json.Unmarshal(message, &w); err != nil {
+		return fmt.Errorf("read a message of the socket: %w", err)
+	}
+	switch w.Type {
+	case "work":
+		signal(a.work)
+	case "cancel":
+		a.cancel(w.Task, executor.ErrCancelled)
+	}
+	return nil
+}
+
+// keepAlive pings until the connection or ctx ends. A failed ping closes the
+// connection, which ends the reader.
+func keepAlive(ctx context.Context, conn *websocket.Conn) {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		ping, stop := context.WithTimeout(ctx, pingTimeout)
+		err := conn.Ping(ping)
+		stop()
+		if err != nil {
+			_ = conn.CloseNow() // closed already is as good
+			return
+		}
+	}
+}
