@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trace"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -126,7 +127,7 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 		ID: TaskID(e.ID, n.ID, s.Attempt), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt,
 		Kind: work.Kind, Selectors: work.Selectors, Payload: payload, Secrets: secrets,
 		Timeout: s.Deadline.Sub(h.Now()), LogStream: LogStream(e.ID, n.ID, s.Attempt),
-		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: e.Traceparent,
+		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID),
 	})
 	if err != nil {
 		return false, err

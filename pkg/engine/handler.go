@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trace"
 )
 
 // Waker tells delegates that there is work or that a task was cancelled, so
@@ -37,6 +38,8 @@ type Config struct {
 	// Changed is told of every committed change of an execution, for live
 	// views; nil tells nobody.
 	Changed func(execution string)
+	// Trace gets every node that ends; nil makes no spans.
+	Trace *trace.Recorder
 }
 
 // Handler answers the Task states of the node machine.
@@ -195,6 +198,11 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 			return err
 		}
 		snap.committed(c)
+		for _, w := range part {
+			if w.State.Status.Terminal() {
+				h.Trace.Ended(ctx, snap.execution, snap.plan.Node(w.Node), w.State)
+			}
+		}
 	}
 	h.Changed(snap.execution.ID)
 	return nil

@@ -90,23 +90,22 @@ const (
 
 // Execution is one run of a pipeline.
 type Execution struct {
-	ID          string
-	Scope       ref.Scope
-	Pipeline    string
-	Name        string // the pipeline's name
-	Sequence    int64  // 1 for the pipeline's first execution; given by CreateExecution
-	PlanHash    string
-	Status      plan.Status
-	Message     string // why it failed, for people
-	Inputs      json.RawMessage
-	Actor       string
-	RetryOf     string // the execution that this one repeats
-	Interrupt   Interrupt
-	Version     int64
-	StartedAt   time.Time
-	EndedAt     time.Time
-	Deadline    time.Time // the pipeline's timeout
-	Traceparent string    // W3C trace context of the execution's trace
+	ID        string
+	Scope     ref.Scope
+	Pipeline  string
+	Name      string // the pipeline's name
+	Sequence  int64  // 1 for the pipeline's first execution; given by CreateExecution
+	PlanHash  string
+	Status    plan.Status
+	Message   string // why it failed, for people
+	Inputs    json.RawMessage
+	Actor     string
+	RetryOf   string // the execution that this one repeats
+	Interrupt Interrupt
+	Version   int64
+	StartedAt time.Time
+	EndedAt   time.Time
+	Deadline  time.Time // the pipeline's timeout
 }
 
 // Node is what has become of one node of an execution's plan.
