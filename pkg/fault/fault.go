@@ -127,8 +127,8 @@ func (e *Error) With(details ...Detail) *Error {
 	return e
 }
 
-// As sets the failure types and returns the same error.
-func (e *Error) As(types ...FailureType) *Error {
+// Causing sets the failure types and returns the same error.
+func (e *Error) Causing(types ...FailureType) *Error {
 	e.Failures = types
 	return e
 }

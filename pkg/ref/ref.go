@@ -134,7 +134,7 @@ func check(re *regexp.Regexp, id, allowed string) error {
 // CheckName checks an entity's or a node's name.
 func CheckName(text string) error {
 	if !name.MatchString(text) {
-		return fmt.Errorf("name %q is wrong: it may have at most 128 letters, digits, spaces, _, - and .", text)
+		return fmt.Errorf("name %q is wrong: it may have at most 128 of letters, digits, spaces, dots, _ and -", text)
 	}
 	return nil
 }
