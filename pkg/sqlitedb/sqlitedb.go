@@ -1,0 +1,279 @@
+// Package sqlitedb is one SQLite file with a single writer that commits in
+// groups: many goroutines ask, one transaction with one fsync answers them all.
+//
+// It knows no tables. pkg/store/sqlite and pkg/asl each bring their own and
+// share one file, so that their commits share fsyncs too.
+package sqlitedb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"syscall"
+
+	"modernc.org/sqlite"
+)
+
+// maxGroup bounds one transaction, so that its first caller isn't kept
+// waiting by a stream of later ones: at some 20 µs a function this is 10 ms.
+const maxGroup = 512
+
+// readers is how many connections read at once. Reads are short and the
+// machine small; more would only cost memory for page caches.
+const readers = 4
+
+// ErrClosed is the error of a call after Close.
+var ErrClosed = errors.New("the database is closed")
+
+// DB is an open file. It is for many goroutines.
+type DB struct {
+	lock    *os.File
+	writer  *conn
+	reads   chan *conn
+	pool    *sql.DB
+	queue   chan *write
+	closing chan struct{}
+	once    sync.Once
+	done    chan struct{}
+}
+
+// write is a function on its way through the writer.
+type write struct {
+	fn   func(*Tx) error
+	err  error
+	done chan struct{}
+}
+
+// Open opens or makes a database file. Only one process may have it open; for
+// another one the error names the file.
+func Open(ctx context.Context, path string) (*DB, error) {
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{
+		lock: lock, reads: make(chan *conn, readers), queue: make(chan *write, maxGroup),
+		closing: make(chan struct{}), done: make(chan struct{}),
+	}
+	if err := db.connect(ctx, path); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
+	}
+	go db.writeLoop()
+	return db, nil
+}
+
+func (db *DB) connect(ctx context.Context, path string) error {
+	q := url.Values{"_pragma": {
+		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)", "foreign_keys(1)",
+		"temp_store(MEMORY)", "cache_size(-8000)", "wal_autocheckpoint(4000)",
+	}}
+	db.pool = sql.OpenDB(connector{dsn: "file:" + path + "?" + q.Encode()})
+	db.pool.SetMaxOpenConns(readers + 1)
+	var err error
+	if db.writer, err = newConn(ctx, db.pool); err != nil {
+		return errors.Join(err, db.pool.Close())
+	}
+	for range readers {
+		c, err := newConn(ctx, db.pool)
+		if err != nil {
+			return errors.Join(err, db.pool.Close())
+		}
+		if _, err := c.exec("PRAGMA query_only = 1"); err != nil {
+			return errors.Join(err, db.pool.Close())
+		}
+		db.reads <- c
+	}
+	return nil
+}
+
+// connector opens connections without the global registry of drivers.
+type connector struct{ dsn string }
+
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.dsn) }
+func (c connector) Driver() driver.Driver                        { return &sqlite.Driver{} }
+
+// lockFile takes the lock that keeps a second process out. The kernel drops
+// it when the process ends, however it ends.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another process has the database open: %s is locked", path), f.Close())
+	}
+	return f, nil
+}
+
+// Write runs fn in a transaction and returns when that is on disk. When fn
+// returns an error, nothing of what it did is kept and that error is returned.
+// fn may be run a second time if the first time wasn't committed.
+func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
+	w := &write{fn: fn, done: make(chan struct{})}
+	select {
+	case db.queue <- w:
+	case <-db.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case <-w.done: // once queued it will be done; giving up would hide a commit
+		return w.err
+	case <-db.done:
+		select {
+		case <-w.done:
+			return w.err
+		default:
+			return ErrClosed
+		}
+	}
+}
+
+// writeLoop is the only user of the writer's connection.
+func (db *DB) writeLoop() {
+	defer close(db.done)
+	for {
+		select {
+		case w := <-db.queue:
+			db.commit(db.gather(w))
+		case <-db.closing:
+			for {
+				select {
+				case w := <-db.queue:
+					db.commit(db.gather(w))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather takes what is queued by now; it never waits for more.
+func (db *DB) gather(first *write) []*write {
+	group := []*write{first}
+	for len(group) < maxGroup {
+		select {
+		case w := <-db.queue:
+			group = append(group, w)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// commit runs a group in one transaction. Savepoints are opened only for a
+// group, because a function that is alone is rolled back with its transaction.
+func (db *DB) commit(group []*write) {
+	err := db.run(group)
+	for _, w := range group {
+		if w.err == nil {
+			w.err = err
+		}
+		close(w.done)
+	}
+}
+
+func (db *DB) run(group []*write) error {
+	if _, err := db.writer.exec("BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	tx := &Tx{conn: db.writer}
+	if len(group) == 1 {
+		if group[0].err = group[0].fn(tx); group[0].err != nil {
+			_, err := db.writer.exec("ROLLBACK")
+			return err
+		}
+	}
+	for _, w := range group {
+		if len(group) == 1 {
+			break
+		}
+		if err := db.savepoint(tx, w); err != nil {
+			_, rollback := db.writer.exec("ROLLBACK")
+			return errors.Join(err, rollback)
+		}
+	}
+	if _, err := db.writer.exec("COMMIT"); err != nil {
+		_, rollback := db.writer.exec("ROLLBACK")
+		return errors.Join(fmt.Errorf("commit: %w", err), rollback)
+	}
+	return nil
+}
+
+// savepoint runs one function of a group so that its failure undoes its own
+// changes only.
+func (db *DB) savepoint(tx *Tx, w *write) error {
+	if _, err := db.writer.exec("SAVEPOINT w"); err != nil {
+		return fmt.Errorf("open savepoint: %w", err)
+	}
+	if w.err = w.fn(tx); w.err != nil {
+		if _, err := db.writer.exec("ROLLBACK TO w"); err != nil {
+			return fmt.Errorf("undo to savepoint: %w", err)
+		}
+	}
+	if _, err := db.writer.exec("RELEASE w"); err != nil {
+		return fmt.Errorf("release savepoint: %w", err)
+	}
+	return nil
+}
+
+// Read runs fn over a consistent view of what has been committed.
+func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
+	var c *conn
+	select {
+	case c = <-db.reads:
+	case <-db.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { db.reads <- c }()
+	return fn(&Tx{conn: c})
+}
+
+// Close waits for what is queued and closes the file.
+func (db *DB) Close() error {
+	var err error
+	db.once.Do(func() {
+		close(db.closing)
+		<-db.done
+		for range readers {
+			<-db.reads // a read under way ends first
+		}
+		err = errors.Join(db.pool.Close(), db.lock.Close())
+	})
+	return err
+}
+
+// Migrate brings an owner's tables up to date: each statement runs once, in
+// order, ever. Statements may only be appended to the list.
+func (db *DB) Migrate(ctx context.Context, owner string, statements []string) error {
+	return db.Write(ctx, func(tx *Tx) error {
+		if _, err := tx.Exec(`CREATE TABLE IF NOT EXISTS migrations (owner TEXT PRIMARY KEY, done INTEGER NOT NULL)`); err != nil {
+			return err
+		}
+		var done int
+		err := tx.QueryRow(`SELECT done FROM migrations WHERE owner = ?`, owner).Scan(&done)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if done > len(statements) {
+			return fmt.Errorf("the database's tables of %s are of a newer version: %d steps, this program knows %d", owner, done, len(statements))
+		}
+		for i, s := range statements[done:] {
+			if _, err := tx.Exec(s); err != nil {
+				return fmt.Errorf("migration %d of %s: %w", done+i+1, owner, err)
+			}
+		}
+		_, err = tx.Exec(`INSERT INTO migrations VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET done = excluded.done`, owner, len(statements))
+		return err
+	})
+}
