@@ -1,0 +1,244 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const inputPrefix = "<+input>"
+
+// Input is a runtime input, `<+input>` with its suffixes (pipeline spec §2.1).
+type Input struct {
+	Default    string // the value if none is given; may have expressions
+	HasDefault bool
+	Allowed    []string // allowedValues: the value is one of them
+	One        []string // selectOneFrom: the same
+	Many       []string // selectManyFrom: the value is some of them, with commas between
+	Regex      string   // the value matches all of it
+	AtStart    bool     // executionInput: asked for when the node starts
+}
+
+// IsRuntimeInput says whether a scalar is a runtime input: the whole of it
+// is `<+input>` with or without suffixes, or a ternary with such a branch.
+func IsRuntimeInput(text string) bool {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "<+") || !strings.Contains(text, inputPrefix) {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(text, inputPrefix); ok {
+		_, _, ok := firstSuffix(rest)
+		return rest == "" || ok
+	}
+	_, ok := inputBranch(text)
+	return ok
+}
+
+// inputBranch recognises <+cond?<+input>:x>, which stands for a plain input.
+func inputBranch(text string) (Input, bool) {
+	got, err := parseBracket(text, 0)
+	if err != nil || got.end != len(text) {
+		return Input{}, false
+	}
+	t, ok := got.node.(*ternary)
+	return Input{}, ok && (isInput(t.yes) || isInput(t.no))
+}
+
+func isInput(n node) bool {
+	p, ok := n.(*path)
+	return ok && slices.Equal(p.static, []string{"input"})
+}
+
+// ParseInput reads a runtime input.
+func ParseInput(text string) (Input, error) {
+	text = strings.TrimSpace(text)
+	rest, ok := strings.CutPrefix(text, inputPrefix)
+	if !ok {
+		if in, ok := inputBranch(text); ok {
+			return in, nil
+		}
+		return Input{}, fmt.Errorf("%s isn't a runtime input; <+input> is expected", excerpt(text, 0))
+	}
+	var in Input
+	seen := map[string]bool{}
+	for rest != "" {
+		name, after, ok := firstSuffix(rest)
+		if !ok {
+			return Input{}, fmt.Errorf("found %s after <+input>; one of .default(), .allowedValues(), .selectOneFrom(), .selectManyFrom(), .regex() and .executionInput() is expected", excerpt(rest, 0))
+		}
+		if seen[name] {
+			return Input{}, fmt.Errorf("the runtime input has .%s() twice", name)
+		}
+		seen[name] = true
+		arg, left, err := suffixArgument(after)
+		if err != nil {
+			return Input{}, fmt.Errorf(".%s: %w", name, err)
+		}
+		if err := in.set(name, arg); err != nil {
+			return Input{}, fmt.Errorf(".%s(): %w", name, err)
+		}
+		rest = left
+	}
+	return in, in.consistent()
+}
+
+func suffixNames() []string {
+	return []string{"default", "allowedValues", "selectOneFrom", "selectManyFrom", "regex", "executionInput"}
+}
+
+// firstSuffix recognises ".name(" and gives what follows it.
+func firstSuffix(s string) (name, after string, ok bool) {
+	for _, name := range suffixNames() {
+		if after, ok := strings.CutPrefix(s, "."+name+"("); ok {
+			return name, after, true
+		}
+	}
+	return "", "", false
+}
+
+// suffixArgument cuts off an argument. It ends at the last ) before the next
+// suffix, so that it may have parentheses in it without balance.
+func suffixArgument(s string) (arg, rest string, err error) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != ')' {
+			continue
+		}
+		if _, _, ok := firstSuffix(s[i+1:]); ok || i == len(s)-1 {
+			return s[:i], s[i+1:], nil
+		}
+	}
+	return "", "", errors.New(`its ")" is missing`)
+}
+
+func (in *Input) set(name, arg string) error {
+	if name == "executionInput" {
+		in.AtStart = true
+		if strings.TrimSpace(arg) != "" {
+			return fmt.Errorf("found %q; it takes no argument", arg)
+		}
+		return nil
+	}
+	if arg == "" {
+		return errors.New("it is empty; a value is expected")
+	}
+	switch name {
+	case "default":
+		in.Default, in.HasDefault = unquote(strings.TrimSpace(arg)), true
+	case "allowedValues":
+		in.Allowed = items(arg)
+	case "selectOneFrom":
+		in.One = items(arg)
+	case "selectManyFrom":
+		in.Many = items(arg)
+	case "regex":
+		in.Regex = arg
+		if strings.Contains(arg, "<+") {
+			return nil
+		}
+		_, err := compileRegex(arg)
+		return err
+	}
+	return nil
+}
+
+// items splits a list at its commas, except those inside quotes (\'a,b\') and
+// inside expressions.
+func items(arg string) []string {
+	var out []string
+	start, open := 0, 0
+	for i := 0; i < len(arg); i++ {
+		switch {
+		case strings.HasPrefix(arg[i:], "<+"):
+			open++
+		case arg[i] == '>' && open > 0:
+			open--
+		case strings.HasPrefix(arg[i:], `\'`) && open == 0:
+			if end := strings.Index(arg[i+2:], `\'`); end >= 0 {
+				i += end + 3
+			}
+		case arg[i] == ',' && open == 0:
+			out = append(out, unquote(strings.TrimSpace(arg[start:i])))
+			start = i + 1
+		}
+	}
+	return append(out, unquote(strings.TrimSpace(arg[start:])))
+}
+
+// unquote takes off the quotes around a value: \'..\', '..' or "..".
+func unquote(s string) string {
+	for _, q := range []string{`\'`, `\"`, `'`, `"`} {
+		if len(s) >= 2*len(q) && strings.HasPrefix(s, q) && strings.HasSuffix(s, q) {
+			inner := s[len(q) : len(s)-len(q)]
+			if !strings.Contains(inner, q) {
+				return inner
+			}
+		}
+	}
+	return s
+}
+
+// consistent says whether the default is a value that would be accepted.
+func (in Input) consistent() error {
+	if !in.HasDefault {
+		return nil
+	}
+	if err := in.Check(in.Default); err != nil {
+		return fmt.Errorf("the default doesn't fit: %w", err)
+	}
+	return nil
+}
+
+// Check says whether a value is acceptable. Values and lists with expressions
+// in them can't be judged before they are resolved and pass.
+func (in Input) Check(value string) error {
+	for _, list := range [][]string{in.Allowed, in.One} {
+		if list != nil && !undecided(value, list) && !slices.Contains(list, value) {
+			return fmt.Errorf("%q isn't one of %s", value, strings.Join(list, ", "))
+		}
+	}
+	if in.Many != nil {
+		if err := subset(value, in.Many); err != nil {
+			return err
+		}
+	}
+	if in.Regex == "" || strings.Contains(in.Regex+value, "<+") {
+		return nil
+	}
+	re, err := compileRegex(whole(in.Regex))
+	if err != nil {
+		return err
+	}
+	if !re.MatchString(value) {
+		return fmt.Errorf("%q doesn't match the regular expression %s", value, in.Regex)
+	}
+	return nil
+}
+
+// CheckMany is Check for String variables, where allowedValues takes several
+// of its values with commas between.
+func (in Input) CheckMany(value string) error {
+	if in.Allowed != nil {
+		if err := subset(value, in.Allowed); err != nil {
+			return err
+		}
+		in.Allowed = nil
+	}
+	return in.Check(value)
+}
+
+func subset(value string, list []string) error {
+	if undecided(value, list) || slices.Contains(list, value) {
+		return nil
+	}
+	for _, item := range items(value) {
+		if !slices.Contains(list, item) {
+			return fmt.Errorf("%q isn't one of %s", item, strings.Join(list, ", "))
+		}
+	}
+	return nil
+}
+
+func undecided(value string, list []string) bool {
+	return strings.Contains(value, "<+") || slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "<+") })
+}
