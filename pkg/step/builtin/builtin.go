@@ -1,0 +1,50 @@
+// Package builtin lists the step types that come with Slipway. It decides
+// nothing about them: each is a package of its own below pkg/step.
+package builtin
+
+import (
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
+	"github.com/slipway-cd/slipway/pkg/step/http"
+	"github.com/slipway-cd/slipway/pkg/step/shellscript"
+	"github.com/slipway-cd/slipway/pkg/step/wait"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Steps lists every step type.
+func Steps() []step.Type {
+	return []step.Type{
+		harnessapproval.Type(),
+		http.Type(),
+		shellscript.Type(),
+		wait.Type(),
+	}
+}
+
+// Names lists the names of the step types, sorted.
+func Names() []string {
+	var names []string
+	for _, t := range Steps() {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Check checks a step's spec when its pipeline is saved; false if there is no
+// such type. stageType is the type of the stage that the step is in, empty if
+// it isn't known.
+func Check(typeName string, spec yamldoc.Value, stageType string, r *yamldoc.Report) bool {
+	i := slices.IndexFunc(Steps(), func(t step.Type) bool { return t.Name == typeName })
+	if i < 0 {
+		return false
+	}
+	t := Steps()[i]
+	if t.Deploys && stageType != "" && stageType != "Deployment" {
+		r.Errorf(spec, "WRONG_STAGE", "found a %s step in a stage of type %s; it needs a Deployment stage", t.Name, stageType)
+	}
+	r.Within(spec.Path, func(part *yamldoc.Report) { t.New(spec.Node, part) })
+	return true
+}

@@ -1,0 +1,37 @@
+package builtin_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/step/builtin"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+func TestNamesAreUnique(t *testing.T) {
+	t.Parallel()
+	names := builtin.Names()
+	if len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("a type is listed twice: %v", names)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	docs, _ := yamldoc.Parse("", []byte("step:\n  spec:\n    duration: soon\n"))
+	spec := yamldoc.Sub(docs[0].At("step", "spec"), "stages[0].step.spec")
+	r := yamldoc.NewReport("p.yaml")
+	if !builtin.Check("Wait", spec, "Custom", r) {
+		t.Error("Wait isn't known")
+	}
+	want := `[p.yaml:3:15 stages[0].step.spec.duration: "soon" isn't a duration; want numbers with units, such as 30s, 10m or 1h 30m [WRONG_VALUE]]`
+	if diff := cmp.Diff(want, fmt.Sprint(r.Findings())); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if builtin.Check("wait", spec, "Custom", r) {
+		t.Error("types are known by their exact names")
+	}
+}

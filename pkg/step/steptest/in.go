@@ -1,0 +1,68 @@
+package steptest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/step"
+)
+
+// given is what a case's in.json may say about where the step runs.
+type given struct {
+	Selectors  []string         `json:"selectors"`
+	Rollback   bool             `json:"rollback"`
+	Siblings   []string         `json:"siblings"`
+	Deployment *step.Deployment `json:"deployment"`
+}
+
+// In is what a step knows in tests: always the same execution, and what
+// in.json says. Its expressions know the late names and secrets, whose
+// placeholders read ⟦id⟧.
+func In(t testing.TB, doc []byte) step.In {
+	t.Helper()
+	var g given
+	if doc != nil {
+		if err := json.Unmarshal(doc, &g); err != nil {
+			t.Fatalf("in.json: %v", err)
+		}
+	}
+	return step.In{
+		Account: "acme", Execution: "e1", Pipeline: "p1", Stage: "s1", StageNode: "pipeline.stages.s1",
+		Node: "pipeline.stages.s1.spec.execution.steps.x", Name: "x", Attempt: 1,
+		Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Timeout: 10 * time.Minute,
+		Selectors: g.Selectors, Rollback: g.Rollback, Siblings: g.Siblings, Deployment: g.Deployment,
+		Evaluate: func(body string, names map[string]expr.Value) (expr.Value, error) {
+			return expr.Evaluate(body, scope(names))
+		},
+		Interpolate: func(text string, names map[string]expr.Value) (expr.Value, error) {
+			return expr.Interpolate(text, scope(names))
+		},
+	}
+}
+
+// scope knows late names and secrets.
+type scope map[string]expr.Value
+
+// Lookup finds a late name (expr.Scope).
+func (s scope) Lookup(path []string) (expr.Value, int, error) {
+	if v, ok := s[path[0]]; ok {
+		return v, 1, nil
+	}
+	return expr.Null(), 0, expr.ErrUnknown
+}
+
+// Call gives placeholders of secrets (expr.Scope).
+func (s scope) Call(name string, args []expr.Value) (expr.Value, error) {
+	if name != "secrets.getValue" || len(args) != 1 {
+		return expr.Null(), expr.ErrUnknown
+	}
+	return expr.SecretRef("⟦" + args[0].Text() + "⟧"), nil
+}
+
+// String lists the names, for messages.
+func (s scope) String() string { return strings.Join(slices.Sorted(maps.Keys(s)), ", ") }

@@ -1,0 +1,264 @@
+// Package steptest is the suite that every step type passes: its example, its
+// diagnostics on save and its scripted runs, read from the type's folder.
+//
+//	example.yaml           a pipeline that uses the type; nothing is wrong with it
+//	testdata/save-*.txtar  spec.yaml, and in want what is said about it on save
+//	testdata/run-*.txtar   spec.yaml as it is when the step starts, perhaps in.json
+//	                       (see In) and the delegate's result.json; the wanted
+//	                       action.json, outcome.json and error
+//
+// With -update the wanted files are written as they are. It tests no engine.
+package steptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+var update = flag.Bool("update", false, "write the wanted files of testdata")
+
+// Run runs the suite in the type's own folder.
+func Run(t *testing.T, typ step.Type) {
+	t.Helper()
+	t.Run("shape", func(t *testing.T) { t.Parallel(); shape(t, typ) })
+	t.Run("example", func(t *testing.T) { t.Parallel(); example(t, typ) })
+	cases(t, "save", func(t *testing.T, c *archive) { save(t, typ, c) })
+	cases(t, "run", func(t *testing.T, c *archive) { run(t, typ, c) })
+}
+
+// shape: a type copes with any document and says which keys it doesn't know.
+func shape(t *testing.T, typ step.Type) {
+	if typ.Name == "" || typ.New == nil {
+		t.Fatalf("type %q needs a name and New", typ.Name)
+	}
+	for _, doc := range []string{"", "~", "text", "[1, 2]", "{}", "{nobodysKey: 1}"} {
+		r := yamldoc.NewReport("")
+		if typ.New(parse(t, []byte(doc)), r) == nil {
+			t.Errorf("New gives no spec for %q", doc)
+		}
+		if doc == "text" && !r.Failed() {
+			t.Errorf("nothing is wrong with %q", doc)
+		}
+		if strings.Contains(doc, "nobodysKey") && !strings.Contains(fmt.Sprint(r.Findings()), "UNKNOWN_KEY") {
+			t.Error("an unknown key isn't reported")
+		}
+	}
+}
+
+// example: the documentation's pipeline uses the type and is right.
+func example(t *testing.T, typ step.Type) {
+	data, err := os.ReadFile("example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := specsOf(parse(t, data), typ.Name)
+	if len(specs) == 0 {
+		t.Fatalf("example.yaml has no step of type %s", typ.Name)
+	}
+	for _, spec := range specs {
+		r := yamldoc.NewReport("example.yaml").Strict()
+		typ.New(spec, r)
+		if got := findings(r); got != "" {
+			t.Errorf("wrong with the example:\n%s", got)
+		}
+	}
+}
+
+// specsOf finds the specs of all steps of a type.
+func specsOf(n *yamldoc.Node, name string) []*yamldoc.Node {
+	if n == nil {
+		return nil
+	}
+	var found []*yamldoc.Node
+	if kind := n.Get("type"); kind != nil && kind.Value == name {
+		found = append(found, n.Get("spec"))
+	}
+	for _, e := range n.Entries {
+		found = append(found, specsOf(e.Value, name)...)
+	}
+	for _, item := range n.Items {
+		found = append(found, specsOf(item, name)...)
+	}
+	return found
+}
+
+func parse(t *testing.T, data []byte) *yamldoc.Node {
+	t.Helper()
+	docs, r := yamldoc.Parse("", data)
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(docs) == 0 {
+		return nil
+	}
+	return docs[0]
+}
+
+func findings(r *yamldoc.Report) string {
+	var b strings.Builder
+	for _, f := range r.Findings() {
+		fmt.Fprintln(&b, f)
+	}
+	return b.String()
+}
+
+// save: what is wrong with a spec that a user saves.
+func save(t *testing.T, typ step.Type, c *archive) {
+	r := yamldoc.NewReport("")
+	typ.New(parse(t, c.file("spec.yaml")), r)
+	c.want(t, "want", []byte(findings(r)))
+}
+
+// run: what a step starts and how a result ends it.
+func run(t *testing.T, typ step.Type, c *archive) {
+	doc := parse(t, c.file("spec.yaml"))
+	in := In(t, c.file("in.json"))
+	failed := &bytes.Buffer{}
+	r := yamldoc.NewReport("")
+	spec := typ.New(doc, r)
+	if err := r.Err(); err != nil {
+		t.Fatalf("the spec is wrong: %v", err)
+	}
+	action, err := spec.Start(in)
+	if err != nil {
+		fmt.Fprintln(failed, err)
+	} else {
+		c.want(t, "action.json", indented(t, described(action)))
+		again, err := typ.New(doc, yamldoc.NewReport("")).Start(in)
+		if diff := cmp.Diff(action, again); err != nil || diff != "" {
+			t.Errorf("Start isn't the same twice, %v (-first +second):\n%s", err, diff)
+		}
+	}
+	if data := c.file("result.json"); data != nil {
+		var result task.Result
+		decode(t, data, &result)
+		outcome, err := spec.Finish(in, result)
+		if err != nil {
+			fmt.Fprintln(failed, err)
+		} else {
+			c.want(t, "outcome.json", indented(t, outcome))
+		}
+	}
+	c.want(t, "error", failed.Bytes())
+}
+
+// described is an action with the names that its readers know.
+func described(a step.Action) any {
+	type wait struct {
+		Duration string          `json:"duration"`
+		Outputs  json.RawMessage `json:"outputs"`
+	}
+	type work struct {
+		Kind      task.Kind `json:"kind"`
+		Payload   any       `json:"payload"`
+		Selectors []string  `json:"selectors,omitempty"`
+	}
+	switch {
+	case a.Task != nil:
+		return map[string]any{"task": work{a.Task.Kind, a.Task.Payload, a.Task.Selectors}}
+	case a.Wait != nil:
+		return map[string]any{"wait": wait{a.Wait.Duration.Round(time.Millisecond).String(), a.Wait.Outputs}}
+	case a.Approval != nil:
+		return map[string]any{"approval": a.Approval}
+	}
+	return map[string]any{"done": a.Done}
+}
+
+func indented(t *testing.T, v any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func decode(t *testing.T, data []byte, into any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// archive is one case.
+type archive struct {
+	path string
+	txtar.Archive
+}
+
+// cases runs the cases of a kind; there is at least one.
+func cases(t *testing.T, kind string, f func(*testing.T, *archive)) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", kind+"-*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Errorf("there is no testdata/%s-*.txtar: %v", kind, err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(bytes.TrimSpace(a.Comment)) == 0 {
+				t.Errorf("%s doesn't say what it shows", path)
+			}
+			c := &archive{path: path, Archive: *a}
+			f(t, c)
+			if *update {
+				if err := os.WriteFile(path, txtar.Format(&c.Archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// file is a file's content; nil if there is none.
+func (c *archive) file(name string) []byte {
+	for _, f := range c.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	return nil
+}
+
+// want compares what came with a file; without one, nothing must have come.
+func (c *archive) want(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if !*update {
+		if diff := cmp.Diff(string(c.file(name)), string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		return
+	}
+	for i := range c.Files {
+		if c.Files[i].Name == name {
+			c.Files[i].Data = got
+			return
+		}
+	}
+	if len(got) > 0 || name == "want" {
+		c.Files = append(c.Files, txtar.File{Name: name, Data: got})
+	}
+}
