@@ -10,6 +10,7 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
@@ -84,7 +85,10 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 	case "currentTime", "currentDate":
 		return expr.String(s.Now.UTC().Format(time.RFC3339)), nil
 	}
-	return expr.Null(), fault.New(fault.Unsupported, "the function %s isn't supported", name)
+	if functor, _, _ := strings.Cut(name, "."); functor == "configFile" || functor == "fileStore" || functor == "exportedVariables" || functor == "secrets" {
+		return expr.Null(), fault.New(fault.Unsupported, "the function %s can't be used yet", name)
+	}
+	return expr.Null(), expr.ErrUnknown
 }
 
 // Condition evaluates a `when` condition (pipeline spec §4).

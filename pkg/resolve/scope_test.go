@@ -1,0 +1,274 @@
+package resolve_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+const pipelineYAML = `
+identifier: web
+name: Web
+tags: {team: blue}
+variables:
+  - {name: v, type: String, value: ABC}
+  - {name: env, type: String, value: dev}
+  - {name: version, type: String, value: 5.60}
+  - {name: deep, type: String, value: "<+pipeline.variables.v>-<+pipeline.variables.env>"}
+  - {name: round, type: String, value: "<+pipeline.variables.trip>"}
+  - {name: trip, type: String, value: "<+pipeline.variables.round>"}
+  - {name: n, type: Number, value: "3"}
+  - {name: token, type: Secret, value: account.token}
+stages:
+  - stage:
+      identifier: build
+      name: Build
+      type: Custom
+      variables:
+        - {name: flavour, type: String, value: "<+pipeline.variables.v.toLowerCase()>"}
+      spec:
+        execution:
+          steps:
+            - step: {identifier: make, name: make, type: ShellScript, spec: {shell: Bash, environmentVariables: [{name: A, type: String, value: "<+stage.name>"}]}}
+            - step: {identifier: later, name: later, type: ShellScript, spec: {}}
+            - stepGroup:
+                identifier: g
+                name: G
+                steps:
+                  - step: {identifier: inner, name: inner, type: ShellScript, spec: {}}
+                  - step: {identifier: other, name: other, type: ShellScript, spec: {}}
+  - stage:
+      identifier: deploy
+      name: Deploy
+      type: Deployment
+      spec:
+        deploymentType: Kubernetes
+        execution:
+          steps:
+            - step: {identifier: roll, name: roll, type: K8sRollingDeploy, spec: {}}
+          rollbackSteps:
+            - step: {identifier: back, name: back, type: K8sRollingRollback, spec: {}}
+`
+
+const serviceYAML = `
+identifier: shop
+name: Shop
+tags: {tier: gold}
+serviceDefinition:
+  type: Kubernetes
+  spec:
+    variables:
+      - {name: replicas, type: String, value: 2}
+      - {name: host, type: String, value: "shop-<+env.name>.example.com"}
+      - {name: a.b, type: String, value: dotted}
+    artifacts:
+      primary:
+        primaryArtifactRef: hub
+        sources:
+          - {identifier: other, type: DockerRegistry, spec: {connectorRef: hub, imagePath: x/y, tag: "1"}}
+          - {identifier: hub, type: DockerRegistry, spec: {connectorRef: hub, imagePath: library/nginx, tag: "<+pipeline.variables.env>"}}
+`
+
+const environmentYAML = `
+identifier: dev
+name: Dev
+type: PreProduction
+variables:
+  - {name: replicas, type: String, value: 5}
+`
+
+const infrastructureYAML = `
+identifier: local
+name: Local
+type: KubernetesDirect
+spec:
+  connectorRef: cluster
+  namespace: shop-<+env.name.toLowerCase()>
+  releaseName: release-<+INFRA_KEY_SHORT_ID>
+`
+
+const hubYAML = `
+connector:
+  identifier: hub
+  name: hub
+  type: DockerRegistry
+  spec: {dockerRegistryUrl: "https://index.docker.io/v2/", providerType: DockerHub, auth: {type: Anonymous}}
+`
+
+// entities serves one connector.
+type entities struct{ store.Entities }
+
+func (entities) Entity(_ context.Context, k store.EntityKey) (store.Entity, error) {
+	if k.Kind != ref.Connector || k.ID != "hub" {
+		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
+	}
+	return store.Entity{Key: k, YAML: []byte(hubYAML)}, nil
+}
+
+func parse(t *testing.T, text string) *yamldoc.Node {
+	t.Helper()
+	docs, report := yamldoc.Parse("test.yaml", []byte(text))
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return docs[0]
+}
+
+func scopeAt(t *testing.T, node plan.NodeID) *resolve.Scope {
+	t.Helper()
+	p, err := plan.Build(plan.Source{
+		Pipeline: parse(t, pipelineYAML),
+		Deployments: map[string]*plan.Deployment{"deploy": {
+			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
+			Service: parse(t, serviceYAML), Environment: parse(t, environmentYAML), Infrastructure: parse(t, infrastructureYAML),
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := p.Node(node)
+	if n == nil {
+		t.Fatalf("the plan has no node %s", node)
+	}
+	states := map[plan.NodeID]plan.State{
+		"pipeline.stages.build": {Status: plan.Success, StartedAt: time.Unix(10, 0)},
+		"pipeline.stages.build.spec.execution.steps.make": {
+			Status: plan.Success, Attempt: 3,
+			Outputs: []byte(`{"output":{"outputVariables":{"x":"one,two","t":{"$secret":"output/1"}},"exitCode":0}}`),
+		},
+		"pipeline.stages.build.spec.execution.steps.g.steps.inner": {
+			Status: plan.Success, Outputs: []byte(`{"output":{"outputVariables":{"y":"inner"}}}`),
+		},
+		"pipeline.stages.build.spec.execution.steps.later": {Status: plan.Skipped},
+	}
+	return resolve.New(resolve.Config{
+		Context: t.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
+		State: func(id plan.NodeID) plan.State { return states[id] },
+		Execution: store.Execution{
+			ID: "x1", Sequence: 7, Actor: "ann", StartedAt: time.Unix(5, 0),
+			Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"},
+		},
+	})
+}
+
+func TestNamesOfAStep(t *testing.T) {
+	t.Parallel()
+	const (
+		later = "pipeline.stages.build.spec.execution.steps.later"
+		other = "pipeline.stages.build.spec.execution.steps.g.steps.other"
+		roll  = "pipeline.stages.deploy.spec.execution.steps.roll"
+		back  = "pipeline.stages.deploy.spec.execution.rollbackSteps.back"
+	)
+	tests := []struct {
+		name string
+		at   plan.NodeID
+		text string
+		want string
+	}{
+		{"§14.1 a method on a nested expression", later, "<+<+pipeline.variables.v>.toLowerCase()>", "abc"},
+		{"§14.1 a method on a path", later, "<+pipeline.variables.v.toLowerCase()>", "abc"},
+		{"§14.3 a ternary doesn't evaluate what it doesn't take", later, `<+<+pipeline.triggerType> == "MANUAL" ? <+pipeline.executionId>:<+trigger.commitSha>>`, "x1"},
+		{"§14.5 an output of a skipped step is null", other, "<+execution.steps.later.output.outputVariables.x>", "null"},
+		{"§14.8 a number in a text", later, "/tmp/<+pipeline.sequenceId>", "/tmp/7"},
+		{"§1.5 a variable may refer to others", later, "<+pipeline.variables.deep>", "ABC-dev"},
+		{"§1.5 a String keeps its digits", later, "<+pipeline.variables.version>", "5.60"},
+		{"§1.5 a Number is one", later, "<+<+pipeline.variables.n> + 1>", "4"},
+		{"§1.5 a stage's variable by its full name", roll, "<+pipeline.stages.build.variables.flavour>", "abc"},
+		{"§3.5 the own stage", later, "<+stage.variables.flavour>/<+stage.identifier>/<+stage.type>", "abc/build/Custom"},
+		{"§3.5 an output by steps", later, "<+steps.make.output.outputVariables.x>", "one,two"},
+		{"§3.5 steps are looked for outwards from a group", other, "<+steps.inner.output.outputVariables.y> <+steps.make.output.exitCode>", "inner 0"},
+		{"§3.5 the group", other, "<+stepGroup.identifier>", "g"},
+		{"§3.5 an output by the full name, from another stage", roll, "<+pipeline.stages.build.spec.execution.steps.g.steps.inner.output.outputVariables.y>", "inner"},
+		{"§3.5 a method after an output", later, `<+steps.make.output.outputVariables.x.split(",")[1]>`, "two"},
+		{"§3.5 a list by name, resolved", later, "<+execution.steps.make.spec.environmentVariables.A>", "Build"},
+		{"§3.6 retryCount", later, "<+steps.make.retryCount>", "2"},
+		{"§3.7 a status", later, `<+<+steps.make.status> == "SUCCEEDED"> <+steps.later.status>`, "true SKIPPED"},
+		{"§3.6 the pipeline", later, "<+pipeline.name> <+pipeline.tags.team> <+pipeline.triggeredBy.name> <+pipeline.startTs>", "Web blue ann 5000"},
+		{"§3.6 scopes", later, "<+account.identifier>/<+org.identifier>/<+project.identifier>", "acme/default/web"},
+		{"§3.6 service, environment and infrastructure", roll, "<+service.name> <+service.type> <+service.tags.tier> <+env.name> <+env.type> <+infra.name> <+infra.namespace>", "Shop Kubernetes gold Dev PreProduction Local shop-dev"},
+		{"entities §2.1 a service variable that needs the environment", roll, "<+serviceVariables.host>", "shop-Dev.example.com"},
+		{"entities §7 the environment overrides the service", roll, "<+serviceVariables.replicas>", "5"},
+		{"entities §2.1 a name with a dot", roll, `<+serviceVariables.get("a.b")>`, "dotted"},
+		{"entities §17.7 primaryArtifactRef chooses; §17.9 Docker Hub", roll, "<+artifact.identifier> <+artifact.image>", "hub index.docker.io/library/nginx:dev"},
+		{"entities §2.2 both prefixes", roll, "<+artifacts.primary.tag>", "dev"},
+		{"entities §4 the key: sha1 of shop-dev-cluster-shop-dev", roll, "<+infra.releaseName>", "release-8f9e33"},
+		{"§3.6 a rollback step sees the deployment", back, "<+infra.namespace>", "shop-dev"},
+		{"kubernetes §4.1 the release number is left to the delegate", roll, "v<+kubernetes.release.revision>", "v<+kubernetes.release.revision>"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := scopeAt(t, tt.at).Text(tt.text)
+			if err != nil || got != tt.want {
+				t.Errorf("%s\n got %q, %v\nwant %q", tt.text, got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestWhatDoesNotExistIsAnError(t *testing.T) {
+	t.Parallel()
+	const later = "pipeline.stages.build.spec.execution.steps.later"
+	tests := []struct{ name, text, want string }{
+		{"§14.4 an unknown variable, even in a comment", "# <+pipeline.variables.undefined>", `"undefined"`},
+		{"an unknown step", "<+steps.nope.output.x>", `"nope"`},
+		{"an unknown stage", "<+pipeline.stages.nope.status>", `"nope"`},
+		{"an unknown root", "<+nonsense.x>", "nonsense"},
+		{"a stage that deploys nothing has no environment", "<+env.name>", "deploys nothing"},
+		{"§1.5 a cycle", "<+pipeline.variables.round>", "pipeline.variables."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := scopeAt(t, later).Text(tt.text)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s gave %q, error %v; want one about %s", tt.text, got, err, tt.want)
+			}
+			if code := fault.CodeOf(err); code != fault.UnresolvedExpression {
+				t.Errorf("code %s, want %s", code, fault.UnresolvedExpression)
+			}
+		})
+	}
+}
+
+// §14.6 and §14.7: in a stage's own condition the environment isn't known yet.
+func TestAStageConditionHasNoEnvironment(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{`<+env.name> == "prod"`: false, `<+env.name> != "prod"`: true} {
+		got, err := scopeAt(t, "pipeline.stages.deploy").Condition(body)
+		if err != nil || got != want {
+			t.Errorf("%s is %v, %v; want %v", body, got, err, want)
+		}
+	}
+}
+
+// §14.11: a secret is a placeholder wherever it goes, and its name is known.
+func TestSecretsArePlaceholders(t *testing.T) {
+	t.Parallel()
+	s := scopeAt(t, "pipeline.stages.build.spec.execution.steps.later")
+	text := `<+secrets.getValue("a_" + <+pipeline.variables.env>)> <+pipeline.variables.token> <+steps.make.output.outputVariables.t>`
+	got, err := s.Text(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for placeholder, name := range s.Secrets() {
+		if !strings.Contains(got, placeholder) {
+			t.Errorf("%q has no placeholder of %s", got, name)
+		}
+		names[name] = true
+	}
+	for _, want := range []string{"acme/default/web:a_dev", "acme:token", "output/1"} {
+		if !names[want] {
+			t.Errorf("secrets are %v; %s is missing", names, want)
+		}
+	}
+}
