@@ -1,0 +1,82 @@
+// Package access makes and checks the tokens by which callers are known, and
+// says what a caller may touch: everything within the scope of its token.
+//
+// It keeps nothing: pkg/store holds the tokens, as hashes only. Who asks for
+// a token, and over which protocol, is pkg/api's matter.
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// prefix tells the kinds of token apart, for people and for secret scanners.
+func prefix(kind store.TokenKind) string {
+	switch kind {
+	case store.TokenDelegate:
+		return "dlg"
+	case store.TokenUser:
+	}
+	return "pat"
+}
+
+// Grant says what a new token is for.
+type Grant struct {
+	Kind  store.TokenKind
+	Scope ref.Scope // what the bearer may touch
+	Name  string
+	Actor string // who the bearer is, for audits
+}
+
+// Mint makes a token: the record to keep, and the text that only its bearer
+// will know, e.g. "pat.default.4KQ2.XNB...".
+func Mint(g Grant, now time.Time) (store.AccessToken, string) {
+	id := rand.Text()[:12]
+	text := strings.Join([]string{prefix(g.Kind), g.Scope.Account, id, rand.Text()}, ".")
+	return store.AccessToken{
+		ID: id, Hash: digest(text), Kind: g.Kind, Scope: g.Scope, Name: g.Name, Actor: g.Actor, CreatedAt: now,
+	}, text
+}
+
+func digest(token string) []byte {
+	h := sha256.Sum256([]byte(token))
+	return h[:]
+}
+
+// Verify finds the token that a text is. Whatever is wrong with it, the
+// answer is the same fault.Unauthenticated, so that guesses learn nothing.
+func Verify(ctx context.Context, keys store.Keys, text string) (store.AccessToken, error) {
+	unknown := fault.New(fault.Unauthenticated, "the token isn't known or was revoked")
+	parts := strings.Split(text, ".")
+	if len(parts) != 4 {
+		return store.AccessToken{}, unknown
+	}
+	t, err := keys.Token(ctx, parts[2])
+	if fault.Is(err, fault.NotFound) {
+		return store.AccessToken{}, unknown
+	}
+	if err != nil {
+		return store.AccessToken{}, err
+	}
+	known := subtle.ConstantTimeCompare(digest(text), t.Hash) == 1
+	if !known || t.Revoked || parts[0] != prefix(t.Kind) || parts[1] != t.Scope.Account {
+		return store.AccessToken{}, unknown
+	}
+	return t, nil
+}
+
+// Check says whether the bearer of t may touch what is in the scope.
+func Check(t store.AccessToken, scope ref.Scope) error {
+	if !t.Scope.Covers(scope) {
+		return fault.New(fault.Forbidden, "the token %q is for %s, not for %s", t.Name, t.Scope, scope)
+	}
+	return nil
+}
