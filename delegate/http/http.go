@@ -1,0 +1,147 @@
+// Package http sends requests from the delegate's network: the executor of
+// Http steps (pipeline spec §7.5).
+//
+// Certificates are verified, the environment's proxies are used and redirects
+// are followed. Any response is a success here; what it means is decided by
+// pkg/step/http.
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Unit is the command unit of a request's log.
+const Unit = "Execute"
+
+// maxBody is how much of a response's body is kept: 256 KB, less what the rest
+// of a result needs. Both the body and its JSON form are within it.
+const maxBody = task.MaxResult - 16<<10
+
+// New makes the executor. Requests are sent over t; nil is a transport with
+// net/http's defaults.
+func New(t http.RoundTripper) executor.Executor {
+	client := &http.Client{Transport: t}
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		p, err := executor.Payload[task.HTTP](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		req, err := request(ctx, p)
+		if err != nil {
+			return task.Result{}, err
+		}
+		return send(ctx, client, req, p.URL, env)
+	}
+}
+
+// request makes the request of a payload.
+func request(ctx context.Context, p task.HTTP) (*http.Request, error) {
+	u, err := url.Parse(strings.TrimSpace(p.URL))
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the URL can't be read: %w", errors.Unwrap(err))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fault.New(fault.Invalid, "the URL is %q; want http:// or https:// and a host", p.URL)
+	}
+	var body io.Reader
+	if p.Body != "" {
+		body = strings.NewReader(p.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, p.Method, u.String(), body)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the request can't be made: %w", err)
+	}
+	for _, h := range p.Headers {
+		if strings.EqualFold(h.Key, "Host") {
+			req.Host = h.Value
+			continue
+		}
+		req.Header.Add(h.Key, h.Value)
+	}
+	return req, nil
+}
+
+// output is what the delegate knows of the step's outputs.
+type output struct {
+	URL    string `json:"httpUrl"`
+	Method string `json:"httpMethod"`
+	Code   int    `json:"httpResponseCode"`
+	Body   string `json:"httpResponseBody"`
+	Status string `json:"status"`
+}
+
+// send sends the request. Without a complete response the target was out of
+// reach, which is a failure of type Connectivity.
+func send(ctx context.Context, client *http.Client, req *http.Request, shown string, env executor.Env) (task.Result, error) {
+	log, began := env.Log(Unit), time.Now()
+	fmt.Fprintf(log, "%s %s\n", req.Method, shown)
+	resp, err := client.Do(req)
+	if err != nil {
+		return unreachable(ctx, env, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return unreachable(ctx, env, fmt.Errorf("read the response: %w", err))
+	}
+	body, whole := fit(strings.ToValidUTF8(string(data), "\uFFFD"))
+	whole = whole && len(data) <= maxBody
+	fmt.Fprintf(log, "The response has status %d and %d bytes of body, after %s.\n", resp.StatusCode, len(body), time.Since(began).Round(time.Millisecond))
+	if !whole {
+		fmt.Fprintf(env.LogError(Unit), "The body is longer than %d KiB: only its beginning is kept, in httpResponseBody.\n", maxBody>>10)
+	}
+	doc, err := json.Marshal(map[string]output{"output": {
+		URL: shown, Method: req.Method, Code: resp.StatusCode, Body: body, Status: "SUCCESS",
+	}})
+	if err != nil {
+		return task.Result{}, fmt.Errorf("encode the outputs: %w", err)
+	}
+	return task.Result{Status: task.Succeeded, Outputs: doc}, nil
+}
+
+func unreachable(ctx context.Context, env executor.Env, err error) (task.Result, error) {
+	if ctx.Err() != nil {
+		return task.Result{}, context.Cause(ctx)
+	}
+	types := []fault.FailureType{fault.Connectivity}
+	message := err.Error()
+	if v := (*tls.CertificateVerificationError)(nil); errors.As(err, &v) {
+		message += " (the server's certificate isn't trusted by this delegate)"
+	} else {
+		types = append(types, fault.RetryableTransientFailure)
+	}
+	fmt.Fprintf(env.LogError(Unit), "%s\n", message)
+	return executor.Fail(types, "%s", message), nil
+}
+
+// fit cuts a text so that it and its JSON form are within maxBody.
+func fit(s string) (cut string, whole bool) {
+	size := 0
+	for i, r := range s {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			size += 2
+		case r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029':
+			size += 6
+		default:
+			size += len(string(r))
+		}
+		if size > maxBody {
+			return s[:i], false
+		}
+	}
+	return s, true
+}

@@ -1,0 +1,22 @@
+// Package delegate lists the kinds of task that a delegate can run. It is for
+// mains: everything heavy that an executor needs comes in with it.
+//
+// The loops around the executors are delegate/agent's.
+package delegate
+
+import (
+	"os"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/http"
+	"github.com/slipway-cd/slipway/delegate/shell"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Executors lists the executor of each kind of task.
+func Executors() map[task.Kind]executor.Executor {
+	return map[task.Kind]executor.Executor{
+		task.KindHTTP:  http.New(nil),
+		task.KindShell: shell.New(os.Environ()),
+	}
+}
