@@ -59,7 +59,7 @@ func TestCapacity(t *testing.T) {
 			for n := now.Add(1); n > most.Load(); {
 				most.Store(n)
 			}
-			time.Sleep(time.Second) // of the bubble: takes no time
+			elapse(time.Second)
 			now.Add(-1)
 			return task.Result{Status: task.Succeeded}, nil
 		}, nil)
@@ -114,7 +114,7 @@ func TestAnIdleDelegateCostsNextToNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlane(t)
 		s := p.start(succeed, nil)
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		got := [3]int{p.count("heartbeat"), p.count("claim"), p.count("socket")}
 		if got[0] != 60 && got[0] != 59 || got[1] > 70 || got[2] != 1 {
 			t.Errorf("in an hour %d heartbeats, %d claims and %d sockets; want one of each first two per minute and one socket", got[0], got[1], got[2])
@@ -223,7 +223,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 		p := newPlane(t)
 		p.offer(assignment("t1"))
 		s := p.start(func(context.Context, task.Assignment, executor.Env) (task.Result, error) {
-			time.Sleep(95 * time.Second)
+			elapse(95 * time.Second)
 			return task.Result{Status: task.Succeeded}, nil
 		}, nil)
 		<-p.done
@@ -266,7 +266,7 @@ func TestReporting(t *testing.T) {
 				s := p.start(func(context.Context, task.Assignment, executor.Env) (task.Result, error) {
 					return task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{}`)}, nil
 				}, nil)
-				time.Sleep(time.Minute)
+				elapse(time.Minute)
 				s.finish()
 				if n := p.count("result"); n != c.posts {
 					t.Errorf("posted %d times, want %d", n, c.posts)
@@ -339,7 +339,7 @@ func TestDrain(t *testing.T) {
 		p := newPlane(t)
 		p.offer(assignment("t1"))
 		s := p.start(func(context.Context, task.Assignment, executor.Env) (task.Result, error) {
-			time.Sleep(time.Minute)
+			elapse(time.Minute)
 			return task.Result{Status: task.Succeeded}, nil
 		}, func(c *agent.Config) { c.Drain = 10 * time.Minute })
 		<-p.opened
@@ -436,7 +436,7 @@ func TestRegistering(t *testing.T) {
 			p := newPlane(t)
 			p.refuse = func(string, int) error { return fault.New(fault.Unavailable, "starting") }
 			s := p.start(succeed, nil)
-			time.Sleep(time.Minute)
+			elapse(time.Minute)
 			s.finish()
 		})
 	})
@@ -453,7 +453,7 @@ func TestSocketsAreTriedAgainWithPatience(t *testing.T) {
 			return nil
 		}
 		s := p.start(succeed, nil)
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		if n := p.count("socket"); n < 100 || n > 300 {
 			t.Errorf("tried %d times in an hour, want every 15 to 30 s", n)
 		}

@@ -67,7 +67,7 @@ func (c client) call(ctx context.Context, method, path string, in, out any) erro
 	if err != nil {
 		return fault.New(fault.Unavailable, "%w", err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	answer := io.LimitReader(resp.Body, maxAnswer)
 	if resp.StatusCode/100 != 2 {
 		return refusal(resp.StatusCode, answer)

@@ -51,9 +51,10 @@ type plane struct {
 	claiming func()
 }
 
-func newPlane(t testing.TB) *plane {
+func newPlane(tb testing.TB) *plane {
+	tb.Helper()
 	return &plane{
-		t: t, timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
+		t: tb, timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
 		held: map[task.ID]task.Assignment{}, results: map[task.ID]task.Result{}, logs: map[task.ID][][]byte{},
 		requests: map[string]int{}, done: make(chan task.ID, 100_000), opened: make(chan struct{}, 100),
 	}
@@ -236,7 +237,7 @@ func (p *plane) say(w task.Wake) {
 	p.mu.Lock()
 	conn := p.socket
 	p.mu.Unlock()
-	if err := conn.Write(context.Background(), websocket.MessageText, doc); err != nil { //nolint:usetesting // also called while a test ends
+	if err := conn.Write(context.Background(), websocket.MessageText, doc); err != nil {
 		p.t.Errorf("write to the socket: %v", err)
 	}
 }
@@ -287,7 +288,7 @@ func (p *plane) start(run executor.Executor, change func(*agent.Config)) *starte
 	if change != nil {
 		change(&cfg)
 	}
-	ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // stopped by the test itself, which looks at how
+	ctx, stop := context.WithCancel(context.Background())
 	s := &started{plane: p, stop: stop, end: make(chan error, 1)}
 	go func() { s.end <- agent.New(cfg).Run(ctx) }()
 	return s
@@ -306,6 +307,9 @@ func (s *started) finish() {
 func succeed(context.Context, task.Assignment, executor.Env) (task.Result, error) {
 	return task.Result{Status: task.Succeeded}, nil
 }
+
+// elapse lets time pass, inside a bubble of synctest, where that takes none.
+func elapse(d time.Duration) { <-time.After(d) }
 
 // ids names n tasks.
 func ids(n int) []task.Assignment {

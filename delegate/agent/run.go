@@ -25,6 +25,9 @@ type running struct {
 
 func newRunning(ctx context.Context, t task.Assignment, at time.Time) *running {
 	ctx, cancel := context.WithCancelCause(ctx)
+	if t.Lease <= 0 {
+		t.Lease = time.Minute // a lease that has ended at once couldn't be kept
+	}
 	return &running{Assignment: t, ctx: ctx, cancel: cancel, until: at.Add(t.Lease)}
 }
 
@@ -38,7 +41,12 @@ func (a *Agent) run(r *running) {
 		log.WarnContext(r.ctx, "task was stopped: its lease is lost")
 		return
 	}
-	if err := a.report(r, result); err != nil {
+	err := a.report(r, result)
+	switch {
+	case fault.Is(err, fault.LeaseLost):
+		log.InfoContext(r.ctx, "nobody waits for the task's result any more", "status", result.Status)
+		return
+	case err != nil:
 		log.WarnContext(r.ctx, "the task's result can't be reported", "status", result.Status, "error", err)
 		return
 	}

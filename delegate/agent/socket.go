@@ -44,7 +44,7 @@ func (a *Agent) socketLoop(ctx context.Context) {
 
 // listen opens the socket and follows what it says until it breaks.
 func (a *Agent) listen(ctx context.Context) (opened bool, err error) {
-	conn, resp, err := websocket.Dial(ctx, a.api.base+a.id+"/socket", &websocket.DialOptions{
+	conn, resp, err := websocket.Dial(ctx, a.api.base+a.id+"/socket", &websocket.DialOptions{ //nolint:bodyclose // the library closes it
 		HTTPClient: a.HTTP, HTTPHeader: http.Header{"Authorization": {"Bearer " + a.Token}},
 	})
 	if err != nil {

@@ -92,7 +92,7 @@ func send(ctx context.Context, client *http.Client, req *http.Request, shown str
 	if err != nil {
 		return unreachable(ctx, env, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return unreachable(ctx, env, fmt.Errorf("read the response: %w", err))

@@ -21,11 +21,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-func send(ctx context.Context, t *testing.T, via http.RoundTripper, p task.HTTP) (task.Result, error, *executortest.Env) {
+func send(ctx context.Context, t *testing.T, via http.RoundTripper, p task.HTTP) (task.Result, *executortest.Env, error) {
 	t.Helper()
 	env := executortest.New(t, nil)
 	r, err := delegatehttp.New(via)(ctx, executortest.Assignment(t, task.KindHTTP, p), env.Env)
-	return r, err, env
+	return r, env, err
 }
 
 type output struct {
@@ -92,7 +92,7 @@ func TestRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.in.URL = server.URL + c.in.URL
-			r, err, _ := send(t.Context(), t, nil, c.in)
+			r, _, err := send(t.Context(), t, nil, c.in)
 			if err != nil || r.Status != task.Succeeded {
 				t.Fatalf("got %s %q, %v; want %s", r.Status, r.Message, err, task.Succeeded)
 			}
@@ -131,7 +131,7 @@ func TestUnreachable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err, _ := send(t.Context(), t, nil, task.HTTP{Method: "GET", URL: c.url})
+			r, _, err := send(t.Context(), t, nil, task.HTTP{Method: "GET", URL: c.url})
 			got, types := r.Message, r.FailureTypes
 			if err != nil {
 				got, types = err.Error(), fault.Failures(err)
@@ -157,7 +157,7 @@ func TestLongBodiesAreCut(t *testing.T) {
 				_, _ = io.WriteString(w, strings.Repeat(part, 400<<10))
 			}))
 			defer server.Close()
-			r, err, env := send(t.Context(), t, nil, task.HTTP{Method: "GET", URL: server.URL})
+			r, env, err := send(t.Context(), t, nil, task.HTTP{Method: "GET", URL: server.URL})
 			if err != nil || r.Status != task.Succeeded {
 				t.Fatalf("got %s %q, %v", r.Status, r.Message, err)
 			}
@@ -181,7 +181,7 @@ func TestProxies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err, _ := send(t.Context(), t, &http.Transport{Proxy: http.ProxyURL(at)}, task.HTTP{Method: "GET", URL: "http://inside.example/x"})
+	r, _, err := send(t.Context(), t, &http.Transport{Proxy: http.ProxyURL(at)}, task.HTTP{Method: "GET", URL: "http://inside.example/x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestCancel(t *testing.T) {
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { <-asked; cancel(executor.ErrCancelled) }()
-	_, err, _ := send(ctx, t, nil, task.HTTP{Method: "GET", URL: server.URL})
+	_, _, err := send(ctx, t, nil, task.HTTP{Method: "GET", URL: server.URL})
 	if !errors.Is(err, executor.ErrCancelled) {
 		t.Errorf("error %v, want the cause %v", err, executor.ErrCancelled)
 	}

@@ -36,6 +36,7 @@ func TestRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if got := fmt.Sprintf("%d %s %s", resp.StatusCode, resp.Header.Get("X-Name"), body); err != nil || got != "201 a/b Bearer x, body" {
 		t.Errorf("answer %q, %v", got, err)

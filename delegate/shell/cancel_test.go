@@ -105,7 +105,7 @@ func gone(id int) bool {
 func TestAChildLeftBehindDoesntHoldTheStep(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
-	r, err, env := runScript(t, task.Shell{Script: "sleep 300 & echo $!"})
+	r, env, err := runScript(t, task.Shell{Script: "sleep 300 & echo $!"})
 	if err != nil || r.Status != task.Succeeded {
 		t.Fatalf("got %s, %v; want %s", r.Status, err, task.Succeeded)
 	}

@@ -23,6 +23,14 @@ func withoutCredentials(environ []string) []string {
 	})
 }
 
+// traced lets the script's own spans join the execution's trace.
+func traced(environ []string, parent string) []string {
+	if parent == "" {
+		return environ
+	}
+	return append(slices.Clip(environ), "TRACEPARENT="+parent)
+}
+
 // environment is the delegate's with the step's on top: exec takes the last of
 // several values.
 func environment(base []string, step map[string]string) []string {

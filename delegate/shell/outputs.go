@@ -69,14 +69,14 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // readOutputs reads a dump. Without one, the script exited early and has no
 // output variables (pipeline spec §7.4).
 func readOutputs(file string, wanted []task.ShellOutput) (outputs, error) {
-	f, err := os.Open(file) //nolint:gosec // the path is made by prepare
+	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return outputs{}, nil
 	}
 	if err != nil {
 		return outputs{}, fmt.Errorf("read the output variables: %w", err)
 	}
-	defer f.Close()           //nolint:errcheck // only read
+	defer f.Close()
 	const overhead = 64 << 10 // names and separators
 	doc, err := io.ReadAll(io.LimitReader(f, maxOutputs+overhead+1))
 	if err != nil {

@@ -35,20 +35,21 @@ func (p process) run(ctx context.Context) (int, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	cmd := exec.Command(p.args[0], p.args[1:]...) //nolint:gosec,noctx // running users' scripts is the purpose; ends by group, see below
+	cmd := exec.Command(p.args[0], p.args[1:]...) // ends with its group, see below
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = p.dir, p.environ, p.stdout, p.stderr, lingering
 	ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return 0, fault.New(fault.Invalid, "start %s: %w", p.args[0], err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var end error
+	ended := make(chan struct{})
+	go func() { end = cmd.Wait(); close(ended) }()
 	select {
-	case err := <-ended:
-		return exitCode(err)
+	case <-ended:
+		return exitCode(end)
 	case <-ctx.Done():
 		stop(cmd.Process)
-		<-ended
+		<-ended // how it ended says nothing: it was stopped
 		return 0, context.Cause(ctx)
 	}
 }

@@ -38,7 +38,7 @@ func New(environ []string) executor.Executor {
 		if len(p.Outputs) == 0 && idle(p) {
 			return succeed(outputs{})
 		}
-		return run(ctx, p, environ, env)
+		return run(ctx, p, traced(environ, a.Traceparent), env)
 	}
 }
 

@@ -15,14 +15,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-func runScript(t *testing.T, p task.Shell) (task.Result, error, *executortest.Env) {
+func runScript(t *testing.T, p task.Shell) (task.Result, *executortest.Env, error) {
 	t.Helper()
 	env := executortest.New(t, nil)
 	if p.Shell == "" {
 		p.Shell = "Bash"
 	}
 	r, err := New(os.Environ())(t.Context(), executortest.Assignment(t, task.KindShell, p), env.Env)
-	return r, err, env
+	return r, env, err
 }
 
 func output(name string) task.ShellOutput { return task.ShellOutput{Name: name, Variable: name} }
@@ -133,7 +133,7 @@ func TestScript(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err, env := runScript(t, c.in)
+			r, env, err := runScript(t, c.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err, _ := runScript(t, c.in)
+			r, _, err := runScript(t, c.in)
 			got, types := r.Message, r.FailureTypes
 			if err != nil {
 				got, types = err.Error(), fault.Failures(err)
@@ -211,7 +211,7 @@ func TestRefused(t *testing.T) {
 
 func TestSecretOutputIsKeptApartAndMasked(t *testing.T) {
 	t.Parallel()
-	r, err, env := runScript(t, task.Shell{
+	r, env, err := runScript(t, task.Shell{
 		Script:  "set -x\nTOKEN=$(printf 'open%s' sesame)\nPLAIN=p",
 		Outputs: []task.ShellOutput{{Name: "token", Variable: "TOKEN", Secret: true}, output("PLAIN")},
 	})
@@ -237,11 +237,15 @@ func TestScriptsDontSeeTheDelegatesCredentials(t *testing.T) {
 	t.Parallel()
 	env := executortest.New(t, nil)
 	run := New([]string{"PATH=" + os.Getenv("PATH"), "DELEGATE_TOKEN=dlg.1", "SLIPWAY_DELEGATE_TOKEN=dlg.2", "TEAM=blue"})
-	_, err := run(t.Context(), executortest.Assignment(t, task.KindShell, task.Shell{Shell: "Bash", Script: "env"}), env.Env)
-	if err != nil {
+	a := executortest.Assignment(t, task.KindShell, task.Shell{Shell: "Bash", Script: "env"})
+	a.Traceparent = "00-01-02-01"
+	if _, err := run(t.Context(), a, env.Env); err != nil {
 		t.Fatal(err)
 	}
 	got := env.Text(Unit, executor.Info)
+	if !strings.Contains(got, "TRACEPARENT=00-01-02-01\n") {
+		t.Errorf("the script can't join the trace:\n%s", got)
+	}
 	if strings.Contains(got, "dlg.") || !strings.Contains(got, "TEAM=blue\n") {
 		t.Errorf("the script's environment:\n%s\nwant TEAM and no token", got)
 	}
@@ -250,7 +254,7 @@ func TestScriptsDontSeeTheDelegatesCredentials(t *testing.T) {
 func TestWorkingDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, err, env := runScript(t, task.Shell{Script: "pwd -P", WorkingDirectory: dir})
+	_, env, err := runScript(t, task.Shell{Script: "pwd -P", WorkingDirectory: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

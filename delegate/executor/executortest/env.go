@@ -28,8 +28,8 @@ type Env struct {
 
 // New makes an Env whose Resolve answers with the texts changed by resolve;
 // nil leaves them as they are.
-func New(t testing.TB, resolve func(text string) string) *Env {
-	t.Helper()
+func New(tb testing.TB, resolve func(text string) string) *Env {
+	tb.Helper()
 	e := &Env{logs: map[string]*bytes.Buffer{}}
 	e.Env = executor.Env{
 		Writer: func(unit string, level executor.Level) io.Writer { return writer{e, unit + "/" + string(level)} },
@@ -48,7 +48,7 @@ func New(t testing.TB, resolve func(text string) string) *Env {
 			defer e.mu.Unlock()
 			e.masked = append(e.masked, values...)
 		},
-		Dir: sync.OnceValues(func() (string, error) { return t.TempDir(), nil }),
+		Dir: sync.OnceValues(func() (string, error) { return tb.TempDir(), nil }),
 	}
 	return e
 }
@@ -101,11 +101,11 @@ func (e *Env) Masked() []string {
 }
 
 // Assignment is a task of a kind with a payload.
-func Assignment(t testing.TB, kind task.Kind, payload any) task.Assignment {
-	t.Helper()
+func Assignment(tb testing.TB, kind task.Kind, payload any) task.Assignment {
+	tb.Helper()
 	doc, err := json.Marshal(payload)
 	if err != nil {
-		t.Fatalf("encode the payload: %v", err)
+		tb.Fatalf("encode the payload: %v", err)
 	}
 	return task.Assignment{ID: "t1", Fence: 1, Kind: kind, Payload: doc, Execution: "e1", Node: "n1", Attempt: 1}
 }

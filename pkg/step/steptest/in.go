@@ -23,12 +23,12 @@ type given struct {
 // In is what a step knows in tests: always the same execution, and what
 // in.json says. Its expressions know the late names and secrets, whose
 // placeholders read ⟦id⟧.
-func In(t testing.TB, doc []byte) step.In {
-	t.Helper()
+func In(tb testing.TB, doc []byte) step.In {
+	tb.Helper()
 	var g given
 	if doc != nil {
 		if err := json.Unmarshal(doc, &g); err != nil {
-			t.Fatalf("in.json: %v", err)
+			tb.Fatalf("in.json: %v", err)
 		}
 	}
 	return step.In{

@@ -36,12 +36,13 @@ func Run(t *testing.T, typ step.Type) {
 	t.Helper()
 	t.Run("shape", func(t *testing.T) { t.Parallel(); shape(t, typ) })
 	t.Run("example", func(t *testing.T) { t.Parallel(); example(t, typ) })
-	cases(t, "save", func(t *testing.T, c *archive) { save(t, typ, c) })
-	cases(t, "run", func(t *testing.T, c *archive) { run(t, typ, c) })
+	cases(t, typ, "save", save)
+	cases(t, typ, "run", run)
 }
 
 // shape: a type copes with any document and says which keys it doesn't know.
 func shape(t *testing.T, typ step.Type) {
+	t.Helper()
 	if typ.Name == "" || typ.New == nil {
 		t.Fatalf("type %q needs a name and New", typ.Name)
 	}
@@ -61,6 +62,7 @@ func shape(t *testing.T, typ step.Type) {
 
 // example: the documentation's pipeline uses the type and is right.
 func example(t *testing.T, typ step.Type) {
+	t.Helper()
 	data, err := os.ReadFile("example.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -118,6 +120,7 @@ func findings(r *yamldoc.Report) string {
 
 // save: what is wrong with a spec that a user saves.
 func save(t *testing.T, typ step.Type, c *archive) {
+	t.Helper()
 	r := yamldoc.NewReport("")
 	typ.New(parse(t, c.file("spec.yaml")), r)
 	c.want(t, "want", []byte(findings(r)))
@@ -125,6 +128,7 @@ func save(t *testing.T, typ step.Type, c *archive) {
 
 // run: what a step starts and how a result ends it.
 func run(t *testing.T, typ step.Type, c *archive) {
+	t.Helper()
 	doc := parse(t, c.file("spec.yaml"))
 	in := In(t, c.file("in.json"))
 	failed := &bytes.Buffer{}
@@ -206,7 +210,7 @@ type archive struct {
 }
 
 // cases runs the cases of a kind; there is at least one.
-func cases(t *testing.T, kind string, f func(*testing.T, *archive)) {
+func cases(t *testing.T, typ step.Type, kind string, check func(*testing.T, step.Type, *archive)) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", kind+"-*.txtar"))
 	if err != nil || len(paths) == 0 {
@@ -223,7 +227,7 @@ func cases(t *testing.T, kind string, f func(*testing.T, *archive)) {
 				t.Errorf("%s doesn't say what it shows", path)
 			}
 			c := &archive{path: path, Archive: *a}
-			f(t, c)
+			check(t, typ, c)
 			if *update {
 				if err := os.WriteFile(path, txtar.Format(&c.Archive), 0o600); err != nil {
 					t.Fatal(err)
