@@ -35,16 +35,18 @@ func Names() []string {
 
 // Check checks a step's spec when its pipeline is saved; false if there is no
 // such type. stageType is the type of the stage that the step is in, empty if
-// it isn't known.
-func Check(typeName string, spec yamldoc.Value, stageType string, r *yamldoc.Report) bool {
-	i := slices.IndexFunc(Steps(), func(t step.Type) bool { return t.Name == typeName })
+// it isn't known. Paths in the report begin below the spec (see
+// yamldoc.Report.Within). It fits entity.Options.CheckStep.
+func Check(typeName string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool {
+	steps := Steps()
+	i := slices.IndexFunc(steps, func(t step.Type) bool { return t.Name == typeName })
 	if i < 0 {
 		return false
 	}
-	t := Steps()[i]
+	t := steps[i]
 	if t.Deploys && stageType != "" && stageType != "Deployment" {
-		r.Errorf(spec, "WRONG_STAGE", "found a %s step in a stage of type %s; it needs a Deployment stage", t.Name, stageType)
+		r.Errorf(yamldoc.Sub(spec, ""), "WRONG_STAGE", "found a %s step in a stage of type %s; it needs a Deployment stage", t.Name, stageType)
 	}
-	r.Within(spec.Path, func(part *yamldoc.Report) { t.New(spec.Node, part) })
+	t.New(spec, r)
 	return true
 }

@@ -22,11 +22,13 @@ func TestNamesAreUnique(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	docs, _ := yamldoc.Parse("", []byte("step:\n  spec:\n    duration: soon\n"))
-	spec := yamldoc.Sub(docs[0].At("step", "spec"), "stages[0].step.spec")
+	spec := docs[0].At("step", "spec")
 	r := yamldoc.NewReport("p.yaml")
-	if !builtin.Check("Wait", spec, "Custom", r) {
-		t.Error("Wait isn't known")
-	}
+	r.Within("stages[0].step.spec", func(part *yamldoc.Report) {
+		if !builtin.Check("Wait", spec, "Custom", part) {
+			t.Error("Wait isn't known")
+		}
+	})
 	want := `[p.yaml:3:15 stages[0].step.spec.duration: "soon" isn't a duration; want numbers with units, such as 30s, 10m or 1h 30m [WRONG_VALUE]]`
 	if diff := cmp.Diff(want, fmt.Sprint(r.Findings())); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
