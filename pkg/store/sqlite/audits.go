@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+)
+
+// appendAudit chains a record to its account's last one.
+func appendAudit(tx *sqlitedb.Tx, a audit.Record) (audit.Record, error) {
+	var sequence int64
+	var hash string
+	err := tx.QueryRow(`SELECT sequence, hash FROM audit WHERE account = ? ORDER BY sequence DESC LIMIT 1`, a.Scope.Account).Scan(&sequence, &hash)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return audit.Record{}, err
+	}
+	r, err := audit.Chain(a, sequence, hash)
+	if err != nil {
+		return audit.Record{}, err
+	}
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return audit.Record{}, fmt.Errorf("encode audit record %d: %w", r.Sequence, err)
+	}
+	return r, exec(tx, `INSERT INTO audit (account, sequence, hash, doc) VALUES (?, ?, ?, ?)`, a.Scope.Account, r.Sequence, r.Hash, string(doc))
+}
+
+// AppendAudit appends a record that belongs to no other change.
+func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error) {
+	return write(ctx, s, func(tx *sqlitedb.Tx) (audit.Record, error) { return appendAudit(tx, a) })
+}
+
+// ListAudit lists an account's records from a sequence number on.
+func (s *Store) ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) ([]audit.Record, error) {
+		return rows(tx, func(row scanner) (audit.Record, error) {
+			var doc []byte
+			if err := row.Scan(&doc); err != nil {
+				return audit.Record{}, err
+			}
+			var r audit.Record
+			if err := json.Unmarshal(doc, &r); err != nil {
+				return audit.Record{}, fmt.Errorf("decode an audit record of account %q: %w", account, err)
+			}
+			return r, nil
+		}, `SELECT doc FROM audit WHERE account = ? AND sequence >= ? ORDER BY sequence LIMIT ?`, account, from, bounded(limit))
+	})
+}

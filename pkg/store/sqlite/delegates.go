@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// delegateDoc is what no query asks a delegate for.
+type delegateDoc struct {
+	Scope     ref.Scope   `json:"scope"`
+	Name      string      `json:"name"`
+	Host      string      `json:"host,omitempty"`
+	Tags      []string    `json:"tags,omitempty"`
+	Version   string      `json:"version,omitempty"`
+	Kinds     []task.Kind `json:"kinds,omitempty"`
+	Capacity  int         `json:"capacity"`
+	Running   int         `json:"running"`
+	Draining  bool        `json:"draining,omitempty"`
+	TokenID   string      `json:"token,omitempty"`
+	StartedAt int64       `json:"started,omitempty"`
+}
+
+func scanDelegate(row scanner) (store.Delegate, error) {
+	var id string
+	var seen int64
+	var raw []byte
+	if err := row.Scan(&id, &seen, &raw); err != nil {
+		return store.Delegate{}, err
+	}
+	var d delegateDoc
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return store.Delegate{}, fmt.Errorf("decode delegate %s: %w", id, err)
+	}
+	return store.Delegate{
+		ID: id, Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
+		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, LastSeen: fromMillis(seen), StartedAt: fromMillis(d.StartedAt),
+	}, nil
+}
+
+// PutDelegate registers or refreshes one.
+func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
+	doc, err := json.Marshal(delegateDoc{
+		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
+		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt),
+	})
+	if err != nil {
+		return fmt.Errorf("encode delegate %s: %w", d.ID, err)
+	}
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		return exec(tx, `INSERT OR REPLACE INTO delegate (account, id, last_seen, doc) VALUES (?, ?, ?, ?)`,
+			d.Scope.Account, d.ID, millis(d.LastSeen), string(doc))
+	})
+}
+
+// ListDelegates lists those of an account seen since the given time, by id.
+func (s *Store) ListDelegates(ctx context.Context, account string, since time.Time) ([]store.Delegate, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Delegate, error) {
+		return rows(tx, scanDelegate, `SELECT id, last_seen, doc FROM delegate WHERE account = ? AND last_seen >= ? ORDER BY id`,
+			account, millis(since))
+	})
+}
+
+// Delegate reads one.
+func (s *Store) Delegate(ctx context.Context, account, id string) (store.Delegate, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Delegate, error) {
+		d, err := scanDelegate(tx.QueryRow(`SELECT id, last_seen, doc FROM delegate WHERE account = ? AND id = ?`, account, id))
+		return d, missing(err, "delegate %q", id)
+	})
+}
+
+// DeleteDelegate forgets one.
+func (s *Store) DeleteDelegate(ctx context.Context, account, id string) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		return exec(tx, `DELETE FROM delegate WHERE account = ? AND id = ?`, account, id)
+	})
+}

@@ -1,0 +1,227 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+const entityColumns = `key, name, version, yaml, refs, updated_by, created_at, updated_at`
+
+func scanEntity(row scanner) (store.Entity, error) {
+	var e store.Entity
+	var key, refs string
+	var created, updated int64
+	if err := row.Scan(&key, &e.Name, &e.Version, &e.YAML, &refs, &e.UpdatedBy, &created, &updated); err != nil {
+		return store.Entity{}, err
+	}
+	e.CreatedAt, e.UpdatedAt = fromMillis(created), fromMillis(updated)
+	var err error
+	if e.Key, err = parseEntityKey(key); err != nil {
+		return store.Entity{}, err
+	}
+	e.Refs, err = decodeRefs(refs)
+	return e, err
+}
+
+// encodeRefs keeps the keys of what an entity names, in their order.
+func encodeRefs(refs []store.EntityKey) (string, error) {
+	keys := make([]string, len(refs))
+	for i, r := range refs {
+		keys[i] = entityKey(r)
+	}
+	doc, err := json.Marshal(keys)
+	return string(doc), err
+}
+
+func decodeRefs(doc string) ([]store.EntityKey, error) {
+	var keys []string
+	if err := json.Unmarshal([]byte(doc), &keys); err != nil {
+		return nil, fmt.Errorf("decode references: %w", err)
+	}
+	var refs []store.EntityKey
+	for _, k := range keys {
+		r, err := parseEntityKey(k)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, r)
+	}
+	return refs, nil
+}
+
+// SaveEntity writes e over the version that it was read as.
+func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record) (store.Entity, error) {
+	refs, err := encodeRefs(e.Refs)
+	if err != nil {
+		return store.Entity{}, err
+	}
+	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Entity, error) {
+		saved, err := saveEntity(tx, e, refs)
+		if err != nil {
+			return store.Entity{}, err
+		}
+		if err := saveRefs(tx, e); err != nil {
+			return store.Entity{}, err
+		}
+		_, err = appendAudit(tx, a)
+		return saved, err
+	})
+}
+
+func saveEntity(tx *sqlitedb.Tx, e store.Entity, refs string) (store.Entity, error) {
+	key, yaml := entityKey(e.Key), nonNil(e.YAML)
+	var row sqlitedb.Row
+	if e.Version == 0 {
+		row = tx.QueryRow(`INSERT INTO entity (`+entityColumns+`) VALUES (?, ?, 1, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING RETURNING `+entityColumns,
+			key, e.Name, yaml, refs, e.UpdatedBy, millis(e.CreatedAt), millis(e.UpdatedAt))
+	} else {
+		row = tx.QueryRow(`UPDATE entity SET name = ?, version = version + 1, yaml = ?, refs = ?, updated_by = ?, updated_at = ?
+			WHERE key = ? AND version = ? RETURNING `+entityColumns,
+			e.Name, yaml, refs, e.UpdatedBy, millis(e.UpdatedAt), key, e.Version)
+	}
+	saved, err := scanEntity(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.Entity{}, store.Stale(describe(e.Key), e.Version)
+	}
+	return saved, err
+}
+
+func saveRefs(tx *sqlitedb.Tx, e store.Entity) error {
+	source := entityKey(e.Key)
+	if e.Version > 0 {
+		if err := exec(tx, `DELETE FROM entity_ref WHERE source = ?`, source); err != nil {
+			return err
+		}
+	}
+	for _, r := range e.Refs {
+		if err := exec(tx, `INSERT INTO entity_ref (target, source) VALUES (?, ?) ON CONFLICT DO NOTHING`, entityKey(r), source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Entity reads one.
+func (s *Store) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Entity, error) {
+		e, err := scanEntity(tx.QueryRow(`SELECT `+entityColumns+` FROM entity WHERE key = ?`, entityKey(key)))
+		return e, missing(err, "%s", describe(key))
+	})
+}
+
+// ListEntities lists one kind in one scope by id, then by environment.
+func (s *Store) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page store.Page) ([]store.Entity, string, error) {
+	after, err := decodeToken(page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	from, to := within(scope.Account, scope.Org, scope.Project, string(kind))
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
+		return rows(tx, scanEntity, `SELECT `+entityColumns+` FROM entity
+			WHERE key >= ?1 AND key < ?2 AND key > ?3 AND (?4 = '' OR substr(key, -length(?4)) = ?4)
+			ORDER BY key LIMIT ?5`, from, to, after, endsWith(env), limit+1)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, func(e store.Entity) string { return entityKey(e.Key) })
+	return list, next, nil
+}
+
+// endsWith is the end of the keys of an environment's entities; "" for all.
+func endsWith(env string) string {
+	if env == "" {
+		return ""
+	}
+	return separator + join(env)
+}
+
+// DeleteEntity deletes the given version unless something else names it.
+func (s *Store) DeleteEntity(ctx context.Context, key store.EntityKey, version int64, a audit.Record) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		k := entityKey(key)
+		var have int64
+		if err := tx.QueryRow(`SELECT version FROM entity WHERE key = ?`, k).Scan(&have); err != nil {
+			return missing(err, "%s", describe(key))
+		}
+		if have != version {
+			return store.Stale(describe(key), version)
+		}
+		if err := unreferenced(tx, key); err != nil {
+			return err
+		}
+		if err := exec(tx, `DELETE FROM entity_ref WHERE source = ?`, k); err != nil {
+			return err
+		}
+		if err := exec(tx, `DELETE FROM entity WHERE key = ?`, k); err != nil {
+			return err
+		}
+		_, err := appendAudit(tx, a)
+		return err
+	})
+}
+
+// unreferenced says who else names an entity, if anybody does.
+func unreferenced(tx *sqlitedb.Tx, key store.EntityKey) error {
+	const named = 20 // in the message; a person deals with these first
+	who, err := referrers(tx, key, "", named)
+	if err != nil {
+		return err
+	}
+	refused := fault.New(fault.Referenced, "%s can't be deleted: other entities name it", describe(key))
+	for _, w := range who {
+		if w != key {
+			refused = refused.With(fault.Detail{Severity: "error", Message: describe(w) + " names it"})
+		}
+	}
+	if len(refused.Details) == 0 {
+		return nil
+	}
+	return refused
+}
+
+func referrers(tx *sqlitedb.Tx, key store.EntityKey, after string, limit int) ([]store.EntityKey, error) {
+	return rows(tx, func(row scanner) (store.EntityKey, error) {
+		var source string
+		if err := row.Scan(&source); err != nil {
+			return store.EntityKey{}, err
+		}
+		return parseEntityKey(source)
+	}, `SELECT source FROM entity_ref WHERE target = ? AND source > ? ORDER BY source LIMIT ?`, entityKey(key), after, limit)
+}
+
+// Referrers lists who names key.
+func (s *Store) Referrers(ctx context.Context, key store.EntityKey, page store.Page) ([]store.EntityKey, string, error) {
+	after, err := decodeToken(page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.EntityKey, error) {
+		return referrers(tx, key, after, limit+1)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, entityKey)
+	return list, next, nil
+}
+
+// nonNil is an empty value for a column that mustn't be NULL.
+func nonNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,167 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+const executionColumns = `id, scope, pipeline, sequence, status, version, started_at, doc`
+
+// executionDoc is what no query asks an execution for.
+type executionDoc struct {
+	Name      string          `json:"name,omitempty"`
+	PlanHash  string          `json:"plan,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Inputs    json.RawMessage `json:"inputs,omitempty"`
+	Actor     string          `json:"actor,omitempty"`
+	RetryOf   string          `json:"retryOf,omitempty"`
+	Interrupt store.Interrupt `json:"interrupt,omitempty"`
+	EndedAt   int64           `json:"ended,omitempty"`
+	Deadline  int64           `json:"deadline,omitempty"`
+}
+
+func encodeExecution(e store.Execution) (string, error) {
+	doc, err := json.Marshal(executionDoc{
+		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf,
+		Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode execution %s: %w", e.ID, err)
+	}
+	return string(doc), nil
+}
+
+func scanExecution(row scanner) (store.Execution, error) {
+	var e store.Execution
+	var scope string
+	var started int64
+	var raw []byte
+	if err := row.Scan(&e.ID, &scope, &e.Pipeline, &e.Sequence, &e.Status, &e.Version, &started, &raw); err != nil {
+		return store.Execution{}, err
+	}
+	var d executionDoc
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return store.Execution{}, fmt.Errorf("decode execution %s: %w", e.ID, err)
+	}
+	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf
+	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
+	var err error
+	e.Scope, err = parseScope(scope)
+	return e, err
+}
+
+func readExecution(tx *sqlitedb.Tx, id string) (store.Execution, error) {
+	e, err := scanExecution(tx.QueryRow(`SELECT `+executionColumns+` FROM execution WHERE id = ?`, id))
+	return e, missing(err, "execution %q", id)
+}
+
+// CreateExecution stores an execution, or gives back the one with its id.
+func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc []byte, a audit.Record) (store.Execution, error) {
+	doc, err := encodeExecution(e)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
+		have, err := readExecution(tx, e.ID)
+		if !fault.Is(err, fault.NotFound) {
+			return have, err
+		}
+		scope := scopeKey(e.Scope)
+		var sequence int64
+		if err := tx.QueryRow(`INSERT INTO pipeline_sequence VALUES (?, 1) ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last`,
+			scope+separator+join(e.Pipeline)).Scan(&sequence); err != nil {
+			return store.Execution{}, err
+		}
+		if err := exec(tx, `INSERT INTO plan (hash, doc) VALUES (?, ?) ON CONFLICT DO NOTHING`, e.PlanHash, nonNil(planDoc)); err != nil {
+			return store.Execution{}, err
+		}
+		if _, err := appendAudit(tx, a); err != nil {
+			return store.Execution{}, err
+		}
+		return scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
+			RETURNING `+executionColumns, e.ID, scope, e.Pipeline, sequence, string(e.Status), millis(e.StartedAt), doc))
+	})
+}
+
+// Execution reads one.
+func (s *Store) Execution(ctx context.Context, id string) (store.Execution, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) { return readExecution(tx, id) })
+}
+
+// ListExecutions lists those of exactly one scope, the newest first.
+func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page store.Page) ([]store.Execution, string, error) {
+	const end = ` AND (started_at, id) < (?, ?) ORDER BY started_at DESC, id DESC LIMIT ?`
+	query, args := `SELECT `+executionColumns+` FROM execution WHERE scope = ?`, []any{scopeKey(scope)}
+	if pipeline != "" {
+		query, args = query+` AND pipeline = ?`, append(args, pipeline)
+	}
+	before, id := int64(1<<62), ""
+	if page.Token != "" {
+		var err error
+		if before, id, err = parseMoment(page.Token); err != nil {
+			return nil, "", err
+		}
+	}
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Execution, error) {
+		return rows(tx, scanExecution, query+end, append(args, before, id, limit+1)...)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, func(e store.Execution) string { return momentKey(e.StartedAt, e.ID) })
+	return list, next, nil
+}
+
+// Plan reads a plan document by its hash.
+func (s *Store) Plan(ctx context.Context, hash string) ([]byte, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) ([]byte, error) {
+		var doc []byte
+		err := tx.QueryRow(`SELECT doc FROM plan WHERE hash = ?`, hash).Scan(&doc)
+		return doc, missing(err, "plan %q", hash)
+	})
+}
+
+// updateExecution writes e over the version that it was read as.
+func updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execution, error) {
+	doc, err := encodeExecution(e)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	updated, err := scanExecution(tx.QueryRow(`UPDATE execution SET status = ?, version = version + 1, doc = ?
+		WHERE id = ? AND version = ? RETURNING `+executionColumns, string(e.Status), doc, e.ID, e.Version))
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.Execution{}, store.Stale(fmt.Sprintf("execution %q", e.ID), e.Version)
+	}
+	return updated, err
+}
+
+// SetInterrupt marks an execution that is under way.
+func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
+	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
+		e, err := readExecution(tx, id)
+		if err != nil {
+			return store.Execution{}, err
+		}
+		if e.Status.Terminal() {
+			return store.Execution{}, fault.New(fault.Conflict, "execution %q has ended already: it is %s", id, e.Status)
+		}
+		if e.Interrupt == i {
+			return e, nil
+		}
+		if _, err := appendAudit(tx, a); err != nil {
+			return store.Execution{}, err
+		}
+		e.Interrupt = i
+		return updateExecution(tx, e)
+	})
+}

@@ -1,0 +1,50 @@
+package sqlite
+
+// schema is every statement that has ever changed the tables, in order. It
+// may only be appended to: databases remember how many they have run.
+//
+// Times are milliseconds since 1970, 0 for none. "doc" is JSON of what no
+// query asks for. Tables whose rows are small and found by one key have no
+// rowid, so that a lookup walks one tree and an insert writes one.
+func schema() []string {
+	return []string{
+		`CREATE TABLE entity (
+			key TEXT PRIMARY KEY, name TEXT NOT NULL, version INTEGER NOT NULL, yaml BLOB NOT NULL, refs TEXT NOT NULL,
+			updated_by TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+		`CREATE TABLE entity_ref (target TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (target, source)) WITHOUT ROWID`,
+		`CREATE INDEX entity_ref_source ON entity_ref (source)`,
+
+		`CREATE TABLE execution (
+			id TEXT PRIMARY KEY, scope TEXT NOT NULL, pipeline TEXT NOT NULL, sequence INTEGER NOT NULL, status TEXT NOT NULL,
+			version INTEGER NOT NULL, started_at INTEGER NOT NULL, doc TEXT NOT NULL)`,
+		`CREATE INDEX execution_scope ON execution (scope, started_at, id)`,
+		`CREATE INDEX execution_pipeline ON execution (scope, pipeline, started_at, id)`,
+		`CREATE TABLE pipeline_sequence (pipeline TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID`,
+		`CREATE TABLE plan (hash TEXT PRIMARY KEY, doc BLOB NOT NULL)`,
+		`CREATE TABLE node (
+			execution TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
+			PRIMARY KEY (execution, id)) WITHOUT ROWID`,
+
+		`CREATE TABLE task (
+			id TEXT PRIMARY KEY, account TEXT NOT NULL, status TEXT NOT NULL, delegate TEXT NOT NULL, fence INTEGER NOT NULL,
+			lease_until INTEGER NOT NULL, token TEXT NOT NULL, created_at INTEGER NOT NULL, doc TEXT NOT NULL,
+			payload BLOB NOT NULL, result TEXT)`,
+		`CREATE INDEX task_open ON task (account, created_at, id) WHERE status = 'Open'`,
+		`CREATE INDEX task_held ON task (delegate, id) WHERE status = 'Claimed'`,
+		`CREATE TABLE delegate (
+			account TEXT NOT NULL, id TEXT NOT NULL, last_seen INTEGER NOT NULL, doc TEXT NOT NULL,
+			PRIMARY KEY (account, id)) WITHOUT ROWID`,
+
+		`CREATE TABLE secret (key TEXT PRIMARY KEY, ciphertext BLOB NOT NULL, updated_at INTEGER NOT NULL)`,
+		`CREATE TABLE log_chunk (stream TEXT NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (stream, number))`,
+		`CREATE TABLE audit (
+			account TEXT NOT NULL, sequence INTEGER NOT NULL, hash TEXT NOT NULL, doc TEXT NOT NULL,
+			PRIMARY KEY (account, sequence))`,
+		`CREATE TABLE token (
+			id TEXT PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NULL, doc TEXT NOT NULL) WITHOUT ROWID`,
+		`CREATE INDEX token_account ON token (account, kind, id)`,
+		`CREATE TABLE answer (
+			key TEXT PRIMARY KEY, request_hash BLOB NOT NULL, status INTEGER NOT NULL, body BLOB NOT NULL, expires INTEGER NOT NULL)`,
+		`CREATE INDEX answer_expires ON answer (expires)`,
+	}
+}

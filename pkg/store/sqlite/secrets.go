@@ -1,0 +1,34 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// PutSecret stores a ciphertext over the one before.
+func (s *Store) PutSecret(ctx context.Context, v store.Secret) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		return exec(tx, `INSERT OR REPLACE INTO secret (key, ciphertext, updated_at) VALUES (?, ?, ?)`,
+			entityKey(v.Key), nonNil(v.Ciphertext), millis(v.UpdatedAt))
+	})
+}
+
+// Secret reads one.
+func (s *Store) Secret(ctx context.Context, key store.EntityKey) (store.Secret, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Secret, error) {
+		v := store.Secret{Key: key}
+		var updated int64
+		err := tx.QueryRow(`SELECT ciphertext, updated_at FROM secret WHERE key = ?`, entityKey(key)).Scan(&v.Ciphertext, &updated)
+		v.UpdatedAt = fromMillis(updated)
+		return v, missing(err, "the value of %s", describe(key))
+	})
+}
+
+// DeleteSecret forgets one.
+func (s *Store) DeleteSecret(ctx context.Context, key store.EntityKey) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		return exec(tx, `DELETE FROM secret WHERE key = ?`, entityKey(key))
+	})
+}

@@ -1,0 +1,215 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+const taskColumns = `id, status, delegate, fence, lease_until, token, created_at, doc, payload, result`
+
+// taskDoc is what of a task never changes and no query asks for.
+type taskDoc struct {
+	Scope       ref.Scope         `json:"scope"`
+	Execution   string            `json:"execution"`
+	Node        plan.NodeID       `json:"node"`
+	Attempt     int               `json:"attempt"`
+	Kind        task.Kind         `json:"kind"`
+	Selectors   []string          `json:"selectors,omitempty"`
+	Secrets     map[string]string `json:"secrets,omitempty"`
+	Timeout     time.Duration     `json:"timeout"`
+	LogStream   string            `json:"log"`
+	Traceparent string            `json:"trace,omitempty"`
+}
+
+func encodeTask(t store.Task) (string, error) {
+	doc, err := json.Marshal(taskDoc{
+		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Kind: t.Kind, Selectors: t.Selectors,
+		Secrets: t.Secrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode task %s: %w", t.ID, err)
+	}
+	return string(doc), nil
+}
+
+func scanTask(row scanner) (store.Task, error) {
+	var t store.Task
+	var lease, created int64
+	var doc, payload, result []byte
+	if err := row.Scan(&t.ID, &t.Status, &t.Delegate, &t.Fence, &lease, &t.Token, &created, &doc, &payload, &result); err != nil {
+		return store.Task{}, err
+	}
+	var d taskDoc
+	if err := json.Unmarshal(doc, &d); err != nil {
+		return store.Task{}, fmt.Errorf("decode task %s: %w", t.ID, err)
+	}
+	t.Scope, t.Execution, t.Node, t.Attempt, t.Kind, t.Selectors = d.Scope, d.Execution, d.Node, d.Attempt, d.Kind, d.Selectors
+	t.Secrets, t.Timeout, t.LogStream, t.Traceparent = d.Secrets, d.Timeout, d.LogStream, d.Traceparent
+	t.LeaseUntil, t.CreatedAt = fromMillis(lease), fromMillis(created)
+	if len(payload) > 0 {
+		t.Payload = payload
+	}
+	if result != nil {
+		if err := json.Unmarshal(result, &t.Result); err != nil {
+			return store.Task{}, fmt.Errorf("decode the result of task %s: %w", t.ID, err)
+		}
+	}
+	return t, nil
+}
+
+func readTask(tx *sqlitedb.Tx, id task.ID) (store.Task, error) {
+	t, err := scanTask(tx.QueryRow(`SELECT `+taskColumns+` FROM task WHERE id = ?`, string(id)))
+	return t, missing(err, "task %q", id)
+}
+
+// changeTask runs an UPDATE that has a condition. When the condition is lost,
+// otherwise decides by the task as it is.
+func (s *Store) changeTask(ctx context.Context, id task.ID, otherwise func(store.Task) (store.Task, error), update string, args ...any) (store.Task, error) {
+	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
+		t, err := scanTask(tx.QueryRow(update+` RETURNING `+taskColumns, args...))
+		if !errors.Is(err, sql.ErrNoRows) {
+			return t, err
+		}
+		if t, err = readTask(tx, id); err != nil {
+			return store.Task{}, err
+		}
+		return otherwise(t)
+	})
+}
+
+// unchanged gives a task back as it is.
+func unchanged(t store.Task) (store.Task, error) { return t, nil }
+
+func leaseLost(t store.Task, delegate string, fence int64) error {
+	return fault.New(fault.LeaseLost, "task %q isn't delegate %q's with fence %d: it is %s with fence %d", t.ID, delegate, fence, t.Status, t.Fence)
+}
+
+// CreateTask stores an open task, or gives one that is under way its new token.
+func (s *Store) CreateTask(ctx context.Context, t store.Task) (store.Task, error) {
+	doc, err := encodeTask(t)
+	if err != nil {
+		return store.Task{}, err
+	}
+	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
+		made, err := tx.Exec(`INSERT INTO task (id, account, status, delegate, fence, lease_until, token, created_at, doc, payload)
+			VALUES (?, ?, 'Open', '', 0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			string(t.ID), t.Scope.Account, t.Token, millis(t.CreatedAt), doc, nonNil(t.Payload))
+		if err != nil {
+			return store.Task{}, err
+		}
+		if made == 0 {
+			if err := exec(tx, `UPDATE task SET token = ? WHERE id = ? AND status IN ('Open', 'Claimed')`, t.Token, string(t.ID)); err != nil {
+				return store.Task{}, err
+			}
+		}
+		return readTask(tx, t.ID)
+	})
+}
+
+// Task reads one.
+func (s *Store) Task(ctx context.Context, id task.ID) (store.Task, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) { return readTask(tx, id) })
+}
+
+// OpenTasks lists an account's open tasks, the oldest first.
+func (s *Store) OpenTasks(ctx context.Context, account string, page store.Page) ([]store.Task, string, error) {
+	after, id := int64(-1), ""
+	if page.Token != "" {
+		var err error
+		if after, id, err = parseMoment(page.Token); err != nil {
+			return nil, "", err
+		}
+	}
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+		return rows(tx, scanTask, `SELECT `+taskColumns+` FROM task
+			WHERE account = ? AND status = 'Open' AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`,
+			account, after, id, limit+1)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, func(t store.Task) string { return momentKey(t.CreatedAt, string(t.ID)) })
+	return list, next, nil
+}
+
+// ClaimTasks gives the delegate those that are still open.
+func (s *Store) ClaimTasks(ctx context.Context, delegate string, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
+	return write(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+		var claimed []store.Task
+		for _, id := range ids {
+			t, err := scanTask(tx.QueryRow(`UPDATE task SET status = 'Claimed', delegate = ?, fence = fence + 1, lease_until = ?
+				WHERE id = ? AND status = 'Open' RETURNING `+taskColumns, delegate, millis(leaseUntil), string(id)))
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			claimed = append(claimed, t)
+		}
+		return claimed, nil
+	})
+}
+
+// RenewTask extends the lease of who holds the fence.
+func (s *Store) RenewTask(ctx context.Context, id task.ID, delegate string, fence int64, leaseUntil time.Time) (store.Task, error) {
+	return s.changeTask(ctx, id, func(t store.Task) (store.Task, error) {
+		if t.Status != store.TaskOpen && t.Delegate == delegate && t.Fence == fence {
+			return t, nil // it has ended; the status says how
+		}
+		return store.Task{}, leaseLost(t, delegate, fence)
+	}, `UPDATE task SET lease_until = ? WHERE id = ? AND delegate = ? AND fence = ? AND status = 'Claimed'`,
+		millis(leaseUntil), string(id), delegate, fence)
+}
+
+// CompleteTask stores the result of who holds the fence.
+func (s *Store) CompleteTask(ctx context.Context, id task.ID, delegate string, fence int64, r task.Result) (store.Task, error) {
+	result, err := json.Marshal(r)
+	if err != nil {
+		return store.Task{}, fmt.Errorf("encode the result of task %s: %w", id, err)
+	}
+	return s.changeTask(ctx, id, func(t store.Task) (store.Task, error) {
+		if t.Status == store.TaskDone && t.Delegate == delegate && t.Fence == fence {
+			return t, nil
+		}
+		return store.Task{}, leaseLost(t, delegate, fence)
+	}, `UPDATE task SET status = 'Done', result = ? WHERE id = ? AND delegate = ? AND fence = ? AND status = 'Claimed'`,
+		string(result), string(id), delegate, fence)
+}
+
+// CancelTask ends a task that has no result yet.
+func (s *Store) CancelTask(ctx context.Context, id task.ID) (store.Task, error) {
+	return s.changeTask(ctx, id, unchanged,
+		`UPDATE task SET status = 'Cancelled' WHERE id = ? AND status IN ('Open', 'Claimed')`, string(id))
+}
+
+// ReleaseTask gives a claimed task back.
+func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fence int64) error {
+	_, err := s.changeTask(ctx, id, func(t store.Task) (store.Task, error) {
+		if t.Status == store.TaskOpen && t.Fence == fence && fence > 0 {
+			return t, nil // given back already, and nobody has claimed it since
+		}
+		return store.Task{}, leaseLost(t, delegate, fence)
+	}, `UPDATE task SET status = 'Open', delegate = '', lease_until = 0 WHERE id = ? AND delegate = ? AND fence = ? AND status = 'Claimed'`,
+		string(id), delegate, fence)
+	return err
+}
+
+// DelegateTasks lists what a delegate holds.
+func (s *Store) DelegateTasks(ctx context.Context, delegate string) ([]store.Task, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+		return rows(tx, scanTask, `SELECT `+taskColumns+` FROM task WHERE delegate = ? AND status = 'Claimed' ORDER BY id`, delegate)
+	})
+}

@@ -1,0 +1,64 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// tokenDoc is what no query asks a token for.
+type tokenDoc struct {
+	Hash      []byte    `json:"hash"`
+	Scope     ref.Scope `json:"scope"`
+	Name      string    `json:"name,omitempty"`
+	Actor     string    `json:"actor,omitempty"`
+	Revoked   bool      `json:"revoked,omitempty"`
+	CreatedAt int64     `json:"created,omitempty"`
+}
+
+func scanToken(row scanner) (store.AccessToken, error) {
+	var t store.AccessToken
+	var raw []byte
+	if err := row.Scan(&t.ID, &t.Kind, &raw); err != nil {
+		return store.AccessToken{}, err
+	}
+	var d tokenDoc
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return store.AccessToken{}, fmt.Errorf("decode token %s: %w", t.ID, err)
+	}
+	t.Hash, t.Scope, t.Name, t.Actor, t.Revoked, t.CreatedAt = d.Hash, d.Scope, d.Name, d.Actor, d.Revoked, fromMillis(d.CreatedAt)
+	return t, nil
+}
+
+// PutToken stores a token over the one with its id.
+func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
+	doc, err := json.Marshal(tokenDoc{
+		Hash: t.Hash, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt),
+	})
+	if err != nil {
+		return fmt.Errorf("encode token %s: %w", t.ID, err)
+	}
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		return exec(tx, `INSERT OR REPLACE INTO token (id, account, kind, doc) VALUES (?, ?, ?, ?)`,
+			t.ID, t.Scope.Account, string(t.Kind), string(doc))
+	})
+}
+
+// Token reads one.
+func (s *Store) Token(ctx context.Context, id string) (store.AccessToken, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) (store.AccessToken, error) {
+		t, err := scanToken(tx.QueryRow(`SELECT id, kind, doc FROM token WHERE id = ?`, id))
+		return t, missing(err, "token %q", id)
+	})
+}
+
+// ListTokens lists an account's tokens of a kind, by id.
+func (s *Store) ListTokens(ctx context.Context, account string, kind store.TokenKind) ([]store.AccessToken, error) {
+	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.AccessToken, error) {
+		return rows(tx, scanToken, `SELECT id, kind, doc FROM token WHERE account = ? AND kind = ? ORDER BY id`, account, string(kind))
+	})
+}

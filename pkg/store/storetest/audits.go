@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+func auditCases() []testCase {
+	return []testCase{
+		{"an appended record is chained and read as it was", appendAudit},
+		{"lists go by sequence from a number on", listAudit},
+		{"accounts have chains of their own", auditApart},
+		{"the chain holds under many appends of all sorts", raceAudit},
+		{"a refused change leaves no gap", auditRefused},
+	}
+}
+
+// chain reads an account's whole trail and checks it.
+func (b *bench) chain() []audit.Record {
+	b.Helper()
+	var all []audit.Record
+	var v audit.Verifier
+	for {
+		part, err := b.Store.ListAudit(b.ctx(), b.account, int64(len(all)+1), 7)
+		b.ok(err)
+		if len(part) == 0 {
+			return all
+		}
+		for _, r := range part {
+			b.ok(v.Check(r))
+		}
+		all = append(all, part...)
+	}
+}
+
+func appendAudit(b *bench) {
+	r := b.record(audit.CreateToken, "t1")
+	r.Before, r.After, r.Request = "a: <1>\n", "a: 2 & \"3\"\n", "req-1"
+	got, err := b.Store.AppendAudit(b.ctx(), r)
+	b.ok(err)
+	want, err := audit.Chain(r, 0, "")
+	b.ok(err)
+	same(b, "appended", want, got)
+	same(b, "read", []audit.Record{want}, b.chain())
+}
+
+func listAudit(b *bench) {
+	for i := range 12 {
+		_, err := b.Store.AppendAudit(b.ctx(), b.record(audit.Update, fmt.Sprint(i)))
+		b.ok(err)
+	}
+	for _, c := range []struct {
+		from  int64
+		limit int
+		want  []int64
+	}{
+		{1, 3, []int64{1, 2, 3}},
+		{11, 5, []int64{11, 12}},
+		{13, 5, nil},
+		{0, 1, []int64{1}},
+	} {
+		list, err := b.Store.ListAudit(b.ctx(), b.account, c.from, c.limit)
+		b.ok(err)
+		var got []int64
+		for _, r := range list {
+			got = append(got, r.Sequence)
+		}
+		same(b, fmt.Sprintf("from %d, at most %d", c.from, c.limit), c.want, got)
+	}
+}
+
+func auditApart(b *bench) {
+	other := b.record(audit.Update, "x")
+	other.Scope = ref.Scope{Account: b.account + "x"}
+	for range 2 {
+		_, err := b.Store.AppendAudit(b.ctx(), other)
+		b.ok(err)
+	}
+	got, err := b.Store.AppendAudit(b.ctx(), b.record(audit.Update, "y"))
+	b.ok(err)
+	same(b, "sequence", 1, got.Sequence)
+	same(b, "records", 1, len(b.chain()))
+}
+
+func raceAudit(b *bench) {
+	b.allSucceed(func(i int) error {
+		switch i % 3 {
+		case 0:
+			_, err := b.Store.AppendAudit(b.ctx(), b.record(audit.CreateToken, fmt.Sprint(i)))
+			return err
+		case 1:
+			_, err := b.Store.SaveEntity(b.ctx(), b.entity(ref.Service, fmt.Sprint("s", i)), b.record(audit.Create, fmt.Sprint(i)))
+			return err
+		default:
+			e := b.execution(fmt.Sprint("x", i))
+			_, err := b.Store.CreateExecution(b.ctx(), e, []byte(`{}`), b.record(audit.Start, e.ID))
+			return err
+		}
+	})
+	same(b, "records", racers, len(b.chain()))
+}
+
+func auditRefused(b *bench) {
+	e := b.save(b.entity(ref.Service, "shop"))
+	for range 3 {
+		_, err := b.Store.SaveEntity(b.ctx(), store.Entity{Key: e.Key}, b.record(audit.Create, "shop"))
+		b.refused(err, fault.StaleVersion)
+	}
+	b.save(e)
+	same(b, "records", 2, len(b.chain()))
+}

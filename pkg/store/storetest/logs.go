@@ -1,0 +1,75 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+func logCases() []testCase {
+	return []testCase{
+		{"chunks are read in order from a number on", readLog},
+		{"a number that is there stays as it is", appendLogAgain},
+		{"a chunk of usual size is kept byte for byte", logBytes},
+		{"many writers of one stream lose nothing", raceLog},
+	}
+}
+
+func (b *bench) chunk(number int, text string) store.LogChunk {
+	return store.LogChunk{Stream: b.id("x1/a/1"), Number: int64(number), Data: []byte(text)}
+}
+
+func readLog(b *bench) {
+	b.ok(b.Store.AppendLog(b.ctx()))
+	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(2, "c"), b.chunk(0, "a")))
+	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(1, "b"), b.chunk(10, "k")))
+	other := b.chunk(0, "other")
+	other.Stream = b.id("x1/a/10") // begins like the other one
+	b.ok(b.Store.AppendLog(b.ctx(), other))
+	for _, c := range []struct {
+		from, limit int
+		want        []store.LogChunk
+	}{
+		{0, 0, []store.LogChunk{b.chunk(0, "a"), b.chunk(1, "b"), b.chunk(2, "c"), b.chunk(10, "k")}},
+		{0, 2, []store.LogChunk{b.chunk(0, "a"), b.chunk(1, "b")}},
+		{2, 5, []store.LogChunk{b.chunk(2, "c"), b.chunk(10, "k")}},
+		{11, 5, nil},
+	} {
+		got, err := b.Store.ReadLog(b.ctx(), b.id("x1/a/1"), int64(c.from), c.limit)
+		b.ok(err)
+		same(b, fmt.Sprintf("from %d, at most %d", c.from, c.limit), c.want, got)
+	}
+	none, err := b.Store.ReadLog(b.ctx(), b.id("none"), 0, 10)
+	b.ok(err)
+	same(b, "a stream that isn't there", nil, none)
+}
+
+func appendLogAgain(b *bench) {
+	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(0, "a")))
+	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(0, "changed"), b.chunk(1, "b")))
+	got, err := b.Store.ReadLog(b.ctx(), b.id("x1/a/1"), 0, 10)
+	b.ok(err)
+	same(b, "read", []store.LogChunk{b.chunk(0, "a"), b.chunk(1, "b")}, got)
+}
+
+func logBytes(b *bench) {
+	data := bytes.Repeat([]byte("{\"m\":\"\xc3\xa9\x00\xff\"}\n"), 5000)
+	c := b.chunk(0, "")
+	c.Data = data
+	b.ok(b.Store.AppendLog(b.ctx(), c))
+	got, err := b.Store.ReadLog(b.ctx(), c.Stream, 0, 1)
+	b.ok(err)
+	if len(got) != 1 || !bytes.Equal(got[0].Data, data) {
+		b.Errorf("a chunk of %d bytes didn't come back as it was", len(data))
+	}
+}
+
+func raceLog(b *bench) {
+	b.allSucceed(func(i int) error {
+		return b.Store.AppendLog(b.ctx(), b.chunk(i, "x"), b.chunk((i+1)%racers, "x"))
+	})
+	got, err := b.Store.ReadLog(b.ctx(), b.id("x1/a/1"), 0, 500)
+	b.ok(err)
+	same(b, "chunks", racers, len(got))
+}

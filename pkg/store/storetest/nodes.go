@@ -1,0 +1,169 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+func nodeCases() []testCase {
+	return []testCase{
+		{"a committed node is read as it was", nodeAsItWas},
+		{"the named nodes are read and no others", readNodes},
+		{"a commit is all or nothing", commitAllOrNothing},
+		{"one of many first writes of a node wins", raceNewNode},
+		{"one of many commits of one version wins", raceCommitNodes},
+		{"commits of different nodes don't disturb each other", commitApart},
+		{"ninety nodes go together and more are refused", commitMany},
+		{"executions' nodes are apart", nodesApart},
+	}
+}
+
+func (b *bench) node(id plan.NodeID, status plan.Status) store.Node {
+	return store.Node{Execution: b.id("x1"), ID: id, State: plan.State{Status: status}}
+}
+
+func (b *bench) commit(nodes ...store.Node) {
+	b.Helper()
+	b.ok(b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{Nodes: nodes}))
+}
+
+// nodes reads every node of the case's execution, by id.
+func (b *bench) nodes() map[plan.NodeID]store.Node {
+	b.Helper()
+	list, err := b.Store.AllNodes(b.ctx(), b.id("x1"))
+	b.ok(err)
+	out := map[plan.NodeID]store.Node{}
+	for _, n := range list {
+		out[n.ID] = n
+	}
+	return out
+}
+
+func nodeAsItWas(b *bench) {
+	n := b.node("pipeline.stages.deploy.spec.execution.steps.rollout", plan.Failed)
+	n.State = plan.State{
+		Status: plan.Failed, StartedAt: at(1), EndedAt: at(2), Deadline: at(3), Message: `"<no>" & more`, Attempt: 2, Wait: plan.WaitRetry,
+		Token: "tok", Until: at(4), Failures: []fault.FailureType{fault.Timeout}, Outputs: json.RawMessage(`{"a":{"b":[1,2]}}`),
+		Outcome:  &plan.Outcome{Status: plan.Failed, Outputs: json.RawMessage(`{}`)},
+		History:  []plan.Attempt{{Number: 1, Status: plan.Failed, StartedAt: at(1)}},
+		Approval: &plan.Approval{Message: "go?", Minimum: 1, Activities: []plan.ApprovalActivity{{User: "ann", Action: "APPROVE", At: at(2)}}},
+	}
+	b.commit(n)
+	n.Version = 1
+	same(b, "read", n, b.nodes()[n.ID])
+	n.State = plan.State{Status: plan.Success, EndedAt: at(9)}
+	b.commit(n)
+	n.Version = 2
+	same(b, "read after the update", n, b.nodes()[n.ID])
+}
+
+func readNodes(b *bench) {
+	var want []plan.NodeID
+	for _, id := range numbered("pipeline.n", 30) {
+		b.commit(b.node(plan.NodeID(id), plan.Running))
+		want = append(want, plan.NodeID(id))
+	}
+	for _, ids := range [][]plan.NodeID{nil, want[:1], want[3:9], want} {
+		got, err := b.Store.Nodes(b.ctx(), b.id("x1"), append(slices.Clone(ids), "pipeline.none")...)
+		b.ok(err)
+		var found []plan.NodeID
+		for _, n := range got {
+			found = append(found, n.ID)
+		}
+		slices.Sort(found)
+		same(b, "nodes", ids, found)
+	}
+	got, err := b.Store.Nodes(b.ctx(), b.id("x1"))
+	b.ok(err)
+	same(b, "nodes without ids", nil, got)
+}
+
+func commitAllOrNothing(b *bench) {
+	e := b.create(b.execution("x1"))
+	b.commit(b.node("a", plan.Running), b.node("b", plan.Running))
+	before := b.nodes()
+	a, stale, fresh := before["a"], b.node("b", plan.Success), b.node("c", plan.Success)
+	a.State.Status = plan.Success
+	ended := e
+	ended.Status = plan.Success
+	old := ended
+	old.Version = 7
+	for name, c := range map[string]store.Commit{
+		"stale node last":      {Nodes: []store.Node{a, fresh, stale}, Execution: &ended},
+		"stale node first":     {Nodes: []store.Node{stale, a, fresh}, Execution: &ended},
+		"stale execution":      {Nodes: []store.Node{a, fresh}, Execution: &old},
+		"node that isn't made": {Nodes: []store.Node{a, {Execution: a.Execution, ID: "d", Version: 1}}},
+	} {
+		b.Log(name)
+		b.refused(b.Store.CommitExecution(b.ctx(), e.ID, c), fault.StaleVersion)
+		same(b, "nodes", before, b.nodes())
+		read, err := b.Store.Execution(b.ctx(), e.ID)
+		b.ok(err)
+		same(b, "execution", e, read)
+	}
+	b.ok(b.Store.CommitExecution(b.ctx(), e.ID, store.Commit{Nodes: []store.Node{a, fresh}, Execution: &ended}))
+	same(b, "nodes after the commit", 3, len(b.nodes()))
+}
+
+func raceNewNode(b *bench) {
+	winner := b.oneWins(fault.StaleVersion, func(i int) error {
+		n := b.node("a", plan.Running)
+		n.State.Message = fmt.Sprint(i)
+		return b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{Nodes: []store.Node{n}})
+	})
+	same(b, "message", fmt.Sprint(winner), b.nodes()["a"].State.Message)
+}
+
+func raceCommitNodes(b *bench) {
+	b.commit(b.node("a", plan.Running), b.node("b", plan.Running))
+	read := b.nodes()
+	winner := b.oneWins(fault.StaleVersion, func(i int) error {
+		x, y := read["a"], read["b"]
+		x.State.Message, y.State.Message = fmt.Sprint(i), fmt.Sprint(i)
+		pair := []store.Node{x, y}
+		if i%2 == 1 {
+			slices.Reverse(pair)
+		}
+		return b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{Nodes: pair})
+	})
+	for _, n := range b.nodes() {
+		same(b, "message of "+string(n.ID), fmt.Sprint(winner), n.State.Message)
+		same(b, "version of "+string(n.ID), 2, n.Version)
+	}
+}
+
+func commitApart(b *bench) {
+	b.allSucceed(func(i int) error {
+		return b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{Nodes: []store.Node{b.node(plan.NodeID(fmt.Sprint("n", i)), plan.Running)}})
+	})
+	same(b, "nodes", racers, len(b.nodes()))
+}
+
+func commitMany(b *bench) {
+	var nodes []store.Node
+	for _, id := range numbered(strings.Repeat("pipeline.stages.", 8), 91) {
+		nodes = append(nodes, b.node(plan.NodeID(id), plan.Running))
+	}
+	b.refused(b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{Nodes: nodes}), fault.TooLarge)
+	same(b, "nodes after the refusal", 0, len(b.nodes()))
+	b.commit(nodes[:90]...)
+	same(b, "nodes", 90, len(b.nodes()))
+}
+
+func nodesApart(b *bench) {
+	b.commit(b.node("a", plan.Running))
+	other := b.node("a", plan.Success)
+	other.Execution = b.id("x10") // begins like the other one
+	b.ok(b.Store.CommitExecution(b.ctx(), other.Execution, store.Commit{Nodes: []store.Node{other}}))
+	same(b, "nodes", 1, len(b.nodes()))
+	same(b, "status", plan.Running, b.nodes()["a"].State.Status)
+	none, err := b.Store.AllNodes(b.ctx(), b.id("none"))
+	b.ok(err)
+	same(b, "nodes of an execution that isn't there", nil, none)
+}

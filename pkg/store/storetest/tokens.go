@@ -1,0 +1,49 @@
+package storetest
+
+import (
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+func tokenCases() []testCase {
+	return []testCase{
+		{"a token is read as it was", putToken},
+		{"lists have an account's tokens of a kind", listTokens},
+	}
+}
+
+func (b *bench) token(name string, kind store.TokenKind) store.AccessToken {
+	return store.AccessToken{
+		ID: b.id(name), Hash: []byte("\x00\xffhash"), Kind: kind, Scope: b.scope(), Name: name, Actor: "ann", CreatedAt: at(1),
+	}
+}
+
+func putToken(b *bench) {
+	t := b.token("t1", store.TokenUser)
+	b.ok(b.Store.PutToken(b.ctx(), t))
+	got, err := b.Store.Token(b.ctx(), t.ID)
+	b.ok(err)
+	same(b, "read", t, got)
+	t.Revoked = true
+	b.ok(b.Store.PutToken(b.ctx(), t))
+	got, err = b.Store.Token(b.ctx(), t.ID)
+	b.ok(err)
+	same(b, "read after the second", t, got)
+	_, err = b.Store.Token(b.ctx(), b.id("none"))
+	b.refused(err, fault.NotFound)
+}
+
+func listTokens(b *bench) {
+	one, two, three := b.token("t1", store.TokenUser), b.token("t2", store.TokenUser), b.token("t3", store.TokenDelegate)
+	elsewhere := b.token("t4", store.TokenUser)
+	elsewhere.Scope.Account += "x"
+	for _, t := range []store.AccessToken{two, elsewhere, three, one} {
+		b.ok(b.Store.PutToken(b.ctx(), t))
+	}
+	users, err := b.Store.ListTokens(b.ctx(), b.account, store.TokenUser)
+	b.ok(err)
+	same(b, "user tokens", []store.AccessToken{one, two}, users)
+	delegates, err := b.Store.ListTokens(b.ctx(), b.account, store.TokenDelegate)
+	b.ok(err)
+	same(b, "delegate tokens", []store.AccessToken{three}, delegates)
+}
