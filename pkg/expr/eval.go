@@ -14,9 +14,9 @@ const (
 	maxValue = 256 << 10
 	// maxElements is the size of a list that an expression may make.
 	maxElements = maxValue / 4
-	// maxSteps counts nodes visited plus work on texts, 64 bytes a step: some
-	// 100 MB of text, far above any pipeline and still well below a second.
-	maxSteps  = 1_500_000
+	// maxSteps counts nodes visited plus work on texts, 64 bytes a step: a
+	// million nodes or 64 MB of text, far above any pipeline and below a second.
+	maxSteps  = 1_000_000
 	stepBytes = 64
 )
 

@@ -98,7 +98,7 @@ func (e *evaluator) document(v Value) (Value, error) {
 	if v.kind != KindString {
 		return v, nil
 	}
-	const cost = 16 // reading JSON is that much slower than copying it
+	const cost = 24 // reading JSON is that much slower than copying it
 	if err := e.spend(len(v.text) * cost); err != nil {
 		return Null(), err
 	}

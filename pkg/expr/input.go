@@ -122,6 +122,11 @@ func (in *Input) set(name, arg string) error {
 	if arg == "" {
 		return errors.New("it is empty; a value is expected")
 	}
+	if name != "regex" {
+		if wrong := strayed(arg); wrong != "" {
+			return fmt.Errorf("unknown suffix .%s()", wrong)
+		}
+	}
 	switch name {
 	case "default":
 		in.Default, in.HasDefault = unquote(strings.TrimSpace(arg)), true
@@ -141,6 +146,29 @@ func (in *Input) set(name, arg string) error {
 	}
 	return nil
 }
+
+// strayed finds a misspelt suffix, which the argument before it has taken in:
+// it stands after a ) that closes nothing of the argument.
+func strayed(arg string) string {
+	open := 0
+	for i := range len(arg) {
+		switch arg[i] {
+		case '(':
+			open++
+		case ')':
+			open--
+			if rest, ok := strings.CutPrefix(arg[i+1:], "."); ok && open < 0 {
+				name, _, ok := strings.Cut(rest, "(")
+				if ok && name != "" && strings.Trim(name, letters) == "" {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // items splits a list at its commas, except those inside quotes (\'a,b\') and
 // inside expressions.

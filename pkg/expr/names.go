@@ -188,7 +188,11 @@ func (e *evaluator) foreign(n *call, name string, args []Value) (Value, error) {
 	case err == nil:
 		return v, nil
 	case errors.Is(err, ErrUnknown):
-		return Null(), &Unresolved{Expression: name + "(..)", Reason: "there is no such function", Offset: n.pos(), cause: err}
+		why := "there is no such function"
+		if n.space != "" {
+			why += ", and no value " + strconv.Quote(n.space)
+		}
+		return Null(), &Unresolved{Expression: name + "(..)", Reason: why, Offset: n.pos(), cause: err}
 	}
 	return Null(), fromScope(n.pos(), err)
 }

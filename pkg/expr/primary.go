@@ -119,8 +119,10 @@ func (p *parser) key() (node, error) {
 	return p.ternary()
 }
 
-// nested parses <+...> inside an expression. Glued to characters of a name it
-// is the beginning of that name (pipeline spec §3.2 rule 4).
+// nested parses <+...> inside an expression: an operand. Names that follow a
+// path in brackets make it longer, as if the brackets weren't there, so that a
+// Scope needs no value for the shorter one. Glued to characters of a name the
+// brackets are the beginning of that name (pipeline spec §3.2 rule 4).
 func (p *parser) nested() (node, error) {
 	start := p.tok.pos
 	n, err := p.bracket(start)
@@ -322,9 +324,7 @@ func (p *parser) text(closing string) (segment, error) {
 			}
 			return seg, nil
 		case strings.HasPrefix(rest, "<+"):
-			at := p.pos
-			p.pos += len("<+")
-			n, err := p.bracket(at)
+			n, err := p.inText()
 			if err != nil {
 				return seg, err
 			}
@@ -341,6 +341,17 @@ func (p *parser) text(closing string) (segment, error) {
 		}
 	}
 	return seg, failAt(start-len(closing), "the string is never closed; %s is expected", closing)
+}
+
+// inText parses a <+...> in a string. Its > are counted apart: a quote stands
+// between them and those of the brackets around the string.
+func (p *parser) inText() (node, error) {
+	start, open := p.pos, p.open
+	p.pos += len("<+")
+	p.open = 0
+	n, err := p.bracket(start)
+	p.open = open
+	return n, err
 }
 
 // closes consumes the end of a string. One that a typographic quote opened

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/antchfx/xpath"
@@ -49,6 +50,9 @@ func xmlSelect(e *evaluator, args []Value) (v Value, err error) {
 	case bool:
 		return Bool(found), nil
 	case float64:
+		if math.IsNaN(found) || math.IsInf(found, 0) {
+			return Null(), nil // e.g. number(//absent)
+		}
 		return Float(found), nil
 	}
 	return Null(), nil
