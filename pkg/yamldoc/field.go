@@ -54,9 +54,37 @@ func (r *Report) expression(v Value) {
 		}
 		return
 	}
-	for _, p := range expr.Check(v.Node.Value) {
-		r.Errorf(v, "BAD_EXPRESSION", "%s (at character %d of %q)", p.Message, p.Offset+1, shorten(v.Node.Value))
+	r.problems(v, expr.Check(v.Node.Value))
+}
+
+func (r *Report) problems(v Value, problems []expr.Problem) {
+	for _, p := range problems {
+		severity := Error
+		if p.Warning {
+			severity = Warning
+		}
+		r.add(severity, v.Pos(r), "BAD_EXPRESSION", "%s (at character %d of %q)", p.Message, p.Offset+1, shorten(v.Node.Value))
 	}
+}
+
+// Body decodes a text that as a whole is an expression, with or without
+// <+...> (pipeline spec §3.1). It is always the field's Expr.
+func (r *Report) Body(v Value) Field[string] {
+	f := Field[string]{At: v.Pos(r)}
+	switch {
+	case v.Null():
+		return f
+	case !v.Is(Scalar):
+		r.Errorf(v, "WRONG_TYPE", "found %s; want an expression", kindName(v.Node))
+		return f
+	}
+	f.Set, f.Expr = true, v.Node.Value
+	if expr.IsRuntimeInput(f.Expr) {
+		r.expression(v)
+		return f
+	}
+	r.problems(v, expr.CheckBody(f.Expr))
+	return f
 }
 
 // String decodes a text. Numbers and booleans are texts too.

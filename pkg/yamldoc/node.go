@@ -128,6 +128,8 @@ func FromAny(v any, line, column int) *Node {
 		n.Value = v
 	case bool:
 		n.Value, n.Tag = strconv.FormatBool(v), Bool
+	case int:
+		n.Value, n.Tag = strconv.Itoa(v), Int
 	case int64:
 		n.Value, n.Tag = strconv.FormatInt(v, 10), Int
 	case float64:

@@ -38,11 +38,11 @@ func Parse(file string, data []byte) ([]*Node, *Report) {
 			return docs, r
 		}
 		if err != nil {
-			r.syntax(err)
+			r.syntax(err, data)
 			return nil, r
 		}
 		c := converter{report: r}
-		root := c.convert(y.Content[0], 0, nil)
+		root := c.convert(&y, 0, nil)
 		if c.broken {
 			return nil, r
 		}
@@ -52,13 +52,19 @@ func Parse(file string, data []byte) ([]*Node, *Report) {
 
 var errorLine = regexp.MustCompile(`line (\d+): `)
 
-// syntax reports an error of the YAML parser at the line that it names.
-func (r *Report) syntax(err error) {
+// syntax reports an error of the YAML parser at the line that it names. The
+// parser names no column: the finding points at the line's first character.
+func (r *Report) syntax(err error, data []byte) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	pos := Pos{File: r.file, Line: 1, Column: 1}
 	if m := errorLine.FindStringSubmatch(text); m != nil {
 		pos.Line, _ = strconv.Atoi(m[1]) // the pattern has digits only
 		text = strings.Replace(text, m[0], "", 1)
+	}
+	lines := bytes.SplitN(data, []byte("\n"), pos.Line+1)
+	if pos.Line >= 1 && pos.Line <= len(lines) {
+		line := lines[pos.Line-1]
+		pos.Column += len(line) - len(bytes.TrimLeft(line, " \t"))
 	}
 	r.add(Error, pos, "SYNTAX", "not YAML: %s", text)
 }
@@ -109,7 +115,9 @@ func (c *converter) convert(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	case yaml.ScalarNode:
 		c.scalar(n, y)
 	case yaml.DocumentNode:
-		return c.fail(y, "a document inside a document")
+		if len(y.Content) == 1 {
+			return c.convert(y.Content[0], depth, open)
+		}
 	}
 	return n
 }
@@ -129,8 +137,16 @@ func (c *converter) entries(n *Node, y *yaml.Node, depth int, open []*yaml.Node)
 		}
 		n.Entries = append(n.Entries, Entry{Key: key.Value, Line: key.Line, Column: key.Column, Value: v})
 	}
+	if len(merged) == 0 {
+		return
+	}
+	own := make(map[string]bool, len(n.Entries))
+	for _, e := range n.Entries {
+		own[e.Key] = true
+	}
 	for _, e := range merged {
-		if n.Get(e.Key) == nil {
+		if !own[e.Key] {
+			own[e.Key] = true
 			n.Entries = append(n.Entries, e)
 		}
 	}

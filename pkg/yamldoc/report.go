@@ -86,8 +86,22 @@ func (r *Report) Warnf(v Value, code, format string, args ...any) {
 	r.add(Warning, v.Pos(r), code, format, args...)
 }
 
+// maxFindings is more than anybody reads; it bounds what a hostile document
+// makes of a report.
+const maxFindings = 1000
+
 func (r *Report) add(s Severity, p Pos, code, format string, args ...any) {
-	r.findings = append(r.findings, Finding{Pos: p, Severity: s, Code: code, Message: fmt.Sprintf(format, args...)})
+	r.keep(Finding{Pos: p, Severity: s, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *Report) keep(f Finding) {
+	switch n := len(r.findings); {
+	case n < maxFindings:
+		r.findings = append(r.findings, f)
+	case n == maxFindings:
+		pos := Pos{File: r.file, Line: f.Line, Column: f.Column}
+		r.findings = append(r.findings, Finding{Pos: pos, Code: "TOO_MANY_FINDINGS", Message: "there are more findings than are shown"})
+	}
 }
 
 // Findings are all findings in the order of their places.

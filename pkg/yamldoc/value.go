@@ -66,7 +66,7 @@ func kindName(n *Node) string {
 
 func shorten(s string) string {
 	if len(s) > 40 {
-		return s[:40] + "..."
+		return strings.ToValidUTF8(s[:40], "") + "..."
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func (r *Report) Mapping(v Value) iter.Seq[Value] {
 		for _, e := range v.Node.Entries {
 			child := Value{Key: e.Key, Node: e.Value, Path: join(v.Path, e.Key), at: [2]int{e.Line, e.Column}}
 			if line, ok := seen[e.Key]; ok {
-				r.add(Error, child.KeyPos(r), "DUPLICATE_KEY", "key %q stands twice; the first is in line %d", e.Key, line)
+				r.add(Error, child.KeyPos(r), "DUPLICATE_KEY", "key %q stands twice; the first is in line %d", shorten(e.Key), line)
 				continue
 			}
 			seen[e.Key] = e.Line
@@ -135,7 +135,7 @@ func (r *Report) Unknown(v Value, known ...string) {
 	if near := Nearest(v.Key, known); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
-	r.add(severity, v.KeyPos(r), "UNKNOWN_KEY", "unknown key %q%s", v.Key, hint)
+	r.add(severity, v.KeyPos(r), "UNKNOWN_KEY", "unknown key %q%s", shorten(v.Key), hint)
 }
 
 // Unsupported reports what Harness has and Slipway can't do yet.
@@ -152,9 +152,15 @@ func (r *Report) Missing(v Value, keys ...string) {
 	}
 }
 
+// maxWord is longer than any key or type that Harness has.
+const maxWord = 100
+
 // Nearest is the known word that is most like the given one; empty if none
 // is like it.
 func Nearest(word string, known []string) string {
+	if len(word) > maxWord {
+		return ""
+	}
 	best, at := "", max(len(word)/3, 1)+1
 	for _, k := range known {
 		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at {

@@ -14,6 +14,6 @@ func (r *Report) Within(path string, f func(part *Report)) {
 		default:
 			found.Path = join(path, found.Path)
 		}
-		r.findings = append(r.findings, found)
+		r.keep(found)
 	}
 }

@@ -1,0 +1,129 @@
+package entity
+
+import (
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Artifact is a service's primary artifact: one source of several
+// (entities spec §2.2).
+type Artifact struct {
+	PrimaryRef yamldoc.Field[string]
+	Sources    []ArtifactSource
+}
+
+// ArtifactSource is where an artifact comes from.
+type ArtifactSource struct {
+	Identifier yamldoc.Field[string]
+	Name       yamldoc.Field[string]
+	Type       yamldoc.Field[string]
+	Docker     DockerArtifact
+}
+
+// DockerArtifact is the spec of a DockerRegistry source. The image is named
+// by a fixed tag, perhaps with a digest.
+type DockerArtifact struct {
+	ConnectorRef yamldoc.Field[string]
+	ImagePath    yamldoc.Field[string]
+	Tag          yamldoc.Field[string]
+	Digest       yamldoc.Field[string]
+}
+
+// otherArtifactTypes are those that can't be resolved yet.
+func otherArtifactTypes() []string {
+	return []string{
+		"Gcr", "Ecr", "Nexus3Registry", "Nexus2Registry", "ArtifactoryRegistry", "CustomArtifact", "Acr", "Jenkins", "AmazonS3",
+		"GoogleArtifactRegistry", "GithubPackageRegistry", "AzureArtifacts", "AmazonMachineImage", "Bamboo",
+		"GoogleCloudStorage", "GoogleCloudSource", "GceImage", "Har", "SalesforcePackage", "SalesforceOrg",
+		"SalesforceDxProject",
+	}
+}
+
+func (d *decoder) artifacts(v yamldoc.Value, a *Artifact) {
+	d.fields(v, keys{
+		"primary":     func(v yamldoc.Value) { d.primaryArtifact(v, a) },
+		"sidecars":    d.refuse("sidecar artifacts aren't supported"),
+		"description": func(yamldoc.Value) {},
+	})
+}
+
+// primaryArtifact decodes the list of sources or the legacy single form.
+func (d *decoder) primaryArtifact(v yamldoc.Value, a *Artifact) {
+	known := keys{
+		"primaryArtifactRef": func(v yamldoc.Value) { a.PrimaryRef = d.String(v) },
+		"sources":            func(v yamldoc.Value) { a.Sources = d.artifactSources(v) },
+		"description":        func(yamldoc.Value) {},
+	}
+	if v.Node.Get("type") != nil {
+		var one ArtifactSource
+		known = merge(known, d.artifactSource(v, &one))
+		defer func() { a.Sources = append(a.Sources, one) }()
+	}
+	d.fields(v, known)
+	if len(a.Sources) > 1 && !a.PrimaryRef.Set {
+		d.Warnf(v, missingKey, `key "primaryArtifactRef" is missing, and there are %d sources: a run can't choose one`, len(a.Sources))
+	}
+	if want := a.PrimaryRef.Value; want != "" && len(a.Sources) > 0 && !hasSource(a.Sources, want) {
+		d.Errorf(child(v, "primaryArtifactRef"), badReference, "there is no artifact source %q", want)
+	}
+}
+
+func hasSource(list []ArtifactSource, id string) bool {
+	for _, s := range list {
+		if s.Identifier.Value == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
+	if neutral(v.Node) {
+		return nil
+	}
+	var out []ArtifactSource
+	ids := seen{}
+	for item := range d.list(v) {
+		var one ArtifactSource
+		d.fields(item, merge(d.artifactSource(item, &one), keys{
+			"template": d.refuse("artifact source templates aren't supported"),
+			"metadata": func(yamldoc.Value) {}, // the console's
+		}))
+		d.unique(ids, item, one.Identifier.Value)
+		d.need(item, "identifier")
+		if item.Node.Get("template") == nil {
+			d.need(item, "type", "spec")
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) keys {
+	typ := peek(v, "type")
+	return keys{
+		"identifier": func(v yamldoc.Value) { s.Identifier = d.identifier(v, ref.CheckNodeID) },
+		"name":       d.text(&s.Name),
+		"type":       d.supported(&s.Type, "artifact type", []string{"DockerRegistry"}, otherArtifactTypes()...),
+		"spec": func(v yamldoc.Value) {
+			if typ == "DockerRegistry" {
+				d.dockerArtifact(v, &s.Docker)
+			}
+		},
+	}
+}
+
+func (d *decoder) dockerArtifact(v yamldoc.Value, a *DockerArtifact) {
+	d.fields(v, keys{
+		"connectorRef": d.reference(ref.Connector, &a.ConnectorRef),
+		"imagePath":    d.text(&a.ImagePath),
+		"tag":          d.text(&a.Tag),
+		"tagRegex":     d.refuse("choosing the newest tag (tagRegex) isn't supported"),
+		"digest":       d.text(&a.Digest),
+		"description":  func(yamldoc.Value) {},
+	})
+	d.need(v, "connectorRef", "imagePath")
+	if neutral(v.Node.Get("tagRegex")) {
+		d.need(v, "tag")
+	}
+}

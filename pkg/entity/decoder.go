@@ -1,0 +1,254 @@
+package entity
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// decoder decodes one document.
+type decoder struct {
+	*yamldoc.Report
+	options    Options
+	scope      ref.Scope // of the document
+	references []Reference
+}
+
+// keys says what each key of a mapping means. A key that isn't in it is one
+// that nobody documents.
+type keys map[string]func(yamldoc.Value)
+
+// fields decodes a mapping by its keys, in document order.
+func (d *decoder) fields(v yamldoc.Value, k keys) {
+	if d.whole(v) {
+		return
+	}
+	for e := range d.Mapping(v) {
+		if decode, ok := k[e.Key]; ok {
+			decode(e)
+			continue
+		}
+		known := make([]string, 0, len(k))
+		for name := range k {
+			known = append(known, name)
+		}
+		slices.Sort(known)
+		d.Unknown(e, known...)
+	}
+}
+
+// list gives the items of a list.
+func (d *decoder) list(v yamldoc.Value) iter.Seq[yamldoc.Value] {
+	if d.whole(v) {
+		return func(func(yamldoc.Value) bool) {}
+	}
+	return d.List(v)
+}
+
+// whole reports an expression that stands for a whole mapping or list.
+func (d *decoder) whole(v yamldoc.Value) bool {
+	if !v.Is(yamldoc.Scalar) || !strings.Contains(v.Node.Value, "<+") {
+		return false
+	}
+	d.Unsupported(v, "an expression or a runtime input for the whole of %q isn't supported yet; write out its keys or items", v.Key)
+	return true
+}
+
+// need reports the keys that a mapping lacks.
+func (d *decoder) need(v yamldoc.Value, names ...string) {
+	if v.Is(yamldoc.Mapping) {
+		d.Missing(v, names...)
+	}
+}
+
+// oneOf reports a mapping that hasn't exactly one of the keys.
+func (d *decoder) oneOf(v yamldoc.Value, names ...string) {
+	if !v.Is(yamldoc.Mapping) {
+		return
+	}
+	var found []string
+	for _, k := range names {
+		if v.Node.Get(k) != nil {
+			found = append(found, k)
+		}
+	}
+	switch len(found) {
+	case 0:
+		d.Errorf(v, missingKey, "one of the keys %s is missing", strings.Join(names, ", "))
+	case 1:
+	default:
+		d.Errorf(v, ambiguous, "found %s; want only one of them", strings.Join(found, " and "))
+	}
+}
+
+// The binders: each makes the decoder of one key, which fills a field.
+
+func (d *decoder) text(f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) { *f = d.String(v) }
+}
+
+func (d *decoder) flag(f *yamldoc.Field[bool]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) { *f = d.Bool(v) }
+}
+
+func (d *decoder) duration(f *yamldoc.Field[time.Duration]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) { *f = d.Duration(v) }
+}
+
+func (d *decoder) words(f *yamldoc.Field[[]string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) { *f = d.Strings(v) }
+}
+
+func (d *decoder) texts(f *yamldoc.Field[map[string]string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) { *f = d.StringMap(v) }
+}
+
+// word binds one of a set of words.
+func (d *decoder) word(f *yamldoc.Field[string], words ...string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) { *f = d.Enum(v, words...) }
+}
+
+// literal binds one of a set of words that decides how the rest is read, so
+// no expression can stand for it.
+func (d *decoder) literal(f *yamldoc.Field[string], words ...string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if *f = d.Enum(v, words...); f.Expr != "" {
+			d.Errorf(v, wrongValue, "found an expression; want one of %s", strings.Join(words, ", "))
+		}
+	}
+}
+
+// supported is literal where Slipway can do some of the words only.
+func (d *decoder) supported(f *yamldoc.Field[string], what string, can []string, harness ...string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		d.literal(f, append(slices.Clone(can), harness...)...)(v)
+		if slices.Contains(harness, f.Value) {
+			d.Unsupported(v, "%s %s isn't supported yet; supported: %s", what, f.Value, strings.Join(can, ", "))
+		}
+	}
+}
+
+// node binds a part that is kept as it stands.
+func (d *decoder) node(n **yamldoc.Node) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if !d.whole(v) {
+			*n = v.Node
+		}
+	}
+}
+
+// fixed reports an expression other than a runtime input: the plan needs the
+// value before anything runs.
+func (d *decoder) fixed(v yamldoc.Value, expression string) {
+	if expression != "" && !expr.IsRuntimeInput(expression) {
+		d.Unsupported(v, "found an expression; here only a fixed value or <+input> is supported yet")
+	}
+}
+
+// refuse makes the decoder of a key that Harness has and Slipway can't honour
+// yet. A value that changes nothing passes.
+func (d *decoder) refuse(what string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if !neutral(v.Node) {
+			d.Unsupported(v, "%s yet", what)
+		}
+	}
+}
+
+// neutral says whether a value is the same as none: null, blank, false, or a
+// list or mapping of nothing else.
+func neutral(n *yamldoc.Node) bool {
+	if n == nil {
+		return true
+	}
+	switch n.Kind {
+	case yamldoc.Scalar:
+		return n.Value == "" || strings.EqualFold(n.Value, "false")
+	case yamldoc.Sequence:
+		return !slices.ContainsFunc(n.Items, func(i *yamldoc.Node) bool { return !neutral(i) })
+	case yamldoc.Mapping:
+		return !slices.ContainsFunc(n.Entries, func(e yamldoc.Entry) bool { return !neutral(e.Value) })
+	case yamldoc.Null:
+	}
+	return true
+}
+
+// identifier decodes an identifier, which is never an expression.
+func (d *decoder) identifier(v yamldoc.Value, check func(string) error) yamldoc.Field[string] {
+	f := d.String(v)
+	if !f.Set {
+		return f
+	}
+	if err := check(v.Node.Value); err != nil {
+		d.Errorf(v, badIdentifier, "%s", err)
+	}
+	return f
+}
+
+// name binds a name.
+func (d *decoder) name(f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if *f = d.String(v); !f.Set {
+			return
+		}
+		if err := ref.CheckName(v.Node.Value); err != nil {
+			d.Errorf(v, badName, "%s", err)
+		}
+	}
+}
+
+// peek is the text of a mapping's key, read ahead of its turn.
+func peek(v yamldoc.Value, names ...string) string {
+	if n := v.Node.At(names...); n != nil && n.Kind == yamldoc.Scalar {
+		return n.Value
+	}
+	return ""
+}
+
+// child is a mapping's key as a value; the mapping itself if it has none such.
+func child(v yamldoc.Value, key string) yamldoc.Value {
+	n := v.Node.Get(key)
+	if n == nil {
+		return v
+	}
+	return at(v, key, n)
+}
+
+// at is a part of a mapping as a value.
+func at(v yamldoc.Value, key string, n *yamldoc.Node) yamldoc.Value {
+	path := key
+	if v.Path != "" {
+		path = v.Path + "." + key
+	}
+	c := yamldoc.Sub(n, path)
+	c.Key = key
+	return c
+}
+
+// seen finds names that come twice.
+type seen map[string]yamldoc.Pos
+
+// again is the first place of a name that has come before.
+func (s seen) again(name string, at yamldoc.Pos) (yamldoc.Pos, bool) {
+	first, ok := s[name]
+	if !ok {
+		s[name] = at
+	}
+	return first, ok
+}
+
+// unique reports an identifier that stands twice in a list.
+func (d *decoder) unique(s seen, v yamldoc.Value, name string) {
+	if name == "" {
+		return
+	}
+	if first, ok := s.again(name, v.Pos(d.Report)); ok {
+		d.Errorf(v, duplicateIdentifier, "%s stands twice; the first is in line %d", strconv.Quote(name), first.Line)
+	}
+}

@@ -1,0 +1,203 @@
+// Package entity is the typed YAML of what users save: pipelines, services,
+// environments, infrastructure definitions, connectors and secrets. It says
+// everything that is wrong with a document, each finding with its place.
+//
+// A key has one of three outcomes: it is honoured; Harness documents it and
+// Slipway can't do it yet, which is an error; nobody documents it, which is a
+// warning. What a step type's spec may hold is the step type's to say, and
+// whether a referenced entity exists the store's.
+package entity
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Entity is a document that has been decoded. Exactly one of the pointers is
+// set, that of its kind.
+type Entity struct {
+	Kind  ref.Kind
+	Scope ref.Scope // where it lives: the document's, filled up from Options.Scope
+	Meta
+	// Parent is the environment of an infrastructure definition, whose
+	// identifier is unique within it alone (entities spec §1).
+	Parent ref.Ref
+	// References are the entities that this one names, in document order.
+	References []Reference
+
+	Pipeline       *Pipeline
+	Service        *Service
+	Environment    *Environment
+	Infrastructure *Infrastructure
+	Connector      *Connector
+	Secret         *Secret
+}
+
+// Options say what a document is checked against.
+type Options struct {
+	// Scope is where the entity is to live as far as the document doesn't say;
+	// what both say must be equal.
+	Scope ref.Scope
+	// Identifier is the one that the caller addresses; empty if it addresses
+	// none. An identifier can't be changed (entities spec §1).
+	Identifier string
+	// CheckStep checks the spec of a step type and says whether it knows the
+	// type. The spec is never nil. Without the function no step is checked.
+	CheckStep func(stepType string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool
+}
+
+// Decode reads a document with one entity. It is nil if the document doesn't
+// say which kind it has; otherwise it holds what could be read, and is good
+// only if the report hasn't failed.
+func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
+	root := yamldoc.Sub(doc, "")
+	kind, ok := kindOf(root, r)
+	if !ok {
+		return nil
+	}
+	v := yamldoc.Sub(doc.Get(string(kind)), "")
+	if !v.Is(yamldoc.Mapping) {
+		r.Errorf(yamldoc.Sub(doc, string(kind)), wrongType, "%s has no keys", kind)
+		return nil
+	}
+	e := &Entity{Kind: kind, Scope: o.Scope}
+	d := &decoder{Report: r, options: o}
+	d.scopeOf(v, e)
+	d.entity(v, e)
+	if kind != ref.Secret { // whose texts are never expressions
+		d.deferred(v)
+	}
+	e.References = d.references
+	return e
+}
+
+func (d *decoder) entity(v yamldoc.Value, e *Entity) {
+	switch e.Kind {
+	case ref.Pipeline:
+		e.Pipeline = d.pipeline(v, e)
+	case ref.Service:
+		e.Service = d.service(v, e)
+	case ref.Environment:
+		e.Environment = d.environment(v, e)
+	case ref.Infrastructure:
+		e.Infrastructure = d.infrastructure(v, e)
+	case ref.Connector:
+		e.Connector = d.connector(v, e)
+	case ref.Secret:
+		e.Secret = d.secret(v, e)
+	}
+}
+
+// otherKinds are root keys that Harness has for what Slipway doesn't save yet.
+func otherKinds() []string {
+	return []string{
+		"template", "trigger", "inputSet", "overlayInputSet", "environmentGroup", "freeze", "overrides", "serviceOverrides",
+		"variable", "gitops", "monitoredService", "policy", "policySet",
+	}
+}
+
+// kindOf finds the one root key that is a kind; it reports the others.
+func kindOf(root yamldoc.Value, r *yamldoc.Report) (ref.Kind, bool) {
+	var known []string
+	for _, k := range ref.Kinds() {
+		known = append(known, string(k))
+	}
+	if version := root.Node.Get("version"); version != nil && version.Value == "1" {
+		r.Unsupported(yamldoc.Sub(version, "version"), "this is version 1 of Harness YAML; Slipway reads version 0, whose root key is %s", strings.Join(known, ", "))
+		return "", false
+	}
+	var kinds, unknown []yamldoc.Value
+	for e := range r.Mapping(root) {
+		switch {
+		case slices.Contains(known, e.Key):
+			kinds = append(kinds, e)
+		case slices.Contains(otherKinds(), e.Key):
+			r.Unsupported(e, "documents of the kind %s aren't supported yet", e.Key)
+			return "", false
+		default:
+			unknown = append(unknown, e)
+		}
+	}
+	if len(kinds) == 1 {
+		for _, e := range unknown {
+			r.Unknown(e, known...)
+		}
+		return ref.Kind(kinds[0].Key), true
+	}
+	found := ""
+	if len(unknown) > 0 {
+		found = didYouMean(unknown[0].Key, known)
+	}
+	if root.Null() || root.Is(yamldoc.Mapping) {
+		r.Errorf(root, unknownKind, "found %d root keys that name a kind; want one of %s%s", len(kinds), strings.Join(known, ", "), found)
+	}
+	return "", false
+}
+
+func didYouMean(word string, known []string) string {
+	if near := yamldoc.Nearest(word, known); near != "" {
+		return "; did you mean \"" + near + "\"?"
+	}
+	return ""
+}
+
+// Meta is what every entity has.
+type Meta struct {
+	Identifier  yamldoc.Field[string]
+	Name        yamldoc.Field[string]
+	Description yamldoc.Field[string]
+	Tags        yamldoc.Field[map[string]string]
+	Org         yamldoc.Field[string]
+	Project     yamldoc.Field[string]
+}
+
+// meta are the keys of Meta.
+func (d *decoder) meta(e *Entity) keys {
+	return keys{
+		"identifier": func(v yamldoc.Value) {
+			e.Identifier = d.identifier(v, func(id string) error { return ref.CheckID(e.Kind, id) })
+			if want := d.options.Identifier; want != "" && e.Identifier.Value != want {
+				d.Errorf(v, badIdentifier, "found %q, but %q is addressed; an identifier can't be changed", e.Identifier.Value, want)
+			}
+		},
+		"name":              d.name(&e.Name),
+		"description":       d.text(&e.Description),
+		"tags":              d.texts(&e.Tags),
+		"orgIdentifier":     d.text(&e.Org),
+		"projectIdentifier": d.text(&e.Project),
+	}
+}
+
+// scopeOf finds the entity's scope before anything that it names is read.
+func (d *decoder) scopeOf(v yamldoc.Value, e *Entity) {
+	for _, part := range []struct {
+		key   string
+		scope *string
+	}{{"orgIdentifier", &e.Scope.Org}, {"projectIdentifier", &e.Scope.Project}} {
+		said := peek(v, part.key)
+		switch {
+		case said == "":
+		case *part.scope == "":
+			*part.scope = said
+		case *part.scope != said:
+			d.Errorf(child(v, part.key), wrongScope, "found %q, but the document is for %q", said, *part.scope)
+		}
+	}
+	if e.Scope.Project != "" && e.Scope.Org == "" {
+		d.Errorf(child(v, "projectIdentifier"), wrongScope, "a project needs an orgIdentifier")
+	}
+	d.scope = e.Scope
+}
+
+// merge joins sets of keys.
+func merge(sets ...keys) keys {
+	all := keys{}
+	for _, s := range sets {
+		maps.Copy(all, s)
+	}
+	return all
+}

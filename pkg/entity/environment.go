@@ -1,0 +1,31 @@
+package entity
+
+import "github.com/slipway-cd/slipway/pkg/yamldoc"
+
+// Environment is an environment's document (entities spec §3).
+type Environment struct {
+	Type      yamldoc.Field[string] // Production or PreProduction
+	Color     yamldoc.Field[string]
+	Variables []Variable
+	// Values are the values files that override those of services.
+	Values []Manifest
+}
+
+func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
+	env := &Environment{}
+	d.fields(v, merge(d.meta(e), keys{
+		"type":      d.literal(&env.Type, "Production", "PreProduction"),
+		"color":     d.text(&env.Color),
+		"variables": d.variables(&env.Variables),
+		"overrides": func(v yamldoc.Value) {
+			d.fields(v, keys{
+				"manifests":           func(v yamldoc.Value) { env.Values = d.manifestList(v, ManifestValues) },
+				"configFiles":         d.refuse("config files aren't supported"),
+				"applicationSettings": d.refuse("application settings aren't supported"),
+				"connectionStrings":   d.refuse("connection strings aren't supported"),
+			})
+		},
+	}))
+	d.need(v, "identifier", "name", "type")
+	return env
+}

@@ -1,0 +1,191 @@
+package entity
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// FailureStrategy says what is done about some types of failure (pipeline
+// spec §5.1).
+type FailureStrategy struct {
+	Errors []yamldoc.Field[string]
+	Action Action
+}
+
+// Action is what a failure strategy does.
+type Action struct {
+	Type           yamldoc.Field[string]
+	RetryCount     yamldoc.Field[int]
+	RetryIntervals []yamldoc.Field[time.Duration]
+	Condition      yamldoc.Field[string] // of Retry
+	Timeout        yamldoc.Field[time.Duration]
+	Then           *Action // when the retries or the time of an intervention are used up
+}
+
+// The actions that have a spec; the others are told apart by name only.
+const (
+	actionRetry        = "Retry"
+	actionIntervention = "ManualIntervention"
+	actionRollback     = "StageRollback"
+)
+
+func supportedActions() []string {
+	return []string{"Ignore", "MarkAsSuccess", "MarkAsFailure", "Abort", actionRetry, actionRollback, actionIntervention}
+}
+
+func otherActions() []string {
+	return []string{"RetryStepGroup", "StepGroupRollback", "PipelineRollback", "ProceedWithDefaultValues"}
+}
+
+// level is where a failure strategy stands.
+type level struct {
+	node     string // stage, stepGroup or step
+	stage    string // the stage's type
+	rollback bool
+	within   []string // the actions whose fallback this one is
+}
+
+// failureStrategies binds the strategies of a node.
+func (d *decoder) failureStrategies(list *[]FailureStrategy, l level) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		types := seen{}
+		for item := range d.list(v) {
+			var one FailureStrategy
+			d.fields(item, keys{"onFailure": func(v yamldoc.Value) {
+				d.fields(v, keys{
+					"errors":      func(v yamldoc.Value) { one.Errors = d.errors(v, types) },
+					"action":      d.action(&one.Action, l),
+					"description": func(yamldoc.Value) {},
+				})
+				d.need(v, "errors", "action")
+			}})
+			d.need(item, "onFailure")
+			*list = append(*list, one)
+		}
+	}
+}
+
+func (d *decoder) errors(v yamldoc.Value, types seen) []yamldoc.Field[string] {
+	var words []string
+	for _, t := range fault.FailureTypes() {
+		words = append(words, string(t))
+	}
+	var out []yamldoc.Field[string]
+	all := false
+	for item := range d.list(v) {
+		var f yamldoc.Field[string]
+		d.literal(&f, words...)(item)
+		out = append(out, f)
+		all = all || f.Value == string(fault.AllErrors)
+		if first, ok := types.again(f.Value, f.At); ok && f.Value != "" {
+			d.Warnf(item, badStrategy, "%s has a strategy already, in line %d, which is the one that holds", f.Value, first.Line)
+		}
+	}
+	if all && len(out) > 1 {
+		d.Warnf(v, badStrategy, "AllErrors holds for every failure; the other types beside it change nothing")
+	}
+	if len(out) == 0 && v.Is(yamldoc.Sequence) {
+		d.Errorf(v, emptyList, "found no failure types; want one at least, such as AllErrors")
+	}
+	return out
+}
+
+// action binds an action.
+func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		typ := peek(v, "type")
+		d.fields(v, keys{
+			"type": func(v yamldoc.Value) { d.actionType(v, a, l) },
+			"spec": func(v yamldoc.Value) { d.actionSpec(v, typ, a, l) },
+		})
+		d.need(v, "type")
+		if typ == actionRetry || typ == actionIntervention {
+			d.need(v, "spec")
+		}
+	}
+}
+
+// actionType checks the rules of pipeline spec §5.2 on where an action may
+// stand.
+func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
+	f := &a.Type
+	d.literal(f, append(supportedActions(), otherActions()...)...)(v)
+	switch typ := f.Value; {
+	case (typ == "RetryStepGroup" || typ == "StepGroupRollback") && l.node != "stepGroup":
+		d.Errorf(v, badStrategy, "%s is for a stepGroup only; this is a %s", typ, l.node)
+	case (typ == actionRollback || typ == "PipelineRollback") && l.stage == StageApproval:
+		d.Errorf(v, badStrategy, "%s can't be used in an Approval stage: it has nothing to roll back", typ)
+	case slices.Contains(otherActions(), typ):
+		d.Unsupported(v, "the action %s isn't supported yet", typ)
+	case slices.Contains(l.within, typ):
+		d.Errorf(v, badStrategy, "%s can't be the fallback of %s", typ, typ)
+	case typ == actionRollback && l.rollback:
+		d.Warnf(v, badStrategy, "a step of rollbackSteps can't start a rollback; StageRollback counts as MarkAsFailure there")
+	}
+}
+
+func (d *decoder) actionSpec(v yamldoc.Value, typ string, a *Action, l level) {
+	l.within = append(slices.Clone(l.within), typ)
+	switch typ {
+	case actionRetry:
+		d.fields(v, keys{
+			"retryCount":     func(v yamldoc.Value) { a.RetryCount = d.retryCount(v) },
+			"retryIntervals": func(v yamldoc.Value) { a.RetryIntervals = d.retryIntervals(v) },
+			"condition":      func(v yamldoc.Value) { a.Condition = d.Body(v) },
+			"onRetryFailure": d.fallback(a, l),
+		})
+		d.need(v, "retryCount", "retryIntervals", "onRetryFailure")
+	case actionIntervention:
+		d.fields(v, keys{
+			"timeout": func(v yamldoc.Value) {
+				a.Timeout = d.Duration(v)
+				d.fixed(v, a.Timeout.Expr)
+			},
+			"onTimeout": d.fallback(a, l),
+		})
+		d.need(v, "timeout", "onTimeout")
+	case actionRollback, "PipelineRollback":
+		d.fields(v, keys{"failAll": d.refuse("failing all steps at once (failAll) isn't supported")})
+	default:
+		d.fields(v, keys{})
+	}
+}
+
+func (d *decoder) fallback(a *Action, l level) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		a.Then = &Action{}
+		d.fields(v, keys{"action": d.action(a.Then, l)})
+		d.need(v, "action")
+	}
+}
+
+func (d *decoder) retryCount(v yamldoc.Value) yamldoc.Field[int] {
+	f := d.Int(v)
+	d.fixed(v, f.Expr)
+	if f.Set && f.Expr == "" && f.Value < 1 && isNumber(v) {
+		d.Errorf(v, wrongValue, "found %d retries; want one at least", f.Value)
+	}
+	return f
+}
+
+func isNumber(v yamldoc.Value) bool {
+	_, err := strconv.Atoi(v.Node.Value)
+	return err == nil
+}
+
+func (d *decoder) retryIntervals(v yamldoc.Value) []yamldoc.Field[time.Duration] {
+	var out []yamldoc.Field[time.Duration]
+	for item := range d.list(v) {
+		f := d.Duration(item)
+		d.fixed(item, f.Expr)
+		out = append(out, f)
+	}
+	if len(out) == 0 && v.Is(yamldoc.Sequence) {
+		d.Errorf(v, emptyList, "found no intervals; want one at least, such as 10s")
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package entity
+
+import (
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Hook is a script around an action of a deployment (entities spec §2.6).
+type Hook struct {
+	Identifier yamldoc.Field[string]
+	Before     bool // preHook
+	Actions    []yamldoc.Field[string]
+	Script     yamldoc.Field[string]
+}
+
+// hooks reads service hooks and refuses them: no delegate runs them yet.
+func (d *decoder) hooks(v yamldoc.Value) []Hook {
+	var out []Hook
+	for item := range d.list(v) {
+		var one Hook
+		d.fields(item, keys{
+			"preHook":  func(v yamldoc.Value) { one = d.hook(v, true) },
+			"postHook": func(v yamldoc.Value) { one = d.hook(v, false) },
+		})
+		d.oneOf(item, "preHook", "postHook")
+		d.Unsupported(item, "service hooks aren't supported yet")
+		out = append(out, one)
+	}
+	return out
+}
+
+func (d *decoder) hook(v yamldoc.Value, before bool) Hook {
+	h := Hook{Before: before}
+	var store yamldoc.Field[string]
+	d.fields(v, keys{
+		"identifier": func(v yamldoc.Value) { h.Identifier = d.identifier(v, ref.CheckNodeID) },
+		"storeType":  d.literal(&store, "Inline"),
+		"store":      func(v yamldoc.Value) { d.fields(v, keys{"content": d.text(&h.Script)}) },
+		"actions": func(v yamldoc.Value) {
+			for item := range d.list(v) {
+				h.Actions = append(h.Actions, d.Enum(item, "FetchFiles", "TemplateManifest", "SteadyStateCheck"))
+			}
+		},
+		"description": func(yamldoc.Value) {},
+	})
+	d.need(v, "identifier", "storeType", "store")
+	return h
+}
+
+// ConfigFile is a file that expressions may read (entities spec §2.5).
+type ConfigFile struct {
+	Identifier yamldoc.Field[string]
+	Store      *yamldoc.Node
+}
+
+// configFiles reads config files and refuses them: nothing fetches them yet.
+func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
+	var out []ConfigFile
+	for item := range d.list(v) {
+		var one ConfigFile
+		d.fields(item, keys{"configFile": func(v yamldoc.Value) {
+			d.fields(v, keys{
+				"identifier":  func(v yamldoc.Value) { one.Identifier = d.identifier(v, ref.CheckNodeID) },
+				"spec":        func(v yamldoc.Value) { d.fields(v, keys{"store": d.node(&one.Store)}) },
+				"description": func(yamldoc.Value) {},
+			})
+			d.need(v, "identifier", "spec")
+		}})
+		d.need(item, "configFile")
+		d.Unsupported(item, "config files aren't supported yet")
+		out = append(out, one)
+	}
+	return out
+}

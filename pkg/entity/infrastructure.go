@@ -1,0 +1,102 @@
+package entity
+
+import (
+	"regexp"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Infrastructure is an infrastructure definition's document (entities spec §4).
+type Infrastructure struct {
+	EnvironmentRef               yamldoc.Field[string]
+	DeploymentType               yamldoc.Field[string]
+	Type                         yamldoc.Field[string]
+	AllowSimultaneousDeployments yamldoc.Field[bool]
+	ConnectorRef                 yamldoc.Field[string]
+	Namespace                    yamldoc.Field[string]
+	ReleaseName                  yamldoc.Field[string]
+}
+
+// InfraDirect is the one infrastructure type that Slipway deploys to.
+const InfraDirect = "KubernetesDirect"
+
+func otherInfrastructures() []string {
+	return []string{
+		"KubernetesGcp", "KubernetesAzure", "KubernetesAws", "KubernetesRancher", "Pdc", "SshWinRmAws", "SshWinRmAzure",
+		"SshGcp", "ServerlessAwsLambda", "AwsLambda", "AWS_SAM", "ECS", "Asg", "Elastigroup", "TAS", "AzureWebApp",
+		"AzureFunction", "AzureContainerApps", "GoogleCloudFunctions", "GoogleCloudRun", "GoogleManagedInstanceGroup",
+		"CustomDeployment", "Salesforce", "GitOps",
+	}
+}
+
+func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
+	i := &Infrastructure{}
+	typ := peek(v, "type")
+	scoped := d.refuse("infrastructures scoped to services (scopedServices) aren't supported")
+	d.fields(v, merge(d.meta(e), keys{
+		"environmentRef":               func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
+		"deploymentType":               d.deploymentType(&i.DeploymentType),
+		"type":                         d.supported(&i.Type, "infrastructure type", []string{InfraDirect}, otherInfrastructures()...),
+		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
+		"scopedServices":               scoped,
+		"spec": func(v yamldoc.Value) {
+			if typ != InfraDirect {
+				return
+			}
+			d.fields(v, merge(d.kubernetesDirect(i), keys{"scopedServices": scoped}))
+			d.need(v, "connectorRef", "namespace", "releaseName")
+		},
+	}))
+	d.need(v, "identifier", "name", "environmentRef", "deploymentType", "type", "spec")
+	d.releaseName(child(child(v, "spec"), "releaseName"), i)
+	return i
+}
+
+// ownEnvironment reads the environment that an infrastructure belongs to.
+func (d *decoder) ownEnvironment(v yamldoc.Value, i *Infrastructure, e *Entity) {
+	d.reference(ref.Environment, &i.EnvironmentRef)(v)
+	if i.EnvironmentRef.Expr != "" {
+		d.Errorf(v, wrongValue, "found an expression; want the identifier of an environment")
+		return
+	}
+	if r, err := ref.Parse(i.EnvironmentRef.Value, d.scope); err == nil {
+		e.Parent = r
+	}
+}
+
+func (d *decoder) kubernetesDirect(i *Infrastructure) keys {
+	return keys{
+		"connectorRef":                 d.reference(ref.Connector, &i.ConnectorRef),
+		"namespace":                    func(v yamldoc.Value) { i.Namespace = d.namespace(v) },
+		"releaseName":                  d.text(&i.ReleaseName),
+		"provisioner":                  d.refuse("provisioners aren't supported"),
+		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
+		"description":                  func(yamldoc.Value) {},
+	}
+}
+
+var (
+	namespace   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	releaseName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+)
+
+func (d *decoder) namespace(v yamldoc.Value) yamldoc.Field[string] {
+	f := d.String(v)
+	if f.Value != "" && !namespace.MatchString(f.Value) {
+		d.Errorf(v, badName, "namespace %q is wrong: it may have at most 63 lower-case letters, digits and -", f.Value)
+	}
+	return f
+}
+
+// releaseName checks a release name, which becomes a label's value; Helm
+// takes less.
+func (d *decoder) releaseName(v yamldoc.Value, i *Infrastructure) {
+	name, limit := i.ReleaseName.Value, 63
+	if i.DeploymentType.Value == DeployNativeHelm {
+		limit = 53
+	}
+	if name != "" && (len(name) > limit || !releaseName.MatchString(name)) {
+		d.Errorf(v, badName, "release name %q is wrong: it may have at most %d lower-case letters, digits, dots and -", name, limit)
+	}
+}

@@ -1,0 +1,191 @@
+package entity
+
+import (
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// The types of a manifest that can be saved.
+const (
+	ManifestK8s       = "K8sManifest"
+	ManifestValues    = "Values"
+	ManifestHelm      = "HelmChart"
+	ManifestKustomize = "Kustomize"
+)
+
+// Manifest is one of a service's manifests (entities spec §2.3). Which fields
+// it has depends on its type.
+type Manifest struct {
+	Identifier yamldoc.Field[string]
+	Type       yamldoc.Field[string]
+	Store      Store
+
+	ValuesPaths        yamldoc.Field[[]string]
+	SkipVersioning     yamldoc.Field[bool]
+	Declarative        yamldoc.Field[bool] // enableDeclarativeRollback
+	OptionalValuesYAML yamldoc.Field[bool]
+
+	Chart     HelmChart
+	Kustomize Kustomize
+}
+
+// HelmChart is what only a Helm chart has.
+type HelmChart struct {
+	Name         yamldoc.Field[string]
+	Version      yamldoc.Field[string]
+	HelmVersion  yamldoc.Field[string]
+	SubChartPath yamldoc.Field[string]
+	Flags        []CommandFlag
+}
+
+// Kustomize is what only a Kustomize manifest has.
+type Kustomize struct {
+	PatchesPaths yamldoc.Field[[]string]
+	PluginPath   yamldoc.Field[string]
+	Folder       yamldoc.Field[string] // overlayConfiguration.kustomizeYamlFolderPath
+	Flags        []CommandFlag
+}
+
+// CommandFlag is a flag of a command that is run for the user.
+type CommandFlag struct {
+	Command yamldoc.Field[string]
+	Flag    yamldoc.Field[string]
+}
+
+// otherManifestTypes are those that can't be saved yet.
+func otherManifestTypes() []string {
+	return []string{
+		"HelmRepoOverride", "KustomizePatches", "OpenshiftParam", "OpenshiftTemplate", "ServerlessAwsLambda", "ReleaseRepo",
+		"DeploymentRepo", "EcsTaskDefinition", "EcsServiceDefinition", "EcsScalableTargetDefinition",
+		"EcsScalingPolicyDefinition", "TasManifest", "TasVars", "TasAutoScaler", "AsgLaunchTemplate", "AsgConfiguration",
+		"AsgAdditionalConfiguration", "AsgScalingPolicy", "AsgScheduledUpdateGroupAction", "GoogleCloudFunctionDefinition",
+		"GoogleCloudFunctionGenOneDefinition", "AwsLambdaFunctionDefinition", "AwsLambdaFunctionAliasDefinition",
+		"AwsSamDirectory", "GoogleMigInstanceTemplate", "GoogleMigConfiguration", "GoogleMigAutoscalerConfiguration",
+		"GoogleMigHealthCheckConfiguration", "AgentConfig",
+	}
+}
+
+// manifests decodes a list of manifests, of which one may be the main one.
+func (d *decoder) manifests(v yamldoc.Value) []Manifest {
+	out := d.manifestList(v, ManifestK8s, ManifestValues, ManifestHelm, ManifestKustomize)
+	first := ""
+	for _, m := range out {
+		switch {
+		case m.Type.Value == "" || m.Type.Value == ManifestValues || slices.Contains(otherManifestTypes(), m.Type.Value):
+		case first == "":
+			first = m.Type.Value
+		case first == ManifestHelm && m.Type.Value == ManifestHelm:
+			d.Unsupported(v, "services with several Helm charts aren't supported yet")
+			return out
+		default:
+			d.Errorf(v, ambiguous, "found a %s and a %s; a service has one main manifest", first, m.Type.Value)
+			return out
+		}
+	}
+	return out
+}
+
+func (d *decoder) manifestList(v yamldoc.Value, types ...string) []Manifest {
+	var out []Manifest
+	ids := seen{}
+	for item := range d.list(v) {
+		var one Manifest
+		d.fields(item, keys{"manifest": func(v yamldoc.Value) {
+			one = d.manifest(v, types)
+			d.unique(ids, v, one.Identifier.Value)
+		}})
+		d.need(item, "manifest")
+		out = append(out, one)
+	}
+	return out
+}
+
+func (d *decoder) manifest(v yamldoc.Value, types []string) Manifest {
+	var m Manifest
+	typ := peek(v, "type")
+	d.fields(v, keys{
+		"identifier": func(v yamldoc.Value) { m.Identifier = d.identifier(v, ref.CheckNodeID) },
+		"type": func(v yamldoc.Value) {
+			d.supported(&m.Type, "manifest type", types, otherManifestTypes()...)(v)
+			switch m.Type.Value {
+			case ManifestHelm:
+				d.atRun(v, "Helm charts")
+			case ManifestKustomize:
+				d.atRun(v, "Kustomize manifests")
+			}
+		},
+		"spec": func(v yamldoc.Value) {
+			if slices.Contains(types, typ) {
+				d.fields(v, d.manifestSpec(&m, typ))
+				d.need(v, "store")
+			}
+		},
+	})
+	d.need(v, "identifier", "type", "spec")
+	return m
+}
+
+// manifestSpec are the keys of a type's spec.
+func (d *decoder) manifestSpec(m *Manifest, typ string) keys {
+	known := keys{
+		"store":    func(v yamldoc.Value) { d.store(v, typ, m) },
+		"metadata": func(yamldoc.Value) {}, // the console's
+	}
+	optional := keys{"optionalValuesYaml": d.flag(&m.OptionalValuesYAML)}
+	switch typ {
+	case ManifestValues:
+		return merge(known, optional)
+	case ManifestK8s:
+		return merge(known, optional, d.release(m), keys{"valuesPaths": d.words(&m.ValuesPaths)})
+	case ManifestHelm:
+		return merge(known, optional, d.release(m), d.helmChart(&m.Chart), keys{"valuesPaths": d.words(&m.ValuesPaths)})
+	case ManifestKustomize:
+		return merge(known, d.release(m), d.kustomize(&m.Kustomize))
+	}
+	return known
+}
+
+// release are the keys about what a release keeps.
+func (d *decoder) release(m *Manifest) keys {
+	return keys{
+		"skipResourceVersioning":    d.flag(&m.SkipVersioning),
+		"enableDeclarativeRollback": d.flag(&m.Declarative),
+	}
+}
+
+func (d *decoder) helmChart(c *HelmChart) keys {
+	return keys{
+		"chartName":              d.text(&c.Name),
+		"chartVersion":           d.text(&c.Version),
+		"helmVersion":            d.word(&c.HelmVersion, "V2", "V3", "V380", "V4"),
+		"subChartPath":           d.text(&c.SubChartPath),
+		"fetchHelmChartMetadata": func(v yamldoc.Value) { d.Bool(v) },
+		"commandFlags": d.commandFlags(&c.Flags, "Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History",
+			"Delete", "Uninstall", "List", "Add", "Update", "Version", "Test"),
+	}
+}
+
+func (d *decoder) kustomize(k *Kustomize) keys {
+	return keys{
+		"patchesPaths": d.words(&k.PatchesPaths),
+		"pluginPath":   d.text(&k.PluginPath),
+		"overlayConfiguration": func(v yamldoc.Value) {
+			d.fields(v, keys{"kustomizeYamlFolderPath": d.text(&k.Folder)})
+			d.need(v, "kustomizeYamlFolderPath")
+		},
+		"commandFlags": d.commandFlags(&k.Flags, "Build"),
+	}
+}
+
+func (d *decoder) commandFlags(list *[]CommandFlag, commands ...string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		for item := range d.list(v) {
+			var f CommandFlag
+			d.fields(item, keys{"commandType": d.word(&f.Command, commands...), "flag": d.text(&f.Flag)})
+			d.need(item, "commandType", "flag")
+			*list = append(*list, f)
+		}
+	}
+}

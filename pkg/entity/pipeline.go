@@ -1,0 +1,96 @@
+package entity
+
+import (
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Pipeline is a pipeline's document (pipeline spec §1.1).
+type Pipeline struct {
+	Stages               []StageItem
+	Variables            []Variable
+	Timeout              yamldoc.Field[time.Duration]
+	DelegateSelectors    yamldoc.Field[[]string]
+	AllowStageExecutions yamldoc.Field[bool]
+	FixedInputsOnRerun   yamldoc.Field[bool]
+}
+
+// StageItem is an item of a list of stages: a stage, or stages that run at
+// the same time.
+type StageItem struct {
+	Stage    *Stage
+	Parallel []StageItem
+}
+
+func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
+	p := &Pipeline{}
+	d.fields(v, merge(d.meta(e), keys{
+		"stages":               func(v yamldoc.Value) { p.Stages = d.stages(v, seen{}) },
+		"variables":            d.variables(&p.Variables),
+		"timeout":              d.duration(&p.Timeout),
+		"delegateSelectors":    d.words(&p.DelegateSelectors),
+		"allowStageExecutions": d.flag(&p.AllowStageExecutions),
+		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
+		"template":             d.refuse("pipeline templates aren't supported"),
+		"flowControl":          d.flowControl,
+		"notificationRules":    d.notificationRules,
+		"properties":           d.refuse("the CI codebase isn't supported"),
+	}))
+	d.need(v, "identifier", "name")
+	if v.Node.Get("template") == nil {
+		d.need(v, "stages")
+	}
+	return p
+}
+
+func (d *decoder) flowControl(v yamldoc.Value) {
+	d.fields(v, keys{"barriers": d.refuse("barriers aren't supported")})
+}
+
+// notificationRules passes rules that are switched off.
+func (d *decoder) notificationRules(v yamldoc.Value) {
+	for rule := range d.list(v) {
+		if enabled := rule.Node.Get("enabled"); enabled != nil && neutral(enabled) {
+			continue
+		}
+		d.Unsupported(rule, "notifications aren't supported yet; a rule with enabled: false is kept")
+	}
+}
+
+// stages decodes a list of stages; ids are the identifiers of the pipeline.
+func (d *decoder) stages(v yamldoc.Value, ids seen) []StageItem {
+	var out []StageItem
+	for item := range d.list(v) {
+		var one StageItem
+		d.fields(item, keys{
+			"stage":    func(v yamldoc.Value) { one.Stage = d.stage(v, ids) },
+			"parallel": func(v yamldoc.Value) { one.Parallel = d.stages(v, ids) },
+			"insert":   d.insert("stages"),
+		})
+		d.oneOf(item, "stage", "parallel", "insert")
+		out = append(out, one)
+	}
+	if v.Is(yamldoc.Sequence) && len(out) == 0 {
+		d.Errorf(v, emptyList, "found no stages; want one at least")
+	}
+	return out
+}
+
+// insert passes the place of a template's stages or steps that is left blank.
+func (d *decoder) insert(content string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		var id, name yamldoc.Field[string]
+		d.fields(v, keys{
+			"identifier": d.text(&id),
+			"name":       d.text(&name),
+			content:      d.refuse("inserted " + content + " aren't supported"),
+		})
+	}
+}
+
+// nodeID decodes the identifier of a stage, a step or a step group.
+func (d *decoder) nodeID(v yamldoc.Value) yamldoc.Field[string] {
+	return d.identifier(v, ref.CheckNodeID)
+}

@@ -1,0 +1,81 @@
+package entity
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Reference is an entity that a document names.
+type Reference struct {
+	Kind ref.Kind
+	Ref  ref.Ref
+	// Environment is the environment of an infrastructure definition, in
+	// Ref.Scope; empty for other kinds.
+	Environment string
+	Text        string // as written, e.g. account.git
+	At          yamldoc.Pos
+}
+
+// reference binds the name of another entity. An expression may stand for it.
+func (d *decoder) reference(kind ref.Kind, f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.String(v)
+		d.refer(kind, v, f.Value)
+	}
+}
+
+// chosen is reference for what the plan must know: no expression but a
+// runtime input may stand for it.
+func (d *decoder) chosen(kind ref.Kind, f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		d.reference(kind, f)(v)
+		d.fixed(v, f.Expr)
+	}
+}
+
+func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
+	if text == "" {
+		return
+	}
+	r, err := ref.Parse(text, d.scope)
+	if err != nil {
+		d.Errorf(v, badReference, "%s %s", kind, err)
+		return
+	}
+	d.references = append(d.references, Reference{Kind: kind, Ref: r, Text: text, At: v.Pos(d.Report)})
+}
+
+var secretCall = regexp.MustCompile(`secrets\.getValue\(\s*["']([^"'<>]+)["']\s*\)`)
+
+// deferred goes through the whole document for what may stand in any text:
+// secrets in expressions, and inputs that are asked for while a pipeline runs.
+func (d *decoder) deferred(v yamldoc.Value) {
+	switch {
+	case v.Is(yamldoc.Mapping):
+		for _, e := range v.Node.Entries {
+			d.deferred(at(v, e.Key, e.Value))
+		}
+	case v.Is(yamldoc.Sequence):
+		for item := range d.List(v) {
+			d.deferred(item)
+		}
+	case v.Is(yamldoc.Scalar) && strings.Contains(v.Node.Value, "<+"):
+		d.expression(v)
+	}
+}
+
+func (d *decoder) expression(v yamldoc.Value) {
+	for _, m := range secretCall.FindAllStringSubmatch(v.Node.Value, -1) {
+		d.refer(ref.Secret, v, m[1])
+	}
+	if !expr.IsRuntimeInput(v.Node.Value) {
+		return
+	}
+	if in, err := expr.ParseInput(v.Node.Value); err == nil && in.AtStart {
+		d.Unsupported(v, "inputs that are asked for while the pipeline runs (executionInput) aren't supported yet")
+	}
+}

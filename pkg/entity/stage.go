@@ -1,0 +1,110 @@
+package entity
+
+import (
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// The types of a stage that Slipway runs.
+const (
+	StageDeployment = "Deployment"
+	StageApproval   = "Approval"
+	StageCustom     = "Custom"
+)
+
+// otherStageTypes are those that Harness has besides (pipeline spec §1.2).
+func otherStageTypes() []string {
+	return []string{
+		"Pipeline", "Dynamic", "CI", "SecurityTests", "FeatureFlag", "IACM", "IDP", "DRTest", "CompositeLoadTest",
+	}
+}
+
+// Stage is a stage (pipeline spec §1.2).
+type Stage struct {
+	Identifier        yamldoc.Field[string]
+	Name              yamldoc.Field[string]
+	Description       yamldoc.Field[string]
+	Type              yamldoc.Field[string]
+	Tags              yamldoc.Field[map[string]string]
+	When              When
+	Variables         []Variable
+	FailureStrategies []FailureStrategy
+	DelegateSelectors yamldoc.Field[[]string]
+	Timeout           yamldoc.Field[time.Duration]
+	SkipInstances     yamldoc.Field[bool]
+	Deployment        *Deployment // of a Deployment stage
+	Steps             []StepItem
+	RollbackSteps     []StepItem
+}
+
+func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
+	s := &Stage{}
+	typ := peek(v, "type")
+	known := keys{
+		"identifier": func(v yamldoc.Value) {
+			s.Identifier = d.nodeID(v)
+			d.unique(ids, v, s.Identifier.Value)
+		},
+		"name":              d.name(&s.Name),
+		"description":       d.text(&s.Description),
+		"tags":              d.texts(&s.Tags),
+		"type":              d.supported(&s.Type, "stage type", []string{StageDeployment, StageApproval, StageCustom}, otherStageTypes()...),
+		"spec":              func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
+		"when":              d.when(&s.When, "pipelineStatus"),
+		"variables":         d.variables(&s.Variables),
+		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
+		"delegateSelectors": d.words(&s.DelegateSelectors),
+		"timeout":           d.duration(&s.Timeout),
+		"strategy":          d.refuse("looping strategies aren't supported"),
+		"runMode":           d.refuse("stages that people start (runMode) aren't supported"),
+		"dependsOn":         d.refuse("stages that depend on others (dependsOn) aren't supported"),
+		"template":          d.refuse("stage templates aren't supported"),
+	}
+	if typ == StageDeployment {
+		known["skipInstances"] = d.flag(&s.SkipInstances)
+	}
+	d.fields(v, known)
+	d.need(v, "identifier", "name")
+	if v.Is(yamldoc.Mapping) && v.Node.Get("template") == nil {
+		d.need(v, "type", "spec")
+	}
+	if typ == StageDeployment && neutral(v.Node.Get("failureStrategies")) {
+		d.Warnf(v, missingKey, `key "failureStrategies" is missing; a failure then rolls nothing back`)
+	}
+	return s
+}
+
+func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
+	p := place{stage: typ, deployment: peek(v, "deploymentType")}
+	known := keys{
+		"execution":   func(v yamldoc.Value) { d.execution(v, p, s) },
+		"description": func(yamldoc.Value) {},
+	}
+	switch typ {
+	case StageDeployment:
+		s.Deployment = &Deployment{}
+		d.fields(v, merge(known, d.deployment(s.Deployment)))
+		d.need(v, "deploymentType", "execution")
+		d.oneOf(v, "service", "services", "serviceConfig")
+		d.oneOf(v, "environment", "environments", "environmentGroup", "infrastructure")
+	case StageApproval, StageCustom:
+		d.fields(v, known)
+		d.need(v, "execution")
+	}
+}
+
+func (d *decoder) execution(v yamldoc.Value, p place, s *Stage) {
+	back := p
+	p.section = seen{}
+	back.rollback, back.section = true, seen{}
+	d.fields(v, keys{
+		"description":   func(yamldoc.Value) {},
+		"steps":         func(v yamldoc.Value) { s.Steps = d.steps(v, p, seen{}) },
+		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = d.steps(v, back, seen{}) },
+	})
+	d.need(v, "steps")
+	if steps := child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
+		d.Errorf(steps, emptyList, "found no steps; want one at least")
+	}
+}

@@ -1,0 +1,208 @@
+package entity
+
+import (
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// maxGroupDepth is how deep step groups may be nested (pipeline spec §1.3).
+const maxGroupDepth = 10
+
+// StepItem is an item of a list of steps. Exactly one field is set; none for
+// an insert that was left blank.
+type StepItem struct {
+	Step     *Step
+	Group    *StepGroup
+	Parallel []StepItem
+}
+
+// Step is a step (pipeline spec §1.3).
+type Step struct {
+	Identifier        yamldoc.Field[string]
+	Name              yamldoc.Field[string]
+	Description       yamldoc.Field[string]
+	Type              yamldoc.Field[string]
+	Spec              *yamldoc.Node // the step type's
+	Timeout           yamldoc.Field[time.Duration]
+	When              When
+	FailureStrategies []FailureStrategy
+	DelegateSelectors yamldoc.Field[[]string] // beside the spec; those in the spec come first
+}
+
+// StepGroup is a group of steps (pipeline spec §1.3).
+type StepGroup struct {
+	Identifier        yamldoc.Field[string]
+	Name              yamldoc.Field[string]
+	Description       yamldoc.Field[string]
+	Steps             []StepItem
+	Variables         []Variable
+	When              When
+	FailureStrategies []FailureStrategy
+	DelegateSelectors yamldoc.Field[[]string]
+}
+
+// place is where a list of steps stands.
+type place struct {
+	stage      string // the stage's type
+	deployment string // its deployment type
+	rollback   bool
+	depth      int  // of step groups
+	section    seen // the identifiers of all steps, or of all rollback steps, of the stage
+}
+
+// steps decodes a list of steps; ids are the identifiers of its container,
+// which a parallel block shares (pipeline spec §1.3).
+func (d *decoder) steps(v yamldoc.Value, p place, ids seen) []StepItem {
+	var out []StepItem
+	for item := range d.list(v) {
+		var one StepItem
+		d.fields(item, keys{
+			"step":      func(v yamldoc.Value) { one.Step = d.step(v, p, ids) },
+			"stepGroup": func(v yamldoc.Value) { one.Group = d.stepGroup(v, p, ids) },
+			"parallel":  func(v yamldoc.Value) { one.Parallel = d.parallelSteps(v, p, ids) },
+			"insert":    d.insert("steps"),
+		})
+		d.oneOf(item, "step", "stepGroup", "parallel", "insert")
+		out = append(out, one)
+	}
+	return out
+}
+
+func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids seen) []StepItem {
+	out := d.steps(v, p, ids)
+	if len(out) == 0 && (v.Null() || v.Is(yamldoc.Sequence)) {
+		d.Errorf(v, emptyList, "found nothing to run in parallel; want a step at least")
+	}
+	return out
+}
+
+// stepID binds the identifier of a step or a step group.
+func (d *decoder) stepID(f *yamldoc.Field[string], p place, ids seen) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.nodeID(v)
+		if f.Value == "" {
+			return
+		}
+		first, again := p.section.again(f.Value, f.At)
+		if here, ok := ids.again(f.Value, f.At); ok {
+			d.Errorf(v, duplicateIdentifier, "%q stands twice; the first is in line %d", f.Value, here.Line)
+		} else if again {
+			d.Warnf(v, repeatedIdentifier, "%q is also the identifier of a step in line %d; execution.steps.%s means the one in the same group", f.Value, first.Line, f.Value)
+		}
+	}
+}
+
+func (d *decoder) step(v yamldoc.Value, p place, ids seen) *Step {
+	s := &Step{}
+	d.fields(v, keys{
+		"identifier":        d.stepID(&s.Identifier, p, ids),
+		"name":              d.name(&s.Name),
+		"description":       d.text(&s.Description),
+		"type":              func(v yamldoc.Value) { s.Type = d.stepType(v) },
+		"spec":              d.node(&s.Spec),
+		"timeout":           d.duration(&s.Timeout),
+		"when":              d.when(&s.When, "stageStatus"),
+		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "step", stage: p.stage, rollback: p.rollback}),
+		"delegateSelectors": d.words(&s.DelegateSelectors),
+		"strategy":          d.refuse("looping strategies aren't supported"),
+		"enforce":           d.refuse("policies (enforce) aren't supported"),
+		"template":          d.refuse("step templates aren't supported"),
+	})
+	d.need(v, "identifier", "name")
+	if v.Is(yamldoc.Mapping) && v.Node.Get("template") == nil {
+		d.need(v, "type")
+		d.checkStep(v, s, p)
+	}
+	return s
+}
+
+func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
+	f := d.String(v)
+	if f.Expr != "" {
+		d.Errorf(v, wrongValue, "found an expression; want the name of a step type")
+	}
+	return f
+}
+
+// checkStep asks the step type about its spec. Of a type that nobody here
+// knows it says whether Harness has it.
+func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
+	if d.options.CheckStep == nil || s.Type.Value == "" {
+		return
+	}
+	typ := child(v, "type")
+	spec := s.Spec
+	if spec == nil || spec.Kind == yamldoc.Null {
+		spec = &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}
+	}
+	known := false
+	d.Within(at(v, "spec", spec).Path, func(part *yamldoc.Report) {
+		known = d.options.CheckStep(s.Type.Value, spec, p.stage, part)
+	})
+	switch {
+	case known && p.deployment == DeployNativeHelm && strings.HasPrefix(s.Type.Value, "K8s"):
+		d.Warnf(typ, wrongValue, "%s is a step of Kubernetes stages; the stage has the deployment type %s", s.Type.Value, DeployNativeHelm)
+	case known:
+		d.connectors(at(v, "spec", spec))
+	case harnessStep(s.Type.Value):
+		d.Unsupported(typ, "step type %s isn't supported yet", s.Type.Value)
+	default:
+		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, didYouMean(s.Type.Value, harnessSteps()))
+	}
+}
+
+// connectors adds the references to connectors of a step's spec.
+func (d *decoder) connectors(v yamldoc.Value) {
+	switch {
+	case v.Is(yamldoc.Mapping):
+		for _, e := range v.Node.Entries {
+			part := at(v, e.Key, e.Value)
+			if e.Key == "connectorRef" && part.Is(yamldoc.Scalar) && !strings.Contains(e.Value.Value, "<+") {
+				d.refer(ref.Connector, part, e.Value.Value)
+				continue
+			}
+			d.connectors(part)
+		}
+	case v.Is(yamldoc.Sequence):
+		for item := range d.List(v) {
+			d.connectors(item)
+		}
+	}
+}
+
+func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
+	g := &StepGroup{}
+	inner := p
+	inner.depth++
+	if inner.depth > maxGroupDepth {
+		d.Errorf(v, "TOO_DEEP", "step groups are nested more than %d deep", maxGroupDepth)
+		return g
+	}
+	d.fields(v, keys{
+		"identifier":        d.stepID(&g.Identifier, p, ids),
+		"name":              d.name(&g.Name),
+		"description":       d.text(&g.Description),
+		"steps":             func(v yamldoc.Value) { g.Steps = d.steps(v, inner, seen{}) },
+		"variables":         d.variables(&g.Variables),
+		"when":              d.when(&g.When, "stageStatus"),
+		"failureStrategies": d.failureStrategies(&g.FailureStrategies, level{node: "stepGroup", stage: p.stage, rollback: p.rollback}),
+		"delegateSelectors": d.words(&g.DelegateSelectors),
+		"strategy":          d.refuse("looping strategies aren't supported"),
+		"template":          d.refuse("step group templates aren't supported"),
+		"stepGroupInfra":    d.refuse("containerized step groups aren't supported"),
+		"sharedPaths":       d.refuse("containerized step groups aren't supported"),
+		"platform":          d.refuse("containerized step groups aren't supported"),
+		"rollbackSteps":     d.refuse("rollback steps of a step group aren't supported"),
+	})
+	d.need(v, "identifier", "name")
+	if v.Is(yamldoc.Mapping) && v.Node.Get("template") == nil {
+		d.need(v, "steps")
+	}
+	if steps := child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
+		d.Errorf(steps, emptyList, "found no steps; want one at least")
+	}
+	return g
+}

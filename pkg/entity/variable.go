@@ -1,0 +1,78 @@
+package entity
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Variable is one of a pipeline, stage, step group, service or environment
+// (pipeline spec §1.5).
+type Variable struct {
+	Name        yamldoc.Field[string]
+	Type        yamldoc.Field[string] // String, Number or Secret
+	Value       yamldoc.Field[string] // of a Secret: the secret's identifier
+	Default     yamldoc.Field[string]
+	Description yamldoc.Field[string]
+	Required    yamldoc.Field[bool]
+}
+
+var (
+	variableName = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_.$-]{0,127}$`)
+	number       = regexp.MustCompile(`^[+-]?\d*\.?\d+$`)
+)
+
+// variables binds a list of variables.
+func (d *decoder) variables(list *[]Variable) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		names := seen{}
+		for item := range d.list(v) {
+			one := d.variable(item)
+			d.unique(names, item, one.Name.Value)
+			*list = append(*list, one)
+		}
+	}
+}
+
+func (d *decoder) variable(v yamldoc.Value) Variable {
+	var one Variable
+	d.fields(v, keys{
+		"name":        func(v yamldoc.Value) { one.Name = d.variableName(v) },
+		"type":        d.literal(&one.Type, "String", "Number", "Secret"),
+		"value":       d.variableValue(peek(v, "type"), &one.Value),
+		"default":     d.variableValue(peek(v, "type"), &one.Default),
+		"description": d.text(&one.Description),
+		"required":    d.flag(&one.Required),
+		"metadata":    func(yamldoc.Value) {}, // the console's
+	})
+	d.need(v, "name", "type")
+	if v.Is(yamldoc.Mapping) && v.Node.Get("value") == nil {
+		d.Errorf(v, missingKey, `key "value" is missing; it may be empty`)
+	}
+	return one
+}
+
+func (d *decoder) variableName(v yamldoc.Value) yamldoc.Field[string] {
+	f := d.String(v)
+	if f.Set && !variableName.MatchString(v.Node.Value) {
+		d.Errorf(v, badName, "variable name %q is wrong: it must start with a letter or _, and have at most 128 letters, digits, _, ., $ and -", v.Node.Value)
+	}
+	return f
+}
+
+// variableValue binds a value or a default, as the variable's type wants it.
+func (d *decoder) variableValue(typ string, f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.String(v)
+		switch {
+		case typ == "Number" && f.Value != "" && !number.MatchString(f.Value):
+			d.Errorf(v, wrongValue, "found %q; want a number", f.Value)
+		case typ == "Secret" && strings.Contains(f.Expr, "secrets.getValue("):
+			d.Errorf(v, wrongValue, "found an expression; want the identifier of a secret alone")
+		case typ == "Secret":
+			d.refer(ref.Secret, v, f.Value)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package entity
+
+import (
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// When is a node's condition (pipeline spec §4).
+type When struct {
+	Status    yamldoc.Field[string] // Success, Failure or All
+	Condition yamldoc.Field[string] // an expression as a whole
+}
+
+// when binds a condition. The status is the pipeline's for a stage and the
+// stage's for what is in it.
+func (d *decoder) when(w *When, status string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		d.fields(v, keys{
+			status: func(v yamldoc.Value) {
+				w.Status = d.Enum(v, "Success", "Failure", "All")
+				d.fixed(v, w.Status.Expr)
+			},
+			"condition": func(v yamldoc.Value) { w.Condition = d.Body(v) },
+		})
+		d.need(v, status)
+	}
+}
