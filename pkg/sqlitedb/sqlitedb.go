@@ -112,20 +112,28 @@ func lockFile(path string) (*os.File, error) {
 
 // Write runs fn in a transaction and returns when that is on disk. When fn
 // returns an error, nothing of what it did is kept and that error is returned.
-// fn may be run a second time if the first time wasn't committed.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return db.Queue(fn)() // once queued it will be done; giving up would hide a commit
+}
+
+// Queue is Write in two parts: fn has its place in the order of commits when
+// Queue returns, and is on disk when the function that it gives returns.
+func (db *DB) Queue(fn func(tx *Tx) error) (wait func() error) {
 	w := &write{fn: fn, done: make(chan struct{})}
 	select {
-	case db.queue <- w:
 	case <-db.closing:
-		return ErrClosed
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		return func() error { return ErrClosed }
+	case db.queue <- w:
 	}
-	select {
-	case <-w.done: // once queued it will be done; giving up would hide a commit
-		return w.err
-	case <-db.done:
+	return func() error {
+		select {
+		case <-w.done:
+			return w.err
+		case <-db.done:
+		}
 		select {
 		case <-w.done:
 			return w.err

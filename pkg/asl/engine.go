@@ -1,0 +1,240 @@
+package asl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+)
+
+// Handler answers a lambda:invoke. An error of type *Failure keeps its name;
+// any other has the name Lambda.Unknown.
+type Handler func(ctx context.Context, payload json.RawMessage) (json.RawMessage, error)
+
+// Errors of tokens and runs, as Step Functions has them.
+var (
+	ErrTaskTimedOut           = errors.New("TaskTimedOut: the wait of this token has ended")
+	ErrTaskDoesNotExist       = errors.New("TaskDoesNotExist: no wait has this token")
+	ErrExecutionAlreadyExists = errors.New("ExecutionAlreadyExists: a run of this name has another input")
+	ErrExecutionDoesNotExist  = errors.New("ExecutionDoesNotExist: there is no run of this name")
+	ErrStateMachineUnknown    = errors.New("StateMachineDoesNotExist: there is no machine of this name")
+	errClosed                 = errors.New("the engine is closed")
+)
+
+// Config is what an Engine needs.
+type Config struct {
+	DB        *sqlitedb.DB
+	Machines  map[string]*Machine
+	Functions map[string]Handler
+	Now       func() time.Time
+	Log       *slog.Logger
+	// Concurrency bounds how many handlers run at once.
+	Concurrency int
+	// Trace keeps the states that each run passes, for tests.
+	Trace bool
+}
+
+// Engine runs machines.
+type Engine struct {
+	Config
+	mu     sync.Mutex // guards runs, their threads and closed
+	runs   map[string]*run
+	closed bool
+	slots  chan struct{} // of handlers
+	work   sync.WaitGroup
+	ctx    context.Context //nolint:containedctx // ends with Close; handlers outlive the call that caused them
+	cancel context.CancelFunc
+	paths  map[string][]string
+}
+
+// Open makes an engine. Runs that were under way go on when Resume is called,
+// so that what the functions need can be put together in between.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	e := &Engine{Config: cfg, runs: map[string]*run{}, slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}}
+	if e.Now == nil {
+		e.Now = time.Now
+	}
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return e, cfg.DB.Migrate(ctx, "asl", migrations())
+}
+
+// now is the time as it is kept: to the millisecond.
+func (e *Engine) now() time.Time { return e.Now().UTC().Truncate(time.Millisecond) }
+
+// Close takes no new work and waits for handlers that run. What they would
+// have done next is done after the next Open: every state is committed.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	for _, r := range e.runs {
+		r.stopTimers()
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		e.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		e.cancel()
+		<-done
+	}
+	e.cancel()
+	return nil
+}
+
+// StartExecution starts a run. The same name and input again is no change.
+func (e *Engine) StartExecution(ctx context.Context, machine, name string, input json.RawMessage) error {
+	m := e.Machines[machine]
+	if m == nil {
+		return fmt.Errorf("%w: %q", ErrStateMachineUnknown, machine)
+	}
+	data, err := decode(input)
+	if err != nil {
+		return fmt.Errorf("the input of run %s isn't JSON: %w", name, err)
+	}
+	known, err := e.DescribeExecution(ctx, name)
+	if err == nil {
+		if string(known.Input) != string(encode(data)) {
+			return fmt.Errorf("%w: %s", ErrExecutionAlreadyExists, name)
+		}
+		return nil
+	}
+	if !errors.Is(err, ErrExecutionDoesNotExist) {
+		return err
+	}
+	return e.change(ctx, func() (*change, error) {
+		if e.runs[name] != nil {
+			return nil, nil // started by somebody else in between
+		}
+		r := e.newRun(name, m, data, "")
+		c := r.changed()
+		r.root.enter(m.states.StartAt, data)
+		return c, nil
+	})
+}
+
+// SendTaskSuccess answers a wait.
+func (e *Engine) SendTaskSuccess(ctx context.Context, token string, output json.RawMessage) error {
+	result, err := decode(output)
+	if err != nil {
+		return fmt.Errorf("the output isn't JSON: %w", err)
+	}
+	return e.answer(ctx, token, func(t *thread) { t.complete(result) })
+}
+
+// SendTaskFailure ends a wait with an error.
+func (e *Engine) SendTaskFailure(ctx context.Context, token, name, cause string) error {
+	return e.answer(ctx, token, func(t *thread) { t.recover(&Failure{Name: name, Cause: cause}) })
+}
+
+// SendTaskHeartbeat keeps a wait alive. Heartbeats are kept in memory only:
+// after a restart every wait has its whole heartbeat time again.
+func (e *Engine) SendTaskHeartbeat(_ context.Context, token string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t, err := e.waiting(token)
+	if err == nil {
+		t.lastBeat = e.now()
+	}
+	return err
+}
+
+// answer changes a thread whose wait has the token.
+func (e *Engine) answer(ctx context.Context, token string, do func(*thread)) error {
+	return e.change(ctx, func() (*change, error) {
+		t, err := e.waiting(token)
+		if err != nil {
+			return nil, err
+		}
+		c := t.run.changed()
+		do(t)
+		return c, nil
+	})
+}
+
+// waiting finds the thread whose wait has the token.
+func (e *Engine) waiting(token string) (*thread, error) {
+	t, wellFormed := e.find(token)
+	switch {
+	case !wellFormed:
+		return nil, ErrTaskDoesNotExist
+	case t == nil || t.wait != waitToken:
+		return nil, ErrTaskTimedOut
+	}
+	return t, nil
+}
+
+// StopExecution ends a run as aborted, and the runs that it started.
+func (e *Engine) StopExecution(ctx context.Context, name, errorName, cause string) error {
+	return e.change(ctx, func() (*change, error) {
+		r := e.runs[name]
+		if r == nil {
+			return nil, nil
+		}
+		c := r.changed()
+		r.stop(&Failure{Name: errorName, Cause: cause})
+		return c, nil
+	})
+}
+
+// Execution is what DescribeExecution tells of a run.
+type Execution struct {
+	Name    string
+	Machine string
+	Status  string // RUNNING, SUCCEEDED, FAILED or ABORTED
+	Input   json.RawMessage
+	Output  json.RawMessage
+	Error   string
+	Cause   string
+}
+
+// History is the states that a run has passed, in the order of time, if the
+// engine was opened with Trace.
+func (e *Engine) History(name string) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]string(nil), e.paths[name]...)
+}
+
+// change edits threads in memory, commits them, and only then lets their
+// effects happen. Commits are queued while the engine is locked, so that they
+// reach the disk in the order of the edits. If one fails, memory is ahead of
+// the disk: the engine stops, and the next Open goes on from the disk.
+func (e *Engine) change(_ context.Context, edit func() (*change, error)) error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return errClosed
+	}
+	c, err := edit()
+	if err != nil || c == nil {
+		e.mu.Unlock()
+		return err
+	}
+	c.collect()
+	wait := e.DB.Queue(c.write)
+	e.work.Add(1)
+	e.mu.Unlock()
+	defer e.work.Done()
+	err = wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil {
+		e.closed = true
+		e.Log.ErrorContext(e.ctx, "state machines stopped: a commit failed", "error", err)
+		return fmt.Errorf("commit run %s: %w", c.runs[0].name, err)
+	}
+	c.begin()
+	return nil
+}
