@@ -1,0 +1,101 @@
+package secret
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// A sealed value is
+//
+//	magic | key id, 8 bytes | length of the wrapped data key, 2 bytes | wrapped data key | nonce | ciphertext | tag
+//
+// The data key is this value's own. Another master key, such as one that
+// never leaves a key service, only has to wrap and unwrap 32 bytes. Both
+// layers are bound to what precedes them and to the entity's key, so that
+// nothing of a sealed value can be put in another one's place.
+const (
+	magic      = "SLS1"
+	keyIDSize  = 8
+	headerSize = len(magic) + keyIDSize
+)
+
+var errDamaged = errors.New("the sealed value is damaged")
+
+// Seal encrypts the value that belongs to an entity's key. Sealing the same
+// value twice gives different bytes.
+func (k *Keeper) Seal(_ context.Context, key store.EntityKey, plaintext []byte) ([]byte, error) {
+	dataKey := make([]byte, 32)
+	if _, err := rand.Read(dataKey); err != nil {
+		return nil, fmt.Errorf("make a data key: %w", err)
+	}
+	data, err := newAEAD(dataKey)
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte(magic), k.master.id[:]...)
+	wrapped := k.master.aead.Seal(nil, nil, dataKey, bind(out, key))
+	out = binary.BigEndian.AppendUint16(out, uint16(len(wrapped))) //nolint:gosec // 60 bytes
+	out = append(out, wrapped...)
+	return data.Seal(out, nil, plaintext, bind(out, key)), nil
+}
+
+// Open decrypts what Seal made for the same entity's key.
+func (k *Keeper) Open(_ context.Context, key store.EntityKey, sealed []byte) ([]byte, error) {
+	if len(sealed) < headerSize+2 || string(sealed[:len(magic)]) != magic {
+		return nil, fmt.Errorf("open %s: %w: its header is missing", describe(key), errDamaged)
+	}
+	if by := KeyID(sealed[len(magic):headerSize]); by != k.master.id {
+		return nil, fault.New(fault.Unavailable, "%s was sealed with key %s, but the key file holds key %s; restore the file of key %s",
+			describe(key), by, k.master.id, by)
+	}
+	size := int(binary.BigEndian.Uint16(sealed[headerSize:]))
+	body := headerSize + 2 + size
+	if len(sealed) < body {
+		return nil, fmt.Errorf("open %s: %w: it ends early", describe(key), errDamaged)
+	}
+	dataKey, err := k.master.aead.Open(nil, nil, sealed[headerSize+2:body], bind(sealed[:headerSize], key))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w: its data key doesn't belong to it", describe(key), errDamaged)
+	}
+	data, err := newAEAD(dataKey)
+	if err != nil {
+		return nil, err
+	}
+	plaintext, err := data.Open(nil, nil, sealed[body:], bind(sealed[:body], key))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w: its content was changed", describe(key), errDamaged)
+	}
+	return plaintext, nil
+}
+
+// bind is what a ciphertext is authenticated with: what precedes it and whose
+// it is.
+func bind(before []byte, key store.EntityKey) []byte {
+	owner, err := json.Marshal([]string{key.Scope.Account, key.Scope.Org, key.Scope.Project, string(key.Kind), key.Env, key.ID})
+	if err != nil { // strings always encode
+		return nil
+	}
+	return append(append([]byte{}, before...), owner...)
+}
+
+// newAEAD is AES-256-GCM that picks its own random nonces.
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	return aead, nil
+}
