@@ -82,7 +82,7 @@ func export(text string, err error) error {
 	case err == nil, errors.As(err, &u):
 		return err
 	case errors.As(err, &p):
-		e := fault.New(p.code, "expression at offset %d (%s): %w", max(p.offset, 0), excerpt(text, p.offset), p.err)
+		e := fault.New(p.code, "expression at offset %d (%s): %w", max(p.offset, 0), excerpt(text, p.offset), err)
 		if cause := (*fault.Error)(nil); errors.As(p.err, &cause) {
 			e.Failures = cause.Failures
 		}

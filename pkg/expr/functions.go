@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,6 +43,9 @@ func pure(name string) (function, bool) {
 		return function{2, 2, regexMatch}, true
 	case "regex.replace":
 		return function{3, 3, func(e *evaluator, args []Value) (Value, error) {
+			if slices.ContainsFunc(args, Value.IsNull) {
+				return Null(), errors.New("an argument is null")
+			}
 			s, err := e.replaceRegex(args[2].Text(), args[0].Text(), args[1].Text(), -1)
 			return String(s), err
 		}}, true
@@ -200,8 +204,8 @@ func regexMatch(e *evaluator, args []Value) (Value, error) {
 
 // escapeChars puts a backslash before each of the listed characters.
 func escapeChars(e *evaluator, args []Value) (Value, error) {
-	if args[0].IsNull() {
-		return Null(), errors.New("the text is null")
+	if args[0].IsNull() || args[1].IsNull() {
+		return Null(), errors.New("an argument is null")
 	}
 	chars := args[1].Text()
 	var b strings.Builder

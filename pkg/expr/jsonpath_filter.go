@@ -60,15 +60,15 @@ func (p *jsonPathParser) comparison() (*jsonFilter, error) {
 
 func (p *jsonPathParser) operand() (jsonOperand, error) {
 	p.skipSpace()
-	switch c := p.at(0); {
-	case c == '@' || c == '$':
+	switch c := p.at(0); c {
+	case '@', '$':
 		p.pos++
 		steps, err := p.steps()
 		return jsonOperand{path: steps, absolute: c == '$'}, err
-	case c == '\'' || c == '"':
+	case '\'', '"':
 		s, err := p.quoted()
 		return jsonOperand{value: String(s)}, err
-	case c == '/': // a regular expression
+	case '/': // a regular expression
 		end := strings.IndexByte(p.src[p.pos+1:], '/')
 		if end < 0 {
 			return jsonOperand{}, p.wrong("a closing /")

@@ -241,9 +241,10 @@ func (l *lexer) closable(from int, sameLine bool) bool {
 		case sameLine && c == '\n':
 			return false
 		case quote != 0:
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == quote {
+			case quote:
 				quote = 0
 			}
 		case c == '"' || c == '\'':

@@ -42,6 +42,12 @@ func (e *evaluator) methodOf(on Value, name string, args []Value) (Value, error)
 	if !ok {
 		return Null(), fmt.Errorf("%s has no method %q, or it isn't allowed", on.kind, name)
 	}
+	if slices.ContainsFunc(args, Value.IsNull) {
+		if name == "equals" || name == "equalsIgnoreCase" {
+			return Bool(false), nil
+		}
+		return Null(), fmt.Errorf("method %s: an argument is null", name)
+	}
 	text, err := e.text(on)
 	if err != nil {
 		return Null(), err

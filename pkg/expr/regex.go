@@ -1,8 +1,10 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -181,6 +183,9 @@ func (e *evaluator) splitRegex(text, pattern string, limit int) ([]Value, error)
 
 // patternAndText reads the arguments of regex.extract and regex.match.
 func (e *evaluator) patternAndText(args []Value) (*regexp.Regexp, string, error) {
+	if slices.ContainsFunc(args, Value.IsNull) {
+		return nil, "", errors.New("an argument is null")
+	}
 	re, err := e.regex(args[0].Text())
 	if err != nil {
 		return nil, "", err

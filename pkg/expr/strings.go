@@ -63,12 +63,7 @@ func stringMethod(name string) (methodFunc, bool) {
 func patternMethod(name string) (methodFunc, bool) {
 	switch name {
 	case "concat":
-		return methodFunc{1, 1, func(e *evaluator, on Value, args []Value) (Value, error) {
-			if args[0].IsNull() {
-				return Null(), fmt.Errorf("the argument is null")
-			}
-			return e.concat(on, args[0])
-		}}, true
+		return methodFunc{1, 1, func(e *evaluator, on Value, args []Value) (Value, error) { return e.concat(on, args[0]) }}, true
 	case "repeat":
 		return methodFunc{1, 1, repeat}, true
 	case "replace":
@@ -133,7 +128,7 @@ func cut(s string, from, to int) string {
 	return string(utf16.Decode(units(s)[from:to]))
 }
 
-// whole numbers as arguments
+// intArg reads a whole number that fits 32 bits, as Java's methods take.
 func intArg(v Value) (int, error) {
 	n, err := operand(v)
 	if err != nil {

@@ -19,6 +19,9 @@ func xmlSelect(e *evaluator, args []Value) (v Value, err error) {
 	if len(path) > maxPattern {
 		return Null(), tooLarge("an XPath may have %d bytes; this one has %d", maxPattern, len(path))
 	}
+	if args[1].IsNull() {
+		return Null(), nil
+	}
 	text, err := e.text(args[1])
 	if err != nil {
 		return Null(), err
