@@ -156,8 +156,12 @@ func (s *snapshot) task(n *plan.Node, attempt int) TaskFacts {
 // saw says whether the decision was made knowing the attempt's result.
 func (s *snapshot) saw(at At) bool { return s.results[At{Node: at.Node, Attempt: at.Attempt}] }
 
+// remembered is how long a delegate that has gone silent is told of in
+// explanations (pipeline spec §12.1).
+const remembered = 6 * time.Hour
+
 func (s *snapshot) eligible(t store.Task, now time.Time) (bool, string) {
-	delegates, err := s.h.Store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-dispatch.Remembered))
+	delegates, err := s.h.Store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-remembered))
 	s.keep(err)
 	for _, d := range delegates {
 		if dispatch.Eligible(t, d, now) {
@@ -174,9 +178,6 @@ func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) 
 	}
 	return ok, nil
 }
-
-// defaultApproval is the timeout of an approval that says none (spec §1.4).
-const defaultApproval = 24 * time.Hour
 
 // maxTimeout caps every timeout, silently (pipeline spec §1.4).
 const maxTimeout = 35 * 24 * time.Hour

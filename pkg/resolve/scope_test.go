@@ -266,7 +266,7 @@ func TestSecretsArePlaceholders(t *testing.T) {
 		}
 		names[name] = true
 	}
-	for _, want := range []string{"acme/default/web:a_dev", "acme:token", "output/1"} {
+	for _, want := range []string{"secret:acme/default/web:a_dev", "secret:acme:token", "output/1"} {
 		if !names[want] {
 			t.Errorf("secrets are %v; %s is missing", names, want)
 		}
