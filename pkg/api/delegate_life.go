@@ -1,0 +1,87 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// OfDelegate names a delegate in the path.
+type OfDelegate struct {
+	ID string `path:"id" maxLength:"128" doc:"The id that the delegate made at its start"`
+}
+
+// delegateOp describes an endpoint for delegates. Bodies aren't checked
+// against a schema: a newer delegate may say more than this server knows.
+func delegateOp(id, method, path, summary string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: "/v1/delegate" + path, Summary: summary, Tags: []string{"Delegate protocol"},
+		SkipValidateBody: true,
+	}
+}
+
+func (s *Server) delegateLife() {
+	handle(s, delegateOp("registerDelegate", http.MethodPost, "/register", "Say hello"), s.registerDelegate)
+	handle(s, delegateOp("delegateHeartbeat", http.MethodPost, "/{id}/heartbeat", "Renew leases, hear of cancels"), s.heartbeat)
+	handle(s, delegateOp("delegateGoodbye", http.MethodDelete, "/{id}", "Say goodbye"), s.goodbye)
+}
+
+func (s *Server) registerDelegate(ctx context.Context, in *struct{ Body task.Register }) (*struct{ Body task.Registered }, error) {
+	r, t := in.Body, caller(ctx)
+	if !plain(r.ID) || r.Name == "" {
+		return nil, invalid("delegate %q with the id %q: it needs a name, and an id of at most 64 printable characters", r.Name, r.ID)
+	}
+	known, err := s.Store.Delegate(ctx, t.Scope.Account, r.ID)
+	if err == nil && known.TokenID != t.ID {
+		return nil, fault.New(fault.Forbidden, "delegate %s registered with another token", r.ID)
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	d := store.Delegate{
+		ID: r.ID, Scope: t.Scope, Name: r.Name, Host: r.Host, Tags: r.Tags, Version: r.Version, Kinds: r.Kinds,
+		Capacity: r.Capacity, TokenID: t.ID, LastSeen: s.Now(), StartedAt: s.Now(),
+	}
+	if err := s.Store.PutDelegate(ctx, d); err != nil {
+		return nil, err
+	}
+	s.Log.InfoContext(ctx, "delegate registered", "delegate", d.Name, "id", d.ID, "host", d.Host, "tags", d.Tags)
+	return &struct{ Body task.Registered }{s.Timing}, nil
+}
+
+// delegate reads the delegate that a request speaks for: one that registered
+// with the token that it uses.
+func (s *Server) delegate(ctx context.Context, id string) (store.Delegate, error) {
+	t := caller(ctx)
+	d, err := s.Store.Delegate(ctx, t.Scope.Account, id)
+	if err == nil && d.TokenID != t.ID {
+		err = fault.New(fault.Forbidden, "delegate %s registered with another token", id)
+	}
+	return d, err
+}
+
+func (s *Server) heartbeat(ctx context.Context, in *struct {
+	OfDelegate
+	Body task.Heartbeat
+}) (*struct{ Body task.HeartbeatAnswer }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.Executions.Heartbeat(ctx, d, in.Body)
+	return &struct{ Body task.HeartbeatAnswer }{out}, err
+}
+
+func (s *Server) goodbye(ctx context.Context, in *OfDelegate) (*nothing, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.Log.InfoContext(ctx, "delegate said goodbye", "delegate", d.Name, "id", d.ID)
+	return nil, s.Executions.Goodbye(ctx, d)
+}

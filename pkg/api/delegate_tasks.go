@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// OfTask names a task that a delegate holds in the path.
+type OfTask struct {
+	OfDelegate
+	Task task.ID `path:"task" maxLength:"2048"`
+}
+
+// maxDelegateBody bounds what a delegate sends at once, in bytes: batches of
+// log chunks and values files to resolve. It reads base64, a third larger.
+const maxDelegateBody = 16 << 20
+
+func (s *Server) delegateTasks() {
+	handle(s, delegateOp("claimTasks", http.MethodPost, "/{id}/claim", "Ask for work"), s.claim)
+	logs := delegateOp("appendLog", http.MethodPost, "/{id}/tasks/{task}/logs", "Send log chunks")
+	logs.MaxBodyBytes = maxDelegateBody
+	handle(s, logs, s.appendLog)
+	resolve := delegateOp("resolveTexts", http.MethodPost, "/{id}/tasks/{task}/resolve", "Resolve expressions of fetched texts")
+	resolve.MaxBodyBytes = maxDelegateBody
+	handle(s, resolve, s.resolveTexts)
+	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.completeTask)
+	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.releaseTask)
+}
+
+// Claimed is the answer to a claim.
+type Claimed struct {
+	Tasks []task.Assignment `json:"tasks" nullable:"false"`
+}
+
+func (s *Server) claim(ctx context.Context, in *struct {
+	OfDelegate
+	Body task.Claim
+}) (*struct{ Body Claimed }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.Executions.ClaimTasks(ctx, d, in.Body)
+	return &struct{ Body Claimed }{Claimed{Tasks: list(tasks)}}, err
+}
+
+func (s *Server) appendLog(ctx context.Context, in *struct {
+	OfTask
+	Body task.LogBatch
+}) (*nothing, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.AppendLog(ctx, d, in.Task, in.Body)
+}
+
+func (s *Server) resolveTexts(ctx context.Context, in *struct {
+	OfTask
+	Body task.Resolve
+}) (*struct{ Body task.Resolved }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.Executions.ResolveTexts(ctx, d, in.Task, in.Body)
+	return &struct{ Body task.Resolved }{out}, err
+}
+
+func (s *Server) completeTask(ctx context.Context, in *struct {
+	OfTask
+	RawBody []byte
+	Body    task.Report
+}) (*nothing, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.RawBody) > task.MaxResult {
+		return nil, fault.New(fault.TooLarge, "the result of task %s has %d bytes; the limit is %d", in.Task, len(in.RawBody), task.MaxResult)
+	}
+	return nil, s.Executions.CompleteTask(ctx, d, in.Task, in.Body)
+}
+
+func (s *Server) releaseTask(ctx context.Context, in *struct {
+	OfTask
+	Body task.Held
+}) (*nothing, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.ReleaseTask(ctx, d, in.Task, in.Body.Fence)
+}

@@ -1,0 +1,211 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// EntityKey says where an entity is.
+type EntityKey struct {
+	Kind    ref.Kind `json:"kind"`
+	ID      string   `json:"id"`
+	Org     string   `json:"org,omitempty"`
+	Project string   `json:"project,omitempty"`
+	Env     string   `json:"env,omitempty" doc:"An infrastructure definition's environment"`
+}
+
+// Entity is a saved document.
+type Entity struct {
+	EntityKey
+	Name      string    `json:"name"`
+	Version   int64     `json:"version" doc:"1 for the first save"`
+	YAML      string    `json:"yaml,omitempty" doc:"As it was saved; a secret's without its value. Lists leave it out"`
+	UpdatedBy string    `json:"updatedBy"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// SavedEntity says what a save did, or would do.
+type SavedEntity struct {
+	EntityKey
+	Version  int64          `json:"version"`
+	Change   catalog.Change `json:"change" enum:"created,configured,unchanged"`
+	Warnings []fault.Detail `json:"warnings" nullable:"false"`
+}
+
+// EntityList is a part of the list of entities of a kind.
+type EntityList struct {
+	Entities      []Entity `json:"entities" nullable:"false"`
+	NextPageToken string   `json:"nextPageToken,omitempty"`
+}
+
+func keyOf(k store.EntityKey) EntityKey {
+	return EntityKey{Kind: k.Kind, ID: k.ID, Org: k.Scope.Org, Project: k.Scope.Project, Env: k.Env}
+}
+
+func entityOf(e store.Entity) Entity {
+	return Entity{
+		EntityKey: keyOf(e.Key), Name: e.Name, Version: e.Version, YAML: string(e.YAML),
+		UpdatedBy: e.UpdatedBy, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,
+	}
+}
+
+func (s *Server) entities() {
+	tags := []string{"Entities"}
+	// The framework compares with >=, so a document of exactly the limit needs one more.
+	const limit = yamldoc.MaxBytes + 1
+	handle(s, huma.Operation{
+		OperationID: "saveEntity", Method: http.MethodPut, Path: "/v1/entities", Tags: tags, MaxBodyBytes: limit,
+		Summary: "Create or update the entity of a document",
+	}, s.saveEntity)
+	handle(s, huma.Operation{
+		OperationID: "validateEntity", Method: http.MethodPost, Path: "/v1/entities:validate", Tags: tags, MaxBodyBytes: limit,
+		Summary: "Say what saving a document would do, and what is wrong with it",
+	}, s.validateEntity)
+	handle(s, huma.Operation{
+		OperationID: "listEntities", Method: http.MethodGet, Path: "/v1/entities/{kind}", Tags: tags, Summary: "List entities of a kind",
+	}, s.listEntities)
+	handle(s, huma.Operation{
+		OperationID: "getEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}", Tags: tags,
+		Summary: "Get an entity; with Accept: application/yaml, its document as it was saved",
+	}, s.getEntity)
+	handle(s, huma.Operation{
+		OperationID: "deleteEntity", Method: http.MethodDelete, Path: "/v1/entities/{kind}/{id}", Tags: tags,
+		Summary: "Delete an entity that nothing refers to",
+	}, s.deleteEntity)
+}
+
+// Versioned says which version a change was made from.
+type Versioned struct {
+	Version int64 `query:"version" minimum:"-1" default:"-1" doc:"The version that the change was made from; 0: there must be none; -1: whatever it is"`
+}
+
+// Document is a request whose body is a YAML document.
+type Document struct {
+	Scoped
+	Versioned
+	File    string `query:"file" maxLength:"1024" doc:"The document's file name, for findings"`
+	Strict  bool   `query:"strict" doc:"Make a key that nobody documents an error"`
+	RawBody []byte `contentType:"application/yaml"`
+}
+
+func (in *Document) draft(ctx context.Context) (catalog.Draft, error) {
+	scope, err := in.scope(ctx)
+	return catalog.Draft{File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version}, err
+}
+
+func author(ctx context.Context) catalog.Author {
+	return catalog.Author{Actor: caller(ctx).Actor, Request: requestID(ctx)}
+}
+
+type savedAnswer struct{ Body SavedEntity }
+
+func saved(r catalog.Result, err error) (*savedAnswer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &savedAnswer{SavedEntity{
+		EntityKey: keyOf(r.Key), Version: r.Version, Change: r.Change, Warnings: list(r.Warnings),
+	}}, nil
+}
+
+func (s *Server) saveEntity(ctx context.Context, in *Document) (*savedAnswer, error) {
+	d, err := in.draft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return saved(s.Catalog.Save(ctx, d, author(ctx)))
+}
+
+func (s *Server) validateEntity(ctx context.Context, in *Document) (*savedAnswer, error) {
+	d, err := in.draft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return saved(s.Catalog.Check(ctx, d))
+}
+
+// OfKind names a kind of entity in the path.
+type OfKind struct {
+	Scoped
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,connector,secret"`
+	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, as a reference, e.g. dev or account.dev"`
+}
+
+// place is the scope and the environment where the request looks.
+func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
+	scope, err := in.scope(ctx)
+	if err != nil || in.Kind != ref.Infrastructure || in.Env == "" {
+		return scope, "", err
+	}
+	env, err := ref.Parse(in.Env, scope)
+	if err != nil {
+		return ref.Scope{}, "", invalid("env: %w", err)
+	}
+	return env.Scope, env.ID, access.Check(caller(ctx), env.Scope)
+}
+
+func (s *Server) listEntities(ctx context.Context, in *struct {
+	OfKind
+	Paged
+}) (*struct{ Body EntityList }, error) {
+	scope, env, err := in.place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := s.Store.ListEntities(ctx, scope, in.Kind, env, in.page())
+	if err != nil {
+		return nil, err
+	}
+	out := EntityList{Entities: make([]Entity, len(found)), NextPageToken: next}
+	for i, e := range found {
+		out.Entities[i] = entityOf(e)
+		out.Entities[i].YAML = ""
+	}
+	return &struct{ Body EntityList }{out}, nil
+}
+
+// OfEntity names an entity in the path.
+type OfEntity struct {
+	OfKind
+	ID string `path:"id" maxLength:"128"`
+}
+
+func (in OfEntity) key(ctx context.Context) (store.EntityKey, error) {
+	scope, env, err := in.place(ctx)
+	if err == nil && in.Kind == ref.Infrastructure && env == "" {
+		err = invalid("an infrastructure definition is named with its environment: add env")
+	}
+	return store.EntityKey{Scope: scope, Kind: in.Kind, Env: env, ID: in.ID}, err
+}
+
+func (s *Server) getEntity(ctx context.Context, in *OfEntity) (*struct{ Body Entity }, error) {
+	key, err := in.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.Store.Entity(ctx, key)
+	return &struct{ Body Entity }{entityOf(e)}, err
+}
+
+func (s *Server) deleteEntity(ctx context.Context, in *struct {
+	OfEntity
+	Versioned
+}) (*nothing, error) {
+	key, err := in.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Catalog.Delete(ctx, key, in.Version, author(ctx))
+}

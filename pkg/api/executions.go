@@ -1,0 +1,199 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Execution is one run of a pipeline.
+type Execution struct {
+	ID        string            `json:"id"`
+	Org       string            `json:"org,omitempty"`
+	Project   string            `json:"project,omitempty"`
+	Pipeline  string            `json:"pipeline" doc:"The pipeline's identifier"`
+	Name      string            `json:"name" doc:"The pipeline's name"`
+	Sequence  int64             `json:"sequence" doc:"1 for the pipeline's first execution"`
+	Status    plan.Status       `json:"status"`
+	Message   string            `json:"message,omitempty" doc:"Why it failed"`
+	Inputs    map[string]string `json:"inputs,omitempty"`
+	Actor     string            `json:"actor" doc:"Who started it"`
+	RetryOf   string            `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
+	StartedAt time.Time         `json:"startedAt"`
+	EndedAt   time.Time         `json:"endedAt,omitzero"`
+}
+
+// ExecutionTree is an execution with what has become of its nodes.
+type ExecutionTree struct {
+	Execution
+	Root *execution.TreeNode `json:"root"`
+}
+
+func executionOf(e store.Execution) (Execution, error) {
+	out := Execution{
+		ID: e.ID, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Name: e.Name, Sequence: e.Sequence,
+		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
+	}
+	if len(e.Inputs) > 0 {
+		if err := json.Unmarshal(e.Inputs, &out.Inputs); err != nil {
+			return Execution{}, fmt.Errorf("decode the inputs of execution %s: %w", e.ID, err)
+		}
+	}
+	return out, nil
+}
+
+// executionAnswer is the answer of what changes or starts an execution.
+type executionAnswer struct{ Body Execution }
+
+func answer(e store.Execution, err error) (*executionAnswer, error) {
+	if err != nil {
+		return nil, err
+	}
+	body, err := executionOf(e)
+	return &executionAnswer{Body: body}, err
+}
+
+// OfExecution names an execution in the path.
+type OfExecution struct {
+	ID string `path:"execution" maxLength:"128" doc:"The execution's id"`
+}
+
+func (s *Server) executions() {
+	tags := []string{"Executions"}
+	handle(s, huma.Operation{
+		OperationID: "startExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/executions", Tags: tags,
+		Summary: "Run a pipeline",
+	}, s.startExecution)
+	handle(s, huma.Operation{
+		OperationID: "listExecutions", Method: http.MethodGet, Path: "/v1/executions", Tags: tags,
+		Summary: "List executions, newest first",
+	}, s.listExecutions)
+	handle(s, huma.Operation{
+		OperationID: "getExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}", Tags: tags,
+		Summary: "Get an execution with its nodes",
+	}, s.getExecution)
+	handle(s, huma.Operation{
+		OperationID: "abortExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/abort", Tags: tags,
+		Summary: "End an execution without rolling anything back",
+	}, s.abortExecution)
+	handle(s, huma.Operation{
+		OperationID: "retryExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/retry", Tags: tags,
+		Summary: "Run the pipeline again with the same inputs",
+	}, s.retryExecution)
+}
+
+// StartExecution is the body of a start.
+type StartExecution struct {
+	Inputs map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
+}
+
+func (s *Server) startExecution(ctx context.Context, in *struct {
+	Scoped
+	Keyed
+	Pipeline string         `path:"pipeline" maxLength:"128"`
+	Body     StartExecution `required:"false"`
+}) (*executionAnswer, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := once(ctx, s, in.Keyed, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
+		e, err := s.Executions.Start(ctx, execution.StartRequest{
+			Scope: scope, Pipeline: in.Pipeline, Inputs: in.Body.Inputs, Actor: caller(ctx).Actor, Key: key,
+		})
+		if err != nil {
+			return Execution{}, err
+		}
+		return executionOf(e)
+	})
+	return &executionAnswer{Body: body}, err
+}
+
+// ExecutionList is a part of the list of executions.
+type ExecutionList struct {
+	Executions    []Execution `json:"executions" nullable:"false"`
+	NextPageToken string      `json:"nextPageToken,omitempty"`
+}
+
+func (s *Server) listExecutions(ctx context.Context, in *struct {
+	Scoped
+	Paged
+	Pipeline string `query:"pipeline" maxLength:"128" doc:"Only those of this pipeline"`
+}) (*struct{ Body ExecutionList }, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.Store.ListExecutions(ctx, scope, in.Pipeline, in.page())
+	if err != nil {
+		return nil, err
+	}
+	out := ExecutionList{Executions: make([]Execution, len(list)), NextPageToken: next}
+	for i, e := range list {
+		if out.Executions[i], err = executionOf(e); err != nil {
+			return nil, err
+		}
+	}
+	return &struct{ Body ExecutionList }{out}, nil
+}
+
+func (s *Server) getExecution(ctx context.Context, in *OfExecution) (*struct{ Body ExecutionTree }, error) {
+	tree, err := s.tree(ctx, in.ID)
+	return &struct{ Body ExecutionTree }{tree}, err
+}
+
+func (s *Server) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
+	if _, err := s.execution(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return answer(s.Executions.Abort(ctx, in.ID, caller(ctx).Actor))
+}
+
+func (s *Server) retryExecution(ctx context.Context, in *struct {
+	OfExecution
+	Keyed
+}) (*executionAnswer, error) {
+	if _, err := s.execution(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	body, err := once(ctx, s, in.Keyed, "retryExecution "+in.ID, func(string) (Execution, error) {
+		e, err := s.Executions.Retry(ctx, in.ID, caller(ctx).Actor)
+		if err != nil {
+			return Execution{}, err
+		}
+		return executionOf(e)
+	})
+	return &executionAnswer{Body: body}, err
+}
+
+// execution reads an execution that the caller may see. One outside the
+// token's scope is as good as none.
+func (s *Server) execution(ctx context.Context, id string) (store.Execution, error) {
+	e, err := s.Store.Execution(ctx, id)
+	if err == nil && !caller(ctx).Scope.Covers(e.Scope) {
+		err = notFound("no execution %q", id)
+	}
+	return e, err
+}
+
+// tree reads an execution that the caller may see, with its nodes.
+func (s *Server) tree(ctx context.Context, id string) (ExecutionTree, error) {
+	if _, err := s.execution(ctx, id); err != nil {
+		return ExecutionTree{}, err
+	}
+	t, err := s.Executions.Describe(ctx, id)
+	if err != nil {
+		return ExecutionTree{}, err
+	}
+	e, err := executionOf(t.Execution)
+	e.Status = t.Status
+	return ExecutionTree{Execution: e, Root: t.Root}, err
+}

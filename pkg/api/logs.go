@@ -1,0 +1,97 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// LogLine is one line of a step's log.
+type LogLine struct {
+	Time  int64  `json:"t" doc:"Milliseconds since 1970"`
+	Unit  string `json:"u,omitempty" doc:"The part of the step that wrote it, e.g. Prepare"`
+	Level string `json:"l,omitempty" doc:"INFO or ERROR"`
+	Text  string `json:"m"`
+}
+
+// Log is a part of the log of one attempt of a step.
+type Log struct {
+	Node     string    `json:"node" doc:"The node's id"`
+	Attempt  int       `json:"attempt" doc:"The attempt that the lines are of"`
+	Attempts int       `json:"attempts" doc:"How many attempts there are by now"`
+	Lines    []LogLine `json:"lines" nullable:"false"`
+	Next     int64     `json:"next" doc:"Where the next part begins"`
+	Ended    bool      `json:"ended" doc:"Nothing will follow"`
+}
+
+// logChunks is how many chunks one answer holds at most.
+const logChunks = 200
+
+func (s *Server) readLog(ctx context.Context, in *struct {
+	OfNode
+	Attempt int   `query:"attempt" minimum:"0" doc:"1 is the first; none means the latest"`
+	From    int64 `query:"from" minimum:"0" doc:"next of the part before; none for the beginning"`
+	Wait    int   `query:"wait" minimum:"0" maximum:"60" doc:"Wait so many seconds for lines, unless the log has ended"`
+}) (*struct{ Body Log }, error) {
+	changed, stop := s.Feed.Follow(in.ID)
+	defer stop()
+	deadline := time.NewTimer(time.Duration(in.Wait) * time.Second)
+	defer deadline.Stop()
+	for waiting := in.Wait > 0; ; {
+		// The node first: if it has ended, all of its log is there to be read.
+		n, err := s.node(ctx, in.OfNode)
+		if err != nil {
+			return nil, err
+		}
+		log, err := s.logOf(ctx, in.ID, n, in.Attempt, in.From)
+		if err != nil || !waiting || log.Ended || len(log.Lines) > 0 {
+			return &struct{ Body Log }{log}, err
+		}
+		select {
+		case _, waiting = <-changed:
+		case <-deadline.C:
+			waiting = false
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *Server) logOf(ctx context.Context, id string, n *execution.TreeNode, attempt int, from int64) (Log, error) {
+	if attempt == 0 {
+		attempt = max(n.Attempt, 1)
+	}
+	out := Log{Node: string(n.ID), Attempt: attempt, Attempts: n.Attempt, Lines: []LogLine{}, Next: from}
+	chunks, err := s.Store.ReadLog(ctx, engine.LogStream(id, n.ID, attempt), from, logChunks)
+	if err != nil {
+		return Log{}, err
+	}
+	for _, c := range chunks {
+		lines, err := linesOf(c)
+		if err != nil {
+			return Log{}, err
+		}
+		out.Lines = append(out.Lines, lines...)
+		out.Next = c.Number + 1
+	}
+	out.Ended = len(chunks) < logChunks && (n.Status.Terminal() || n.Attempt > attempt)
+	return out, nil
+}
+
+func linesOf(c store.LogChunk) ([]LogLine, error) {
+	var lines []LogLine
+	for text := range bytes.Lines(c.Data) {
+		var l LogLine
+		if err := json.Unmarshal(text, &l); err != nil {
+			return nil, fmt.Errorf("decode chunk %d of log %s: %w", c.Number, c.Stream, err)
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// OfNode names a node of an execution in the path.
+type OfNode struct {
+	OfExecution
+	Node string `path:"node" maxLength:"2048" doc:"The node's id, or its identifier where only one node has it"`
+}
+
+func (s *Server) nodes() {
+	tags := []string{"Executions"}
+	handle(s, huma.Operation{
+		OperationID: "intervene", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/intervene", Tags: tags,
+		Summary: "Decide what happens to a failed step that waits for a person",
+	}, s.intervene)
+	handle(s, huma.Operation{
+		OperationID: "answerApproval", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/approval", Tags: tags,
+		Summary: "Approve or reject a step that waits for approval",
+	}, s.answerApproval)
+	handle(s, huma.Operation{
+		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
+		Summary: "Read a step's log; with wait, follow it",
+	}, s.readLog)
+}
+
+// node finds a node of an execution that the caller may see.
+func (s *Server) node(ctx context.Context, in OfNode) (*execution.TreeNode, error) {
+	if _, err := s.execution(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return s.Executions.FindNode(ctx, in.ID, in.Node)
+}
+
+// Intervention is the body of an answer to a manual intervention.
+type Intervention struct {
+	Action plan.ActionType `json:"action" enum:"MarkAsSuccess,Ignore,Retry,Abort,StageRollback,MarkAsFailure"`
+}
+
+func (s *Server) intervene(ctx context.Context, in *struct {
+	OfNode
+	Body Intervention
+}) (*nothing, error) {
+	n, err := s.node(ctx, in.OfNode)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.Intervene(ctx, in.ID, n.ID, in.Body.Action, caller(ctx).Actor)
+}
+
+// ApprovalAnswer is the body of an answer to an approval.
+type ApprovalAnswer struct {
+	Action   string            `json:"action" enum:"APPROVE,REJECT"`
+	Comments string            `json:"comments,omitempty" maxLength:"4096"`
+	Inputs   map[string]string `json:"inputs,omitempty" doc:"Values of the approver's inputs by name"`
+	Digest   string            `json:"digest,omitempty" doc:"Of what was shown; without it, what is asked now is meant"`
+}
+
+func (s *Server) answerApproval(ctx context.Context, in *struct {
+	OfNode
+	Body ApprovalAnswer
+}) (*nothing, error) {
+	n, err := s.node(ctx, in.OfNode)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.Approve(ctx, in.ID, n.ID, execution.ApprovalAnswer{
+		Action: in.Body.Action, Comments: in.Body.Comments, Inputs: in.Body.Inputs, Digest: in.Body.Digest, Actor: caller(ctx).Actor,
+	})
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+//go:generate go test -run TestOpenAPI -update .
+
+// description is the part of the OpenAPI document that isn't generated from
+// the handlers.
+func description(version string) huma.Config {
+	cfg := huma.DefaultConfig("Slipway", version)
+	cfg.OpenAPIPath, cfg.DocsPath, cfg.SchemasPath = "", "", ""
+	cfg.CreateHooks = nil // no $schema links in answers
+	cfg.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "application/yaml": {Marshal: writeYAML}}
+	cfg.Transformers = []huma.Transformer{asProblem}
+	cfg.Info.Description = "Continuous delivery with Harness NG YAML. Every endpoint needs a token."
+	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"bearer": {Type: "http", Scheme: "bearer", Description: "Authorization: Bearer pat.<account>.<id>.<random>"},
+		"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key"},
+	}
+	cfg.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
+	cfg.Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
+	return cfg
+}
+
+// writeYAML gives an entity's document as it was saved, and anything else as
+// JSON, which is YAML too.
+func writeYAML(w io.Writer, v any) error {
+	if e, ok := v.(Entity); ok {
+		_, err := io.WriteString(w, e.YAML)
+		return err
+	}
+	return json.NewEncoder(w).Encode(v)
+}
+
+// tidy takes the framework's own error model out of the document: Problem is
+// what is sent.
+func tidy(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas.Map()
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
+}
+
+// OpenAPI is the description of the API, as JSON.
+func (s *Server) OpenAPI() ([]byte, error) {
+	return json.MarshalIndent(s.api.OpenAPI(), "", "  ")
+}
+
+func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) {
+	doc, err := s.OpenAPI()
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(doc) // the caller has gone; nobody is left to tell
+}

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// RequestIDHeader carries a request's id: the caller's, or one of ours.
+const RequestIDHeader = "X-Request-Id"
+
+// delegatePaths is where delegates speak; everything else is for people.
+const delegatePaths = "/v1/delegate/"
+
+// healthPath tells load balancers that the process lives. It answers without
+// a body, and is the only path that needs no token.
+const healthPath = "/healthz"
+
+type (
+	requestIDKey struct{}
+	callerKey    struct{}
+)
+
+// identify gives the request its id.
+func (s *Server) identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(RequestIDHeader)
+		if !plain(id) {
+			id = rand.Text()[:16]
+		}
+		w.Header().Set(RequestIDHeader, id)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+	})
+}
+
+// plain says whether a caller's request id is fit for logs.
+func plain(id string) bool {
+	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' })
+}
+
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// guard ends a request whose handler breaks, and nothing but it.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.refuse(w, r, fmt.Errorf("%s %s: the handler broke: %v", r.Method, r.URL.Path, p))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// authenticate lets known callers through: delegates to their endpoints,
+// people to all others. Endpoints can't forget to ask.
+func (s *Server) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == healthPath {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		t, err := access.Verify(r.Context(), s.Store, bearer(r))
+		if err == nil {
+			err = admit(t, r.URL.Path)
+		}
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, t)))
+	})
+}
+
+func admit(t store.AccessToken, path string) error {
+	if strings.HasPrefix(path, delegatePaths) != (t.Kind == store.TokenDelegate) {
+		return fault.New(fault.Forbidden, "a %s token doesn't open %s", t.Kind, path)
+	}
+	return nil
+}
+
+// bearer is the token of a request, in either of the two headers.
+func bearer(r *http.Request) string {
+	if key := r.Header.Get("X-Api-Key"); key != "" {
+		return key
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// caller is whose token the request came with.
+func caller(ctx context.Context) store.AccessToken {
+	t, _ := ctx.Value(callerKey{}).(store.AccessToken)
+	return t
+}
+
+// Scoped is the scope that a request is about. The account is the token's.
+type Scoped struct {
+	Org     string `query:"org" maxLength:"128" doc:"Organization; none means the account's own"`
+	Project string `query:"project" maxLength:"128" doc:"Project of the organization; none means the organization's own"`
+}
+
+// scope is where the request goes, if the caller may go there.
+func (q Scoped) scope(ctx context.Context) (ref.Scope, error) {
+	t := caller(ctx)
+	scope := ref.Scope{Account: t.Scope.Account, Org: q.Org, Project: q.Project}
+	if q.Project != "" && q.Org == "" {
+		return ref.Scope{}, invalid("project %q is given without its organization", q.Project)
+	}
+	return scope, access.Check(t, scope)
+}
+
+// Paged asks for a part of a list.
+type Paged struct {
+	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"At most so many"`
+	PageToken string `query:"pageToken" maxLength:"2048" doc:"nextPageToken of the part before; none for the first"`
+}
+
+func (p Paged) page() store.Page { return store.Page{Limit: p.Limit, Token: p.PageToken} }

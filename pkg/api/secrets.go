@@ -1,0 +1,34 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// maxSecretFile bounds the content of a SecretFile, in bytes.
+const maxSecretFile = 1 << 20
+
+func (s *Server) secrets() {
+	handle(s, huma.Operation{
+		OperationID: "setSecretFile", Method: http.MethodPut, Path: "/v1/secrets/{id}/file", Tags: []string{"Entities"},
+		MaxBodyBytes: maxSecretFile + 1, Summary: "Set the content of a SecretFile, which is never given out",
+	}, s.setSecretFile)
+}
+
+func (s *Server) setSecretFile(ctx context.Context, in *struct {
+	Scoped
+	ID      string `path:"id" maxLength:"128"`
+	RawBody []byte `contentType:"application/octet-stream"`
+}) (*nothing, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key := store.EntityKey{Scope: scope, Kind: ref.Secret, ID: in.ID}
+	return nil, s.Catalog.SetFile(ctx, key, in.RawBody, author(ctx))
+}

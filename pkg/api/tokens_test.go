@@ -1,0 +1,73 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+func TestATokenWorksUntilItIsRevoked(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var made api.NewToken
+	s.ask("POST", "/v1/tokens?org=default", `{"kind":"user","name":"ci"}`).want(200, &made)
+	bearer := "Bearer " + made.Secret
+	s.ask("GET", "/v1/executions?org=default", "", "Authorization", bearer).want(200, nil)
+	s.ask("GET", "/v1/executions", "", "Authorization", bearer).problem(403)
+
+	got := s.ask("GET", "/v1/tokens", "").want(200, nil)
+	if strings.Contains(string(got.body), made.Secret[strings.LastIndex(made.Secret, "."):]) || !strings.Contains(string(got.body), made.ID) {
+		t.Errorf("the list is %s; want %s without its secret", got.body, made.ID)
+	}
+	s.ask("DELETE", "/v1/tokens/"+made.ID, "").want(204, nil)
+	s.ask("DELETE", "/v1/tokens/"+made.ID, "").want(204, nil)
+	s.ask("GET", "/v1/executions?org=default", "", "Authorization", bearer).problem(401)
+
+	audited := string(s.ask("GET", "/v1/audit", "").want(200, nil).body)
+	if strings.Count(audited, "CREATE_TOKEN") != 1 || strings.Count(audited, "REVOKE_TOKEN") != 1 {
+		t.Errorf("the audit trail is %s; want one CREATE_TOKEN and one REVOKE_TOKEN", audited)
+	}
+}
+
+func TestOnlyAnAccountsTokenNamesAnotherActor(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	web := s.mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: "default", Org: "default", Project: "web"}, Name: "w", Actor: "eve"})
+	var made api.NewToken
+	s.ask("POST", "/v1/tokens", `{"kind":"user","name":"x","actor":"bob"}`).want(200, &made)
+	if made.Actor != "bob" {
+		t.Errorf("the actor is %q; want bob", made.Actor)
+	}
+	const own = "/v1/tokens" + scope
+	s.ask("POST", own, `{"kind":"user","name":"x","actor":"ada"}`, "Authorization", "Bearer "+web).problem(403)
+	s.ask("POST", own, `{"kind":"user","name":"x"}`, "Authorization", "Bearer "+web).want(200, &made)
+	if made.Actor != "eve" {
+		t.Errorf("the actor is %q; want eve, who asked", made.Actor)
+	}
+	s.ask("DELETE", "/v1/tokens/"+made.ID, "", "Authorization", "Bearer "+web).want(204, nil)
+}
+
+func TestAnIdempotencyKeyMakesOneToken(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	ask := func(name string) answer {
+		return s.ask("POST", "/v1/tokens", `{"kind":"delegate","name":"`+name+`"}`, "Idempotency-Key", "k1")
+	}
+	ask("a").want(200, nil)
+	if p := ask("a").problem(409); p.Code != fault.Conflict || !strings.Contains(p.Message, "shown once") {
+		t.Errorf("again: %+v; want that a token is shown once", p)
+	}
+	if p := ask("b").problem(409); !strings.Contains(p.Message, "another request") {
+		t.Errorf("another body: %+v; want that the key was used for another request", p)
+	}
+	var all api.TokenList
+	s.ask("GET", "/v1/tokens?kind=delegate", "").want(200, &all)
+	if len(all.Tokens) != 1 {
+		t.Errorf("there are %d tokens; want 1", len(all.Tokens))
+	}
+}

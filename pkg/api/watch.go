@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// The events of a watched execution. The first is always the whole tree, also
+// after a reconnect; then come the nodes that changed, and the execution when
+// its own part did. The stream ends with the execution.
+const (
+	EventTree      = "tree"      // ExecutionTree
+	EventNode      = "node"      // a node without its children
+	EventExecution = "execution" // Execution
+)
+
+const (
+	// watchPause is the least time between two looks at an execution; bursts
+	// of changes are seen at once.
+	watchPause = 50 * time.Millisecond
+	// watchPeriod is the longest: it finds changes that another process made,
+	// and keeps idle connections open.
+	watchPeriod = 15 * time.Second
+)
+
+func (s *Server) watching() {
+	handle(s, huma.Operation{
+		OperationID: "watchExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}/events", Tags: []string{"Executions"},
+		Summary: "Follow an execution as server-sent events: tree, then node and execution for each change",
+	}, s.watchExecution)
+}
+
+func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.StreamResponse, error) {
+	changed, stop := s.Feed.Follow(in.ID)
+	tree, err := s.tree(ctx, in.ID)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer stop()
+		_, w := humago.Unwrap(hc)
+		stream := eventStream{w: w, control: http.NewResponseController(w)}
+		if err := s.follow(ctx, &stream, tree, changed); err != nil && ctx.Err() == nil {
+			s.Log.WarnContext(ctx, "a watched execution's stream broke", "execution", in.ID, "error", err)
+		}
+	}}, nil
+}
+
+// follow sends the tree and then what changes, until the execution ends.
+func (s *Server) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
+	seen := sightings{}
+	seen.node(tree.Root, func(*execution.TreeNode) {})
+	if err := stream.open(EventTree, tree); err != nil {
+		return err
+	}
+	for status := tree.Status; !tree.Status.Terminal(); status = tree.Status {
+		if !await(ctx, changed) {
+			return nil
+		}
+		var err error
+		if tree, err = s.tree(ctx, tree.ID); err != nil {
+			return err
+		}
+		seen.node(tree.Root, func(n *execution.TreeNode) { stream.send(EventNode, n) })
+		if tree.Status != status {
+			stream.send(EventExecution, tree.Execution)
+		}
+		if err := stream.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits for the next look at an execution; false when there is none.
+func await(ctx context.Context, changed <-chan struct{}) bool {
+	period := time.NewTimer(watchPeriod)
+	defer period.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-period.C:
+		return true
+	case _, open := <-changed:
+		if !open {
+			return false
+		}
+	}
+	pause := time.NewTimer(watchPause)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-pause.C:
+		return true
+	}
+}
+
+// sightings are nodes as they were sent last.
+type sightings map[plan.NodeID]string
+
+// node gives the nodes of a tree that aren't as they were.
+func (s sightings) node(n *execution.TreeNode, changed func(*execution.TreeNode)) {
+	bare := *n
+	bare.Children = nil
+	doc, err := json.Marshal(bare)
+	if err != nil || s[n.ID] != string(doc) {
+		s[n.ID] = string(doc)
+		changed(&bare)
+	}
+	for _, c := range n.Children {
+		s.node(c, changed)
+	}
+}
+
+// eventStream writes server-sent events. It keeps the first error.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	err     error
+}
+
+// open begins the answer with a first event.
+func (e *eventStream) open(name string, data any) error {
+	h := e.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies that collect answers
+	_ = e.control.SetWriteDeadline(time.Time{})
+	e.w.WriteHeader(http.StatusOK)
+	e.send(name, data)
+	return e.flush()
+}
+
+func (e *eventStream) send(name string, data any) {
+	doc, err := json.Marshal(data)
+	if e.err == nil && err == nil {
+		_, err = fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, doc)
+	}
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// flush sends what was written. Without news it sends a comment, which finds
+// out that the reader has gone.
+func (e *eventStream) flush() error {
+	if e.err == nil {
+		_, e.err = fmt.Fprint(e.w, ":\n\n")
+	}
+	if e.err == nil {
+		e.err = e.control.Flush()
+	}
+	return e.err
+}

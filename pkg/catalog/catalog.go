@@ -1,0 +1,209 @@
+// Package catalog saves and deletes what users write: documents, with all the
+// checks that can be made before anything runs.
+//
+// What a document may hold is pkg/entity's and the step types'; how it is kept
+// is pkg/store's. Nothing here runs a pipeline.
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Config is what a Catalog needs.
+type Config struct {
+	Store  store.Store
+	Secret *secret.Keeper
+	Now    func() time.Time
+}
+
+// Catalog holds the use cases.
+type Catalog struct{ Config }
+
+// New makes a Catalog.
+func New(cfg Config) *Catalog { return &Catalog{cfg} }
+
+// AnyVersion as an expected version means that none is expected.
+const AnyVersion = -1
+
+// Draft is a document that somebody wants to save.
+type Draft struct {
+	File  string    // for findings; may be empty
+	Scope ref.Scope // where it goes, as far as it doesn't say
+	YAML  []byte
+	// Strict makes a key that nobody documents an error instead of a warning.
+	Strict bool
+	// Version is the one that the draft was made from: 0 if there was none,
+	// AnyVersion if it doesn't matter.
+	Version int64
+}
+
+// Author is who changes something, for the audit trail.
+type Author struct {
+	Actor   string
+	Request string // the API request's id
+}
+
+// Change says what a save did.
+type Change string
+
+// The changes.
+const (
+	Created    Change = "created"
+	Configured Change = "configured"
+	Unchanged  Change = "unchanged"
+)
+
+// Result is a document that was saved, or could be.
+type Result struct {
+	Key      store.EntityKey
+	Version  int64 // stored now; of a check, the version that is there
+	Change   Change
+	Warnings []fault.Detail
+}
+
+// Check says what saving a draft would do. It changes nothing.
+func (c *Catalog) Check(ctx context.Context, d Draft) (Result, error) {
+	p, err := c.prepare(ctx, d)
+	return p.result(), err
+}
+
+// Save stores a draft. fault.Invalid names everything that is wrong with it;
+// fault.StaleVersion says that what is stored isn't what it was made from.
+func (c *Catalog) Save(ctx context.Context, d Draft, by Author) (Result, error) {
+	for range maxRaces {
+		p, err := c.prepare(ctx, d)
+		if err != nil || p.change == Unchanged {
+			return p.result(), err
+		}
+		err = c.write(ctx, &p, by)
+		if d.Version == AnyVersion && fault.Is(err, fault.StaleVersion) {
+			continue // somebody else's save came first; ours is the last
+		}
+		return p.result(), err
+	}
+	return Result{}, fault.New(fault.Conflict, "others changed it %d times meanwhile; save it again", maxRaces)
+}
+
+// maxRaces bounds how often a save is tried that may overwrite any version.
+const maxRaces = 20
+
+// prepared is a draft that can be written.
+type prepared struct {
+	entity   *entity.Entity
+	stored   store.Entity // as it is; its Version is 0 if there is none
+	next     store.Entity // as it will be
+	value    *string      // a secret's, taken out of the document
+	change   Change
+	warnings []fault.Detail
+}
+
+func (p prepared) result() Result {
+	return Result{Key: p.next.Key, Version: p.next.Version, Change: p.change, Warnings: p.warnings}
+}
+
+func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
+	e, report, err := Read(d)
+	if err != nil {
+		return prepared{}, err
+	}
+	p := prepared{entity: e, warnings: report.Details()}
+	key := keyOf(e)
+	p.next = store.Entity{Key: key, Name: e.Name.Value, YAML: d.YAML, Refs: keysOf(e.References)}
+	if p.stored, err = c.Store.Entity(ctx, key); err != nil && !fault.Is(err, fault.NotFound) {
+		return prepared{}, err
+	}
+	if d.Version != AnyVersion && d.Version != p.stored.Version {
+		return prepared{}, store.Stale(describe(key), d.Version)
+	}
+	p.next.Version = p.stored.Version
+	if p.next.YAML, p.value, err = withoutValue(e, d.YAML); err != nil {
+		return prepared{}, err
+	}
+	missing, err := c.missing(ctx, e)
+	if err != nil {
+		return prepared{}, err
+	}
+	p.warnings = append(p.warnings, missing...)
+	p.change, err = c.compare(ctx, p)
+	return p, err
+}
+
+// compare says what writing would change.
+func (c *Catalog) compare(ctx context.Context, p prepared) (Change, error) {
+	switch {
+	case p.stored.Version == 0:
+		return Created, nil
+	case !bytes.Equal(p.stored.YAML, p.next.YAML):
+		return Configured, nil
+	case p.value == nil:
+		return Unchanged, nil
+	}
+	kept, err := c.Secret.Reveal(ctx, secret.Name(ref.Ref{Scope: p.next.Key.Scope, ID: p.next.Key.ID}))
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return "", err
+	}
+	if err == nil && kept == *p.value {
+		return Unchanged, nil
+	}
+	return Configured, nil
+}
+
+// write stores a prepared draft; a secret's value first, so that a definition
+// is never without one.
+func (c *Catalog) write(ctx context.Context, p *prepared, by Author) error {
+	key := p.next.Key
+	if p.value != nil {
+		if err := c.Secret.Put(ctx, ref.Ref{Scope: key.Scope, ID: key.ID}, *p.value); err != nil {
+			return err
+		}
+	}
+	action := audit.Update
+	if p.change == Created {
+		action = audit.Create
+	}
+	p.next.UpdatedBy = by.Actor
+	record := c.record(key, by, action)
+	record.Before, record.After = string(p.stored.YAML), string(p.next.YAML)
+	saved, err := c.Store.SaveEntity(ctx, p.next, record)
+	if err != nil {
+		return err
+	}
+	p.next = saved
+	return nil
+}
+
+func (c *Catalog) record(key store.EntityKey, by Author, action audit.Action) audit.Record {
+	return audit.Record{
+		Time: c.Now(), Actor: by.Actor, Scope: key.Scope, Action: action, Kind: string(key.Kind), ID: key.ID, Request: by.Request,
+	}
+}
+
+// Delete deletes an entity of the given version, or of any. fault.Referenced
+// names who still needs it.
+func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64, by Author) error {
+	stored, err := c.Store.Entity(ctx, key)
+	if err != nil {
+		return err
+	}
+	if version == AnyVersion {
+		version = stored.Version
+	}
+	record := c.record(key, by, audit.Delete)
+	record.Before = string(stored.YAML)
+	if err := c.Store.DeleteEntity(ctx, key, version, record); err != nil {
+		return err
+	}
+	if key.Kind == ref.Secret {
+		return c.Store.DeleteSecret(ctx, key)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step/builtin"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Read decodes and checks a draft without a store: everything that is wrong
+// in one error, and warnings in the report.
+func Read(d Draft) (*entity.Entity, *yamldoc.Report, error) {
+	docs, report := yamldoc.Parse(d.File, d.YAML)
+	if d.Strict {
+		report.Strict()
+	}
+	if err := report.Err(); err != nil {
+		return nil, report, err
+	}
+	if len(docs) != 1 {
+		return nil, report, fault.New(fault.Invalid, "found %d documents; want one", len(docs))
+	}
+	e := Decode(docs[0], report, d.Scope)
+	return e, report, report.Err()
+}
+
+// Decode decodes one document and reports what is wrong with it; nil if it
+// doesn't say which kind it has.
+func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.Entity {
+	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check})
+}
+
+// keyOf is where an entity is kept. An infrastructure definition lives with
+// its environment (entities spec §1).
+func keyOf(e *entity.Entity) store.EntityKey {
+	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
+	if e.Kind == ref.Infrastructure {
+		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
+	}
+	return key
+}
+
+func keyOfReference(r entity.Reference) store.EntityKey {
+	return store.EntityKey{Scope: r.Ref.Scope, Kind: r.Kind, Env: r.Environment, ID: r.Ref.ID}
+}
+
+// builtInManager is the secret manager that every scope has without a
+// connector (entities spec §10).
+const builtInManager = "harnessSecretManager"
+
+func isBuiltIn(key store.EntityKey) bool {
+	return key.Kind == ref.Connector && key.ID == builtInManager
+}
+
+// keysOf are the entities that are named, each once.
+func keysOf(refs []entity.Reference) []store.EntityKey {
+	var keys []store.EntityKey
+	for _, r := range refs {
+		if key := keyOfReference(r); !slices.Contains(keys, key) && !isBuiltIn(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// missing warns of references to what doesn't exist. Documents may be saved
+// in any order, so it is no error before a run.
+func (c *Catalog) missing(ctx context.Context, e *entity.Entity) ([]fault.Detail, error) {
+	var out []fault.Detail
+	there := map[store.EntityKey]bool{}
+	for _, r := range e.References {
+		key := keyOfReference(r)
+		if isBuiltIn(key) {
+			continue
+		}
+		if _, known := there[key]; !known {
+			_, err := c.Store.Entity(ctx, key)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return nil, err
+			}
+			there[key] = err == nil
+		}
+		if !there[key] {
+			out = append(out, fault.Detail{
+				File: r.At.File, Path: r.At.Path, Line: r.At.Line, Column: r.At.Column, Severity: "warning",
+				Code: "UNKNOWN_REFERENCE", Message: fmt.Sprintf("there is no %s yet; a run would fail", describe(key)),
+			})
+		}
+	}
+	return out, nil
+}
+
+// describe names an entity for people, e.g. `connector "git" in acme/default`.
+func describe(key store.EntityKey) string {
+	if key.Env != "" {
+		return fmt.Sprintf("%s %q of environment %q in %s", key.Kind, key.ID, key.Env, key.Scope)
+	}
+	return fmt.Sprintf("%s %q in %s", key.Kind, key.ID, key.Scope)
+}
