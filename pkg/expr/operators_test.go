@@ -35,6 +35,8 @@ func TestArithmetic(t *testing.T) { // §3.3
 		{text: `1 / 0`, err: "division by zero"},
 		{text: `1 % 0`, err: "division by zero"},
 		{text: `1.5 / 0`, err: "divided by zero"},
+		{text: `1e8000`, err: "too large"},
+		{text: `"1e8000" - 1`, err: "isn't a number"},
 		{text: `1e308 * 1e308`, err: "isn't a number"},
 		{text: `"abc" - 1`, err: "left of -"},
 		{text: `1 * "abc"`, err: "right of *"},

@@ -33,7 +33,10 @@ func (p *parser) primary() (node, error) {
 		p.advance()
 		return s.node(t.pos), err
 	case tokNumber:
-		v, _ := parseNumber(t.text)
+		v, ok := parseNumber(t.text)
+		if !ok {
+			return nil, failAt(t.pos, "the number %s is too large", t.text)
+		}
 		p.advance()
 		return &literal{place(t.pos), v}, nil
 	case tokOp:
