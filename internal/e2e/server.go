@@ -42,7 +42,7 @@ func Start(tb testing.TB, cfg wire.ServeConfig) *Server {
 	}
 	ready := make(chan wire.Info, 1)
 	cfg.Ready = func(i wire.Info) { ready <- i }
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it is stopped in order, by stop
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- wire.Serve(ctx, cfg) }()
 	s := &Server{Org: "default", Project: "default_project"}
@@ -130,7 +130,7 @@ func (s *Server) Call(ctx context.Context, method, path string, in, out any) err
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end below
+	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err

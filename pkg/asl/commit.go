@@ -242,7 +242,7 @@ func (e *Engine) loadRuns(tx *sqlitedb.Tx) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close()
 	for rows.Next() {
 		var name, machine, input, parent, secret string
 		var started int64
@@ -264,7 +264,7 @@ func (e *Engine) loadRuns(tx *sqlitedb.Tx) error {
 }
 
 func texts(rows *sql.Rows) ([]string, error) {
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var s string

@@ -57,19 +57,8 @@ func (t *thread) pass(st *state) (next string, output any, f *Failure) {
 	}
 	switch st.Type {
 	case "Choice":
-		for i := range st.Choices {
-			ok, f := st.Choices[i].holds(in, ctx)
-			if f != nil {
-				return "", nil, f
-			}
-			if ok {
-				return st.Choices[i].Next, in, nil
-			}
-		}
-		if st.Default == "" {
-			return "", nil, &Failure{Name: "States.NoChoiceMatched", Cause: "no rule of " + t.state + " holds"}
-		}
-		return st.Default, in, nil
+		next, f = st.choose(in, ctx)
+		return next, in, f
 	case "Fail":
 		return "", nil, st.failure(t.input, ctx)
 	case "Pass":
@@ -85,6 +74,23 @@ func (t *thread) pass(st *state) (next string, output any, f *Failure) {
 	}
 	output, f = st.OutputPath.selected(in, ctx)
 	return st.Next, output, f
+}
+
+// choose finds the rule that holds.
+func (st *state) choose(in, ctx any) (string, *Failure) {
+	for i := range st.Choices {
+		ok, f := st.Choices[i].holds(in, ctx)
+		if f != nil {
+			return "", f
+		}
+		if ok {
+			return st.Choices[i].Next, nil
+		}
+	}
+	if st.Default == "" {
+		return "", &Failure{Name: "States.NoChoiceMatched", Cause: "no rule holds"}
+	}
+	return st.Default, nil
 }
 
 func (st *state) failure(input, ctx any) *Failure {

@@ -90,7 +90,7 @@ type catcher struct {
 // The resources of Task states that are supported.
 const (
 	resourceInvoke = "arn:aws:states:::lambda:invoke"
-	resourceToken  = "arn:aws:states:::lambda:invoke.waitForTaskToken"
+	resourceToken  = "arn:aws:states:::lambda:invoke.waitForTaskToken" //nolint:gosec // the name of a resource
 	resourceStart  = "arn:aws:states:::states:startExecution.sync:2"
 )
 
@@ -162,7 +162,7 @@ func parseStates(startAt string, raw map[string]json.RawMessage) (*states, error
 	for name, doc := range raw {
 		st, err := parseState(doc)
 		if err != nil {
-			return nil, fmt.Errorf("States.%s: %w", name, err)
+			return nil, fmt.Errorf("state %s: %w", name, err)
 		}
 		s.States[name] = st
 	}
@@ -176,11 +176,11 @@ func parseState(doc json.RawMessage) (*state, error) {
 	}
 	var kind string
 	if err := json.Unmarshal(keys["Type"], &kind); err != nil {
-		return nil, fmt.Errorf("Type: %w", err)
+		return nil, fmt.Errorf("the Type: %w", err)
 	}
 	allowed := fields(kind)
 	if allowed == nil {
-		return nil, fmt.Errorf("Type: %q isn't supported", kind)
+		return nil, fmt.Errorf("the type %q isn't supported", kind)
 	}
 	for key := range keys {
 		if !slices.Contains(allowed, key) {
@@ -218,7 +218,7 @@ func (s *states) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if mode := raw.ProcessorConfig.Mode; mode != "" && mode != "INLINE" {
-		return fmt.Errorf("ProcessorConfig.Mode is %q; want INLINE", mode)
+		return fmt.Errorf("the processor's Mode is %q; want INLINE", mode)
 	}
 	parsed, err := parseStates(raw.StartAt, raw.States)
 	if err != nil {
@@ -231,11 +231,11 @@ func (s *states) UnmarshalJSON(data []byte) error {
 // check finds what is wrong between the states.
 func (s *states) check() error {
 	if s.States[s.StartAt] == nil {
-		return fmt.Errorf("StartAt: there is no state %q", s.StartAt)
+		return fmt.Errorf("there is no state %q to start at", s.StartAt)
 	}
 	for name, st := range s.States {
 		if err := st.check(s); err != nil {
-			return fmt.Errorf("States.%s: %w", name, err)
+			return fmt.Errorf("state %s: %w", name, err)
 		}
 	}
 	return nil
@@ -252,7 +252,7 @@ func (st *state) check(s *states) error {
 			targets = append(targets, st.Default)
 		}
 		if len(st.Choices) == 0 {
-			return errors.New("Choices: at least one is needed")
+			return errors.New("at least one of Choices is needed")
 		}
 	case "Succeed", "Fail":
 	default:
@@ -278,18 +278,18 @@ func (st *state) checkWork() error {
 	switch st.Type {
 	case "Task":
 		if !slices.Contains([]string{resourceInvoke, resourceToken, resourceStart}, st.Resource) {
-			return fmt.Errorf("Resource: %q isn't supported", st.Resource)
+			return fmt.Errorf("the Resource %q isn't supported", st.Resource)
 		}
 		if st.Parameters == nil {
-			return errors.New("Parameters: needed for this resource")
+			return errors.New("this resource needs Parameters")
 		}
 	case "Map":
 		if st.ItemProcessor == nil {
-			return errors.New("ItemProcessor: needed")
+			return errors.New("a Map needs an ItemProcessor")
 		}
 	case "Parallel":
 		if len(st.Branches) == 0 {
-			return errors.New("Branches: at least one is needed")
+			return errors.New("at least one of Branches is needed")
 		}
 	case "Wait":
 		n := 0
@@ -304,7 +304,7 @@ func (st *state) checkWork() error {
 	}
 	for _, r := range st.Retry {
 		if r.JitterStrategy != "" && r.JitterStrategy != "FULL" && r.JitterStrategy != "NONE" {
-			return fmt.Errorf("Retry: JitterStrategy is %q; want FULL or NONE", r.JitterStrategy)
+			return fmt.Errorf("the JitterStrategy of a Retry is %q; want FULL or NONE", r.JitterStrategy)
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ func (w *walk) sequence(n *plan.Node) {
 		if s.Rollback {
 			list = n.Rollback
 		}
-		if s.Cursor >= len(list) || w.stops(n, s, list[s.Cursor]) {
+		if s.Cursor >= len(list) || w.stops(s, list[s.Cursor]) {
 			w.endSection(n)
 			continue
 		}
@@ -35,7 +35,7 @@ func (w *walk) sequence(n *plan.Node) {
 // stops says whether the section ends before a child that hasn't started:
 // the execution is aborted, the time is up, or an earlier child asked to roll
 // back. A child that is under way is always seen to its end.
-func (w *walk) stops(n *plan.Node, s plan.State, next *plan.Node) bool {
+func (w *walk) stops(s plan.State, next *plan.Node) bool {
 	if !notStarted(w.get(next.ID).Status) {
 		return false
 	}

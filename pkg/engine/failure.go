@@ -93,7 +93,7 @@ func (w *walk) retry(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 	if len(a.RetryIntervals) > 0 {
 		interval = a.RetryIntervals[min(done, len(a.RetryIntervals)-1)] // the last one repeats
 	}
-	s = w.archive(n, s, o)
+	s = w.archive(s, o)
 	s.Strategy = &a
 	if interval <= 0 {
 		w.beginAttempt(n, s)
@@ -115,8 +115,8 @@ func (w *walk) retryWanted(n *plan.Node, s plan.State, a plan.Action) bool {
 }
 
 // archive keeps the attempt that failed as history.
-func (w *walk) archive(n *plan.Node, s plan.State, o plan.Outcome) plan.State {
-	a := plan.Attempt{Number: s.Attempt, Status: o.Status, Message: o.Message, StartedAt: w.attemptStart(n, s), EndedAt: w.Now}
+func (w *walk) archive(s plan.State, o plan.Outcome) plan.State {
+	a := plan.Attempt{Number: s.Attempt, Status: o.Status, Message: o.Message, StartedAt: attemptStart(s), EndedAt: w.Now}
 	s.History = append(slices.Clone(s.History), a)
 	if len(s.History) > maxHistory {
 		s.History = s.History[len(s.History)-maxHistory:]
@@ -128,7 +128,7 @@ func (w *walk) archive(n *plan.Node, s plan.State, o plan.Outcome) plan.State {
 func (w *walk) decided(n *plan.Node, s plan.State) plan.State {
 	o := *s.Outcome
 	if o.Decision == plan.Retry {
-		s = w.archive(n, s, o)
+		s = w.archive(s, o)
 		w.beginAttempt(n, s) // s.Strategy stays: failing again asks again
 		return w.get(n.ID)
 	}

@@ -132,6 +132,7 @@ func (s *sim) await(d Decision) {
 		if s.work(n, st) {
 			return
 		}
+	case plan.WaitRetry: // only time ends it
 	}
 	s.now = s.now.Add(d.Wake)
 }

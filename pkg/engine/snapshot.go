@@ -145,8 +145,7 @@ func (s *snapshot) task(n *plan.Node, attempt int) TaskFacts {
 		Eligible: func() (bool, string) { return s.eligible(t, now) },
 	}
 	if t.Status == store.TaskDone {
-		o, err := s.finish(n, *t.Result)
-		s.keep(err)
+		o := s.finish(n, *t.Result)
 		f.Outcome = &o
 		s.results[At{Node: n.ID, Attempt: attempt}] = true
 	}
@@ -203,19 +202,19 @@ func (s *snapshot) timeout(n *plan.Node) (time.Duration, error) {
 }
 
 // finish makes the outcome of a delegate's result through the step's type.
-func (s *snapshot) finish(n *plan.Node, r task.Result) (plan.Outcome, error) {
+func (s *snapshot) finish(n *plan.Node, r task.Result) plan.Outcome {
 	if r.Status != task.Succeeded && len(s.h.steps[n.Type].Late) == 0 {
-		return step.Outcome(r), nil
+		return step.Outcome(r)
 	}
 	spec, in, err := s.h.decode(s, n, 0)
 	if err != nil {
-		return failed(err), nil
+		return failed(err)
 	}
 	o, err := spec.Finish(in, r)
 	if err != nil {
-		return failed(err), nil
+		return failed(err)
 	}
-	return o, nil
+	return o
 }
 
 // failed is the outcome of a step whose own document is at fault.

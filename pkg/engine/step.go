@@ -112,7 +112,7 @@ func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFa
 		return &plan.Outcome{
 			Status:   plan.Expired,
 			Failures: []fault.FailureType{fault.Timeout},
-			Message:  fmt.Sprintf("timed out after %s", w.Now.Sub(w.attemptStart(n, s)).Round(time.Second)),
+			Message:  fmt.Sprintf("timed out after %s", w.Now.Sub(attemptStart(s)).Round(time.Second)),
 		}
 	case w.Failure != nil && w.After == (At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait}):
 		return &plan.Outcome{
@@ -151,7 +151,7 @@ func (w *walk) unclaimed(t TaskFacts) *plan.Outcome {
 }
 
 // attemptStart is when the attempt began, for the message of a timeout.
-func (w *walk) attemptStart(n *plan.Node, s plan.State) time.Time {
+func attemptStart(s plan.State) time.Time {
 	if len(s.History) > 0 {
 		return s.History[len(s.History)-1].EndedAt
 	}

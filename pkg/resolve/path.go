@@ -160,23 +160,28 @@ func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, 
 	}
 	var at any = m
 	for i, key := range rest {
-		m, ok := at.(map[string]any)
+		inner, isMap := at.(map[string]any)
+		if _, secret := inner["$secret"]; !isMap || secret {
+			return s.outputValue(at), i, true, nil
+		}
+		value, ok := inner[key]
 		if !ok {
-			return expr.FromAny(at), i, true, nil
-		}
-		if name, ok := m["$secret"].(string); ok {
-			return s.secrets.of(name), i, true, nil
-		}
-		if at, ok = m[key]; !ok {
 			return expr.Null(), len(rest), true, nil
 		}
+		at = value
 	}
-	if m, ok := at.(map[string]any); ok {
+	return s.outputValue(at), len(rest), true, nil
+}
+
+// outputValue is an output as expressions see it: one that is kept encrypted
+// is a handle.
+func (s *Scope) outputValue(v any) expr.Value {
+	if m, ok := v.(map[string]any); ok {
 		if name, ok := m["$secret"].(string); ok {
-			return s.secrets.of(name), len(rest), true, nil
+			return s.secrets.of(name)
 		}
 	}
-	return expr.FromAny(at), len(rest), true, nil
+	return expr.FromAny(v)
 }
 
 func (s *Scope) outputsOf(id plan.NodeID, st plan.State) (any, error) {
