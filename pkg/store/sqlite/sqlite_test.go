@@ -12,7 +12,10 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) store.Store { return open(t, filepath.Join(t.TempDir(), "slipway.db")) })
+	storetest.Run(t, func(t *testing.T) store.Store {
+		t.Helper()
+		return open(t, filepath.Join(t.TempDir(), "slipway.db"))
+	})
 }
 
 func open(tb testing.TB, path string) *sqlite.Store {
