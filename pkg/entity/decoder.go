@@ -43,12 +43,20 @@ func (d *decoder) fields(v yamldoc.Value, k keys) {
 	}
 }
 
-// list gives the items of a list.
+// list gives the items of a list. An item that is nothing is reported.
 func (d *decoder) list(v yamldoc.Value) iter.Seq[yamldoc.Value] {
-	if d.whole(v) {
-		return func(func(yamldoc.Value) bool) {}
+	return func(yield func(yamldoc.Value) bool) {
+		if d.whole(v) {
+			return
+		}
+		for item := range d.List(v) {
+			if item.Null() {
+				d.Errorf(item, wrongType, "found an item that is empty")
+			} else if !yield(item) {
+				return
+			}
+		}
 	}
-	return d.List(v)
 }
 
 // whole reports an expression that stands for a whole mapping or list.
@@ -78,12 +86,11 @@ func (d *decoder) oneOf(v yamldoc.Value, names ...string) {
 			found = append(found, k)
 		}
 	}
-	switch len(found) {
-	case 0:
-		d.Errorf(v, missingKey, "one of the keys %s is missing", strings.Join(names, ", "))
-	case 1:
-	default:
+	switch {
+	case len(found) > 1:
 		d.Errorf(v, ambiguous, "found %s; want only one of them", strings.Join(found, " and "))
+	case len(found) == 0 || child(v, found[0]).Null():
+		d.Errorf(v, missingKey, "one of the keys %s is missing", strings.Join(names, ", "))
 	}
 }
 
@@ -117,19 +124,26 @@ func (d *decoder) word(f *yamldoc.Field[string], words ...string) func(yamldoc.V
 // literal binds one of a set of words that decides how the rest is read, so
 // no expression can stand for it.
 func (d *decoder) literal(f *yamldoc.Field[string], words ...string) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		if *f = d.Enum(v, words...); f.Expr != "" {
-			d.Errorf(v, wrongValue, "found an expression; want one of %s", strings.Join(words, ", "))
-		}
-	}
+	return d.supported(f, "", words)
 }
 
-// supported is literal where Slipway can do some of the words only.
+// supported is literal where Harness has more words than Slipway can do.
 func (d *decoder) supported(f *yamldoc.Field[string], what string, can []string, harness ...string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		d.literal(f, append(slices.Clone(can), harness...)...)(v)
-		if slices.Contains(harness, f.Value) {
-			d.Unsupported(v, "%s %s isn't supported yet; supported: %s", what, f.Value, strings.Join(can, ", "))
+		*f = d.String(v)
+		want := strings.Join(can, ", ")
+		if len(can) > 1 {
+			want = "one of " + want
+		}
+		switch {
+		case !f.Set || slices.Contains(can, f.Value):
+		case f.Expr != "":
+			d.Errorf(v, wrongValue, "found an expression; want %s", want)
+		case slices.Contains(harness, f.Value):
+			d.Unsupported(v, "%s %s isn't supported yet; want %s", what, f.Value, want)
+		default:
+			all := append(slices.Clone(can), harness...)
+			d.Errorf(v, wrongValue, "found %q; want %s%s", f.Value, want, didYouMean(f.Value, all))
 		}
 	}
 }
@@ -161,8 +175,8 @@ func (d *decoder) refuse(what string) func(yamldoc.Value) {
 	}
 }
 
-// neutral says whether a value is the same as none: null, blank, false, or a
-// list or mapping of nothing else.
+// neutral says whether a value is the same as none: null, blank, false, an
+// empty list, or a mapping of nothing else.
 func neutral(n *yamldoc.Node) bool {
 	if n == nil {
 		return true
@@ -171,7 +185,7 @@ func neutral(n *yamldoc.Node) bool {
 	case yamldoc.Scalar:
 		return n.Value == "" || strings.EqualFold(n.Value, "false")
 	case yamldoc.Sequence:
-		return !slices.ContainsFunc(n.Items, func(i *yamldoc.Node) bool { return !neutral(i) })
+		return len(n.Items) == 0
 	case yamldoc.Mapping:
 		return !slices.ContainsFunc(n.Entries, func(e yamldoc.Entry) bool { return !neutral(e.Value) })
 	case yamldoc.Null:

@@ -107,7 +107,7 @@ func kindOf(root yamldoc.Value, r *yamldoc.Report) (ref.Kind, bool) {
 		known = append(known, string(k))
 	}
 	if version := root.Node.Get("version"); version != nil && version.Value == "1" {
-		r.Unsupported(yamldoc.Sub(version, "version"), "this is version 1 of Harness YAML; Slipway reads version 0, whose root key is %s", strings.Join(known, ", "))
+		r.Unsupported(yamldoc.Sub(version, "version"), "this is version 1 of Harness YAML; Slipway reads version 0, which begins with a root key such as %s", ref.Pipeline)
 		return "", false
 	}
 	var kinds, unknown []yamldoc.Value
@@ -128,12 +128,14 @@ func kindOf(root yamldoc.Value, r *yamldoc.Report) (ref.Kind, bool) {
 		}
 		return ref.Kind(kinds[0].Key), true
 	}
-	found := ""
-	if len(unknown) > 0 {
-		found = didYouMean(unknown[0].Key, known)
-	}
-	if root.Null() || root.Is(yamldoc.Mapping) {
-		r.Errorf(root, unknownKind, "found %d root keys that name a kind; want one of %s%s", len(kinds), strings.Join(known, ", "), found)
+	switch {
+	case len(kinds) > 1:
+		r.Errorf(root, unknownKind, "found %s and %s; a document has one root key", kinds[0].Key, kinds[1].Key)
+	case len(unknown) > 0:
+		r.Errorf(unknown[0].AtKey(), unknownKind, "found the root key %q; want one of %s%s",
+			unknown[0].Key, strings.Join(known, ", "), didYouMean(unknown[0].Key, known))
+	case root.Null() || root.Is(yamldoc.Mapping):
+		r.Errorf(root, unknownKind, "the document is empty; want one of the root keys %s", strings.Join(known, ", "))
 	}
 	return "", false
 }

@@ -113,14 +113,12 @@ func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 // stand.
 func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
 	f := &a.Type
-	d.literal(f, append(supportedActions(), otherActions()...)...)(v)
+	d.supported(f, "the action", supportedActions(), otherActions()...)(v)
 	switch typ := f.Value; {
 	case (typ == "RetryStepGroup" || typ == "StepGroupRollback") && l.node != "stepGroup":
 		d.Errorf(v, badStrategy, "%s is for a stepGroup only; this is a %s", typ, l.node)
 	case (typ == actionRollback || typ == "PipelineRollback") && l.stage == StageApproval:
 		d.Errorf(v, badStrategy, "%s can't be used in an Approval stage: it has nothing to roll back", typ)
-	case slices.Contains(otherActions(), typ):
-		d.Unsupported(v, "the action %s isn't supported yet", typ)
 	case slices.Contains(l.within, typ):
 		d.Errorf(v, badStrategy, "%s can't be the fallback of %s", typ, typ)
 	case typ == actionRollback && l.rollback:

@@ -73,7 +73,7 @@ func (d *decoder) manifests(v yamldoc.Value) []Manifest {
 	first := ""
 	for _, m := range out {
 		switch {
-		case m.Type.Value == "" || m.Type.Value == ManifestValues || slices.Contains(otherManifestTypes(), m.Type.Value):
+		case !slices.Contains([]string{ManifestK8s, ManifestHelm, ManifestKustomize}, m.Type.Value):
 		case first == "":
 			first = m.Type.Value
 		case first == ManifestHelm && m.Type.Value == ManifestHelm:

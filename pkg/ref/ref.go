@@ -63,10 +63,13 @@ func (r Ref) String() string { return r.Scope.String() + ":" + r.ID }
 func Parse(text string, from Scope) (Ref, error) {
 	prefix, id, found := strings.Cut(text, ".")
 	if !found {
-		return Ref{Scope: from, ID: text}, checkSpelling(text)
+		id = text
 	}
-	if err := checkSpelling(id); err != nil {
-		return Ref{}, err
+	if !spelling.MatchString(id) {
+		return Ref{}, fmt.Errorf("%q isn't a reference; want an identifier, perhaps with org. or account. before it", text)
+	}
+	if !found {
+		return Ref{Scope: from, ID: text}, nil
 	}
 	switch prefix {
 	case "account":
@@ -81,13 +84,6 @@ func Parse(text string, from Scope) (Ref, error) {
 }
 
 var spelling = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]{0,127}$`)
-
-func checkSpelling(id string) error {
-	if !spelling.MatchString(id) {
-		return fmt.Errorf("%q isn't an identifier", id)
-	}
-	return nil
-}
 
 // reserved are the words that no identifier may be (pipeline spec §1.3).
 func reserved() []string {

@@ -14,7 +14,7 @@ const maxDuration = 53 * 7 * 24 * time.Hour
 // the units w, d, h, m, s and ms, which may be separated by a space.
 // Milliseconds are rounded up to a second (pipeline spec §1.4).
 func ParseDuration(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("%q isn't a duration; want numbers with units, such as 30s, 10m or 1h 30m", text)
+	wrong := fmt.Errorf("%q isn't a duration; want numbers with units, such as 30s, 10m or 1h 30m", shorten(text))
 	rest := strings.TrimSpace(text)
 	var total time.Duration
 	for rest != "" {
@@ -24,19 +24,19 @@ func ParseDuration(text string) (time.Duration, error) {
 			return 0, wrong
 		}
 		unit, length := unitOf(rest[digits:])
-		if unit == 0 || n > int64(maxDuration/unit) {
+		if unit == 0 {
 			return 0, wrong
+		}
+		if n > int64((maxDuration-total)/unit) {
+			return 0, fmt.Errorf("%q is longer than 53w", shorten(text))
 		}
 		total += time.Duration(n) * unit
 		rest = strings.TrimPrefix(rest[digits+length:], " ")
 	}
-	switch {
-	case total == 0:
+	if total == 0 {
 		return 0, wrong
-	case total > maxDuration:
-		return 0, fmt.Errorf("%q is longer than 53w", text)
 	}
-	return total.Round(0).Truncate(time.Second) + roundUp(total), nil
+	return total.Truncate(time.Second) + roundUp(total), nil
 }
 
 func roundUp(d time.Duration) time.Duration {

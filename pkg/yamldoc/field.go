@@ -48,10 +48,14 @@ func scalar[T any](r *Report, v Value, want string) (Field[T], bool) {
 
 // expression reports what is wrong with the syntax of a value's expressions.
 func (r *Report) expression(v Value) {
-	if expr.IsRuntimeInput(v.Node.Value) {
-		if _, err := expr.ParseInput(v.Node.Value); err != nil {
+	switch text := strings.TrimSpace(v.Node.Value); {
+	case expr.IsRuntimeInput(text) || strings.HasPrefix(text, "<+input>"):
+		if _, err := expr.ParseInput(text); err != nil {
 			r.Errorf(v, "BAD_INPUT", "%s", err)
 		}
+		return
+	case strings.Contains(text, "<+input>"):
+		r.Errorf(v, "BAD_INPUT", "<+input> must be the whole value; found it in %q", shorten(text))
 		return
 	}
 	r.problems(v, expr.Check(v.Node.Value))

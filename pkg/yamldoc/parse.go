@@ -1,14 +1,10 @@
 package yamldoc
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -30,7 +26,8 @@ func Parse(file string, data []byte) ([]*Node, *Report) {
 		return nil, r
 	}
 	var docs []*Node
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	lines := &lineReader{rest: data}
+	dec := yaml.NewDecoder(lines)
 	for {
 		var y yaml.Node
 		err := dec.Decode(&y)
@@ -38,7 +35,7 @@ func Parse(file string, data []byte) ([]*Node, *Report) {
 			return docs, r
 		}
 		if err != nil {
-			r.syntax(err, data)
+			r.syntax(err, lines.line(err), data)
 			return nil, r
 		}
 		c := converter{report: r}
@@ -48,25 +45,6 @@ func Parse(file string, data []byte) ([]*Node, *Report) {
 		}
 		docs = append(docs, root)
 	}
-}
-
-var errorLine = regexp.MustCompile(`line (\d+): `)
-
-// syntax reports an error of the YAML parser at the line that it names. The
-// parser names no column: the finding points at the line's first character.
-func (r *Report) syntax(err error, data []byte) {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	pos := Pos{File: r.file, Line: 1, Column: 1}
-	if m := errorLine.FindStringSubmatch(text); m != nil {
-		pos.Line, _ = strconv.Atoi(m[1]) // the pattern has digits only
-		text = strings.Replace(text, m[0], "", 1)
-	}
-	lines := bytes.SplitN(data, []byte("\n"), pos.Line+1)
-	if pos.Line >= 1 && pos.Line <= len(lines) {
-		line := lines[pos.Line-1]
-		pos.Column += len(line) - len(bytes.TrimLeft(line, " \t"))
-	}
-	r.add(Error, pos, "SYNTAX", "not YAML: %s", text)
 }
 
 // converter makes our tree of the parser's, with aliases and merge keys

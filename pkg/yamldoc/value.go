@@ -41,6 +41,12 @@ func (v Value) KeyPos(r *Report) Pos {
 	return Pos{File: r.file, Line: v.at[0], Column: v.at[1], Path: v.Path}
 }
 
+// AtKey is the value's key alone, for a finding that is about the key.
+func (v Value) AtKey() Value {
+	v.Node = nil
+	return v
+}
+
 // Is says whether the value is of a kind.
 func (v Value) Is(k Kind) bool { return v.Node != nil && v.Node.Kind == k }
 

@@ -1,0 +1,45 @@
+package entity_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// FuzzDecode: no document breaks the decoder, every finding has a place, and
+// the same document gives the same findings.
+func FuzzDecode(f *testing.F) {
+	for _, pattern := range []string{"testdata/ok/*.yaml", "testdata/err/*.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entities, report := decode("f", data, project)
+		found := report.Findings()
+		if len(found) > 1001 {
+			t.Errorf("%d findings", len(found))
+		}
+		for _, one := range found {
+			if one.Line < 1 || one.Column < 1 || one.Message == "" || one.Code == "" {
+				t.Errorf("a finding without a place: %+v", one)
+			}
+		}
+		for _, e := range entities {
+			if e == nil && !report.Failed() {
+				t.Error("nothing was decoded and nothing is wrong")
+			}
+		}
+		if _, again := decode("f", data, project); lines(again) != lines(report) {
+			t.Errorf("two runs differ:\n%s\n%s", lines(report), lines(again))
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package entity_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+var update = flag.Bool("update", false, "write the findings of testdata/err anew")
+
+var project = ref.Scope{Account: "acme", Org: "default", Project: "default_project"}
+
+// checkStep stands for the step types, of which this package knows none.
+func checkStep(stepType string, spec *yamldoc.Node, _ string, r *yamldoc.Report) bool {
+	switch stepType {
+	case "ShellScript":
+		r.Missing(yamldoc.Sub(spec, ""), "shell", "source")
+		return true
+	case "Wait", "HarnessApproval", "K8sRollingDeploy", "K8sRollingRollback", "K8sApply":
+		return true
+	}
+	return false
+}
+
+// decode reads every document of a file.
+func decode(file string, data []byte, scope ref.Scope) ([]*entity.Entity, *yamldoc.Report) {
+	docs, report := yamldoc.Parse(file, data)
+	var out []*entity.Entity
+	for _, doc := range docs {
+		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep}))
+	}
+	return out, report
+}
+
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	return found
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func lines(r *yamldoc.Report) string {
+	var b strings.Builder
+	for _, f := range r.Findings() {
+		b.WriteString(f.String() + "\n")
+	}
+	return b.String()
+}
+
+func TestGoodFilesAreSilent(t *testing.T) {
+	t.Parallel()
+	for _, path := range files(t, "testdata/ok/*.yaml") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			_, report := decode(filepath.Base(path), read(t, path), project)
+			if got := lines(report); got != "" {
+				t.Errorf("findings in a good file:\n%s", got)
+			}
+		})
+	}
+}
+
+func TestBrokenFilesSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, path := range files(t, "testdata/err/*.yaml") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			scope := project
+			if strings.HasPrefix(filepath.Base(path), "scope-project") {
+				scope = ref.Scope{Account: "acme"}
+			}
+			_, report := decode(filepath.Base(path), read(t, path), scope)
+			got := lines(report)
+			if got == "" {
+				t.Fatal("nothing was found in a broken file")
+			}
+			golden := strings.TrimSuffix(path, ".yaml") + ".out"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(read(t, golden)), got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Each code that the package can report is in some broken file.
+func TestEveryFindingHasABrokenFile(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, path := range files(t, "testdata/err/*.out") {
+		all.Write(read(t, path))
+	}
+	declared := regexp.MustCompile(`"([A-Z]+_[A-Z_]+|AMBIGUOUS|SYNTAX|UNSUPPORTED)"`)
+	var codes []string
+	for _, source := range append(files(t, "*.go"), files(t, "../yamldoc/*.go")...) {
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(read(t, source)), -1) {
+			codes = append(codes, m[1])
+		}
+	}
+	tested := []string{"TOO_LARGE", "TOO_MANY_FINDINGS", "AWS_SAM"} // pkg/yamldoc's tests have the first two; the last is no code
+	for _, code := range codes {
+		if !slices.Contains(tested, code) && !strings.Contains(all.String(), "["+code+"]") {
+			t.Errorf("no file of testdata/err shows %s", code)
+		}
+	}
+}
