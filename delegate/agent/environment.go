@@ -2,35 +2,143 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"io"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/logstream"
+	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// environment is what the agent gives one task's executor.
+const (
+	// flushEvery is how long people wait for a line at most.
+	flushEvery = time.Second
+	// lastFlush bounds how long a result waits for the rest of its log.
+	lastFlush = time.Minute
+)
+
+// environment is what the agent gives one task's executor. A task that writes
+// nothing, has no secrets and needs no directory costs next to nothing here.
 type environment struct {
-	agent *Agent
-	task  *running
-	dir   func() (string, error)
-	clean func() error
+	agent  *Agent
+	task   *running
+	masker func() *redact.Masker
+	secret atomic.Bool // there is something to hide
+	dir    func() (string, error)
+	clean  func() error
+
+	mu      sync.Mutex
+	log     *logstream.Log // nil until its first use
+	done    chan struct{}  // closed to end the flush loop
+	flushed sync.WaitGroup // the flush loop
 }
 
 func newEnvironment(a *Agent, r *running) *environment {
-	dir, clean := a.scratch()
-	return &environment{agent: a, task: r, dir: dir, clean: clean}
+	e := &environment{agent: a, task: r, done: make(chan struct{})}
+	e.masker = sync.OnceValue(func() *redact.Masker { return redact.New() })
+	e.dir, e.clean = a.scratch()
+	for _, value := range r.Secrets {
+		e.mask(value)
+	}
+	return e
 }
 
 func (e *environment) env() executor.Env {
-	return executor.Env{
-		Writer:  func(string, executor.Level) io.Writer { return io.Discard },
-		Resolve: e.resolve,
-		Mask:    e.mask,
-		Dir:     e.dir,
+	return executor.Env{Writer: e.writer, Resolve: e.resolve, Mask: e.mask, Dir: e.dir}
+}
+
+func (e *environment) mask(values ...string) {
+	if len(values) == 0 {
+		return
+	}
+	e.secret.Store(true)
+	e.masker().Add(values...)
+}
+
+// writer opens the log of a command unit, and starts the log with the first.
+func (e *environment) writer(unit string, level executor.Level) io.Writer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.log == nil {
+		e.log = logstream.New(logstream.Config{Send: e.send, Masker: e.masker(), Now: time.Now})
+		e.flushed.Go(e.flushLoop)
+	}
+	return e.log.Writer(unit, level)
+}
+
+// send stores chunks, also those of a task that is being stopped.
+func (e *environment) send(_ context.Context, first int64, chunks [][]byte) error {
+	batch := task.LogBatch{Fence: e.task.Fence, First: first, Chunks: chunks}
+	return e.agent.api.post(context.WithoutCancel(e.task.ctx), e.agent.taskPath(e.task.ID, "logs"), batch, nil)
+}
+
+// flushLoop sends the log while the task runs.
+func (e *environment) flushLoop() {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for failures := 0; ; {
+		select {
+		case <-e.done:
+			return
+		case <-tick.C:
+		case <-e.log.Full():
+		}
+		err := e.log.Flush(e.task.ctx)
+		switch {
+		case err == nil:
+			failures = 0
+		case fault.Is(err, fault.LeaseLost):
+			e.task.cancel(executor.ErrLeaseLost)
+			return
+		case within(e.done, backOff(failures)):
+			return
+		default:
+			failures++
+		}
 	}
 }
 
-func (e *environment) mask(...string) {}
+// close sends the rest of the log, so that it is there when the result is,
+// and removes the scratch directory.
+func (e *environment) close() {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(e.task.ctx), lastFlush)
+	defer stop()
+	if err := e.endLog(ctx); err != nil {
+		e.agent.Log.WarnContext(ctx, "the end of a task's log is lost", "task", e.task.ID, "error", err)
+	}
+	if err := e.clean(); err != nil {
+		e.agent.Log.WarnContext(ctx, "can't remove a scratch directory", "task", e.task.ID, "error", err)
+	}
+}
+
+func (e *environment) endLog(ctx context.Context) error {
+	e.mu.Lock()
+	log := e.log
+	e.mu.Unlock()
+	close(e.done)
+	if log == nil {
+		return nil
+	}
+	e.flushed.Wait()
+	for try := 0; ; try++ {
+		err := log.Close(ctx)
+		switch {
+		case err == nil, errors.Is(context.Cause(e.task.ctx), executor.ErrLeaseLost):
+			return nil
+		case fault.Is(err, fault.LeaseLost):
+			e.task.cancel(executor.ErrLeaseLost)
+			return nil
+		}
+		if pause(ctx, backOff(try)) != nil {
+			return err
+		}
+	}
+}
 
 // resolve asks the control plane for what only it knows. Secrets of the
 // answer are masked before anybody can write them down.
@@ -40,13 +148,34 @@ func (e *environment) resolve(ctx context.Context, texts map[string]string) (map
 	if err := e.agent.api.post(ctx, e.agent.taskPath(e.task.ID, "resolve"), in, &out); err != nil {
 		return nil, err
 	}
+	if len(out.Secrets) == 0 {
+		return out.Texts, nil
+	}
+	for _, value := range out.Secrets {
+		e.mask(value)
+	}
+	open := replacer(out.Secrets)
+	for name, text := range out.Texts {
+		out.Texts[name] = open.Replace(text)
+	}
 	return out.Texts, nil
 }
 
-func (e *environment) hide(r task.Result) task.Result { return r }
-
-func (e *environment) close(ctx context.Context) {
-	if err := e.clean(); err != nil {
-		e.agent.Log.WarnContext(ctx, "can't remove a scratch directory", "task", e.task.ID, "error", err)
+// hide masks what people will read of a result. Secret outputs stay: they are
+// kept encrypted.
+func (e *environment) hide(r task.Result) task.Result {
+	if !e.secret.Load() {
+		return r
 	}
+	mask := e.masker().Text
+	r.Message = mask(r.Message)
+	if len(r.Outputs) == 0 {
+		return r
+	}
+	outputs, err := rewrite(r.Outputs, mask)
+	if err != nil {
+		return failed(err)
+	}
+	r.Outputs = outputs
+	return r
 }

@@ -73,8 +73,9 @@ func (a *Agent) perform(r *running) task.Result {
 	assignment := r.Assignment
 	assignment.Payload, assignment.Secrets = payload, nil
 	result, err := guarded(ctx, execute, assignment, env.env())
-	env.close(ctx)
-	return env.hide(settle(result, err, context.Cause(ctx)))
+	result = settle(result, err, context.Cause(ctx))
+	env.close()
+	return env.hide(result)
 }
 
 // guarded turns an executor's panic into its error: one bad task must not end

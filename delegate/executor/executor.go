@@ -14,6 +14,7 @@ import (
 	"io"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -41,12 +42,12 @@ var (
 )
 
 // Level is the level of a log line.
-type Level string
+type Level = logstream.Level
 
 // The levels.
 const (
-	Info  Level = "INFO"
-	Error Level = "ERROR"
+	Info  = logstream.Info
+	Error = logstream.Error
 )
 
 // Env is what an executor has besides its assignment. Its functions may be
@@ -54,13 +55,13 @@ const (
 type Env struct {
 	// Writer opens the log of a command unit (a section of the step's log) at a
 	// level. What is written is masked, cut into lines and sent on; it costs
-	// nothing until something is written.
+	// nothing until its first use.
 	Writer func(unit string, level Level) io.Writer
 	// Resolve has the control plane resolve the expressions of texts by name.
 	// Secrets are in their place in the answer and are masked from now on.
 	Resolve func(ctx context.Context, texts map[string]string) (map[string]string, error)
 	// Mask hides values that turned out to be secret from later log lines and
-	// from the result's message.
+	// from the result's message and outputs.
 	Mask func(values ...string)
 	// Dir is the task's scratch directory, made at the first call and removed
 	// when the executor has returned.
