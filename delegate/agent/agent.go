@@ -43,7 +43,8 @@ type Config struct {
 	// HTTP carries every request, the WebSocket's included; nil makes one that
 	// honours the proxies of the environment.
 	HTTP *http.Client
-	// Drain is how long running tasks may go on when the agent is told to stop.
+	// Drain is how long running tasks may go on when the agent is told to stop;
+	// 0 stops them at once.
 	Drain time.Duration
 	// Scratch is where tasks' scratch directories are made; empty: the system's
 	// temporary directory.

@@ -99,8 +99,8 @@ func (x Variable) Resolve(in In) (string, error) {
 }
 
 // Late evaluates a value that was left for Finish, with more names. A value
-// without <+...> that begins with one of the names or with a function is an
-// expression as a whole: brackets may be left out there (pipeline spec §3.4).
+// without <+...> that has one of the names in it is an expression as a whole:
+// brackets may be left out there (pipeline spec §3.4).
 func (in In) Late(text string, names map[string]expr.Value) (expr.Value, error) {
 	if strings.Contains(text, "<+") {
 		return in.Interpolate(text, names)
