@@ -43,7 +43,7 @@ func (k *Keeper) Seal(_ context.Context, key store.EntityKey, plaintext []byte) 
 	}
 	out := append([]byte(magic), k.master.id[:]...)
 	wrapped := k.master.aead.Seal(nil, nil, dataKey, bind(out, key)) //nolint:gosec // it picks its nonces itself
-	out = binary.BigEndian.AppendUint16(out, uint16(len(wrapped))) //nolint:gosec // 60 bytes
+	out = binary.BigEndian.AppendUint16(out, uint16(len(wrapped)))   //nolint:gosec // 60 bytes
 	out = append(out, wrapped...)
 	return data.Seal(out, nil, plaintext, bind(out, key)), nil //nolint:gosec // as above
 }

@@ -16,6 +16,13 @@ import (
 
 const executionColumns = `id, scope, pipeline, sequence, status, version, started_at, doc`
 
+// Lists of executions; a page costs what is on it.
+const (
+	selectExecutions   = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ?` + newestFirst
+	selectExecutionsOf = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline = ?` + newestFirst
+	newestFirst        = ` AND (started_at, id) < (?, ?) ORDER BY started_at DESC, id DESC LIMIT ?`
+)
+
 // executionDoc is what no query asks an execution for.
 type executionDoc struct {
 	Name      string          `json:"name,omitempty"`
@@ -99,10 +106,9 @@ func (s *Store) Execution(ctx context.Context, id string) (store.Execution, erro
 
 // ListExecutions lists those of exactly one scope, the newest first.
 func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page store.Page) ([]store.Execution, string, error) {
-	const end = ` AND (started_at, id) < (?, ?) ORDER BY started_at DESC, id DESC LIMIT ?`
-	query, args := `SELECT `+executionColumns+` FROM execution WHERE scope = ?`, []any{scopeKey(scope)}
+	query, args := selectExecutions, []any{scopeKey(scope)}
 	if pipeline != "" {
-		query, args = query+` AND pipeline = ?`, append(args, pipeline)
+		query, args = selectExecutionsOf, append(args, pipeline)
 	}
 	before, id := int64(1<<62), ""
 	if page.Token != "" {
@@ -113,7 +119,7 @@ func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline st
 	}
 	limit := bounded(page.Limit)
 	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Execution, error) {
-		return rows(tx, scanExecution, query+end, append(args, before, id, limit+1)...)
+		return rows(tx, scanExecution, query, append(args, before, id, limit+1)...)
 	})
 	if err != nil {
 		return nil, "", err

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
@@ -34,4 +36,19 @@ func open(tb testing.TB, path string) *sqlite.Store {
 		tb.Fatal(err)
 	}
 	return s
+}
+
+func TestRecordsOutliveTheProcess(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "slipway.db")
+	scope := ref.Scope{Account: "acme"}
+	t.Run("first", func(t *testing.T) { //nolint:paralleltest // the second one needs its end
+		if _, err := open(t, path).AppendAudit(t.Context(), audit.Record{Scope: scope, Action: audit.Create}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r, err := open(t, path).AppendAudit(t.Context(), audit.Record{Scope: scope, Action: audit.Delete})
+	if err != nil || r.Sequence != 2 {
+		t.Errorf("the next record is number %d, %v; want 2", r.Sequence, err)
+	}
 }

@@ -18,6 +18,14 @@ import (
 
 const taskColumns = `id, status, delegate, fence, lease_until, token, created_at, doc, payload, result`
 
+// What delegates ask for all the time: the work is that of what they get, not
+// of what there is.
+const (
+	selectOpenTasks = `SELECT ` + taskColumns + ` FROM task
+		WHERE account = ? AND status = 'Open' AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`
+	selectHeldTasks = `SELECT ` + taskColumns + ` FROM task WHERE delegate = ? AND status = 'Claimed' ORDER BY id`
+)
+
 // taskDoc is what of a task never changes and no query asks for.
 type taskDoc struct {
 	Scope       ref.Scope         `json:"scope"`
@@ -133,9 +141,7 @@ func (s *Store) OpenTasks(ctx context.Context, account string, page store.Page) 
 	}
 	limit := bounded(page.Limit)
 	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
-		return rows(tx, scanTask, `SELECT `+taskColumns+` FROM task
-			WHERE account = ? AND status = 'Open' AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`,
-			account, after, id, limit+1)
+		return rows(tx, scanTask, selectOpenTasks, account, after, id, limit+1)
 	})
 	if err != nil {
 		return nil, "", err
@@ -210,6 +216,6 @@ func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fe
 // DelegateTasks lists what a delegate holds.
 func (s *Store) DelegateTasks(ctx context.Context, delegate string) ([]store.Task, error) {
 	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
-		return rows(tx, scanTask, `SELECT `+taskColumns+` FROM task WHERE delegate = ? AND status = 'Claimed' ORDER BY id`, delegate)
+		return rows(tx, scanTask, selectHeldTasks, delegate)
 	})
 }
