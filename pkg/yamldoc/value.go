@@ -3,7 +3,6 @@ package yamldoc
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 )
 
@@ -176,23 +175,28 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the edits (insert, delete, replace) between two words.
+// distance counts the edits between two words: insert, delete, replace, or
+// swap two neighbours.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replace := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replace++
 			}
-			diagonal = row[j+1]
-			row[j+1] = slices.Min([]int{cost, row[j+1] + 1, row[j] + 1})
+			rows[i][j] = min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }
