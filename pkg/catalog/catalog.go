@@ -170,7 +170,10 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by Author) error {
 	if p.change == Created {
 		action = audit.Create
 	}
-	p.next.UpdatedBy = by.Actor
+	p.next.UpdatedBy, p.next.UpdatedAt, p.next.CreatedAt = by.Actor, c.Now(), p.stored.CreatedAt
+	if p.change == Created {
+		p.next.CreatedAt = p.next.UpdatedAt
+	}
 	record := c.record(key, by, action)
 	record.Before, record.After = string(p.stored.YAML), string(p.next.YAML)
 	saved, err := c.Store.SaveEntity(ctx, p.next, record)

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+)
+
+// app is what the commands share: the terminal, the environment and the flags
+// that every command has.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) string
+	stop     func() // lets a second Ctrl-C end the process at once
+
+	flags   settings
+	output  string
+	changed func(flag string) bool // whether a flag was given
+}
+
+// groups of commands in the help.
+const (
+	groupWrite = "write"
+	groupRun   = "run"
+	groupAdmin = "admin"
+)
+
+func root(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:           "slipway",
+		Short:         "Continuous delivery with Harness NG YAML",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	c.SetIn(a.in)
+	c.SetOut(a.out)
+	c.SetErr(a.err)
+	f := c.PersistentFlags()
+	f.StringVar(&a.flags.Server, "server", "", "address of the server (SLIPWAY_SERVER)")
+	f.StringVar(&a.flags.Token, "token", "", "API token (SLIPWAY_TOKEN)")
+	f.StringVar(&a.flags.Org, "org", "", "organization; \"\" is the account itself (SLIPWAY_ORG)")
+	f.StringVar(&a.flags.Project, "project", "", "project; \"\" is the organization itself (SLIPWAY_PROJECT)")
+	f.StringVarP(&a.output, "output", "o", "table", "table, json or yaml")
+	a.changed = f.Changed
+	c.AddGroup(
+		&cobra.Group{ID: groupWrite, Title: "What you write:"},
+		&cobra.Group{ID: groupRun, Title: "What runs:"},
+		&cobra.Group{ID: groupAdmin, Title: "The server:"},
+	)
+	c.AddCommand(
+		applyCommand(a), lintCommand(a), getCommand(a), describeCommand(a), deleteCommand(a),
+		runCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a),
+		interveneCommand(a), abortCommand(a), retryCommand(a),
+		serveCommand(a), delegateCommand(a), delegatesCommand(a), tokenCommand(a), auditCommand(a), versionCommand(a),
+	)
+	return c
+}
+
+// settings is where the server is, who calls, and the scope.
+type settings struct {
+	Server  string `yaml:"server"`
+	Token   string `yaml:"token"`
+	Org     string `yaml:"org"`
+	Project string `yaml:"project"`
+}
+
+// The scope of someone who says nothing.
+const (
+	defaultOrg     = "default"
+	defaultProject = "default_project"
+)
+
+// settings are the flags, else the environment, else the config file.
+func (a *app) settings() (settings, error) {
+	file, err := a.readConfig()
+	if err != nil {
+		return settings{}, err
+	}
+	s := settings{
+		Server: cmp.Or(a.flags.Server, a.env("SLIPWAY_SERVER"), file.Server),
+		Token:  cmp.Or(a.flags.Token, a.env("SLIPWAY_TOKEN"), file.Token),
+	}
+	scope := a.scope(file)
+	s.Org, s.Project = scope.Org, scope.Project
+	return s, nil
+}
+
+// scope is where commands look. A flag that is given counts even if it is
+// empty: that is how the account and the organization are named. An --org
+// alone means the organization.
+func (a *app) scope(file settings) ref.Scope {
+	s := ref.Scope{
+		Org:     cmp.Or(a.env("SLIPWAY_ORG"), file.Org, defaultOrg),
+		Project: cmp.Or(a.env("SLIPWAY_PROJECT"), file.Project, defaultProject),
+	}
+	if a.changed("org") {
+		s.Org, s.Project = a.flags.Org, ""
+	}
+	if a.changed("project") {
+		s.Project = a.flags.Project
+	}
+	return s
+}
+
+// connect gives the API and the scope that commands look in.
+func (a *app) connect() (*apiclient.Client, ref.Scope, error) {
+	s, err := a.settings()
+	if err != nil {
+		return nil, ref.Scope{}, err
+	}
+	if s.Server == "" {
+		return nil, ref.Scope{}, fault.New(fault.Unavailable, "no server is set; start one with \"slipway serve\", or give --server or SLIPWAY_SERVER")
+	}
+	return apiclient.New(s.Server, s.Token), ref.Scope{Org: s.Org, Project: s.Project}, nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// applyFlags are the flags of apply.
+type applyFlags struct {
+	files  []string
+	strict bool
+	dryRun bool
+}
+
+func applyCommand(a *app) *cobra.Command {
+	var f applyFlags
+	c := &cobra.Command{
+		Use: "apply -f PATH", Short: "Create or update what documents describe", GroupID: groupWrite, Args: cobra.NoArgs,
+		Long: "Apply checks all documents first and changes nothing if one of them is wrong. Then it saves them in the order\n" +
+			"secrets, connectors, services, environments, infrastructure definitions, pipelines.",
+		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -",
+		RunE:    func(c *cobra.Command, _ []string) error { return a.apply(c.Context(), f) },
+	}
+	c.Flags().StringSliceVarP(&f.files, "filename", "f", nil, "file, folder, or - for the standard input; may be repeated")
+	c.Flags().BoolVar(&f.strict, "strict", false, "make a key that nobody documents an error")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	_ = c.MarkFlagRequired("filename") // it was defined above
+	return c
+}
+
+func (a *app) apply(ctx context.Context, f applyFlags) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	docs, wrong, err := readDocuments(a.in, f.files)
+	if err != nil {
+		return err
+	}
+	wrong = append(wrong, a.check(docs, scope, f.strict)...)
+	if n, _ := count(wrong); n > 0 {
+		for _, w := range wrong {
+			fmt.Fprintln(a.err, finding(w))
+		}
+		fmt.Fprintf(a.err, "%s; nothing was saved\n", plural(n, "error"))
+		return failed
+	}
+	order(docs)
+	saved := []api.SavedEntity{}
+	broken := false
+	for _, d := range docs {
+		one, err := a.save(ctx, client, d, apiclient.Document{
+			Scope: d.scope(a, scope), File: d.file, YAML: d.yaml, Strict: f.strict,
+		}, f.dryRun)
+		if ctx.Err() != nil {
+			return interrupted
+		}
+		if err != nil {
+			complain(a.err, inFile(d, err))
+			broken = true
+			continue
+		}
+		saved = append(saved, one)
+	}
+	err = a.print(saved, func() error { return nil })
+	if broken {
+		err = errors.Join(failed, err)
+	}
+	return err
+}
+
+// save saves one document and says what that did.
+func (a *app) save(ctx context.Context, client *apiclient.Client, d document, doc apiclient.Document, dryRun bool) (api.SavedEntity, error) {
+	act, note := client.Save, ""
+	if dryRun {
+		act, note = client.Validate, " (dry run)"
+	}
+	one, err := act(ctx, doc)
+	if err != nil {
+		return one, err
+	}
+	for i, w := range one.Warnings {
+		one.Warnings[i] = d.place(w)
+		fmt.Fprintln(a.err, finding(one.Warnings[i]))
+	}
+	if a.output == "table" {
+		fmt.Fprintf(a.out, "%s %s%s\n", nameOf(one.EntityKey), one.Change, note)
+	}
+	return one, nil
+}
+
+// nameOf names an entity, e.g. "infrastructureDefinition/dev/cluster".
+func nameOf(k api.EntityKey) string {
+	if k.Env != "" {
+		return fmt.Sprintf("%s/%s/%s", k.Kind, k.Env, k.ID)
+	}
+	return fmt.Sprintf("%s/%s", k.Kind, k.ID)
+}
+
+// inFile says in which file a server found what is wrong.
+func inFile(d document, err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	out := fault.New(f.Code, "%s:%d: %s", d.file, d.before+1, f.Message)
+	for _, detail := range f.Details {
+		out = out.With(d.place(detail))
+	}
+	return out
+}

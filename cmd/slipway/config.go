@@ -1,0 +1,64 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// configPath is where the config file is or will be.
+func (a *app) configPath() string {
+	if path := a.env("SLIPWAY_CONFIG"); path != "" {
+		return path
+	}
+	return filepath.Join(cmp.Or(a.env("XDG_CONFIG_HOME"), filepath.Join(a.env("HOME"), ".config")), "slipway", "config.yaml")
+}
+
+// dataPath is where "slipway serve" keeps its state.
+func (a *app) dataPath() string {
+	return filepath.Join(cmp.Or(a.env("XDG_DATA_HOME"), filepath.Join(a.env("HOME"), ".local", "share")), "slipway")
+}
+
+// readConfig reads the config file; none is as good as an empty one.
+func (a *app) readConfig() (settings, error) {
+	var s settings
+	doc, err := os.ReadFile(a.configPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("read the config file: %w", err)
+	}
+	if err := yaml.Unmarshal(doc, &s); err != nil {
+		return s, fault.New(fault.Invalid, "the config file %s: %w", a.configPath(), err)
+	}
+	return s, nil
+}
+
+// writeConfig writes the config file, for its owner alone.
+func (a *app) writeConfig(s settings) error {
+	doc, err := yaml.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encode the config file: %w", err)
+	}
+	path := a.configPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the config file's folder: %w", err)
+	}
+	// A file of its own first: a half-written one would lock people out.
+	next := path + ".new"
+	if err := os.WriteFile(next, doc, 0o600); err != nil {
+		return fmt.Errorf("write the config file: %w", err)
+	}
+	if err := os.Rename(next, path); err != nil {
+		return fmt.Errorf("write the config file: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// waiting finds the step of an execution that waits for people: the named
+// one, or the only one.
+func (a *app) waiting(ctx context.Context, client *apiclient.Client, args []string, status plan.Status) (*execution.TreeNode, error) {
+	tree, err := client.Execution(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	var found []*execution.TreeNode
+	walk(tree.Root, func(n *execution.TreeNode) {
+		named := len(args) < 2 || n.Identifier == args[1] || string(n.ID) == args[1]
+		if named && n.Status == status {
+			found = append(found, n)
+		}
+	})
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fault.New(fault.Conflict, "in execution %s, which is %s, no step%s is %s", tree.ID, tree.Status, named(args), status)
+	}
+	var ids []string
+	for _, n := range found {
+		ids = append(ids, string(n.ID))
+	}
+	return nil, fault.New(fault.Invalid, "%d steps of execution %s are %s; name one of them:\n  %s", len(found), tree.ID, status, strings.Join(ids, "\n  "))
+}
+
+func named(args []string) string {
+	if len(args) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" %q", args[1])
+}
+
+// walk visits a node and those below it, in the order of the pipeline.
+func walk(n *execution.TreeNode, visit func(*execution.TreeNode)) {
+	visit(n)
+	for _, c := range n.Children {
+		walk(c, visit)
+	}
+}
+
+// answerApproval answers an approval, bound to what is shown here.
+func (a *app) answerApproval(ctx context.Context, args []string, answer api.ApprovalAnswer) error {
+	client, _, err := a.connect()
+	if err != nil {
+		return err
+	}
+	n, err := a.waiting(ctx, client, args, plan.ApprovalWaiting)
+	if err != nil {
+		return err
+	}
+	if n.Approval != nil {
+		fmt.Fprintln(a.err, strings.TrimSpace(n.Approval.Message))
+		answer.Digest = n.Approval.Digest
+	}
+	if err := client.Answer(ctx, args[0], string(n.ID), answer); err != nil {
+		return err
+	}
+	done := map[string]string{"APPROVE": "approved", "REJECT": "rejected"}[answer.Action]
+	fmt.Fprintf(a.out, "%s of %s %s\n", n.Identifier, args[0], done)
+	return nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+func delegateCommand(a *app) *cobra.Command {
+	var cfg agent.Config
+	var logs logFlags
+	c := &cobra.Command{
+		Use: "delegate", Short: "Run a delegate on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
+		Long: "Delegate connects outward to a server, claims work and does it here, until it is told to stop; then it lets\n" +
+			"running tasks end. Its token comes from \"slipway token create --delegate NAME\".",
+		Example: "  slipway delegate --server https://slipway.example.com --token dlg... --tags my-cluster",
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := a.settings()
+			if err != nil {
+				return err
+			}
+			if s.Server == "" || !strings.HasPrefix(s.Token, "dlg.") {
+				return fault.New(fault.Invalid, "a delegate needs --server, and --token with a delegate's token; \"slipway token create --delegate NAME\" makes one")
+			}
+			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors()
+			if cfg.Log, err = logs.logger(a); err != nil {
+				return err
+			}
+			return agent.New(cfg).Run(c.Context())
+		},
+	}
+	host, _ := os.Hostname() // a machine without a name gets the default
+	if host == "" {
+		host = "delegate"
+	}
+	f := c.Flags()
+	f.StringVar(&cfg.Name, "name", host, "its name; replicas share one")
+	f.StringSliceVar(&cfg.Tags, "tags", nil, "what delegate selectors match, e.g. a cluster's name")
+	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once")
+	f.DurationVar(&cfg.Drain, "drain", 5*time.Minute, "how long running tasks may go on when it is told to stop")
+	logs.add(f)
+	return c
+}

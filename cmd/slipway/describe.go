@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/input"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+func describeCommand(a *app) *cobra.Command {
+	var env string
+	c := &cobra.Command{
+		Use: "describe KIND ID", Short: "Show an entity or an execution with what belongs to it", GroupID: groupWrite, Args: cobra.ExactArgs(2),
+		Long: "Describe shows an entity with its document; for a pipeline also its runtime inputs and latest executions.\n" +
+			"\"describe execution ID\" shows an execution's stages and steps.",
+		Example:           "  slipway describe pipeline guestbook\n  slipway describe execution x6920f1ab",
+		ValidArgsFunction: a.completeKinds,
+		RunE: func(c *cobra.Command, args []string) error {
+			if strings.EqualFold(args[0], "execution") {
+				return a.showExecution(c.Context(), args[1])
+			}
+			return a.describe(c.Context(), args, env)
+		},
+	}
+	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition")
+	return c
+}
+
+func (a *app) describe(ctx context.Context, args []string, env string) error {
+	client, key, err := a.entityArgs(args, env)
+	if err != nil {
+		return err
+	}
+	e, err := client.Entity(ctx, key)
+	if err != nil {
+		return err
+	}
+	var runs []api.Execution
+	if e.Kind == ref.Pipeline {
+		const latest = 5
+		if runs, _, err = client.Executions(ctx, key.Scope, e.ID, apiclient.Page{Limit: latest}); err != nil {
+			return err
+		}
+	}
+	return a.print(e, func() error {
+		fmt.Fprintf(a.out, "%s %s in %s\nname:     %s\nversion:  %d\nupdated:  %s ago by %s\n",
+			e.Kind, e.ID, scopeName(key.Scope), e.Name, e.Version, age(e.UpdatedAt, time.Now()), e.UpdatedBy)
+		a.describeInputs(e)
+		if len(runs) > 0 {
+			fmt.Fprintln(a.out, "latest executions:")
+			for _, r := range runs {
+				fmt.Fprintf(a.out, "  %s  #%d  %s  %s ago\n", r.ID, r.Sequence, r.Status, age(r.StartedAt, time.Now()))
+			}
+		}
+		fmt.Fprintln(a.out, "document:")
+		for line := range strings.Lines(e.YAML) {
+			fmt.Fprint(a.out, "  ", line)
+		}
+		if !bytes.HasSuffix([]byte(e.YAML), []byte("\n")) {
+			fmt.Fprintln(a.out)
+		}
+		return nil
+	})
+}
+
+// describeInputs lists what a run of a pipeline asks for.
+func (a *app) describeInputs(e api.Entity) {
+	docs, _ := yamldoc.Parse(e.ID, []byte(e.YAML)) // it was read when it was saved
+	if e.Kind != ref.Pipeline || len(docs) != 1 {
+		return
+	}
+	inputs := input.Find(docs[0].Get(string(ref.Pipeline)))
+	if len(inputs) == 0 {
+		return
+	}
+	fmt.Fprintln(a.out, "runtime inputs (slipway run", e.ID, "--input PATH=VALUE):")
+	for _, in := range inputs {
+		fallback := "required"
+		if in.Input.HasDefault {
+			fallback = "default " + in.Input.Default
+		}
+		fmt.Fprintf(a.out, "  %s  (%s)\n", in.Path, fallback)
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+)
+
+func getCommand(a *app) *cobra.Command {
+	var env string
+	c := &cobra.Command{
+		Use: "get KIND [ID]", Short: "List what was saved, or give a document back", GroupID: groupWrite, Args: cobra.RangeArgs(1, 2),
+		Long:              "Get lists the entities of a kind. With an ID and -o yaml it gives the document as it was saved, byte for byte.",
+		Example:           "  slipway get pipelines\n  slipway get pipeline guestbook -o yaml\n  slipway get infra dev/cluster -o yaml",
+		ValidArgsFunction: a.completeKinds,
+		RunE:              func(c *cobra.Command, args []string) error { return a.get(c.Context(), args, env) },
+	}
+	c.Flags().StringVar(&env, "env", "", "environment of infrastructure definitions")
+	return c
+}
+
+func (a *app) get(ctx context.Context, args []string, env string) error {
+	client, key, err := a.entityArgs(args, env)
+	if err != nil {
+		return err
+	}
+	if key.ID == "" {
+		return a.list(ctx, client, key)
+	}
+	if a.output == "yaml" {
+		doc, err := client.EntityYAML(ctx, key)
+		if err != nil {
+			return err
+		}
+		_, err = a.out.Write(doc)
+		return err
+	}
+	e, err := client.Entity(ctx, key)
+	if err != nil {
+		return err
+	}
+	return a.print(e, func() error { return a.entityTable([]api.Entity{e}) })
+}
+
+func (a *app) list(ctx context.Context, client *apiclient.Client, key apiclient.EntityKey) error {
+	all, err := apiclient.All(0, func(p apiclient.Page) ([]api.Entity, string, error) { return client.Entities(ctx, key, p) })
+	if err != nil {
+		return err
+	}
+	return a.print(all, func() error {
+		if len(all) == 0 {
+			fmt.Fprintf(a.err, "there is no %s in %s\n", key.Kind, scopeName(key.Scope))
+			return nil
+		}
+		return a.entityTable(all)
+	})
+}
+
+func (a *app) entityTable(all []api.Entity) error {
+	var rows [][]string
+	for _, e := range all {
+		id := e.ID
+		if e.Env != "" {
+			id = e.Env + "/" + e.ID
+		}
+		rows = append(rows, []string{id, e.Name, strconv.FormatInt(e.Version, 10), age(e.UpdatedAt, time.Now()), e.UpdatedBy})
+	}
+	return a.table("ID NAME VERSION UPDATED BY", rows)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// logFormat says how log lines are shown.
+type logFormat struct {
+	attempt    int
+	follow     bool
+	timestamps bool
+}
+
+func logsCommand(a *app) *cobra.Command {
+	var f logFormat
+	c := &cobra.Command{
+		Use: "logs EXECUTION [STEP]", Short: "Show the logs of an execution's steps", GroupID: groupRun, Args: cobra.RangeArgs(1, 2),
+		Long: "Logs shows the log of a step, which is named by its identifier, or by its whole path where several have the same.\n" +
+			"Without STEP it shows the logs of all steps that have run, each line behind its step's identifier.",
+		Example: "  slipway logs x6920f1ab rollout -f\n  slipway logs x6920f1ab --timestamps",
+		RunE: func(c *cobra.Command, args []string) error {
+			client, _, err := a.connect()
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				return a.stepLog(c.Context(), client, args[0], args[1], f)
+			}
+			return a.allLogs(c.Context(), client, args[0], f)
+		},
+	}
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "wait for more until the end")
+	c.Flags().IntVar(&f.attempt, "attempt", 0, "of this attempt; 0 means the latest")
+	c.Flags().BoolVar(&f.timestamps, "timestamps", false, "show when each line was written")
+	return c
+}
+
+// logWait is how long one request waits for lines, in seconds.
+const logWait = 20
+
+// stepLog shows one step's log; when it is followed, that of the attempts
+// that come later too.
+func (a *app) stepLog(ctx context.Context, client *apiclient.Client, id, step string, f logFormat) error {
+	p := &logPrinter{app: a, format: f}
+	query := apiclient.LogQuery{Attempt: f.attempt}
+	if f.follow {
+		query.Wait = logWait
+	}
+	for {
+		part, err := client.Log(ctx, id, step, query)
+		if ctx.Err() != nil {
+			return interrupted
+		}
+		if err != nil {
+			return err
+		}
+		p.print("", part.Lines)
+		switch {
+		case !part.Ended && (f.follow || part.Next > query.From):
+			query.Attempt, query.From = part.Attempt, part.Next
+		case f.follow && f.attempt == 0 && part.Attempts > part.Attempt:
+			query.Attempt, query.From = part.Attempt+1, 0
+		default:
+			return nil
+		}
+	}
+}
+
+// allLogs shows the logs of every step.
+func (a *app) allLogs(ctx context.Context, client *apiclient.Client, id string, f logFormat) error {
+	if f.attempt != 0 {
+		return fault.New(fault.Invalid, "--attempt needs a STEP")
+	}
+	p := &logPrinter{app: a, format: f}
+	if f.follow {
+		return a.followLogs(ctx, client, id, p)
+	}
+	tree, err := client.Execution(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, n := range stepsWithLogs(tree.Root) {
+		if err := tail(ctx, client, id, n, p, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followLogs tails every step from its start on, several at once where they
+// run at once.
+func (a *app) followLogs(ctx context.Context, client *apiclient.Client, id string, p *logPrinter) error {
+	var tails sync.WaitGroup
+	defer tails.Wait()
+	following := map[plan.NodeID]bool{}
+	err := client.Watch(ctx, id, func(t api.ExecutionTree) {
+		for _, n := range stepsWithLogs(t.Root) {
+			if following[n.ID] {
+				continue
+			}
+			following[n.ID] = true
+			step := *n
+			tails.Go(func() {
+				if err := tail(ctx, client, id, &step, p, logWait); err != nil && ctx.Err() == nil {
+					complain(a.err, err)
+				}
+			})
+		}
+	})
+	if ctx.Err() != nil {
+		return interrupted
+	}
+	return err
+}
+
+func stepsWithLogs(root *execution.TreeNode) []*execution.TreeNode {
+	var out []*execution.TreeNode
+	walk(root, func(n *execution.TreeNode) {
+		if n.LogStream != "" {
+			out = append(out, n)
+		}
+	})
+	return out
+}
+
+// tail shows one step's log behind its identifier, through all attempts.
+func tail(ctx context.Context, client *apiclient.Client, id string, n *execution.TreeNode, p *logPrinter, wait int) error {
+	query := apiclient.LogQuery{Attempt: 1, Wait: wait}
+	for {
+		part, err := client.Log(ctx, id, string(n.ID), query)
+		if err != nil {
+			return err
+		}
+		p.print(n.Identifier, part.Lines)
+		switch {
+		case !part.Ended && (wait > 0 || part.Next > query.From):
+			query.From = part.Next
+		case part.Attempts > query.Attempt:
+			query.Attempt, query.From = query.Attempt+1, 0
+		default:
+			return nil
+		}
+	}
+}
+
+// logPrinter prints whole parts, so that steps that run at once don't mix
+// within a line.
+type logPrinter struct {
+	app    *app
+	format logFormat
+	mu     sync.Mutex
+}
+
+func (p *logPrinter) print(step string, lines []api.LogLine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range lines {
+		prefix := ""
+		if step != "" {
+			prefix = step + " | "
+		}
+		if p.format.timestamps {
+			prefix += time.UnixMilli(l.Time).UTC().Format("2006-01-02T15:04:05.000Z") + " "
+		}
+		fmt.Fprintln(p.app.out, prefix+l.Text)
+	}
+}

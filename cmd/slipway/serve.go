@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/wire"
+)
+
+func serveCommand(a *app) *cobra.Command {
+	var cfg wire.ServeConfig
+	var logs logFlags
+	c := &cobra.Command{
+		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
+		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
+			"API token and writes it with the server's address to the config file, so that the other commands need no flags.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			var err error
+			if cfg.Log, err = logs.logger(a); err != nil {
+				return err
+			}
+			return a.serve(c.Context(), cfg)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&cfg.Addr, "addr", "127.0.0.1:8484", "address to listen at; port 0 takes a free one")
+	f.StringVar(&cfg.Data, "data", "", "folder of the database and the key of secrets (default ~/.local/share/slipway)")
+	f.BoolVar(&cfg.EmbeddedDelegate, "delegate", true, "run a delegate in this process")
+	f.StringSliceVar(&cfg.Tags, "tags", nil, "tags of that delegate")
+	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once")
+	f.DurationVar(&cfg.Heartbeat, "heartbeat", 30*time.Second, "how long a running task may give no sign of life")
+	f.DurationVar(&cfg.NoDelegateAfter, "no-delegate-after", 5*time.Minute, "how long a task waits for a delegate that may take it")
+	f.BoolVar(&cfg.Traces, "traces", false, "send traces to the endpoint of OTEL_EXPORTER_OTLP_ENDPOINT")
+	logs.add(f)
+	return c
+}
+
+func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
+	cfg.Data = cmp.Or(cfg.Data, a.dataPath())
+	cfg.Version = currentVersion()
+	cfg.Ready = func(i wire.Info) {
+		cfg.Log.InfoContext(ctx, "slipway serves", "url", i.URL, "data", cfg.Data, "delegate", cfg.EmbeddedDelegate)
+		if err := a.introduce(i); err != nil {
+			cfg.Log.ErrorContext(ctx, "the config file wasn't written", "error", err)
+		}
+	}
+	err := wire.Serve(ctx, cfg)
+	if fault.CodeOf(err) == fault.Internal {
+		err = fmt.Errorf("serve from %s: %w", cfg.Data, err)
+	}
+	return err
+}
+
+// introduce tells the other commands of a new server. A config file that
+// tells of another server is left alone.
+func (a *app) introduce(i wire.Info) error {
+	if i.Token == "" {
+		return nil
+	}
+	file, err := a.readConfig()
+	if err != nil {
+		return err
+	}
+	if file.Server != "" && file.Server != i.URL {
+		fmt.Fprintf(a.err, "The config file %s tells of another server. To use this one:\n  export SLIPWAY_SERVER=%s SLIPWAY_TOKEN=%s\n",
+			a.configPath(), i.URL, i.Token)
+		return nil
+	}
+	file.Server, file.Token = i.URL, i.Token
+	file.Org, file.Project = cmp.Or(file.Org, defaultOrg), cmp.Or(file.Project, defaultProject)
+	if err := a.writeConfig(file); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "Made an API token; it is in %s.\n", a.configPath())
+	return nil
+}
+
+// logFlags say how a long-running command logs.
+type logFlags struct{ level, format string }
+
+func (l *logFlags) add(f interface {
+	StringVar(p *string, name, value, usage string)
+}) {
+	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&l.format, "log-format", "text", "text or json")
+}
+
+func (l *logFlags) logger(a *app) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.level)); err != nil {
+		return nil, fault.New(fault.Invalid, "the log level %q isn't one of debug, info, warn and error", l.level)
+	}
+	o := &slog.HandlerOptions{Level: level}
+	switch l.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(a.err, o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.err, o)), nil
+	}
+	return nil, fault.New(fault.Invalid, "the log format %q isn't text or json", l.format)
+}

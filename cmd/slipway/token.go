@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+func tokenCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "token", Aliases: []string{"tokens"}, Short: "Make, list and revoke tokens", GroupID: groupAdmin}
+	c.AddCommand(tokenCreateCommand(a), tokenListCommand(a), &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, _, err := a.connect()
+			if err != nil {
+				return err
+			}
+			if err := client.RevokeToken(c.Context(), args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.out, args[0], "revoked")
+			return nil
+		},
+	})
+	return c
+}
+
+func tokenCreateCommand(a *app) *cobra.Command {
+	in := api.CreateToken{Kind: store.TokenUser}
+	var delegate bool
+	c := &cobra.Command{
+		Use: "create NAME", Short: "Make a token and show it, once", Args: cobra.ExactArgs(1),
+		Long:    "Create makes a token for the account, or for what --org and --project name, and shows it. It can't be shown again.",
+		Example: "  slipway token create --delegate my-cluster\n  slipway token create ci --actor ci --org default --project default_project",
+		RunE: func(c *cobra.Command, args []string) error {
+			in.Name = args[0]
+			if delegate {
+				in.Kind = store.TokenDelegate
+			}
+			return a.createToken(c.Context(), in)
+		},
+	}
+	c.Flags().BoolVar(&delegate, "delegate", false, "for a delegate, not for the API")
+	c.Flags().StringVar(&in.Actor, "actor", "", "who the bearer is, for audits; you if empty")
+	return c
+}
+
+// tokenScope is what a token is for: what flags name, else the account.
+func (a *app) tokenScope(scope ref.Scope) ref.Scope {
+	if a.changed("org") || a.changed("project") {
+		return scope
+	}
+	return ref.Scope{}
+}
+
+func (a *app) createToken(ctx context.Context, in api.CreateToken) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	t, err := client.CreateToken(ctx, a.tokenScope(scope), in)
+	if err != nil {
+		return err
+	}
+	return a.print(t, func() error {
+		fmt.Fprintln(a.out, t.Secret)
+		fmt.Fprintln(a.err, "This is shown once; keep it safe.")
+		return nil
+	})
+}
+
+func tokenListCommand(a *app) *cobra.Command {
+	var delegate, all bool
+	c := &cobra.Command{
+		Use: "list", Short: "List tokens", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			kind := store.TokenUser
+			if delegate {
+				kind = store.TokenDelegate
+			}
+			return a.tokens(c.Context(), kind, all)
+		},
+	}
+	c.Flags().BoolVar(&delegate, "delegate", false, "those of delegates")
+	c.Flags().BoolVar(&all, "all", false, "also those that were revoked")
+	return c
+}
+
+func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	all, err := apiclient.All(0, func(p apiclient.Page) ([]api.Token, string, error) {
+		return client.Tokens(ctx, a.tokenScope(scope), kind, p)
+	})
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(t api.Token) bool { return t.Revoked && !revoked })
+	return a.print(all, func() error {
+		var rows [][]string
+		for _, t := range all {
+			state := "valid"
+			if t.Revoked {
+				state = "revoked"
+			}
+			rows = append(rows, []string{t.ID, t.Name, t.Actor, scopeName(ref.Scope{Org: t.Org, Project: t.Project}), state, age(t.CreatedAt, time.Now())})
+		}
+		return a.table("ID NAME ACTOR SCOPE STATE AGE", rows)
+	})
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is that of the release, set by the linker; a build from a checkout
+// tells its commit.
+var version string
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Say which version this is", GroupID: groupAdmin, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := map[string]string{"version": currentVersion()}
+			return a.print(v, func() error {
+				fmt.Fprintln(a.out, "slipway", v["version"])
+				return nil
+			})
+		},
+	}
+}
+
+func currentVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return "dev-" + s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return "dev"
+}

@@ -1,0 +1,68 @@
+package apiclient
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/ref"
+)
+
+// Start runs a pipeline.
+func (c *Client) Start(ctx context.Context, scope ref.Scope, pipeline string, in api.StartExecution) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("pipelines", pipeline, "executions"), scoped(scope), in)
+}
+
+// Execution gets an execution with its nodes.
+func (c *Client) Execution(ctx context.Context, id string) (api.ExecutionTree, error) {
+	return get[api.ExecutionTree](ctx, c, path("executions", id), nil)
+}
+
+// Executions lists executions, newest first; pipeline "" means all.
+func (c *Client) Executions(ctx context.Context, scope ref.Scope, pipeline string, p Page) ([]api.Execution, string, error) {
+	q := p.in(scoped(scope))
+	set(q, "pipeline", pipeline)
+	l, err := get[api.ExecutionList](ctx, c, path("executions"), q)
+	return l.Executions, l.NextPageToken, err
+}
+
+// Abort ends an execution.
+func (c *Client) Abort(ctx context.Context, id string) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("executions", id, "abort"), nil, struct{}{})
+}
+
+// Retry runs the pipeline of an execution again with the same inputs.
+func (c *Client) Retry(ctx context.Context, id string) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("executions", id, "retry"), nil, struct{}{})
+}
+
+// Intervene decides on a node that waits for a person.
+func (c *Client) Intervene(ctx context.Context, id, node string, in api.Intervention) error {
+	_, err := post[struct{}](ctx, c, path("executions", id, "nodes", node, "intervene"), nil, in)
+	return err
+}
+
+// Answer approves or rejects a node that waits for approval.
+func (c *Client) Answer(ctx context.Context, id, node string, in api.ApprovalAnswer) error {
+	_, err := post[struct{}](ctx, c, path("executions", id, "nodes", node, "approval"), nil, in)
+	return err
+}
+
+// LogQuery says which part of a log is wanted.
+type LogQuery struct {
+	Attempt int   // 0: the latest
+	From    int64 // Next of the part before
+	Wait    int   // seconds to wait for lines, unless the log has ended
+}
+
+// Log reads a part of a node's log.
+func (c *Client) Log(ctx context.Context, id, node string, in LogQuery) (api.Log, error) {
+	q := url.Values{}
+	if in.Attempt > 0 {
+		q.Set("attempt", strconv.Itoa(in.Attempt))
+	}
+	q.Set("from", strconv.FormatInt(in.From, 10))
+	q.Set("wait", strconv.Itoa(in.Wait))
+	return get[api.Log](ctx, c, path("executions", id, "nodes", node, "log"), q)
+}
