@@ -84,6 +84,9 @@ func (b *builder) stages(doc *yamldoc.Node, at place) []*Node {
 			out = append(out, b.parallel(p, at, i, b.stages))
 			continue
 		}
+		if item.Get("insert") != nil {
+			continue // the place of a template's stages, left blank: pkg/entity takes no other
+		}
 		out = append(out, b.stage(item.Get("stage"), item, at))
 	}
 	return out
