@@ -1,5 +1,6 @@
 // Package statemachines holds the Amazon States Language definitions, the
 // same files for Step Functions and for the embedded engine, with their tests.
+// What their Task states do is pkg/engine's.
 package statemachines
 
 import _ "embed"

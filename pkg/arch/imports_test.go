@@ -1,0 +1,197 @@
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rule says what packages may not depend on, and why.
+type rule struct {
+	name     string
+	packages []string
+	except   []string
+	never    []string // import paths; "x/..." means x and all below it
+	indirect bool     // not through other packages either
+	reason   string
+}
+
+func clusterLibraries() []string {
+	return []string{"k8s.io/...", "sigs.k8s.io/...", "helm.sh/...", "github.com/fluxcd/..."}
+}
+
+func databases() []string { return []string{"database/sql", "modernc.org/..."} }
+
+func rules() []rule {
+	return []rule{
+		{
+			name: "cluster libraries are the kubernetes tasks' and the test cluster's", packages: []string{"..."},
+			except: []string{"delegate/kubernetes/...", "internal/testcluster/..."}, never: clusterLibraries(),
+			reason: "one place to upgrade them, and to look when they change their mind",
+		},
+		{
+			name: "no cluster library reaches the control plane", packages: []string{"pkg/...", "functions/..."},
+			except: []string{"pkg/wire"}, never: clusterLibraries(), indirect: true,
+			reason: "a function pays for every import at each cold start; pkg/wire holds a whole machine, delegate included",
+		},
+		{
+			name: "what decides is pure",
+			packages: []string{
+				"pkg/dispatch", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/input", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/task", "pkg/yamldoc",
+			},
+			except: []string{"pkg/step/steptest"},
+			never:  append(databases(), "net/http/...", "os/exec", module+"/pkg/sqlitedb", module+"/pkg/api"), indirect: true,
+			reason: "the same input gives the same decision, anywhere, without anything running",
+		},
+		{
+			name: "databases stay behind the store", packages: []string{"..."},
+			except: []string{"pkg/sqlitedb", "pkg/asl/...", "pkg/store/sqlite"}, never: databases(),
+			reason: "the same control plane runs over DynamoDB",
+		},
+		{
+			name: "the contract of the store knows no store", packages: []string{"pkg/store", "pkg/store/storetest", "pkg/audit"},
+			never: append(databases(), module+"/pkg/sqlitedb", module+"/pkg/store/sqlite"), indirect: true,
+			reason: "DynamoDB must pass the same suite",
+		},
+		{
+			name: "one store is chosen where things are wired", packages: []string{"..."},
+			except: []string{"pkg/wire", "cmd/..."}, never: []string{module + "/pkg/store/sqlite", module + "/pkg/statemachine/embedded"},
+			reason: "nothing else can tell whether it runs on one machine or as functions",
+		},
+		{
+			name: "the control plane knows no agent", packages: []string{"pkg/...", "functions/..."}, except: []string{"pkg/wire"},
+			never: []string{module + "/delegate/..."}, indirect: true,
+			reason: "delegates connect outward and speak pkg/task; whoever needs more has found a hole in the protocol",
+		},
+		{
+			name: "a delegate knows no store and no engine", packages: []string{"delegate/..."},
+			never: append(databases(),
+				module+"/pkg/store/...", module+"/pkg/engine", module+"/pkg/execution", module+"/pkg/api", module+"/pkg/secret"), indirect: true,
+			reason: "it runs in somebody's network with a token, and has nothing but the task that it claimed",
+		},
+		{
+			name: "HTTP is the API's", packages: []string{"pkg/..."}, except: []string{"pkg/api", "pkg/apiclient", "pkg/wire"},
+			never:  []string{"net/http"},
+			reason: "one table maps errors to statuses",
+		},
+		{
+			name: "test suites stay out of programs", packages: []string{"..."},
+			except: []string{"internal/...", "cmd/testcluster", "pkg/store/storetest", "pkg/step/steptest", "delegate/executor/executortest"},
+			never:  []string{"testing", module + "/pkg/store/storetest", module + "/pkg/step/steptest", module + "/internal/testcluster"},
+			reason: "importing package testing adds its flags to the program",
+		},
+	}
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	list := packages(t)
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			checked := 0
+			for _, p := range list {
+				if !within(p.path(), r.packages) || within(p.path(), r.except) {
+					continue
+				}
+				checked++
+				imports := p.Imports
+				if r.indirect {
+					imports = p.Deps
+				}
+				for _, path := range imports {
+					if within(path, r.never) {
+						t.Errorf("%s depends on %s; %s", p.path(), path, r.reason)
+					}
+				}
+			}
+			if checked == 0 {
+				t.Error("the rule is about no package that exists")
+			}
+		})
+	}
+}
+
+// TestDecisionsAreInPureFiles: the engine's package also does what it has
+// decided, so its rule is about files (house style, rule 14).
+func TestDecisionsAreInPureFiles(t *testing.T) {
+	t.Parallel()
+	pure := []string{"engine.go", "container.go", "failure.go", "step.go", "when.go"}
+	allowed := []string{"errors", "fmt", "maps", "slices", "strings", "time", module + "/pkg/fault", module + "/pkg/plan", module + "/pkg/task"}
+	for _, name := range pure {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root(), "pkg", "engine", name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, i := range file.Imports {
+			if path, err := strconv.Unquote(i.Path.Value); err != nil || !slices.Contains(allowed, path) {
+				t.Errorf("pkg/engine/%s imports %s; it decides, and what it decides by comes with its input", name, i.Path.Value)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if selects(n, "time", "Now", "Since", "Until", "After", "NewTimer", "NewTicker", "Sleep") {
+				t.Errorf("pkg/engine/%s reads the clock; the time comes with its input", name)
+			}
+			return true
+		})
+	}
+}
+
+// TestEnvironmentIsReadByMains: configuration is read once, at the edge.
+func TestEnvironmentIsReadByMains(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		// The test cluster is found through the variable that its tool sets.
+		if p.Name == "main" || within(p.path(), []string{"pkg/wire", "internal/testcluster"}) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if selects(n, "os", "Getenv", "LookupEnv") {
+					t.Errorf("%s reads an environment variable; its main should hand it the value", filepath.Join(p.path(), name))
+				}
+				return true
+			})
+		}
+	}
+}
+
+// selects says whether a node is one of the names of a package, e.g. os.Getenv.
+func selects(n ast.Node, pkg string, names ...string) bool {
+	s, ok := n.(*ast.SelectorExpr)
+	if !ok || !slices.Contains(names, s.Sel.Name) {
+		return false
+	}
+	x, ok := s.X.(*ast.Ident)
+	return ok && x.Name == pkg
+}
+
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, pattern string
+		want          bool
+	}{
+		{"k8s.io/api/core/v1", "k8s.io/...", true},
+		{"k8s.io", "k8s.io/...", true},
+		{"k8s.iox/api", "k8s.io/...", false},
+		{"pkg/wire", "pkg/wire", true},
+		{"pkg/wire/x", "pkg/wire", false},
+		{"anything", "...", true},
+	} {
+		if got := within(c.path, strings.Fields(c.pattern)); got != c.want {
+			t.Errorf("%s within %s: %t, want %t", c.path, c.pattern, got, c.want)
+		}
+	}
+}
