@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 	failed, err := run(&out, []string{folder})
 	want := "ok   " + folder + "/good.yaml (service)\n" +
 		"FAIL " + folder + "/more/bad.yml (service)\n" +
-		"     " + folder + `/more/bad.yml:1:31 identifier: identifier "a-b" is wrong: it must start with a letter or _, and have at most 128 letters, digits, _ and $ [BAD_IDENTIFIER]` + "\n" +
+		"     " + folder + `/more/bad.yml:1:32 identifier: identifier "a-b" is wrong: it must start with a letter or _, and have at most 128 letters, digits, _ and $ [BAD_IDENTIFIER]` + "\n" +
 		"2 files with entities, 1 with errors\n"
 	if err != nil || failed != 1 || out.String() != want {
 		t.Errorf("%d failed, %v:\n%s\nwant:\n%s", failed, err, out.String(), want)

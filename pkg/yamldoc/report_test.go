@@ -112,7 +112,7 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	known := []string{"identifier", "name", "spec", "K8sRollingDeploy", "K8sRollingRollback"}
 	for word, want := range map[string]string{
-		"identifie": "identifier", "Name": "name", "nmae": "name", "specs": "spec", "k8srollingdeploy": "K8sRollingDeploy",
+		"identifie": "identifier", "Name": "name", "specs": "spec", "psec": "spec", "k8srollingdeploy": "K8sRollingDeploy",
 		"zzz": "", "": "", "type": "", strings.Repeat("name", 100): "",
 	} {
 		if got := yamldoc.Nearest(word, known); got != want {
