@@ -312,7 +312,8 @@ type Keys interface {
 	// PutAnswer stores the answer to an idempotency key until expires, unless
 	// there is one: then that one is given back, with false. AP-37
 	PutAnswer(ctx context.Context, a Answer) (Answer, bool, error)
-	// Answer reads one; fault.NotFound if it has expired at now. AP-38
+	// Answer reads one; fault.NotFound if it has expired at now, and then its
+	// key can be used again. AP-38
 	Answer(ctx context.Context, key string, now time.Time) (Answer, error)
 }
 
