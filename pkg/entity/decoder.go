@@ -143,7 +143,7 @@ func (d *decoder) supported(f *yamldoc.Field[string], what string, can []string,
 			d.Unsupported(v, "%s %s isn't supported yet; want %s", what, f.Value, want)
 		default:
 			all := append(slices.Clone(can), harness...)
-			d.Errorf(v, wrongValue, "found %q; want %s%s", f.Value, want, didYouMean(f.Value, all))
+			d.Errorf(v, wrongValue, "found %q; want %s%s", f.Value, want, d.Hint(f.Value, all))
 		}
 	}
 }

@@ -133,18 +133,11 @@ func kindOf(root yamldoc.Value, r *yamldoc.Report) (ref.Kind, bool) {
 		r.Errorf(root, unknownKind, "found %s and %s; a document has one root key", kinds[0].Key, kinds[1].Key)
 	case len(unknown) > 0:
 		r.Errorf(unknown[0].AtKey(), unknownKind, "found the root key %q; want one of %s%s",
-			unknown[0].Key, strings.Join(known, ", "), didYouMean(unknown[0].Key, known))
+			unknown[0].Key, strings.Join(known, ", "), r.Hint(unknown[0].Key, known))
 	case root.Null() || root.Is(yamldoc.Mapping):
 		r.Errorf(root, unknownKind, "the document is empty; want one of the root keys %s", strings.Join(known, ", "))
 	}
 	return "", false
-}
-
-func didYouMean(word string, known []string) string {
-	if near := yamldoc.Nearest(word, known); near != "" {
-		return "; did you mean \"" + near + "\"?"
-	}
-	return ""
 }
 
 // Meta is what every entity has.

@@ -150,7 +150,7 @@ func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
 	case harnessStep(s.Type.Value):
 		d.Unsupported(typ, "step type %s isn't supported yet", s.Type.Value)
 	default:
-		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, didYouMean(s.Type.Value, harnessSteps()))
+		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, d.Hint(s.Type.Value, harnessSteps()))
 	}
 }
 

@@ -136,11 +136,7 @@ func (r *Report) Enum(v Value, words ...string) Field[string] {
 	if !f.Set || f.Expr != "" || slices.Contains(words, f.Value) {
 		return f
 	}
-	hint := ""
-	if near := Nearest(f.Value, words); near != "" {
-		hint = "; did you mean " + strconv.Quote(near) + "?"
-	}
-	r.Errorf(v, "WRONG_VALUE", "found %q; want one of %s%s", f.Value, strings.Join(words, ", "), hint)
+	r.Errorf(v, "WRONG_VALUE", "found %q; want one of %s%s", shorten(f.Value), strings.Join(words, ", "), r.Hint(f.Value, words))
 	return f
 }
 

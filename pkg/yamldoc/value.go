@@ -136,11 +136,7 @@ func (r *Report) Unknown(v Value, known ...string) {
 	if r.strict {
 		severity = Error
 	}
-	hint := ""
-	if near := Nearest(v.Key, known); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	r.add(severity, v.KeyPos(r), "UNKNOWN_KEY", "unknown key %q%s", shorten(v.Key), hint)
+	r.add(severity, v.KeyPos(r), "UNKNOWN_KEY", "unknown key %q%s", shorten(v.Key), r.Hint(v.Key, known))
 }
 
 // Unsupported reports what Harness has and Slipway can't do yet.
@@ -157,6 +153,18 @@ func (r *Report) Missing(v Value, keys ...string) {
 	}
 }
 
+// Hint is the end of a message about an unknown word: the question whether
+// the nearest of the known ones was meant. It is empty if none is near.
+func (r *Report) Hint(word string, known []string) string {
+	if len(r.findings) > maxFindings {
+		return "" // nobody will read it, and looking takes time
+	}
+	if near := Nearest(word, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
 // maxWord is longer than any key or type that Harness has.
 const maxWord = 100
 
@@ -168,6 +176,9 @@ func Nearest(word string, known []string) string {
 	}
 	best, at := "", max(len(word)/3, 1)+1
 	for _, k := range known {
+		if len(k)-len(word) >= at || len(word)-len(k) >= at {
+			continue // it takes at least as many edits as the lengths differ
+		}
 		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at {
 			best, at = k, d
 		}
