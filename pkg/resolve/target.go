@@ -194,7 +194,7 @@ func (s *Scope) manifest(m *yamldoc.Node, t *task.KubernetesTarget) error {
 		t.Manifest = &task.Manifest{
 			ID: id, Type: typ, Store: files, ValuesPaths: words(spec.Get("valuesPaths")),
 			SkipVersioning:     isTrue(spec.Get("skipResourceVersioning")) || isTrue(spec.At("store", "skipResourceVersioning")),
-			Declarative:        isTrue(spec.Get("enableDeclarativeRollback")),
+			Declarative:        isTrue(spec.Get("enableDeclarativeRollback")) || isTrue(spec.At("store", "enableDeclarativeRollback")),
 			OptionalValuesYAML: isTrue(spec.Get("optionalValuesYaml")),
 		}
 	default:
