@@ -9,14 +9,17 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/http"
+	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Executors lists the executor of each kind of task.
-func Executors() map[task.Kind]executor.Executor {
+// Executors lists the executor of each kind of task. What they keep between
+// tasks, such as fetched repositories, is below the cache folder.
+func Executors(cache string) map[task.Kind]executor.Executor {
 	return map[task.Kind]executor.Executor{
-		task.KindHTTP:  http.New(nil),
-		task.KindShell: shell.New(os.Environ()),
+		task.KindHTTP:       http.New(nil),
+		task.KindKubernetes: kubernetes.New(cache),
+		task.KindShell:      shell.New(os.Environ()),
 	}
 }

@@ -252,7 +252,7 @@ func (p *plane) delegate(ctx context.Context) error {
 	}()
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: p.cfg.Tags, Version: p.cfg.Version, Capacity: p.cfg.Capacity,
-		Executors: delegate.Executors(), HTTP: &http.Client{Transport: inprocess.RoundTripper(p.handler)},
+		Executors: delegate.Executors(filepath.Join(p.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(p.handler)},
 		Drain: grace / 2, Log: p.cfg.Log,
 	})
 	return a.Run(ctx)

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/step/shellscript"
 	"github.com/slipway-cd/slipway/pkg/step/wait"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -15,12 +16,12 @@ import (
 
 // Steps lists every step type.
 func Steps() []step.Type {
-	return []step.Type{
+	return append(kubernetes.Types(),
 		harnessapproval.Type(),
 		http.Type(),
 		shellscript.Type(),
 		wait.Type(),
-	}
+	)
 }
 
 // Names lists the names of the step types, sorted.

@@ -1,0 +1,121 @@
+package kubernetes
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// manager owns the fields that Slipway applies.
+const manager = "slipway"
+
+// atOnce bounds the requests of one wave.
+const atOnce = 16
+
+// apply applies objects in the order of their kinds, those of one kind side
+// by side, and gives what the cluster made of them in the same order.
+func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructured, dryRun bool, log io.Writer) ([]*unstructured.Unstructured, error) {
+	live := make([]*unstructured.Unstructured, len(objects))
+	for start := 0; start < len(objects); {
+		end := start
+		for end < len(objects) && order(objects[end].GetKind()) == order(objects[start].GetKind()) {
+			end++
+		}
+		if dryRun {
+			end = len(objects) // nothing depends on what isn't made
+		}
+		g, waveCtx := errgroup.WithContext(ctx)
+		g.SetLimit(atOnce)
+		for i := start; i < end; i++ {
+			g.Go(func() error {
+				var err error
+				live[i], err = s.applyOne(waveCtx, objects[i], dryRun)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return live, err
+		}
+		for i := start; i < end && !dryRun; i++ {
+			say(log, "%s applied", display(objects[i]))
+		}
+		start = end
+	}
+	return live, nil
+}
+
+// applyOne is a server-side apply that takes over fields of other owners.
+func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+	res, err := s.client.resource(o)
+	if err != nil {
+		if dryRun && fault.Is(err, fault.Invalid) {
+			return nil, nil // of a kind that the manifests define themselves
+		}
+		return nil, err
+	}
+	body, err := o.MarshalJSON()
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%s: %w", display(o), err)
+	}
+	force := true
+	opts := metav1.PatchOptions{FieldManager: manager, Force: &force}
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	live, err := res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
+	if err == nil {
+		return live, nil
+	}
+	if dryRun && apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces") {
+		return nil, nil // the manifests may bring their namespace
+	}
+	coded := classify(err)
+	return nil, fault.New(fault.CodeOf(coded), "%s: %w", display(o), coded)
+}
+
+// dryRun has the server check all objects before anything is changed.
+func (s *session) dryRun(ctx context.Context, objects []*unstructured.Unstructured) error {
+	if s.p.SkipDryRun {
+		return nil
+	}
+	_, err := s.apply(ctx, objects, true, nil)
+	if err == nil {
+		say(s.env.Log(unitInitialize), "Dry run: the cluster accepts the manifests")
+	}
+	return err
+}
+
+// delete deletes an object and its dependents; one that isn't there is fine.
+func (s *session) delete(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
+	res, err := s.client.resource(o)
+	if err != nil {
+		return false, err
+	}
+	policy := metav1.DeletePropagationBackground
+	err = res.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &policy})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, classify(err)
+}
+
+// get reads an object as it is in the cluster; nil if it isn't there.
+func (s *session) get(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	res, err := s.client.resource(o)
+	if err != nil {
+		return nil, err
+	}
+	live, err := res.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return live, classify(err)
+}

@@ -1,0 +1,177 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// clients keeps the client of each cluster, so that a delegate discovers a
+// cluster's kinds once and re-uses connections.
+type clients struct {
+	mu    sync.Mutex
+	known map[string]*client
+}
+
+// client speaks to one cluster with one set of credentials.
+type client struct {
+	dynamic dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// Requests a second and at once. A delegate deploys many services side by
+// side; the API server's own fairness protects it.
+const (
+	queries = 500
+	burst   = 1000
+)
+
+// maxClients bounds the memory that clusters' kinds take, some 2 MB each.
+const maxClients = 32
+
+func (c *clients) get(cluster task.Cluster) (*client, error) {
+	doc, err := json.Marshal(cluster)
+	if err != nil {
+		return nil, fmt.Errorf("encode the cluster's access: %w", err)
+	}
+	sum := sha256.Sum256(doc)
+	key := hex.EncodeToString(sum[:])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.known[key]; known != nil {
+		return known, nil
+	}
+	made, err := newClient(cluster)
+	if err != nil {
+		return nil, err
+	}
+	if c.known == nil || len(c.known) >= maxClients {
+		c.known = map[string]*client{}
+	}
+	c.known[key] = made
+	return made, nil
+}
+
+func newClient(cluster task.Cluster) (*client, error) {
+	cfg, err := config(cluster)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	cfg.QPS, cfg.Burst, cfg.UserAgent = queries, burst, "slipway-delegate"
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	d, err := dynamic.NewForConfigAndClient(cfg, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a discovery client: %w", err)
+	}
+	return &client{dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
+}
+
+// config is how a cluster is reached (kubernetes spec §2).
+func config(c task.Cluster) (*rest.Config, error) {
+	if c.Inherit {
+		if cfg, err := rest.InClusterConfig(); err == nil {
+			return cfg, nil
+		}
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	}
+	if u, err := url.Parse(c.URL); err != nil || u.Host == "" {
+		return nil, fmt.Errorf("masterUrl is %q; want a URL", c.URL)
+	}
+	return &rest.Config{
+		Host: c.URL, BearerToken: c.Token, Username: c.Username, Password: c.Password,
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData: []byte(c.CAPEM), CertData: []byte(c.ClientCertPEM), KeyData: []byte(c.ClientKeyPEM),
+			Insecure: c.CAPEM == "" && c.ClientCertPEM == "" && c.Token == "" && c.Password == "",
+		},
+	}, nil
+}
+
+// mapping finds the resource of a kind. A kind that isn't known may have been
+// added since, so the cluster is asked once more.
+func (c *client) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	m, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		c.mapper.Reset()
+		m, err = c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	}
+	if meta.IsNoMatchError(err) {
+		return nil, fault.New(fault.Invalid, "the cluster has no kind %s in %s", gvk.Kind, gvk.GroupVersion())
+	}
+	return m, classify(err)
+}
+
+// resource is the endpoint of an object.
+func (c *client) resource(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	m, err := c.mapping(o.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	if m.Scope.Name() == meta.RESTScopeNameNamespace {
+		return c.dynamic.Resource(m.Resource).Namespace(o.GetNamespace()), nil
+	}
+	return c.dynamic.Resource(m.Resource), nil
+}
+
+// The resources that the package itself reads and writes.
+func secrets() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+}
+func services() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "services"}
+}
+func pods() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+}
+
+// classify gives an error of the API its failure type (pipeline spec §5.1).
+func classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	var coded *fault.Error
+	var netErr *url.Error
+	switch {
+	case errors.As(err, &coded), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case apierrors.IsUnauthorized(err):
+		return fault.New(fault.Unauthenticated, "the cluster refused the credentials: %w", err)
+	case apierrors.IsForbidden(err):
+		return fault.New(fault.Forbidden, "the cluster: %w", err)
+	case apierrors.IsNotFound(err):
+		return fault.New(fault.NotFound, "the cluster: %w", err)
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return fault.New(fault.Conflict, "the cluster: %w", err)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return fault.New(fault.Invalid, "the cluster: %w", err)
+	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), errors.As(err, &netErr):
+		return fault.New(fault.Unavailable, "the cluster can't be reached: %w", err)
+	}
+	return fmt.Errorf("the cluster: %w", err)
+}

@@ -1,0 +1,302 @@
+package kubernetes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// The modes of a release.
+const (
+	modeRolling   = "rolling"
+	modeCanary    = "canary"
+	modeBlueGreen = "bluegreen"
+)
+
+// The statuses of a release.
+const (
+	releaseInProgress = "InProgress"
+	releaseSucceeded  = "Succeeded"
+	releaseFailed     = "Failed"
+)
+
+// release is what is kept of one deployment, in a Secret of the namespace
+// that it went to (kubernetes spec §9).
+type release struct {
+	Number    int       `json:"number"`
+	Status    string    `json:"status"`
+	Mode      string    `json:"mode"`
+	CreatedAt time.Time `json:"createdAt"`
+	Execution string    `json:"executionId"`
+	Stage     string    `json:"stageId"`
+	Step      string    `json:"stepId"`
+	Service   string    `json:"service"`
+	Hash      string    `json:"manifestHash"`
+	// Objects are the manifests as they were applied.
+	Objects []map[string]any `json:"manifests"`
+	// Versioned are the ConfigMaps and Secrets of this release alone, as Kind/name.
+	Versioned []string `json:"versioned,omitempty"`
+	// Declarative: a rollback applies everything, not the workloads alone.
+	Declarative bool     `json:"declarative,omitempty"`
+	Pruning     bool     `json:"pruningEnabled,omitempty"`
+	Pruned      []string `json:"pruned,omitempty"`
+	// Blue-green: the colour that was deployed, and how the services stood
+	// before the step.
+	Color          string `json:"color,omitempty"`
+	PrimaryColor   string `json:"primaryColor,omitempty"`
+	PrimaryService string `json:"primaryService,omitempty"`
+	StageService   string `json:"stageService,omitempty"`
+	Skipped        bool   `json:"skipped,omitempty"`
+
+	version string // of the Secret
+}
+
+// maxRelease is what fits into a Secret with its base64 and its metadata.
+const maxRelease = 1 << 20
+
+// historySelector finds the releases of a name.
+func (s *session) historySelector() string {
+	return labels.Set{labelRelease: s.p.Target.ReleaseName, "owner": manager}.String()
+}
+
+// history reads the releases, the newest first. In a namespace that doesn't
+// exist yet there are none.
+func (s *session) history(ctx context.Context) ([]*release, error) {
+	list, err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).List(ctx, metav1.ListOptions{LabelSelector: s.historySelector()})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	var out []*release
+	for i := range list.Items {
+		r, err := unpack(&list.Items[i])
+		if err != nil {
+			return nil, fmt.Errorf("release %s: %w", list.Items[i].GetName(), err)
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *release) int { return b.Number - a.Number })
+	return out, nil
+}
+
+func unpack(o *unstructured.Unstructured) (*release, error) {
+	packed, err := base64.StdEncoding.DecodeString(text(o, "data", "release"))
+	if err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	doc, err := io.ReadAll(io.LimitReader(z, 64*maxRelease))
+	if err != nil {
+		return nil, err
+	}
+	r := &release{version: o.GetResourceVersion()}
+	return r, json.Unmarshal(doc, r)
+}
+
+func (s *session) secretOf(r *release) (*unstructured.Unstructured, error) {
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a sound one
+	if _, err := z.Write(doc); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	if b.Len() > maxRelease*3/4 {
+		return nil, fault.New(fault.TooLarge, "the manifests have %d bytes when compressed; the release history can keep %d", b.Len(), maxRelease*3/4)
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "harness.io/release",
+		"data": map[string]any{"release": base64.StdEncoding.EncodeToString(b.Bytes())},
+	}}
+	o.SetNamespace(s.p.Target.Namespace)
+	o.SetName(s.secretName(r.Number))
+	o.SetLabels(map[string]string{
+		labelRelease: s.p.Target.ReleaseName, labelNumber: strconv.Itoa(r.Number), labelStatus: r.Status,
+		"owner": manager, "app.kubernetes.io/managed-by": manager,
+	})
+	return o, nil
+}
+
+func (s *session) secretName(number int) string {
+	return fmt.Sprintf("harness.release.%s.%d", s.p.Target.ReleaseName, number)
+}
+
+// own finds the release that this very step began in an earlier try, so that
+// a retry goes on with it (kubernetes spec §21).
+func (s *session) own(all []*release) *release {
+	for _, r := range all {
+		if r.Execution == s.p.Execution && r.Step == s.p.Step && r.Status == releaseInProgress {
+			return r
+		}
+	}
+	return nil
+}
+
+// ofStage finds the newest release that this stage made in a mode.
+func (s *session) ofStage(all []*release, mode string) *release {
+	for _, r := range all {
+		if r.Execution == s.p.Execution && r.Stage == s.p.Stage && r.Mode == mode {
+			return r
+		}
+	}
+	return nil
+}
+
+// lastGood is the newest release before a number that succeeded in a mode.
+func lastGood(all []*release, before int, mode string) *release {
+	for _, r := range all {
+		if r.Number < before && r.Status == releaseSucceeded && r.Mode == mode {
+			return r
+		}
+	}
+	return nil
+}
+
+// begin gives a new release its number; the number is this step's once the
+// record is made. Two pipelines that share a release name never get one number.
+func (s *session) begin(all []*release, mode string) *release {
+	r := s.own(all)
+	if r == nil {
+		r = &release{Number: 1}
+		if len(all) > 0 {
+			r.Number = all[0].Number + 1
+		}
+	}
+	r.Status, r.Mode, r.CreatedAt = releaseInProgress, mode, time.Now().UTC()
+	r.Execution, r.Stage, r.Step, r.Service = s.p.Execution, s.p.Stage, s.p.Step, s.p.Target.Service
+	r.Pruning = s.p.Pruning
+	s.number = r.Number
+	return r
+}
+
+// fill puts the manifests into a release. The hash is of what was rendered,
+// before names got their release's number.
+func (r *release) fill(objects []*unstructured.Unstructured) {
+	r.Objects = nil
+	for _, o := range objects {
+		r.Objects = append(r.Objects, o.Object)
+	}
+}
+
+func hashOf(objects []*unstructured.Unstructured) string {
+	h := sha256.New()
+	for _, o := range objects {
+		doc, _ := o.MarshalJSON() // it came from JSON
+		h.Write(doc)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// objects are the release's manifests as objects.
+func (r *release) objects() []*unstructured.Unstructured {
+	out := make([]*unstructured.Unstructured, len(r.Objects))
+	for i, m := range r.Objects {
+		out[i] = (&unstructured.Unstructured{Object: m}).DeepCopy()
+	}
+	return out
+}
+
+// save writes a release: a new one must not exist, an older one must be as
+// it was read. A lost race is a conflict.
+func (s *session) save(ctx context.Context, r *release) error {
+	o, err := s.secretOf(r)
+	if err != nil {
+		return err
+	}
+	res := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace)
+	var saved *unstructured.Unstructured
+	if r.version == "" {
+		saved, err = res.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
+	} else {
+		o.SetResourceVersion(r.version)
+		saved, err = res.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	}
+	if err != nil {
+		return classify(err)
+	}
+	r.version = saved.GetResourceVersion()
+	return nil
+}
+
+// mark ends a release with a status, even when the task's time is up.
+func (s *session) mark(ctx context.Context, r *release, status string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	r.Status = status
+	return s.save(ctx, r)
+}
+
+// keptReleases is how many good releases are kept besides the newest.
+const keptReleases = 2
+
+// cleanUp deletes the records of old releases, and the ConfigMaps and Secrets
+// that only they use (kubernetes spec §9). What fails is only said.
+func (s *session) cleanUp(ctx context.Context, all []*release, current *release, log io.Writer) {
+	used := map[string]bool{}
+	for _, v := range current.Versioned {
+		used[v] = true
+	}
+	good := 0
+	var old []*release
+	for _, r := range all {
+		if r.Number == current.Number {
+			continue
+		}
+		if r.Status == releaseSucceeded && good < keptReleases {
+			good++
+			for _, v := range r.Versioned {
+				used[v] = true
+			}
+			continue
+		}
+		old = append(old, r)
+	}
+	for _, r := range old {
+		if err := s.forget(ctx, r, used); err != nil {
+			say(log, "Release %d couldn't be cleaned up: %s", r.Number, err)
+		}
+	}
+}
+
+func (s *session) forget(ctx context.Context, r *release, used map[string]bool) error {
+	for _, o := range r.objects() {
+		name := o.GetKind() + "/" + o.GetName()
+		if !slices.Contains(r.Versioned, name) || used[name] {
+			continue
+		}
+		if _, err := s.delete(ctx, o); err != nil {
+			return err
+		}
+	}
+	err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).Delete(ctx, s.secretName(r.Number), metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return classify(err)
+}

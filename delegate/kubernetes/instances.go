@@ -1,0 +1,57 @@
+package kubernetes
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// instances lists the pods of the release that live (kubernetes spec §18).
+// It is best effort: the deployment stands whether or not its pods can be listed.
+func (s *session) instances(ctx context.Context, before map[string]bool) []task.Instance {
+	list, err := s.client.dynamic.Resource(pods()).Namespace(s.p.Target.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.Set{labelRelease: s.p.Target.ReleaseName}.String(),
+	})
+	if err != nil {
+		return nil
+	}
+	var out []task.Instance
+	for i := range list.Items {
+		p := &list.Items[i]
+		phase := text(p, "status", "phase")
+		if p.GetDeletionTimestamp() != nil || phase == "Succeeded" || phase == "Failed" {
+			continue
+		}
+		out = append(out, task.Instance{
+			Name: p.GetName(), Namespace: p.GetNamespace(), IP: text(p, "status", "podIP"), Release: s.p.Target.ReleaseName,
+			Color: p.GetLabels()[labelColor], Canary: p.GetLabels()[labelTrack] == "canary", Images: images(p), New: !before[p.GetName()],
+		})
+	}
+	return out
+}
+
+// names are the pods of a list of instances.
+func names(list []task.Instance) map[string]bool {
+	out := map[string]bool{}
+	for _, i := range list {
+		out[i.Name] = true
+	}
+	return out
+}
+
+func images(pod *unstructured.Unstructured) []string {
+	var out []string
+	list, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			if image, ok := m["image"].(string); ok {
+				out = append(out, image)
+			}
+		}
+	}
+	return out
+}

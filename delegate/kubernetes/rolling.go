@@ -1,0 +1,241 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// rolling is K8sRollingDeploy (kubernetes spec §11).
+func (s *session) rolling(ctx context.Context) (task.Result, error) {
+	all, err := s.history(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	current := s.begin(all, modeRolling)
+	objects, err := s.manifests(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if err := s.dryRun(ctx, objects); err != nil {
+		return task.Result{}, err
+	}
+	prepare := s.env.Log(unitPrepare)
+	say(prepare, "Release %s, number %d", s.p.Target.ReleaseName, s.number)
+	m := s.p.Target.Manifest
+	current.Hash, current.Declarative = hashOf(objects), m.Declarative
+	if !m.SkipVersioning && !m.Declarative {
+		current.Versioned = version(objects, s.number)
+	}
+	if err := s.label(ctx, objects); err != nil {
+		return task.Result{}, err
+	}
+	current.fill(objects)
+	late, err := s.record(ctx, current)
+	if err != nil {
+		return task.Result{}, err
+	}
+	return s.rollOut(ctx, all, current, objects, late)
+}
+
+// label marks the pods of managed workloads with their release, and with
+// their track where the stage has a canary (kubernetes spec §11.1).
+func (s *session) label(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, w := range managed(objects) {
+		putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
+		live, err := s.get(ctx, w)
+		if err != nil {
+			return err
+		}
+		tracked := live != nil && text(live, "spec", "selector", "matchLabels", labelTrack) == "stable"
+		if tracked { // a selector can't be changed
+			putLabel(w, labelTrack, "stable", "spec", "selector", "matchLabels")
+		}
+		if tracked || s.p.CanaryInStage {
+			putLabel(w, labelTrack, "stable", "spec", "template", "metadata", "labels")
+		}
+	}
+	return nil
+}
+
+// record saves a release before anything is applied. Where the manifests
+// bring the namespace, that can only be done afterwards: late is true.
+func (s *session) record(ctx context.Context, r *release) (late bool, err error) {
+	err = s.save(ctx, r)
+	if fault.Is(err, fault.NotFound) {
+		for _, o := range r.Objects {
+			if o["kind"] == "Namespace" && (&unstructured.Unstructured{Object: o}).GetName() == s.p.Target.Namespace {
+				return true, nil
+			}
+		}
+		return false, fault.New(fault.NotFound, "the namespace %s doesn't exist", s.p.Target.Namespace)
+	}
+	return false, err
+}
+
+// rollOut applies a release and waits for it; whatever goes wrong, the record
+// says so, because the rollback needs it.
+func (s *session) rollOut(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured, late bool) (task.Result, error) {
+	before := names(s.instances(ctx, nil))
+	err := s.applyRelease(ctx, current, objects, late)
+	if err == nil {
+		err = s.steady(ctx, managed(objects))
+	}
+	if err != nil {
+		if markErr := s.mark(ctx, current, releaseFailed); markErr != nil {
+			say(s.env.LogError(unitWrapUp), "release %d couldn't be marked as failed: %s", current.Number, markErr)
+		}
+		r, _ := s.done(outputs{}, s.changed("applied", objects, nil))
+		return r, err
+	}
+	previous := lastGood(all, current.Number, modeRolling)
+	if s.p.Pruning {
+		current.Pruned = s.prune(ctx, previous, objects)
+	}
+	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
+		return task.Result{}, err
+	}
+	wrap := s.env.Log(unitWrapUp)
+	s.cleanUp(ctx, all, current, wrap)
+	now := s.instances(ctx, before)
+	for _, i := range now {
+		say(wrap, "pod %s %v", i.Name, i.Images)
+	}
+	return s.done(outputs{"prunedResourceIds": current.Pruned}, s.changed("applied", objects, now))
+}
+
+func (s *session) applyRelease(ctx context.Context, r *release, objects []*unstructured.Unstructured, late bool) error {
+	_, err := s.apply(ctx, objects, false, s.env.Log(unitApply))
+	if err == nil && late {
+		return s.save(ctx, r)
+	}
+	return err
+}
+
+// prune deletes what the previous release had and this one hasn't, if that
+// release was made with pruning, too (kubernetes spec §17). What fails is a
+// warning.
+func (s *session) prune(ctx context.Context, previous *release, objects []*unstructured.Unstructured) []string {
+	log := s.env.Log(unitPrune)
+	if previous == nil || !previous.Pruning {
+		say(log, "No previous successful deployment found, so no pruning required")
+		return nil
+	}
+	var pruned []string
+	gone := missing(previous, objects)
+	for _, o := range slices.Backward(gone) { // the reverse of the order of apply
+		if o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning) {
+			continue
+		}
+		deleted, err := s.delete(ctx, o)
+		if err != nil {
+			say(log, "warning: %s wasn't pruned: %s", display(o), err)
+		}
+		if deleted {
+			say(log, "%s pruned", display(o))
+			pruned = append(pruned, display(o))
+		}
+	}
+	return pruned
+}
+
+// missing are a release's objects that aren't among others. Versioned ones
+// are left out: they go when their release does.
+func missing(r *release, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	key := func(o *unstructured.Unstructured) string {
+		return o.GroupVersionKind().GroupKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
+	}
+	have := map[string]bool{}
+	for _, o := range objects {
+		have[key(o)] = true
+	}
+	return slices.DeleteFunc(r.objects(), func(o *unstructured.Unstructured) bool {
+		return have[key(o)] || slices.Contains(r.Versioned, display(o))
+	})
+}
+
+// rollingRollback is K8sRollingRollback (kubernetes spec §12): the workloads
+// of this stage's release get back the manifests of the last good one.
+func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
+	log := s.env.Log(unitRollback)
+	all, err := s.history(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	current := s.ofStage(all, modeRolling)
+	if current == nil {
+		say(log, "This stage deployed nothing, so there is nothing to roll back")
+		return s.done(nil)
+	}
+	previous := lastGood(all, current.Number, modeRolling)
+	if previous == nil {
+		say(log, "No previous eligible release found. Can't rollback.")
+		return s.done(nil, s.changed("kept", nil, nil))
+	}
+	say(log, "Rolling release %d back to release %d", current.Number, previous.Number)
+	objects := restored(current, previous)
+	if _, err := s.apply(ctx, objects, false, log); err != nil {
+		return task.Result{}, err
+	}
+	if err := s.unprune(ctx, current, previous); err != nil {
+		return task.Result{}, err
+	}
+	if err := s.steady(ctx, managed(objects)); err != nil {
+		return task.Result{}, err
+	}
+	if current.Status != releaseFailed {
+		if err := s.mark(ctx, current, releaseFailed); err != nil {
+			return task.Result{}, err
+		}
+	}
+	s.number = previous.Number
+	return s.done(nil, s.changed("rolled back", objects, s.instances(ctx, nil)))
+}
+
+// restored is what a rollback applies: everything of a declarative release,
+// else the workloads that both releases have. Their pod templates name the
+// ConfigMaps and Secrets of the earlier release, which are still there.
+func restored(current, previous *release) []*unstructured.Unstructured {
+	all := previous.objects()
+	if previous.Declarative {
+		return all
+	}
+	now := map[string]bool{}
+	for _, w := range managed(current.objects()) {
+		now[w.GetNamespace()+"/"+display(w)] = true
+	}
+	return slices.DeleteFunc(managed(all), func(w *unstructured.Unstructured) bool { return !now[w.GetNamespace()+"/"+display(w)] })
+}
+
+// unprune brings back what the failed release had pruned and deletes what it
+// had added, if both releases were made with pruning.
+func (s *session) unprune(ctx context.Context, current, previous *release) error {
+	if !s.p.Pruning || !current.Pruning {
+		return nil
+	}
+	log := s.env.Log(unitRollback)
+	if _, err := s.apply(ctx, sorted(missing(previous, current.objects())), false, log); err != nil {
+		return err
+	}
+	for _, o := range slices.Backward(missing(current, previous.objects())) {
+		if annotated(o, annotationSkipPruning) {
+			continue
+		}
+		if _, err := s.delete(ctx, o); err != nil {
+			return err
+		}
+		say(log, "%s deleted", display(o))
+	}
+	return nil
+}
+
+// skipped says whether a file asks to be left out of deployments.
+func skipped(f source) bool {
+	first, _, _ := strings.Cut(f.text, "\n")
+	return strings.TrimSpace(first) == skipDirective
+}

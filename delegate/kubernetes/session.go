@@ -1,0 +1,179 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The command units of the log (kubernetes spec §1.1).
+const (
+	unitFetch      = "Fetch Files"
+	unitInitialize = "Initialize"
+	unitPrepare    = "Prepare"
+	unitApply      = "Apply"
+	unitPrune      = "Prune"
+	unitSteady     = "Wait for Steady State"
+	unitWrapUp     = "Wrap Up"
+	unitRollback   = "Rollback"
+	unitSwap       = "Swap Service Selectors"
+	unitScale      = "Scale"
+	unitDelete     = "Delete"
+)
+
+// New makes the executor of Kubernetes tasks. Fetched repositories are cached
+// below the folder.
+func New(cache string) executor.Executor {
+	known := &clients{}
+	git := gitfetch.New(filepath.Join(cache, "git"))
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		p, err := executor.Payload[task.Kubernetes](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		c, err := known.get(p.Target.Cluster)
+		if err != nil {
+			return task.Result{}, err
+		}
+		s := &session{p: p, env: env, client: c, git: git}
+		return s.run(ctx)
+	}
+}
+
+// session is one task.
+type session struct {
+	p      task.Kubernetes
+	env    executor.Env
+	client *client
+	git    *gitfetch.Fetcher
+	number int // of the release that is being made; 0: none
+}
+
+// outputs is what expressions read below the step (kubernetes spec §18).
+type outputs map[string]any
+
+// done is the result of a step that did what it should.
+func (s *session) done(out outputs, changes ...task.Change) (task.Result, error) {
+	if out == nil {
+		out = outputs{}
+	}
+	out["releaseName"] = s.p.Target.ReleaseName
+	if s.number > 0 {
+		out["releaseNumber"] = s.number
+	}
+	doc, err := json.Marshal(map[string]any{"output": out})
+	if err != nil {
+		return task.Result{}, fmt.Errorf("encode outputs: %w", err)
+	}
+	return task.Result{Status: task.Succeeded, Outputs: doc, Changes: changes}, nil
+}
+
+// run does the task. What the cluster or the manifests refuse is a failure,
+// not an error: we did find out.
+func (s *session) run(ctx context.Context) (task.Result, error) {
+	r, err := s.operate(ctx)
+	if err == nil || context.Cause(ctx) != nil {
+		return r, err
+	}
+	var known *fault.Error
+	if errors.As(err, &known) {
+		s.say(s.env.LogError(unitWrapUp), "%s", err)
+		return task.Result{Status: task.Failed, Message: err.Error(), FailureTypes: fault.Failures(err), Outputs: r.Outputs, Changes: r.Changes}, nil
+	}
+	return r, err
+}
+
+func (s *session) operate(ctx context.Context) (task.Result, error) {
+	switch s.p.Op {
+	case task.OpRolling:
+		return s.rolling(ctx)
+	case task.OpRollingRollback:
+		return s.rollingRollback(ctx)
+	case task.OpCanary:
+		return s.canary(ctx)
+	case task.OpCanaryDelete:
+		return s.canaryDelete(ctx)
+	case task.OpBlueGreen:
+		return s.blueGreen(ctx)
+	case task.OpSwap:
+		return s.swap(ctx)
+	case task.OpScale:
+		return s.scale(ctx)
+	case task.OpDelete:
+		return s.remove(ctx)
+	case task.OpApply:
+		return s.applyStep(ctx)
+	}
+	return task.Result{}, fault.New(fault.Unsupported, "the operation %s isn't known to this delegate", s.p.Op)
+}
+
+// say writes a line to a log. A log that can't be written is the agent's to
+// report; the work goes on.
+func say(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format+"\n", args...) // see above
+}
+
+func (s *session) say(w io.Writer, format string, args ...any) { say(w, format, args...) }
+
+// manifests fetches and renders what the service deploys, without the files
+// that ask to be skipped.
+func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	log := s.env.Log(unitFetch)
+	m := s.p.Target.Manifest
+	files, defaults, root, err := s.fetch(ctx, m, log)
+	if err != nil {
+		return nil, err
+	}
+	values, err := s.values(ctx, m, defaults, root, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	return s.renderAll(files, values)
+}
+
+func (s *session) renderAll(files []source, values map[string]any) ([]*unstructured.Unstructured, error) {
+	log := s.env.Log(unitInitialize)
+	files = slices.DeleteFunc(slices.Clone(files), func(f source) bool { return skipped(f) || s.isValues(f.name) })
+	objects, err := render(files, values, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.place(objects); err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		say(log, "Rendered %s", display(o))
+	}
+	return sorted(objects), nil
+}
+
+// isValues says whether a manifest file is one of the listed values files.
+func (s *session) isValues(name string) bool {
+	m := s.p.Target.Manifest
+	return m != nil && slices.ContainsFunc(m.ValuesPaths, func(p string) bool { return filepath.Base(p) == filepath.Base(name) })
+}
+
+// changed is the ledger's entry of what was put into the target.
+func (s *session) changed(action string, objects []*unstructured.Unstructured, instances []task.Instance) task.Change {
+	c := task.Change{
+		Target: "kubernetes:" + s.p.Target.Namespace + "/" + s.p.Target.ReleaseName, Action: action, Instances: instances,
+	}
+	if s.number > 0 {
+		c.Revision = fmt.Sprint(s.number)
+	}
+	for _, o := range objects {
+		c.Resources = append(c.Resources, o.GroupVersionKind().Group+"/"+o.GetKind()+"/"+o.GetNamespace()+"/"+o.GetName())
+	}
+	return c
+}

@@ -1,0 +1,288 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// steady waits until every workload has rolled out, all side by side; the
+// first that fails ends the wait (kubernetes spec §10).
+func (s *session) steady(ctx context.Context, workloads []*unstructured.Unstructured) error {
+	if s.p.SkipSteadyState || len(workloads) == 0 {
+		return nil
+	}
+	log := s.env.Log(unitSteady)
+	g, waitCtx := errgroup.WithContext(ctx)
+	for _, w := range workloads {
+		g.Go(func() error { return s.steadyOne(waitCtx, w, log) })
+	}
+	err := g.Wait()
+	if err == nil {
+		return nil
+	}
+	s.explain(ctx, workloads)
+	return err
+}
+
+// steadyOne follows one workload by a watch, beginning with how it is now.
+func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+	res, err := s.client.resource(w)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for {
+		live, err := res.Get(ctx, w.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return waited(ctx, w, last, classify(err))
+		}
+		if done, err := s.judge(live, &last, log); done || err != nil {
+			return err
+		}
+		watcher, err := res.Watch(ctx, metav1.ListOptions{
+			FieldSelector: fields.OneTermEqualSelector("metadata.name", w.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
+		})
+		if err != nil {
+			if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
+				continue
+			}
+			return waited(ctx, w, last, classify(err))
+		}
+		done, err := s.follow(ctx, watcher, &last, log)
+		watcher.Stop()
+		if done || err != nil {
+			return waited(ctx, w, last, err)
+		}
+	}
+}
+
+// follow reads a watch until the workload is steady or the watch ends.
+func (s *session) follow(ctx context.Context, w watch.Interface, last *string, log io.Writer) (bool, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case e, ok := <-w.ResultChan():
+			if !ok || e.Type == watch.Error {
+				return false, nil // the server ends watches now and then
+			}
+			live, isObject := e.Object.(*unstructured.Unstructured)
+			if !isObject {
+				continue
+			}
+			if e.Type == watch.Deleted {
+				return false, fault.New(fault.NotFound, "%s was deleted while it rolled out", display(live))
+			}
+			if done, err := s.judge(live, last, log); done || err != nil {
+				return done, err
+			}
+		}
+	}
+}
+
+// waited says what was still missing when the time was up.
+func waited(ctx context.Context, w *unstructured.Unstructured, last string, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("%s isn't steady yet (%s): %w", display(w), last, context.Cause(ctx))
+}
+
+// judge logs a workload's progress, if it is news, and says whether it is steady.
+func (s *session) judge(live *unstructured.Unstructured, last *string, log io.Writer) (bool, error) {
+	done, progress, err := rollout(live)
+	if progress != *last {
+		*last = progress
+		say(log, "%s: %s", display(live), progress)
+	}
+	return done, err
+}
+
+// rollout says how far a workload is (kubernetes spec §10).
+func rollout(o *unstructured.Unstructured) (done bool, progress string, err error) {
+	if seen, _ := number(o, "status", "observedGeneration"); seen < o.GetGeneration() {
+		return false, "waiting for the controller", nil
+	}
+	switch o.GetKind() {
+	case "Deployment":
+		return deploymentRollout(o)
+	case "StatefulSet":
+		return statefulSetRollout(o)
+	case "DaemonSet":
+		return daemonSetRollout(o)
+	case "Job":
+		return jobRollout(o)
+	}
+	return true, "applied", nil
+}
+
+func deploymentRollout(o *unstructured.Unstructured) (bool, string, error) {
+	if c := condition(o, "Progressing"); c["reason"] == "ProgressDeadlineExceeded" {
+		return false, "failed", fault.New(fault.Conflict, "%s exceeded its progress deadline: %s", display(o), c["message"]).Causing(fault.Unknown)
+	}
+	want := replicas(o)
+	all, _ := number(o, "status", "replicas")
+	updated, _ := number(o, "status", "updatedReplicas")
+	available, _ := number(o, "status", "availableReplicas")
+	progress := fmt.Sprintf("%d of %d updated, %d available", updated, want, available)
+	if all > updated {
+		progress += fmt.Sprintf(", %d old ones left", all-updated)
+	}
+	return updated == want && all == updated && available == updated, progress, nil
+}
+
+func replicas(o *unstructured.Unstructured) int64 {
+	if n, ok := number(o, "spec", "replicas"); ok {
+		return n
+	}
+	return 1
+}
+
+func statefulSetRollout(o *unstructured.Unstructured) (bool, string, error) {
+	if text(o, "spec", "updateStrategy", "type") == "OnDelete" {
+		return true, "updates its pods only when they are deleted; not waited for", nil
+	}
+	want := replicas(o)
+	ready, _ := number(o, "status", "readyReplicas")
+	updated, _ := number(o, "status", "updatedReplicas")
+	progress := fmt.Sprintf("%d of %d updated, %d ready", updated, want, ready)
+	if partition, ok := number(o, "spec", "updateStrategy", "rollingUpdate", "partition"); ok && partition > 0 {
+		return ready == want && updated >= want-partition, progress, nil
+	}
+	same := text(o, "status", "updateRevision") == text(o, "status", "currentRevision")
+	return ready == want && (want == 0 || same && updated == want), progress, nil
+}
+
+func daemonSetRollout(o *unstructured.Unstructured) (bool, string, error) {
+	if text(o, "spec", "updateStrategy", "type") == "OnDelete" {
+		return true, "updates its pods only when they are deleted; not waited for", nil
+	}
+	want, _ := number(o, "status", "desiredNumberScheduled")
+	updated, _ := number(o, "status", "updatedNumberScheduled")
+	available, _ := number(o, "status", "numberAvailable")
+	return updated == want && available == want, fmt.Sprintf("%d of %d updated, %d available", updated, want, available), nil
+}
+
+func jobRollout(o *unstructured.Unstructured) (bool, string, error) {
+	if c := condition(o, "Failed"); c["status"] == "True" {
+		return false, "failed", fault.New(fault.Conflict, "%s failed: %s", display(o), c["message"]).Causing(fault.Unknown)
+	}
+	active, _ := number(o, "status", "active")
+	succeeded, _ := number(o, "status", "succeeded")
+	return condition(o, "Complete")["status"] == "True", fmt.Sprintf("%d active, %d succeeded", active, succeeded), nil
+}
+
+// condition is a condition of an object's status, its texts by key.
+func condition(o *unstructured.Unstructured, typ string) map[string]string {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range list {
+		m, _ := item.(map[string]any)
+		if m["type"] != typ {
+			continue
+		}
+		out := map[string]string{}
+		for k, v := range m {
+			if s, ok := v.(string); ok {
+				out[k] = s
+			}
+		}
+		return out
+	}
+	return map[string]string{}
+}
+
+// explained bounds what is read to explain a failure.
+const explained = 5
+
+// explain says in the log why pods of workloads that failed aren't ready:
+// what their containers wait for and the newest warnings.
+func (s *session) explain(ctx context.Context, workloads []*unstructured.Unstructured) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	log := s.env.LogError(unitSteady)
+	for _, w := range workloads {
+		live, err := s.get(ctx, w)
+		if err != nil || live == nil {
+			continue
+		}
+		if done, _, err := rollout(live); done && err == nil {
+			continue
+		}
+		for _, p := range s.podsOf(ctx, live) {
+			for _, line := range troubles(p) {
+				say(log, "pod %s: %s", p.GetName(), line)
+			}
+		}
+	}
+	events, err := s.client.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(s.p.Target.Namespace).
+		List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
+	if err != nil {
+		return
+	}
+	items := events.Items
+	slices.SortFunc(items, func(a, b unstructured.Unstructured) int {
+		return strings.Compare(text(&b, "lastTimestamp"), text(&a, "lastTimestamp"))
+	})
+	for _, e := range items[:min(len(items), explained)] {
+		say(log, "event on %s/%s: %s: %s", text(&e, "involvedObject", "kind"), text(&e, "involvedObject", "name"), text(&e, "reason"), text(&e, "message"))
+	}
+}
+
+// podsOf lists the pods that a workload selects, the newest first.
+func (s *session) podsOf(ctx context.Context, w *unstructured.Unstructured) []*unstructured.Unstructured {
+	selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
+	if len(selector) == 0 {
+		return nil
+	}
+	list, err := s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{
+		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
+	})
+	if err != nil {
+		return nil
+	}
+	out := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		out[i] = &list.Items[i]
+	}
+	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int {
+		return b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time)
+	})
+	return out[:min(len(out), explained)]
+}
+
+// troubles are the reasons for which a pod's containers don't run.
+func troubles(pod *unstructured.Unstructured) []string {
+	var out []string
+	for _, key := range []string{"initContainerStatuses", "containerStatuses"} {
+		list, _, _ := unstructured.NestedSlice(pod.Object, "status", key)
+		for _, item := range list {
+			m, _ := item.(map[string]any)
+			c := &unstructured.Unstructured{Object: m}
+			name := text(c, "name")
+			if reason := text(c, "state", "waiting", "reason"); reason != "" {
+				out = append(out, fmt.Sprintf("container %s waits: %s %s", name, reason, text(c, "state", "waiting", "message")))
+			}
+			if code, ok := number(c, "lastState", "terminated", "exitCode"); ok {
+				out = append(out, fmt.Sprintf("container %s ended before with exit code %d: %s", name, code, text(c, "lastState", "terminated", "reason")))
+			}
+		}
+	}
+	if c := condition(pod, "Ready"); len(out) == 0 && c["status"] != "True" {
+		out = append(out, "isn't ready: "+c["reason"]+" "+c["message"])
+	}
+	return out
+}
