@@ -21,6 +21,11 @@ func (a *app) configPath() string {
 	return filepath.Join(cmp.Or(a.env("XDG_CONFIG_HOME"), filepath.Join(a.env("HOME"), ".config")), "slipway", "config.yaml")
 }
 
+// cachePath is where what can be made anew is kept.
+func (a *app) cachePath() string {
+	return filepath.Join(cmp.Or(a.env("XDG_CACHE_HOME"), filepath.Join(a.env("HOME"), ".cache")), "slipway")
+}
+
 // dataPath is where "slipway serve" keeps its state.
 func (a *app) dataPath() string {
 	return filepath.Join(cmp.Or(a.env("XDG_DATA_HOME"), filepath.Join(a.env("HOME"), ".local", "share")), "slipway")

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 func delegateCommand(a *app) *cobra.Command {
 	var cfg agent.Config
 	var logs logFlags
+	var cache string
 	c := &cobra.Command{
 		Use: "delegate", Short: "Run a delegate on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Delegate connects outward to a server, claims work and does it here, until it is told to stop; then it lets\n" +
@@ -28,7 +31,8 @@ func delegateCommand(a *app) *cobra.Command {
 			if s.Server == "" || !strings.HasPrefix(s.Token, "dlg.") {
 				return fault.New(fault.Invalid, "a delegate needs --server, and --token with a delegate's token; \"slipway token create --delegate NAME\" makes one")
 			}
-			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors()
+			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
+			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors(cache)
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
@@ -43,6 +47,7 @@ func delegateCommand(a *app) *cobra.Command {
 	f.StringVar(&cfg.Name, "name", host, "its name; replicas share one")
 	f.StringSliceVar(&cfg.Tags, "tags", nil, "what delegate selectors match, e.g. a cluster's name")
 	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once")
+	f.StringVar(&cache, "cache", "", "folder for what is kept between tasks, such as fetched repositories (default ~/.cache/slipway/delegate/NAME)")
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Minute, "how long running tasks may go on when it is told to stop")
 	logs.add(f)
 	return c

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +32,9 @@ func (a *app) lint(paths []string, strict bool) error {
 		return err
 	}
 	wrong = append(wrong, a.check(docs, ref.Scope{Org: defaultOrg, Project: defaultProject}, strict)...)
+	slices.SortStableFunc(wrong, func(a, b fault.Detail) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
 	errors, warnings := count(wrong)
 	err = a.print(wrong, func() error {
 		for _, f := range wrong {

@@ -45,10 +45,10 @@ func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
 	cfg.Data = cmp.Or(cfg.Data, a.dataPath())
 	cfg.Version = currentVersion()
 	cfg.Ready = func(i wire.Info) {
-		cfg.Log.InfoContext(ctx, "slipway serves", "url", i.URL, "data", cfg.Data, "delegate", cfg.EmbeddedDelegate)
 		if err := a.introduce(i); err != nil {
 			cfg.Log.ErrorContext(ctx, "the config file wasn't written", "error", err)
 		}
+		cfg.Log.InfoContext(ctx, "slipway serves", "url", i.URL, "data", cfg.Data, "delegate", cfg.EmbeddedDelegate)
 	}
 	err := wire.Serve(ctx, cfg)
 	if fault.CodeOf(err) == fault.Internal {

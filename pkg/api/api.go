@@ -10,6 +10,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -72,10 +73,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.Serv
 
 // handle registers an endpoint. Its errors become problems with a code.
 func handle[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) (*O, error)) {
-	op.Responses = map[string]*huma.Response{"default": {
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	op.Responses["default"] = &huma.Response{
 		Description: "What went wrong",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Problem"}}},
-	}}
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](s)}},
+	}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
 		if err != nil {
@@ -83,6 +87,11 @@ func handle[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) 
 		}
 		return out, nil
 	})
+}
+
+// schemaOf refers to the schema of a type.
+func schemaOf[T any](s *Server) *huma.Schema {
+	return s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
 // nothing is the answer of an endpoint that only says that it was done.

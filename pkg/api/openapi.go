@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -25,7 +24,6 @@ func description(version string) huma.Config {
 		"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key"},
 	}
 	cfg.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
-	cfg.Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
 	return cfg
 }
 

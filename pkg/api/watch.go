@@ -15,13 +15,18 @@ import (
 )
 
 // The events of a watched execution. The first is always the whole tree, also
-// after a reconnect; then come the nodes that changed, and the execution when
-// its own part did. The stream ends with the execution.
+// after a reconnect; then comes what changed since the last event. The stream
+// ends with the execution.
 const (
-	EventTree      = "tree"      // ExecutionTree
-	EventNode      = "node"      // a node without its children
-	EventExecution = "execution" // Execution
+	EventTree   = "tree"   // ExecutionTree
+	EventChange = "change" // ExecutionChange
 )
+
+// ExecutionChange is what has changed of an execution since the last event.
+type ExecutionChange struct {
+	Execution Execution             `json:"execution"`
+	Nodes     []*execution.TreeNode `json:"nodes" nullable:"false" doc:"The nodes that aren't as they were, without their children"`
+}
 
 const (
 	// watchPause is the least time between two looks at an execution; bursts
@@ -35,7 +40,13 @@ const (
 func (s *Server) watching() {
 	handle(s, huma.Operation{
 		OperationID: "watchExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}/events", Tags: []string{"Executions"},
-		Summary: "Follow an execution as server-sent events: tree, then node and execution for each change",
+		Summary: "Follow an execution as server-sent events: first the tree, then each change",
+		Responses: map[string]*huma.Response{"200": {
+			Description: "Events named tree, whose data is an ExecutionTree, and change, whose data is an ExecutionChange",
+			Content: map[string]*huma.MediaType{"text/event-stream": {
+				Schema: &huma.Schema{AnyOf: []*huma.Schema{schemaOf[ExecutionTree](s), schemaOf[ExecutionChange](s)}},
+			}},
+		}},
 	}, s.watchExecution)
 }
 
@@ -59,7 +70,7 @@ func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.Str
 // follow sends the tree and then what changes, until the execution ends.
 func (s *Server) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
 	seen := sightings{}
-	seen.node(tree.Root, func(*execution.TreeNode) {})
+	seen.changed(tree.Root)
 	if err := stream.open(EventTree, tree); err != nil {
 		return err
 	}
@@ -71,9 +82,8 @@ func (s *Server) follow(ctx context.Context, stream *eventStream, tree Execution
 		if tree, err = s.tree(ctx, tree.ID); err != nil {
 			return err
 		}
-		seen.node(tree.Root, func(n *execution.TreeNode) { stream.send(EventNode, n) })
-		if tree.Status != status {
-			stream.send(EventExecution, tree.Execution)
+		if nodes := seen.changed(tree.Root); len(nodes) > 0 || tree.Status != status {
+			stream.send(EventChange, ExecutionChange{Execution: tree.Execution, Nodes: list(nodes)})
 		}
 		if err := stream.flush(); err != nil {
 			return err
@@ -109,18 +119,20 @@ func await(ctx context.Context, changed <-chan struct{}) bool {
 // sightings are nodes as they were sent last.
 type sightings map[plan.NodeID]string
 
-// node gives the nodes of a tree that aren't as they were.
-func (s sightings) node(n *execution.TreeNode, changed func(*execution.TreeNode)) {
+// changed gives the nodes of a tree that aren't as they were, in its order.
+func (s sightings) changed(n *execution.TreeNode) []*execution.TreeNode {
+	var out []*execution.TreeNode
 	bare := *n
 	bare.Children = nil
 	doc, err := json.Marshal(bare)
 	if err != nil || s[n.ID] != string(doc) {
 		s[n.ID] = string(doc)
-		changed(&bare)
+		out = append(out, &bare)
 	}
 	for _, c := range n.Children {
-		s.node(c, changed)
+		out = append(out, s.changed(c)...)
 	}
+	return out
 }
 
 // eventStream writes server-sent events. It keeps the first error.

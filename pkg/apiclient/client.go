@@ -166,7 +166,7 @@ func (p Page) in(q url.Values) url.Values {
 // means no limit.
 func All[T any](limit int, part func(Page) ([]T, string, error)) ([]T, error) {
 	const most = 500 // per request
-	var all []T
+	all := []T{}
 	page := Page{Limit: most}
 	for {
 		if limit > 0 {

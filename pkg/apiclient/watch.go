@@ -75,12 +75,13 @@ func (w *watch) hear(name string, data []byte) error {
 	case api.EventTree:
 		w.tree = api.ExecutionTree{}
 		err = json.Unmarshal(data, &w.tree)
-	case api.EventExecution:
-		err = json.Unmarshal(data, &w.tree.Execution)
-	case api.EventNode:
-		var n execution.TreeNode
-		if err = json.Unmarshal(data, &n); err == nil && w.tree.Root != nil {
-			replace(w.tree.Root, n)
+	case api.EventChange:
+		var c api.ExecutionChange
+		if err = json.Unmarshal(data, &c); err == nil && w.tree.Root != nil {
+			w.tree.Execution = c.Execution
+			for _, n := range c.Nodes {
+				replace(w.tree.Root, *n)
+			}
 		}
 	default: // of a newer server
 		return nil

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"slipway": func() { os.Exit(run()) }})
+}
+
+// TestScript runs the scripts of testdata/script. "slipway" in them is the
+// real command in a process of its own; "server [FLAGS]" starts "slipway
+// serve" on a free port, and "stop" stops it.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	servers := &servers{running: map[*testscript.TestScript]*server{}}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("SLIPWAY_CONFIG", filepath.Join(e.WorkDir, "config.yaml"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server": servers.start,
+			"stop":   servers.stop,
+			"ids":    ids,
+
+			"until-status": untilStatus,
+		},
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+// servers are those that scripts have started, each at most one at a time.
+type servers struct {
+	mu      sync.Mutex
+	running map[*testscript.TestScript]*server
+}
+
+func (s *servers) take(ts *testscript.TestScript) *server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.running[ts]
+	delete(s.running, ts)
+	return one
+}
+
+// server is a running "slipway serve".
+type server struct {
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func (s *servers) start(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	read, write := io.Pipe()
+	a := &app{in: strings.NewReader(""), out: write, err: write, env: ts.Getenv, stop: func() {}}
+	command := root(a)
+	at := cmp.Or(ts.Getenv("ADDR"), "127.0.0.1:0") // the same again after a stop
+	command.SetArgs(append([]string{"serve", "--addr", at, "--data", ts.MkAbs("data")}, args...))
+	one := &server{cancel: cancel, done: make(chan error, 1)}
+	go func() {
+		err := command.ExecuteContext(ctx)
+		_ = write.Close()
+		one.done <- err
+	}()
+	ready := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(read)
+		for lines.Scan() {
+			ts.Logf("server: %s", lines.Text())
+			if _, address, found := strings.Cut(lines.Text(), `"slipway serves" url=http://`); found {
+				ready <- strings.Fields(address)[0]
+			}
+		}
+		close(ready)
+	}()
+	addr, ok := <-ready
+	if !ok {
+		ts.Fatalf("the server ended with %v", <-one.done)
+	}
+	ts.Setenv("ADDR", addr)
+	s.mu.Lock()
+	s.running[ts] = one
+	s.mu.Unlock()
+	ts.Defer(func() {
+		if left := s.take(ts); left != nil {
+			ts.Check(left.end())
+		}
+	})
+}
+
+func (s *servers) stop(ts *testscript.TestScript, _ bool, _ []string) {
+	one := s.take(ts)
+	if one == nil {
+		ts.Fatalf("no server runs")
+	}
+	ts.Check(one.end())
+}
+
+func (s *server) end() error {
+	s.cancel()
+	return <-s.done
+}
+
+// ids puts the id of the newest execution into $ID.
+func ids(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(ts.Exec("slipway", "executions", "--limit", "1", "-o", "json"))
+	_, rest, _ := strings.Cut(ts.ReadFile("stdout"), `"id": "`)
+	id, _, found := strings.Cut(rest, `"`)
+	if !found {
+		ts.Fatalf("there is no execution")
+	}
+	ts.Setenv("ID", id)
+}
+
+// untilStatus waits until an execution has a status: "until-status ID STATUS".
+func untilStatus(ts *testscript.TestScript, _ bool, args []string) {
+	a := &app{env: ts.Getenv, changed: func(string) bool { return false }}
+	client, _, err := a.connect()
+	ts.Check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var last api.ExecutionTree
+	err = client.Watch(ctx, args[0], func(t api.ExecutionTree) {
+		if last = t; string(t.Status) == args[1] {
+			cancel()
+		}
+	})
+	if string(last.Status) != args[1] {
+		ts.Fatalf("execution %s is %s; want %s (%v)", args[0], last.Status, args[1], err)
+	}
+}
