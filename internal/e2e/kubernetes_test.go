@@ -238,7 +238,7 @@ func TestCanaryStandsBesideAndGoes(t *testing.T) {
 	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}")))
 	back := kubeStep("rollbackCanaryDelete", "K8sCanaryDelete", "{}") + kubeStep("rollingRollback", "K8sRollingRollback", "{}")
 	canary := kubeStep("canary", "K8sCanaryDeploy", "{instanceSelection: {type: Percentage, spec: {percentage: 50}}}")
-	hold := "- step: {identifier: hold, name: hold, type: HarnessApproval, timeout: 1m, spec: {approvalMessage: "go on", includePipelineExecutionHistory: true, approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}\n"
+	hold := "- step: {identifier: hold, name: hold, type: HarnessApproval, timeout: 1m, spec: {approvalMessage: go on, includePipelineExecutionHistory: true, approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}\n"
 	s.Apply(t, deployment("canary", canary+hold+kubeStep("canaryDelete", "K8sCanaryDelete", "{}")+kubeStep("primary", "K8sRollingDeploy", "{}"), back))
 
 	run(t, s, "rolling", "Success", image("1"))
