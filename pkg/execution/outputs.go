@@ -6,6 +6,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
+// secretKey marks a reference to a kept secret among outputs; pkg/resolve
+// turns it into a handle.
+const secretKey = "$secret"
+
 // setSecret puts a reference to a kept secret where an output was. A path is
 // as in task.Result.SecretOutputs, e.g. "output.outputVariables.token".
 func setSecret(outputs map[string]any, path, name string) (map[string]any, error) {
@@ -25,6 +29,6 @@ func setSecret(outputs map[string]any, path, name string) (map[string]any, error
 		}
 		at = next
 	}
-	at[keys[len(keys)-1]] = map[string]any{"$secret": name}
+	at[keys[len(keys)-1]] = map[string]any{secretKey: name}
 	return outputs, nil
 }

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -62,18 +65,21 @@ func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment
 		LogStream: t.LogStream, Execution: t.Execution, Node: string(t.Node), Attempt: t.Attempt, Traceparent: t.Traceparent,
 	}
 	a.Timeout = max(a.Timeout, time.Second)
-	values, err := s.reveal(ctx, t.Secrets)
+	values, err := s.reveal(ctx, t.Scope, t.Secrets)
 	a.Secrets = values
 	return a, err
 }
 
 // reveal decrypts secrets by their placeholders.
-func (s *Service) reveal(ctx context.Context, refs map[string]string) (map[string]string, error) {
+func (s *Service) reveal(ctx context.Context, scope ref.Scope, refs map[string]string) (map[string]string, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
 	values := make(map[string]string, len(refs))
 	for placeholder, name := range refs {
+		if owner, err := secret.ScopeOf(name); err != nil || !owner.Covers(scope) {
+			return nil, fault.New(fault.Forbidden, "%s isn't for executions in %s", name, scope)
+		}
 		v, err := s.Secret.Reveal(ctx, name)
 		if err != nil {
 			return nil, err
@@ -109,7 +115,16 @@ func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID
 
 // sealOutputs encrypts the outputs that must not be read, and leaves a
 // reference to each in its place.
+//
+// A reference that the delegate wrote itself is refused: it could name any
+// secret, and the next step would be given its value.
 func (s *Service) sealOutputs(ctx context.Context, id task.ID, r task.Result) (task.Result, error) {
+	if bytes.Contains(r.Outputs, []byte(secretKey)) {
+		return task.Result{
+			Status: task.Errored, FailureTypes: []fault.FailureType{fault.Unknown},
+			Message: fmt.Sprintf("the outputs have a key %s, which no step may write", secretKey),
+		}, nil
+	}
 	if len(r.SecretOutputs) == 0 {
 		return r, nil
 	}
@@ -207,7 +222,7 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 	if err != nil {
 		return task.Resolved{}, err
 	}
-	values, err := s.reveal(ctx, refs)
+	values, err := s.reveal(ctx, t.Scope, refs)
 	return task.Resolved{Texts: texts, Secrets: values}, err
 }
 

@@ -37,6 +37,12 @@ func parseName(name string) (store.EntityKey, error) {
 	}, nil
 }
 
+// ScopeOf is the scope that a secret of the given name belongs to.
+func ScopeOf(name string) (ref.Scope, error) {
+	key, err := parseName(name)
+	return key.Scope, err
+}
+
 // describe names a value for people.
 func describe(key store.EntityKey) string {
 	if key.Kind == kindOutput {

@@ -1,0 +1,53 @@
+package execution
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+func TestSetSecretPutsAReference(t *testing.T) {
+	t.Parallel()
+	in := map[string]any{"output": map[string]any{"outputVariables": map[string]any{"a": "1"}}}
+	got, err := setSecret(in, "output.outputVariables.token", "output:acme:t/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"output": map[string]any{"outputVariables": map[string]any{
+		"a": "1", "token": map[string]any{"$secret": "output:acme:t/1"},
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := setSecret(map[string]any{"output": "text"}, "output.x", "n"); err == nil {
+		t.Error("a path through a text was accepted")
+	}
+}
+
+// A delegate can't smuggle a reference to a secret into its outputs.
+func TestReferencesInOutputsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := New(Config{})
+	r, err := s.sealOutputs(t.Context(), "t1", task.Result{
+		Status: task.Succeeded, Outputs: []byte(`{"output":{"outputVariables":{"x":{"$secret":"secret:acme:root"}}}}`),
+	})
+	if err != nil || r.Status != task.Errored || r.Outputs != nil {
+		t.Errorf("got %+v, %v; want an errored result without outputs", r, err)
+	}
+}
+
+// A secret of another project isn't opened, whatever the task asks for.
+func TestSecretsOfOtherScopesStayShut(t *testing.T) {
+	t.Parallel()
+	s := New(Config{})
+	from := ref.Scope{Account: "acme", Org: "o", Project: "web"}
+	for _, owner := range []ref.Scope{{Account: "acme", Org: "o", Project: "other"}, {Account: "acme", Org: "p"}, {Account: "evil"}} {
+		if _, err := s.reveal(t.Context(), from, map[string]string{"x": secret.Name(ref.Ref{Scope: owner, ID: "s"})}); err == nil {
+			t.Errorf("a secret of %s was opened for %s", owner, from)
+		}
+	}
+}
