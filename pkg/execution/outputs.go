@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -31,4 +32,35 @@ func setSecret(outputs map[string]any, path, name string) (map[string]any, error
 	}
 	at[keys[len(keys)-1]] = map[string]any{secretKey: name}
 	return outputs, nil
+}
+
+// namesSecret says whether outputs hold a reference to a secret, however its
+// key is written.
+func namesSecret(outputs json.RawMessage) (bool, error) {
+	if len(outputs) == 0 {
+		return false, nil
+	}
+	var v any
+	if err := json.Unmarshal(outputs, &v); err != nil {
+		return false, err
+	}
+	return hasKey(v, secretKey), nil
+}
+
+func hasKey(v any, key string) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			if k == key || hasKey(inner, key) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if hasKey(inner, key) {
+				return true
+			}
+		}
+	}
+	return false
 }

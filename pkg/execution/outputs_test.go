@@ -32,11 +32,14 @@ func TestSetSecretPutsAReference(t *testing.T) {
 func TestReferencesInOutputsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := New(Config{})
-	r, err := s.sealOutputs(t.Context(), "t1", task.Result{
-		Status: task.Succeeded, Outputs: []byte(`{"output":{"outputVariables":{"x":{"$secret":"secret:acme:root"}}}}`),
-	})
-	if err != nil || r.Status != task.Errored || r.Outputs != nil {
-		t.Errorf("got %+v, %v; want an errored result without outputs", r, err)
+	for _, outputs := range []string{
+		`{"output":{"outputVariables":{"x":{"$secret":"secret:acme:root"}}}}`,
+		`{"output":[{"\u0024secret":"secret:acme:root"}]}`,
+	} {
+		r, err := s.sealOutputs(t.Context(), "t1", task.Result{Status: task.Succeeded, Outputs: []byte(outputs)})
+		if err != nil || r.Status != task.Errored || r.Outputs != nil {
+			t.Errorf("%s gave %+v, %v; want an errored result without outputs", outputs, r, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,10 +118,10 @@ func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID
 // A reference that the delegate wrote itself is refused: it could name any
 // secret, and the next step would be given its value.
 func (s *Service) sealOutputs(ctx context.Context, id task.ID, r task.Result) (task.Result, error) {
-	if bytes.Contains(r.Outputs, []byte(secretKey)) {
+	if forged, err := namesSecret(r.Outputs); err != nil || forged {
 		return task.Result{
 			Status: task.Errored, FailureTypes: []fault.FailureType{fault.Unknown},
-			Message: fmt.Sprintf("the outputs have a key %s, which no step may write", secretKey),
+			Message: fmt.Sprintf("the outputs aren't JSON or have a key %s, which no step may write", secretKey),
 		}, nil
 	}
 	if len(r.SecretOutputs) == 0 {
