@@ -43,7 +43,7 @@ func serve(ctx context.Context, addr, name, folder string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(root) //nolint:errcheck // a temporary folder
+	defer os.RemoveAll(root)
 	if err := repository(ctx, filepath.Join(root, name), folder); err != nil {
 		return err
 	}

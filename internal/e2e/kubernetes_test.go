@@ -151,7 +151,7 @@ func kubeStep(id, typ, spec string) string {
 func kubectl(t *testing.T, kubeconfig, namespace string, args ...string) string {
 	t.Helper()
 	args = append([]string{"--kubeconfig", kubeconfig, "-n", namespace}, args...)
-	out, err := exec.CommandContext(t.Context(), "kubectl", args...).CombinedOutput() //nolint:gosec // our own arguments
+	out, err := exec.CommandContext(t.Context(), "kubectl", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
