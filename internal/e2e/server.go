@@ -181,7 +181,12 @@ func (s *Server) Get(ctx context.Context, id string) (Execution, error) {
 // Until reads an execution until it is as wanted. It asks again every few
 // milliseconds, because what it waits for happens in another process.
 func (s *Server) Until(ctx context.Context, id string, wanted func(Execution) bool) (Execution, error) {
-	tick := time.NewTicker(3 * time.Millisecond)
+	return s.Every(ctx, 3*time.Millisecond, id, wanted)
+}
+
+// Every is Until with another interval, for many executions at once.
+func (s *Server) Every(ctx context.Context, interval time.Duration, id string, wanted func(Execution) bool) (Execution, error) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		e, err := s.Get(ctx, id)
