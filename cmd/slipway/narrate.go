@@ -59,7 +59,7 @@ func (r *narrator) line(out []string, n *execution.TreeNode, name string) []stri
 	if !n.EndedAt.IsZero() {
 		at = n.EndedAt
 	}
-	line := fmt.Sprintf("%6s  %s  %s", clock(at.Sub(r.start)), name, state)
+	line := fmt.Sprintf("%6s  %s  %s", r.clock(at), name, state)
 	if !n.EndedAt.IsZero() && !n.StartedAt.IsZero() {
 		line += " in " + span(n.EndedAt.Sub(n.StartedAt))
 	}
@@ -84,8 +84,12 @@ func phase(n *execution.TreeNode) string {
 	return s
 }
 
-// clock is a time since the start, e.g. "1:04".
-func clock(d time.Duration) string {
-	s := int(max(d, 0).Seconds())
+// clock is a time since the execution's start, e.g. "1:04"; empty for what
+// never began.
+func (r *narrator) clock(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	s := int(max(at.Sub(r.start), 0).Seconds())
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

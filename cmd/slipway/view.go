@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,20 +19,32 @@ type view struct {
 	width  int // of the terminal; 0: as wide as it needs
 	height int // 0: as high as it needs
 	color  bool
+	column int // where the times begin
 }
+
+// timeWidth is the room of a time, e.g. "  1h04m".
+const timeWidth = 7
 
 // lines draws the tree, one node a line, below a headline. What doesn't fit
 // is left out, the least interesting first.
 func (v view) lines(t api.ExecutionTree) []string {
-	out := []string{v.headline(t)}
 	nodes := shown(t.Root)
-	for _, fold := range []func(*execution.TreeNode) bool{ended, waitingToStart} {
+	for _, less := range []func([]branch) []branch{
+		func(bs []branch) []branch { return folded(bs, ended) },
+		func(bs []branch) []branch { return folded(bs, waitingToStart) },
+		func(bs []branch) []branch { return pruned(bs, waitingToStart) },
+		func(bs []branch) []branch { return pruned(bs, ended) },
+	} {
 		if v.height == 0 || 1+size(nodes) <= v.height {
 			break
 		}
-		nodes = folded(nodes, fold)
+		nodes = less(nodes)
 	}
-	out = v.draw(out, nodes, "")
+	v.column = min(max(widest(nodes, 0)+2, 24), 60)
+	if v.width > 0 {
+		v.column = min(v.column, max(v.width-timeWidth, 0))
+	}
+	out := v.draw([]string{v.headline(t)}, nodes, "")
 	if v.height > 2 && len(out) > v.height {
 		more := len(out) - v.height + 1
 		out = append(out[:v.height-1], fmt.Sprintf("... and %d more", more))
@@ -77,6 +90,15 @@ func size(bs []branch) int {
 	return n
 }
 
+// widest is how wide the longest name is, with what stands before it.
+func widest(bs []branch, indent int) int {
+	most := 0
+	for _, b := range bs {
+		most = max(most, indent+len([]rune("├─ ? "+label(b.node))), widest(b.children, indent+3))
+	}
+	return most
+}
+
 func ended(n *execution.TreeNode) bool          { return n.Status.Good() }
 func waitingToStart(n *execution.TreeNode) bool { return n.Status == plan.NotStarted }
 
@@ -88,6 +110,17 @@ func folded(bs []branch, fold func(*execution.TreeNode) bool) []branch {
 			out[i].children = nil
 		} else {
 			out[i].children = folded(b.children, fold)
+		}
+	}
+	return out
+}
+
+// pruned leaves out the nodes that drop says, but for those above others.
+func pruned(bs []branch, drop func(*execution.TreeNode) bool) []branch {
+	var out []branch
+	for _, b := range bs {
+		if b.children = pruned(b.children, drop); len(b.children) > 0 || !drop(b.node) {
+			out = append(out, b)
 		}
 	}
 	return out
@@ -107,13 +140,9 @@ func (v view) draw(out []string, bs []branch, indent string) []string {
 
 // line is one node: its symbol, name, time and what is special about it.
 func (v view) line(indent string, n *execution.TreeNode) string {
-	const column = 44
-	text := indent + "? " + title(n)
-	if n.Attempt > 1 {
-		text += fmt.Sprintf(" (attempt %d)", n.Attempt)
-	}
-	text += strings.Repeat(" ", max(1, column-len([]rune(text))))
-	text += fmt.Sprintf("%7s", v.took(n))
+	name := view{width: v.column}.fit(indent + "? " + label(n))
+	text := name + strings.Repeat(" ", max(0, v.column-len([]rune(name))))
+	text += fmt.Sprintf("%*s", timeWidth, v.took(n))
 	if note := note(n); note != "" {
 		text += "  " + note
 	}
@@ -121,11 +150,13 @@ func (v view) line(indent string, n *execution.TreeNode) string {
 	return indent + v.paint(n.Status, symbol(n.Status)) + strings.TrimPrefix(text, indent+"?")
 }
 
-func title(n *execution.TreeNode) string {
-	if n.Name != "" {
-		return n.Name
+// label is a node's name and its attempt, if that isn't the first.
+func label(n *execution.TreeNode) string {
+	name := cmp.Or(n.Name, n.Identifier)
+	if n.Attempt > 1 {
+		name += fmt.Sprintf(" (attempt %d)", n.Attempt)
 	}
-	return n.Identifier
+	return name
 }
 
 func (v view) took(n *execution.TreeNode) string {
