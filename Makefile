@@ -44,8 +44,9 @@ fuzz: ## Run every fuzz target for FUZZTIME (30s)
 	tools/fuzz.sh $(FUZZTIME) ./...
 
 .PHONY: bench
-bench: ## Run every benchmark
-	go test -run '^$$' -bench . -benchmem ./...
+bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl, and parts
+	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 20m ./internal/e2e
+	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /internal/)
 
 .PHONY: generate
 generate: ## Regenerate what is generated

@@ -62,7 +62,7 @@ func indent(text, by string) string {
 }
 
 // guestbook saves what a Deployment stage into a namespace needs.
-func guestbook(t *testing.T, s *e2e.Server, namespace string) {
+func guestbook(t testing.TB, s *e2e.Server, namespace string) {
 	t.Helper()
 	s.Apply(t, fmt.Sprintf(`connector:
   identifier: cluster

@@ -16,34 +16,34 @@ const KubeconfigEnv = "SLIPWAY_TEST_KUBECONFIG"
 // Namespace gives a test a namespace of its own in the cluster of the test run, in which pods can be created
 // at once; the namespace goes when the test ends. Without such a cluster the test is skipped: "make test" and
 // "testcluster run" always have one.
-func Namespace(t *testing.T) (kubeconfig, namespace string) {
-	t.Helper()
+func Namespace(tb testing.TB) (kubeconfig, namespace string) {
+	tb.Helper()
 	kubeconfig = os.Getenv(KubeconfigEnv)
 	if kubeconfig == "" {
-		t.Skipf("%s isn't set: this test needs a cluster; run it by \"make test\" or \"bin/testcluster run -- go test ...\"", KubeconfigEnv)
+		tb.Skipf("%s isn't set: this test needs a cluster; run it by \"make test\" or \"bin/testcluster run -- go test ...\"", KubeconfigEnv)
 	}
 	c := &Cluster{Kubeconfig: kubeconfig}
 	client, err := c.client()
 	if err != nil {
-		t.Fatalf("connect to the cluster of %s: %v", KubeconfigEnv, err)
+		tb.Fatalf("connect to the cluster of %s: %v", KubeconfigEnv, err)
 	}
-	created, err := client.CoreV1().Namespaces().Create(t.Context(),
+	created, err := client.CoreV1().Namespaces().Create(tb.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
 	if err != nil {
-		t.Fatalf("create a namespace: %v", err)
+		tb.Fatalf("create a namespace: %v", err)
 	}
-	t.Cleanup(func() {
-		// t.Context() is over by now. Nobody waits for the contents to go.
+	tb.Cleanup(func() {
+		// tb.Context() is over by now. Nobody waits for the contents to go.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := client.CoreV1().Namespaces().Delete(ctx, created.Name, metav1.DeleteOptions{}); err != nil {
-			t.Errorf("delete namespace %s: %v", created.Name, err)
+			tb.Errorf("delete namespace %s: %v", created.Name, err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
 	defer cancel()
 	if err := c.until(ctx, func(ctx context.Context) error { return defaultAccount(ctx, client, created.Name) }); err != nil {
-		t.Fatalf("wait for the service account of namespace %s: %v", created.Name, err)
+		tb.Fatalf("wait for the service account of namespace %s: %v", created.Name, err)
 	}
 	return kubeconfig, created.Name
 }
