@@ -1,0 +1,53 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/pkg/wire"
+)
+
+// The variables that make the test binary a server or a delegate: processes
+// of their own, which tests can kill.
+const (
+	serveEnv    = "E2E_SERVE" // the data folder
+	addrEnv     = "E2E_ADDR"
+	delegateEnv = "E2E_DELEGATE" // the name of a delegate
+	tokenEnv    = "E2E_TOKEN"
+)
+
+// heartbeat is short, so that lost tasks are found while a test waits.
+const heartbeat = 2 * time.Second
+
+func TestMain(m *testing.M) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch {
+	case os.Getenv(serveEnv) != "":
+		err = wire.Serve(ctx, wire.ServeConfig{
+			Addr: os.Getenv(addrEnv), Data: os.Getenv(serveEnv), EmbeddedDelegate: os.Getenv(delegateEnv) != "", Heartbeat: heartbeat,
+			Log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Ready: func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },
+		})
+	case os.Getenv(delegateEnv) != "":
+		err = agent.New(agent.Config{
+			URL: os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(os.TempDir()),
+		}).Run(ctx)
+	default:
+		os.Exit(m.Run()) //nolint:gocritic // stop does nothing that the end of the process doesn't
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
