@@ -52,10 +52,10 @@ func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) e
 // terminal gives the size of a terminal; false if w isn't one.
 func terminal(w io.Writer) (width, height int, ok bool) {
 	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) { //nolint:gosec // a descriptor is small
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, 0, false
 	}
-	width, height, err := term.GetSize(int(f.Fd())) //nolint:gosec // the same
+	width, height, err := term.GetSize(int(f.Fd()))
 	return width, height, err == nil
 }
 

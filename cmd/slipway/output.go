@@ -40,7 +40,7 @@ func (a *app) printYAML(v any) error {
 	}
 	enc := yaml.NewEncoder(a.out)
 	enc.SetIndent(2)
-	defer enc.Close() //nolint:errcheck // writes nothing more
+	defer enc.Close()
 	return enc.Encode(plain)
 }
 

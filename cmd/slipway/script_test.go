@@ -63,6 +63,7 @@ func (s *servers) take(ts *testscript.TestScript) *server {
 type server struct {
 	cancel context.CancelFunc
 	done   chan error
+	said   chan string // its log, once it has ended
 }
 
 func (s *servers) start(ts *testscript.TestScript, _ bool, args []string) {
@@ -72,7 +73,7 @@ func (s *servers) start(ts *testscript.TestScript, _ bool, args []string) {
 	command := root(a)
 	at := cmp.Or(ts.Getenv("ADDR"), "127.0.0.1:0") // the same again after a stop
 	command.SetArgs(append([]string{"serve", "--addr", at, "--data", ts.MkAbs("data")}, args...))
-	one := &server{cancel: cancel, done: make(chan error, 1)}
+	one := &server{cancel: cancel, done: make(chan error, 1), said: make(chan string, 1)}
 	go func() {
 		err := command.ExecuteContext(ctx)
 		_ = write.Close()
@@ -80,14 +81,16 @@ func (s *servers) start(ts *testscript.TestScript, _ bool, args []string) {
 	}()
 	ready := make(chan string, 1)
 	go func() {
+		var said strings.Builder
 		lines := bufio.NewScanner(read)
 		for lines.Scan() {
-			ts.Logf("server: %s", lines.Text())
+			said.WriteString("server: " + lines.Text() + "\n")
 			if _, address, found := strings.Cut(lines.Text(), `"slipway serves" url=http://`); found {
 				ready <- strings.Fields(address)[0]
 			}
 		}
 		close(ready)
+		one.said <- said.String()
 	}()
 	addr, ok := <-ready
 	if !ok {
@@ -99,7 +102,7 @@ func (s *servers) start(ts *testscript.TestScript, _ bool, args []string) {
 	s.mu.Unlock()
 	ts.Defer(func() {
 		if left := s.take(ts); left != nil {
-			ts.Check(left.end())
+			ts.Check(left.end(ts))
 		}
 	})
 }
@@ -109,12 +112,15 @@ func (s *servers) stop(ts *testscript.TestScript, _ bool, _ []string) {
 	if one == nil {
 		ts.Fatalf("no server runs")
 	}
-	ts.Check(one.end())
+	ts.Check(one.end(ts))
 }
 
-func (s *server) end() error {
+// end stops the server and shows its log, in the script's own goroutine.
+func (s *server) end(ts *testscript.TestScript) error {
 	s.cancel()
-	return <-s.done
+	err := <-s.done
+	ts.Logf("%s", <-s.said)
+	return err
 }
 
 // ids puts the id of the newest execution into $ID.

@@ -50,11 +50,11 @@ func checkViews(t *testing.T, a *txtar.Archive) {
 	for i, section := range a.Files {
 		var got []string
 		v := view{now: outlineStart().Add(64 * time.Second)}
-		switch {
-		case section.Name == "outline":
+		switch section.Name {
+		case "outline":
 			tree = outline(t, string(section.Data))
 			continue
-		case section.Name == "lines":
+		case "lines":
 			got = told.lines(tree)
 		default:
 			if _, err := fmt.Sscanf(section.Name, "view %d %d", &v.width, &v.height); err != nil {

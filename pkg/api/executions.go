@@ -151,7 +151,7 @@ func (s *Server) getExecution(ctx context.Context, in *OfExecution) (*struct{ Bo
 }
 
 func (s *Server) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
-	if _, err := s.execution(ctx, in.ID); err != nil {
+	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	return answer(s.Executions.Abort(ctx, in.ID, caller(ctx).Actor))
@@ -161,7 +161,7 @@ func (s *Server) retryExecution(ctx context.Context, in *struct {
 	OfExecution
 	Keyed
 }) (*executionAnswer, error) {
-	if _, err := s.execution(ctx, in.ID); err != nil {
+	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	body, err := once(ctx, s, in.Keyed, "retryExecution "+in.ID, func(string) (Execution, error) {
@@ -174,19 +174,19 @@ func (s *Server) retryExecution(ctx context.Context, in *struct {
 	return &executionAnswer{Body: body}, err
 }
 
-// execution reads an execution that the caller may see. One outside the
+// visible says whether the caller may see an execution. One outside the
 // token's scope is as good as none.
-func (s *Server) execution(ctx context.Context, id string) (store.Execution, error) {
+func (s *Server) visible(ctx context.Context, id string) error {
 	e, err := s.Store.Execution(ctx, id)
 	if err == nil && !caller(ctx).Scope.Covers(e.Scope) {
 		err = notFound("no execution %q", id)
 	}
-	return e, err
+	return err
 }
 
 // tree reads an execution that the caller may see, with its nodes.
 func (s *Server) tree(ctx context.Context, id string) (ExecutionTree, error) {
-	if _, err := s.execution(ctx, id); err != nil {
+	if err := s.visible(ctx, id); err != nil {
 		return ExecutionTree{}, err
 	}
 	t, err := s.Executions.Describe(ctx, id)

@@ -156,7 +156,7 @@ func TestAnIdempotencyKeyStartsOneExecution(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close() //nolint:errcheck // only read
+		defer resp.Body.Close()
 		var e api.Execution
 		if err := json.NewDecoder(resp.Body).Decode(&e); err != nil {
 			t.Fatal(err)

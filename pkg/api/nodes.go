@@ -34,7 +34,7 @@ func (s *Server) nodes() {
 
 // node finds a node of an execution that the caller may see.
 func (s *Server) node(ctx context.Context, in OfNode) (*execution.TreeNode, error) {
-	if _, err := s.execution(ctx, in.ID); err != nil {
+	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	return s.Executions.FindNode(ctx, in.ID, in.Node)

@@ -39,7 +39,7 @@ func serve(t *testing.T) *control {
 	ready, done := make(chan wire.Info, 1), make(chan error, 1)
 	go func() {
 		done <- wire.Serve(ctx, wire.ServeConfig{
-			Addr: "127.0.0.1:0", Data: t.TempDir(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Addr: "127.0.0.1:0", Data: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 			Ready: func(i wire.Info) { ready <- i },
 		})
 	}()
@@ -109,7 +109,7 @@ func (c *control) post(token, path string, in, out any) int {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		c.t.Fatal(err)

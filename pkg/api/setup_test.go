@@ -3,7 +3,6 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -51,7 +50,7 @@ func setup(t *testing.T) *server {
 	s.Server = api.New(api.Config{
 		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: secret.New(key, kept, time.Now), Now: time.Now}),
 		Hub: api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
-		Now: time.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "test",
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
 	})
 	s.token = s.mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: "default"}, Name: "admin", Actor: "ada"})
 	return s

@@ -70,7 +70,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		return nil, fault.New(fault.Unavailable, "can't reach %s: %w", c.base, err)
 	}
 	if resp.StatusCode/100 != 2 {
-		defer resp.Body.Close() //nolint:errcheck // only read
+		defer resp.Body.Close()
 		return nil, refusal(resp)
 	}
 	return resp, nil
@@ -97,7 +97,7 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	if err != nil {
 		return out, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNoContent {
 		return out, nil
 	}

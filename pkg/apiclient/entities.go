@@ -76,7 +76,7 @@ func (c *Client) EntityYAML(ctx context.Context, k EntityKey) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	doc, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "read the document of %s %s: %w", k.Kind, k.ID, err)

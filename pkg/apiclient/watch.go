@@ -57,7 +57,7 @@ func (c *Client) listen(ctx context.Context, id string, w *watch) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	return events(resp.Body, w.hear)
 }
 
