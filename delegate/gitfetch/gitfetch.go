@@ -155,7 +155,7 @@ func (f *Fetcher) download(ctx context.Context, run runner, g task.Git, commit, 
 	if err != nil {
 		return fmt.Errorf("make the cache of repositories: %w", err)
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // it has been moved, or it is only rubbish
+	defer os.RemoveAll(work)
 	if _, err := run(ctx, work, "init", "--quiet"); err != nil {
 		return err
 	}

@@ -21,9 +21,8 @@ const manager = "slipway"
 const atOnce = 16
 
 // apply applies objects in the order of their kinds, those of one kind side
-// by side, and gives what the cluster made of them in the same order.
-func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructured, dryRun bool, log io.Writer) ([]*unstructured.Unstructured, error) {
-	live := make([]*unstructured.Unstructured, len(objects))
+// by side.
+func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructured, dryRun bool, log io.Writer) error {
 	for start := 0; start < len(objects); {
 		end := start
 		for end < len(objects) && order(objects[end].GetKind()) == order(objects[start].GetKind()) {
@@ -34,51 +33,47 @@ func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructure
 		}
 		g, waveCtx := errgroup.WithContext(ctx)
 		g.SetLimit(atOnce)
-		for i := start; i < end; i++ {
-			g.Go(func() error {
-				var err error
-				live[i], err = s.applyOne(waveCtx, objects[i], dryRun)
-				return err
-			})
+		for _, o := range objects[start:end] {
+			g.Go(func() error { return s.applyOne(waveCtx, o, dryRun) })
 		}
 		if err := g.Wait(); err != nil {
-			return live, err
+			return err
 		}
 		for i := start; i < end && !dryRun; i++ {
 			say(log, "%s applied", display(objects[i]))
 		}
 		start = end
 	}
-	return live, nil
+	return nil
 }
 
 // applyOne is a server-side apply that takes over fields of other owners.
-func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool) error {
 	res, err := s.client.resource(o)
 	if err != nil {
 		if dryRun && fault.Is(err, fault.Invalid) {
-			return nil, nil // of a kind that the manifests define themselves
+			return nil // of a kind that the manifests define themselves
 		}
-		return nil, err
+		return err
 	}
 	body, err := o.MarshalJSON()
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "%s: %w", display(o), err)
+		return fault.New(fault.Invalid, "%s: %w", display(o), err)
 	}
 	force := true
 	opts := metav1.PatchOptions{FieldManager: manager, Force: &force}
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	live, err := res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
+	_, err = res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
 	if err == nil {
-		return live, nil
+		return nil
 	}
 	if dryRun && apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces") {
-		return nil, nil // the manifests may bring their namespace
+		return nil // the manifests may bring their namespace
 	}
 	coded := classify(err)
-	return nil, fault.New(fault.CodeOf(coded), "%s: %w", display(o), coded)
+	return fault.New(fault.CodeOf(coded), "%s: %w", display(o), coded)
 }
 
 // dryRun has the server check all objects before anything is changed.
@@ -86,7 +81,7 @@ func (s *session) dryRun(ctx context.Context, objects []*unstructured.Unstructur
 	if s.p.SkipDryRun {
 		return nil
 	}
-	_, err := s.apply(ctx, objects, true, nil)
+	err := s.apply(ctx, objects, true, nil)
 	if err == nil {
 		say(s.env.Log(unitInitialize), "Dry run: the cluster accepts the manifests")
 	}

@@ -110,7 +110,7 @@ func (s *session) rollOut(ctx context.Context, all []*release, current *release,
 }
 
 func (s *session) applyRelease(ctx context.Context, r *release, objects []*unstructured.Unstructured, late bool) error {
-	_, err := s.apply(ctx, objects, false, s.env.Log(unitApply))
+	err := s.apply(ctx, objects, false, s.env.Log(unitApply))
 	if err == nil && late {
 		return s.save(ctx, r)
 	}
@@ -179,7 +179,7 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	}
 	say(log, "Rolling release %d back to release %d", current.Number, previous.Number)
 	objects := restored(current, previous)
-	if _, err := s.apply(ctx, objects, false, log); err != nil {
+	if err := s.apply(ctx, objects, false, log); err != nil {
 		return task.Result{}, err
 	}
 	if err := s.unprune(ctx, current, previous); err != nil {
@@ -219,7 +219,7 @@ func (s *session) unprune(ctx context.Context, current, previous *release) error
 		return nil
 	}
 	log := s.env.Log(unitRollback)
-	if _, err := s.apply(ctx, sorted(missing(previous, current.objects())), false, log); err != nil {
+	if err := s.apply(ctx, sorted(missing(previous, current.objects())), false, log); err != nil {
 		return err
 	}
 	for _, o := range slices.Backward(missing(current, previous.objects())) {

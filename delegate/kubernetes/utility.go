@@ -236,7 +236,7 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 	if err := s.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
-	if _, err := s.apply(ctx, objects, false, s.env.Log(unitApply)); err != nil {
+	if err := s.apply(ctx, objects, false, s.env.Log(unitApply)); err != nil {
 		return task.Result{}, err
 	}
 	var waited []*unstructured.Unstructured

@@ -59,7 +59,7 @@ func freeAddr(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // it is free again either way
+	defer l.Close()
 	return l.Addr().String()
 }
 
@@ -121,7 +121,7 @@ func killServers(t *testing.T, embedded, pause string) {
 	id := s.Begin(t, "marking", nil)
 
 	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments need no secrecy
+	random := rand.New(rand.NewPCG(seed, 0))
 	settled := map[string]int{}              // marks of steps that had succeeded when the server was killed
 	early := 0                               // kills while the pipeline ran
 	for range kills {

@@ -62,9 +62,9 @@ func indent(text, by string) string {
 }
 
 // guestbook saves what a Deployment stage into a namespace needs.
-func guestbook(t testing.TB, s *e2e.Server, namespace string) {
-	t.Helper()
-	s.Apply(t, fmt.Sprintf(`connector:
+func guestbook(tb testing.TB, s *e2e.Server, namespace string) {
+	tb.Helper()
+	s.Apply(tb, fmt.Sprintf(`connector:
   identifier: cluster
   name: cluster
   type: K8sCluster

@@ -39,7 +39,7 @@ func TestAnAbortReachesGrandchildren(t *testing.T) {
 	defer cancel()
 	var pid int
 	if _, err := s.Until(ctx, id, func(e2e.Execution) bool {
-		text, _ := os.ReadFile(pidFile) //nolint:gosec // our own file; it isn't there at first
+		text, _ := os.ReadFile(pidFile)
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return pid > 0
 	}); err != nil {
