@@ -122,8 +122,8 @@ func killServers(t *testing.T, embedded, pause string) {
 
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	settled := map[string]int{}              // marks of steps that had succeeded when the server was killed
-	early := 0                               // kills while the pipeline ran
+	settled := map[string]int{} // marks of steps that had succeeded when the server was killed
+	early := 0                  // kills while the pipeline ran
 	for range kills {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(300))*time.Millisecond)
 		e, _ := s.Until(ctx, id, e2e.Ended) // it ends by time, nearly always
