@@ -226,8 +226,24 @@ func (b *build) deployment(stage *yamldoc.Node) (*plan.Deployment, error) {
 	if d.Environment, err = b.entity(ref.Environment, d.EnvironmentRef, "", environment.Get("environmentInputs")); err != nil {
 		return nil, err
 	}
-	d.Infrastructure, err = b.entity(ref.Infrastructure, text(infra, "identifier"), d.EnvironmentRef, infra.Get("inputs"))
-	return d, err
+	if d.Infrastructure, err = b.entity(ref.Infrastructure, text(infra, "identifier"), d.EnvironmentRef, infra.Get("inputs")); err != nil {
+		return nil, err
+	}
+	return d, sameType(d)
+}
+
+// sameType checks that stage, service and infrastructure are of one
+// deployment type (entities spec §2).
+func sameType(d *plan.Deployment) error {
+	for _, other := range []struct{ what, typ string }{
+		{"service " + d.ServiceRef, text(d.Service.Get("serviceDefinition"), "type")},
+		{"infrastructure " + text(d.Infrastructure, "identifier"), text(d.Infrastructure, "deploymentType")},
+	} {
+		if other.typ != d.Type {
+			return fault.New(fault.Invalid, "the stage deploys %s, but %s is of type %s", d.Type, other.what, other.typ)
+		}
+	}
+	return nil
 }
 
 // entity reads a referenced entity and fills its runtime inputs; env is the
