@@ -1,0 +1,292 @@
+package kubernetes
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// objects renders a manifest without values.
+func objects(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	out, err := render([]source{{name: "all.yaml", text: text}}, nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+	config := func(data string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {x: " + data + "}\n"
+	}
+	tests := []struct {
+		name, manifest, values string
+		want                   string // of data.x
+		err                    string
+	}{
+		{"§23.3 a number with a leading zero is octal", config("{{ .Values.date | quote }}"), "date: 020724", "8660", ""},
+		{"§23.3 unless it is quoted", config("{{ .Values.date | quote }}"), `date: "020724"`, "020724", ""},
+		{"§4.2 a large number stays a number", config("{{ .Values.size | quote }}"), "size: 10000000", "10000000", ""},
+		{"§23.4 the delegate's environment is out of reach", config(`{{ env "HOME" }}`), "", "", `function "env" not defined`},
+		{"§4.2 a missing key is empty", config(`"a{{ .Values.none }}b"`), "", "ab", ""},
+		{"§4.2 toYaml and sprig", config(`{{ toYaml .Values.list | sha256sum | trunc 6 | quote }}`), "list: [1, 2]", "ef1ef8", ""},
+		{"§4.1 an expression in a manifest is left alone", config(`"<+artifact.image>"`), "", "<+artifact.image>", ""},
+		{"§4.6 an object twice", config("a") + "---\n" + config("b"), "", "", "ConfigMap/c twice"},
+		{"a document without a kind", "metadata: {name: c}", "", "", "kind or apiVersion is missing"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			values, err := decode(tt.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := render([]source{{name: "c.yaml", text: tt.manifest}}, values, false)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error %v; want one about %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil || text(got[0], "data", "x") != tt.want {
+				t.Errorf("got %q, %v; want %q", text(got[0], "data", "x"), err, tt.want)
+			}
+		})
+	}
+}
+
+func TestListsAndLabels(t *testing.T) {
+	t.Parallel()
+	got := objects(t, `
+apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {harness.io/skip-versioning: true}, labels: {tier: 1}}}
+---
+# nothing
+---
+{apiVersion: v1, kind: Secret, metadata: {name: b}}
+`)
+	if len(got) != 2 || !annotated(got[0], annotationSkipVersioning) || got[0].GetLabels()["tier"] != "1" {
+		t.Errorf("got %v", got)
+	}
+}
+
+// §23.1: the directive counts in the first line only.
+func TestSkipDirective(t *testing.T) {
+	t.Parallel()
+	if !skipped(source{text: skipDirective + "\nkind: Job"}) || skipped(source{text: "\n" + skipDirective + "\nkind: Job"}) {
+		t.Error("the directive counts in the first line, and only there")
+	}
+}
+
+// §23.5, §23.16 and entities §17.16-17: the layers of values.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{"a.yaml": "replicas: 4\nport: {http: 80}", "b.yaml": "replicas: 2\nport: {tls: 443}"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := executortest.New(t, nil)
+	s := &session{env: env.Env, number: 7}
+	s.p.Target.Values = []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "rev: <+kubernetes.release.revision>"}}}
+	m := &task.Manifest{ValuesPaths: []string{"/a.yaml", "b.yaml"}}
+	got, err := s.values(t.Context(), m, []source{{name: "values.yaml", text: "replicas: 1\nname: web"}}, root, nil, env.Log("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"replicas": int64(2), "name": "web", "port": map[string]any{"http": int64(80), "tls": int64(443)}, "rev": int64(7)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	m.ValuesPaths = []string{"none.yaml"}
+	if _, err := s.values(t.Context(), m, nil, root, nil, env.Log("x")); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Errorf("a missing values file gave %v", err)
+	}
+	m.OptionalValuesYAML = true
+	if _, err := s.values(t.Context(), m, nil, root, nil, env.Log("x")); err != nil {
+		t.Errorf("a missing optional values file gave %v", err)
+	}
+	m.ValuesPaths = []string{"../../etc/passwd"}
+	m.OptionalValuesYAML = false
+	if _, err := s.values(t.Context(), m, nil, root, nil, env.Log("x")); err == nil {
+		t.Error("a path out of the repository was read")
+	}
+}
+
+const workload = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cfg}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: pull, annotations: {harness.io/skip-versioning: "true"}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec: {tls: [{secretName: keys}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  template:
+    spec:
+      imagePullSecrets: [{name: pull}, {name: keys}]
+      initContainers: [{name: i, env: [{name: E, valueFrom: {secretKeyRef: {name: keys, key: k}}}]}]
+      containers: [{name: c, envFrom: [{configMapRef: {name: cfg}}, {configMapRef: {name: other}}]}]
+      volumes:
+        - {name: v, configMap: {name: cfg}}
+        - {name: w, secret: {secretName: keys}}
+        - {name: p, projected: {sources: [{configMap: {name: cfg}}, {secret: {name: keys}}]}}
+`
+
+// §23.6 and §23.7: versioned names, and who refers to them.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	all := objects(t, workload)
+	made := version(all, 5)
+	if diff := cmp.Diff([]string{"ConfigMap/cfg-5", "Secret/keys-5"}, made); diff != "" {
+		t.Errorf("made (-want +got):\n%s", diff)
+	}
+	spec, _, _ := unstructured.NestedMap(all[4].Object, "spec", "template", "spec")
+	want, err := decode(`
+imagePullSecrets: [{name: pull}, {name: keys-5}]
+initContainers: [{name: i, env: [{name: E, valueFrom: {secretKeyRef: {name: keys-5, key: k}}}]}]
+containers: [{name: c, envFrom: [{configMapRef: {name: cfg-5}}, {configMapRef: {name: other}}]}]
+volumes:
+  - {name: v, configMap: {name: cfg-5}}
+  - {name: w, secret: {secretName: keys-5}}
+  - {name: p, projected: {sources: [{configMap: {name: cfg-5}}, {secret: {name: keys-5}}]}}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, spec); diff != "" {
+		t.Errorf("the pod's spec (-want +got):\n%s", diff)
+	}
+	tls, _, _ := unstructured.NestedSlice(all[3].Object, "spec", "tls")
+	if diff := cmp.Diff([]any{map[string]any{"secretName": "keys"}}, tls); diff != "" {
+		t.Errorf("the Ingress (-want +got):\n%s", diff)
+	}
+	if long := withSuffix(strings.Repeat("a", 250), "-canary"); len(long) != maxName || !strings.HasSuffix(long, "-canary") {
+		t.Errorf("a long name became %d characters", len(long))
+	}
+}
+
+// §23.16: percentages are rounded up, and at least one.
+func TestSelected(t *testing.T) {
+	t.Parallel()
+	percent := func(n int) *task.InstanceSelection { return &task.InstanceSelection{Percentage: &n} }
+	two := 2
+	for _, tt := range []struct {
+		selection *task.InstanceSelection
+		base      int64
+		want      int64
+	}{{percent(50), 3, 2}, {percent(10), 4, 1}, {&task.InstanceSelection{Count: &two}, 9, 2}, {percent(0), 4, 1}, {nil, 4, 1}} {
+		if got := selected(tt.selection, tt.base); got != tt.want {
+			t.Errorf("%+v of %d is %d, want %d", tt.selection, tt.base, got, tt.want)
+		}
+	}
+}
+
+// §23.17: exactly one workload, unless the others ask to be left alone.
+func TestSingle(t *testing.T) {
+	t.Parallel()
+	deployment := func(name, annotations string) string {
+		return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\n"
+	}
+	if _, err := single(objects(t, deployment("a", "")+deployment("b", "")), "canary", "Deployment"); err == nil {
+		t.Error("two workloads were accepted")
+	}
+	w, err := single(objects(t, deployment("a", "")+deployment("b", "harness.io/direct-apply: true")), "canary", "Deployment")
+	if err != nil || w.GetName() != "a" {
+		t.Errorf("%v, %v", w, err)
+	}
+}
+
+func TestStagedServices(t *testing.T) {
+	t.Parallel()
+	service := func(name, annotations string) string {
+		return "---\napiVersion: v1\nkind: Service\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\nspec: {clusterIP: 10.0.0.9, ports: [{port: 80, nodePort: 30000}]}\n"
+	}
+	tests := []struct{ name, manifest, primary, stage, err string }{
+		{"§23.20 one service: the stage's is a clone", service("web", ""), "web", "web-stage", ""},
+		{"two annotated", service("b", "harness.io/stage-service: true") + service("a", "harness.io/primary-service: true"), "a", "b", ""},
+		{"two, one annotated: a clone", service("a", "harness.io/primary-service: true") + service("b", ""), "a", "a-stage", ""},
+		{"two, none annotated", service("a", "") + service("b", ""), "", "", "none is annotated"},
+		{"none", "", "", "", "no Service found"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			primary, stage, all, err := stagedServices(objects(t, tt.manifest))
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error %v; want one about %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil || primary.GetName() != tt.primary || stage.GetName() != tt.stage {
+				t.Fatalf("%v, %v, %v", primary, stage, err)
+			}
+			if strings.HasSuffix(tt.stage, "-stage") {
+				ports, _, _ := unstructured.NestedSlice(stage.Object, "spec", "ports")
+				if text(stage, "spec", "clusterIP") != "" || len(all) == 1 || ports[0].(map[string]any)["nodePort"] != nil {
+					t.Errorf("the clone has what only one service can have: %v", stage)
+				}
+			}
+		})
+	}
+}
+
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, object string
+		done         bool
+		err          bool
+	}{
+		{"a Deployment that has rolled out", "{kind: Deployment, metadata: {generation: 2}, spec: {replicas: 2}, status: {observedGeneration: 2, replicas: 2, updatedReplicas: 2, availableReplicas: 2}}", true, false},
+		{"one that the controller hasn't seen", "{kind: Deployment, metadata: {generation: 3}, spec: {replicas: 2}, status: {observedGeneration: 2, replicas: 2, updatedReplicas: 2, availableReplicas: 2}}", false, false},
+		{"old pods left", "{kind: Deployment, spec: {replicas: 2}, status: {replicas: 3, updatedReplicas: 2, availableReplicas: 2}}", false, false},
+		{"no replicas wanted", "{kind: Deployment, spec: {replicas: 0}, status: {}}", true, false},
+		{"past its deadline", "{kind: Deployment, spec: {replicas: 1}, status: {conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}}", false, true},
+		{"a StatefulSet in the middle", "{kind: StatefulSet, spec: {replicas: 2}, status: {readyReplicas: 2, updatedReplicas: 1, currentRevision: a, updateRevision: b}}", false, false},
+		{"a StatefulSet with a partition", "{kind: StatefulSet, spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 2}}}, status: {readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}}", true, false},
+		{"a DaemonSet", "{kind: DaemonSet, status: {desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberAvailable: 1}}", false, false},
+		{"a Job that is done", "{kind: Job, status: {succeeded: 1, conditions: [{type: Complete, status: 'True'}]}}", true, false},
+		{"§23.27 a Job that failed", "{kind: Job, status: {conditions: [{type: Failed, status: 'True', message: BackoffLimitExceeded}]}}", false, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, err := decode(tt.object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, progress, err := rollout(&unstructured.Unstructured{Object: m})
+			if done != tt.done || (err != nil) != tt.err || progress == "" {
+				t.Errorf("done %v, progress %q, error %v", done, progress, err)
+			}
+		})
+	}
+}
