@@ -1,0 +1,157 @@
+package gitfetch_test
+
+import (
+	"net/http"
+	"net/http/cgi" //nolint:gosec // it runs git's own http-backend on loopback
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// host is a real Git server over HTTP with one repository.
+type host struct {
+	url     string
+	work    string
+	fetches atomic.Int32
+}
+
+// git runs git in the work tree.
+func (h *host) git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = h.work
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit writes a file, commits it and gives the commit's id.
+func (h *host) commit(t *testing.T, text string) string {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(h.work, "app.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.git(t, "add", ".")
+	h.git(t, "commit", "--quiet", "-m", text)
+	h.git(t, "push", "--quiet", "origin", "HEAD:main")
+	return h.git(t, "rev-parse", "HEAD")
+}
+
+// newHost starts a server that wants a password, if one is given.
+func newHost(t *testing.T, password string) *host {
+	t.Helper()
+	root := t.TempDir()
+	h := &host{work: filepath.Join(root, "work")}
+	if err := os.Mkdir(h.work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bare := filepath.Join(root, "app.git")
+	h.git(t, "init", "--quiet", "--bare", "--initial-branch=main", bare)
+	h.git(t, "init", "--quiet", "--initial-branch=main")
+	h.git(t, "remote", "add", "origin", bare)
+	backend := &cgi.Handler{
+		Path: filepath.Join(h.git(t, "--exec-path"), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, given, _ := r.BasicAuth(); given != password {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "git-upload-pack") {
+			h.fetches.Add(1)
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	h.url = server.URL + "/app.git"
+	return h
+}
+
+func read(t *testing.T, f gitfetch.Files) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.Dir, "app.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestABranchATagAndACommit(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "")
+	first := h.commit(t, "one")
+	h.git(t, "tag", "-a", "v1", "-m", "v1")
+	h.git(t, "push", "--quiet", "origin", "v1")
+	second := h.commit(t, "two")
+	f := gitfetch.New(t.TempDir())
+	for _, tt := range []struct {
+		name       string
+		git        task.Git
+		commit, is string
+	}{
+		{"branch", task.Git{URL: h.url, Branch: "main"}, second, "two"},
+		{"default branch", task.Git{URL: h.url}, second, "two"},
+		{"annotated tag", task.Git{URL: h.url, Commit: "v1"}, first, "one"},
+	} {
+		got, err := f.Fetch(t.Context(), tt.git, "stage")
+		if err != nil || got.Commit != tt.commit || read(t, got) != tt.is {
+			t.Errorf("%s: %+v, %v", tt.name, got, err)
+		}
+	}
+}
+
+// Kubernetes spec §3.7: all steps of a stage see one commit, with one fetch.
+func TestAStageSeesOneCommit(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "")
+	h.commit(t, "one")
+	f := gitfetch.New(t.TempDir())
+	branch := task.Git{URL: h.url, Branch: "main"}
+	fetch := func(stage string) string {
+		got, err := f.Fetch(t.Context(), branch, stage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, got)
+	}
+	before := fetch("a")
+	asked := h.fetches.Load()
+	h.commit(t, "two")
+	if again := fetch("a"); before != "one" || again != "one" || h.fetches.Load() != asked {
+		t.Errorf("the stage saw %q, then %q, with %d more requests", before, again, h.fetches.Load()-asked)
+	}
+	if other := fetch("b"); other != "two" {
+		t.Errorf("the next stage saw %q", other)
+	}
+}
+
+func TestWhatGoesWrongIsNamed(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "pa55")
+	h.commit(t, "one")
+	f := gitfetch.New(t.TempDir())
+	if _, err := f.Fetch(t.Context(), task.Git{URL: h.url, Branch: "main"}, "a"); err == nil || fault.Failures(err)[0] != fault.Authentication {
+		t.Errorf("without the password: %v", err)
+	}
+	known := task.Git{URL: h.url, Branch: "main", Username: "ann", Password: "pa55"}
+	if got, err := f.Fetch(t.Context(), known, "a"); err != nil || read(t, got) != "one" {
+		t.Errorf("with the password: %v", err)
+	}
+	known.Branch = "nope"
+	if _, err := f.Fetch(t.Context(), known, "a"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), `"nope"`) || strings.Contains(err.Error(), "pa55") {
+		t.Errorf("a branch that isn't there: %v", err)
+	}
+}
