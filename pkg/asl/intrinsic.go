@@ -48,10 +48,7 @@ func parseArgument(text string) (dynamic, string, error) {
 	text = strings.TrimLeft(text, " ")
 	switch {
 	case strings.HasPrefix(text, "$"):
-		end := strings.IndexAny(text, ", )")
-		if end < 0 {
-			end = len(text)
-		}
+		end := pathEnd(text)
 		p, err := parsePath(text[:end])
 		return p, text[end:], err
 	case strings.HasPrefix(text, "'"):
@@ -68,6 +65,23 @@ func parseArgument(text string) (dynamic, string, error) {
 		return nil, "", fmt.Errorf("%q isn't a path, a literal or an intrinsic function", text)
 	}
 	return literal{v}, text[end:], nil
+}
+
+// pathEnd is where a path ends: at a space, a comma or a bracket that isn't
+// part of a quoted key.
+func pathEnd(text string) int {
+	for i := 0; i < len(text); i++ {
+		if quoted, ok := strings.CutPrefix(text[i:], "['"); ok {
+			if end := strings.Index(quoted, "']"); end >= 0 {
+				i += len("['") + end + len("']") - 1
+				continue
+			}
+		}
+		if strings.IndexByte(", )", text[i]) >= 0 {
+			return i
+		}
+	}
+	return len(text)
 }
 
 func parseText(text string) (dynamic, string, error) {

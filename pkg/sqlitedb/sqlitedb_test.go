@@ -1,0 +1,140 @@
+package sqlitedb_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+)
+
+func count(t *testing.T, db *sqlitedb.DB) int {
+	t.Helper()
+	var n int
+	err := db.Read(t.Context(), func(tx *sqlitedb.Tx) error { return tx.QueryRow(`SELECT count(*) FROM t`).Scan(&n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// In a group, a function that fails loses its own changes and no others.
+func TestAFailureUndoesItsOwnChangesOnly(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	gate := make(chan struct{})
+	first := db.Queue(func(*sqlitedb.Tx) error { // keeps the writer busy until the rest is queued
+		<-gate
+		return nil
+	})
+	broken := errors.New("broken")
+	var waits []func() error
+	for k := range 10 {
+		waits = append(waits, db.Queue(func(tx *sqlitedb.Tx) error {
+			if _, err := tx.Exec(`INSERT INTO t VALUES (?, 'x')`, k); err != nil {
+				return err
+			}
+			if k%2 == 1 {
+				return broken
+			}
+			return nil
+		}))
+	}
+	close(gate)
+	if err := first(); err != nil {
+		t.Error(err)
+	}
+	for k, wait := range waits {
+		if err := wait(); (k%2 == 1) != errors.Is(err, broken) {
+			t.Errorf("function %d gave %v", k, err)
+		}
+	}
+	if n := count(t, db); n != 5 {
+		t.Errorf("%d rows, want 5", n)
+	}
+}
+
+func TestALoneFailureIsUndone(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	broken := errors.New("broken")
+	err := db.Write(t.Context(), func(tx *sqlitedb.Tx) error {
+		if _, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) || count(t, db) != 0 {
+		t.Errorf("%v, %d rows", err, count(t, db))
+	}
+}
+
+// The order of Queue is the order of the commits.
+func TestQueueKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	var order []int
+	var waits []func() error
+	for k := range 100 {
+		waits = append(waits, db.Queue(func(*sqlitedb.Tx) error {
+			order = append(order, k) // there is one writer
+			return nil
+		}))
+	}
+	for _, wait := range waits {
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k, got := range order {
+		if got != k {
+			t.Fatalf("function %d came at place %d", got, k)
+		}
+	}
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "one.db")
+	db, err := sqlitedb.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlitedb.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("opening twice gave %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Write(t.Context(), func(*sqlitedb.Tx) error { return nil }); !errors.Is(err, sqlitedb.ErrClosed) {
+		t.Errorf("writing after Close gave %v", err)
+	}
+	if db, err = sqlitedb.Open(t.Context(), path); err != nil {
+		t.Fatalf("opening again after Close: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigrateRunsEachStatementOnce(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	steps := []string{`CREATE TABLE u (k INTEGER)`, `INSERT INTO u VALUES (1)`}
+	for range 2 {
+		if err := db.Migrate(t.Context(), "u", steps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Migrate(t.Context(), "u", append(steps, `INSERT INTO u VALUES (2)`)); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.Read(t.Context(), func(tx *sqlitedb.Tx) error { return tx.QueryRow(`SELECT count(*) FROM u`).Scan(&n) }); err != nil || n != 2 {
+		t.Errorf("%d rows, %v; want 2", n, err)
+	}
+	if err := db.Migrate(t.Context(), "u", steps); err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("an older program gave %v", err)
+	}
+}
