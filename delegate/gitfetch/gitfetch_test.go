@@ -2,7 +2,7 @@ package gitfetch_test
 
 import (
 	"net/http"
-	"net/http/cgi" //nolint:gosec // it runs git's own http-backend on loopback
+	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
