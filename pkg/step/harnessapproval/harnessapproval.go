@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -87,6 +88,9 @@ func decodeApprovers(v yamldoc.Value, r *yamldoc.Report) approvers {
 			a.NotExecutor = r.Bool(e)
 		case "userGroups":
 			a.Groups = texts(e, r)
+			if g := unknownGroup(a.Groups); g != "" && !strings.Contains(g, "<+") {
+				r.Unsupported(e, "user group %q: only the built-in groups of all users are known yet, such as _project_all_users", g)
+			}
 		case "serviceAccounts":
 			if len(texts(e, r)) > 0 {
 				r.Unsupported(e, "approval by service accounts isn't supported yet; name userGroups")
@@ -108,8 +112,24 @@ func decodeApprovers(v yamldoc.Value, r *yamldoc.Report) approvers {
 	return a
 }
 
+// unknownGroup finds a group whose members aren't known; empty if there is
+// none. The built-in groups hold whoever may reach the execution.
+func unknownGroup(groups []string) string {
+	for _, g := range groups {
+		switch g {
+		case "_project_all_users", "org._organization_all_users", "account._account_all_users":
+		default:
+			return g
+		}
+	}
+	return ""
+}
+
 // Start asks for the approval.
 func (s *Spec) Start(in step.In) (step.Action, error) {
+	if g := unknownGroup(s.Approvers.Groups); g != "" {
+		return step.Action{}, fault.New(fault.Unsupported, "user group %q: only the built-in groups of all users are known yet, such as _project_all_users", g)
+	}
 	a := &plan.Approval{
 		Message: step.Text(s.Message), Groups: s.Approvers.Groups,
 		Minimum: s.Approvers.Minimum.Value, NotExecutor: s.Approvers.NotExecutor.Value,

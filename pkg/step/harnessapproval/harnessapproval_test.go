@@ -17,7 +17,7 @@ func TestSuite(t *testing.T) {
 
 const spec = `
 approvalMessage: Deploy 1.2.3?
-approvers: {minimumCount: 1, userGroups: [account.ops]}
+approvers: {minimumCount: 1, userGroups: [account._account_all_users]}
 approverInputs:
   - {name: reason, required: true}
 `
@@ -36,7 +36,7 @@ func TestDigest(t *testing.T) {
 	}{
 		"another message":   {spec: replace(t, spec, "1.2.3", "1.2.4")},
 		"another minimum":   {spec: replace(t, spec, "minimumCount: 1", "minimumCount: 2")},
-		"another group":     {spec: replace(t, spec, "account.ops", "account.dev")},
+		"another group":     {spec: replace(t, spec, "account._account_all_users", "_project_all_users")},
 		"another input":     {spec: replace(t, spec, "reason", "ticket")},
 		"a default":         {spec: replace(t, spec, "required: true", "required: true, defaultValue: x")},
 		"another execution": {spec: spec, change: func(in *step.In) { in.Execution = "e2" }},
