@@ -69,14 +69,24 @@ func (h *Handler) awaitOnce(ctx context.Context, c Call) (bool, error) {
 	if snap.err != nil {
 		return false, snap.err
 	}
-	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || s.Outcome != nil && s.Wait == plan.WaitWork {
-		return false, nil // an old invocation: the states have moved on
+	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || answeredEarly(s) {
+		return false, nil // an old invocation, or one that somebody was quicker than
 	}
 	if s.Wait != plan.WaitWork || !s.Until.IsZero() || s.Approval != nil {
 		s.Token = c.Token
 		return true, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
 	}
 	return h.start(ctx, snap, n, s, c.Token)
+}
+
+// answeredEarly says whether what a step waits for has come before the wait
+// began: a person may decide as soon as the status says so, when there is no
+// token yet to answer.
+func answeredEarly(s plan.State) bool {
+	if s.Outcome == nil {
+		return false
+	}
+	return s.Wait == plan.WaitWork || s.Wait == plan.WaitIntervention && s.Outcome.Decision != ""
 }
 
 // start begins a step's own work.
