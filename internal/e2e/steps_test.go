@@ -195,3 +195,15 @@ func TestTimeouts(t *testing.T) {
 		t.Errorf("the step is %s", long.Status)
 	}
 }
+
+// A value that doesn't fit its place is refused before anything runs.
+func TestInputsAreCheckedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	s.Apply(t, strings.Replace(one("p", shell("a", "true"), ""), "timeout: 10m", "timeout: <+input>", 1))
+	_, err := s.TryBegin(t.Context(), "p", map[string]string{"stages.s.spec.execution.steps.a.timeout": "soon"})
+	if err == nil || !strings.Contains(err.Error(), `\"soon\" isn't a duration`) {
+		t.Errorf("a wrong time-out gave %v", err)
+	}
+	run(t, s, "p", "Success", map[string]string{"stages.s.spec.execution.steps.a.timeout": "1m"})
+}

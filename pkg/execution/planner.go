@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -155,6 +156,9 @@ func (b *build) plan(inputs map[string]string) (planned, error) {
 	if doc, err = input.Fill(doc, values); err != nil {
 		return planned{}, err
 	}
+	if err := check(ref.Pipeline, doc, b.scope); err != nil {
+		return planned{}, err
+	}
 	src := plan.Source{Pipeline: doc, Inputs: values, Deployments: map[string]*plan.Deployment{}}
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return planned{}, err
@@ -279,10 +283,22 @@ func (b *build) entity(kind ref.Kind, name, env string, inputs *yamldoc.Node) (*
 		return nil, err
 	}
 	filled, err := input.Fill(input.Overlay(doc, inputs), nil)
+	if err == nil {
+		err = check(kind, filled, key.Scope)
+	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s %s: %w", kind, name, err)
 	}
 	return filled, nil
+}
+
+// check checks a document again, now that its inputs have values: what was an
+// input on save may be anything.
+func check(kind ref.Kind, doc *yamldoc.Node, scope ref.Scope) error {
+	root := &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column, Entries: []yamldoc.Entry{{Key: string(kind), Line: doc.Line, Column: doc.Column, Value: doc}}}
+	report := yamldoc.NewReport(string(kind))
+	catalog.Decode(root, report, scope)
+	return report.Err()
 }
 
 func text(n *yamldoc.Node, key string) string {
