@@ -164,7 +164,7 @@ func (c *change) write(tx *sqlitedb.Tx) error {
 	return nil
 }
 
-// begin lets the effects of the committed threads happen.
+// begin lets the effects of the changed threads happen.
 func (c *change) begin() {
 	for i, t := range c.threads {
 		if t.seq == c.seqs[i] {

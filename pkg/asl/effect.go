@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 )
 
-// begin lets the effect of a committed thread happen. The engine is locked.
+// begin lets the effect of a changed thread happen. The engine is locked.
 func (t *thread) begin() {
 	e := t.run.engine
 	if e.closed {

@@ -207,10 +207,14 @@ func (e *Engine) History(name string) []string {
 	return append([]string(nil), e.paths[name]...)
 }
 
-// change edits threads in memory, commits them, and only then lets their
-// effects happen. Commits are queued while the engine is locked, so that they
-// reach the disk in the order of the edits. If one fails, memory is ahead of
-// the disk: the engine stops, and the next Open goes on from the disk.
+// change edits threads in memory and commits them. Commits are queued while
+// the engine is locked, so that they reach the disk in the order of the edits.
+//
+// Functions are invoked as soon as the commit has its place in that order:
+// whatever one writes to the same file comes after it, often in the same
+// fsync, and nothing may leave this process before it is written there. So no
+// transition takes effect that could be lost. If a commit fails, memory is
+// ahead of the disk: the engine stops, and the next Open goes on from the disk.
 func (e *Engine) change(_ context.Context, edit func() (*change, error)) error {
 	e.mu.Lock()
 	if e.closed {
@@ -224,17 +228,16 @@ func (e *Engine) change(_ context.Context, edit func() (*change, error)) error {
 	}
 	c.collect()
 	wait := e.DB.Queue(c.write)
+	c.begin()
 	e.work.Add(1)
 	e.mu.Unlock()
 	defer e.work.Done()
-	err = wait()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err != nil {
+	if err := wait(); err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		e.closed = true
 		e.Log.ErrorContext(e.ctx, "state machines stopped: a commit failed", "error", err)
 		return fmt.Errorf("commit run %s: %w", c.runs[0].name, err)
 	}
-	c.begin()
 	return nil
 }
