@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -105,8 +106,8 @@ func (in *Document) draft(ctx context.Context) (catalog.Draft, error) {
 	return catalog.Draft{File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version}, err
 }
 
-func author(ctx context.Context) catalog.Author {
-	return catalog.Author{Actor: caller(ctx).Actor, Request: requestID(ctx)}
+func author(ctx context.Context) audit.Author {
+	return audit.Author{Actor: caller(ctx).Actor, Request: requestID(ctx)}
 }
 
 type savedAnswer struct{ Body SavedEntity }

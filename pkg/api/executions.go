@@ -100,14 +100,15 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	Keyed
 	Pipeline string         `path:"pipeline" maxLength:"128"`
 	Body     StartExecution `required:"false"`
+	RawBody  []byte
 }) (*executionAnswer, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
+	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
 		e, err := s.Executions.Start(ctx, execution.StartRequest{
-			Scope: scope, Pipeline: in.Pipeline, Inputs: in.Body.Inputs, Actor: caller(ctx).Actor, Key: key,
+			Scope: scope, Pipeline: in.Pipeline, Inputs: in.Body.Inputs, By: author(ctx), Key: key,
 		})
 		if err != nil {
 			return Execution{}, err
@@ -154,7 +155,7 @@ func (s *Server) abortExecution(ctx context.Context, in *OfExecution) (*executio
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return answer(s.Executions.Abort(ctx, in.ID, caller(ctx).Actor))
+	return answer(s.Executions.Abort(ctx, in.ID, author(ctx)))
 }
 
 func (s *Server) retryExecution(ctx context.Context, in *struct {
@@ -164,8 +165,8 @@ func (s *Server) retryExecution(ctx context.Context, in *struct {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, "retryExecution "+in.ID, func(string) (Execution, error) {
-		e, err := s.Executions.Retry(ctx, in.ID, caller(ctx).Actor)
+	body, err := once(ctx, s, in.Keyed, nil, "retryExecution "+in.ID, func(key string) (Execution, error) {
+		e, err := s.Executions.Retry(ctx, in.ID, key, author(ctx))
 		if err != nil {
 			return Execution{}, err
 		}

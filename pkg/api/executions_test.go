@@ -1,8 +1,8 @@
 package api_test
 
 import (
-	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -146,22 +147,9 @@ func TestAnIdempotencyKeyStartsOneExecution(t *testing.T) {
 	c := serve(t)
 	c.run(pipeline)
 	start := func(body string) (int, string) {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", c.url+"/v1/pipelines/hello/executions"+scope, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("X-Api-Key", c.admin)
-		r.Header.Set("Idempotency-Key", "k")
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
 		var e api.Execution
-		if err := json.NewDecoder(resp.Body).Decode(&e); err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, e.ID
+		status := c.send("POST", "/v1/pipelines/hello/executions"+scope, body, &e, "Idempotency-Key", "k")
+		return status, e.ID
 	}
 	_, first := start("{}")
 	if status, again := start("{}"); status != 200 || again != first {
@@ -170,9 +158,96 @@ func TestAnIdempotencyKeyStartsOneExecution(t *testing.T) {
 	if status, _ := start(`{"inputs":{"a":"b"}}`); status != 409 {
 		t.Errorf("another body: status %d; want 409", status)
 	}
+	if _, err := c.Abort(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	c.ends(first)
+	var again [2]api.Execution
+	for i := range again {
+		c.send("POST", "/v1/executions/"+first+"/retry", "", &again[i], "Idempotency-Key", "k")
+	}
+	if again[0].ID == "" || again[0].ID != again[1].ID || again[0].RetryOf != first {
+		t.Errorf("the same retry twice: %+v; want one execution", again)
+	}
 	all, _, err := c.Executions(t.Context(), project(), "hello", apiclient.Page{})
-	if err != nil || len(all) != 2 {
-		t.Errorf("there are %d executions, %v; want 2", len(all), err)
+	if err != nil || len(all) != 3 {
+		t.Errorf("there are %d executions, %v; want 3", len(all), err)
+	}
+}
+
+func TestAStepWhoseTaskNobodyHasIsTaskWaiting(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	e := c.run(pipeline)
+	var seen []plan.Status
+	err := c.Watch(t.Context(), e.ID, func(tree api.ExecutionTree) {
+		greet := tree.Root.Children[0].Children[0]
+		if len(seen) == 0 || seen[len(seen)-1] != greet.Status {
+			seen = append(seen, greet.Status)
+		}
+		if greet.Status == plan.TaskWaiting && len(seen) < 3 {
+			c.register("d1")
+			a := c.claim("d1")
+			if after, err := c.Execution(t.Context(), e.ID); err != nil || after.Root.Children[0].Children[0].Status != plan.Running {
+				t.Errorf("a delegate has the task, and the step is %s, %v; want Running", after.Root.Children[0].Children[0].Status, err)
+			}
+			c.post(c.dlg, taskPath("d1", a, "result"), task.Report{Fence: a.Fence, Result: task.Result{Status: task.Succeeded}}, nil)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.Index(seen, plan.TaskWaiting); i < 0 || seen[len(seen)-1] != plan.Success {
+		t.Errorf("the step was %v; want TaskWaiting among them and Success last", seen)
+	}
+}
+
+func TestADecisionIsAuditedWithItsRequest(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	e := c.run(`pipeline:
+  identifier: ask
+  name: ask
+  stages:
+    - stage:
+        identifier: s
+        name: s
+        type: Approval
+        spec:
+          execution:
+            steps:
+              - step:
+                  identifier: go
+                  name: go
+                  type: HarnessApproval
+                  timeout: 1m
+                  spec:
+                    approvalMessage: go?
+                    approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}
+`)
+	err := c.Watch(t.Context(), e.ID, func(tree api.ExecutionTree) {
+		if tree.Status == plan.ApprovalWaiting {
+			status := c.send("POST", "/v1/executions/"+e.ID+"/nodes/go/approval", `{"action":"APPROVE","comments":"fine"}`, nil, api.RequestIDHeader, "req-7")
+			if status != http.StatusNoContent && status != http.StatusConflict {
+				t.Errorf("approve: status %d", status)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, _, err := c.Audit(t.Context(), apiclient.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range records {
+		if r.Action == audit.Approve {
+			got = append(got, r.Actor+" "+r.Kind+" "+r.After+" "+r.Request)
+		}
+	}
+	if diff := cmp.Diff([]string{"admin approval fine req-7"}, got); diff != "" {
+		t.Errorf("approvals in the trail (-want +got):\n%s", diff)
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *Server) intervene(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Executions.Intervene(ctx, in.ID, n.ID, in.Body.Action, caller(ctx).Actor)
+	return nil, s.Executions.Intervene(ctx, in.ID, n.ID, in.Body.Action, author(ctx))
 }
 
 // ApprovalAnswer is the body of an answer to an approval.
@@ -73,6 +73,6 @@ func (s *Server) answerApproval(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return nil, s.Executions.Approve(ctx, in.ID, n.ID, execution.ApprovalAnswer{
-		Action: in.Body.Action, Comments: in.Body.Comments, Inputs: in.Body.Inputs, Digest: in.Body.Digest, Actor: caller(ctx).Actor,
+		Action: in.Body.Action, Comments: in.Body.Comments, Inputs: in.Body.Inputs, Digest: in.Body.Digest, By: author(ctx),
 	})
 }

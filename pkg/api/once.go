@@ -18,8 +18,7 @@ const answersKept = 24 * time.Hour
 
 // Keyed is a request that creates something and may be sent twice.
 type Keyed struct {
-	Key     string `header:"Idempotency-Key" maxLength:"256" doc:"The same key within 24 hours gives the same answer and creates nothing more"`
-	RawBody []byte
+	Key string `header:"Idempotency-Key" maxLength:"256" doc:"The same key within 24 hours gives the same answer and creates nothing more"`
 }
 
 // scopedKey is the key in the caller's own name space, for one route. Empty
@@ -36,13 +35,13 @@ func (k Keyed) scopedKey(ctx context.Context, route string) string {
 // once does f, or gives back what it answered to the same key before. What it
 // made must be safe to make twice: between making it and keeping the answer
 // the process may die.
-func once[T any](ctx context.Context, s *Server, k Keyed, route string, f func(key string) (T, error)) (T, error) {
+func once[T any](ctx context.Context, s *Server, k Keyed, request []byte, route string, f func(key string) (T, error)) (T, error) {
 	key := k.scopedKey(ctx, route)
 	if key == "" {
 		return f("")
 	}
 	var none T
-	body := sha256.Sum256(k.RawBody)
+	body := sha256.Sum256(request)
 	known, err := s.Store.Answer(ctx, key, s.Now())
 	if err == nil {
 		return again[T](known, body[:])

@@ -16,7 +16,10 @@ func description(version string) huma.Config {
 	cfg := huma.DefaultConfig("Slipway", version)
 	cfg.OpenAPIPath, cfg.DocsPath, cfg.SchemasPath = "", "", ""
 	cfg.CreateHooks = nil // no $schema links in answers
-	cfg.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "application/yaml": {Marshal: writeYAML}}
+	cfg.Formats = map[string]huma.Format{
+		"application/json": huma.DefaultJSONFormat, "application/yaml": {Marshal: writeYAML},
+		"json": huma.DefaultJSONFormat, // of the framework's own refusals, whose type ends in +json
+	}
 	cfg.Transformers = []huma.Transformer{asProblem}
 	cfg.Info.Description = "Continuous delivery with Harness NG YAML. Every endpoint needs a token."
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{

@@ -88,6 +88,31 @@ func (c *control) ends(id string) api.ExecutionTree {
 	return last
 }
 
+// send sends a user's request with headers, in pairs, and decodes the answer
+// into out unless it is nil.
+func (c *control) send(method, path, body string, out any, headers ...string) int {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.admin)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if out != nil {
+		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return resp.StatusCode
+}
+
 // post sends a delegate's request and decodes the answer. The status is
 // given for the test to judge.
 func (c *control) post(token, path string, in, out any) int {

@@ -69,7 +69,8 @@ type CreateToken struct {
 func (s *Server) createToken(ctx context.Context, in *struct {
 	Scoped
 	Keyed
-	Body CreateToken
+	Body    CreateToken
+	RawBody []byte
 }) (*struct{ Body NewToken }, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 	// What is remembered for the key has no secret in it, so that a repetition
 	// can't show it again.
 	t, secret := access.Mint(access.Grant{Kind: in.Body.Kind, Scope: scope, Name: in.Body.Name, Actor: actor}, s.Now())
-	made, err := once(ctx, s, in.Keyed, "createToken", func(string) (Token, error) {
+	made, err := once(ctx, s, in.Keyed, in.RawBody, "createToken", func(string) (Token, error) {
 		if err := s.Store.PutToken(ctx, t); err != nil {
 			return Token{}, err
 		}

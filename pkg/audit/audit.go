@@ -36,6 +36,12 @@ const (
 	RevokeToken Action = "REVOKE_TOKEN"
 )
 
+// Author is who does something and through which request.
+type Author struct {
+	Actor   string // the token's
+	Request string // the API request's id; empty for what Slipway does by itself
+}
+
 // Record is one entry. Sequence, Previous and Hash are set when it is stored.
 type Record struct {
 	Sequence int64     `json:"sequence"` // 1, 2, 3, ... within an account

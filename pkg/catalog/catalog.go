@@ -46,12 +46,6 @@ type Draft struct {
 	Version int64
 }
 
-// Author is who changes something, for the audit trail.
-type Author struct {
-	Actor   string
-	Request string // the API request's id
-}
-
 // Change says what a save did.
 type Change string
 
@@ -78,7 +72,7 @@ func (c *Catalog) Check(ctx context.Context, d Draft) (Result, error) {
 
 // Save stores a draft. fault.Invalid names everything that is wrong with it;
 // fault.StaleVersion says that what is stored isn't what it was made from.
-func (c *Catalog) Save(ctx context.Context, d Draft, by Author) (Result, error) {
+func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, error) {
 	for range maxRaces {
 		p, err := c.prepare(ctx, d)
 		if err != nil || p.change == Unchanged {
@@ -159,7 +153,7 @@ func (c *Catalog) compare(ctx context.Context, p prepared) (Change, error) {
 
 // write stores a prepared draft; a secret's value first, so that a definition
 // is never without one.
-func (c *Catalog) write(ctx context.Context, p *prepared, by Author) error {
+func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error {
 	key := p.next.Key
 	if p.value != nil {
 		if err := c.Secret.Put(ctx, ref.Ref{Scope: key.Scope, ID: key.ID}, *p.value); err != nil {
@@ -184,7 +178,7 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by Author) error {
 	return nil
 }
 
-func (c *Catalog) record(key store.EntityKey, by Author, action audit.Action) audit.Record {
+func (c *Catalog) record(key store.EntityKey, by audit.Author, action audit.Action) audit.Record {
 	return audit.Record{
 		Time: c.Now(), Actor: by.Actor, Scope: key.Scope, Action: action, Kind: string(key.Kind), ID: key.ID, Request: by.Request,
 	}
@@ -192,7 +186,7 @@ func (c *Catalog) record(key store.EntityKey, by Author, action audit.Action) au
 
 // Delete deletes an entity of the given version, or of any. fault.Referenced
 // names who still needs it.
-func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64, by Author) error {
+func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64, by audit.Author) error {
 	stored, err := c.Store.Entity(ctx, key)
 	if err != nil {
 		return err

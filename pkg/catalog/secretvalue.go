@@ -16,7 +16,7 @@ import (
 )
 
 // SetFile keeps the content of a secret of the type SecretFile.
-func (c *Catalog) SetFile(ctx context.Context, key store.EntityKey, content []byte, by Author) error {
+func (c *Catalog) SetFile(ctx context.Context, key store.EntityKey, content []byte, by audit.Author) error {
 	stored, err := c.Store.Entity(ctx, key)
 	if err != nil {
 		return err

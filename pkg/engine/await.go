@@ -145,6 +145,7 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 	switch t.Status {
 	case store.TaskOpen:
 		h.Waker.Wake(ctx, e.Scope)
+		h.Changed(e.ID) // the step is TaskWaiting
 		return true, nil
 	case store.TaskClaimed:
 		return true, nil

@@ -21,11 +21,12 @@ func interventions() []plan.ActionType {
 }
 
 // Intervene answers a step that waits for a manual intervention.
-func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, action plan.ActionType, actor string) error {
+func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, action plan.ActionType, by audit.Author) error {
 	if !slices.Contains(interventions(), action) {
 		return fault.New(fault.Invalid, "action is %q; want one of %v", action, interventions())
 	}
-	err := s.change(ctx, id, node, func(_ store.Execution, st *plan.State) (bool, error) {
+	d := decision{node: node, by: by, action: audit.Intervene, kind: "intervention", after: string(action)}
+	return s.decide(ctx, id, d, func(_ store.Execution, st *plan.State) (bool, error) {
 		if st.Status != plan.InterventionWaiting || st.Outcome == nil {
 			return false, fault.New(fault.Conflict, "%s is %s; it doesn't wait for an intervention", node, st.Status)
 		}
@@ -34,19 +35,6 @@ func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, ac
 		st.Outcome = &o
 		return true, nil
 	})
-	if err != nil {
-		return err
-	}
-	return s.audit(ctx, id, actor, audit.Intervene, "intervention", string(node), string(action))
-}
-
-func (s *Service) audit(ctx context.Context, id, actor string, a audit.Action, kind, what, after string) error {
-	e, err := s.Store.Execution(ctx, id)
-	if err != nil {
-		return err
-	}
-	_, err = s.Store.AppendAudit(ctx, s.record(e, actor, a, kind, id+"/"+what, after))
-	return err
 }
 
 // ApprovalAnswer is a person's answer to an approval.
@@ -57,7 +45,7 @@ type ApprovalAnswer struct {
 	// Digest is of what was shown (plan.Approval.Digest). Empty only where the
 	// caller shows nothing, such as a script; then the current one is meant.
 	Digest string
-	Actor  string
+	By     audit.Author
 }
 
 // Approve counts a person's answer to a HarnessApproval step (pipeline spec
@@ -66,17 +54,13 @@ func (s *Service) Approve(ctx context.Context, id string, node plan.NodeID, a Ap
 	if a.Action != "APPROVE" && a.Action != "REJECT" {
 		return fault.New(fault.Invalid, "action is %q; want APPROVE or REJECT", a.Action)
 	}
-	err := s.change(ctx, id, node, func(e store.Execution, st *plan.State) (bool, error) {
+	d := decision{node: node, by: a.By, action: audit.Approve, kind: "approval", after: a.Comments}
+	if a.Action == "REJECT" {
+		d.action = audit.Reject
+	}
+	return s.decide(ctx, id, d, func(e store.Execution, st *plan.State) (bool, error) {
 		return s.count(e, node, st, a)
 	})
-	if err != nil {
-		return err
-	}
-	action := audit.Approve
-	if a.Action == "REJECT" {
-		action = audit.Reject
-	}
-	return s.audit(ctx, id, a.Actor, action, "approval", string(node), a.Comments)
 }
 
 // count adds an answer to an approval; true when that ends it.
@@ -88,16 +72,16 @@ func (s *Service) count(e store.Execution, node plan.NodeID, st *plan.State, a A
 	if a.Digest != "" && a.Digest != ap.Digest {
 		return false, fault.New(fault.Conflict, "what was approved isn't what is asked: look at %s again", node)
 	}
-	if ap.NotExecutor && e.Actor == a.Actor {
-		return false, fault.New(fault.Forbidden, "%s started the execution and may not approve it", a.Actor)
+	if ap.NotExecutor && e.Actor == a.By.Actor {
+		return false, fault.New(fault.Forbidden, "%s started the execution and may not approve it", a.By.Actor)
 	}
 	inputs, err := approverInputs(ap, a)
 	if err != nil {
 		return false, err
 	}
-	ap.Activities = slices.DeleteFunc(slices.Clone(ap.Activities), func(x plan.ApprovalActivity) bool { return x.User == a.Actor })
+	ap.Activities = slices.DeleteFunc(slices.Clone(ap.Activities), func(x plan.ApprovalActivity) bool { return x.User == a.By.Actor })
 	ap.Activities = append(ap.Activities, plan.ApprovalActivity{
-		User: a.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(),
+		User: a.By.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(),
 	})
 	st.Approval = &ap
 	st.Outcome, err = approvalOutcome(ap)

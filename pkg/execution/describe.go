@@ -56,10 +56,37 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 		states[n.ID] = n.State
 	}
 	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p.Root, states)}
-	if !e.Status.Terminal() {
-		t.Status = liveStatus(t.Root)
+	if e.Status.Terminal() {
+		return t, nil
 	}
+	if err := s.markWaiting(ctx, id, t.Root); err != nil {
+		return Tree{}, err
+	}
+	t.Status = liveStatus(t.Root)
 	return t, nil
+}
+
+// markWaiting shows the running steps whose task no delegate has taken as
+// TaskWaiting. It is read off the task rather than written to the node, which
+// would cost every step a write that only lookers-on need.
+func (s *Service) markWaiting(ctx context.Context, execution string, n *TreeNode) error {
+	for _, c := range n.Children {
+		if err := s.markWaiting(ctx, execution, c); err != nil {
+			return err
+		}
+	}
+	if n.Kind != plan.KindStep || n.Status != plan.Running {
+		return nil
+	}
+	t, err := s.Store.Task(ctx, engine.TaskID(execution, n.ID, n.Attempt))
+	switch {
+	case fault.Is(err, fault.NotFound): // not begun, or it needs no delegate
+	case err != nil:
+		return err
+	case t.Status == store.TaskOpen:
+		n.Status = plan.TaskWaiting
+	}
+	return nil
 }
 
 func treeOf(execution string, n *plan.Node, states map[plan.NodeID]plan.State) *TreeNode {

@@ -54,7 +54,7 @@ type StartRequest struct {
 	// Inputs are values for the pipeline's runtime inputs, by path, e.g.
 	// "pipeline.variables.image" or "variables.image".
 	Inputs map[string]string
-	Actor  string
+	By     audit.Author
 	// Key makes starting idempotent: the same key starts one execution. Empty: a new one.
 	Key     string
 	RetryOf string
@@ -73,9 +73,9 @@ func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, e
 	id := newID(r.Key, s.Now())
 	e, err := s.Store.CreateExecution(ctx, store.Execution{
 		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: planned.name, PlanHash: planned.hash,
-		Status: plan.Running, Inputs: inputs, Actor: r.Actor, RetryOf: r.RetryOf, StartedAt: s.Now(),
+		Status: plan.Running, Inputs: inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, StartedAt: s.Now(),
 	}, planned.doc, audit.Record{
-		Time: s.Now(), Actor: r.Actor, Scope: r.Scope, Action: audit.Start, Kind: "execution", ID: id,
+		Time: s.Now(), Actor: r.By.Actor, Request: r.By.Request, Scope: r.Scope, Action: audit.Start, Kind: "execution", ID: id,
 		After: fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, planned.hash),
 	})
 	if err != nil {
@@ -118,16 +118,17 @@ func newID(key string, now time.Time) string {
 }
 
 // Abort ends an execution without rolling anything back (pipeline spec §5.6).
-func (s *Service) Abort(ctx context.Context, id, actor string) (store.Execution, error) {
+func (s *Service) Abort(ctx context.Context, id string, by audit.Author) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return s.Engine.Abort(ctx, id, s.record(e, actor, audit.Abort, "execution", id, ""))
+	return s.Engine.Abort(ctx, id, s.record(e, by, audit.Abort, "execution", id, ""))
 }
 
-// Retry starts the execution's pipeline again with the same inputs.
-func (s *Service) Retry(ctx context.Context, id, actor string) (store.Execution, error) {
+// Retry starts the execution's pipeline again with the same inputs. The same
+// key starts one execution, as in StartRequest.
+func (s *Service) Retry(ctx context.Context, id, key string, by audit.Author) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
 		return store.Execution{}, err
@@ -143,36 +144,47 @@ func (s *Service) Retry(ctx context.Context, id, actor string) (store.Execution,
 	if origin == "" {
 		origin = e.ID
 	}
-	return s.Start(ctx, StartRequest{Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, Actor: actor, RetryOf: origin})
+	return s.Start(ctx, StartRequest{Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: by, Key: key, RetryOf: origin})
 }
 
-func (s *Service) record(e store.Execution, actor string, a audit.Action, kind, id, after string) audit.Record {
-	return audit.Record{Time: s.Now(), Actor: actor, Scope: e.Scope, Action: a, Kind: kind, ID: id, After: after}
+func (s *Service) record(e store.Execution, by audit.Author, a audit.Action, kind, id, after string) audit.Record {
+	return audit.Record{Time: s.Now(), Actor: by.Actor, Request: by.Request, Scope: e.Scope, Action: a, Kind: kind, ID: id, After: after}
 }
 
 // maxRaces bounds how often a change is made again after somebody else's.
 const maxRaces = 20
 
-// change edits one waiting node by a conditional write, then answers its wait.
-func (s *Service) change(ctx context.Context, id string, node plan.NodeID, edit func(store.Execution, *plan.State) (answer bool, err error)) error {
+// decision is what a person decided on a node that waits.
+type decision struct {
+	node   plan.NodeID
+	by     audit.Author
+	action audit.Action
+	kind   string // of the audit record
+	after  string
+}
+
+// decide edits one waiting node and records who did, in one conditional
+// write, then answers its wait if edit says so.
+func (s *Service) decide(ctx context.Context, id string, d decision, edit func(store.Execution, *plan.State) (answer bool, err error)) error {
 	for range maxRaces {
 		e, err := s.Store.Execution(ctx, id)
 		if err != nil {
 			return err
 		}
-		nodes, err := s.Store.Nodes(ctx, id, node)
+		nodes, err := s.Store.Nodes(ctx, id, d.node)
 		if err != nil {
 			return err
 		}
 		if len(nodes) == 0 {
-			return fault.New(fault.NotFound, "execution %s has no node %s that has started", id, node)
+			return fault.New(fault.NotFound, "execution %s has no node %s that has started", id, d.node)
 		}
 		n := nodes[0]
 		answer, err := edit(e, &n.State)
 		if err != nil {
 			return err
 		}
-		err = s.Store.CommitExecution(ctx, id, store.Commit{Nodes: []store.Node{n}})
+		record := s.record(e, d.by, d.action, d.kind, id+"/"+string(d.node), d.after)
+		err = s.Store.CommitExecution(ctx, id, store.Commit{Nodes: []store.Node{n}, Audit: &record})
 		if fault.Is(err, fault.StaleVersion) {
 			continue
 		}
@@ -185,7 +197,7 @@ func (s *Service) change(ctx context.Context, id string, node plan.NodeID, edit 
 		}
 		return nil
 	}
-	return fmt.Errorf("lost the race for node %s %d times", node, maxRaces)
+	return fmt.Errorf("lost the race for node %s %d times", d.node, maxRaces)
 }
 
 func ignoreGone(err error) error {

@@ -53,6 +53,7 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 			continue
 		}
 		out = append(out, a)
+		s.Engine.Changed(t.Execution) // its step is no longer TaskWaiting
 	}
 	return out, nil
 }

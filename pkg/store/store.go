@@ -122,6 +122,8 @@ type Node struct {
 type Commit struct {
 	Execution *Execution
 	Nodes     []Node // at most 90
+	// Audit is appended to the trail with the changes, if a person made them.
+	Audit *audit.Record
 }
 
 // Executions keeps executions, their plans and their nodes.

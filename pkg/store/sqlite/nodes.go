@@ -71,10 +71,15 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 				return err
 			}
 		}
-		if c.Execution == nil {
+		if c.Execution != nil {
+			if _, err := updateExecution(tx, *c.Execution); err != nil {
+				return err
+			}
+		}
+		if c.Audit == nil {
 			return nil
 		}
-		_, err := updateExecution(tx, *c.Execution)
+		_, err := appendAudit(tx, *c.Audit)
 		return err
 	})
 }

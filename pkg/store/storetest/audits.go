@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -16,6 +17,7 @@ func auditCases() []testCase {
 		{"accounts have chains of their own", auditApart},
 		{"the chain holds under many appends of all sorts", raceAudit},
 		{"a refused change leaves no gap", auditRefused},
+		{"a commit and its record happen together", auditCommit},
 	}
 }
 
@@ -112,4 +114,14 @@ func auditRefused(b *bench) {
 	}
 	b.save(e)
 	same(b, "records", 2, len(b.chain()))
+}
+
+func auditCommit(b *bench) {
+	n, r := b.node("pipeline.ask", plan.ApprovalWaiting), b.record(audit.Approve, "x1/pipeline.ask")
+	b.ok(b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{Nodes: []store.Node{n}, Audit: &r}))
+	err := b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{Nodes: []store.Node{n}, Audit: &r})
+	b.refused(err, fault.StaleVersion)
+	if got := b.chain(); len(got) != 1 || got[0].Action != audit.Approve || got[0].ID != r.ID {
+		b.Errorf("the trail is %+v; want the record of the commit that happened", got)
+	}
 }
