@@ -86,7 +86,7 @@ func TestOutputsAndSecrets(t *testing.T) {
                         script: |
                           echo "plain $TOKEN"
                           echo "encoded $(printf %s "$TOKEN" | base64)"
-                          LINES_=$(printf 'first\nsecond')
+                          LINES_=$(printf 'first\nsecond <%sno.expression> <%sbroken' + +)
                           HIDDEN=made-$TOKEN
     - stage:
         identifier: two
@@ -118,7 +118,7 @@ func TestOutputsAndSecrets(t *testing.T) {
 			t.Errorf("%q is in a log:\n%s%s", forbidden, make, use)
 		}
 	}
-	for _, want := range []string{"got first", "second", "same"} {
+	for _, want := range []string{"got first", "second <+no.expression> <+broken", "same"} {
 		if !strings.Contains(use, want) {
 			t.Errorf("%q isn't in the log:\n%s", want, use)
 		}

@@ -173,7 +173,7 @@ func (h *Handler) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, a
 	if err != nil {
 		return nil, step.In{}, err
 	}
-	report := yamldoc.NewReport("")
+	report := yamldoc.NewReport("").Resolved()
 	spec := t.New(doc, report)
 	if err := report.Err(); err != nil {
 		return nil, step.In{}, fault.New(fault.Invalid, "%w", err)
@@ -193,7 +193,7 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 		Account: snap.execution.Scope.Account, Execution: snap.execution.ID, Pipeline: snap.execution.Pipeline,
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
-		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith,
+		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
 	}
 	if t.Deploys {
 		if in.Deployment, err = scope.Deployment(); err != nil {

@@ -113,6 +113,12 @@ func (s *Scope) InterpolateWith(text string, names map[string]expr.Value) (expr.
 	return expr.Interpolate(text, s.with(names))
 }
 
+// InterpolateKnown resolves a text for people: what can't be resolved stays in
+// it as it was written.
+func (s *Scope) InterpolateKnown(text string) (expr.Value, error) {
+	return expr.InterpolateKnown(text, s)
+}
+
 func (s *Scope) with(names map[string]expr.Value) *Scope {
 	t := *s
 	t.names = names

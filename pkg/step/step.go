@@ -67,6 +67,9 @@ type In struct {
 	Evaluate func(body string, names map[string]expr.Value) (expr.Value, error)
 	// Interpolate does the same for a text.
 	Interpolate func(text string, names map[string]expr.Value) (expr.Value, error)
+	// InterpolateKnown resolves a late text for people: what can't be resolved
+	// stays in it as it was written (pipeline spec §3.5, item 4).
+	InterpolateKnown func(text string) (expr.Value, error)
 }
 
 // Deployment is the resolved service, environment and infrastructure of a

@@ -38,7 +38,7 @@ func scalar[T any](r *Report, v Value, want string) (Field[T], bool) {
 		return f, false
 	}
 	f.Set = true
-	if strings.Contains(v.Node.Value, "<+") {
+	if !r.resolved && strings.Contains(v.Node.Value, "<+") {
 		f.Expr = v.Node.Value
 		r.expression(v)
 		return f, false

@@ -108,6 +108,27 @@ func TestFields(t *testing.T) {
 	}
 }
 
+func TestAResolvedDocumentHasNoExpressions(t *testing.T) {
+	t.Parallel()
+	docs, r := yamldoc.Parse("", []byte("text: <+a.b\ncount: <+a.b>\n"))
+	r.Resolved()
+	var text yamldoc.Field[string]
+	for e := range r.Mapping(yamldoc.Sub(docs[0], "")) {
+		switch e.Key {
+		case "text":
+			text = r.String(e)
+		case "count":
+			r.Int(e)
+		}
+	}
+	if text.Value != "<+a.b" || text.Expr != "" {
+		t.Errorf("the text is %+v; want it as it is", text)
+	}
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "want a whole number") {
+		t.Errorf("a number that reads <+a.b>: %v; want an error", err)
+	}
+}
+
 func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	const week = 7 * 24 * time.Hour

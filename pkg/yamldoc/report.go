@@ -64,6 +64,7 @@ func (f Finding) String() string {
 type Report struct {
 	file     string
 	strict   bool
+	resolved bool
 	findings []Finding
 }
 
@@ -73,6 +74,14 @@ func NewReport(file string) *Report { return &Report{file: file} }
 // Strict makes a key that nobody documents an error instead of a warning.
 func (r *Report) Strict() *Report {
 	r.strict = true
+	return r
+}
+
+// Resolved says that the document's expressions have been resolved: a text
+// that holds <+ is no expression, because the result of one is never read as
+// one again (pipeline spec §3).
+func (r *Report) Resolved() *Report {
+	r.resolved = true
 	return r
 }
 

@@ -24,7 +24,7 @@ import (
 // Type describes the step type. People have a day unless the step says
 // otherwise (pipeline spec §1.4).
 func Type() step.Type {
-	return step.Type{Name: "HarnessApproval", New: decode, Timeout: 24 * time.Hour}
+	return step.Type{Name: "HarnessApproval", New: decode, Timeout: 24 * time.Hour, Late: []string{"approvalMessage"}}
 }
 
 // Spec is the step's spec.
@@ -130,8 +130,12 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if g := unknownGroup(s.Approvers.Groups); g != "" {
 		return step.Action{}, fault.New(fault.Unsupported, "user group %q: only the built-in groups of all users are known yet, such as _project_all_users", g)
 	}
+	message, err := in.InterpolateKnown(step.Text(s.Message))
+	if err != nil {
+		return step.Action{}, fmt.Errorf("approvalMessage: %w", err)
+	}
 	a := &plan.Approval{
-		Message: step.Text(s.Message), Groups: s.Approvers.Groups,
+		Message: message.Text(), Groups: s.Approvers.Groups,
 		Minimum: s.Approvers.Minimum.Value, NotExecutor: s.Approvers.NotExecutor.Value,
 	}
 	for _, x := range s.Inputs {
@@ -140,7 +144,6 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if a.Minimum < 1 {
 		return step.Action{}, fault.New(fault.Invalid, "minimumCount is %d; want 1 or more", a.Minimum)
 	}
-	var err error
 	if a.Digest, err = digest(in, *a); err != nil {
 		return step.Action{}, err
 	}

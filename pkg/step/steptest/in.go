@@ -42,6 +42,7 @@ func In(tb testing.TB, doc []byte) step.In {
 		Interpolate: func(text string, names map[string]expr.Value) (expr.Value, error) {
 			return expr.Interpolate(text, scope(names))
 		},
+		InterpolateKnown: func(text string) (expr.Value, error) { return expr.InterpolateKnown(text, scope(nil)) },
 	}
 }
 
