@@ -33,7 +33,7 @@ type Config struct {
 // Scope resolves names for one node.
 type Scope struct {
 	Config
-	depth   int                   // of values that refer to values
+	trail   *expr.Trail           // of values that refer to values
 	names   map[string]expr.Value // of a late expression, e.g. httpResponseCode
 	secrets *placeholders
 	outputs map[plan.NodeID]any
@@ -43,10 +43,6 @@ type Scope struct {
 func New(cfg Config) *Scope {
 	return &Scope{Config: cfg, secrets: newPlaceholders(), outputs: map[plan.NodeID]any{}}
 }
-
-// maxDepth is how deep values may refer to values: deeper is a cycle
-// (pipeline spec §1.5).
-const maxDepth = 25
 
 // Lookup finds the longest part of a path that names something (expr.Scope).
 func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
@@ -125,13 +121,19 @@ func (s *Scope) with(names map[string]expr.Value) *Scope {
 	return &t
 }
 
-// value resolves a text that was found on the way to another value.
+// value resolves a text that was found on the way to another value. The same
+// text inside itself is a circle: all of it is resolved for the same node.
 func (s *Scope) value(text string) (expr.Value, error) {
-	if s.depth >= maxDepth {
-		return expr.Null(), fault.New(fault.UnresolvedExpression, "values refer to each other more than %d deep; is there a cycle? the last one is %q", maxDepth, text)
+	if !strings.Contains(text, "<+") {
+		return expr.String(text), nil
 	}
-	s.depth++
-	defer func() { s.depth-- }()
+	inner, err := s.trail.Enter(text)
+	if err != nil {
+		return expr.Null(), err
+	}
+	outer := s.trail
+	s.trail = inner
+	defer func() { s.trail = outer }()
 	return expr.Interpolate(text, s)
 }
 

@@ -25,6 +25,21 @@ variables:
   - {name: deep, type: String, value: "<+pipeline.variables.v>-<+pipeline.variables.env>"}
   - {name: round, type: String, value: "<+pipeline.variables.trip>"}
   - {name: trip, type: String, value: "<+pipeline.variables.round>"}
+  - {name: w1, type: String, value: "<+pipeline.variables.w2><+pipeline.variables.w2>"}
+  - {name: w2, type: String, value: "<+pipeline.variables.w3><+pipeline.variables.w3>"}
+  - {name: w3, type: String, value: "<+pipeline.variables.w4><+pipeline.variables.w4>"}
+  - {name: w4, type: String, value: "<+pipeline.variables.w5><+pipeline.variables.w5>"}
+  - {name: w5, type: String, value: "<+pipeline.variables.w6><+pipeline.variables.w6>"}
+  - {name: w6, type: String, value: "<+pipeline.variables.w7><+pipeline.variables.w7>"}
+  - {name: w7, type: String, value: "<+pipeline.variables.w8><+pipeline.variables.w8>"}
+  - {name: w8, type: String, value: "<+pipeline.variables.w9><+pipeline.variables.w9>"}
+  - {name: w9, type: String, value: "<+pipeline.variables.w10><+pipeline.variables.w10>"}
+  - {name: w10, type: String, value: "<+pipeline.variables.w11><+pipeline.variables.w11>"}
+  - {name: w11, type: String, value: "<+pipeline.variables.w12><+pipeline.variables.w12>"}
+  - {name: w12, type: String, value: "<+pipeline.variables.w13><+pipeline.variables.w13>"}
+  - {name: w13, type: String, value: "<+pipeline.variables.w14><+pipeline.variables.w14>"}
+  - {name: w14, type: String, value: "<+pipeline.variables.w15><+pipeline.variables.w15>"}
+  - {name: w15, type: String, value: "<+pipeline.name>"}
   - {name: n, type: Number, value: "3"}
   - {name: token, type: Secret, value: account.token}
 stages:
@@ -224,6 +239,7 @@ func TestWhatDoesNotExistIsAnError(t *testing.T) {
 		{"an unknown root", "<+nonsense.x>", "nonsense"},
 		{"a stage that deploys nothing has no environment", "<+env.name>", "deploys nothing"},
 		{"§1.5 a cycle", "<+pipeline.variables.round>", "pipeline.variables."},
+		{"values that double at every level", "<+pipeline.variables.w1>", "too often"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
