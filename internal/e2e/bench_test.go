@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -71,4 +72,30 @@ func BenchmarkThroughput(b *testing.B) {
 	close(work)
 	all.Wait()
 	b.ReportMetric(float64(b.N)/time.Since(begin).Seconds(), "pipelines/s")
+}
+
+// BenchmarkMemory is what a server and a delegate, each in a process of its
+// own, hold after 64 pipelines at once of ten steps, each a bash process.
+func BenchmarkMemory(b *testing.B) {
+	p := spawn(b, serveEnv+"="+b.TempDir(), addrEnv+"="+freeAddr(b))
+	s := client(p)
+	d := spawn(b, delegateEnv+"=outside", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(b, s))
+	s.Apply(b, steps("noop", 10, "true"))
+	for b.Loop() {
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				id, err := s.TryBegin(b.Context(), "noop", nil)
+				if err == nil {
+					_, err = s.Every(b.Context(), 100*time.Millisecond, id, e2e.Ended)
+				}
+				if err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	b.ReportMetric(memory(b, strconv.Itoa(p.cmd.Process.Pid)), "server-MB")
+	b.ReportMetric(memory(b, strconv.Itoa(d.cmd.Process.Pid)), "delegate-MB")
 }

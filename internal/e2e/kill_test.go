@@ -24,23 +24,23 @@ type process struct {
 
 // spawn runs the test binary as a server or a delegate. A server has printed
 // its address when spawn returns.
-func spawn(t *testing.T, env ...string) *process {
-	t.Helper()
+func spawn(tb testing.TB, env ...string) *process {
+	tb.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Stderr = t.Output()
+	cmd.Stderr = tb.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p := &process{cmd: cmd}
-	t.Cleanup(p.kill)
+	tb.Cleanup(p.kill)
 	if strings.HasPrefix(env[0], serveEnv) {
 		if p.line, err = bufio.NewReader(out).ReadString('\n'); err != nil {
-			t.Fatalf("the server didn't start: %v", err)
+			tb.Fatalf("the server didn't start: %v", err)
 		}
 	}
 	return p
@@ -53,11 +53,11 @@ func (p *process) kill() {
 }
 
 // freeAddr is an address that a server can have again after a restart.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+func freeAddr(tb testing.TB) string {
+	tb.Helper()
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer l.Close()
 	return l.Addr().String()
@@ -163,11 +163,11 @@ func client(p *process) *e2e.Server {
 }
 
 // delegateToken makes a token for a delegate.
-func delegateToken(t *testing.T, s *e2e.Server) string {
-	t.Helper()
+func delegateToken(tb testing.TB, s *e2e.Server) string {
+	tb.Helper()
 	var made struct{ Secret string }
-	if err := s.Call(t.Context(), "POST", "/v1/tokens", map[string]string{"kind": "delegate", "name": "outside"}, &made); err != nil {
-		t.Fatal(err)
+	if err := s.Call(tb.Context(), "POST", "/v1/tokens", map[string]string{"kind": "delegate", "name": "outside"}, &made); err != nil {
+		tb.Fatal(err)
 	}
 	return made.Secret
 }
