@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/coder/websocket"
@@ -44,7 +45,11 @@ func (a *Agent) socketLoop(ctx context.Context) {
 
 // listen opens the socket and follows what it says until it breaks.
 func (a *Agent) listen(ctx context.Context) (opened bool, err error) {
-	conn, resp, err := websocket.Dial(ctx, a.api.base+a.id+"/socket", &websocket.DialOptions{ //nolint:bodyclose // the library closes it
+	address, err := a.socketAddress()
+	if err != nil {
+		return false, err
+	}
+	conn, resp, err := websocket.Dial(ctx, address, &websocket.DialOptions{ //nolint:bodyclose // the library closes it
 		HTTPClient: a.HTTP, HTTPHeader: http.Header{"Authorization": {"Bearer " + a.Token}},
 	})
 	if err != nil {
@@ -70,6 +75,25 @@ func (a *Agent) listen(ctx context.Context) (opened bool, err error) {
 			return true, err
 		}
 	}
+}
+
+// socketAddress is where the control plane wants the socket: at its API, or
+// where it said when the delegate registered.
+func (a *Agent) socketAddress() (string, error) {
+	a.mu.Lock()
+	elsewhere := a.timing.Socket
+	a.mu.Unlock()
+	if elsewhere == "" {
+		return a.api.base + a.id + "/socket", nil
+	}
+	u, err := url.Parse(elsewhere)
+	if err != nil {
+		return "", fmt.Errorf("the control plane's socket address: %w", err)
+	}
+	q := u.Query()
+	q.Set("delegate", a.id)
+	u.RawQuery = q.Encode()
+	return u.String(), nil
 }
 
 // follow does what a message says. Types that this version doesn't know are

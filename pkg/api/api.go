@@ -27,8 +27,8 @@ type Config struct {
 	Store      store.Store
 	Catalog    *catalog.Catalog
 	Executions *execution.Service
-	Hub        *Hub            // wakes delegates; the engine has the same one
-	Feed       *Feed           // tells of changed executions; the engine has the same one
+	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
+	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole
 	Timing     task.Registered // what delegates are told
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -59,7 +59,9 @@ func New(cfg Config) *Server {
 	s.audits()
 	s.delegateLife()
 	s.delegateTasks()
-	mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)
+	if s.Hub != nil {
+		mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)
+	}
 	mux.HandleFunc("GET /openapi.json", s.openAPI)
 	mux.HandleFunc("/", s.nowhere)
 	tidy(s.api.OpenAPI())

@@ -28,8 +28,15 @@ func (f *Feed) Changed(execution string) {
 
 // Follow gives a channel that gets a signal after each change of an
 // execution; it is closed with the Feed. stop ends the following.
+//
+// Of a nil Feed it is closed at once: where answers are sent whole, nobody is
+// kept waiting for more. Whoever wants it asks again.
 func (f *Feed) Follow(execution string) (changed <-chan struct{}, stop func()) {
 	c := make(chan struct{}, 1)
+	if f == nil {
+		close(c)
+		return c, func() {}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {

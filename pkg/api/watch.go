@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -172,6 +173,9 @@ func (e *eventStream) flush() error {
 	}
 	if e.err == nil {
 		e.err = e.control.Flush()
+	}
+	if errors.Is(e.err, http.ErrNotSupported) {
+		e.err = nil // the answer is sent whole when it ends
 	}
 	return e.err
 }

@@ -26,13 +26,13 @@ type Store interface {
 // Keeper encrypts values on their way into a store and decrypts them on their
 // way out. It is for many goroutines.
 type Keeper struct {
-	master Key
+	master Master
 	store  Store
 	now    func() time.Time
 }
 
 // New gives a Keeper with a master key over a store.
-func New(master Key, s Store, now func() time.Time) *Keeper {
+func New(master Master, s Store, now func() time.Time) *Keeper {
 	return &Keeper{master: master, store: s, now: now}
 }
 

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"context"
 	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
@@ -21,7 +22,17 @@ type KeyID [keyIDSize]byte
 // String is the id in hexadecimal, e.g. "1f0a9c3d5e7b2468".
 func (id KeyID) String() string { return hex.EncodeToString(id[:]) }
 
-// Key is a master key. It wraps the data keys of values.
+// Master wraps the data keys of values. Each wrapped key is bound to whose
+// value it is for: unwrapping it for another one fails.
+type Master interface {
+	// ID tells master keys apart.
+	ID() KeyID
+	Wrap(ctx context.Context, dataKey, bound []byte) ([]byte, error)
+	Unwrap(ctx context.Context, wrapped, bound []byte) ([]byte, error)
+	fmt.Stringer // names the key and shows nothing of it
+}
+
+// Key is a Master whose key is in a file.
 type Key struct {
 	id   KeyID
 	aead cipher.AEAD
@@ -32,6 +43,23 @@ func (k Key) String() string { return "key " + k.id.String() }
 
 // GoString is String: %#v must not show what is inside either.
 func (k Key) GoString() string { return k.String() }
+
+// ID is made of the key by a hash (Master).
+func (k Key) ID() KeyID { return k.id }
+
+// Wrap encrypts a data key (Master).
+func (k Key) Wrap(_ context.Context, dataKey, bound []byte) ([]byte, error) {
+	return k.aead.Seal(nil, nil, dataKey, bound), nil //nolint:gosec // it picks its nonces itself
+}
+
+// Unwrap decrypts what Wrap made (Master).
+func (k Key) Unwrap(_ context.Context, wrapped, bound []byte) ([]byte, error) {
+	dataKey, err := k.aead.Open(nil, nil, wrapped, bound)
+	if err != nil {
+		return nil, ErrDamaged
+	}
+	return dataKey, nil
+}
 
 func newKey(raw []byte) (Key, error) {
 	aead, err := newAEAD(raw)

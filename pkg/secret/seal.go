@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -28,11 +29,13 @@ const (
 	headerSize = len(magic) + keyIDSize
 )
 
-var errDamaged = errors.New("the sealed value is damaged")
+// ErrDamaged is the error of a sealed value that was changed, or that belongs
+// to another entity.
+var ErrDamaged = errors.New("the sealed value is damaged")
 
 // Seal encrypts the value that belongs to an entity's key. Sealing the same
 // value twice gives different bytes.
-func (k *Keeper) Seal(_ context.Context, key store.EntityKey, plaintext []byte) ([]byte, error) {
+func (k *Keeper) Seal(ctx context.Context, key store.EntityKey, plaintext []byte) ([]byte, error) {
 	dataKey := make([]byte, 32)
 	if _, err := rand.Read(dataKey); err != nil {
 		return nil, fmt.Errorf("make a data key: %w", err)
@@ -41,30 +44,37 @@ func (k *Keeper) Seal(_ context.Context, key store.EntityKey, plaintext []byte) 
 	if err != nil {
 		return nil, err
 	}
-	out := append([]byte(magic), k.master.id[:]...)
-	wrapped := k.master.aead.Seal(nil, nil, dataKey, bind(out, key)) //nolint:gosec // it picks its nonces itself
-	out = binary.BigEndian.AppendUint16(out, uint16(len(wrapped)))   //nolint:gosec // 60 bytes
+	id := k.master.ID()
+	out := append([]byte(magic), id[:]...)
+	wrapped, err := k.master.Wrap(ctx, dataKey, bind(out, key))
+	if err != nil {
+		return nil, fmt.Errorf("wrap the data key of %s: %w", describe(key), err)
+	}
+	if len(wrapped) > math.MaxUint16 {
+		return nil, fmt.Errorf("the wrapped data key of %s has %d bytes", describe(key), len(wrapped))
+	}
+	out = binary.BigEndian.AppendUint16(out, uint16(len(wrapped))) //nolint:gosec // checked above
 	out = append(out, wrapped...)
 	return data.Seal(out, nil, plaintext, bind(out, key)), nil //nolint:gosec // as above
 }
 
 // Open decrypts what Seal made for the same entity's key.
-func (k *Keeper) Open(_ context.Context, key store.EntityKey, sealed []byte) ([]byte, error) {
+func (k *Keeper) Open(ctx context.Context, key store.EntityKey, sealed []byte) ([]byte, error) {
 	if len(sealed) < headerSize+2 || string(sealed[:len(magic)]) != magic {
-		return nil, fmt.Errorf("open %s: %w: its header is missing", describe(key), errDamaged)
+		return nil, fmt.Errorf("open %s: %w: its header is missing", describe(key), ErrDamaged)
 	}
-	if by := KeyID(sealed[len(magic):headerSize]); by != k.master.id {
-		return nil, fault.New(fault.Unavailable, "%s was sealed with key %s, but the key file holds key %s; restore the file of key %s",
-			describe(key), by, k.master.id, by)
+	if by := KeyID(sealed[len(magic):headerSize]); by != k.master.ID() {
+		return nil, fault.New(fault.Unavailable, "%s was sealed with key %s, but this installation has key %s; restore key %s",
+			describe(key), by, k.master.ID(), by)
 	}
 	size := int(binary.BigEndian.Uint16(sealed[headerSize:]))
 	body := headerSize + 2 + size
 	if len(sealed) < body {
-		return nil, fmt.Errorf("open %s: %w: it ends early", describe(key), errDamaged)
+		return nil, fmt.Errorf("open %s: %w: it ends early", describe(key), ErrDamaged)
 	}
-	dataKey, err := k.master.aead.Open(nil, nil, sealed[headerSize+2:body], bind(sealed[:headerSize], key))
+	dataKey, err := k.master.Unwrap(ctx, sealed[headerSize+2:body], bind(sealed[:headerSize], key))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w: its data key doesn't belong to it", describe(key), errDamaged)
+		return nil, fmt.Errorf("open the data key of %s: %w", describe(key), err)
 	}
 	data, err := newAEAD(dataKey)
 	if err != nil {
@@ -72,7 +82,7 @@ func (k *Keeper) Open(_ context.Context, key store.EntityKey, sealed []byte) ([]
 	}
 	plaintext, err := data.Open(nil, nil, sealed[body:], bind(sealed[:body], key))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w: its content was changed", describe(key), errDamaged)
+		return nil, fmt.Errorf("open %s: %w: its content was changed", describe(key), ErrDamaged)
 	}
 	return plaintext, nil
 }

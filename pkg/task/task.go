@@ -110,6 +110,9 @@ type Register struct {
 type Registered struct {
 	HeartbeatEvery time.Duration `json:"heartbeatEvery"` // of the delegate itself
 	PollEvery      time.Duration `json:"pollEvery"`      // covers a lost wake-up
+	// Socket is where to open the WebSocket, if not at the API; the query
+	// parameter delegate gets the delegate's id.
+	Socket string `json:"socket,omitempty"`
 }
 
 // Claim asks for work.

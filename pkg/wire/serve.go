@@ -25,23 +25,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/asl"
-	"github.com/slipway-cd/slipway/pkg/catalog"
-	"github.com/slipway-cd/slipway/pkg/engine"
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/statemachine/embedded"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/trace"
+	"github.com/slipway-cd/slipway/pkg/wire/plane"
 )
-
-// Account is the one account of a machine of its own.
-const Account = "default"
 
 // ServeConfig says how Serve runs.
 type ServeConfig struct {
@@ -51,10 +44,8 @@ type ServeConfig struct {
 	EmbeddedDelegate bool
 	Tags             []string // of the embedded delegate
 	Capacity         int      // tasks that it runs at once; 0: 10
-	// Heartbeat is how long a running task may give no sign of life; 0: 30 s.
-	Heartbeat time.Duration
-	// NoDelegateAfter is how long a task waits for a delegate to become
-	// eligible; 0: 5 min. One that is eligible gets twice that to claim it.
+	// Heartbeat and NoDelegateAfter are plane.Parts'.
+	Heartbeat       time.Duration
 	NoDelegateAfter time.Duration
 	Version         string
 	Log             *slog.Logger
@@ -73,12 +64,6 @@ type Info struct {
 }
 
 func (c *ServeConfig) defaults() {
-	if c.Heartbeat == 0 {
-		c.Heartbeat = 30 * time.Second
-	}
-	if c.NoDelegateAfter == 0 {
-		c.NoDelegateAfter = 5 * time.Minute
-	}
 	if c.Capacity == 0 {
 		c.Capacity = 10
 	}
@@ -109,45 +94,43 @@ func Serve(ctx context.Context, cfg ServeConfig) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	p, err := newPlane(ctx, db, cfg)
+	m, err := newMachine(ctx, db, cfg)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	token, err := p.firstToken(ctx)
+	token, err := m.firstToken(ctx)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if err := p.machines.Resume(ctx); err != nil {
+	if err := m.machines.Resume(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	cfg.Ready(Info{URL: "http://" + listener.Addr().String(), Token: token})
-	return p.run(ctx, listener)
+	return m.run(ctx, listener)
 }
 
-// plane is the control plane's parts.
-type plane struct {
+// machine is the control plane on one machine.
+type machine struct {
 	cfg      ServeConfig
 	store    *sqlite.Store
 	machines *asl.Engine
-	hub      *api.Hub
-	feed     *api.Feed
+	live     plane.Live
 	handler  http.Handler
 	traces   *trace.Recorder
 }
 
-func newPlane(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*plane, error) {
-	p := &plane{cfg: cfg, hub: api.NewHub(), feed: api.NewFeed()}
+func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine, error) {
+	m := &machine{cfg: cfg, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed()}}
 	var err error
-	if p.store, err = sqlite.New(ctx, db); err != nil {
+	if m.store, err = sqlite.New(ctx, db); err != nil {
 		return nil, err
 	}
 	key, err := secret.LoadKey(filepath.Join(cfg.Data, "secret.key"))
 	if err != nil {
 		return nil, err
 	}
-	keeper := secret.New(key, p.store, time.Now)
 	if cfg.Traces {
-		if p.traces, err = trace.OTLP(ctx); err != nil {
+		if m.traces, err = trace.OTLP(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -155,56 +138,47 @@ func newPlane(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*plane, er
 	if err != nil {
 		return nil, err
 	}
-	var handler *engine.Handler // made below: it needs the machines, and they need it
-	p.machines, err = asl.Open(ctx, asl.Config{
+	var p *plane.Plane // made below: it needs the machines, and they need it
+	m.machines, err = asl.Open(ctx, asl.Config{
 		DB: db, Machines: definitions, Now: time.Now, Log: cfg.Log, Concurrency: 64,
 		Functions: map[string]asl.Handler{embedded.Function: func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
-			return handler.Handle(ctx, in)
+			return p.Engine.Handle(ctx, in)
 		}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	runner := embedded.New(p.machines)
-	handler = engine.NewHandler(engine.Config{
-		Store: p.store, Runner: runner, Waker: p.hub, Steps: builtin.Steps(), Now: time.Now, Log: cfg.Log,
-		Windows: engine.Windows{Heartbeat: cfg.Heartbeat, NoOne: cfg.NoDelegateAfter, Unclaimed: 2 * cfg.NoDelegateAfter},
-		Changed: p.feed.Changed, Trace: p.traces,
+	p = plane.New(plane.Parts{
+		Store: m.store, Runner: embedded.New(m.machines), Waker: m.live.Hub, Master: key, Live: &m.live,
+		Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
-	p.handler = api.New(api.Config{
-		Store: p.store, Catalog: catalog.New(catalog.Config{Store: p.store, Secret: keeper, Now: time.Now}),
-		Executions: execution.New(execution.Config{
-			Store: p.store, Runner: runner, Engine: handler, Secret: keeper, Lease: cfg.Heartbeat, Now: time.Now, Log: cfg.Log,
-		}),
-		Hub: p.hub, Feed: p.feed, Now: time.Now, Log: cfg.Log, Version: cfg.Version,
-		Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: 30 * time.Second},
-	})
-	return p, nil
+	m.handler = p.API
+	return m, nil
 }
 
 // firstTokenID is the record by which a start knows that it isn't the first.
 const firstTokenID = "FIRST"
 
 // firstToken makes the API token of the first start; empty on later ones.
-func (p *plane) firstToken(ctx context.Context) (string, error) {
-	_, err := p.store.Token(ctx, firstTokenID)
+func (m *machine) firstToken(ctx context.Context) (string, error) {
+	_, err := m.store.Token(ctx, firstTokenID)
 	if err == nil {
 		return "", nil
 	}
 	if !fault.Is(err, fault.NotFound) {
 		return "", err
 	}
-	t, text := access.Mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: Account}, Name: "first", Actor: "admin"}, time.Now())
-	if err := p.store.PutToken(ctx, t); err != nil {
+	t, text := access.Mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: plane.Account}, Name: "first", Actor: "admin"}, time.Now())
+	if err := m.store.PutToken(ctx, t); err != nil {
 		return "", err
 	}
 	t.ID, t.Revoked = firstTokenID, true // a mark only: nobody can present it
-	return text, p.store.PutToken(ctx, t)
+	return text, m.store.PutToken(ctx, t)
 }
 
 // run serves until ctx ends or a part fails.
-func (p *plane) run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(p.cfg.Log.Handler(), slog.LevelWarn)}
+func (m *machine) run(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{Handler: m.handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
 	g, running := errgroup.WithContext(ctx)
 	drained := make(chan struct{})
 	g.Go(func() error {
@@ -215,45 +189,45 @@ func (p *plane) run(ctx context.Context, listener net.Listener) error {
 	})
 	g.Go(func() error {
 		defer close(drained)
-		if !p.cfg.EmbeddedDelegate {
+		if !m.cfg.EmbeddedDelegate {
 			return nil
 		}
-		return p.delegate(running)
+		return m.delegate(running)
 	})
 	g.Go(func() error {
 		<-running.Done()
 		<-drained // the delegate's last results still come in
-		return p.stop(context.WithoutCancel(ctx), server)
+		return m.stop(context.WithoutCancel(ctx), server)
 	})
 	return g.Wait()
 }
 
 // stop ends what answers requests, then what they have started.
-func (p *plane) stop(ctx context.Context, server *http.Server) error {
+func (m *machine) stop(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	p.hub.Close()
-	p.feed.Close()
+	m.live.Hub.Close()
+	m.live.Feed.Close()
 	err := server.Shutdown(ctx)
-	return errors.Join(err, p.machines.Close(ctx), p.traces.Close(ctx))
+	return errors.Join(err, m.machines.Close(ctx), m.traces.Close(ctx))
 }
 
 // delegate runs the embedded delegate, over the same protocol as any other.
-func (p *plane) delegate(ctx context.Context) error {
-	t, text := access.Mint(access.Grant{Kind: store.TokenDelegate, Scope: ref.Scope{Account: Account}, Name: "embedded", Actor: "embedded delegate"}, time.Now())
-	if err := p.store.PutToken(ctx, t); err != nil {
+func (m *machine) delegate(ctx context.Context) error {
+	t, text := access.Mint(access.Grant{Kind: store.TokenDelegate, Scope: ref.Scope{Account: plane.Account}, Name: "embedded", Actor: "embedded delegate"}, time.Now())
+	if err := m.store.PutToken(ctx, t); err != nil {
 		return err
 	}
 	defer func() { // the next start makes another
 		t.Revoked = true
-		if err := p.store.PutToken(context.WithoutCancel(ctx), t); err != nil {
-			p.cfg.Log.WarnContext(ctx, "the embedded delegate's token wasn't revoked", "error", err)
+		if err := m.store.PutToken(context.WithoutCancel(ctx), t); err != nil {
+			m.cfg.Log.WarnContext(ctx, "the embedded delegate's token wasn't revoked", "error", err)
 		}
 	}()
 	a := agent.New(agent.Config{
-		URL: "http://embedded", Token: text, Name: "embedded", Tags: p.cfg.Tags, Version: p.cfg.Version, Capacity: p.cfg.Capacity,
-		Executors: delegate.Executors(filepath.Join(p.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(p.handler)},
-		Drain: grace / 2, Log: p.cfg.Log,
+		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
+		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.handler)},
+		Drain: grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)
 }

@@ -1,0 +1,101 @@
+// Package plane joins the parts of the control plane that don't depend on
+// where it runs: the engine, the use cases and the API, over a store and
+// something that runs state machines.
+//
+// It chooses nothing: pkg/wire brings SQLite, the embedded state machines and
+// a delegate, pkg/wire/aws brings DynamoDB and Step Functions.
+package plane
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/statemachine"
+	"github.com/slipway-cd/slipway/pkg/step/builtin"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trace"
+)
+
+// Account is the one account of an installation.
+const Account = "default"
+
+// Parts are what differs from host to host.
+type Parts struct {
+	Store  store.Store
+	Runner statemachine.Runner
+	Waker  engine.Waker
+	Master secret.Master // opens and closes secrets
+	// Heartbeat is how long a running task may give no sign of life; 0: 30 s.
+	Heartbeat time.Duration
+	// NoDelegateAfter is how long a task waits for a delegate to become
+	// eligible; 0: 5 min. One that is eligible gets twice that to claim it.
+	NoDelegateAfter time.Duration
+	// Live are the open sockets and streams; nil where answers are sent whole,
+	// as by a Lambda function.
+	Live *Live
+	// Socket is where delegates open their WebSocket; empty: at the API.
+	Socket  string
+	Trace   *trace.Recorder // nil makes no spans
+	Version string
+	Log     *slog.Logger
+}
+
+// Live is what only a process that stays can have.
+type Live struct {
+	Hub  *api.Hub
+	Feed *api.Feed
+}
+
+// Plane is the control plane, put together.
+type Plane struct {
+	Engine     *engine.Handler
+	Executions *execution.Service
+	API        *api.Server
+}
+
+// defaults are the times that delegates are given (pipeline spec §12.3).
+func (p *Parts) defaults() {
+	if p.Heartbeat == 0 {
+		p.Heartbeat = 30 * time.Second
+	}
+	if p.NoDelegateAfter == 0 {
+		p.NoDelegateAfter = 5 * time.Minute
+	}
+	if p.Log == nil {
+		p.Log = slog.Default()
+	}
+}
+
+// New puts the parts together.
+func New(p Parts) *Plane {
+	p.defaults()
+	keeper := secret.New(p.Master, p.Store, time.Now)
+	var hub *api.Hub
+	var feed *api.Feed
+	var changed func(string)
+	if p.Live != nil {
+		hub, feed, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
+	}
+	handler := engine.NewHandler(engine.Config{
+		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Steps(), Now: time.Now, Log: p.Log,
+		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
+		Changed: changed, Trace: p.Trace,
+	})
+	executions := execution.New(execution.Config{
+		Store: p.Store, Runner: p.Runner, Engine: handler, Secret: keeper, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
+	})
+	return &Plane{
+		Engine: handler, Executions: executions,
+		API: api.New(api.Config{
+			Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
+			Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
+			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: 30 * time.Second, Socket: p.Socket},
+		}),
+	}
+}
