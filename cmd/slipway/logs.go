@@ -138,9 +138,13 @@ func stepsWithLogs(root *execution.TreeNode) []*execution.TreeNode {
 func tail(ctx context.Context, client *apiclient.Client, id string, n *execution.TreeNode, p *logPrinter, wait int) error {
 	query := apiclient.LogQuery{Attempt: 1, Wait: wait}
 	for {
+		asked := time.Now()
 		part, err := client.Log(ctx, id, string(n.ID), query)
 		if err != nil {
 			return err
+		}
+		if idle := time.Second - time.Since(asked); wait > 0 && !part.Ended && len(part.Lines) == 0 && idle > 0 {
+			pause(ctx, idle) // a control plane of functions doesn't keep anybody waiting
 		}
 		p.print(n.Identifier, part.Lines)
 		switch {
@@ -151,6 +155,16 @@ func tail(ctx context.Context, client *apiclient.Client, id string, n *execution
 		default:
 			return nil
 		}
+	}
+}
+
+// pause waits, or less if ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 
