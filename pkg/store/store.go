@@ -136,6 +136,9 @@ type Executions interface {
 	Execution(ctx context.Context, id string) (Execution, error)
 	// ListExecutions lists newest first; pipeline "" means all of the scope. AP-8
 	ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page Page) ([]Execution, string, error)
+	// RunningExecutions lists those that haven't ended and began before a time,
+	// of every scope, oldest first; for repairs. AP-39
+	RunningExecutions(ctx context.Context, before time.Time, page Page) ([]Execution, string, error)
 	// Plan reads a plan document by its hash. AP-9
 	Plan(ctx context.Context, hash string) ([]byte, error)
 	// Nodes reads the named nodes of an execution; a node without a record is

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -120,6 +121,28 @@ func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline st
 	limit := bounded(page.Limit)
 	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Execution, error) {
 		return rows(tx, scanExecution, query, append(args, before, id, limit+1)...)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, func(e store.Execution) string { return momentKey(e.StartedAt, e.ID) })
+	return list, next, nil
+}
+
+// RunningExecutions lists those under way that began before a time.
+func (s *Store) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
+	after, id := int64(-1), ""
+	if page.Token != "" {
+		var err error
+		if after, id, err = parseMoment(page.Token); err != nil {
+			return nil, "", err
+		}
+	}
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Execution, error) {
+		return rows(tx, scanExecution, `SELECT `+executionColumns+` FROM execution
+			WHERE status = 'Running' AND (started_at, id) > (?, ?) AND started_at < ? ORDER BY started_at, id LIMIT ?`,
+			after, id, millis(before), limit+1)
 	})
 	if err != nil {
 		return nil, "", err

@@ -46,5 +46,7 @@ func schema() []string {
 		`CREATE TABLE answer (
 			key TEXT PRIMARY KEY, request_hash BLOB NOT NULL, status INTEGER NOT NULL, body BLOB NOT NULL, expires INTEGER NOT NULL)`,
 		`CREATE INDEX answer_expires ON answer (expires)`,
+
+		`CREATE INDEX execution_running ON execution (started_at, id) WHERE status = 'Running'`,
 	}
 }

@@ -25,6 +25,7 @@ func executionCases() []testCase {
 		{"an ended execution can't be interrupted", interruptEnded},
 		{"an interrupt makes commits of the version before stale", interruptThenCommit},
 		{"lists go newest first and page", listExecutions},
+		{"those under way are listed until they end", runningExecutions},
 	}
 }
 
@@ -228,4 +229,31 @@ func listExecutions(b *bench) {
 			same(b, "doubles", len(seen), len(list))
 		}
 	}
+}
+
+func runningExecutions(b *bench) {
+	var want []string
+	for i, name := range []string{"x1", "x2", "x3", "x4", "x5"} {
+		e := b.execution(name)
+		e.StartedAt = at(10 + i)
+		e = b.create(e)
+		switch name {
+		case "x2": // has ended
+			e.Status = plan.Failed
+			b.ok(b.Store.CommitExecution(b.ctx(), e.ID, store.Commit{Execution: &e}))
+		case "x5": // is too young
+		default:
+			want = append(want, e.ID)
+		}
+	}
+	list := everyPage(b, 2, func(p store.Page) ([]store.Execution, string, error) {
+		return b.Store.RunningExecutions(b.ctx(), at(14), p)
+	})
+	var got []string
+	for _, e := range list {
+		if e.Scope.Account == b.account { // other cases share the store
+			got = append(got, e.ID)
+		}
+	}
+	same(b, "executions under way", want, got)
 }
