@@ -102,7 +102,7 @@ func (h *Handler) Handle(ctx context.Context, payload json.RawMessage) (json.Raw
 	case "await":
 		err = h.await(ctx, c)
 	case "break":
-		err = h.breakOff(ctx, c)
+		err = h.broken(ctx, c)
 	default:
 		err = fault.New(fault.Invalid, "op is %q; want advance, await or break", c.Op)
 	}
@@ -249,32 +249,6 @@ func machineError(event json.RawMessage) *MachineError {
 // Interrupted is the error with which a wait is ended so that its run asks
 // again at once.
 const Interrupted = "Slipway.Interrupted"
-
-// breakOff ends a node whose machine run can't go on, so that the plan says why.
-func (h *Handler) breakOff(ctx context.Context, c Call) error {
-	var e MachineError
-	if err := json.Unmarshal(c.Event, &e); err != nil {
-		return fmt.Errorf("decode the error: %w", err)
-	}
-	for range maxRaces {
-		snap, err := h.snapshot(ctx, c.Execution)
-		if err != nil {
-			return err
-		}
-		s := snap.state(c.Node)
-		if snap.err != nil || s.Status.Terminal() {
-			return snap.err
-		}
-		s.Status, s.EndedAt = plan.Errored, h.Now()
-		s.Message = fmt.Sprintf("the engine couldn't go on: %s: %s", e.Error, e.Cause)
-		h.Log.ErrorContext(ctx, "engine broke off", "execution", c.Execution, "node", c.Node, "error", e.Error, "cause", e.Cause)
-		err = h.commit(ctx, snap, []Write{{Node: c.Node, State: s}})
-		if !fault.Is(err, fault.StaleVersion) {
-			return err
-		}
-	}
-	return fmt.Errorf("lost the race for its state %d times", maxRaces)
-}
 
 // deps of expression resolution, shared by advance and await.
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {

@@ -81,11 +81,11 @@ func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, e
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return e, s.run(ctx, e, planned.root)
+	return e, s.Run(ctx, e, planned.root)
 }
 
-// run starts the machine run of an execution's root; again is no change.
-func (s *Service) run(ctx context.Context, e store.Execution, root plan.NodeID) error {
+// Run starts the machine run of an execution's root; again is no change.
+func (s *Service) Run(ctx context.Context, e store.Execution, root plan.NodeID) error {
 	input, err := json.Marshal(machineInput{Execution: e.ID, Node: root})
 	if err != nil {
 		return fmt.Errorf("encode the machine's input: %w", err)

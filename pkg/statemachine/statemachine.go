@@ -28,4 +28,22 @@ type Runner interface {
 	Heartbeat(ctx context.Context, token string) error
 	// Stop ends a run and the runs that it started; one that has ended is no error.
 	Stop(ctx context.Context, name, cause string) error
+	// Describe tells how a run stands.
+	Describe(ctx context.Context, name string) (Run, error)
 }
+
+// Run is how a machine run stands.
+type Run struct {
+	State RunState
+	Cause string // why it ended, if it didn't succeed
+}
+
+// RunState says where a run is in its life.
+type RunState int
+
+// The states of a run.
+const (
+	RunUnknown RunState = iota // there is none of the name
+	RunUnderWay
+	RunEnded
+)

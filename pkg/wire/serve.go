@@ -102,7 +102,7 @@ func Serve(ctx context.Context, cfg ServeConfig) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if err := m.machines.Resume(ctx); err != nil {
+	if err := m.resume(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	cfg.Ready(Info{URL: "http://" + listener.Addr().String(), Token: token})
@@ -115,7 +115,7 @@ type machine struct {
 	store    *sqlite.Store
 	machines *asl.Engine
 	live     plane.Live
-	handler  http.Handler
+	plane    *plane.Plane
 	traces   *trace.Recorder
 }
 
@@ -138,22 +138,30 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	if err != nil {
 		return nil, err
 	}
-	var p *plane.Plane // made below: it needs the machines, and they need it
 	m.machines, err = asl.Open(ctx, asl.Config{
 		DB: db, Machines: definitions, Now: time.Now, Log: cfg.Log, Concurrency: 64,
 		Functions: map[string]asl.Handler{embedded.Function: func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
-			return p.Engine.Handle(ctx, in)
+			return m.plane.Engine.Handle(ctx, in)
 		}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	p = plane.New(plane.Parts{
+	m.plane = plane.New(plane.Parts{
 		Store: m.store, Runner: embedded.New(m.machines), Waker: m.live.Hub, Master: key, Live: &m.live,
 		Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
-	m.handler = p.API
 	return m, nil
+}
+
+// resume lets what was under way go on. An execution whose machine run the
+// last process hadn't begun gets it now.
+func (m *machine) resume(ctx context.Context) error {
+	if err := m.machines.Resume(ctx); err != nil {
+		return err
+	}
+	_, err := m.plane.Repair.Sweep(ctx, plane.Account, 0)
+	return err
 }
 
 // firstTokenID is the record by which a start knows that it isn't the first.
@@ -178,7 +186,7 @@ func (m *machine) firstToken(ctx context.Context) (string, error) {
 
 // run serves until ctx ends or a part fails.
 func (m *machine) run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: m.handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: m.plane.API, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
 	g, running := errgroup.WithContext(ctx)
 	drained := make(chan struct{})
 	g.Go(func() error {
@@ -226,7 +234,7 @@ func (m *machine) delegate(ctx context.Context) error {
 	}()
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
-		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.handler)},
+		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.plane.API)},
 		Drain: grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

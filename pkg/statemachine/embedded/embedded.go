@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/asl"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -62,6 +63,20 @@ func (r *Runner) Heartbeat(ctx context.Context, token string) error {
 // Stop ends a run (statemachine.Runner).
 func (r *Runner) Stop(ctx context.Context, name, cause string) error {
 	return r.engine.StopExecution(ctx, name, "Slipway.Stopped", cause)
+}
+
+// Describe tells how a run stands (statemachine.Runner).
+func (r *Runner) Describe(ctx context.Context, name string) (statemachine.Run, error) {
+	x, err := r.engine.DescribeExecution(ctx, name)
+	switch {
+	case errors.Is(err, asl.ErrExecutionDoesNotExist):
+		return statemachine.Run{}, nil
+	case err != nil:
+		return statemachine.Run{}, err
+	case x.Status == "RUNNING":
+		return statemachine.Run{State: statemachine.RunUnderWay}, nil
+	}
+	return statemachine.Run{State: statemachine.RunEnded, Cause: strings.Trim(x.Status+": "+x.Error+": "+x.Cause, ": ")}, nil
 }
 
 // gone translates the errors of a wait that has ended.

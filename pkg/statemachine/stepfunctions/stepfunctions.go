@@ -85,19 +85,20 @@ func (r *Runner) Stop(ctx context.Context, name, cause string) error {
 	return nil
 }
 
-// Ended says how a run ended; ok is false while it runs, and for one that
-// never began, known is false too.
-func (r *Runner) Ended(ctx context.Context, name string) (status, cause string, ok, known bool, err error) {
+// Describe tells how a run stands (statemachine.Runner).
+func (r *Runner) Describe(ctx context.Context, name string) (statemachine.Run, error) {
 	out, err := r.client.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: aws.String(r.runARN(name))})
 	var none *types.ExecutionDoesNotExist
-	if errors.As(err, &none) {
-		return "", "", false, false, nil
+	switch {
+	case errors.As(err, &none):
+		return statemachine.Run{}, nil
+	case err != nil:
+		return statemachine.Run{}, fmt.Errorf("describe machine run %s: %w", name, err)
+	case out.Status == types.ExecutionStatusRunning:
+		return statemachine.Run{State: statemachine.RunUnderWay}, nil
 	}
-	if err != nil {
-		return "", "", false, false, fmt.Errorf("describe machine run %s: %w", name, err)
-	}
-	cause = strings.Trim(aws.ToString(out.Error)+": "+aws.ToString(out.Cause), ": ")
-	return string(out.Status), cause, out.Status != types.ExecutionStatusRunning, true, nil
+	cause := strings.Trim(string(out.Status)+": "+aws.ToString(out.Error)+": "+aws.ToString(out.Cause), ": ")
+	return statemachine.Run{State: statemachine.RunEnded, Cause: cause}, nil
 }
 
 // runARN is the ARN of a run of the machine:

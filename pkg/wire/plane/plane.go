@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
@@ -57,6 +58,7 @@ type Plane struct {
 	Engine     *engine.Handler
 	Executions *execution.Service
 	API        *api.Server
+	Repair     *repair.Repairer
 }
 
 // defaults are the times that delegates are given (pipeline spec §12.3).
@@ -92,6 +94,9 @@ func New(p Parts) *Plane {
 	})
 	return &Plane{
 		Engine: handler, Executions: executions,
+		Repair: repair.New(repair.Config{
+			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
+		}),
 		API: api.New(api.Config{
 			Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
 			Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
