@@ -56,11 +56,11 @@ func (h *Hub) Wake(_ context.Context, scope ref.Scope) {
 }
 
 // Cancel tells a delegate to stop a task. It never waits.
-func (h *Hub) Cancel(_ context.Context, delegate string, id task.ID) {
+func (h *Hub) Cancel(_ context.Context, account, delegate string, id task.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.lines {
-		if l.delegate == delegate {
+		if l.scope.Account == account && l.delegate == delegate {
 			select {
 			case l.cancels <- id:
 			default:

@@ -224,7 +224,7 @@ func (h *Handler) cancel(ctx context.Context, id task.ID) (store.Task, error) {
 		return store.Task{Status: store.TaskCancelled}, nil
 	}
 	if err == nil && t.Delegate != "" && t.Status == store.TaskCancelled {
-		h.Waker.Cancel(ctx, t.Delegate, id)
+		h.Waker.Cancel(ctx, t.Scope.Account, t.Delegate, id)
 	}
 	return t, err
 }

@@ -23,7 +23,7 @@ import (
 // that they needn't poll. It may fail silently: polls and heartbeats cover it.
 type Waker interface {
 	Wake(ctx context.Context, scope ref.Scope)
-	Cancel(ctx context.Context, delegate string, id task.ID)
+	Cancel(ctx context.Context, account, delegate string, id task.ID)
 }
 
 // Config is what a Handler needs.

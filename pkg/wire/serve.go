@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/asl"
+	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -141,7 +142,11 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	m.machines, err = asl.Open(ctx, asl.Config{
 		DB: db, Machines: definitions, Now: time.Now, Log: cfg.Log, Concurrency: 64,
 		Functions: map[string]asl.Handler{embedded.Function: func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
-			return m.plane.Engine.Handle(ctx, in)
+			answer, err := m.plane.Engine.Handle(ctx, in)
+			if err != nil { // under a name that the machine's retries know
+				return nil, &asl.Failure{Name: engine.ErrorName(err), Cause: err.Error()}
+			}
+			return answer, nil
 		}},
 	})
 	if err != nil {

@@ -1,0 +1,81 @@
+// Package eventbridge takes in what EventBridge delivers: the ends of machine
+// runs, and the schedule of the sweeper.
+//
+// It decodes and calls; what is done about a run that ended is pkg/repair's.
+package eventbridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/repair"
+)
+
+// The kinds of event that Handle knows, by source and detail type.
+const (
+	runChanged = "aws.states: Step Functions Execution Status Change"
+)
+
+// Receiver handles events.
+type Receiver struct {
+	Repair *repair.Repairer
+	Log    *slog.Logger
+}
+
+// Handle handles one event, which may come twice. Kinds that it doesn't know
+// are refused: a rule sends them by mistake, and the dead-letter queue shows it.
+func (r *Receiver) Handle(ctx context.Context, e events.EventBridgeEvent) error {
+	switch kind := e.Source + ": " + e.DetailType; kind {
+	case runChanged:
+		return r.runChanged(ctx, e.Detail)
+	default:
+		return fault.New(fault.Unsupported, "event %s is of the unknown kind %q", e.ID, kind)
+	}
+}
+
+// change is the detail of a run's change of status.
+type change struct {
+	Name   string  `json:"name"`
+	Status string  `json:"status"`
+	Input  string  `json:"input"` // JSON; empty if it is too large to be sent along
+	Error  *string `json:"error"`
+	Cause  *string `json:"cause"`
+}
+
+// runChanged takes in that a run has ended. One that succeeded has stored
+// what became of its node before.
+func (r *Receiver) runChanged(ctx context.Context, detail json.RawMessage) error {
+	var c change
+	if err := json.Unmarshal(detail, &c); err != nil {
+		return fault.New(fault.Invalid, "the detail of a run's change: %w", err)
+	}
+	switch c.Status {
+	case "FAILED", "TIMED_OUT", "ABORTED":
+	default:
+		return nil
+	}
+	var input struct {
+		Execution string      `json:"execution"`
+		Node      plan.NodeID `json:"node"`
+	}
+	if err := json.Unmarshal([]byte(c.Input), &input); err != nil || input.Execution == "" {
+		return fault.New(fault.Invalid, "the input of run %s isn't a node's: %w", c.Name, err)
+	}
+	why := c.Status
+	for _, more := range []*string{c.Error, c.Cause} {
+		if more != nil && *more != "" {
+			why += ": " + *more
+		}
+	}
+	if err := r.Repair.RunEnded(ctx, input.Execution, input.Node, strings.TrimSpace(why)); err != nil {
+		return fmt.Errorf("take in the end of run %s: %w", c.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+// Package socket is the delegates' WebSocket where API Gateway holds it: what
+// a function does when a delegate connects, and how a delegate is woken.
+//
+// A connection promises nothing: who misses a word finds out by its poll or
+// its heartbeat. What delegates claim and report goes over HTTPS to pkg/api.
+package socket
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Connection is one open WebSocket of a delegate.
+type Connection struct {
+	ID       string // API Gateway's
+	Delegate string
+	Scope    ref.Scope // of the delegate's token
+	Opened   time.Time
+}
+
+// Connections keeps who is connected: one connection for each delegate, the
+// latest.
+type Connections interface {
+	// PutConnection stores a delegate's connection, in place of an older one.
+	PutConnection(ctx context.Context, c Connection) error
+	// Connections lists an account's.
+	Connections(ctx context.Context, account string) ([]Connection, error)
+	// DeleteConnection forgets a connection, unless the delegate has another by now.
+	DeleteConnection(ctx context.Context, c Connection) error
+}
+
+// Lobby lets delegates in: it answers the routes of the WebSocket API.
+type Lobby struct {
+	Store       store.Store
+	Connections Connections
+	Now         func() time.Time
+	Log         *slog.Logger
+}
+
+// Handle answers one event. $connect needs a delegate token that has
+// registered the delegate of the query; what a delegate says later is only to
+// keep the connection open.
+func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
+	if e.RequestContext.RouteKey != "$connect" {
+		return events.APIGatewayProxyResponse{StatusCode: 200}, nil
+	}
+	err := l.enter(ctx, e)
+	status := 200
+	switch fault.CodeOf(err) {
+	case "":
+	case fault.Unauthenticated:
+		status = 401
+	case fault.Forbidden, fault.NotFound, fault.Invalid:
+		status = 403
+	default:
+		return events.APIGatewayProxyResponse{}, fmt.Errorf("let a delegate in: %w", err)
+	}
+	if err != nil {
+		l.Log.WarnContext(ctx, "turned a delegate away", "connection", e.RequestContext.ConnectionID, "error", err)
+	}
+	return events.APIGatewayProxyResponse{StatusCode: status}, nil
+}
+
+func (l *Lobby) enter(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) error {
+	t, err := access.Verify(ctx, l.Store, bearer(e.Headers))
+	if err != nil {
+		return err
+	}
+	id := e.QueryStringParameters["delegate"]
+	if t.Kind != store.TokenDelegate || id == "" {
+		return fault.New(fault.Forbidden, "a %s token asks for the socket of delegate %q", t.Kind, id)
+	}
+	d, err := l.Store.Delegate(ctx, t.Scope.Account, id)
+	if err == nil && d.TokenID != t.ID {
+		err = fault.New(fault.Forbidden, "delegate %s registered with another token", id)
+	}
+	if err != nil {
+		return err
+	}
+	return l.Connections.PutConnection(ctx, Connection{ID: e.RequestContext.ConnectionID, Delegate: id, Scope: t.Scope, Opened: l.Now()})
+}
+
+// bearer is the token in the headers, whose names come in any case.
+func bearer(headers map[string]string) string {
+	for name, value := range headers {
+		if scheme, token, _ := strings.Cut(value, " "); strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(token)
+		}
+	}
+	return ""
+}
+
+// Waker wakes delegates through API Gateway (engine.Waker).
+type Waker struct {
+	connections Connections
+	gateway     *apigatewaymanagementapi.Client
+	log         *slog.Logger
+}
+
+// NewWaker makes a Waker; endpoint is the WebSocket API's, https://... with
+// the stage.
+func NewWaker(c Connections, gateway *apigatewaymanagementapi.Client, log *slog.Logger) *Waker {
+	return &Waker{connections: c, gateway: gateway, log: log}
+}
+
+const (
+	// wakeTimeout bounds a wake-up. A function is billed while it waits, and
+	// the poll covers what is lost.
+	wakeTimeout = 2 * time.Second
+	wakeAtOnce  = 16
+)
+
+// Wake tells every connected delegate that may have work of the scope that
+// there is some.
+func (w *Waker) Wake(ctx context.Context, scope ref.Scope) {
+	w.tell(ctx, scope.Account, task.Wake{Type: "work"}, func(c Connection) bool { return c.Scope.Covers(scope) })
+}
+
+// Cancel tells a delegate to stop a task.
+func (w *Waker) Cancel(ctx context.Context, account, delegate string, id task.ID) {
+	w.tell(ctx, account, task.Wake{Type: "cancel", Task: id}, func(c Connection) bool { return c.Delegate == delegate })
+}
+
+func (w *Waker) tell(ctx context.Context, account string, message task.Wake, whom func(Connection) bool) {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	doc, err := json.Marshal(message)
+	if err != nil {
+		w.log.ErrorContext(ctx, "encode a wake-up", "error", err)
+		return
+	}
+	all, err := w.connections.Connections(ctx, account)
+	if err != nil {
+		w.log.WarnContext(ctx, "nobody was woken", "error", err)
+		return
+	}
+	var calls errgroup.Group
+	calls.SetLimit(wakeAtOnce)
+	for _, c := range all {
+		if whom(c) {
+			calls.Go(func() error {
+				w.send(ctx, c, doc)
+				return nil
+			})
+		}
+	}
+	_ = calls.Wait() // send logs
+}
+
+// send says a word over one connection, and forgets the connection if it is
+// no more.
+func (w *Waker) send(ctx context.Context, c Connection, doc []byte) {
+	_, err := w.gateway.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &c.ID, Data: doc})
+	var gone *types.GoneException
+	if errors.As(err, &gone) {
+		err = w.connections.DeleteConnection(ctx, c)
+	}
+	if err != nil {
+		w.log.WarnContext(ctx, "a delegate wasn't woken", "delegate", c.Delegate, "error", err)
+	}
+}
+
+// Address is the URL at which delegates connect: wss:// for the management
+// endpoint https://.
+func Address(endpoint string) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", fmt.Errorf("the WebSocket API's endpoint: %w", err)
+	}
+	u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
+	return u.String(), nil
+}

@@ -1,0 +1,201 @@
+package socket_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/socket"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// list is Connections in memory, for what the functions do with them; that
+// DynamoDB keeps them is the store's test.
+type list struct {
+	mu  sync.Mutex
+	all map[string]socket.Connection // by delegate
+}
+
+func (l *list) PutConnection(_ context.Context, c socket.Connection) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[string]socket.Connection{}
+	}
+	l.all[c.Delegate] = c
+	return nil
+}
+
+func (l *list) Connections(context.Context, string) ([]socket.Connection, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []socket.Connection
+	for _, c := range l.all {
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func (l *list) DeleteConnection(_ context.Context, c socket.Connection) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all[c.Delegate].ID == c.ID {
+		delete(l.all, c.Delegate)
+	}
+	return nil
+}
+
+func (l *list) ids() []string {
+	all, _ := l.Connections(context.Background(), "")
+	var out []string
+	for _, c := range all {
+		out = append(out, c.ID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestOnlyARegisteredDelegateIsLetIn(t *testing.T) {
+	t.Parallel()
+	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	st, err := sqlite.New(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mint := func(kind store.TokenKind) (string, string) {
+		token, text := access.Mint(access.Grant{Kind: kind, Scope: ref.Scope{Account: "default"}, Name: "t", Actor: "t"}, time.Now())
+		if err := st.PutToken(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		return token.ID, text
+	}
+	id, mine := mint(store.TokenDelegate)
+	_, other := mint(store.TokenDelegate)
+	_, user := mint(store.TokenUser)
+	if err := st.PutDelegate(t.Context(), store.Delegate{ID: "d1", Scope: ref.Scope{Account: "default"}, TokenID: id, LastSeen: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, route, header, token, delegate string
+		want                                 int
+		in                                   bool
+	}{
+		{"its own token", "$connect", "Authorization", mine, "d1", 200, true},
+		{"headers in lower case", "$connect", "authorization", mine, "d1", 200, true},
+		{"another delegate's token", "$connect", "Authorization", other, "d1", 403, false},
+		{"a person's token", "$connect", "Authorization", user, "d1", 403, false},
+		{"a delegate that hasn't registered", "$connect", "Authorization", mine, "d2", 403, false},
+		{"no delegate", "$connect", "Authorization", mine, "", 403, false},
+		{"no token", "$connect", "Authorization", "", "d1", 401, false},
+		{"a forged token", "$connect", "Authorization", mine + "x", "d1", 401, false},
+		{"a ping needs nothing", "$default", "", "", "", 200, false},
+		{"nor does the end", "$disconnect", "", "", "", 200, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			connections := &list{}
+			lobby := socket.Lobby{Store: st, Connections: connections, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+			e := events.APIGatewayWebsocketProxyRequest{
+				Headers: map[string]string{tt.header: "Bearer " + tt.token}, QueryStringParameters: map[string]string{"delegate": tt.delegate},
+			}
+			e.RequestContext.RouteKey, e.RequestContext.ConnectionID = tt.route, "c1"
+			got, err := lobby.Handle(t.Context(), e)
+			if err != nil || got.StatusCode != tt.want {
+				t.Errorf("status %d, %v; want %d", got.StatusCode, err, tt.want)
+			}
+			if in := len(connections.ids()) > 0; in != tt.in {
+				t.Errorf("let in: %t, want %t", in, tt.in)
+			}
+		})
+	}
+}
+
+func TestDelegatesAreWoken(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	heard := map[string][]string{} // by connection
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := strings.TrimPrefix(r.URL.Path, "/prod/@connections/")
+		if id == "gone" {
+			w.Header().Set("X-Amzn-Errortype", "GoneException")
+			w.WriteHeader(http.StatusGone)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		var wake task.Wake
+		if err := json.Unmarshal(body, &wake); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		heard[id] = append(heard[id], wake.Type+string(wake.Task))
+	}))
+	defer gateway.Close()
+	connections := &list{}
+	for _, c := range []socket.Connection{
+		{ID: "all", Delegate: "d1", Scope: ref.Scope{Account: "default"}},
+		{ID: "web", Delegate: "d2", Scope: ref.Scope{Account: "default", Org: "o", Project: "web"}},
+		{ID: "shop", Delegate: "d3", Scope: ref.Scope{Account: "default", Org: "o", Project: "shop"}},
+		{ID: "gone", Delegate: "d4", Scope: ref.Scope{Account: "default"}},
+	} {
+		if err := connections.PutConnection(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := socket.NewWaker(connections, apigatewaymanagementapi.New(apigatewaymanagementapi.Options{
+		Region: "eu-west-1", BaseEndpoint: aws.String(gateway.URL + "/prod"), RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "k", SecretAccessKey: "s"}, nil
+		}),
+	}), slog.New(slog.DiscardHandler))
+	w.Wake(t.Context(), ref.Scope{Account: "default", Org: "o", Project: "web"})
+	w.Cancel(t.Context(), "default", "d3", "t1")
+	want := map[string][]string{"all": {"work"}, "web": {"work"}, "shop": {"cancelt1"}}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff(want, heard); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"all", "shop", "web"}, connections.ids()); diff != "" {
+		t.Errorf("connections that are left (-want +got):\n%s", diff)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	for endpoint, want := range map[string]string{
+		"https://x.execute-api.eu-west-1.amazonaws.com/prod": "wss://x.execute-api.eu-west-1.amazonaws.com/prod",
+		"http://127.0.0.1:80/prod":                           "ws://127.0.0.1:80/prod",
+	} {
+		if got, err := socket.Address(endpoint); err != nil || got != want {
+			t.Errorf("%s gives %s, %v; want %s", endpoint, got, err, want)
+		}
+	}
+}
