@@ -104,6 +104,19 @@ func TestManyExecutionsAtOnce(t *testing.T) {
 	t.Logf("memory of server, delegate and test together: %.0f MB", memory(t, "self"))
 }
 
+// A stage of more steps than one machine run drives goes on in others.
+func TestAStageOfManySteps(t *testing.T) {
+	t.Parallel()
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	s.Apply(t, steps("long", 450, "# nothing"))
+	e := run(t, s, "long", "Success", nil)
+	for i := range 450 {
+		if n := e.Root.Find(fmt.Sprint("s", i)); n == nil || n.Status != "Success" {
+			t.Fatalf("step %d is %+v", i, n)
+		}
+	}
+}
+
 // memory is how much of a process is resident, in MB.
 func memory(tb testing.TB, pid string) float64 {
 	tb.Helper()

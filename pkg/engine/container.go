@@ -13,6 +13,9 @@ func (w *walk) sequence(n *plan.Node) {
 	if w.get(n.ID).Status == plan.NotStarted || w.get(n.ID).Status == "" {
 		w.begin(n, plan.State{})
 	}
+	if s := w.get(n.ID); w.After == (At{Node: n.ID, Wait: waitChildren}) && !s.Status.Terminal() {
+		w.lost(n) // the run in which it went on
+	}
 	for !w.get(n.ID).Status.Terminal() {
 		s := w.get(n.ID)
 		list := n.Children
@@ -23,6 +26,10 @@ func (w *walk) sequence(n *plan.Node) {
 			w.endSection(n)
 			continue
 		}
+		if part := partOf(n, s); part > w.Part {
+			w.out.Do, w.out.At, w.out.Continue = DoChildren, At{Node: n.ID, Wait: waitChildren}, part
+			return
+		}
 		c := list[s.Cursor]
 		if !w.child(n, c) {
 			return // the machine run waits for the child
@@ -30,6 +37,20 @@ func (w *walk) sequence(n *plan.Node) {
 		w.absorb(n, c)
 	}
 	w.out.Do = DoDone
+}
+
+// partSize is how many children of a sequence one machine run drives. A child
+// costs it at most 25 history events, more where it is tried again, and Step
+// Functions ends a run at 25,000.
+const partSize = 200
+
+// partOf is the part in which a sequence's next child belongs.
+func partOf(n *plan.Node, s plan.State) int {
+	done := s.Cursor
+	if s.Rollback {
+		done += len(n.Children)
+	}
+	return done / partSize
 }
 
 // stops says whether the section ends before a child that hasn't started:

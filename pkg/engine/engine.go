@@ -20,6 +20,7 @@ import (
 type Input struct {
 	Plan    *plan.Plan
 	Node    plan.NodeID // whose machine run asks
+	Part    int         // which of the node's machine runs: 0 for the first
 	Now     time.Time
 	Aborted bool // a person asked to abort the execution
 	After   At   // what the run waited for before it asked
@@ -88,6 +89,7 @@ type Decision struct {
 	Wake     time.Duration // for DoAwait: ask again at the latest then
 	Beat     time.Duration // for DoAwait: ask again if the wait gave no sign of life for so long; 0: never
 	Children []plan.NodeID
+	Continue int     // for DoChildren: the node goes on in a run of its own, its part so numbered
 	Writes   []Write // members before their container
 	Cancel   []At    // delegate tasks that are no longer wanted
 	Abort    bool    // a failure strategy aborts the execution

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -66,6 +68,7 @@ type Call struct {
 	Op        string          `json:"op"` // advance, await or break
 	Execution string          `json:"execution"`
 	Node      plan.NodeID     `json:"node"`
+	Run       string          `json:"run"` // the machine run's name
 	After     At              `json:"after"`
 	At        At              `json:"at"`
 	Event     json.RawMessage `json:"event"`
@@ -136,7 +139,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 	}
 	snap.prefetch(c.Node, c.After.Node)
 	d := Next(Input{
-		Plan: snap.plan, Node: c.Node, Now: h.Now(),
+		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),
 		Aborted: snap.execution.Interrupt == store.InterruptAbort,
 		After:   c.After, Failure: machineError(c.Event), Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout,
@@ -151,7 +154,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 	if again {
 		return Answer{}, store.Stale("a task", 0)
 	}
-	return answerOf(c.Execution, d), nil
+	return answerOf(c, d), nil
 }
 
 // carryOut does what was decided: first what can't be undone but may be
@@ -208,10 +211,13 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 	return nil
 }
 
-func answerOf(execution string, d Decision) Answer {
+func answerOf(c Call, d Decision) Answer {
 	a := Answer{Do: d.Do, At: d.At, Children: []Child{}}
 	for _, id := range d.Children {
-		a.Children = append(a.Children, Child{Node: id, Name: RunName(execution, id)})
+		a.Children = append(a.Children, Child{Node: id, Name: RunName(c.Execution, id)})
+	}
+	if d.Continue > 0 {
+		a.Children = append(a.Children, Child{Node: c.Node, Name: fmt.Sprintf("%s-%d", RunName(c.Execution, c.Node), d.Continue)})
 	}
 	if d.Do == DoAwait {
 		wake := seconds(d.Wake)
@@ -222,6 +228,16 @@ func answerOf(execution string, d Decision) Answer {
 		a.TimeoutSeconds = max(wake, a.HeartbeatSeconds+1)
 	}
 	return a
+}
+
+// partOfRun is the part of its node that a machine run drives, by its name.
+func partOfRun(c Call) int {
+	suffix, ok := strings.CutPrefix(c.Run, RunName(c.Execution, c.Node)+"-")
+	part, err := strconv.Atoi(suffix)
+	if !ok || err != nil {
+		return 0
+	}
+	return part
 }
 
 // maxSeconds is the longest time that Step Functions accepts.

@@ -23,6 +23,7 @@ type sim struct {
 	aborted bool
 	begun   []string // identifiers of steps, in the order in which attempts began
 	cancels []string
+	parts   int  // machine runs of one node, at most
 	twice   bool // deliver every advance twice
 }
 
@@ -52,16 +53,22 @@ func newSim(t *testing.T, root *plan.Node) *sim {
 }
 
 // run drives a node's machine run to its end.
-func (s *sim) run(id plan.NodeID) {
+func (s *sim) run(id plan.NodeID) { s.runPart(id, 0) }
+
+func (s *sim) runPart(id plan.NodeID, part int) {
 	var after At
+	s.parts = max(s.parts, part+1)
 	for range 10_000 {
-		d := s.advance(id, after)
+		d := s.advance(id, part, after)
 		switch d.Do {
 		case DoDone:
 			return
 		case DoChildren:
 			for _, c := range d.Children {
 				s.run(c)
+			}
+			if d.Continue > 0 {
+				s.runPart(id, d.Continue)
 			}
 		case DoAwait:
 			s.await(d)
@@ -71,8 +78,8 @@ func (s *sim) run(id plan.NodeID) {
 	s.t.Fatalf("%s doesn't end", id)
 }
 
-func (s *sim) advance(id plan.NodeID, after At) Decision {
-	d := Next(s.input(id, after))
+func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
+	d := Next(s.input(id, part, after))
 	for _, w := range d.Writes {
 		s.states[w.Node] = w.State
 	}
@@ -81,7 +88,7 @@ func (s *sim) advance(id plan.NodeID, after At) Decision {
 	}
 	s.aborted = s.aborted || d.Abort
 	if s.twice {
-		again := Next(s.input(id, after))
+		again := Next(s.input(id, part, after))
 		if again.Do != d.Do || again.At != d.At || len(again.Writes) > 0 {
 			s.t.Fatalf("advance of %s isn't idempotent: first %v at %v, then %v at %v with %d writes",
 				id, d.Do, d.At, again.Do, again.At, len(again.Writes))
@@ -90,9 +97,9 @@ func (s *sim) advance(id plan.NodeID, after At) Decision {
 	return d
 }
 
-func (s *sim) input(id plan.NodeID, after At) Input {
+func (s *sim) input(id plan.NodeID, part int, after At) Input {
 	return Input{
-		Plan: s.plan, Node: id, Now: s.now, Aborted: s.aborted, After: after,
+		Plan: s.plan, Node: id, Part: part, Now: s.now, Aborted: s.aborted, After: after,
 		Window: Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
 		State:  func(id plan.NodeID) plan.State { return s.states[id] },
 		Task:   func(*plan.Node, int) TaskFacts { return TaskFacts{} },
