@@ -51,6 +51,7 @@ bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl
 .PHONY: generate
 generate: ## Regenerate what is generated
 	go generate ./...
+	tools/manifest.sh
 
 .PHONY: verify
 verify: generate lint ## Check that the code is generated, formatted, linted, tidy and committed
