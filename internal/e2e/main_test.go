@@ -36,12 +36,14 @@ func TestMain(m *testing.M) {
 	case os.Getenv(serveEnv) != "":
 		err = wire.Serve(ctx, wire.ServeConfig{
 			Addr: os.Getenv(addrEnv), Data: os.Getenv(serveEnv), EmbeddedDelegate: os.Getenv(delegateEnv) != "", Heartbeat: heartbeat,
+			Traces: os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "",
 			Log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			Ready: func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },
 		})
 	case os.Getenv(delegateEnv) != "":
 		err = agent.New(agent.Config{
 			URL: os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(os.TempDir()),
+			Drain: time.Minute,
 		}).Run(ctx)
 	default:
 		os.Exit(m.Run()) //nolint:gocritic // stop does nothing that the end of the process doesn't
