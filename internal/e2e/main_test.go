@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 		err = wire.Serve(ctx, wire.ServeConfig{
 			Addr: os.Getenv(addrEnv), Data: os.Getenv(serveEnv), EmbeddedDelegate: os.Getenv(delegateEnv) != "", Heartbeat: heartbeat,
 			Traces: os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "",
-			Log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-			Ready: func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },
+			Log:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Ready:  func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },
 		})
 	case os.Getenv(delegateEnv) != "":
 		err = agent.New(agent.Config{
