@@ -27,6 +27,7 @@ import (
 type Store interface {
 	Entities
 	Executions
+	Turns
 	Tasks
 	Delegates
 	Secrets
@@ -152,6 +153,23 @@ type Executions interface {
 	// SetInterrupt marks the execution unless it has ended (fault.Conflict) and
 	// appends the audit record. The same interrupt again is no change. AP-13
 	SetInterrupt(ctx context.Context, id string, i Interrupt, a audit.Record) (Execution, error)
+}
+
+// Holder is who holds a turn or waits for it: a node of an execution.
+type Holder struct {
+	Execution string
+	Node      plan.NodeID
+}
+
+// Turns keeps, for what only one may use at a time, who asked for it, in that
+// order (pipeline spec §7.2). The first one holds it.
+type Turns interface {
+	// TakeTurn puts h at the end of a key's queue, unless it is in it, and
+	// gives the queue. AP-40
+	TakeTurn(ctx context.Context, key string, h Holder) ([]Holder, error)
+	// EndTurn takes h out of a key's queue, if it is in it, and gives what is
+	// left. AP-41
+	EndTurn(ctx context.Context, key string, h Holder) ([]Holder, error)
 }
 
 // TaskStatus is the life of a delegate task: Open, Claimed, then one of the others.

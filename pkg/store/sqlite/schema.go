@@ -47,6 +47,9 @@ func schema() []string {
 			key TEXT PRIMARY KEY, request_hash BLOB NOT NULL, status INTEGER NOT NULL, body BLOB NOT NULL, expires INTEGER NOT NULL)`,
 		`CREATE INDEX answer_expires ON answer (expires)`,
 
+		`CREATE TABLE turn (
+			key TEXT NOT NULL, place INTEGER NOT NULL, execution TEXT NOT NULL, node TEXT NOT NULL,
+			PRIMARY KEY (key, place), UNIQUE (key, execution, node)) WITHOUT ROWID`,
 		`CREATE INDEX execution_running ON execution (started_at, id) WHERE status = 'Running'`,
 	}
 }

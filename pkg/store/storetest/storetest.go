@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"entities", entityCases()},
 		{"executions", executionCases()},
 		{"nodes", nodeCases()},
+		{"turns", turnCases()},
 		{"tasks", taskCases()},
 		{"claims", claimCases()},
 		{"delegates", delegateCases()},
