@@ -8,7 +8,15 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
-	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/step/k8sapply"
+	"github.com/slipway-cd/slipway/pkg/step/k8sbgswapservices"
+	"github.com/slipway-cd/slipway/pkg/step/k8sbluegreendeploy"
+	"github.com/slipway-cd/slipway/pkg/step/k8scanarydelete"
+	"github.com/slipway-cd/slipway/pkg/step/k8scanarydeploy"
+	"github.com/slipway-cd/slipway/pkg/step/k8sdelete"
+	"github.com/slipway-cd/slipway/pkg/step/k8srollingdeploy"
+	"github.com/slipway-cd/slipway/pkg/step/k8srollingrollback"
+	"github.com/slipway-cd/slipway/pkg/step/k8sscale"
 	"github.com/slipway-cd/slipway/pkg/step/shellscript"
 	"github.com/slipway-cd/slipway/pkg/step/wait"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -16,12 +24,21 @@ import (
 
 // Steps lists every step type.
 func Steps() []step.Type {
-	return append(kubernetes.Types(),
+	return []step.Type{
 		harnessapproval.Type(),
 		http.Type(),
+		k8sapply.Type(),
+		k8sbgswapservices.Type(),
+		k8sbluegreendeploy.Type(),
+		k8scanarydelete.Type(),
+		k8scanarydeploy.Type(),
+		k8sdelete.Type(),
+		k8srollingdeploy.Type(),
+		k8srollingrollback.Type(),
+		k8sscale.Type(),
 		shellscript.Type(),
 		wait.Type(),
-	)
+	}
 }
 
 // Names lists the names of the step types, sorted.

@@ -1,0 +1,44 @@
+// Package k8sbgswapservices is the step type K8sBGSwapServices: the primary
+// and the stage service of the stage's K8sBlueGreenDeploy exchange their
+// colours (kubernetes spec §14.3). In a rollback they do so only if they have
+// been exchanged before.
+//
+// Outputs: output.primaryServiceName, output.stageServiceName and
+// output.releaseName. The selectors are changed by delegate/kubernetes.
+package k8sbgswapservices
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpSwap), Deploys: true, New: decode} }
+
+// Spec is the step's spec. It has no fields of its own.
+type Spec struct{}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "skipDryRun": // real documents carry it; it has no meaning here
+			r.Bool(e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "skipDryRun", "delegateSelectors")
+		}
+	}
+	return &Spec{}
+}
+
+// Start has a delegate swap the services.
+func (*Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpSwap})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,45 @@
+// Package k8scanarydelete is the step type K8sCanaryDelete: what the stage's
+// K8sCanaryDeploy made beside the serving workload is deleted (kubernetes spec
+// §13.2). Where there is no canary it succeeds.
+//
+// Outputs: output.releaseName. What serves is never touched; what a canary is
+// made of is known to delegate/kubernetes.
+package k8scanarydelete
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpCanaryDelete), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec. It has no fields of its own.
+type Spec struct{}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "skipDryRun": // real documents carry it; it has no meaning here
+			r.Bool(e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "skipDryRun", "delegateSelectors")
+		}
+	}
+	return &Spec{}
+}
+
+// Start has a delegate delete the canary.
+func (*Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpCanaryDelete})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,52 @@
+// Package k8srollingdeploy is the step type K8sRollingDeploy: the service's
+// manifests are applied, and their workloads roll out as they say themselves
+// (kubernetes spec §11).
+//
+// Outputs: output.releaseName, output.releaseNumber and
+// output.prunedResourceIds. The deployment itself is done by
+// delegate/kubernetes.
+package k8srollingdeploy
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpRolling), Deploys: true, New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	SkipDryRun yamldoc.Field[bool]
+	Pruning    yamldoc.Field[bool] // what the release before had and this one hasn't is deleted
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "skipDryRun":
+			s.SkipDryRun = r.Bool(e)
+		case "pruningEnabled":
+			s.Pruning = r.Bool(e)
+		case "commandFlags":
+			kubernetes.NotYet(r, e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "skipDryRun", "pruningEnabled", "commandFlags", "delegateSelectors")
+		}
+	}
+	return s
+}
+
+// Start has a delegate deploy.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpRolling, SkipDryRun: s.SkipDryRun.Value, Pruning: s.Pruning.Value})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,55 @@
+// Package k8srollingrollback is the step type K8sRollingRollback: the
+// workloads that the stage's K8sRollingDeploy changed go back to the last
+// release that succeeded (kubernetes spec §12). Without one, or where the stage
+// deployed nothing, it succeeds and changes nothing.
+//
+// Outputs: output.releaseName and, of the release that serves again,
+// output.releaseNumber. The releases are kept in the cluster by
+// delegate/kubernetes.
+package k8srollingrollback
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpRollingRollback), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec.
+type Spec struct {
+	// Pruning brings back what the deployment pruned and deletes what it added.
+	Pruning yamldoc.Field[bool]
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "pruningEnabled":
+			s.Pruning = r.Bool(e)
+		case "skipDryRun": // real documents carry it; a rollback has no dry run
+			r.Bool(e)
+		case "commandFlags":
+			kubernetes.NotYet(r, e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "pruningEnabled", "skipDryRun", "commandFlags", "delegateSelectors")
+		}
+	}
+	return s
+}
+
+// Start has a delegate roll back.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpRollingRollback, Pruning: s.Pruning.Value})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,61 @@
+// Package k8sscale is the step type K8sScale: a workload gets another number
+// of instances (kubernetes spec §15).
+//
+// Outputs: output.releaseName. The workload is found and scaled by
+// delegate/kubernetes.
+package k8sscale
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpScale), Deploys: true, New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	Workload yamldoc.Field[string] // [namespace/]Kind/name
+	// Instances is the wanted number; a percentage is of what there is before.
+	Instances       *task.InstanceSelection
+	SkipSteadyState yamldoc.Field[bool]
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "workload":
+			s.Workload = r.String(e)
+			if n := strings.Count(s.Workload.Value, "/"); s.Workload.Set && s.Workload.Expr == "" && (n < 1 || n > 2) {
+				r.Errorf(e, "WRONG_VALUE", "found %q; want [namespace/]Kind/name", s.Workload.Value)
+			}
+		case "instanceSelection":
+			s.Instances = kubernetes.Instances(r, e)
+		case "skipSteadyStateCheck":
+			s.SkipSteadyState = r.Bool(e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "workload", "instanceSelection", "skipSteadyStateCheck", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "workload", "instanceSelection")
+	return s
+}
+
+// Start has a delegate scale the workload.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{
+		Op: task.OpScale, Workload: step.Text(s.Workload), Instances: s.Instances, SkipSteadyState: s.SkipSteadyState.Value,
+	})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
