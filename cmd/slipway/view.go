@@ -200,7 +200,7 @@ func symbol(s plan.Status) string {
 		return "■"
 	case plan.ApprovalWaiting, plan.InterventionWaiting:
 		return "◆"
-	case plan.Running, plan.TaskWaiting, plan.WaitStepRunning, plan.Queued:
+	case plan.Running, plan.TaskWaiting, plan.WaitStepRunning, plan.ResourceWaiting, plan.Queued:
 		return "●"
 	case plan.NotStarted:
 	}

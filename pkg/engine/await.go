@@ -72,6 +72,9 @@ func (h *Handler) awaitOnce(ctx context.Context, c Call) (bool, error) {
 	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || answeredEarly(s) {
 		return false, nil // an old invocation, or one that somebody was quicker than
 	}
+	if s.Wait == plan.WaitTurn {
+		return h.takeTurn(ctx, snap, n, s, c.Token)
+	}
 	if s.Wait != plan.WaitWork || !s.Until.IsZero() || s.Approval != nil {
 		s.Token = c.Token
 		return true, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})

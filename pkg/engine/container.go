@@ -13,6 +13,9 @@ func (w *walk) sequence(n *plan.Node) {
 	if w.get(n.ID).Status == plan.NotStarted || w.get(n.ID).Status == "" {
 		w.begin(n, plan.State{})
 	}
+	if w.turn(n) {
+		return
+	}
 	if s := w.get(n.ID); w.After == (At{Node: n.ID, Wait: waitChildren}) && !s.Status.Terminal() {
 		w.lost(n) // the run in which it went on
 	}
@@ -129,6 +132,9 @@ func (w *walk) enter(n, c *plan.Node) bool {
 // for the pipeline). False if its timeout can't be evaluated.
 func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 	s := plan.State{Status: plan.Running, StartedAt: w.Now, Deadline: parent.Deadline}
+	if exclusive(n) {
+		s.Wait = plan.WaitTurn
+	}
 	if n.Kind != plan.KindStage {
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 	}

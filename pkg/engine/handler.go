@@ -201,6 +201,9 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 			return err
 		}
 		snap.committed(c)
+		if err := h.endTurns(ctx, snap.execution.ID, part); err != nil {
+			return err
+		}
 		for _, w := range part {
 			if w.State.Status.Terminal() {
 				h.Trace.Ended(ctx, snap.execution, snap.plan.Node(w.Node), w.State)

@@ -38,7 +38,7 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 		"environmentRef":               func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
 		"deploymentType":               d.deploymentType(&i.DeploymentType),
 		"type":                         d.supported(&i.Type, "infrastructure type", []string{InfraDirect}, otherInfrastructures()...),
-		"allowSimultaneousDeployments": func(v yamldoc.Value) { d.simultaneous(v, i) },
+		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
 		"scopedServices":               scoped,
 		"spec": func(v yamldoc.Value) {
 			if typ != InfraDirect {
@@ -71,16 +71,8 @@ func (d *decoder) kubernetesDirect(i *Infrastructure) keys {
 		"namespace":                    func(v yamldoc.Value) { i.Namespace = d.namespace(v) },
 		"releaseName":                  d.text(&i.ReleaseName),
 		"provisioner":                  d.refuse("provisioners aren't supported"),
-		"allowSimultaneousDeployments": func(v yamldoc.Value) { d.simultaneous(v, i) },
+		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
 		"description":                  func(yamldoc.Value) {},
-	}
-}
-
-// simultaneous reads whether deployments may overlap. They always may, so far.
-func (d *decoder) simultaneous(v yamldoc.Value, i *Infrastructure) {
-	i.AllowSimultaneousDeployments = d.Bool(v)
-	if v.Is(yamldoc.Scalar) && v.Node.Value == "false" {
-		d.Warnf(v, unsupportedAtRun, "deployments to an infrastructure don't wait for each other yet: start one at a time")
 	}
 }
 

@@ -32,6 +32,7 @@ type State struct {
 
 	// A container's part.
 
+	Turn         string `json:"turn,omitempty"`         // the queue in which a stage stands, if it does
 	Cursor       int    `json:"cursor,omitempty"`       // index of the child that is next or under way
 	Rollback     bool   `json:"rollback,omitempty"`     // a stage that is in its rollbackSteps
 	Worst        Status `json:"worst,omitempty"`        // of the children so far
@@ -48,6 +49,7 @@ const (
 	WaitWork         Wait = ""
 	WaitRetry        Wait = "retry"        // the interval before the next attempt
 	WaitIntervention Wait = "intervention" // a person's decision
+	WaitTurn         Wait = "turn"         // until a stage may deploy where only one may
 )
 
 // Outcome is how one attempt of a step ended, before failure strategies.

@@ -12,6 +12,7 @@ const (
 	TaskWaiting         Status = "TaskWaiting" // a delegate has or will get it
 	ApprovalWaiting     Status = "ApprovalWaiting"
 	InterventionWaiting Status = "InterventionWaiting"
+	ResourceWaiting     Status = "ResourceWaiting" // for its turn
 	WaitStepRunning     Status = "WaitStepRunning"
 	Success             Status = "Success"
 	IgnoreFailed        Status = "IgnoreFailed"
@@ -26,7 +27,7 @@ const (
 // Statuses lists them all.
 func Statuses() []Status {
 	return []Status{
-		NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, WaitStepRunning,
+		NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning,
 		Success, IgnoreFailed, Skipped, Failed, Errored, Expired, ApprovalRejected, Aborted,
 	}
 }
@@ -60,7 +61,7 @@ func (s Status) severity() int {
 		return 6
 	case Aborted:
 		return 7
-	case Skipped, NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, WaitStepRunning:
+	case Skipped, NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning:
 		return 0
 	}
 	return 0
@@ -97,6 +98,8 @@ func (s Status) Expression() string {
 		return "APPROVAL_WAITING"
 	case InterventionWaiting:
 		return "INTERVENTION_WAITING"
+	case ResourceWaiting:
+		return "RESOURCE_WAITING"
 	case WaitStepRunning:
 		return "WAIT_STEP_RUNNING"
 	}

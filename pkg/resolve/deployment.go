@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -169,6 +170,16 @@ func (s *Scope) legacyInfrastructureField(d *plan.Deployment, path []string) (ex
 	}
 	v, n, err := s.infrastructureField(d, path)
 	return v, n, err
+}
+
+// InfrastructureKey is the key of what the node's stage deploys where, which
+// expressions know as INFRA_KEY inside the stage.
+func (s *Scope) InfrastructureKey() (string, error) {
+	d := s.Node.Stage().Deployment
+	if d == nil {
+		return "", fault.New(fault.Invalid, "stage %s deploys nothing", s.Node.Stage().Identifier)
+	}
+	return s.infraKey(d)
 }
 
 // infraKey is the key of a service on an infrastructure (entities spec §4).
