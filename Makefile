@@ -11,6 +11,7 @@ CACHE := $(or $(SLIPWAY_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slipway)
 # The linter's file name says what it was built from.
 LINT := $(CACHE)/golangci-lint/$(shell cat tools/golangci-lint/go.mod tools/golangci-lint/go.sum | sha256sum | cut -c1-16)/golangci-lint
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
+DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 
 TEST_FLAGS ?= -shuffle=on -count=1 -timeout=15m
 FUZZTIME ?= 30s
@@ -72,7 +73,7 @@ demo-stop: build ## Stop what the demo started
 	tools/demo.sh stop
 
 .PHONY: setup
-setup: system $(ASL_VALIDATOR) # what the tests need besides the cluster
+setup: system $(ASL_VALIDATOR) $(DYNAMODB_LOCAL) # what the tests need besides the cluster
 
 .PHONY: system
 system:
@@ -81,8 +82,8 @@ system:
 $(LINT):
 	cd tools/golangci-lint && go build -trimpath -ldflags '-s -w' -o $(LINT) tool
 
-$(ASL_VALIDATOR): tools/asl-validator/package-lock.json | system
-	cd tools/asl-validator && npm ci --no-audit --no-fund
+$(ASL_VALIDATOR) $(DYNAMODB_LOCAL): tools/%/node_modules/.package-lock.json: tools/%/package-lock.json | system
+	cd tools/$* && npm ci --no-audit --no-fund
 	touch $@
 
 # go build knows best whether there is something to do.

@@ -10,6 +10,7 @@ need() { # need <command> <package that has it>
 need git git
 need node nodejs
 need npm npm
+need java openjdk-17-jre-headless
 
 if ! command -v go >/dev/null; then
 	echo "setup: go isn't installed; https://go.dev/dl has it, go.mod says which version" >&2
