@@ -23,6 +23,7 @@ type sim struct {
 	aborted bool
 	begun   []string // identifiers of steps, in the order in which attempts began
 	cancels []string
+	turn    bool // exclusive stages get their turn
 	parts   int  // machine runs of one node, at most
 	twice   bool // deliver every advance twice
 }
@@ -137,6 +138,12 @@ func (s *sim) await(d Decision) {
 		}
 	case plan.WaitWork:
 		if s.work(n, st) {
+			return
+		}
+	case plan.WaitTurn:
+		if s.turn {
+			st.Wait, st.Status = plan.WaitWork, plan.Running
+			s.states[n.ID] = st
 			return
 		}
 	case plan.WaitRetry: // only time ends it
