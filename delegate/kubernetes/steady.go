@@ -114,6 +114,9 @@ func (s *session) judge(live *unstructured.Unstructured, last *string, log io.Wr
 
 // rollout says how far a workload is (kubernetes spec §10).
 func rollout(o *unstructured.Unstructured) (done bool, progress string, err error) {
+	if o.GetKind() == "Job" { // its status doesn't tell the generation
+		return jobRollout(o)
+	}
 	if seen, _ := number(o, "status", "observedGeneration"); seen < o.GetGeneration() {
 		return false, "waiting for the controller", nil
 	}
@@ -124,8 +127,6 @@ func rollout(o *unstructured.Unstructured) (done bool, progress string, err erro
 		return statefulSetRollout(o)
 	case "DaemonSet":
 		return daemonSetRollout(o)
-	case "Job":
-		return jobRollout(o)
 	}
 	return true, "applied", nil
 }

@@ -37,14 +37,16 @@ func (s *session) named(ref string) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// kind finds a kind by its name alone, as kubectl does.
+// kind finds a kind by its name alone, in any case, as kubectl does. Where
+// several groups have one, Kubernetes' own come first.
 func (s *session) kind(name string) (schema.GroupVersionKind, error) {
+	resource := schema.GroupVersionResource{Resource: strings.ToLower(name)}
 	for _, group := range []string{"", "apps", "batch", "networking.k8s.io", "autoscaling", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "apiextensions.k8s.io"} {
 		if m, err := s.client.mapper.RESTMapping(schema.GroupKind{Group: group, Kind: name}); err == nil {
-			return m.GroupVersionKind, nil
+			resource = m.Resource
+			break
 		}
 	}
-	resource := schema.GroupVersionResource{Resource: strings.ToLower(name)}
 	gvk, err := s.client.mapper.KindFor(resource)
 	if err != nil {
 		return schema.GroupVersionKind{}, fault.New(fault.Invalid, "the cluster has no kind %q", name)

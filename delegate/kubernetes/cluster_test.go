@@ -1,0 +1,281 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// site is a namespace of a real cluster with an executor, and a client of its
+// own that looks at what is really there.
+type site struct {
+	clientset.Interface
+	any       dynamic.Interface
+	config    *rest.Config
+	namespace string
+	cluster   task.Cluster
+	run       executor.Executor
+	stage     int // numbers the executions
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	kubeconfig, namespace := testcluster.Namespace(t)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := clientset.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	any, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &site{
+		Interface: client, any: any, config: config, namespace: namespace, run: New(t.TempDir()),
+		cluster: task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)},
+	}
+}
+
+// step is a task of one step in an execution of its own, with inline manifests.
+func (s *site) step(op task.KubernetesOp, manifest string) task.Kubernetes {
+	s.stage++
+	return task.Kubernetes{
+		Op: op, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step",
+		Target: task.KubernetesTarget{
+			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel", Service: "web",
+			Manifest: &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
+		},
+	}
+}
+
+// in is another step of the same stage.
+func in(p task.Kubernetes, op task.KubernetesOp) task.Kubernetes {
+	p.Op, p.Step = op, string(op)
+	return p
+}
+
+// ended is how a step ended, as the control plane and people see it.
+type ended struct {
+	task.Result
+	err error
+	env *executortest.Env
+}
+
+// do runs a step to its end.
+func (s *site) do(t *testing.T, p task.Kubernetes) ended {
+	t.Helper()
+	return s.doWithin(t, time.Minute, p)
+}
+
+func (s *site) doWithin(t *testing.T, limit time.Duration, p task.Kubernetes) ended {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, executor.ErrTimeout)
+	defer cancel()
+	env := executortest.New(t, nil)
+	r, err := s.run(ctx, executortest.Assignment(t, task.KindKubernetes, p), env.Env)
+	return ended{r, err, env}
+}
+
+// succeed runs a step that must succeed.
+func (s *site) succeed(t *testing.T, p task.Kubernetes) ended {
+	t.Helper()
+	e := s.do(t, p)
+	if e.err != nil || e.Status != task.Succeeded {
+		t.Fatalf("%s ended %s: %s, %v", p.Op, e.Status, e.Message, e.err)
+	}
+	return e
+}
+
+// fail runs a step that must fail with a message that has all of the parts.
+func (s *site) fail(t *testing.T, p task.Kubernetes, parts ...string) ended {
+	t.Helper()
+	e := s.do(t, p)
+	if e.err != nil || e.Status != task.Failed {
+		t.Fatalf("%s ended %s: %s, %v; want a failure", p.Op, e.Status, e.Message, e.err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(e.Message, part) {
+			t.Errorf("%s failed with %q; want it to say %q", p.Op, e.Message, part)
+		}
+	}
+	return e
+}
+
+// output is one value of a step's outputs.
+func (e ended) output(t *testing.T, name string) any {
+	t.Helper()
+	var doc struct{ Output map[string]any }
+	if err := json.Unmarshal(e.Outputs, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc.Output[name]
+}
+
+// log is all that was logged to a unit.
+func (e ended) log(unit string) string {
+	return e.env.Text(unit, executor.Info) + e.env.Text(unit, executor.Error)
+}
+
+// names lists what the namespace has of the kinds that the tests deploy, as
+// Kind/name, without what every namespace has and the release records.
+func (s *site) names(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	add := func(kind string, items []metav1.ObjectMeta) {
+		for _, m := range items {
+			if m.DeletionTimestamp == nil {
+				out = append(out, kind+"/"+m.Name)
+			}
+		}
+	}
+	ctx, opts := t.Context(), metav1.ListOptions{}
+	deployments, err := s.AppsV1().Deployments(s.namespace).List(ctx, opts)
+	check(t, err)
+	for _, o := range deployments.Items {
+		add("Deployment", []metav1.ObjectMeta{o.ObjectMeta})
+	}
+	services, err := s.CoreV1().Services(s.namespace).List(ctx, opts)
+	check(t, err)
+	for _, o := range services.Items {
+		add("Service", []metav1.ObjectMeta{o.ObjectMeta})
+	}
+	configs, err := s.CoreV1().ConfigMaps(s.namespace).List(ctx, opts)
+	check(t, err)
+	for _, o := range configs.Items {
+		if o.Name != "kube-root-ca.crt" {
+			add("ConfigMap", []metav1.ObjectMeta{o.ObjectMeta})
+		}
+	}
+	for _, o := range s.secrets(t) {
+		if o.Type != "harness.io/release" {
+			add("Secret", []metav1.ObjectMeta{o.ObjectMeta})
+		}
+	}
+	jobs, err := s.BatchV1().Jobs(s.namespace).List(ctx, opts)
+	check(t, err)
+	for _, o := range jobs.Items {
+		add("Job", []metav1.ObjectMeta{o.ObjectMeta})
+	}
+	slices.Sort(out)
+	return out
+}
+
+// records lists the release records' names.
+func (s *site) records(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, o := range s.secrets(t) {
+		if o.Type == "harness.io/release" {
+			out = append(out, o.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *site) secrets(t *testing.T) []corev1.Secret {
+	t.Helper()
+	list, err := s.CoreV1().Secrets(s.namespace).List(t.Context(), metav1.ListOptions{})
+	check(t, err)
+	return list.Items
+}
+
+// replicas says how many pods a Deployment asks for and has available.
+func (s *site) replicas(t *testing.T, name string) (want, available int32) {
+	t.Helper()
+	d, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), name, metav1.GetOptions{})
+	check(t, err)
+	return *d.Spec.Replicas, d.Status.AvailableReplicas
+}
+
+// image is what a Deployment runs.
+func (s *site) image(t *testing.T, name string) string {
+	t.Helper()
+	d, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), name, metav1.GetOptions{})
+	check(t, err)
+	return d.Spec.Template.Spec.Containers[0].Image
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The manifests that tests put together.
+
+func deploymentYAML(name, image string, replicas int) string {
+	return fmt.Sprintf(`---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  replicas: %[3]d
+  progressDeadlineSeconds: 3
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec:
+      containers: [{name: main, image: "%[2]s"}]
+`, name, image, replicas)
+}
+
+func configYAML(name, value string) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {x: %q}\n", name, value)
+}
+
+// fixedYAML is a ConfigMap without a version.
+func fixedYAML(name, value string) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, annotations: {harness.io/skip-versioning: \"true\"}}\ndata: {x: %q}\n", name, value)
+}
+
+func serviceYAML(name, app string) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n", name, app)
+}
+
+func jobYAML(name, behaviour string) string {
+	return fmt.Sprintf(`---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {labels: {slipway.test/behaviour: "%s"}}
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: "busybox:1"}]
+`, name, behaviour)
+}
+
+// contains says whether a list has an item, or a text a part.
+func contains[T string | []string](in T, want string) bool {
+	switch v := any(in).(type) {
+	case string:
+		return strings.Contains(v, want)
+	case []string:
+		return slices.Contains(v, want)
+	}
+	return false
+}
