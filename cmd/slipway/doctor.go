@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+func doctorCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check an installation", GroupID: groupAdmin, Args: cobra.NoArgs,
+		Long: "Doctor checks that the server can be reached and accepts the token, that clocks and versions agree, and that\n" +
+			"delegates are connected. It changes nothing; its exit code is 1 if something must be mended.",
+		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context()) },
+	}
+}
+
+// diagnosis is what one check found. Bad ones must be mended.
+type diagnosis struct {
+	Check string `json:"check"`
+	Bad   bool   `json:"bad,omitempty"`
+	Found string `json:"found"`
+	Cure  string `json:"cure,omitempty"`
+}
+
+// maxSkew is by how much clocks may differ: leases and approvals go by the
+// server's, logs by the delegates'.
+const maxSkew = 10 * time.Second
+
+func (a *app) doctor(ctx context.Context) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	about, err := client.About(ctx)
+	if err != nil {
+		return err // says what to do
+	}
+	list := checkServer(about)
+	delegates, err := apiclient.All(0, func(p apiclient.Page) ([]api.Delegate, string, error) { return client.Delegates(ctx, scope, p) })
+	if err != nil {
+		return err
+	}
+	list = append(list, checkDelegates(delegates, about.Version)...)
+	bad := 0
+	err = a.print(list, func() error {
+		var rows [][]string
+		for _, f := range list {
+			mark := "ok"
+			if f.Bad {
+				mark = "BAD"
+			}
+			rows = append(rows, []string{mark, f.Check, f.Found, f.Cure})
+		}
+		return a.table("STATE CHECK FOUND CURE", rows)
+	})
+	for _, f := range list {
+		if f.Bad {
+			bad++
+		}
+	}
+	if err == nil && bad > 0 {
+		err = fault.New(fault.Unavailable, "%d of %d checks found something that must be mended", bad, len(list))
+	}
+	return err
+}
+
+func checkServer(about apiclient.About) []diagnosis {
+	list := []diagnosis{{Check: "server", Found: fmt.Sprintf("answers in %s", about.Took.Round(time.Millisecond))}}
+	clock := diagnosis{Check: "clock", Found: fmt.Sprintf("the server's differs by %s", about.Ahead)}
+	if about.Ahead.Abs() > maxSkew {
+		clock.Bad, clock.Cure = true, "let both machines follow a time server"
+	}
+	v := diagnosis{Check: "version", Found: "server and this program are " + about.Version}
+	if about.Version != currentVersion() {
+		v.Found, v.Cure = fmt.Sprintf("the server is %s, this program %s", about.Version, currentVersion()), "use programs of one version"
+	}
+	return append(list, clock, v)
+}
+
+func checkDelegates(all []api.Delegate, server string) []diagnosis {
+	connected := 0
+	var list []diagnosis
+	for _, d := range all {
+		if d.Connected {
+			connected++
+		} else {
+			list = append(list, diagnosis{Check: "delegate " + d.Name, Bad: true, Found: "no sign of life since " + d.LastSeen.UTC().Format(time.RFC3339), Cure: "see its log; its tasks were given up"})
+		}
+		if d.Version != server {
+			list = append(list, diagnosis{Check: "delegate " + d.Name, Found: "its version is " + d.Version, Cure: "use programs of one version"})
+		}
+	}
+	f := diagnosis{Check: "delegates", Found: fmt.Sprintf("%d of %d are connected", connected, len(all))}
+	if connected == 0 {
+		f.Bad, f.Cure = true, strings.Join([]string{`make a token with "slipway token create --delegate NAME"`, `start one with "slipway delegate"`}, ", ")
+	}
+	return append([]diagnosis{f}, list...)
+}

@@ -1,0 +1,43 @@
+package apiclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// About is what a server tells of itself.
+type About struct {
+	Version string
+	// Ahead is by how much the server's clock is ahead of this machine's, to
+	// the second.
+	Ahead time.Duration
+	Took  time.Duration // of one request
+}
+
+// About asks a server for its version and its clock.
+func (c *Client) About(ctx context.Context) (About, error) {
+	begun := time.Now()
+	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/openapi.json"})
+	if err != nil {
+		return About{}, err
+	}
+	defer resp.Body.Close()
+	a := About{Took: time.Since(begun)}
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		a.Ahead = at.Sub(begun.Add(a.Took / 2)).Round(time.Second)
+	}
+	var doc struct {
+		Info struct {
+			Version string `json:"version"`
+		} `json:"info"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxRefusal)).Decode(&doc); err != nil {
+		return About{}, fmt.Errorf("decode what the server tells of itself: %w", err)
+	}
+	a.Version = doc.Info.Version
+	return a, nil
+}
