@@ -1,0 +1,150 @@
+package e2e_test
+
+import (
+	"context"
+	"net/http/cgi" //nolint:gosec // the process that it starts is git's own http-backend, on loopback
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/pkg/step/builtin"
+	"github.com/slipway-cd/slipway/pkg/wire"
+)
+
+// The folders that the examples' tests read.
+const (
+	stepsFolder = "../../pkg/step"
+	webFolder   = "../../examples/web" // what the Kubernetes examples deploy
+)
+
+// TestExamples runs the example of every step type as users would.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	for _, name := range builtin.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := read(t, filepath.Join(stepsFolder, strings.ToLower(name), "example.yaml"))
+			s := serverFor(t, text)
+			s.Apply(t, text)
+			inputs := map[string]string{}
+			if strings.Contains(text, "name: url\n") {
+				inputs["variables.url"] = s.URL + "/healthz"
+			}
+			e := finish(t, s, s.Begin(t, firstGroup(text, `(?m)^  identifier: (\w+)$`, ""), inputs))
+			want := firstGroup(text, `(?m)^# Ends as (\w+)`, "Success")
+			if e.Status != want {
+				t.Errorf("the example ended %s, want %s: %s", e.Status, want, e.Message)
+			}
+			allowed := map[string][]string{
+				"Success": {"Success", "NotStarted"}, // of the rollback
+				"Failed":  {"Success", "Failed"},     // every step has run, also of the rollback
+			}[want]
+			for _, n := range below(e.Root) {
+				if n.Kind == "step" && !slices.Contains(allowed, n.Status) {
+					t.Errorf("%s is %s: %s", n.Identifier, n.Status, n.Message)
+				}
+			}
+		})
+	}
+}
+
+// serverFor starts a server; for an example that deploys, with a namespace and
+// all that examples/web says.
+func serverFor(t *testing.T, example string) *e2e.Server {
+	t.Helper()
+	if !strings.Contains(example, "type: Deployment\n") {
+		return e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	}
+	_, namespace := testcluster.Namespace(t)
+	repository := serveGit(t, filepath.Join(webFolder, "repo"))
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	docs := read(t, filepath.Join(webFolder, "entities.yaml"))
+	s.Apply(t, strings.NewReplacer("http://127.0.0.1:7490/web.git", repository, "namespace: web\n", "namespace: "+namespace+"\n").Replace(docs))
+	return s
+}
+
+// finish waits for the end of an execution, and approves what waits for it.
+func finish(t *testing.T, s *e2e.Server, id string) e2e.Execution {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	waiting := func(e e2e.Execution) bool { return e.Status == "ApprovalWaiting" }
+	e, err := s.Until(ctx, id, func(e e2e.Execution) bool { return waiting(e) || e2e.Ended(e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !waiting(e) {
+		return e
+	}
+	for _, n := range below(e.Root) {
+		if n.Kind == "step" && n.Status == "ApprovalWaiting" {
+			answer := map[string]any{"action": "APPROVE", "inputs": map[string]string{"ticket": "OPS-7"}}
+			if err := s.Call(ctx, "POST", "/v1/executions/"+id+"/nodes/"+n.ID+"/approval", answer, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if e, err = s.Until(ctx, id, e2e.Ended); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// below lists a node and all below it.
+func below(n *e2e.Node) []*e2e.Node {
+	list := []*e2e.Node{n}
+	for _, c := range n.Children {
+		list = append(list, below(c)...)
+	}
+	return list
+}
+
+// serveGit serves a folder as the main branch of a repository over HTTP, and
+// gives its address.
+func serveGit(t *testing.T, folder string) string {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "web.git")
+	git := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "--quiet", "--bare", "--initial-branch=main", dir)
+	git("--git-dir", dir, "config", "uploadpack.allowAnySHA1InWant", "true")
+	git("--git-dir", dir, "--work-tree", folder, "add", ".")
+	git("--git-dir", dir, "--work-tree", folder, "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "-m", "Manifests")
+	server := httptest.NewServer(&cgi.Handler{
+		Path: filepath.Join(git("--exec-path"), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
+	})
+	t.Cleanup(server.Close)
+	return server.URL + "/web.git"
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// firstGroup is what a pattern's group matches first, or another text.
+func firstGroup(text, pattern, otherwise string) string {
+	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return otherwise
+}
