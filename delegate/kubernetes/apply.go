@@ -65,8 +65,15 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	_, err = res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
+	live, err := res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
+	if err == nil && !dryRun {
+		var ours bool
+		if ours, err = takeOver(ctx, res, live); ours {
+			live, err = res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
+		}
+	}
 	if err == nil {
+		s.past.note(live)
 		return nil
 	}
 	if dryRun && apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces") {

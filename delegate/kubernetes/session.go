@@ -58,6 +58,7 @@ type session struct {
 	client *client
 	git    *gitfetch.Fetcher
 	number int // of the release that is being made; 0: none
+	past   past
 }
 
 // outputs is what expressions read below the step (kubernetes spec §18).

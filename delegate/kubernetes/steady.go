@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,10 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
+
+// deadlineExceeded is the reason with which a Deployment gives up.
+const deadlineExceeded = "ProgressDeadlineExceeded"
 
 // steady waits until every workload has rolled out, all side by side; the
 // first that fails ends the wait (kubernetes spec §10).
@@ -94,6 +99,42 @@ func (s *session) follow(ctx context.Context, w watch.Interface, last *string, l
 	}
 }
 
+// past remembers the failures that workloads had before they were applied.
+// A Deployment that goes back to pods which it still has keeps the condition
+// of its failed roll-out until it makes progress, though its controller has
+// seen the change: that failure isn't this roll-out's.
+type past struct {
+	mu       sync.Mutex
+	failures map[types.UID]string // when the condition was set
+}
+
+// note takes an object as the server gave it back from a change. The
+// condition is about an earlier specification if the controller lags behind.
+func (p *past) note(o *unstructured.Unstructured) {
+	c := condition(o, "Progressing")
+	seen, _ := number(o, "status", "observedGeneration")
+	if c["reason"] != deadlineExceeded || seen >= o.GetGeneration() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failures == nil {
+		p.failures = map[types.UID]string{}
+	}
+	p.failures[o.GetUID()] = c["lastUpdateTime"]
+}
+
+// without leaves out the conditions of a workload whose failure is a past one.
+func (p *past) without(o *unstructured.Unstructured) *unstructured.Unstructured {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, ok := p.failures[o.GetUID()]; ok && at == condition(o, "Progressing")["lastUpdateTime"] {
+		o = o.DeepCopy()
+		unstructured.RemoveNestedField(o.Object, "status", "conditions")
+	}
+	return o
+}
+
 // waited says what was still missing when the time was up.
 func waited(ctx context.Context, w *unstructured.Unstructured, last string, err error) error {
 	if err == nil || ctx.Err() == nil {
@@ -104,106 +145,12 @@ func waited(ctx context.Context, w *unstructured.Unstructured, last string, err 
 
 // judge logs a workload's progress, if it is news, and says whether it is steady.
 func (s *session) judge(live *unstructured.Unstructured, last *string, log io.Writer) (bool, error) {
-	done, progress, err := rollout(live)
+	done, progress, err := rollout(s.past.without(live))
 	if progress != *last {
 		*last = progress
 		say(log, "%s: %s", display(live), progress)
 	}
 	return done, err
-}
-
-// rollout says how far a workload is (kubernetes spec §10).
-func rollout(o *unstructured.Unstructured) (done bool, progress string, err error) {
-	if o.GetKind() == "Job" { // its status doesn't tell the generation
-		return jobRollout(o)
-	}
-	if seen, _ := number(o, "status", "observedGeneration"); seen < o.GetGeneration() {
-		return false, "waiting for the controller", nil
-	}
-	switch o.GetKind() {
-	case "Deployment":
-		return deploymentRollout(o)
-	case "StatefulSet":
-		return statefulSetRollout(o)
-	case "DaemonSet":
-		return daemonSetRollout(o)
-	}
-	return true, "applied", nil
-}
-
-func deploymentRollout(o *unstructured.Unstructured) (bool, string, error) {
-	if c := condition(o, "Progressing"); c["reason"] == "ProgressDeadlineExceeded" {
-		return false, "failed", fault.New(fault.Conflict, "%s exceeded its progress deadline: %s", display(o), c["message"]).Causing(fault.Unknown)
-	}
-	want := replicas(o)
-	all, _ := number(o, "status", "replicas")
-	updated, _ := number(o, "status", "updatedReplicas")
-	available, _ := number(o, "status", "availableReplicas")
-	progress := fmt.Sprintf("%d of %d updated, %d available", updated, want, available)
-	if all > updated {
-		progress += fmt.Sprintf(", %d old ones left", all-updated)
-	}
-	return updated == want && all == updated && available == updated, progress, nil
-}
-
-func replicas(o *unstructured.Unstructured) int64 {
-	if n, ok := number(o, "spec", "replicas"); ok {
-		return n
-	}
-	return 1
-}
-
-func statefulSetRollout(o *unstructured.Unstructured) (bool, string, error) {
-	if text(o, "spec", "updateStrategy", "type") == "OnDelete" {
-		return true, "updates its pods only when they are deleted; not waited for", nil
-	}
-	want := replicas(o)
-	ready, _ := number(o, "status", "readyReplicas")
-	updated, _ := number(o, "status", "updatedReplicas")
-	progress := fmt.Sprintf("%d of %d updated, %d ready", updated, want, ready)
-	if partition, ok := number(o, "spec", "updateStrategy", "rollingUpdate", "partition"); ok && partition > 0 {
-		return ready == want && updated >= want-partition, progress, nil
-	}
-	same := text(o, "status", "updateRevision") == text(o, "status", "currentRevision")
-	return ready == want && (want == 0 || same && updated == want), progress, nil
-}
-
-func daemonSetRollout(o *unstructured.Unstructured) (bool, string, error) {
-	if text(o, "spec", "updateStrategy", "type") == "OnDelete" {
-		return true, "updates its pods only when they are deleted; not waited for", nil
-	}
-	want, _ := number(o, "status", "desiredNumberScheduled")
-	updated, _ := number(o, "status", "updatedNumberScheduled")
-	available, _ := number(o, "status", "numberAvailable")
-	return updated == want && available == want, fmt.Sprintf("%d of %d updated, %d available", updated, want, available), nil
-}
-
-func jobRollout(o *unstructured.Unstructured) (bool, string, error) {
-	if c := condition(o, "Failed"); c["status"] == "True" {
-		return false, "failed", fault.New(fault.Conflict, "%s failed: %s", display(o), c["message"]).Causing(fault.Unknown)
-	}
-	active, _ := number(o, "status", "active")
-	succeeded, _ := number(o, "status", "succeeded")
-	return condition(o, "Complete")["status"] == "True", fmt.Sprintf("%d active, %d succeeded", active, succeeded), nil
-}
-
-// condition is a condition of an object's status, its texts by key.
-func condition(o *unstructured.Unstructured, typ string) map[string]string {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	for _, item := range list {
-		m, _ := item.(map[string]any)
-		if m["type"] != typ {
-			continue
-		}
-		out := map[string]string{}
-		for k, v := range m {
-			if s, ok := v.(string); ok {
-				out[k] = s
-			}
-		}
-		return out
-	}
-	return map[string]string{}
 }
 
 // explained bounds what is read to explain a failure.

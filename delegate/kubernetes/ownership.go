@@ -1,0 +1,31 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/csaupgrade"
+)
+
+// clientSide is the owner of what "kubectl apply" has written.
+const clientSide = "kubectl-client-side-apply"
+
+// takeOver gives Slipway the fields that kubectl applied to an object before,
+// and says whether there were any. Without it a field that the manifests no
+// longer have would stay for ever, because its owner never comes back.
+func takeOver(ctx context.Context, res dynamic.ResourceInterface, live *unstructured.Unstructured) (bool, error) {
+	if !slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == clientSide }) {
+		return false, nil
+	}
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(clientSide), manager)
+	if err != nil || patch == nil {
+		return false, err
+	}
+	_, err = res.Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	return err == nil, err
+}
