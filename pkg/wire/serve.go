@@ -82,22 +82,15 @@ const grace = 20 * time.Second
 // Serve runs the control plane until ctx ends, then stops in order: no new
 // requests, the embedded delegate drained, the engine, the database.
 func Serve(ctx context.Context, cfg ServeConfig) (err error) {
-	cfg.defaults()
-	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
-	}
-	db, err := sqlitedb.Open(ctx, filepath.Join(cfg.Data, "slipway.db"))
+	m, err := open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, m.db.Close()) }()
+	cfg = m.cfg
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Addr)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
-	}
-	m, err := newMachine(ctx, db, cfg)
-	if err != nil {
-		return errors.Join(err, listener.Close())
 	}
 	token, err := m.firstToken(ctx)
 	if err != nil {
@@ -113,6 +106,7 @@ func Serve(ctx context.Context, cfg ServeConfig) (err error) {
 // machine is the control plane on one machine.
 type machine struct {
 	cfg      ServeConfig
+	db       *sqlitedb.DB
 	store    *sqlite.Store
 	machines *asl.Engine
 	live     plane.Live
@@ -120,8 +114,25 @@ type machine struct {
 	traces   *trace.Recorder
 }
 
+// open makes the control plane over its data folder. Nothing runs yet.
+func open(ctx context.Context, cfg ServeConfig) (*machine, error) {
+	cfg.defaults()
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	db, err := sqlitedb.Open(ctx, filepath.Join(cfg.Data, "slipway.db"))
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMachine(ctx, db, cfg)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return m, nil
+}
+
 func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine, error) {
-	m := &machine{cfg: cfg, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed()}}
+	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed()}}
 	var err error
 	if m.store, err = sqlite.New(ctx, db); err != nil {
 		return nil, err

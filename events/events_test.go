@@ -1,0 +1,224 @@
+package events_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/socket"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/wire"
+	"github.com/slipway-cd/slipway/pkg/wire/function"
+	"github.com/slipway-cd/slipway/pkg/wire/plane"
+)
+
+// bench is a control plane with what the samples' events are about.
+type bench struct {
+	*wire.Local
+	replace *strings.Replacer // the samples' words by what is really there
+	id      string            // of an execution under way
+	open    map[string]string // connections by delegate
+}
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	local, err := wire.Open(t.Context(), wire.ServeConfig{Data: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &bench{Local: local, open: map[string]string{}}
+	user := b.mint(t, store.TokenUser)
+	agent := b.mint(t, store.TokenDelegate)
+	token, err := access.Verify(t.Context(), local.Store, agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := store.Delegate{ID: "d1", Scope: ref.Scope{Account: plane.Account}, TokenID: token.ID, LastSeen: time.Now()}
+	if err := local.Store.PutDelegate(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	b.id = b.start(t)
+	b.replace = strings.NewReplacer("EXECUTION", b.id, "DELEGATE", "d1", "CONNECT_TOKEN", agent, "TOKEN", user)
+	return b
+}
+
+func (b *bench) mint(t *testing.T, kind store.TokenKind) string {
+	t.Helper()
+	token, text := access.Mint(access.Grant{Kind: kind, Scope: ref.Scope{Account: plane.Account}, Name: "t", Actor: "ada"}, time.Now())
+	if err := b.Store.PutToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// start runs a pipeline that waits.
+func (b *bench) start(t *testing.T) string {
+	t.Helper()
+	scope := ref.Scope{Account: plane.Account, Org: "default", Project: "web"}
+	_, err := b.Store.SaveEntity(t.Context(), store.Entity{
+		Key: store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: "p"}, Name: "p",
+		YAML: []byte("pipeline: {identifier: p, name: p, stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: [" +
+			"{step: {identifier: w, name: w, type: Wait, timeout: 2h, spec: {duration: 1h}}}]}}}}]}"),
+	}, audit.Record{Time: time.Now(), Actor: "ada", Scope: scope, Action: audit.Create, Kind: "pipeline", ID: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := b.Executions.Start(t.Context(), execution.StartRequest{Scope: scope, Pipeline: "p", By: audit.Author{Actor: "ada"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.ID
+}
+
+// The bench keeps the connections itself: on one machine nobody does.
+
+func (b *bench) PutConnection(_ context.Context, c socket.Connection) error {
+	b.open[c.Delegate] = c.ID
+	return nil
+}
+func (b *bench) Connections(context.Context, string) ([]socket.Connection, error) { return nil, nil }
+func (b *bench) DeleteConnection(context.Context, socket.Connection) error        { return nil }
+
+func (b *bench) lobby() lambda.Handler {
+	return function.Connect(&socket.Lobby{Store: b.Store, Connections: b, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+}
+
+// TestSamples gives every sample to its function, and looks at what it did.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	status := func(t *testing.T, answer []byte, want int) {
+		t.Helper()
+		var a struct {
+			StatusCode int    `json:"statusCode"`
+			Body       string `json:"body"`
+		}
+		if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode != want {
+			t.Errorf("status %d, %v; want %d: %s", a.StatusCode, err, want, a.Body)
+		}
+	}
+	tests := map[string]struct {
+		handler func(*bench) lambda.Handler
+		check   func(t *testing.T, b *bench, answer []byte)
+	}{
+		"aws.apigateway.http": {
+			func(b *bench) lambda.Handler { return function.API(b.Plane) },
+			func(t *testing.T, b *bench, answer []byte) {
+				status(t, answer, 200)
+				if !strings.Contains(string(answer), b.id) {
+					t.Errorf("the answer doesn't list execution %s: %s", b.id, answer)
+				}
+			},
+		},
+		"aws.apigateway.websocket.connect": {
+			(*bench).lobby,
+			func(t *testing.T, b *bench, answer []byte) {
+				status(t, answer, 200)
+				if b.open["d1"] != "JKJcVeMPDoECJwA=" {
+					t.Errorf("connections are %v", b.open)
+				}
+			},
+		},
+		"aws.apigateway.websocket.disconnect": {
+			(*bench).lobby,
+			func(t *testing.T, _ *bench, answer []byte) { status(t, answer, 200) },
+		},
+		"aws.events.scheduled": {
+			func(b *bench) lambda.Handler { return function.Sweeper(b.Plane, t.Output()) },
+			func(t *testing.T, _ *bench, answer []byte) {
+				if !strings.Contains(string(answer), `"looked":0`) { // the execution is too young to be looked at
+					t.Errorf("the report is %s", answer)
+				}
+			},
+		},
+		"aws.states.run-changed": {
+			func(b *bench) lambda.Handler { return function.Events(b.Plane, log) },
+			func(t *testing.T, b *bench, _ []byte) {
+				e, err := b.Store.Execution(t.Context(), b.id)
+				if err != nil || e.Status != plan.Errored || !strings.Contains(e.Message, "stopped by hand") {
+					t.Errorf("the execution is %s: %q, %v; want it Errored, with the cause", e.Status, e.Message, err)
+				}
+			},
+		},
+	}
+	samples, err := filepath.Glob("*/sample.json")
+	if err != nil || len(samples) != len(tests) {
+		t.Fatalf("%d samples, %d tests, %v", len(samples), len(tests), err)
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			sample := read(t, name, "sample.json")
+			valid(t, name, sample)
+			for range 2 { // at least once
+				answer, err := tt.handler(b).Invoke(t.Context(), []byte(b.replace.Replace(string(sample))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.check(t, b, answer)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, parts ...string) []byte {
+	t.Helper()
+	doc, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// valid checks a sample against its schema, and that the schema refuses
+// something.
+func valid(t *testing.T, name string, sample []byte) {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(name, "schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(sample)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Error(err)
+	}
+	if schema.Validate(map[string]any{}) == nil {
+		t.Error("the schema accepts anything")
+	}
+}
+
+func TestTheReadmeListsEveryEvent(t *testing.T) {
+	t.Parallel()
+	readme := string(read(t, "README.md"))
+	dirs, err := filepath.Glob("*/schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs {
+		if name := filepath.Dir(d); !strings.Contains(readme, "["+name+"]") {
+			t.Errorf("README.md doesn't list %s", name)
+		}
+	}
+}
