@@ -122,6 +122,7 @@ func TestSamples(t *testing.T) {
 		"aws.apigateway.http": {
 			func(b *bench) lambda.Handler { return function.API(b.Plane) },
 			func(t *testing.T, b *bench, answer []byte) {
+				t.Helper()
 				status(t, answer, 200)
 				if !strings.Contains(string(answer), b.id) {
 					t.Errorf("the answer doesn't list execution %s: %s", b.id, answer)
@@ -131,6 +132,7 @@ func TestSamples(t *testing.T) {
 		"aws.apigateway.websocket.connect": {
 			(*bench).lobby,
 			func(t *testing.T, b *bench, answer []byte) {
+				t.Helper()
 				status(t, answer, 200)
 				if b.open["d1"] != "JKJcVeMPDoECJwA=" {
 					t.Errorf("connections are %v", b.open)
@@ -139,11 +141,15 @@ func TestSamples(t *testing.T) {
 		},
 		"aws.apigateway.websocket.disconnect": {
 			(*bench).lobby,
-			func(t *testing.T, _ *bench, answer []byte) { status(t, answer, 200) },
+			func(t *testing.T, _ *bench, answer []byte) {
+				t.Helper()
+				status(t, answer, 200)
+			},
 		},
 		"aws.events.scheduled": {
 			func(b *bench) lambda.Handler { return function.Sweeper(b.Plane, t.Output()) },
 			func(t *testing.T, _ *bench, answer []byte) {
+				t.Helper()
 				if !strings.Contains(string(answer), `"looked":0`) { // the execution is too young to be looked at
 					t.Errorf("the report is %s", answer)
 				}
@@ -152,6 +158,7 @@ func TestSamples(t *testing.T) {
 		"aws.states.run-changed": {
 			func(b *bench) lambda.Handler { return function.Events(b.Plane, log) },
 			func(t *testing.T, b *bench, _ []byte) {
+				t.Helper()
 				e, err := b.Store.Execution(t.Context(), b.id)
 				if err != nil || e.Status != plan.Errored || !strings.Contains(e.Message, "stopped by hand") {
 					t.Errorf("the execution is %s: %q, %v; want it Errored, with the cause", e.Status, e.Message, err)
