@@ -39,8 +39,13 @@ func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructure
 		if err := g.Wait(); err != nil {
 			return err
 		}
-		for i := start; i < end && !dryRun; i++ {
-			say(log, "%s applied", display(objects[i]))
+		if !dryRun {
+			for _, o := range objects[start:end] {
+				say(log, "%s applied", display(o))
+			}
+			if err := s.define(ctx, objects[start:end]); err != nil {
+				return err
+			}
 		}
 		start = end
 	}

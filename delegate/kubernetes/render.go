@@ -374,7 +374,7 @@ func (s *session) place(objects []*unstructured.Unstructured) error {
 // namespaced one is given the namespace here, because the cluster can't tell.
 func (s *session) definesKind(objects []*unstructured.Unstructured, o *unstructured.Unstructured) bool {
 	for _, d := range objects {
-		if d.GetKind() != "CustomResourceDefinition" || text(d, "spec", "names", "kind") != o.GetKind() {
+		if d.GetKind() != kindDefinition || text(d, "spec", "names", "kind") != o.GetKind() {
 			continue
 		}
 		if o.GetNamespace() == "" && text(d, "spec", "scope") == "Namespaced" {

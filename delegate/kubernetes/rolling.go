@@ -84,7 +84,7 @@ func (s *session) rollOut(ctx context.Context, all []*release, current *release,
 	before := names(s.instances(ctx, nil))
 	err := s.applyRelease(ctx, current, objects, late)
 	if err == nil {
-		err = s.steady(ctx, managed(objects))
+		err = s.steady(ctx, awaited(objects))
 	}
 	if err != nil {
 		if markErr := s.mark(ctx, current, releaseFailed); markErr != nil {
@@ -185,7 +185,7 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	if err := s.unprune(ctx, current, previous); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.steady(ctx, managed(objects)); err != nil {
+	if err := s.steady(ctx, awaited(objects)); err != nil {
 		return task.Result{}, err
 	}
 	if current.Status != releaseFailed {
@@ -206,10 +206,10 @@ func restored(current, previous *release) []*unstructured.Unstructured {
 		return all
 	}
 	now := map[string]bool{}
-	for _, w := range managed(current.objects()) {
+	for _, w := range awaited(current.objects()) {
 		now[w.GetNamespace()+"/"+display(w)] = true
 	}
-	return slices.DeleteFunc(managed(all), func(w *unstructured.Unstructured) bool { return !now[w.GetNamespace()+"/"+display(w)] })
+	return slices.DeleteFunc(awaited(all), func(w *unstructured.Unstructured) bool { return !now[w.GetNamespace()+"/"+display(w)] })
 }
 
 // unprune brings back what the failed release had pruned and deletes what it

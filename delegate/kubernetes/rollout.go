@@ -10,8 +10,14 @@ import (
 
 // rollout says how far a workload is (kubernetes spec §10).
 func rollout(o *unstructured.Unstructured) (done bool, progress string, err error) {
-	if o.GetKind() == "Job" { // its status doesn't tell the generation
+	switch o.GetKind() { // those whose status needn't tell the generation
+	case "Job":
 		return jobRollout(o)
+	case kindDefinition:
+		return condition(o, "Established")["status"] == "True", "waiting to be served", nil
+	}
+	if _, told := number(o, "status", "observedGeneration"); isCustom(o) && !told {
+		return customRollout(o)
 	}
 	if seen, _ := number(o, "status", "observedGeneration"); seen < o.GetGeneration() {
 		return false, "waiting for the controller", nil
@@ -23,6 +29,9 @@ func rollout(o *unstructured.Unstructured) (done bool, progress string, err erro
 		return statefulSetRollout(o)
 	case "DaemonSet":
 		return daemonSetRollout(o)
+	}
+	if isCustom(o) {
+		return customRollout(o)
 	}
 	return true, "applied", nil
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -97,42 +95,6 @@ func (s *session) follow(ctx context.Context, w watch.Interface, last *string, l
 			}
 		}
 	}
-}
-
-// past remembers the failures that workloads had before they were applied.
-// A Deployment that goes back to pods which it still has keeps the condition
-// of its failed roll-out until it makes progress, though its controller has
-// seen the change: that failure isn't this roll-out's.
-type past struct {
-	mu       sync.Mutex
-	failures map[types.UID]string // when the condition was set
-}
-
-// note takes an object as the server gave it back from a change. The
-// condition is about an earlier specification if the controller lags behind.
-func (p *past) note(o *unstructured.Unstructured) {
-	c := condition(o, "Progressing")
-	seen, _ := number(o, "status", "observedGeneration")
-	if c["reason"] != deadlineExceeded || seen >= o.GetGeneration() {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.failures == nil {
-		p.failures = map[types.UID]string{}
-	}
-	p.failures[o.GetUID()] = c["lastUpdateTime"]
-}
-
-// without leaves out the conditions of a workload whose failure is a past one.
-func (p *past) without(o *unstructured.Unstructured) *unstructured.Unstructured {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if at, ok := p.failures[o.GetUID()]; ok && at == condition(o, "Progressing")["lastUpdateTime"] {
-		o = o.DeepCopy()
-		unstructured.RemoveNestedField(o.Object, "status", "conditions")
-	}
-	return o
 }
 
 // waited says what was still missing when the time was up.

@@ -243,7 +243,7 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 	}
 	var waited []*unstructured.Unstructured
 	for _, o := range objects {
-		if isWorkload(o.GetKind()) || o.GetKind() == "Job" {
+		if isWorkload(o.GetKind()) || o.GetKind() == "Job" || isCustom(o) {
 			waited = append(waited, o)
 		}
 	}

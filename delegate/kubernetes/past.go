@@ -1,0 +1,70 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// past remembers the failures that workloads had before they were applied, so
+// that they aren't taken for failures of this roll-out.
+//
+// A Deployment that goes back to pods which it still has keeps the condition
+// of its failed roll-out until it makes progress, though its controller has
+// seen the change. A custom resource's status may not tell which
+// specification it is about.
+type past struct {
+	mu       sync.Mutex
+	failures map[types.UID]string // the status that tells of it
+}
+
+// note takes an object as the server gave it back from a change.
+func (p *past) note(o *unstructured.Unstructured) {
+	seen, told := number(o, "status", "observedGeneration")
+	if told && seen >= o.GetGeneration() {
+		return // the status is about what it was changed to: nothing has changed
+	}
+	var failed bool
+	if isCustom(o) {
+		_, _, err := customRollout(o)
+		failed = err != nil
+	} else {
+		failed = condition(o, "Progressing")["reason"] == deadlineExceeded
+	}
+	if !failed {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failures == nil {
+		p.failures = map[types.UID]string{}
+	}
+	p.failures[o.GetUID()] = failureOf(o)
+}
+
+// without leaves out what a workload's status says of a past failure.
+func (p *past) without(o *unstructured.Unstructured) *unstructured.Unstructured {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if was, ok := p.failures[o.GetUID()]; !ok || was != failureOf(o) {
+		return o
+	}
+	o = o.DeepCopy()
+	if isCustom(o) {
+		unstructured.RemoveNestedField(o.Object, "status")
+	} else {
+		unstructured.RemoveNestedField(o.Object, "status", "conditions")
+	}
+	return o
+}
+
+// failureOf is the part of a status that tells of a failure and when it was.
+func failureOf(o *unstructured.Unstructured) string {
+	if !isCustom(o) {
+		return condition(o, "Progressing")["lastUpdateTime"]
+	}
+	doc, _ := json.Marshal(o.Object["status"]) //nolint:errchkjson // it came as JSON
+	return string(doc)
+}
