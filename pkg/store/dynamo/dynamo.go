@@ -1,0 +1,53 @@
+// Package dynamo keeps what pkg/store says in one DynamoDB table, for Slipway
+// on AWS.
+//
+// It holds keys, conditions and transactions only: what a change means is its
+// caller's. Nothing is locked: a change is a conditional write, and one that
+// lost to another is made anew from what is there now, or refused. What is too
+// large for an item is kept by its hash in a blob store.
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Blobs keeps what is too large for an item. A key is made from the hash of
+// its body, so that putting it twice is harmless.
+type Blobs interface {
+	Put(ctx context.Context, key string, body []byte) error
+	// Get is fault.NotFound if there is no such blob.
+	Get(ctx context.Context, key string) ([]byte, error)
+}
+
+// Config is what a Store needs besides its client.
+type Config struct {
+	Table string
+	Blobs Blobs
+	// PageKey is the secret that page tokens are sealed with, so that nobody
+	// can read or forge them: at least 16 random bytes, the same in every
+	// process that serves the table. Lists that page don't work without it.
+	PageKey []byte
+	// Now is what expired delegates are judged by; nil means time.Now.
+	Now func() time.Time
+}
+
+// Store keeps everything in one table. It is for many goroutines.
+type Store struct {
+	client *dynamodb.Client
+	cfg    Config
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New gives the store over a table that was made from TableInput.
+func New(client *dynamodb.Client, cfg Config) *Store {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Store{client: client, cfg: cfg}
+}

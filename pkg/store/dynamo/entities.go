@@ -1,0 +1,146 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// entityItem is an entity with the version that it has.
+func (s *Store) entityItem(ctx context.Context, e store.Entity) (item, error) {
+	it := entityAt(e.Key).item()
+	var refs []types.AttributeValue
+	for _, r := range e.Refs {
+		refs = append(refs, str(entityText(r)))
+	}
+	it["key"], it["env"], it["name"], it["version"] = str(entityText(e.Key)), str(e.Key.Env), str(e.Name), num(e.Version)
+	it["refs"], it["by"] = &types.AttributeValueMemberL{Value: refs}, str(e.UpdatedBy)
+	it["created"], it["updated"] = num(millis(e.CreatedAt)), num(millis(e.UpdatedAt))
+	var err error
+	it["yaml"], err = s.packed(ctx, e.YAML, largestValue)
+	return it, err
+}
+
+func readEntity(ctx context.Context, s *Store, it item) (store.Entity, error) {
+	e := store.Entity{
+		Name: text(it, "name"), Version: number(it, "version"), UpdatedBy: text(it, "by"),
+		CreatedAt: fromMillis(number(it, "created")), UpdatedAt: fromMillis(number(it, "updated")),
+	}
+	var err error
+	if e.Key, err = parseEntity(text(it, "key")); err != nil {
+		return store.Entity{}, err
+	}
+	for _, r := range refsOf(it) {
+		k, err := parseEntity(r)
+		if err != nil {
+			return store.Entity{}, err
+		}
+		e.Refs = append(e.Refs, k)
+	}
+	e.YAML, err = s.unpacked(ctx, it, "yaml")
+	return e, err
+}
+
+// SaveEntity writes e over the version that it was read as.
+func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record) (store.Entity, error) {
+	var before item
+	if e.Version > 0 {
+		var err error
+		if before, err = s.get(ctx, entityAt(e.Key)); err != nil {
+			return store.Entity{}, err
+		}
+		if before == nil || number(before, "version") != e.Version {
+			return store.Entity{}, store.Stale(describe(e.Key), e.Version)
+		}
+		e.CreatedAt = fromMillis(number(before, "created"))
+	}
+	saved := e
+	saved.Version++
+	it, err := s.entityItem(ctx, saved)
+	if err != nil {
+		return store.Entity{}, err
+	}
+	lost := store.Stale(describe(e.Key), e.Version)
+	writes := []write{s.put(it, missing, nil, lost)}
+	if e.Version > 0 {
+		writes[0] = s.put(it, "#version = :version", item{":version": num(e.Version)}, lost)
+	}
+	if err := s.saveRefs(ctx, entityText(e.Key), refsOf(before), refsOf(it), func(changed []write) error {
+		_, err := s.audited(ctx, a, append(writes, changed...)...)
+		return err
+	}); err != nil {
+		return store.Entity{}, fmt.Errorf("save %s: %w", describe(e.Key), err)
+	}
+	return saved, nil
+}
+
+// Entity reads one.
+func (s *Store) Entity(ctx context.Context, k store.EntityKey) (store.Entity, error) {
+	it, err := s.find(ctx, entityAt(k), "%s", describe(k))
+	if err != nil {
+		return store.Entity{}, err
+	}
+	return readEntity(ctx, s, it)
+}
+
+// ListEntities lists one kind in one scope by id, then by environment.
+func (s *Store) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page store.Page) ([]store.Entity, string, error) {
+	q := query{pk: entitiesPK(scope, kind), sk: "sk > :after"}
+	list := join(q.pk, env)
+	after, err := s.after(list, page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	if after == "" {
+		after = separator // before all of them
+	}
+	limit := bounded(page.Limit)
+	q.values, q.limit = item{":after": str(after)}, limit+1
+	if env != "" {
+		q.filter, q.values[":env"] = "#env = :env", str(env)
+	}
+	found, err := s.query(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	found, next, err := nextPage(s, list, found, limit, func(it item) string { return text(it, "sk") })
+	if err != nil {
+		return nil, "", err
+	}
+	entities, err := decodeAll(ctx, s, found, readEntity)
+	return entities, next, err
+}
+
+// DeleteEntity deletes the given version unless something else names it.
+func (s *Store) DeleteEntity(ctx context.Context, k store.EntityKey, version int64, a audit.Record) error {
+	return again(ctx, func() error {
+		before, err := s.find(ctx, entityAt(k), "%s", describe(k))
+		if err != nil {
+			return err
+		}
+		if number(before, "version") != version {
+			return store.Stale(describe(k), version)
+		}
+		unreferenced, err := s.unreferenced(ctx, k)
+		if err != nil {
+			return err
+		}
+		// errAgain: the next look tells whether it was changed or deleted.
+		asRead := item{":version": num(version)}
+		writes := append([]write{s.remove(entityAt(k), "#version = :version", asRead, errAgain)}, unreferenced...)
+		_, appended, err := s.appending(ctx, a)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, appended...)
+		for _, target := range refsOf(before)[:min(len(refsOf(before)), largestTransaction-len(writes))] {
+			writes = append(writes, s.remove(referenceAt(target, entityText(k)), "", nil, nil))
+		}
+		return s.transact(ctx, writes...)
+	})
+}

@@ -1,0 +1,185 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// executionDoc is what no condition and no key asks an execution for.
+type executionDoc struct {
+	Scope     ref.Scope       `json:"scope"`
+	Pipeline  string          `json:"pipeline"`
+	Name      string          `json:"name,omitempty"`
+	PlanHash  string          `json:"plan,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Inputs    json.RawMessage `json:"inputs,omitempty"`
+	Actor     string          `json:"actor,omitempty"`
+	RetryOf   string          `json:"retryOf,omitempty"`
+	Interrupt store.Interrupt `json:"interrupt,omitempty"`
+	EndedAt   int64           `json:"ended,omitempty"`
+	Deadline  int64           `json:"deadline,omitempty"`
+}
+
+func docOf(e store.Execution) executionDoc {
+	return executionDoc{
+		Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor,
+		RetryOf: e.RetryOf, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
+	}
+}
+
+func readExecution(ctx context.Context, s *Store, it item) (store.Execution, error) {
+	var d executionDoc
+	if err := s.decode(ctx, it, "doc", &d); err != nil {
+		return store.Execution{}, err
+	}
+	return store.Execution{
+		ID: text(it, "id"), Scope: d.Scope, Pipeline: d.Pipeline, Name: d.Name, Sequence: number(it, "sequence"), PlanHash: d.PlanHash,
+		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf,
+		Interrupt: d.Interrupt, Version: number(it, "version"), StartedAt: fromMillis(number(it, "started")),
+		EndedAt: fromMillis(d.EndedAt), Deadline: fromMillis(d.Deadline),
+	}, nil
+}
+
+// errExists: the execution was created before.
+var errExists = errors.New("the execution is there already")
+
+// CreateExecution stores an execution, or gives back the one with its id.
+func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc []byte, a audit.Record) (store.Execution, error) {
+	if err := s.putPlan(ctx, e.PlanHash, planDoc); err != nil {
+		return store.Execution{}, fmt.Errorf("store the plan of execution %s: %w", e.ID, err)
+	}
+	e.Version = 1
+	err := again(ctx, func() error {
+		sequence, err := s.get(ctx, sequenceAt(e.Scope, e.Pipeline))
+		if err != nil {
+			return err
+		}
+		e.Sequence = number(sequence, "last") + 1
+		writes, err := s.creating(ctx, e, sequence)
+		if err != nil {
+			return err
+		}
+		_, appended, err := s.appending(ctx, a)
+		if err != nil {
+			return err
+		}
+		return s.transact(ctx, append(writes, appended...)...)
+	})
+	if errors.Is(err, errExists) {
+		return s.Execution(ctx, e.ID)
+	}
+	if err != nil {
+		return store.Execution{}, fmt.Errorf("create execution %s: %w", e.ID, err)
+	}
+	return e, nil
+}
+
+// creating is the writes of a new execution, after its pipeline's sequence
+// number as it was read.
+func (s *Store) creating(ctx context.Context, e store.Execution, sequence item) ([]write, error) {
+	it := executionAt(e.ID).item()
+	it["id"], it["sequence"], it["status"], it["version"] = str(e.ID), num(e.Sequence), str(string(e.Status)), num(e.Version)
+	it["started"] = num(millis(e.StartedAt))
+	if !e.Status.Terminal() {
+		it["pk2"], it["sk2"] = str(runningPK), str(momentText(e.StartedAt, e.ID))
+	}
+	if err := s.encode(ctx, it, "doc", docOf(e), largestValue); err != nil {
+		return nil, err
+	}
+	next := sequenceAt(e.Scope, e.Pipeline).item()
+	next["last"], next["month"] = num(e.Sequence), str(monthOf(e.StartedAt))
+	asRead, values := "#last = :last", item{":last": sequence["last"]}
+	if sequence == nil {
+		asRead, values = missing, nil
+	}
+	writes := []write{s.put(it, missing, nil, errExists), s.put(next, asRead, values, errAgain)}
+	return append(writes, s.listing(e, text(sequence, "month"))...), nil
+}
+
+// putPlan stores a plan unless it is there. It comes before the execution that
+// names it, and alone is harmless.
+func (s *Store) putPlan(ctx context.Context, hash string, doc []byte) error {
+	// A refused write would cost as much as the plan is large.
+	have, err := s.get(ctx, planAt(hash))
+	if err != nil || have != nil {
+		return err
+	}
+	it := planAt(hash).item()
+	if it["doc"], err = s.packed(ctx, doc, largestValue); err != nil {
+		return err
+	}
+	_, _, err = s.place(ctx, it, missing)
+	return err
+}
+
+// Plan reads a plan document by its hash.
+func (s *Store) Plan(ctx context.Context, hash string) ([]byte, error) {
+	it, err := s.find(ctx, planAt(hash), "plan %q", hash)
+	if err != nil {
+		return nil, err
+	}
+	return s.unpacked(ctx, it, "doc")
+}
+
+// Execution reads one.
+func (s *Store) Execution(ctx context.Context, id string) (store.Execution, error) {
+	it, err := s.find(ctx, executionAt(id), "execution %q", id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return readExecution(ctx, s, it)
+}
+
+// updating writes e over the version that it was read as.
+func (s *Store) updating(ctx context.Context, e store.Execution, lost error) (write, error) {
+	values := item{":status": str(string(e.Status)), ":version": num(e.Version), ":next": num(e.Version + 1)}
+	if err := s.encode(ctx, values, ":doc", docOf(e), largestValue); err != nil {
+		return write{}, err
+	}
+	change := "SET #status = :status, #version = :next, #doc = :doc"
+	if e.Status.Terminal() {
+		change += " REMOVE pk2, sk2"
+	}
+	return s.update(executionAt(e.ID), change, "#version = :version", values, lost), nil
+}
+
+// SetInterrupt marks an execution that is under way.
+func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
+	var marked store.Execution
+	err := again(ctx, func() error {
+		e, err := s.Execution(ctx, id)
+		if err != nil {
+			return err
+		}
+		if e.Status.Terminal() {
+			return fault.New(fault.Conflict, "execution %q has ended already: it is %s", id, e.Status)
+		}
+		if marked = e; e.Interrupt == i {
+			return nil
+		}
+		e.Interrupt = i
+		updated, err := s.updating(ctx, e, errAgain)
+		if err != nil {
+			return err
+		}
+		_, appended, err := s.appending(ctx, a)
+		if err != nil {
+			return err
+		}
+		e.Version++
+		marked = e
+		return s.transact(ctx, append(appended, updated)...)
+	})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return marked, nil
+}

@@ -1,0 +1,172 @@
+package dynamo
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// key is where an item is. Every key of the table is made in this file.
+type key struct{ pk, sk string }
+
+// Keys of several parts are joined with "#", which sorts before everything
+// that an identifier may hold, so that keys sort like their parts.
+const separator = "#"
+
+func join(parts ...string) string {
+	escaped := make([]string, len(parts))
+	for i, p := range parts {
+		escaped[i] = strings.ReplaceAll(strings.ReplaceAll(p, "%", "%25"), separator, "%23")
+	}
+	return strings.Join(escaped, separator)
+}
+
+func split(joined string, n int) ([]string, error) {
+	parts := strings.Split(joined, separator)
+	if len(parts) != n {
+		return nil, fmt.Errorf("key %q has %d parts, want %d", joined, len(parts), n)
+	}
+	for i, p := range parts {
+		parts[i] = strings.ReplaceAll(strings.ReplaceAll(p, "%23", separator), "%25", "%")
+	}
+	return parts, nil
+}
+
+// AP-1 to AP-5.
+
+func entitiesPK(s ref.Scope, k ref.Kind) string {
+	return join("E", s.Account, s.Org, s.Project, string(k))
+}
+
+// entityAt ends with the environment, so that a kind's entities sort by id.
+func entityAt(k store.EntityKey) key { return key{entitiesPK(k.Scope, k.Kind), join(k.ID, k.Env)} }
+
+// entityText is an entity's key within other keys, and as others name it.
+func entityText(k store.EntityKey) string {
+	return join(k.Scope.Account, k.Scope.Org, k.Scope.Project, string(k.Kind), k.ID, k.Env)
+}
+
+func parseEntity(text string) (store.EntityKey, error) {
+	p, err := split(text, 6)
+	if err != nil {
+		return store.EntityKey{}, err
+	}
+	return store.EntityKey{Scope: ref.Scope{Account: p[0], Org: p[1], Project: p[2]}, Kind: ref.Kind(p[3]), ID: p[4], Env: p[5]}, nil
+}
+
+func referrersPK(target string) string      { return "R#" + target }
+func referenceAt(target, source string) key { return key{referrersPK(target), source} }
+func referenceCountAt(target string) key    { return key{"C#" + target, "c"} }
+func secretAt(k store.EntityKey) key        { return key{"V#" + entityText(k), "v"} }
+func scopeText(s ref.Scope) string          { return join(s.Account, s.Org, s.Project) }
+func sequenceAt(s ref.Scope, pipe string) key {
+	return key{join("S", s.Account, s.Org, s.Project, pipe), "s"}
+}
+func planAt(hash string) key       { return key{join("P", hash), "p"} }
+func executionPK(id string) string { return join("X", id) }
+func executionAt(id string) key    { return key{executionPK(id), "x"} }
+func nodeAt(execution string, n plan.NodeID) key {
+	return key{executionPK(execution), nodePrefix + string(n)}
+}
+
+const nodePrefix = "n#"
+
+// runningPK is of index 2.
+const runningPK = "RUN"
+
+// A list of executions is of a scope (pipeline is "") or of one of its
+// pipelines. It is cut by month, so that no key grows for ever, and has a
+// directory of the months that it has.
+
+func monthsPK(s ref.Scope, pipeline string) string {
+	return join("M", s.Account, s.Org, s.Project, pipeline)
+}
+
+func monthPK(s ref.Scope, pipeline, month string) string {
+	return join("L", s.Account, s.Org, s.Project, pipeline, month)
+}
+
+func monthOf(t time.Time) string { return fromMillis(millis(t)).UTC().Format("200601") }
+
+// momentText is a place in a list by time.
+func momentText(at time.Time, id string) string {
+	return fmt.Sprintf("%015d%s%s", millis(at), separator, id)
+}
+
+// momentMonth is the month of a moment, as monthOf gives it.
+func momentMonth(moment string) (string, error) {
+	var ms int64
+	if _, err := fmt.Sscanf(moment, "%d"+separator, &ms); err != nil {
+		return "", fmt.Errorf("%q isn't a place in a list by time: %w", moment, err)
+	}
+	return monthOf(fromMillis(ms)), nil
+}
+
+// momentID is what stands at a moment.
+func momentID(moment string) string {
+	_, id, _ := strings.Cut(moment, separator)
+	return id
+}
+
+// AP-14 to AP-22. The payload is an item of its own: it never changes, and a
+// heartbeat shouldn't pay for its size.
+
+func taskPK(id task.ID) string      { return join("T", string(id)) }
+func taskAt(id task.ID) key         { return key{taskPK(id), "t"} }
+func payloadAt(id task.ID) key      { return key{taskPK(id), "p"} }
+func openPK(account string) string  { return join("O", account) }
+func heldPK(delegate string) string { return join("H", delegate) } // of index 2
+func openAt(t store.Task) key {
+	return key{openPK(t.Scope.Account), momentText(t.CreatedAt, string(t.ID))}
+}
+func delegatesPK(account string) string   { return join("D", account) }
+func delegateAt(account, id string) key   { return key{delegatesPK(account), id} }
+func connectionsPK(account string) string { return join("W", account) }
+func connectionAt(account, delegate string) key {
+	return key{connectionsPK(account), delegate}
+}
+func logPK(stream string) string          { return join("G", stream) }
+func chunkAt(stream string, n int64) key  { return key{logPK(stream), numberText(n)} }
+func auditPK(account string) string       { return join("A", account) }
+func auditHeadAt(account string) key      { return key{auditPK(account), "head"} }
+func auditAt(account string, n int64) key { return key{auditPK(account), numberText(n)} }
+func tokenAt(id string) key               { return key{join("K", id), "k"} }
+func answerAt(k string) key               { return key{join("I", k), "i"} }
+func turnAt(name string) key              { return key{join("Q", name), "q"} }
+
+// tokensPK is of index 1.
+func tokensPK(account string, k store.TokenKind) string { return join("K", account, string(k)) }
+
+// numberText sorts like the number, which isn't negative. lastNumber sorts
+// after all of them and before "head".
+func numberText(n int64) string { return fmt.Sprintf("%019d", max(n, 0)) }
+
+const lastNumber = "9999999999999999999"
+
+// millis is how times are kept.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// describe names an entity for people.
+func describe(k store.EntityKey) string {
+	if k.Env != "" {
+		return fmt.Sprintf("%s %q of environment %q in %s", k.Kind, k.ID, k.Env, k.Scope)
+	}
+	return fmt.Sprintf("%s %q in %s", k.Kind, k.ID, k.Scope)
+}

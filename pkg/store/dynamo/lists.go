@@ -1,0 +1,120 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// listing is the writes that put a new execution on the lists of its scope and
+// of its pipeline. known is the month of the pipeline's execution before: if it
+// is this one's too, both lists have it in their directories.
+func (s *Store) listing(e store.Execution, known string) []write {
+	var writes []write
+	month := monthOf(e.StartedAt)
+	for _, pipeline := range []string{"", e.Pipeline} {
+		at := key{monthPK(e.Scope, pipeline, month), momentText(e.StartedAt, e.ID)}
+		writes = append(writes, s.put(at.item(), "", nil, nil))
+		if month != known {
+			writes = append(writes, s.put(key{monthsPK(e.Scope, pipeline), month}.item(), "", nil, nil))
+		}
+	}
+	return writes
+}
+
+// ListExecutions lists those of exactly one scope, the newest first.
+func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page store.Page) ([]store.Execution, string, error) {
+	list := monthsPK(scope, pipeline)
+	after, err := s.after(list, page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	months, err := s.monthsBack(ctx, list, after)
+	if err != nil {
+		return nil, "", err
+	}
+	limit := bounded(page.Limit)
+	var found []string
+	for _, month := range months {
+		q := query{pk: monthPK(scope, pipeline, month), backwards: true, limit: limit + 1 - len(found)}
+		if after != "" {
+			q.sk, q.values = "sk < :after", item{":after": str(after)}
+		}
+		part, err := s.query(ctx, q)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, it := range part {
+			found = append(found, text(it, "sk"))
+		}
+		if len(found) > limit {
+			break
+		}
+	}
+	return s.executionsAt(ctx, list, found, limit)
+}
+
+// monthsBack reads which months a list has, from a moment backwards.
+func (s *Store) monthsBack(ctx context.Context, list, from string) ([]string, error) {
+	q := query{pk: list, backwards: true}
+	if from != "" {
+		month, err := momentMonth(from)
+		if err != nil {
+			return nil, err
+		}
+		q.sk, q.values = "sk <= :month", item{":month": str(month)}
+	}
+	found, err := s.query(ctx, q)
+	var months []string
+	for _, it := range found {
+		months = append(months, text(it, "sk"))
+	}
+	return months, err
+}
+
+// executionsAt makes a page of the moments of executions.
+func (s *Store) executionsAt(ctx context.Context, list string, moments []string, limit int) ([]store.Execution, string, error) {
+	moments, next, err := nextPage(s, list, moments, limit, func(moment string) string { return moment })
+	if err != nil {
+		return nil, "", err
+	}
+	var keys []key
+	for _, moment := range moments {
+		keys = append(keys, executionAt(momentID(moment)))
+	}
+	items, err := s.getAll(ctx, keys)
+	if err != nil {
+		return nil, "", err
+	}
+	executions, err := decodeAll(ctx, s, items, readExecution)
+	return executions, next, err
+}
+
+// RunningExecutions lists those under way that began before a time. The index
+// may still have some that have ended; they are left out of their page.
+func (s *Store) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
+	after, err := s.after(runningPK, page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	limit := bounded(page.Limit)
+	if after >= momentText(before, "") {
+		return nil, "", nil
+	}
+	found, err := s.query(ctx, query{
+		index: IndexUnderWay, pk: runningPK, sk: "sk2 BETWEEN :after AND :before", limit: limit + 1,
+		values: item{":after": str(after + "\x00"), ":before": str(momentText(before, ""))},
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	var moments []string
+	for _, it := range found {
+		moments = append(moments, text(it, "sk2"))
+	}
+	list, next, err := s.executionsAt(ctx, runningPK, moments, limit)
+	return slices.DeleteFunc(list, func(e store.Execution) bool { return e.Status.Terminal() }), next, err
+}

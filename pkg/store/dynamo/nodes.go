@@ -1,0 +1,89 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// maxNodes is how many nodes one commit may change (store.Commit): with the
+// execution and an audit record they fit into a transaction.
+const maxNodes = 90
+
+func readNode(ctx context.Context, s *Store, it item) (store.Node, error) {
+	n := store.Node{Execution: text(it, "execution"), ID: plan.NodeID(text(it, "node")), Version: number(it, "version")}
+	return n, s.decode(ctx, it, "state", &n.State)
+}
+
+// Nodes reads the named nodes that have a record.
+func (s *Store) Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]store.Node, error) {
+	keys := make([]key, len(ids))
+	for i, id := range ids {
+		keys[i] = nodeAt(execution, id)
+	}
+	found, err := s.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll(ctx, s, found, readNode)
+}
+
+// AllNodes reads every node record of an execution.
+func (s *Store) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
+	found, err := s.query(ctx, query{
+		pk: executionPK(execution), sk: "begins_with(sk, :node)", values: item{":node": str(nodePrefix)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll(ctx, s, found, readNode)
+}
+
+// CommitExecution applies the changes of one execution, all or none.
+func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) error {
+	if len(c.Nodes) > maxNodes {
+		return fault.New(fault.TooLarge, "a commit of execution %q changes %d nodes; at most %d go together", id, len(c.Nodes), maxNodes)
+	}
+	if c.Execution != nil && c.Execution.ID != id {
+		return fmt.Errorf("a commit of execution %q holds execution %q", id, c.Execution.ID)
+	}
+	var writes []write
+	for _, n := range c.Nodes {
+		w, err := s.nodeWrite(ctx, id, n)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, w)
+	}
+	if e := c.Execution; e != nil {
+		w, err := s.updating(ctx, *e, store.Stale(fmt.Sprintf("execution %q", id), e.Version))
+		if err != nil {
+			return err
+		}
+		writes = append(writes, w)
+	}
+	switch {
+	case c.Audit != nil:
+		_, err := s.audited(ctx, *c.Audit, writes...)
+		return err
+	case len(writes) == 0:
+		return nil
+	}
+	return again(ctx, func() error { return s.transact(ctx, writes...) })
+}
+
+func (s *Store) nodeWrite(ctx context.Context, execution string, n store.Node) (write, error) {
+	it := nodeAt(execution, n.ID).item()
+	it["execution"], it["node"], it["version"] = str(execution), str(string(n.ID)), num(n.Version+1)
+	if err := s.encode(ctx, it, "state", n.State, largestState); err != nil {
+		return write{}, err
+	}
+	lost := store.Stale(fmt.Sprintf("node %s of execution %q", n.ID, execution), n.Version)
+	if n.Version == 0 {
+		return s.put(it, missing, nil, lost), nil
+	}
+	return s.put(it, "#version = :version", item{":version": num(n.Version)}, lost), nil
+}

@@ -1,0 +1,190 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// A reference is an item of its own below its target, so that who names the
+// target can be listed. Whoever names an entity has such an item; the reverse
+// need not be, because a transaction holds only so many: what is left over is
+// ignored when it is read. The entity itself says what it names.
+//
+// Each target also counts how often it came to be named. A delete is made from
+// a count that hasn't changed since it looked for referrers, so that it and a
+// new reference can't both succeed unseen.
+
+// largestTransaction is how many writes DynamoDB takes at once.
+const largestTransaction = 100
+
+// largestRefs is how many writes of a save are about references; the rest is
+// for the entity and the audit record.
+const largestRefs = largestTransaction - 3
+
+// refsOf is what an entity's item names, each once, as entityText.
+func refsOf(it item) []string {
+	list, ok := it["refs"].(*types.AttributeValueMemberL)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, v := range list.Value {
+		if r, ok := v.(*types.AttributeValueMemberS); ok && !slices.Contains(out, r.Value) {
+			out = append(out, r.Value)
+		}
+	}
+	return out
+}
+
+// saveRefs brings the reference items from what source named to what it names.
+// save gets those writes that belong into the entity's own transaction.
+//
+// What doesn't fit is written around it: a new reference's item before, so that
+// it is there when the entity is; its count after, so that a delete that didn't
+// see the entity yet fails before this save is answered.
+func (s *Store) saveRefs(ctx context.Context, source string, had, has []string, save func([]write) error) error {
+	gained, lost := without(has, had), without(had, has)
+	fit := min(len(gained), largestRefs/2)
+	var writes []write
+	for _, target := range gained[:fit] {
+		writes = append(writes, s.put(referenceItem(target, source), "", nil, nil), s.count(target))
+	}
+	for _, target := range lost[:min(len(lost), largestRefs-len(writes))] {
+		writes = append(writes, s.remove(referenceAt(target, source), "", nil, nil))
+	}
+	for _, target := range gained[fit:] {
+		if _, _, err := s.place(ctx, referenceItem(target, source), ""); err != nil {
+			return err
+		}
+	}
+	if err := save(writes); err != nil {
+		return err
+	}
+	for _, target := range gained[fit:] {
+		if err := again(ctx, func() error { return s.transact(ctx, s.count(target)) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func referenceItem(target, source string) item { return referenceAt(target, source).item() }
+
+func (s *Store) count(target string) write {
+	return s.update(referenceCountAt(target), "ADD #count :one", "", item{":one": num(1)}, nil)
+}
+
+func without(list, these []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(r string) bool { return slices.Contains(these, r) })
+}
+
+// unreferenced gives the condition that nobody names an entity who doesn't do
+// so now, or says who does.
+func (s *Store) unreferenced(ctx context.Context, k store.EntityKey) ([]write, error) {
+	const named = 20 // in the message; a person deals with these first
+	target := entityText(k)
+	count, err := s.get(ctx, referenceCountAt(target))
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.referrers(ctx, target, "", named+1)
+	if err != nil {
+		return nil, err
+	}
+	refused := fault.New(fault.Referenced, "%s can't be deleted: other entities name it", describe(k))
+	for _, source := range who {
+		w, err := parseEntity(source)
+		if err != nil {
+			return nil, err
+		}
+		if w != k && len(refused.Details) < named {
+			refused = refused.With(fault.Detail{Severity: "error", Message: describe(w) + " names it"})
+		}
+	}
+	if len(refused.Details) > 0 {
+		return nil, refused
+	}
+	if count == nil {
+		return []write{s.check(referenceCountAt(target), missing, nil, errAgain)}, nil
+	}
+	return []write{s.check(referenceCountAt(target), "#count = :count", item{":count": count["count"]}, errAgain)}, nil
+}
+
+// referrers lists up to limit of those that name target, after one of them.
+func (s *Store) referrers(ctx context.Context, target, after string, limit int) ([]string, error) {
+	var who []string
+	for {
+		q := query{pk: referrersPK(target), limit: limit - len(who)}
+		if after != "" {
+			q.sk, q.values = "sk > :after", item{":after": str(after)}
+		}
+		found, err := s.query(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		named, err := s.naming(ctx, target, found)
+		if err != nil {
+			return nil, err
+		}
+		if who = append(who, named...); len(who) >= limit || len(found) < q.limit {
+			return who, nil
+		}
+		after = text(found[len(found)-1], "sk")
+	}
+}
+
+// naming gives, of the sources of reference items, those that do name target.
+func (s *Store) naming(ctx context.Context, target string, references []item) ([]string, error) {
+	var keys []key
+	for _, it := range references {
+		source, err := parseEntity(text(it, "sk"))
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, entityAt(source))
+	}
+	sources, err := s.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, it := range sources {
+		if slices.Contains(refsOf(it), target) {
+			out = append(out, text(it, "key"))
+		}
+	}
+	return out, nil
+}
+
+// Referrers lists who names an entity.
+func (s *Store) Referrers(ctx context.Context, k store.EntityKey, page store.Page) ([]store.EntityKey, string, error) {
+	target := entityText(k)
+	list := referrersPK(target)
+	after, err := s.after(list, page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	limit := bounded(page.Limit)
+	found, err := s.referrers(ctx, target, after, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	found, next, err := nextPage(s, list, found, limit, func(source string) string { return source })
+	if err != nil {
+		return nil, "", err
+	}
+	var who []store.EntityKey
+	for _, source := range found {
+		w, err := parseEntity(source)
+		if err != nil {
+			return nil, "", err
+		}
+		who = append(who, w)
+	}
+	return who, next, nil
+}

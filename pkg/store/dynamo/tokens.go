@@ -1,0 +1,68 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// tokenDoc is what no condition asks a token for.
+type tokenDoc struct {
+	Hash      []byte          `json:"hash"`
+	Kind      store.TokenKind `json:"kind"`
+	Scope     ref.Scope       `json:"scope"`
+	Name      string          `json:"name,omitempty"`
+	Actor     string          `json:"actor,omitempty"`
+	Revoked   bool            `json:"revoked,omitempty"`
+	CreatedAt int64           `json:"created,omitempty"`
+}
+
+// PutToken stores a token over the one with its id.
+func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
+	it := tokenAt(t.ID).item()
+	it["id"], it["pk1"], it["sk1"] = str(t.ID), str(tokensPK(t.Scope.Account, t.Kind)), str(t.ID)
+	if err := s.encode(ctx, it, "doc", tokenDoc{
+		Hash: t.Hash, Kind: t.Kind, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt),
+	}, largestValue); err != nil {
+		return err
+	}
+	_, _, err := s.place(ctx, it, "")
+	return err
+}
+
+func readToken(ctx context.Context, s *Store, it item) (store.AccessToken, error) {
+	var d tokenDoc
+	if err := s.decode(ctx, it, "doc", &d); err != nil {
+		return store.AccessToken{}, err
+	}
+	return store.AccessToken{
+		ID: text(it, "id"), Hash: d.Hash, Kind: d.Kind, Scope: d.Scope, Name: d.Name, Actor: d.Actor, Revoked: d.Revoked,
+		CreatedAt: fromMillis(d.CreatedAt),
+	}, nil
+}
+
+// Token reads one.
+func (s *Store) Token(ctx context.Context, id string) (store.AccessToken, error) {
+	it, err := s.find(ctx, tokenAt(id), "token %q", id)
+	if err != nil {
+		return store.AccessToken{}, err
+	}
+	return readToken(ctx, s, it)
+}
+
+// ListTokens lists an account's tokens of a kind, by id.
+func (s *Store) ListTokens(ctx context.Context, account string, kind store.TokenKind) ([]store.AccessToken, error) {
+	found, err := s.query(ctx, query{index: IndexAccount, pk: tokensPK(account, kind)})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]key, len(found))
+	for i, it := range found {
+		keys[i] = keyOf(it)
+	}
+	if found, err = s.getAll(ctx, keys); err != nil {
+		return nil, err
+	}
+	return decodeAll(ctx, s, found, readToken)
+}
