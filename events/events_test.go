@@ -90,12 +90,12 @@ func (b *bench) start(t *testing.T) string {
 
 // The bench keeps the connections itself: on one machine nobody does.
 
-func (b *bench) PutConnection(_ context.Context, c socket.Connection) error {
+func (b *bench) PutConnection(_ context.Context, c store.Connection) error {
 	b.open[c.Delegate] = c.ID
 	return nil
 }
-func (b *bench) Connections(context.Context, string) ([]socket.Connection, error) { return nil, nil }
-func (b *bench) DeleteConnection(context.Context, socket.Connection) error        { return nil }
+func (b *bench) Connections(context.Context, string) ([]store.Connection, error) { return nil, nil }
+func (b *bench) DeleteConnection(context.Context, store.Connection) error        { return nil }
 
 func (b *bench) lobby() lambda.Handler {
 	return function.Connect(&socket.Lobby{Store: b.Store, Connections: b, Now: time.Now, Log: slog.New(slog.DiscardHandler)})

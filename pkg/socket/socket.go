@@ -27,29 +27,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Connection is one open WebSocket of a delegate.
-type Connection struct {
-	ID       string // API Gateway's
-	Delegate string
-	Scope    ref.Scope // of the delegate's token
-	Opened   time.Time
-}
-
-// Connections keeps who is connected: one connection for each delegate, the
-// latest.
-type Connections interface {
-	// PutConnection stores a delegate's connection, in place of an older one.
-	PutConnection(ctx context.Context, c Connection) error
-	// Connections lists an account's.
-	Connections(ctx context.Context, account string) ([]Connection, error)
-	// DeleteConnection forgets a connection, unless the delegate has another by now.
-	DeleteConnection(ctx context.Context, c Connection) error
-}
-
 // Lobby lets delegates in: it answers the routes of the WebSocket API.
 type Lobby struct {
 	Store       store.Store
-	Connections Connections
+	Connections store.Connections
 	Now         func() time.Time
 	Log         *slog.Logger
 }
@@ -94,7 +75,7 @@ func (l *Lobby) enter(ctx context.Context, e events.APIGatewayWebsocketProxyRequ
 	if err != nil {
 		return err
 	}
-	return l.Connections.PutConnection(ctx, Connection{ID: e.RequestContext.ConnectionID, Delegate: id, Scope: t.Scope, Opened: l.Now()})
+	return l.Connections.PutConnection(ctx, store.Connection{ID: e.RequestContext.ConnectionID, Delegate: id, Scope: t.Scope, Opened: l.Now()})
 }
 
 // bearer is the token in the headers, whose names come in any case.
@@ -109,14 +90,14 @@ func bearer(headers map[string]string) string {
 
 // Waker wakes delegates through API Gateway (engine.Waker).
 type Waker struct {
-	connections Connections
+	connections store.Connections
 	gateway     *apigatewaymanagementapi.Client
 	log         *slog.Logger
 }
 
 // NewWaker makes a Waker; endpoint is the WebSocket API's, https://... with
 // the stage.
-func NewWaker(c Connections, gateway *apigatewaymanagementapi.Client, log *slog.Logger) *Waker {
+func NewWaker(c store.Connections, gateway *apigatewaymanagementapi.Client, log *slog.Logger) *Waker {
 	return &Waker{connections: c, gateway: gateway, log: log}
 }
 
@@ -130,15 +111,15 @@ const (
 // Wake tells every connected delegate that may have work of the scope that
 // there is some.
 func (w *Waker) Wake(ctx context.Context, scope ref.Scope) {
-	w.tell(ctx, scope.Account, task.Wake{Type: "work"}, func(c Connection) bool { return c.Scope.Covers(scope) })
+	w.tell(ctx, scope.Account, task.Wake{Type: "work"}, func(c store.Connection) bool { return c.Scope.Covers(scope) })
 }
 
 // Cancel tells a delegate to stop a task.
 func (w *Waker) Cancel(ctx context.Context, account, delegate string, id task.ID) {
-	w.tell(ctx, account, task.Wake{Type: "cancel", Task: id}, func(c Connection) bool { return c.Delegate == delegate })
+	w.tell(ctx, account, task.Wake{Type: "cancel", Task: id}, func(c store.Connection) bool { return c.Delegate == delegate })
 }
 
-func (w *Waker) tell(ctx context.Context, account string, message task.Wake, whom func(Connection) bool) {
+func (w *Waker) tell(ctx context.Context, account string, message task.Wake, whom func(store.Connection) bool) {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	doc, err := json.Marshal(message)
@@ -166,7 +147,7 @@ func (w *Waker) tell(ctx context.Context, account string, message task.Wake, who
 
 // send says a word over one connection, and forgets the connection if it is
 // no more.
-func (w *Waker) send(ctx context.Context, c Connection, doc []byte) {
+func (w *Waker) send(ctx context.Context, c store.Connection, doc []byte) {
 	_, err := w.gateway.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &c.ID, Data: doc})
 	var gone *types.GoneException
 	if errors.As(err, &gone) {

@@ -32,30 +32,30 @@ import (
 // DynamoDB keeps them is the store's test.
 type list struct {
 	mu  sync.Mutex
-	all map[string]socket.Connection // by delegate
+	all map[string]store.Connection // by delegate
 }
 
-func (l *list) PutConnection(_ context.Context, c socket.Connection) error {
+func (l *list) PutConnection(_ context.Context, c store.Connection) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
-		l.all = map[string]socket.Connection{}
+		l.all = map[string]store.Connection{}
 	}
 	l.all[c.Delegate] = c
 	return nil
 }
 
-func (l *list) Connections(context.Context, string) ([]socket.Connection, error) {
+func (l *list) Connections(context.Context, string) ([]store.Connection, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []socket.Connection
+	var out []store.Connection
 	for _, c := range l.all {
 		out = append(out, c)
 	}
 	return out, nil
 }
 
-func (l *list) DeleteConnection(_ context.Context, c socket.Connection) error {
+func (l *list) DeleteConnection(_ context.Context, c store.Connection) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all[c.Delegate].ID == c.ID {
@@ -159,7 +159,7 @@ func TestDelegatesAreWoken(t *testing.T) {
 	}))
 	defer gateway.Close()
 	connections := &list{}
-	for _, c := range []socket.Connection{
+	for _, c := range []store.Connection{
 		{ID: "all", Delegate: "d1", Scope: ref.Scope{Account: "default"}},
 		{ID: "web", Delegate: "d2", Scope: ref.Scope{Account: "default", Org: "o", Project: "web"}},
 		{ID: "shop", Delegate: "d3", Scope: ref.Scope{Account: "default", Org: "o", Project: "shop"}},

@@ -206,7 +206,9 @@ type Task struct {
 	Traceparent string
 }
 
-// Tasks keeps work for delegates (house style, rule 17).
+// Tasks keeps work for delegates (house style, rule 17). A task's payload is
+// for who reads it alone or claims it: only Task and ClaimTasks are sure to
+// give it back, so that a heartbeat doesn't carry it.
 type Tasks interface {
 	// CreateTask stores a task. If the ID exists and it is still open or
 	// claimed, only its Token is replaced; what is stored is given back. AP-14
@@ -261,6 +263,27 @@ type Delegates interface {
 	Delegate(ctx context.Context, account, id string) (Delegate, error)
 	// DeleteDelegate forgets one that said goodbye. AP-26
 	DeleteDelegate(ctx context.Context, account, id string) error
+}
+
+// Connection is an open WebSocket of a delegate, where API Gateway holds it.
+type Connection struct {
+	ID       string // API Gateway's
+	Delegate string
+	Scope    ref.Scope // of the delegate's token
+	Opened   time.Time
+}
+
+// Connections keeps who is connected, of each delegate the latest connection.
+// It is no part of Store: on one machine the process that holds the sockets
+// knows them.
+type Connections interface {
+	// PutConnection stores a delegate's connection, in place of an older one. AP-42
+	PutConnection(ctx context.Context, c Connection) error
+	// Connections lists an account's. AP-43
+	Connections(ctx context.Context, account string) ([]Connection, error)
+	// DeleteConnection forgets a connection, unless the delegate has another by
+	// now. AP-44
+	DeleteConnection(ctx context.Context, c Connection) error
 }
 
 // Secret is an encrypted value. The definition (secret.yaml) is an entity.

@@ -8,24 +8,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-var _ store.Connections = (*Store)(nil)
+// longestConnection is when API Gateway ends a WebSocket at the latest.
+const longestConnection = 2 * time.Hour
 
-// connectionLife is longer than API Gateway holds a connection: two hours.
-const connectionLife = 3 * time.Hour
-
-// connectionDoc is what no condition asks a connection for.
-type connectionDoc struct {
-	Scope  ref.Scope `json:"scope"`
-	Opened int64     `json:"opened"`
-}
-
-// PutConnection stores a delegate's connection.
+// PutConnection stores a delegate's connection over an older one.
 func (s *Store) PutConnection(ctx context.Context, c store.Connection) error {
 	it := connectionAt(c.Scope.Account, c.Delegate).item()
-	it["connection"], it[Expires] = str(c.ID), num(c.Opened.Add(connectionLife).Unix())
-	if err := s.encode(ctx, it, "doc", connectionDoc{Scope: c.Scope, Opened: millis(c.Opened)}, largestValue); err != nil {
-		return err
-	}
+	it["id"], it["opened"], it[Expires] = str(c.ID), num(millis(c.Opened)), num(c.Opened.Add(longestConnection).Unix())
+	it["account"], it["org"], it["project"] = str(c.Scope.Account), str(c.Scope.Org), str(c.Scope.Project)
 	_, _, err := s.place(ctx, it, "")
 	return err
 }
@@ -33,17 +23,19 @@ func (s *Store) PutConnection(ctx context.Context, c store.Connection) error {
 // Connections lists an account's.
 func (s *Store) Connections(ctx context.Context, account string) ([]store.Connection, error) {
 	found, err := s.query(ctx, query{pk: connectionsPK(account)})
-	if err != nil {
-		return nil, err
+	var out []store.Connection
+	for _, it := range found {
+		if !s.expired(it) {
+			out = append(out, store.Connection{
+				ID: text(it, "id"), Delegate: text(it, "sk"), Opened: fromMillis(number(it, "opened")),
+				Scope: ref.Scope{Account: text(it, "account"), Org: text(it, "org"), Project: text(it, "project")},
+			})
+		}
 	}
-	return decodeAll(ctx, s, found, func(ctx context.Context, s *Store, it item) (store.Connection, error) {
-		var d connectionDoc
-		err := s.decode(ctx, it, "doc", &d)
-		return store.Connection{ID: text(it, "connection"), Delegate: text(it, "sk"), Scope: d.Scope, Opened: fromMillis(d.Opened)}, err
-	})
+	return out, err
 }
 
-// DeleteConnection forgets a connection that is the delegate's latest.
+// DeleteConnection forgets one that is still the delegate's.
 func (s *Store) DeleteConnection(ctx context.Context, c store.Connection) error {
-	return s.drop(ctx, connectionAt(c.Scope.Account, c.Delegate), "#connection = :connection", item{":connection": str(c.ID)})
+	return s.drop(ctx, connectionAt(c.Scope.Account, c.Delegate), "#id = :id", item{":id": str(c.ID)})
 }

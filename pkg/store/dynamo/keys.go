@@ -124,9 +124,11 @@ func heldPK(delegate string) string { return join("H", delegate) } // of index 2
 func openAt(t store.Task) key {
 	return key{openPK(t.Scope.Account), momentText(t.CreatedAt, string(t.ID))}
 }
-func delegatesPK(account string) string   { return join("D", account) }
-func delegateAt(account, id string) key   { return key{delegatesPK(account), id} }
-func connectionsPK(account string) string { return join("W", account) }
+func delegatesPK(account string) string         { return join("D", account) }
+func delegateAt(account, id string) key         { return key{delegatesPK(account), id} }
+func connectionsPK(account string) string       { return join("W", account) }
+func connectionAt(account, delegate string) key { return key{connectionsPK(account), delegate} }
+func connectionsPK(account string) string       { return join("W", account) }
 func connectionAt(account, delegate string) key {
 	return key{connectionsPK(account), delegate}
 }
