@@ -128,10 +128,6 @@ func delegatesPK(account string) string         { return join("D", account) }
 func delegateAt(account, id string) key         { return key{delegatesPK(account), id} }
 func connectionsPK(account string) string       { return join("W", account) }
 func connectionAt(account, delegate string) key { return key{connectionsPK(account), delegate} }
-func connectionsPK(account string) string       { return join("W", account) }
-func connectionAt(account, delegate string) key {
-	return key{connectionsPK(account), delegate}
-}
 func logPK(stream string) string          { return join("G", stream) }
 func chunkAt(stream string, n int64) key  { return key{logPK(stream), numberText(n)} }
 func auditPK(account string) string       { return join("A", account) }

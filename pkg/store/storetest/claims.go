@@ -123,7 +123,7 @@ func renewTask(b *bench) {
 	got, err := b.Store.RenewTask(b.ctx(), want.ID, "d1", 1, at(90))
 	b.ok(err)
 	want.LeaseUntil = at(90)
-	same(b, "renewed", want, got)
+	sameTask(b, "renewed", want, got)
 	same(b, "read", want, b.readTask("t1"))
 }
 
@@ -134,7 +134,7 @@ func renewCancelled(b *bench) {
 	b.ok(err)
 	got, err := b.Store.RenewTask(b.ctx(), b.taskID("t1"), "d1", 1, at(90))
 	b.ok(err)
-	same(b, "renewed", cancelled, got)
+	sameTask(b, "renewed", cancelled, got)
 	same(b, "status", store.TaskCancelled, got.Status)
 	_, err = b.Store.RenewTask(b.ctx(), b.taskID("t1"), "d2", 1, at(90))
 	b.refused(err, fault.LeaseLost)
@@ -157,7 +157,7 @@ func completeTask(b *bench) {
 	b.ok(err)
 	r := result()
 	want.Status, want.Result = store.TaskDone, &r
-	same(b, "completed", want, got)
+	sameTask(b, "completed", want, got)
 	same(b, "read", want, b.readTask("t1"))
 }
 
@@ -168,10 +168,10 @@ func completeAgain(b *bench) {
 	b.ok(err)
 	second, err := b.Store.CompleteTask(b.ctx(), b.taskID("t1"), "d1", 1, task.Result{Status: task.Errored})
 	b.ok(err)
-	same(b, "completed again", first, second)
+	sameTask(b, "completed again", first, second)
 	_, err = b.Store.CompleteTask(b.ctx(), b.taskID("t1"), "d2", 1, task.Result{Status: task.Errored})
 	b.refused(err, fault.LeaseLost)
-	same(b, "read", first, b.readTask("t1"))
+	sameTask(b, "read", first, b.readTask("t1"))
 }
 
 func raceComplete(b *bench) {
@@ -232,13 +232,13 @@ func cancelEnded(b *bench) {
 	b.ok(err)
 	got, err := b.Store.CancelTask(b.ctx(), done.ID)
 	b.ok(err)
-	same(b, "done", done, got)
+	sameTask(b, "done", done, got)
 	b.createTask("open")
 	first, err := b.Store.CancelTask(b.ctx(), b.taskID("open"))
 	b.ok(err)
 	second, err := b.Store.CancelTask(b.ctx(), b.taskID("open"))
 	b.ok(err)
-	same(b, "cancelled twice", first, second)
+	sameTask(b, "cancelled twice", first, second)
 	list, err := b.Store.ClaimTasks(b.ctx(), "d2", []task.ID{done.ID, first.ID}, at(60))
 	b.ok(err)
 	same(b, "claimed of ended ones", nil, list)
@@ -292,7 +292,7 @@ func delegateTasks(b *bench) {
 	b.ok(b.Store.ReleaseTask(b.ctx(), b.taskID("released"), me, 1))
 	list, err := b.Store.DelegateTasks(b.ctx(), me)
 	b.ok(err)
-	same(b, "held", []store.Task{b.claimed("a", me), b.claimed("b", me)}, list)
+	sameTasks(b, "held", []store.Task{b.claimed("a", me), b.claimed("b", me)}, list)
 	none, err := b.Store.DelegateTasks(b.ctx(), b.id("d3"))
 	b.ok(err)
 	same(b, "held by nobody", nil, none)

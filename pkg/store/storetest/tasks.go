@@ -48,6 +48,21 @@ func (b *bench) readTask(name string) store.Task {
 	return t
 }
 
+// sameTask compares tasks but for their payloads, which needn't be given back.
+func sameTask(b *bench, what string, want, got store.Task) {
+	b.Helper()
+	want.Payload, got.Payload = nil, nil
+	same(b, what, want, got)
+}
+
+func sameTasks(b *bench, what string, want, got []store.Task) {
+	b.Helper()
+	same(b, what+": how many", len(want), len(got))
+	for i := range want {
+		sameTask(b, what, want[i], got[i])
+	}
+}
+
 // open lists the ids of the account's open tasks.
 func (b *bench) open() []task.ID {
 	b.Helper()
@@ -85,14 +100,14 @@ func recreateTask(b *bench) {
 	want.Token = "token-2"
 	got, err := b.Store.CreateTask(b.ctx(), again)
 	b.ok(err)
-	same(b, "created again while open", want, got)
+	sameTask(b, "created again while open", want, got)
 
 	b.claim("t1", "d1")
 	again.Token = "token-3"
 	got, err = b.Store.CreateTask(b.ctx(), again)
 	b.ok(err)
 	want.Token, want.Status, want.Delegate, want.Fence, want.LeaseUntil = "token-3", store.TaskClaimed, "d1", 1, at(60)
-	same(b, "created again while claimed", want, got)
+	sameTask(b, "created again while claimed", want, got)
 	same(b, "read", want, b.readTask("t1"))
 }
 
@@ -110,7 +125,7 @@ func recreateEnded(b *bench) {
 		again.Token = "token-2"
 		got, err := b.Store.CreateTask(b.ctx(), again)
 		b.ok(err)
-		same(b, name, want, got)
+		sameTask(b, name, want, got)
 	}
 	same(b, "open", nil, b.open())
 }
@@ -155,7 +170,7 @@ func openTasks(b *bench) {
 	full.CreatedAt = at(0)
 	list, _, err := b.Store.OpenTasks(b.ctx(), b.account, store.Page{Limit: 1})
 	b.ok(err)
-	same(b, "the first, whole", []store.Task{full}, list)
+	sameTasks(b, "the first", []store.Task{full}, list)
 }
 
 func openTasksOnly(b *bench) {
