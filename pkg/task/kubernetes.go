@@ -45,9 +45,8 @@ type Kubernetes struct {
 	// ApplyValues are K8sApply's overrides, the highest layer of values.
 	ApplyValues []ValuesFile     `json:"applyValues,omitempty"`
 	Delete      *DeleteResources `json:"delete,omitempty"`
-	// ServerSide and others: flags of kubectl apply that change the request.
-	ApplyFlags  []string `json:"applyFlags,omitempty"`
-	DeleteFlags []string `json:"deleteFlags,omitempty"`
+	// CommandFlags are those that CheckFlag lets pass; the executor refuses others.
+	CommandFlags []CommandFlag `json:"commandFlags,omitempty"`
 }
 
 // InstanceSelection is a count or a percentage; exactly one is set.
