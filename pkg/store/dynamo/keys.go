@@ -128,14 +128,14 @@ func delegatesPK(account string) string         { return join("D", account) }
 func delegateAt(account, id string) key         { return key{delegatesPK(account), id} }
 func connectionsPK(account string) string       { return join("W", account) }
 func connectionAt(account, delegate string) key { return key{connectionsPK(account), delegate} }
-func logPK(stream string) string          { return join("G", stream) }
-func chunkAt(stream string, n int64) key  { return key{logPK(stream), numberText(n)} }
-func auditPK(account string) string       { return join("A", account) }
-func auditHeadAt(account string) key      { return key{auditPK(account), "head"} }
-func auditAt(account string, n int64) key { return key{auditPK(account), numberText(n)} }
-func tokenAt(id string) key               { return key{join("K", id), "k"} }
-func answerAt(k string) key               { return key{join("I", k), "i"} }
-func turnAt(name string) key              { return key{join("Q", name), "q"} }
+func logPK(stream string) string                { return join("G", stream) }
+func chunkAt(stream string, n int64) key        { return key{logPK(stream), numberText(n)} }
+func auditPK(account string) string             { return join("A", account) }
+func auditHeadAt(account string) key            { return key{auditPK(account), "head"} }
+func auditAt(account string, n int64) key       { return key{auditPK(account), numberText(n)} }
+func tokenAt(id string) key                     { return key{join("K", id), "k"} }
+func answerAt(k string) key                     { return key{join("I", k), "i"} }
+func turnAt(name string) key                    { return key{join("Q", name), "q"} }
 
 // tokensPK is of index 1.
 func tokensPK(account string, k store.TokenKind) string { return join("K", account, string(k)) }

@@ -198,7 +198,7 @@ func completeCancelled(b *bench) {
 	same(b, "cancelled", store.TaskCancelled, want.Status)
 	_, err = b.Store.CompleteTask(b.ctx(), b.taskID("t1"), "d1", 1, result())
 	b.refused(err, fault.LeaseLost)
-	same(b, "read", want, b.readTask("t1"))
+	sameTask(b, "read", want, b.readTask("t1"))
 }
 
 func raceCancelAndComplete(b *bench) {
