@@ -108,6 +108,9 @@ func ready(port int, ended <-chan error) error {
 	}
 }
 
+// Endpoint is where it listens, http://host:port.
+func (s *Server) Endpoint() string { return s.endpoint }
+
 // Client talks to the server. Options may add to what it does with requests.
 func (s *Server) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{

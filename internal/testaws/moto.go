@@ -1,0 +1,113 @@
+package testaws
+
+import (
+	_ "embed"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// The region and the account in which everything is.
+const (
+	Region  = "eu-west-1"
+	Account = "123456789012" // moto's
+)
+
+// FunctionARN is the ARN of a function.
+func FunctionARN(name string) string {
+	return "arn:aws:lambda:" + Region + ":" + Account + ":function:" + name
+}
+
+//go:embed starter.py
+var starter string
+
+// Moto starts moto with the functions of a host, for the test's time, and
+// gives its endpoint.
+func Moto(tb testing.TB, host *Host) string {
+	tb.Helper()
+	script := filepath.Join(tb.TempDir(), "starter.py")
+	if err := os.WriteFile(script, []byte(starter), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	port := freePort(tb)
+	cmd := exec.Command("python3", script, port, host.URL)
+	cmd.Env = append(os.Environ(), "MOTO_PORT="+port, "AWS_DEFAULT_REGION="+Region)
+	log := &filtered{tb: tb}
+	cmd.Stdout, cmd.Stderr = log, log
+	wait, err := startTied(cmd)
+	if err != nil {
+		tb.Fatalf("start moto: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = wait()
+		close(ended)
+	}()
+	tb.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		<-ended
+	})
+	endpoint := "http://127.0.0.1:" + port
+	config := `{"stepfunctions":{"execute_state_machine":true},"lambda":{"use_docker":false}}`
+	for {
+		resp, err := http.Post(endpoint+"/moto-api/config", "application/json", strings.NewReader(config))
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode/100 != 2 {
+				tb.Fatalf("configure moto: status %d", resp.StatusCode)
+			}
+			return endpoint
+		}
+		select {
+		case <-ended:
+			tb.Fatal("moto didn't start")
+		case <-tb.Context().Done():
+			tb.Fatal(tb.Context().Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// filtered writes what moto says to the test's log, but for a line for each
+// request.
+type filtered struct{ tb testing.TB }
+
+// Write writes some lines (io.Writer).
+func (f *filtered) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		if !strings.Contains(line, " HTTP/1.1\" ") && f.tb.Context().Err() == nil {
+			f.tb.Log("moto: ", strings.TrimRight(line, "\n"))
+		}
+	}
+	return len(p), nil
+}
+
+func freePort(tb testing.TB) string {
+	tb.Helper()
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return port
+}
+
+// Config is a configuration of the SDK for an endpoint on this machine.
+func Config(endpoint string) aws.Config {
+	return aws.Config{
+		Region: Region, BaseEndpoint: aws.String(endpoint),
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	}
+}

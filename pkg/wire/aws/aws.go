@@ -1,0 +1,126 @@
+// Package aws puts the control plane together from AWS's services, for the
+// functions: DynamoDB, S3, Step Functions, KMS and API Gateway.
+//
+// It chooses and connects, and holds no rules. Nothing is called before the
+// first event: making the parts only makes clients.
+package aws
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+
+	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
+	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
+	"github.com/slipway-cd/slipway/pkg/socket"
+	"github.com/slipway-cd/slipway/pkg/statemachine/stepfunctions"
+	"github.com/slipway-cd/slipway/pkg/store/dynamo"
+	"github.com/slipway-cd/slipway/pkg/wire/plane"
+)
+
+// Config is a function's environment. infra/ sets it.
+type Config struct {
+	Table    string // of DynamoDB
+	Bucket   string // of S3, for what is too large for the table
+	KMSKey   string // ARN of the key under which secrets are kept
+	Machine  string // ARN of the node state machine
+	Socket   string // endpoint of the WebSocket API, https:// with the stage
+	LogLevel string // DEBUG, INFO (the default), WARN or ERROR
+	Version  string
+}
+
+// FromEnv reads a Config; every variable that is missing or wrong is in the
+// one error.
+func FromEnv(lookup func(string) (string, bool)) (Config, error) {
+	var errs []error
+	need := func(name string) string {
+		v, _ := lookup(name)
+		if v == "" {
+			errs = append(errs, fmt.Errorf("the environment variable %s isn't set", name))
+		}
+		return v
+	}
+	c := Config{
+		Table: need("SLIPWAY_TABLE"), Bucket: need("SLIPWAY_BUCKET"), KMSKey: need("SLIPWAY_KMS_KEY"),
+		Machine: need("SLIPWAY_MACHINE"), Socket: need("SLIPWAY_SOCKET"),
+	}
+	c.LogLevel, _ = lookup("SLIPWAY_LOG_LEVEL")
+	c.Version, _ = lookup("SLIPWAY_VERSION")
+	return c, errors.Join(errs...)
+}
+
+// Logger writes JSON lines, as CloudWatch takes them apart.
+func (c Config) Logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cmp.Or(c.LogLevel, "INFO"))); err != nil {
+		return nil, fmt.Errorf("SLIPWAY_LOG_LEVEL: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
+}
+
+// Parts is the control plane with what only functions need of it.
+type Parts struct {
+	*plane.Plane
+	Store *dynamo.Store
+	Log   *slog.Logger
+}
+
+// New makes the parts.
+func New(ctx context.Context, cfg Config) (*Parts, error) {
+	log, err := cfg.Logger()
+	if err != nil {
+		return nil, err
+	}
+	sdk, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load the AWS configuration: %w", err)
+	}
+	address, err := socket.Address(cfg.Socket)
+	if err != nil {
+		return nil, err
+	}
+	master := kmskey.New(kms.NewFromConfig(sdk), cfg.KMSKey)
+	st := NewStore(sdk, cfg)
+	gateway := apigatewaymanagementapi.NewFromConfig(sdk, func(o *apigatewaymanagementapi.Options) {
+		o.BaseEndpoint = awssdk.String(cfg.Socket)
+	})
+	p := plane.New(plane.Parts{
+		Store: st, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st, gateway, log),
+		Master: master, Socket: address, Version: cfg.Version, Log: log,
+	})
+	return &Parts{Plane: p, Store: st, Log: log}, nil
+}
+
+// NewStore makes the store alone.
+func NewStore(sdk awssdk.Config, cfg Config) *dynamo.Store {
+	return dynamo.New(dynamodb.NewFromConfig(sdk), dynamo.Config{
+		Table: cfg.Table, Blobs: s3blob.New(s3.NewFromConfig(sdk), cfg.Bucket), PageKey: cfg.pageKey(),
+	})
+}
+
+// pageKey seals page tokens. It is made of the KMS key's ARN, whose id is
+// random and known only within the AWS account: whoever could forge a token
+// with it may read the table itself.
+func (c Config) pageKey() []byte {
+	sum := sha256.Sum256([]byte("slipway page tokens\n" + c.KMSKey))
+	return sum[:]
+}
+
+// Lobby lets delegates in.
+func (p *Parts) Lobby() *socket.Lobby {
+	return &socket.Lobby{Store: p.Store, Connections: p.Store, Now: time.Now, Log: p.Log}
+}
