@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -34,7 +35,7 @@ func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructure
 		g, waveCtx := errgroup.WithContext(ctx)
 		g.SetLimit(atOnce)
 		for _, o := range objects[start:end] {
-			g.Go(func() error { return s.applyOne(waveCtx, o, dryRun) })
+			g.Go(func() error { return s.applyOne(waveCtx, o, dryRun, log) })
 		}
 		if err := g.Wait(); err != nil {
 			return err
@@ -52,8 +53,8 @@ func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructure
 	return nil
 }
 
-// applyOne is a server-side apply that takes over fields of other owners.
-func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool) error {
+// applyOne is a server-side apply.
+func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool, log io.Writer) error {
 	res, err := s.client.resource(o)
 	if err != nil {
 		if dryRun && fault.Is(err, fault.Invalid) {
@@ -61,20 +62,28 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 		}
 		return err
 	}
-	body, err := o.MarshalJSON()
-	if err != nil {
-		return fault.New(fault.Invalid, "%s: %w", display(o), err)
+	live, err := s.patch(ctx, res, o, dryRun)
+	for err != nil { // the server tells of some at a time
+		known := s.strip(o, err, log)
+		if known == nil {
+			break
+		}
+		o = known
+		live, err = s.patch(ctx, res, o, dryRun)
 	}
-	force := true
-	opts := metav1.PatchOptions{FieldManager: manager, Force: &force}
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
+	if err != nil && s.flags.Recreate && immutable(err) {
+		if dryRun {
+			return nil
+		}
+		if err = s.recreate(ctx, res, o); err == nil {
+			say(log, "%s can't be changed and is made anew", display(o))
+			live, err = s.patch(ctx, res, o, dryRun)
+		}
 	}
-	live, err := res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
 	if err == nil && !dryRun {
 		var ours bool
-		if ours, err = takeOver(ctx, res, live); ours {
-			live, err = res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, opts)
+		if ours, err = takeOver(ctx, res, live, s.patchOptions(false).FieldManager); ours {
+			live, err = s.patch(ctx, res, o, dryRun)
 		}
 	}
 	if err == nil {
@@ -88,14 +97,23 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 	return fault.New(fault.CodeOf(coded), "%s: %w", display(o), coded)
 }
 
+func (s *session) patch(ctx context.Context, res dynamic.ResourceInterface, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+	body, err := s.body(o)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%w", err)
+	}
+	return res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, s.patchOptions(dryRun))
+}
+
 // dryRun has the server check all objects before anything is changed.
 func (s *session) dryRun(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if s.p.SkipDryRun {
 		return nil
 	}
-	err := s.apply(ctx, objects, true, nil)
+	log := s.env.Log(unitInitialize)
+	err := s.apply(ctx, objects, true, log)
 	if err == nil {
-		say(s.env.Log(unitInitialize), "Dry run: the cluster accepts the manifests")
+		say(log, "Dry run: the cluster accepts the manifests")
 	}
 	return err
 }
@@ -106,8 +124,7 @@ func (s *session) delete(ctx context.Context, o *unstructured.Unstructured) (boo
 	if err != nil {
 		return false, err
 	}
-	policy := metav1.DeletePropagationBackground
-	err = res.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &policy})
+	err = res.Delete(ctx, o.GetName(), s.deleteOptions())
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -139,6 +139,9 @@ func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 			deleted = append(deleted, o)
 		}
 	}
+	if err := s.allGone(ctx, deleted); err != nil {
+		return task.Result{}, err
+	}
 	return s.done(nil, s.changed("deleted", deleted, nil))
 }
 

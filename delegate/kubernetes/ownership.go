@@ -15,17 +15,17 @@ import (
 // clientSide is the owner of what "kubectl apply" has written.
 const clientSide = "kubectl-client-side-apply"
 
-// takeOver gives Slipway the fields that kubectl applied to an object before,
+// takeOver gives an owner the fields that kubectl applied to an object before,
 // and says whether there were any. Without it a field that the manifests no
 // longer have would stay for ever, because its owner never comes back.
-func takeOver(ctx context.Context, res dynamic.ResourceInterface, live *unstructured.Unstructured) (bool, error) {
+func takeOver(ctx context.Context, res dynamic.ResourceInterface, live *unstructured.Unstructured, owner string) (bool, error) {
 	if !slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == clientSide }) {
 		return false, nil
 	}
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(clientSide), manager)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(clientSide), owner)
 	if err != nil || patch == nil {
 		return false, err
 	}
-	_, err = res.Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	_, err = res.Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: owner})
 	return err == nil, err
 }

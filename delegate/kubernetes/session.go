@@ -54,6 +54,7 @@ func New(cache string) executor.Executor {
 // session is one task.
 type session struct {
 	p      task.Kubernetes
+	flags  task.KubernetesFlags
 	env    executor.Env
 	client *client
 	git    *gitfetch.Fetcher
@@ -96,6 +97,10 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 }
 
 func (s *session) operate(ctx context.Context) (task.Result, error) {
+	var err error
+	if s.flags, err = task.ParseFlags(s.p.Op, s.p.CommandFlags); err != nil {
+		return task.Result{}, err
+	}
 	switch s.p.Op {
 	case task.OpRolling:
 		return s.rolling(ctx)

@@ -119,6 +119,14 @@ func (s *session) remove(ctx context.Context) (task.Result, error) {
 			say(log, "%s isn't there", display(o))
 		}
 	}
+	if s.flags.DryRun {
+		say(log, "Dry run: nothing was deleted")
+		return s.done(nil)
+	}
+	if err := s.allGone(ctx, deleted); err != nil {
+		r, _ := s.done(nil, s.changed("deleted", deleted, nil))
+		return r, err
+	}
 	return s.done(nil, s.changed("deleted", deleted, nil))
 }
 
@@ -235,6 +243,9 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
+	if s.flags.DryRun {
+		return s.onlyDryRun(ctx, objects)
+	}
 	if err := s.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
@@ -251,4 +262,14 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	return s.done(nil, s.changed("applied", objects, nil))
+}
+
+// onlyDryRun is K8sApply with --dry-run: nothing is changed, so nothing is
+// waited for.
+func (s *session) onlyDryRun(ctx context.Context, objects []*unstructured.Unstructured) (task.Result, error) {
+	if err := s.apply(ctx, objects, true, s.env.Log(unitApply)); err != nil {
+		return task.Result{}, err
+	}
+	say(s.env.Log(unitApply), "Dry run: nothing was applied")
+	return s.done(nil)
 }
