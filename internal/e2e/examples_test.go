@@ -2,7 +2,7 @@ package e2e_test
 
 import (
 	"context"
-	"net/http/cgi" //nolint:gosec // the process that it starts is git's own http-backend, on loopback
+	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"

@@ -23,6 +23,7 @@ type Spec struct {
 	SkipDryRun      yamldoc.Field[bool]
 	SkipSteadyState yamldoc.Field[bool]
 	SkipRendering   yamldoc.Field[bool] // the files are no templates
+	Flags           []task.CommandFlag
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -38,8 +39,10 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 			s.SkipSteadyState = r.Bool(e)
 		case "skipRendering":
 			s.SkipRendering = r.Bool(e)
-		case "manifestSource", "overrides", "commandFlags":
+		case "manifestSource", "overrides":
 			kubernetes.NotYet(r, e)
+		case "commandFlags":
+			s.Flags = kubernetes.Flags(r, e, task.OpApply)
 		case "delegateSelectors": // the plan's
 			r.Strings(e)
 		default:
@@ -57,7 +60,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		return step.Action{}, fault.New(fault.Invalid, "filePaths is empty; want at least one file or folder of the manifests")
 	}
 	return kubernetes.Start(in, task.Kubernetes{
-		Op: task.OpApply, FilePaths: s.Files.Value,
+		Op: task.OpApply, FilePaths: s.Files.Value, CommandFlags: s.Flags,
 		SkipDryRun: s.SkipDryRun.Value, SkipSteadyState: s.SkipSteadyState.Value, SkipRendering: s.SkipRendering.Value,
 	})
 }

@@ -25,6 +25,7 @@ type Spec struct {
 	// SkipSame leaves everything as it is if the manifests are those of the
 	// last release.
 	SkipSame yamldoc.Field[bool]
+	Flags    []task.CommandFlag
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -39,8 +40,10 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 			if r.Bool(e).Value {
 				r.Unsupported(e, "pruning after a blue-green deployment can't be done yet; K8sDelete can delete what is left")
 			}
-		case "trafficRouting", "commandFlags":
+		case "trafficRouting":
 			kubernetes.NotYet(r, e)
+		case "commandFlags":
+			s.Flags = kubernetes.Flags(r, e, task.OpBlueGreen)
 		case "delegateSelectors": // the plan's
 			r.Strings(e)
 		default:
@@ -52,7 +55,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 
 // Start has a delegate deploy the colour that doesn't serve.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	return kubernetes.Start(in, task.Kubernetes{Op: task.OpBlueGreen, SkipDryRun: s.SkipDryRun.Value, SkipSameManifest: s.SkipSame.Value})
+	return kubernetes.Start(in, task.Kubernetes{
+		Op: task.OpBlueGreen, SkipDryRun: s.SkipDryRun.Value, SkipSameManifest: s.SkipSame.Value, CommandFlags: s.Flags,
+	})
 }
 
 // Finish takes the delegate's result as it is.

@@ -23,6 +23,7 @@ type Spec struct {
 	// Instances is how many the canary has; a percentage is of the manifest's.
 	Instances  *task.InstanceSelection
 	SkipDryRun yamldoc.Field[bool]
+	Flags      []task.CommandFlag
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -40,8 +41,10 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 			}
 		case "targetPercentage":
 			r.Unsupported(e, "targetPercentage belongs to a Progressive canary, which can't be deployed yet")
-		case "trafficRouting", "commandFlags":
+		case "trafficRouting":
 			kubernetes.NotYet(r, e)
+		case "commandFlags":
+			s.Flags = kubernetes.Flags(r, e, task.OpCanary)
 		case "delegateSelectors": // the plan's
 			r.Strings(e)
 		default:
@@ -54,7 +57,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 
 // Start has a delegate deploy the canary.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	return kubernetes.Start(in, task.Kubernetes{Op: task.OpCanary, Instances: s.Instances, SkipDryRun: s.SkipDryRun.Value})
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpCanary, Instances: s.Instances, SkipDryRun: s.SkipDryRun.Value, CommandFlags: s.Flags})
 }
 
 // Finish takes the delegate's result as it is.

@@ -26,7 +26,10 @@ const (
 func Type() step.Type { return step.Type{Name: string(task.OpDelete), Deploys: true, New: decode} }
 
 // Spec is the step's spec.
-type Spec struct{ Delete task.DeleteResources }
+type Spec struct {
+	Delete task.DeleteResources
+	Flags  []task.CommandFlag
+}
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 	s := &Spec{}
@@ -36,7 +39,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "deleteResources":
 			s.resources(e, r)
 		case "commandFlags":
-			kubernetes.NotYet(r, e)
+			s.Flags = kubernetes.Flags(r, e, task.OpDelete)
 		case "delegateSelectors": // the plan's
 			r.Strings(e)
 		default:
@@ -100,7 +103,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	case d.Type == manifestPath && !d.AllManifests && len(d.ManifestPaths) == 0:
 		return step.Action{}, fault.New(fault.Invalid, "deleteResources names no manifest paths")
 	}
-	return kubernetes.Start(in, task.Kubernetes{Op: task.OpDelete, Delete: &d})
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpDelete, Delete: &d, CommandFlags: s.Flags})
 }
 
 // Finish takes the delegate's result as it is.

@@ -22,6 +22,7 @@ func Type() step.Type { return step.Type{Name: string(task.OpRolling), Deploys: 
 type Spec struct {
 	SkipDryRun yamldoc.Field[bool]
 	Pruning    yamldoc.Field[bool] // what the release before had and this one hasn't is deleted
+	Flags      []task.CommandFlag
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -33,7 +34,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "pruningEnabled":
 			s.Pruning = r.Bool(e)
 		case "commandFlags":
-			kubernetes.NotYet(r, e)
+			s.Flags = kubernetes.Flags(r, e, task.OpRolling)
 		case "delegateSelectors": // the plan's
 			r.Strings(e)
 		default:
@@ -45,7 +46,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 
 // Start has a delegate deploy.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	return kubernetes.Start(in, task.Kubernetes{Op: task.OpRolling, SkipDryRun: s.SkipDryRun.Value, Pruning: s.Pruning.Value})
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpRolling, SkipDryRun: s.SkipDryRun.Value, Pruning: s.Pruning.Value, CommandFlags: s.Flags})
 }
 
 // Finish takes the delegate's result as it is.

@@ -25,6 +25,7 @@ func Type() step.Type {
 type Spec struct {
 	// Pruning brings back what the deployment pruned and deletes what it added.
 	Pruning yamldoc.Field[bool]
+	Flags   []task.CommandFlag
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -36,7 +37,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "skipDryRun": // real documents carry it; a rollback has no dry run
 			r.Bool(e)
 		case "commandFlags":
-			kubernetes.NotYet(r, e)
+			s.Flags = kubernetes.Flags(r, e, task.OpRollingRollback)
 		case "delegateSelectors": // the plan's
 			r.Strings(e)
 		default:
@@ -48,7 +49,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 
 // Start has a delegate roll back.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	return kubernetes.Start(in, task.Kubernetes{Op: task.OpRollingRollback, Pruning: s.Pruning.Value})
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpRollingRollback, Pruning: s.Pruning.Value, CommandFlags: s.Flags})
 }
 
 // Finish takes the delegate's result as it is.
