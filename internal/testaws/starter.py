@@ -3,14 +3,18 @@
 An invocation is a POST to HOST/invoke/<function>. The changes to moto are the
 places where it differs from AWS in what Slipway's state machine needs.
 """
+import copy
 import json
 import sys
 import urllib.request
 
 port, host = sys.argv[1], sys.argv[2]
 
+from moto.stepfunctions.models import StateMachine
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_callback
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sfn import StateTaskServiceSfn
+from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
 
 
 def invoke(parameters, region, state_credentials):
@@ -32,6 +36,32 @@ lambda_eval_utils._invoke_lambda_function = invoke
 
 # AWS hears of a nested run's end by an event, within milliseconds; moto asks every half second.
 state_task_service_callback._DELAY_SECONDS_SYNC_CONDITION_CHECK = 0.05
+
+
+
+def start_execution(self, env, resource_runtime_part, normalised_parameters, state_credentials):
+    """The integration's names begin with a capital letter, the API's don't; moto sends the former to the latter."""
+    client = boto_client_for(region=resource_runtime_part.region, service="stepfunctions", state_credentials=state_credentials)
+    parameters = {k[0].lower() + k[1:]: v for k, v in normalised_parameters.items()}
+    if not isinstance(parameters.get("input", ""), str):
+        parameters["input"] = json.dumps(parameters["input"])
+    answer = client.start_execution(**parameters)
+    answer.pop("ResponseMetadata", None)
+    env.stack.append({k[0].upper() + k[1:]: v for k, v in answer.items()})
+
+
+StateTaskServiceSfn._eval_service_task = start_execution
+
+
+
+def without_runs(self, memo):
+    """A run gets a copy of its machine; moto copies all of the machine's runs with it, which fails while one is under way."""
+    clone = copy.copy(self)
+    clone.executions = []
+    return clone
+
+
+StateMachine.__deepcopy__ = without_runs
 
 from moto.server import main
 

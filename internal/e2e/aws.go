@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+
+	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/internal/testdynamo"
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/dynamo"
+	slipwayaws "github.com/slipway-cd/slipway/pkg/wire/aws"
+	"github.com/slipway-cd/slipway/pkg/wire/plane"
+	"github.com/slipway-cd/slipway/statemachines"
+)
+
+// AWS is an installation on AWS as far as one machine can have it: the
+// compiled functions, DynamoDB Local, moto's Step Functions, S3 and KMS.
+type AWS struct {
+	*Server
+	Host    *testaws.Host
+	Sockets *testaws.SocketGateway
+	Machine string // ARN of the state machine
+	SFN     *sfn.Client
+	Store   *dynamo.Store
+}
+
+// functions builds every function once for the process.
+var functions = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "slipway-functions-")
+	if err != nil {
+		return "", err
+	}
+	list, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/slipway-cd/slipway/functions/...").Output()
+	if err != nil {
+		return "", fmt.Errorf("list the functions: %w", err)
+	}
+	for _, source := range strings.Fields(string(list)) {
+		cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", filepath.Join(dir, filepath.Base(source), "bootstrap"), ".")
+		cmd.Dir = source
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build %s: %w\n%s", source, err, out)
+		}
+	}
+	return dir, nil
+})
+
+// StartAWS installs Slipway and runs a delegate for it, for the test's time.
+// It skips the test where an emulator is missing.
+func StartAWS(tb testing.TB) *AWS {
+	tb.Helper()
+	local, err := testdynamo.Start()
+	if err != nil {
+		tb.Skip(err)
+	}
+	dir, err := functions()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	host := testaws.NewHost(tb)
+	moto := testaws.Moto(tb, host)
+	a := &AWS{Host: host, Sockets: testaws.NewSocketGateway(tb, host, "connect"), SFN: sfn.NewFromConfig(testaws.Config(moto))}
+	env := a.resources(tb, moto, local.Endpoint())
+	for _, name := range []string{"api", "engine", "connect", "events", "sweeper"} {
+		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name, "bootstrap"), Env: env, Timeout: 29 * time.Second})
+	}
+	a.Server = &Server{
+		URL: testaws.HTTPGateway(tb, host, "api"), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
+	}
+	a.delegate(tb)
+	return a
+}
+
+// resources makes what the stacks of infra/ make, and gives the functions'
+// environment.
+func (a *AWS) resources(tb testing.TB, moto, local string) []string {
+	tb.Helper()
+	ctx := tb.Context()
+	must := func(err error) {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	table := strings.NewReplacer("/", "-").Replace(tb.Name())
+	tables := dynamodb.NewFromConfig(testaws.Config(local))
+	_, err := tables.CreateTable(ctx, dynamo.TableInput(table))
+	must(err)
+	_, err = tables.UpdateTimeToLive(ctx, dynamo.TimeToLiveInput(table))
+	must(err)
+	_, err = s3.NewFromConfig(testaws.Config(moto), func(o *s3.Options) { o.UsePathStyle = true }).CreateBucket(ctx, &s3.CreateBucketInput{
+		Bucket: aws.String("blobs"), CreateBucketConfiguration: &s3types.CreateBucketConfiguration{LocationConstraint: testaws.Region},
+	})
+	must(err)
+	key, err := kms.NewFromConfig(testaws.Config(moto)).CreateKey(ctx, &kms.CreateKeyInput{})
+	must(err)
+	name := "node"
+	a.Machine = "arn:aws:states:" + testaws.Region + ":" + testaws.Account + ":stateMachine:" + name
+	definition := strings.NewReplacer("${EngineFunctionArn}", testaws.FunctionARN("engine"), "${NodeMachineArn}", a.Machine).Replace(string(statemachines.Node))
+	_, err = a.SFN.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{
+		Name: &name, Definition: &definition, RoleArn: aws.String("arn:aws:iam::" + testaws.Account + ":role/machine"),
+	})
+	must(err)
+	cfg := slipwayaws.Config{Table: table, Bucket: "blobs", KMSKey: aws.ToString(key.KeyMetadata.Arn)}
+	sdk := testaws.Config(local)
+	a.Store = slipwayaws.NewStore(sdk, cfg)
+	return []string{
+		"SLIPWAY_TABLE=" + cfg.Table, "SLIPWAY_BUCKET=" + cfg.Bucket, "SLIPWAY_KMS_KEY=" + cfg.KMSKey, "SLIPWAY_MACHINE=" + a.Machine,
+		"SLIPWAY_SOCKET=" + a.Sockets.URL, "SLIPWAY_LOG_LEVEL=WARN", "AWS_ENDPOINT_URL=" + moto, "AWS_ENDPOINT_URL_DYNAMODB=" + local,
+	}
+}
+
+// mint makes a token, as whoever installs Slipway does.
+func (a *AWS) mint(tb testing.TB, kind store.TokenKind) string {
+	tb.Helper()
+	t, text := access.Mint(access.Grant{Kind: kind, Scope: ref.Scope{Account: plane.Account}, Name: "test", Actor: "admin"}, time.Now())
+	if err := a.Store.PutToken(tb.Context(), t); err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
+
+// delegate runs a delegate that speaks to the gateways.
+func (a *AWS) delegate(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	d := agent.New(agent.Config{
+		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Capacity: 10, Executors: delegate.Executors(tb.TempDir()),
+		Log: slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			tb.Errorf("the delegate: %v", err)
+		}
+	})
+}
