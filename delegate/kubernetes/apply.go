@@ -71,7 +71,7 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 		o = known
 		live, err = s.patch(ctx, res, o, dryRun)
 	}
-	if err != nil && s.flags.Recreate && immutable(err) {
+	if err != nil && (s.flags.Recreate || s.beside == display(o)) && immutable(err) {
 		if dryRun {
 			return nil
 		}

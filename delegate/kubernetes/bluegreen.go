@@ -56,7 +56,8 @@ func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 		"primaryServiceName": primary.GetName(), "stageServiceName": stage.GetName(),
 		"primaryColor": primaryColor, "stageColor": stageColor, "skipped": false,
 	}
-	if last := lastGood(all, current.Number, modeBlueGreen); s.p.SkipSameManifest && last != nil && last.Hash == current.Hash {
+	last := lastGood(all, current.Number, modeBlueGreen)
+	if s.p.SkipSameManifest && last != nil && last.Hash == current.Hash && last.Color == primaryColor {
 		say(s.env.Log(unitPrepare), "The manifests are those of release %d: nothing is deployed", last.Number)
 		current.Skipped, out["skipped"] = true, true
 		current.Status = releaseFailed // it is no release to go back to
@@ -68,11 +69,12 @@ func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 	s.color(objects, w, stageColor)
 	putLabel(primary, labelColor, primaryColor, "spec", "selector")
 	putLabel(stage, labelColor, stageColor, "spec", "selector")
-	return s.deployColor(ctx, current, objects, w, out)
+	s.beside = display(w)
+	return s.deployColor(ctx, all, current, objects, w, out)
 }
 
 // deployColor applies the stage colour and waits for its workload.
-func (s *session) deployColor(ctx context.Context, current *release, objects []*unstructured.Unstructured, w *unstructured.Unstructured, out outputs) (task.Result, error) {
+func (s *session) deployColor(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured, w *unstructured.Unstructured, out outputs) (task.Result, error) {
 	if err := s.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
@@ -92,20 +94,25 @@ func (s *session) deployColor(ctx context.Context, current *release, objects []*
 		r, _ := s.done(out, s.changed("applied", objects, nil))
 		return r, err
 	}
+	if s.p.Pruning {
+		current.Pruned = s.pruneColors(ctx, all, current, objects)
+		out["prunedResourceIds"] = current.Pruned
+	}
 	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
 		return task.Result{}, err
 	}
+	s.cleanUp(ctx, all, current, s.env.Log(unitWrapUp))
 	return s.done(out, s.changed("applied", objects, s.instances(ctx, nil)))
 }
 
 // color gives the workload and what follows it the stage's colour.
 func (s *session) color(objects []*unstructured.Unstructured, w *unstructured.Unstructured, c string) {
-	suffix := "-" + c
+	suffix, original := "-"+c, w.GetName()
 	w.SetName(withSuffix(w.GetName(), suffix))
 	putLabel(w, labelColor, c, "spec", "selector", "matchLabels")
 	putLabel(w, labelColor, c, "spec", "template", "metadata", "labels")
 	putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
-	renameFollowers(objects, w, suffix)
+	renameFollowers(objects, w, original, suffix)
 	if m := s.p.Target.Manifest; m.Declarative && c == green {
 		rename(objects, suffix)
 		return
@@ -223,6 +230,11 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 			return task.Result{}, err
 		}
 		say(log, "Service %s now points to %s", to.service, to.color)
+	}
+	if s.p.Rollback { // the same manifests mustn't be skipped the next time
+		if err := s.mark(ctx, made, releaseFailed); err != nil {
+			return task.Result{}, err
+		}
 	}
 	return s.done(outputs{"primaryServiceName": made.PrimaryService, "stageServiceName": made.StageService}, s.changed("switched", nil, nil))
 }

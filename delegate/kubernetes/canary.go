@@ -28,10 +28,17 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	count := selected(s.p.Instances, replicas(w))
+	base, err := s.baseReplicas(ctx, objects, w)
+	if err != nil {
+		return task.Result{}, err
+	}
+	count := selected(s.p.Instances, base)
 	current.Versioned = rename(objects, canarySuffix)
+	original := w.GetName()
 	s.turnCanary(w, count)
-	renameFollowers(objects, w, canarySuffix)
+	made := append(renameFollowers(objects, w, original, canarySuffix), display(w))
+	current.Made = append(made, current.Versioned...)
+	s.beside = display(w)
 	if err := s.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
@@ -93,23 +100,71 @@ func (s *session) turnCanary(w *unstructured.Unstructured, count int64) {
 	putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
 }
 
-// renameFollowers renames the autoscalers and disruption budgets of a renamed
-// workload and points them at it.
-func renameFollowers(objects []*unstructured.Unstructured, w *unstructured.Unstructured, suffix string) {
-	original := w.GetName()[:len(w.GetName())-len(suffix)]
+// baseReplicas is what a percentage is of: the manifest's replicas. Where an
+// autoscaler has them, it is what serves now, else the autoscaler's minimum.
+func (s *session) baseReplicas(ctx context.Context, objects []*unstructured.Unstructured, w *unstructured.Unstructured) (int64, error) {
+	if _, ok := number(w, "spec", "replicas"); ok {
+		return replicas(w), nil
+	}
 	for _, o := range objects {
-		switch o.GetKind() {
-		case "HorizontalPodAutoscaler":
-			if text(o, "spec", "scaleTargetRef", "name") == original && text(o, "spec", "scaleTargetRef", "kind") == w.GetKind() {
-				o.SetName(withSuffix(o.GetName(), suffix))
-				set(o, w.GetName(), "spec", "scaleTargetRef", "name")
-			}
-		case "PodDisruptionBudget":
-			selector, _, _ := unstructured.NestedMap(w.Object, "spec", "selector", "matchLabels")
-			o.SetName(withSuffix(o.GetName(), suffix))
-			set(o, selector, "spec", "selector", "matchLabels")
+		if !scales(o, w.GetKind(), w.GetName()) {
+			continue
+		}
+		live, err := s.get(ctx, w)
+		if err != nil {
+			return 0, err
+		}
+		if live != nil {
+			return replicas(live), nil
+		}
+		if least, ok := number(o, "spec", "minReplicas"); ok {
+			return least, nil
 		}
 	}
+	return 1, nil
+}
+
+// scales says whether an object is the autoscaler of a workload.
+func scales(o *unstructured.Unstructured, kind, name string) bool {
+	return o.GetKind() == "HorizontalPodAutoscaler" && text(o, "spec", "scaleTargetRef", "name") == name && text(o, "spec", "scaleTargetRef", "kind") == kind
+}
+
+// protects says whether an object is the disruption budget of a workload's pods.
+func protects(o, w *unstructured.Unstructured) bool {
+	if o.GetKind() != "PodDisruptionBudget" {
+		return false
+	}
+	wanted, _, _ := unstructured.NestedMap(o.Object, "spec", "selector", "matchLabels")
+	if len(wanted) == 0 {
+		return false
+	}
+	labels, _, _ := unstructured.NestedMap(w.Object, "spec", "template", "metadata", "labels")
+	for key, value := range wanted {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// renameFollowers renames the autoscalers and disruption budgets of a renamed
+// workload, points them at it and gives their new names.
+func renameFollowers(objects []*unstructured.Unstructured, w *unstructured.Unstructured, original, suffix string) []string {
+	var made []string
+	for _, o := range objects {
+		switch {
+		case scales(o, w.GetKind(), original):
+			set(o, w.GetName(), "spec", "scaleTargetRef", "name")
+		case protects(o, w):
+			selector, _, _ := unstructured.NestedMap(w.Object, "spec", "selector", "matchLabels")
+			set(o, selector, "spec", "selector", "matchLabels")
+		default:
+			continue
+		}
+		o.SetName(withSuffix(o.GetName(), suffix))
+		made = append(made, display(o))
+	}
+	return made
 }
 
 // canaryDelete is K8sCanaryDelete (kubernetes spec §13.2): it deletes what the
@@ -127,7 +182,7 @@ func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 	}
 	var deleted []*unstructured.Unstructured
 	for _, o := range slices.Backward(made.objects()) {
-		if !isCanary(o) {
+		if !slices.Contains(made.Made, display(o)) {
 			continue
 		}
 		gone, err := s.delete(ctx, o)
@@ -143,10 +198,4 @@ func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	return s.done(nil, s.changed("deleted", deleted, nil))
-}
-
-// isCanary says whether a canary step made an object for itself.
-func isCanary(o *unstructured.Unstructured) bool {
-	name := o.GetName()
-	return len(name) > len(canarySuffix) && name[len(name)-len(canarySuffix):] == canarySuffix
 }

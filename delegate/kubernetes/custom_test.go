@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,7 +82,8 @@ func (s *site) custom(kind, size, annotations string) string {
 }
 
 // operate stands for the kind's operator: it copies spec.size to status.state
-// as soon as it changes, until the test ends.
+// as soon as it changes, until the test ends. As operators do, it tells which
+// generation the status is about.
 func (s *site) operate(t *testing.T, resource schema.GroupVersionResource) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -94,16 +96,44 @@ func (s *site) operate(t *testing.T, resource schema.GroupVersionResource) {
 		defer close(done)
 		for e := range w.ResultChan() {
 			o, ok := e.Object.(*unstructured.Unstructured)
-			if !ok || text(o, "status", "state") == text(o, "spec", "size") {
+			if !ok || seen(o) {
 				continue
 			}
-			patch := `{"status":{"state":"` + text(o, "spec", "size") + `"}}`
+			patch := fmt.Sprintf(`{"status":{"state":%q,"observedGeneration":%d}}`, text(o, "spec", "size"), o.GetGeneration())
 			_, err := res.Patch(ctx, o.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 			if err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}
 		}
 	}()
+}
+
+func seen(o *unstructured.Unstructured) bool {
+	n, _ := number(o, "status", "observedGeneration")
+	return n == o.GetGeneration()
+}
+
+// A status that tells no generation may be about what the resource was
+// before: a failure that it had then isn't taken for one of this roll-out.
+func TestPastFailureOfACustomResource(t *testing.T) {
+	t.Parallel()
+	gadget := func(state string) *unstructured.Unstructured {
+		m, err := decode("{kind: Gadget, metadata: {uid: u, annotations: {harness.io/managed-workload: 'true', harness.io/failureCondition: 'status.state == \"sick\"', " +
+			"harness.io/steadyStateCondition: 'status.state == \"well\"'}}, status: {state: " + state + "}}")
+		check(t, err)
+		return &unstructured.Unstructured{Object: m}
+	}
+	var p past
+	p.note(gadget("sick"))
+	for state, want := range map[string]struct{ done, failed bool }{"sick": {false, false}, "well": {true, false}} {
+		done, _, err := rollout(p.without(gadget(state)))
+		if done != want.done || (err != nil) != want.failed {
+			t.Errorf("%s: done %v, %v", state, done, err)
+		}
+	}
+	if _, _, err := rollout(new(past).without(gadget("sick"))); err == nil {
+		t.Error("a failure that is new was overlooked")
+	}
 }
 
 const (

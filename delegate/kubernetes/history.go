@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -52,6 +53,8 @@ type release struct {
 	Objects []map[string]any `json:"manifests"`
 	// Versioned are the ConfigMaps and Secrets of this release alone, as Kind/name.
 	Versioned []string `json:"versioned,omitempty"`
+	// Made are the objects that a canary step made beside what serves, as Kind/name.
+	Made []string `json:"made,omitempty"`
 	// Declarative: a rollback applies everything, not the workloads alone.
 	Declarative bool     `json:"declarative,omitempty"`
 	Pruning     bool     `json:"pruningEnabled,omitempty"`
@@ -186,6 +189,12 @@ func (s *session) begin(all []*release, mode string) *release {
 		r = &release{Number: 1}
 		if len(all) > 0 {
 			r.Number = all[0].Number + 1
+			if who := all[0].Service; who != s.p.Target.Service {
+				say(s.env.Log(unitPrepare), "warning: release %s was made for the service %s before", s.p.Target.ReleaseName, who)
+			}
+		}
+		for s.taken[r.Number] {
+			r.Number++
 		}
 	}
 	r.Status, r.Mode, r.CreatedAt = releaseInProgress, mode, time.Now().UTC()
@@ -222,6 +231,9 @@ func (r *release) objects() []*unstructured.Unstructured {
 	return out
 }
 
+// errTaken: another execution, or another product, has the number of a release.
+var errTaken = errors.New("the number is taken")
+
 // save writes a release: a new one must not exist, an older one must be as
 // it was read. A lost race is a conflict.
 func (s *session) save(ctx context.Context, r *release) error {
@@ -236,6 +248,9 @@ func (s *session) save(ctx context.Context, r *release) error {
 	} else {
 		o.SetResourceVersion(r.version)
 		saved, err = res.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	}
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("release %d: %w", r.Number, errTaken)
 	}
 	if err != nil {
 		return classify(err)
@@ -255,27 +270,30 @@ func (s *session) mark(ctx context.Context, r *release, status string) error {
 // keptReleases is how many good releases are kept besides the newest.
 const keptReleases = 2
 
+// underWay is for how long a release without an end may belong to an
+// execution that still runs.
+const underWay = 24 * time.Hour
+
 // cleanUp deletes the records of old releases, and the ConfigMaps and Secrets
 // that only they use (kubernetes spec §9). What fails is only said.
 func (s *session) cleanUp(ctx context.Context, all []*release, current *release, log io.Writer) {
 	used := map[string]bool{}
-	for _, v := range current.Versioned {
-		used[v] = true
-	}
-	good := 0
 	var old []*release
-	for _, r := range all {
-		if r.Number == current.Number {
-			continue
-		}
-		if r.Status == releaseSucceeded && good < keptReleases {
+	good := 0
+	for _, r := range append([]*release{current}, all...) {
+		wanted := r.Number >= current.Number || r.Execution == current.Execution ||
+			r.Status == releaseInProgress && time.Since(r.CreatedAt) < underWay
+		if !wanted && r.Status == releaseSucceeded && r.Mode == current.Mode && good < keptReleases {
 			good++
-			for _, v := range r.Versioned {
-				used[v] = true
-			}
+			wanted = true
+		}
+		if !wanted {
+			old = append(old, r)
 			continue
 		}
-		old = append(old, r)
+		for _, v := range r.Versioned {
+			used[v] = true
+		}
 	}
 	for _, r := range old {
 		if err := s.forget(ctx, r, used); err != nil {

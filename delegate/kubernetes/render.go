@@ -23,10 +23,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// source is a fetched file: its name below the manifest's path, and its text.
+// source is a fetched file: its name below the manifest's path, its place in
+// the repository (empty if it is in none), and its text.
 type source struct {
-	name string
-	text string
+	name  string
+	place string
+	text  string
 }
 
 // skipDirective excludes a file, if it is its first line (kubernetes spec §5).
@@ -75,7 +77,7 @@ func readPath(root, path string) (files, values []source, err error) {
 	}
 	if !info.IsDir() {
 		text, err := os.ReadFile(full)
-		return []source{{name: filepath.Base(path), text: string(text)}}, nil, err
+		return []source{{name: filepath.Base(path), place: filepath.ToSlash(filepath.Clean(path)), text: string(text)}}, nil, err
 	}
 	err = filepath.WalkDir(full, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !isYAML(file) {
@@ -89,7 +91,7 @@ func readPath(root, path string) (files, values []source, err error) {
 		if err != nil {
 			return err
 		}
-		one := source{name: filepath.ToSlash(name), text: string(text)}
+		one := source{name: filepath.ToSlash(name), place: filepath.ToSlash(filepath.Join(path, name)), text: string(text)}
 		if one.name == "values.yaml" {
 			values = append(values, one)
 		} else {
@@ -341,11 +343,10 @@ func coerce(o *unstructured.Unstructured) *unstructured.Unstructured {
 func unique(objects []*unstructured.Unstructured) error {
 	seen := map[string]bool{}
 	for _, o := range objects {
-		key := o.GroupVersionKind().GroupKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
-		if seen[key] {
+		if seen[identity(o)] {
 			return fault.New(fault.Invalid, "the manifests have %s twice", display(o))
 		}
-		seen[key] = true
+		seen[identity(o)] = true
 	}
 	return nil
 }

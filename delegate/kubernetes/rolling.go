@@ -117,48 +117,6 @@ func (s *session) applyRelease(ctx context.Context, r *release, objects []*unstr
 	return err
 }
 
-// prune deletes what the previous release had and this one hasn't, if that
-// release was made with pruning, too (kubernetes spec §17). What fails is a
-// warning.
-func (s *session) prune(ctx context.Context, previous *release, objects []*unstructured.Unstructured) []string {
-	log := s.env.Log(unitPrune)
-	if previous == nil || !previous.Pruning {
-		say(log, "No previous successful deployment found, so no pruning required")
-		return nil
-	}
-	var pruned []string
-	gone := missing(previous, objects)
-	for _, o := range slices.Backward(gone) { // the reverse of the order of apply
-		if o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning) {
-			continue
-		}
-		deleted, err := s.delete(ctx, o)
-		if err != nil {
-			say(log, "warning: %s wasn't pruned: %s", display(o), err)
-		}
-		if deleted {
-			say(log, "%s pruned", display(o))
-			pruned = append(pruned, display(o))
-		}
-	}
-	return pruned
-}
-
-// missing are a release's objects that aren't among others. Versioned ones
-// are left out: they go when their release does.
-func missing(r *release, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	key := func(o *unstructured.Unstructured) string {
-		return o.GroupVersionKind().GroupKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
-	}
-	have := map[string]bool{}
-	for _, o := range objects {
-		have[key(o)] = true
-	}
-	return slices.DeleteFunc(r.objects(), func(o *unstructured.Unstructured) bool {
-		return have[key(o)] || slices.Contains(r.Versioned, display(o))
-	})
-}
-
 // rollingRollback is K8sRollingRollback (kubernetes spec §12): the workloads
 // of this stage's release get back the manifests of the last good one.
 func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
@@ -179,6 +137,11 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	}
 	say(log, "Rolling release %d back to release %d", current.Number, previous.Number)
 	objects := restored(current, previous)
+	if current.Status != releaseFailed { // however the rollback ends, nobody goes back to it
+		if err := s.mark(ctx, current, releaseFailed); err != nil {
+			return task.Result{}, err
+		}
+	}
 	if err := s.apply(ctx, objects, false, log); err != nil {
 		return task.Result{}, err
 	}
@@ -187,11 +150,6 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	}
 	if err := s.steady(ctx, awaited(objects)); err != nil {
 		return task.Result{}, err
-	}
-	if current.Status != releaseFailed {
-		if err := s.mark(ctx, current, releaseFailed); err != nil {
-			return task.Result{}, err
-		}
 	}
 	s.number = previous.Number
 	return s.done(nil, s.changed("rolled back", objects, s.instances(ctx, nil)))

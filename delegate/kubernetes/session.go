@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
@@ -60,6 +62,11 @@ type session struct {
 	git    *gitfetch.Fetcher
 	number int // of the release that is being made; 0: none
 	past   past
+	// taken are numbers of releases that turned out to be somebody else's.
+	taken map[int]bool
+	// beside is a workload that serves nobody yet, as Kind/name: it is made
+	// anew if it can't be changed.
+	beside string
 }
 
 // outputs is what expressions read below the step (kubernetes spec §18).
@@ -96,6 +103,9 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 	return r, err
 }
 
+// maxTries bounds how often a release's number is looked for.
+const maxTries = 20
+
 func (s *session) operate(ctx context.Context) (task.Result, error) {
 	var err error
 	if s.flags, err = task.ParseFlags(s.p.Op, s.p.CommandFlags); err != nil {
@@ -103,15 +113,15 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 	}
 	switch s.p.Op {
 	case task.OpRolling:
-		return s.rolling(ctx)
+		return s.numbered(ctx, s.rolling)
 	case task.OpRollingRollback:
 		return s.rollingRollback(ctx)
 	case task.OpCanary:
-		return s.canary(ctx)
+		return s.numbered(ctx, s.canary)
 	case task.OpCanaryDelete:
 		return s.canaryDelete(ctx)
 	case task.OpBlueGreen:
-		return s.blueGreen(ctx)
+		return s.numbered(ctx, s.blueGreen)
 	case task.OpSwap:
 		return s.swap(ctx)
 	case task.OpScale:
@@ -122,6 +132,35 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 		return s.applyStep(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "the operation %s isn't known to this delegate", s.p.Op)
+}
+
+// numbered does a step that makes a release, again if its number has been
+// taken meanwhile: two pipelines may share a release name. Nothing is applied
+// before the number is ours.
+func (s *session) numbered(ctx context.Context, step func(context.Context) (task.Result, error)) (task.Result, error) {
+	if err := checkRelease(s.p.Target.ReleaseName); err != nil {
+		return task.Result{}, err
+	}
+	for range maxTries {
+		r, err := step(ctx)
+		if !errors.Is(err, errTaken) {
+			return r, err
+		}
+		if s.taken == nil {
+			s.taken = map[int]bool{}
+		}
+		s.taken[s.number] = true
+	}
+	return task.Result{}, fault.New(fault.Conflict, "no number for a release of %s was free in %d tries", s.p.Target.ReleaseName, maxTries)
+}
+
+// checkRelease says whether a release name can be a label and part of a name.
+func checkRelease(name string) error {
+	problems := append(validation.IsValidLabelValue(name), validation.IsDNS1123Subdomain(name)...)
+	if len(problems) > 0 {
+		return fault.New(fault.Invalid, "the release name %q can't be used: %s", name, problems[0])
+	}
+	return nil
 }
 
 // say writes a line to a log. A log that can't be written is the agent's to
@@ -150,7 +189,7 @@ func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, 
 
 func (s *session) renderAll(files []source, values map[string]any) ([]*unstructured.Unstructured, error) {
 	log := s.env.Log(unitInitialize)
-	files = slices.DeleteFunc(slices.Clone(files), func(f source) bool { return skipped(f) || s.isValues(f.name) })
+	files = slices.DeleteFunc(slices.Clone(files), func(f source) bool { return skipped(f) || isValues(s.p.Target.Manifest, f) })
 	objects, err := render(files, values, false)
 	if err != nil {
 		return nil, err
@@ -164,10 +203,11 @@ func (s *session) renderAll(files []source, values map[string]any) ([]*unstructu
 	return sorted(objects), nil
 }
 
-// isValues says whether a manifest file is one of the listed values files.
-func (s *session) isValues(name string) bool {
-	m := s.p.Target.Manifest
-	return m != nil && slices.ContainsFunc(m.ValuesPaths, func(p string) bool { return filepath.Base(p) == filepath.Base(name) })
+// isValues says whether a file is one of the listed values files, which are
+// no manifests.
+func isValues(m *task.Manifest, f source) bool {
+	root := func(p string) string { return path.Clean("/" + p) }
+	return f.place != "" && slices.ContainsFunc(m.ValuesPaths, func(p string) bool { return root(p) == root(f.place) })
 }
 
 // changed is the ledger's entry of what was put into the target.

@@ -168,8 +168,7 @@ func (s *session) ofRelease(ctx context.Context, withNamespace bool) ([]*unstruc
 	var out, records []*unstructured.Unstructured
 	for _, r := range all {
 		for _, o := range r.objects() {
-			key := o.GroupVersionKind().GroupKind().String() + o.GetNamespace() + o.GetName()
-			if !seen[key] && (o.GetKind() != "Namespace" || withNamespace) {
+			if key := identity(o); !seen[key] && (o.GetKind() != "Namespace" || withNamespace) {
 				seen[key] = true
 				out = append(out, o)
 			}
@@ -197,6 +196,7 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 	if err != nil {
 		return nil, err
 	}
+	files = slices.DeleteFunc(files, func(f source) bool { return isValues(m, f) })
 	if !everything {
 		if files, err = choose(files, paths); err != nil {
 			return nil, err

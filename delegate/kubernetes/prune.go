@@ -1,0 +1,108 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// prune deletes what the previous release had and this one hasn't, if that
+// release was made with pruning, too (kubernetes spec §17).
+func (s *session) prune(ctx context.Context, previous *release, objects []*unstructured.Unstructured) []string {
+	if previous == nil || !previous.Pruning {
+		say(s.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
+		return nil
+	}
+	return s.pruneAll(ctx, missing(previous, objects))
+}
+
+// pruneColors deletes what neither colour has any more: objects of the
+// releases before the previous one, which stands by (kubernetes spec §17).
+func (s *session) pruneColors(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) []string {
+	previous := lastGood(all, current.Number, modeBlueGreen)
+	if previous == nil {
+		say(s.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
+		return nil
+	}
+	standing := append(previous.objects(), objects...)
+	var gone []*unstructured.Unstructured
+	for _, r := range all {
+		if r.Number < previous.Number && r.Status == releaseSucceeded && r.Mode == modeBlueGreen && r.Pruning {
+			more := missing(r, standing)
+			gone, standing = append(gone, more...), append(standing, more...)
+		}
+	}
+	return s.pruneAll(ctx, sorted(gone))
+}
+
+// pruneAll deletes objects in the reverse of the order of apply, but for those
+// that are spared. What fails is a warning.
+func (s *session) pruneAll(ctx context.Context, gone []*unstructured.Unstructured) []string {
+	log := s.env.Log(unitPrune)
+	var pruned []string
+	shared := s.shared(ctx, len(gone) > 0)
+	for _, o := range slices.Backward(gone) {
+		if o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning) {
+			continue
+		}
+		if who := shared[identity(o)]; who != "" {
+			say(log, "warning: %s wasn't pruned: release %s has it, too", display(o), who)
+			continue
+		}
+		deleted, err := s.delete(ctx, o)
+		if err != nil {
+			say(log, "warning: %s wasn't pruned: %s", display(o), err)
+		}
+		if deleted {
+			say(log, "%s pruned", display(o))
+			pruned = append(pruned, display(o))
+		}
+	}
+	return pruned
+}
+
+// shared gives the objects of other releases in the namespace, with the name
+// of the release. What can't be read is no reason to keep an object.
+func (s *session) shared(ctx context.Context, needed bool) map[string]string {
+	out := map[string]string{}
+	if !needed {
+		return out
+	}
+	list, err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).
+		List(ctx, metav1.ListOptions{LabelSelector: labels.Set{"owner": manager}.String()})
+	if err != nil {
+		say(s.env.Log(unitPrune), "warning: whether other releases have these objects isn't known: %s", classify(err))
+		return out
+	}
+	for i := range list.Items {
+		name := list.Items[i].GetLabels()[labelRelease]
+		r, err := unpack(&list.Items[i])
+		if err != nil || name == s.p.Target.ReleaseName || r.Status != releaseSucceeded {
+			continue
+		}
+		for _, o := range r.objects() {
+			out[identity(o)] = name
+		}
+	}
+	return out
+}
+
+// identity tells objects apart in the whole cluster.
+func identity(o *unstructured.Unstructured) string {
+	return o.GroupVersionKind().GroupKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
+}
+
+// missing are a release's objects that aren't among others. Versioned ones
+// are left out: they go when their release does.
+func missing(r *release, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	have := map[string]bool{}
+	for _, o := range objects {
+		have[identity(o)] = true
+	}
+	return slices.DeleteFunc(r.objects(), func(o *unstructured.Unstructured) bool {
+		return have[identity(o)] || slices.Contains(r.Versioned, display(o))
+	})
+}
