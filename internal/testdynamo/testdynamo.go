@@ -24,7 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// ErrMissing: what DynamoDB Local needs isn't on this machine.
+// ErrMissing is that what DynamoDB Local needs isn't on this machine.
 var ErrMissing = errors.New("DynamoDB Local isn't set up here; make setup does that")
 
 // Server is a DynamoDB Local that runs until this process ends.
@@ -43,7 +43,6 @@ func start() (*Server, error) {
 		return nil, err
 	}
 	ended := make(chan error, 1)
-	//nolint:usetesting // it outlives the test that asks first
 	go run(home, port, ended)
 	return &Server{endpoint: fmt.Sprintf("http://127.0.0.1:%d", port)}, ready(port, ended)
 }

@@ -52,7 +52,7 @@ func cancelled(codes ...string) error {
 func TestWhatPassesIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	scope := ref.Scope{Account: "acme"}
-	node := store.Commit{Nodes: []store.Node{{ID: "a", State: plan.State{Status: plan.Running}}}}
+	nodes := store.Commit{Nodes: []store.Node{{ID: "a", State: plan.State{Status: plan.Running}}, {ID: "b"}}}
 	for name, c := range map[string]struct {
 		err error
 		do  func(context.Context, *dynamo.Store) error
@@ -68,10 +68,13 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			return s.AppendLog(ctx, store.LogChunk{Stream: "s"})
 		}},
 		"a transaction beside another": {cancelled("TransactionConflict"), func(ctx context.Context, s *dynamo.Store) error {
-			return s.CommitExecution(ctx, "x1", node)
+			return s.CommitExecution(ctx, "x1", nodes)
+		}},
+		"a commit of one node": {&types.TransactionConflictException{}, func(ctx context.Context, s *dynamo.Store) error {
+			return s.CommitExecution(ctx, "x1", store.Commit{Nodes: nodes.Nodes[:1]})
 		}},
 		"a transaction that is throttled": {cancelled("ThrottlingError"), func(ctx context.Context, s *dynamo.Store) error {
-			return s.CommitExecution(ctx, "x1", node)
+			return s.CommitExecution(ctx, "x1", nodes)
 		}},
 		"a change with an audit record": {&types.RequestLimitExceeded{}, func(ctx context.Context, s *dynamo.Store) error {
 			_, err := s.AppendAudit(ctx, audit.Record{Scope: scope, Action: audit.Create})

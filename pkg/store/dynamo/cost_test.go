@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -108,12 +108,19 @@ func TestCosts(t *testing.T) {
 	m := &meter{}
 	s := open(t, m.watch)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	create := func(id string) func(context.Context, *dynamo.Store) error {
+		return func(ctx context.Context, s *dynamo.Store) error {
+			x := store.Execution{ID: id, Scope: scope, Pipeline: "deploy", PlanHash: "h", Status: plan.Running, StartedAt: now}
+			_, err := s.CreateExecution(ctx, x, []byte("{}"), audit.Record{Scope: scope, Action: audit.Start})
+			return err
+		}
+	}
 	node := func(id plan.NodeID) store.Node {
 		return store.Node{Execution: "x1", ID: id, State: plan.State{Status: plan.Running, StartedAt: now}}
 	}
 	work := func(id task.ID) store.Task {
 		return store.Task{
-			ID: id, Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Execution: "x1", Node: "pipeline.a", Kind: task.KindShell,
+			ID: id, Scope: scope, Execution: "x1", Node: "pipeline.a", Kind: task.KindShell,
 			Payload: []byte(`{"script":"true"}`), Token: "token", CreatedAt: now,
 		}
 	}
@@ -123,6 +130,16 @@ func TestCosts(t *testing.T) {
 		requests []string
 		units    float64
 	}{
+		{"AP-6 CreateExecution, the first of a month", create("x1"), []string{"GetItem", "GetItem", "GetItem", "PutItem", "TransactWriteItems"}, 3 + 1 + 16},
+		{"AP-6 CreateExecution, another one", create("x2"), []string{"GetItem", "GetItem", "GetItem", "TransactWriteItems"}, 3 + 12},
+		{"AP-7 Execution", func(ctx context.Context, s *dynamo.Store) error {
+			_, err := s.Execution(ctx, "x2")
+			return err
+		}, []string{"GetItem"}, 1},
+		{"AP-8 ListExecutions", func(ctx context.Context, s *dynamo.Store) error {
+			list, _, err := s.ListExecutions(ctx, scope, "", store.Page{})
+			return count(2, list, err)
+		}, []string{"BatchGetItem", "Query", "Query"}, 2 + 1 + 1},
 		{"AP-12 CommitExecution, first write of two nodes", func(ctx context.Context, s *dynamo.Store) error {
 			return s.CommitExecution(ctx, "x1", store.Commit{Nodes: []store.Node{node("a"), node("b")}})
 		}, []string{"TransactWriteItems"}, 4},
@@ -131,6 +148,9 @@ func TestCosts(t *testing.T) {
 			a.Version, b.Version = 1, 1
 			return s.CommitExecution(ctx, "x1", store.Commit{Nodes: []store.Node{a, b}})
 		}, []string{"TransactWriteItems"}, 4},
+		{"AP-12 CommitExecution, one node", func(ctx context.Context, s *dynamo.Store) error {
+			return s.CommitExecution(ctx, "x1", store.Commit{Nodes: []store.Node{node("c")}})
+		}, []string{"PutItem"}, 1},
 		{"AP-10 Nodes", func(ctx context.Context, s *dynamo.Store) error {
 			list, err := s.Nodes(ctx, "x1", "a", "b")
 			return count(2, list, err)

@@ -63,7 +63,6 @@ func referrersPK(target string) string      { return "R#" + target }
 func referenceAt(target, source string) key { return key{referrersPK(target), source} }
 func referenceCountAt(target string) key    { return key{"C#" + target, "c"} }
 func secretAt(k store.EntityKey) key        { return key{"V#" + entityText(k), "v"} }
-func scopeText(s ref.Scope) string          { return join(s.Account, s.Org, s.Project) }
 func sequenceAt(s ref.Scope, pipe string) key {
 	return key{join("S", s.Account, s.Org, s.Project, pipe), "s"}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,24 +110,42 @@ func TestLargeThingsAreReadAsTheyWere(t *testing.T) {
 	})
 }
 
-// TestManyOfAlmostLarge: answers of DynamoDB end at 1 MB, those to many keys at
+// TestManyOfAlmostLarge: an answer of DynamoDB ends at 1 MB, one to many keys at
 // 16 MB; readers get all the same.
 func TestManyOfAlmostLarge(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	const chunks = 60
-	for i := range chunks {
-		if err := s.AppendLog(t.Context(), store.LogChunk{Stream: "s", Number: int64(i), Data: large("x")[:340<<10]}); err != nil {
+	m := &meter{}
+	s := open(t, m.watch)
+	const many, size = 60, 340 << 10
+	var ids []task.ID
+	for i := range many {
+		if err := s.AppendLog(t.Context(), store.LogChunk{Stream: "s", Number: int64(i), Data: large("x")[:size]}); err != nil {
 			t.Fatal(err)
 		}
+		made, err := s.CreateTask(t.Context(), store.Task{ID: task.ID(fmt.Sprintf("t%02d", i)), Scope: scope, Payload: large("x")[:size]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, made.ID)
 	}
-	list, err := s.ReadLog(t.Context(), "s", 0, 500)
-	if err != nil || len(list) != chunks {
-		t.Fatalf("%d chunks are read, %v; want %d", len(list), err, chunks)
+	chunks, err := s.ReadLog(t.Context(), "s", 0, 500)
+	if err != nil || len(chunks) != many {
+		t.Fatalf("%d chunks are read, %v; want %d", len(chunks), err, many)
 	}
-	for i, c := range list {
-		if c.Number != int64(i) || len(c.Data) != 340<<10 {
-			t.Fatalf("chunk %d has the number %d and %d bytes", i, c.Number, len(c.Data))
+	m.reading()
+	claimed, err := s.ClaimTasks(t.Context(), "d1", ids, config("").Now())
+	if requests, _ := m.reading(); !slices.Equal(requests[:3], []string{"BatchGetItem", "BatchGetItem", "BatchGetItem"}) {
+		t.Errorf("the tasks fit into two answers: %v", requests)
+	}
+	if err != nil || len(claimed) != many {
+		t.Fatalf("%d tasks are claimed, %v; want %d", len(claimed), err, many)
+	}
+	for i := range many {
+		if c := chunks[i]; c.Number != int64(i) || len(c.Data) != size {
+			t.Errorf("chunk %d has the number %d and %d bytes", i, c.Number, len(c.Data))
+		}
+		if c := claimed[i]; c.ID != ids[i] || len(c.Payload) != size {
+			t.Errorf("task %d is %s with %d bytes", i, c.ID, len(c.Payload))
 		}
 	}
 }

@@ -99,6 +99,9 @@ func (s *Store) check(k key, condition string, values item, lost error) write {
 // transact does all writes or none. Of several lost conditions the first that
 // isn't errAgain counts.
 func (s *Store) transact(ctx context.Context, writes ...write) error {
+	if len(writes) == 1 && writes[0].Put != nil {
+		return s.putAlone(ctx, writes[0])
+	}
 	parts := make([]types.TransactWriteItem, len(writes))
 	for i, w := range writes {
 		parts[i] = w.TransactWriteItem
@@ -109,20 +112,36 @@ func (s *Store) transact(ctx context.Context, writes ...write) error {
 	if !errors.As(err, &cancelled) {
 		return err
 	}
-	again := false
-	for i, reason := range cancelled.CancellationReasons {
-		switch aws.ToString(reason.Code) {
+	inTheWay := false
+	reasons := cancelled.CancellationReasons // one per write
+	for i := range min(len(writes), len(reasons)) {
+		switch aws.ToString(reasons[i].Code) {
 		case "ConditionalCheckFailed":
 			if lost := writes[i].lost; !errors.Is(lost, errAgain) {
 				return lost
 			}
-			again = true
+			inTheWay = true
 		case "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError":
-			again = true
+			inTheWay = true
 		}
 	}
-	if again {
+	if inTheWay {
 		return fmt.Errorf("%w: %w", errAgain, err)
+	}
+	return err
+}
+
+// putAlone costs half of what a transaction of one does. A transaction isn't
+// done twice if its answer gets lost on the way; this is refused then, like any
+// other that comes late.
+func (s *Store) putAlone(ctx context.Context, w write) error {
+	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: w.Put.TableName, Item: w.Put.Item, ConditionExpression: w.Put.ConditionExpression,
+		ExpressionAttributeNames: w.Put.ExpressionAttributeNames, ExpressionAttributeValues: w.Put.ExpressionAttributeValues,
+	})
+	var lost *types.ConditionalCheckFailedException
+	if errors.As(err, &lost) {
+		return w.lost
 	}
 	return err
 }
