@@ -3,9 +3,9 @@
 // service (kubernetes spec §14.2).
 //
 // Outputs: output.primaryServiceName, output.stageServiceName,
-// output.primaryColor, output.stageColor, output.skipped, output.releaseName
-// and output.releaseNumber. The deployment is done by delegate/kubernetes, the
-// switch by K8sBGSwapServices.
+// output.primaryColor, output.stageColor, output.skipped,
+// output.prunedResourceIds, output.releaseName and output.releaseNumber. The
+// deployment is done by delegate/kubernetes, the switch by K8sBGSwapServices.
 package k8sbluegreendeploy
 
 import (
@@ -25,7 +25,9 @@ type Spec struct {
 	// SkipSame leaves everything as it is if the manifests are those of the
 	// last release.
 	SkipSame yamldoc.Field[bool]
-	Flags    []task.CommandFlag
+	// Pruning deletes what neither colour has any more.
+	Pruning yamldoc.Field[bool]
+	Flags   []task.CommandFlag
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -37,9 +39,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "skipDeploymentIfSameManifest":
 			s.SkipSame = r.Bool(e)
 		case "pruningEnabled":
-			if r.Bool(e).Value {
-				r.Unsupported(e, "pruning after a blue-green deployment can't be done yet; K8sDelete can delete what is left")
-			}
+			s.Pruning = r.Bool(e)
 		case "trafficRouting":
 			kubernetes.NotYet(r, e)
 		case "commandFlags":
@@ -56,7 +56,8 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 // Start has a delegate deploy the colour that doesn't serve.
 func (s *Spec) Start(in step.In) (step.Action, error) {
 	return kubernetes.Start(in, task.Kubernetes{
-		Op: task.OpBlueGreen, SkipDryRun: s.SkipDryRun.Value, SkipSameManifest: s.SkipSame.Value, CommandFlags: s.Flags,
+		Op: task.OpBlueGreen, SkipDryRun: s.SkipDryRun.Value, SkipSameManifest: s.SkipSame.Value,
+		Pruning: s.Pruning.Value, CommandFlags: s.Flags,
 	})
 }
 
