@@ -90,13 +90,17 @@ func auditApart(b *bench) {
 
 func raceAudit(b *bench) {
 	b.allSucceed(func(i int) error {
-		switch i % 3 {
+		switch i % 4 {
 		case 0:
 			_, err := b.Store.AppendAudit(b.ctx(), b.record(audit.CreateToken, fmt.Sprint(i)))
 			return err
 		case 1:
 			_, err := b.Store.SaveEntity(b.ctx(), b.entity(ref.Service, fmt.Sprint("s", i)), b.record(audit.Create, fmt.Sprint(i)))
 			return err
+		case 2:
+			r := b.record(audit.Approve, fmt.Sprint(i))
+			nodes := []store.Node{b.node(plan.NodeID(fmt.Sprint("n", i)), plan.Running)}
+			return b.Store.CommitExecution(b.ctx(), b.id("x"), store.Commit{Nodes: nodes, Audit: &r})
 		default:
 			e := b.execution(fmt.Sprint("x", i))
 			_, err := b.Store.CreateExecution(b.ctx(), e, []byte(`{}`), b.record(audit.Start, e.ID))
