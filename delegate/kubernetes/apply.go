@@ -2,6 +2,8 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -93,8 +95,19 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 	if dryRun && apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces") {
 		return nil // the manifests may bring their namespace
 	}
-	coded := classify(err)
-	return fault.New(fault.CodeOf(coded), "%s: %w", display(o), coded)
+	return about(o, classify(err))
+}
+
+// about says which object an error is about; its code stays.
+func about(o *unstructured.Unstructured, err error) error {
+	var coded *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &coded):
+		return fault.New(coded.Code, "%s: %w", display(o), err).Causing(coded.Failures...)
+	}
+	return fmt.Errorf("%s: %w", display(o), err)
 }
 
 func (s *session) patch(ctx context.Context, res dynamic.ResourceInterface, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
@@ -128,7 +141,7 @@ func (s *session) delete(ctx context.Context, o *unstructured.Unstructured) (boo
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
-	return err == nil, classify(err)
+	return err == nil, about(o, classify(err))
 }
 
 // get reads an object as it is in the cluster; nil if it isn't there.
@@ -141,5 +154,5 @@ func (s *session) get(ctx context.Context, o *unstructured.Unstructured) (*unstr
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	return live, classify(err)
+	return live, about(o, classify(err))
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -150,6 +151,10 @@ func pods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
 
+// untyped is how the server refuses fields that a kind doesn't have; it calls
+// that an error of its own.
+const untyped = "failed to create typed patch object"
+
 // classify gives an error of the API its failure type (pipeline spec §5.1).
 func classify(err error) error {
 	if err == nil {
@@ -168,7 +173,7 @@ func classify(err error) error {
 		return fault.New(fault.NotFound, "the cluster: %w", err)
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return fault.New(fault.Conflict, "the cluster: %w", err)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), untyped):
 		return fault.New(fault.Invalid, "the cluster: %w", err)
 	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), errors.As(err, &netErr):
 		return fault.New(fault.Unavailable, "the cluster can't be reached: %w", err)

@@ -185,7 +185,8 @@ func TestForbiddenNamesTheObjectAndTheVerb(t *testing.T) {
 		want  []string
 	}{
 		{"no rights at all", nil, []string{"secrets is forbidden", "cannot list resource \"secrets\""}},
-		{"the history alone", []rbacv1.PolicyRule{history}, []string{"Deployment/web", "cannot patch resource \"deployments\""}},
+		{"the history alone", []rbacv1.PolicyRule{history}, []string{"Deployment/web", "cannot get resource \"deployments\""}},
+		{"get, but not patch", []rbacv1.PolicyRule{history, {APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}}}, []string{"Deployment/web", "cannot patch resource \"deployments\""}},
 		{"patch, but not create", []rbacv1.PolicyRule{history, {APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "patch"}}}, []string{"Deployment/web", "cannot create resource \"deployments\""}},
 	}
 	for _, tt := range tests {

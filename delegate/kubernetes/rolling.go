@@ -22,11 +22,6 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := s.dryRun(ctx, objects); err != nil {
-		return task.Result{}, err
-	}
-	prepare := s.env.Log(unitPrepare)
-	say(prepare, "Release %s, number %d", s.p.Target.ReleaseName, s.number)
 	m := s.p.Target.Manifest
 	current.Hash, current.Declarative = hashOf(objects), m.Declarative
 	if !m.SkipVersioning && !m.Declarative {
@@ -35,6 +30,10 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 	if err := s.label(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
+	if err := s.dryRun(ctx, objects); err != nil {
+		return task.Result{}, err
+	}
+	say(s.env.Log(unitPrepare), "Release %s, number %d", s.p.Target.ReleaseName, s.number)
 	current.fill(objects)
 	late, err := s.record(ctx, current)
 	if err != nil {

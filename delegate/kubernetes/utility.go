@@ -88,7 +88,7 @@ func (s *session) scale(ctx context.Context) (task.Result, error) {
 	}
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, want)
 	if _, err := res.Patch(ctx, w.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager + "-scale"}, "scale"); err != nil {
-		return task.Result{}, classify(err)
+		return task.Result{}, about(w, classify(err))
 	}
 	if err := s.steady(ctx, []*unstructured.Unstructured{w}); err != nil {
 		return task.Result{}, err
@@ -110,7 +110,7 @@ func (s *session) remove(ctx context.Context) (task.Result, error) {
 	for _, o := range targets {
 		gone, err := s.delete(ctx, o)
 		if err != nil {
-			return task.Result{}, fault.New(fault.CodeOf(err), "%s: %w", display(o), err)
+			return task.Result{}, err
 		}
 		if gone {
 			deleted = append(deleted, o)
