@@ -230,3 +230,37 @@ func firstGroup(text, pattern, otherwise string) string {
 	}
 	return otherwise
 }
+
+// TestPlaybookCommands: what playbooks tell operators to type exists.
+func TestPlaybookCommands(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "slipway")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/slipway").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	help := func(words ...string) string {
+		out, err := exec.CommandContext(t.Context(), program, append(words, "--help")...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "\n  slipway "+strings.Join(words, " ")) {
+			t.Errorf("there is no command slipway %s", strings.Join(words, " "))
+		}
+		return string(out)
+	}
+	pages, err := filepath.Glob("../../docs/playbooks/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("there are no playbooks: %v", err)
+	}
+	for _, page := range pages {
+		for _, m := range regexp.MustCompile("(?m)(?:^ *|`)slipway ([a-z]+)((?: [^`\n]+)?)").FindAllStringSubmatch(read(t, page), -1) {
+			said := help(m[1])
+			words := strings.Fields(m[2])
+			if len(words) > 0 && strings.Contains(said, "Available Commands:") && regexp.MustCompile("^[a-z]+$").MatchString(words[0]) {
+				said = help(m[1], words[0])
+			}
+			for _, w := range words {
+				if flag, _, _ := strings.Cut(w, "="); strings.HasPrefix(w, "-") && !strings.Contains(said, flag+" ") && !strings.Contains(said, flag+",") {
+					t.Errorf("%s: slipway %s has no flag %s", filepath.Base(page), m[1], flag)
+				}
+			}
+		}
+	}
+}
