@@ -59,32 +59,56 @@ func (s *Store) ClaimTasks(ctx context.Context, delegate string, ids []task.ID, 
 // errTaken: somebody else was faster.
 var errTaken = errors.New("the task is no longer open")
 
-// claim gives one open task to the delegate; nil if it isn't open any more.
-// The condition has all that can change of an open task, so that what is given
-// is what is stored.
+// claim gives an open task, as it was read, to the delegate; nil if it isn't
+// open any more.
 func (s *Store) claim(ctx context.Context, t store.Task, delegate string, leaseUntil time.Time) (*store.Task, error) {
-	asRead, token := t.Fence, t.Token
-	t.Status, t.Delegate, t.Fence, t.LeaseUntil = store.TaskClaimed, delegate, t.Fence+1, fromMillis(millis(leaseUntil))
-	writes := []write{
-		s.update(taskAt(t.ID), "SET #status = :claimed, #delegate = :me, #fence = :next, #lease = :lease, pk2 = :held, sk2 = :id",
-			"#status = :open AND #fence = :fence AND #token = :token", item{
-				":open": str(string(store.TaskOpen)), ":fence": num(asRead), ":token": str(token),
-				":claimed": str(string(store.TaskClaimed)), ":me": str(delegate), ":next": num(t.Fence), ":lease": num(millis(leaseUntil)),
-				":held": str(heldPK(delegate)), ":id": str(string(t.ID)),
-			}, errTaken),
-		s.remove(openAt(t), "", nil, nil),
-	}
-	err := again(ctx, func() error { return s.transact(ctx, writes...) })
+	var claimed store.Task
+	err := again(ctx, func() error {
+		if t.Status != store.TaskOpen {
+			return errTaken
+		}
+		claimed = t
+		claimed.Status, claimed.Delegate, claimed.Fence = store.TaskClaimed, delegate, t.Fence+1
+		claimed.LeaseUntil = fromMillis(millis(leaseUntil))
+		err := s.transact(ctx, s.claiming(t, claimed)...)
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		it, readErr := s.find(ctx, taskAt(t.ID), "task %q", t.ID)
+		if readErr != nil {
+			return readErr
+		}
+		payload := t.Payload
+		if t, readErr = readTask(ctx, s, it); readErr != nil {
+			return readErr
+		}
+		t.Payload = payload
+		return err
+	})
 	if errors.Is(err, errTaken) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("claim task %s: %w", t.ID, err)
 	}
-	return &t, nil
+	return &claimed, nil
 }
 
-// held is the condition of a change by who holds a task, and its values.
+// claiming is the writes of a claim. The condition has all that can change of
+// an open task, so that what is given is what is stored.
+func (s *Store) claiming(t, claimed store.Task) []write {
+	return []write{
+		s.update(taskAt(t.ID), "SET #status = :claimed, #delegate = :me, #fence = :next, #lease = :lease, pk2 = :held, sk2 = :id",
+			"#status = :open AND #fence = :fence AND #token = :token", item{
+				":open": str(string(t.Status)), ":fence": num(t.Fence), ":token": str(t.Token),
+				":claimed": str(string(claimed.Status)), ":me": str(claimed.Delegate), ":next": num(claimed.Fence),
+				":lease": num(millis(claimed.LeaseUntil)), ":held": str(heldPK(claimed.Delegate)), ":id": str(string(t.ID)),
+			}, errAgain),
+		s.remove(openAt(t), "", nil, nil),
+	}
+}
+
+// heldBy is the condition of a change by who holds a task; holder has its values.
 const heldBy = "#status = :claimed AND #delegate = :me AND #fence = :fence"
 
 func holder(delegate string, fence int64) item {

@@ -22,6 +22,7 @@ func claimCases() []testCase {
 		{"many results of one holder are one", raceComplete},
 		{"a cancelled task takes no result", completeCancelled},
 		{"one of cancel and result wins", raceCancelAndComplete},
+		{"a cancelled task stays so however many claim it", raceCancelAndClaim},
 		{"cancelling leaves an ended task alone", cancelEnded},
 		{"a released task is open again and keeps its fence", releaseTask},
 		{"releasing twice takes it from nobody", releaseTwice},
@@ -223,6 +224,20 @@ func raceCancelAndComplete(b *bench) {
 			b.ok(err)
 		}
 	}
+}
+
+func raceCancelAndClaim(b *bench) {
+	b.createTask("t1")
+	b.allSucceed(func(i int) error {
+		if i%2 == 0 {
+			_, err := b.Store.CancelTask(b.ctx(), b.taskID("t1"))
+			return err
+		}
+		_, err := b.Store.ClaimTasks(b.ctx(), fmt.Sprint("d", i), []task.ID{b.taskID("t1")}, at(60))
+		return err
+	})
+	same(b, "status", store.TaskCancelled, b.readTask("t1").Status)
+	same(b, "open", nil, b.open())
 }
 
 func cancelEnded(b *bench) {

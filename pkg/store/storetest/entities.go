@@ -28,7 +28,8 @@ func entityCases() []testCase {
 		{"an entity that names itself can be deleted", deleteSelfReference},
 		{"an update replaces the references", updateReferences},
 		{"referrers page", pageReferrers},
-		{"a delete and a new reference don't both happen unseen", raceDeleteAndRefer},
+		{"a delete and a first reference don't both happen unseen", raceDeleteAndRefer},
+		{"a delete and a new reference don't both happen unseen", raceDeleteAndReferAgain},
 		{"tokens that no list gave are refused", badTokens},
 	}
 }
@@ -282,16 +283,29 @@ func pageReferrers(b *bench) {
 	same(b, "referrers", 7, len(all))
 }
 
+func raceDeleteAndRefer(b *bench) {
+	b.raceDeleteAndRefer(b.save(b.entity(ref.Service, "shop")))
+}
+
+func raceDeleteAndReferAgain(b *bench) {
+	shop := b.save(b.entity(ref.Service, "shop"))
+	former := b.save(b.entity(ref.Pipeline, "former", shop.Key))
+	b.ok(b.Store.DeleteEntity(b.ctx(), former.Key, former.Version, b.record(audit.Delete, "former")))
+	b.raceDeleteAndRefer(shop)
+}
+
 // raceDeleteAndRefer: whoever has saved a reference and still finds its target
 // can rely on it.
-func raceDeleteAndRefer(b *bench) {
-	shop := b.save(b.entity(ref.Service, "shop"))
+func (b *bench) raceDeleteAndRefer(shop store.Entity) {
+	b.Helper()
 	var relied atomic.Bool
 	errs := race(func(i int) error {
+		r := b.record(audit.Update, "shop")
+		r.Scope.Account += fmt.Sprint(i) // or they would wait for each other at the trail
 		if i%2 == 0 {
-			return b.Store.DeleteEntity(b.ctx(), shop.Key, shop.Version, b.record(audit.Delete, "shop"))
+			return b.Store.DeleteEntity(b.ctx(), shop.Key, shop.Version, r)
 		}
-		_, err := b.Store.SaveEntity(b.ctx(), b.entity(ref.Pipeline, fmt.Sprintf("p%d", i), shop.Key), b.record(audit.Create, "p"))
+		_, err := b.Store.SaveEntity(b.ctx(), b.entity(ref.Pipeline, fmt.Sprintf("p%d", i), shop.Key), r)
 		if err != nil {
 			return err
 		}
