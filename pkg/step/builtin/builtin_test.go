@@ -2,7 +2,9 @@ package builtin_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +18,26 @@ func TestNamesAreUnique(t *testing.T) {
 	names := builtin.Names()
 	if len(slices.Compact(slices.Clone(names))) != len(names) {
 		t.Errorf("a type is listed twice: %v", names)
+	}
+}
+
+// TestEveryTypeIsListed: a step type is a folder that bears its name.
+func TestEveryTypeIsListed(t *testing.T) {
+	t.Parallel()
+	examples, err := filepath.Glob("../*/example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders, names []string
+	for _, path := range examples {
+		folders = append(folders, filepath.Base(filepath.Dir(path)))
+	}
+	for _, name := range builtin.Names() {
+		names = append(names, strings.ToLower(name))
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(folders, names); diff != "" {
+		t.Errorf("step types (-folders +list):\n%s", diff)
 	}
 }
 

@@ -40,7 +40,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 				r.Unsupported(e, "a Progressive canary can't be deployed yet; Standard can")
 			}
 		case "targetPercentage":
-			r.Unsupported(e, "targetPercentage belongs to a Progressive canary, which can't be deployed yet")
+			if !e.Null() {
+				r.Unsupported(e, "targetPercentage belongs to a Progressive canary, which can't be deployed yet")
+			}
 		case "trafficRouting":
 			kubernetes.NotYet(r, e)
 		case "commandFlags":

@@ -1,0 +1,133 @@
+package e2e_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/builtin"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// The folders whose pages are held against the program.
+const (
+	pagesFolder     = "../../docs/steps"
+	playbooksFolder = "../../docs/playbooks"
+)
+
+// TestStepPages: every step type has a page and every page a type; it shows
+// the example that is run here and tells of the fields that there are.
+func TestStepPages(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(pagesFolder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, typ := range builtin.Steps() {
+		folder := strings.ToLower(typ.Name)
+		path := filepath.Join(pagesFolder, folder+".md")
+		want = append(want, path)
+		t.Run(typ.Name, func(t *testing.T) {
+			t.Parallel()
+			page := read(t, path)
+			if !strings.HasPrefix(page, "# "+typ.Name+"\n") {
+				t.Errorf("the page's title isn't %s", typ.Name)
+			}
+			if diff := cmp.Diff(read(t, filepath.Join(stepsFolder, folder, "example.yaml")), firstGroup(page, "(?s)```yaml\n(.*?)```", "")); diff != "" {
+				t.Errorf("the page's example (-example.yaml +page):\n%s", diff)
+			}
+			if diff := cmp.Diff(keysOfCases(t, folder, typ), keysOfPage(t, page, typ)); diff != "" {
+				t.Errorf("fields (-testdata/save-*.txtar +page):\n%s", diff)
+			}
+		})
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+// keysOfPage are the keys of a spec that the page's table of fields has.
+func keysOfPage(t *testing.T, page string, typ step.Type) []string {
+	t.Helper()
+	table := firstGroup(page, `(?s)## Fields\n(.*?)\n## `, "")
+	var keys []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(table, -1) {
+		for _, m := range regexp.MustCompile("`([a-zA-Z]+)").FindAllStringSubmatch(row[1], -1) {
+			keys = append(keys, m[1])
+			if !known(t, typ, m[1]) {
+				t.Errorf("the page has the field %q, which the type doesn't know", m[1])
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// keysOfCases are the keys of the specs in the type's cases that it knows.
+func keysOfCases(t *testing.T, folder string, typ step.Type) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(stepsFolder, folder, "testdata", "save-*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, path := range paths {
+		for _, m := range regexp.MustCompile(`(?m)^([a-zA-Z]+):`).FindAllStringSubmatch(firstGroup(read(t, path), `(?s)-- spec.yaml --\n(.*?)\n-- `, ""), -1) {
+			if known(t, typ, m[1]) {
+				keys = append(keys, m[1])
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// known says whether a type's spec may have a key.
+func known(t *testing.T, typ step.Type, key string) bool {
+	t.Helper()
+	docs, r := yamldoc.Parse("", []byte("{"+key+": }"))
+	typ.New(docs[0], r)
+	return !slices.ContainsFunc(r.Findings(), func(f yamldoc.Finding) bool { return f.Code == "UNKNOWN_KEY" })
+}
+
+// TestPlaybookCommands: what playbooks tell operators to type exists.
+func TestPlaybookCommands(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "slipway")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/slipway").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	help := func(words ...string) string {
+		out, err := exec.CommandContext(t.Context(), program, append(words, "--help")...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "\n  slipway "+strings.Join(words, " ")) {
+			t.Errorf("there is no command slipway %s", strings.Join(words, " "))
+		}
+		return string(out)
+	}
+	pages, err := filepath.Glob(filepath.Join(playbooksFolder, "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("there are no playbooks: %v", err)
+	}
+	for _, page := range pages {
+		for _, m := range regexp.MustCompile("(?m)(?:^ *|`)slipway ([a-z]+)((?: [^`\n]+)?)").FindAllStringSubmatch(read(t, page), -1) {
+			said := help(m[1])
+			words := strings.Fields(m[2])
+			if len(words) > 0 && strings.Contains(said, "Available Commands:") && regexp.MustCompile("^[a-z]+$").MatchString(words[0]) {
+				said = help(m[1], words[0])
+			}
+			for _, w := range words {
+				if flag, _, _ := strings.Cut(w, "="); strings.HasPrefix(w, "-") && !strings.Contains(said, flag+" ") && !strings.Contains(said, flag+",") {
+					t.Errorf("%s: slipway %s has no flag %s", filepath.Base(page), m[1], flag)
+				}
+			}
+		}
+	}
+}
