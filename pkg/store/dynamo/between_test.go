@@ -109,6 +109,7 @@ func TestChangesThatMeet(t *testing.T) {
 		"claim and cancel":                   claimAndCancel,
 		"claim and a new token":              claimAndToken,
 		"claim and claim":                    claimAndClaim,
+		"claim and one that is given back":   claimAndRelease,
 		"cancel and claim":                   cancelAndClaim,
 		"cancel and complete":                cancelAndComplete,
 		"release and cancel":                 releaseAndCancel,
@@ -190,6 +191,18 @@ func claimAndClaim(p *two) {
 	}
 	if list := p.claim(p.slow); len(list) != 0 {
 		p.Errorf("%d tasks are claimed twice", len(list))
+	}
+}
+
+// claimAndRelease: a fence is given once.
+func claimAndRelease(p *two) {
+	p.task()
+	p.between = func() {
+		p.claim(p.quick)
+		p.ok(p.quick.ReleaseTask(p.Context(), "t1", "d1", 1))
+	}
+	if list := p.claim(p.slow); len(list) != 1 || list[0].Fence != 2 {
+		p.Errorf("claimed is %+v, want the task with fence 2", list)
 	}
 }
 
