@@ -84,6 +84,7 @@ func StartAWS(tb testing.TB) *AWS {
 	}
 	a.Server = &Server{
 		URL: testaws.HTTPGateway(tb, host, "api"), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
+		Poll: 100 * time.Millisecond,
 	}
 	a.delegate(tb)
 	return a
@@ -143,7 +144,7 @@ func (a *AWS) delegate(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	d := agent.New(agent.Config{
-		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Capacity: 10, Executors: delegate.Executors(tb.TempDir()),
+		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10, Executors: delegate.Executors(tb.TempDir()),
 		Log: slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	ended := make(chan error, 1)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testcluster"
-	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
 // manifests are a Deployment, a Service and a ConfigMap with Go templating.
@@ -180,8 +179,13 @@ func image(tag string) map[string]string { return map[string]string{"variables.i
 
 func TestRollingDeploysUpdatesAndRollsBack(t *testing.T) {
 	t.Parallel()
+	onEveryHost(t, rollingDeploysUpdatesAndRollsBack)
+}
+
+func rollingDeploysUpdatesAndRollsBack(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
 	kubeconfig, namespace := testcluster.Namespace(t)
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s := start(t)
 	guestbook(t, s, namespace)
 	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{skipDryRun: false}"), kubeStep("back", "K8sRollingRollback", "{}")))
 
@@ -217,8 +221,13 @@ func TestRollingDeploysUpdatesAndRollsBack(t *testing.T) {
 // and leaves the objects (kubernetes spec §23.11).
 func TestFirstDeploymentThatFailsIsKept(t *testing.T) {
 	t.Parallel()
+	onEveryHost(t, firstDeploymentThatFailsIsKept)
+}
+
+func firstDeploymentThatFailsIsKept(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
 	kubeconfig, namespace := testcluster.Namespace(t)
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s := start(t)
 	guestbook(t, s, namespace)
 	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}")))
 	e := run(t, s, "rolling", "Failed", image("broken"))
@@ -232,8 +241,13 @@ func TestFirstDeploymentThatFailsIsKept(t *testing.T) {
 
 func TestCanaryStandsBesideAndGoes(t *testing.T) {
 	t.Parallel()
+	onEveryHost(t, canaryStandsBesideAndGoes)
+}
+
+func canaryStandsBesideAndGoes(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
 	kubeconfig, namespace := testcluster.Namespace(t)
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s := start(t)
 	guestbook(t, s, namespace)
 	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}")))
 	back := kubeStep("rollbackCanaryDelete", "K8sCanaryDelete", "{}") + kubeStep("rollingRollback", "K8sRollingRollback", "{}")
@@ -276,8 +290,13 @@ func approve(t *testing.T, s *e2e.Server, execution, node string) {
 
 func TestBlueGreenSwapsAndSwapsBack(t *testing.T) {
 	t.Parallel()
+	onEveryHost(t, blueGreenSwapsAndSwapsBack)
+}
+
+func blueGreenSwapsAndSwapsBack(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
 	kubeconfig, namespace := testcluster.Namespace(t)
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s := start(t)
 	guestbook(t, s, namespace)
 	stage, swap := kubeStep("stage", "K8sBlueGreenDeploy", "{}"), kubeStep("swap", "K8sBGSwapServices", "{}")
 	back := kubeStep("back", "K8sBGSwapServices", "{}")

@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,9 @@ type Server struct {
 	Token   string
 	Org     string
 	Project string
-	stop    func() error
+	// Poll is how often Until looks; 0: 3 ms.
+	Poll time.Duration
+	stop func() error
 }
 
 // Start runs a control plane in this process, on a data folder of its own.
@@ -181,7 +184,7 @@ func (s *Server) Get(ctx context.Context, id string) (Execution, error) {
 // Until reads an execution until it is as wanted. It asks again every few
 // milliseconds, because what it waits for happens in another process.
 func (s *Server) Until(ctx context.Context, id string, wanted func(Execution) bool) (Execution, error) {
-	return s.Every(ctx, 3*time.Millisecond, id, wanted)
+	return s.Every(ctx, cmp.Or(s.Poll, 3*time.Millisecond), id, wanted)
 }
 
 // Every is Until with another interval, for many executions at once.

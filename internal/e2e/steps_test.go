@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
-	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
 // logOf reads a step's log as text.
@@ -54,7 +53,12 @@ const secretYAML = `secret:
 // script and no log, in no form (pipeline spec §7.4, §14.11).
 func TestOutputsAndSecrets(t *testing.T) {
 	t.Parallel()
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	onEveryHost(t, outputsAndSecrets)
+}
+
+func outputsAndSecrets(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
 	s.Apply(t, secretYAML)
 	s.Apply(t, `pipeline:
   identifier: p
@@ -128,13 +132,18 @@ func TestOutputsAndSecrets(t *testing.T) {
 // An Http step checks its assertion, and gives outputs (pipeline spec §7.5).
 func TestHTTPStep(t *testing.T) {
 	t.Parallel()
+	onEveryHost(t, httpStep)
+}
+
+func httpStep(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprintf(w, `{"version":"7","echo":%q}`, body)
 	}))
 	t.Cleanup(target.Close)
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	s := start(t)
 	step := func(id, assertion string) string {
 		return fmt.Sprintf(`{step: {identifier: %s, name: %s, type: Http, timeout: 1m, spec: {method: POST, url: "%s", requestBody: hello, assertion: '%s', outputVariables: [{name: v, type: String, value: '<+json.select("version", httpResponseBody)>'}]}}}`, id, id, target.URL, assertion)
 	}
@@ -148,7 +157,12 @@ func TestHTTPStep(t *testing.T) {
 // step is ignored.
 func TestPeopleDecide(t *testing.T) {
 	t.Parallel()
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	onEveryHost(t, peopleDecide)
+}
+
+func peopleDecide(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
 	approval := "{step: {identifier: ask, name: ask, type: HarnessApproval, timeout: 1m, spec: {approvalMessage: 'deploy <+pipeline.name>', includePipelineExecutionHistory: true, approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}}"
 	s.Apply(t, one("approve", approval, ""))
 	s.Apply(t, one("intervene", shell("ask", "exit 3"), ", failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: ManualIntervention, spec: {timeout: 1m, onTimeout: {action: {type: Abort}}}}}}]"))
@@ -166,7 +180,7 @@ func TestPeopleDecide(t *testing.T) {
 		t.Run(tt.pipeline+" "+tt.body["action"], func(t *testing.T) {
 			t.Parallel()
 			id := s.Begin(t, tt.pipeline, nil)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			e, err := s.Until(ctx, id, func(e e2e.Execution) bool { return e.Root.Find("ask").Status == tt.waits || e2e.Ended(e) })
 			if err != nil || e.Status != tt.waits {
@@ -185,7 +199,12 @@ func TestPeopleDecide(t *testing.T) {
 // A step's and a stage's time-out end what runs (pipeline spec §5.5).
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	onEveryHost(t, timeouts)
+}
+
+func timeouts(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
 	long := strings.Replace(shell("long", "sleep 600"), "timeout: 10m", "timeout: 1s", 1)
 	s.Apply(t, one("steptime", long, ", failureStrategies: [{onFailure: {errors: [Timeout], action: {type: MarkAsSuccess}}}]"))
 	run(t, s, "steptime", "Success", nil)
@@ -199,7 +218,12 @@ func TestTimeouts(t *testing.T) {
 // A value that doesn't fit its place is refused before anything runs.
 func TestInputsAreCheckedBeforeTheRun(t *testing.T) {
 	t.Parallel()
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	onEveryHost(t, inputsAreCheckedBeforeTheRun)
+}
+
+func inputsAreCheckedBeforeTheRun(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
 	s.Apply(t, strings.Replace(one("p", shell("a", "true"), ""), "timeout: 10m", "timeout: <+input>", 1))
 	_, err := s.TryBegin(t.Context(), "p", map[string]string{"stages.s.spec.execution.steps.a.timeout": "soon"})
 	if err == nil || !strings.Contains(err.Error(), `\"soon\" isn't a duration`) {

@@ -31,8 +31,13 @@ func shell(id, script string) string {
 // spec §14.28).
 func TestAnAbortReachesGrandchildren(t *testing.T) {
 	t.Parallel()
+	onEveryHost(t, anAbortReachesGrandchildren)
+}
+
+func anAbortReachesGrandchildren(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+	s := start(t)
 	s.Apply(t, one("p", shell("long", fmt.Sprintf("(sleep 600 & echo $! > %s; wait) & wait", pidFile)), ""))
 	id := s.Begin(t, "p", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
-	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
 // asks is a pipeline whose Deployment stages wait for a person, each for a
@@ -30,11 +29,16 @@ func asks(id string, services ...string) string {
 // pipelines; another service doesn't wait.
 func TestCase26DeploymentsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
-	s := e2e.Start(t, wire.ServeConfig{})
+	onEveryHost(t, case26DeploymentsWaitForTheirTurn)
+}
+
+func case26DeploymentsWaitForTheirTurn(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
 	guestbook(t, s, "web")
 	s.Apply(t, "service: {identifier: other, name: other, serviceDefinition: {type: Kubernetes, spec: {}}}")
 	s.Apply(t, asks("first", "web")+"\n---\n"+asks("both", "web", "other")+"\n---\n"+asks("last", "web"))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	until := func(id, node, status string) {
 		t.Helper()

@@ -2,11 +2,10 @@ package testaws
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -60,7 +59,7 @@ func requestEvent(r *http.Request) ([]byte, error) {
 		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
 	}
 	e.RequestContext = events.APIGatewayV2HTTPRequestContext{
-		RouteKey: "$default", AccountID: Account, Stage: "$default", RequestID: fmt.Sprintf("%x", rand.Uint64()), APIID: "test",
+		RouteKey: "$default", AccountID: Account, Stage: "$default", RequestID: rand.Text(), APIID: "test",
 		DomainName: r.Host, TimeEpoch: time.Now().UnixMilli(),
 		HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
 			Method: r.Method, Path: r.URL.Path, Protocol: r.Proto, SourceIP: "127.0.0.1", UserAgent: r.UserAgent(),
@@ -169,7 +168,7 @@ func (g *SocketGateway) tell(ctx context.Context, r *http.Request, id, route str
 }
 
 func (g *SocketGateway) connect(w http.ResponseWriter, r *http.Request) {
-	id := fmt.Sprintf("%016x", rand.Uint64())
+	id := rand.Text()
 	if status := g.tell(r.Context(), r, id, "$connect"); status/100 != 2 {
 		w.WriteHeader(status)
 		return

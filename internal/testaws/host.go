@@ -2,6 +2,7 @@ package testaws
 
 import (
 	"context"
+	secure "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,7 +136,7 @@ func (h *Host) Invoke(ctx context.Context, name string, payload []byte) (Result,
 	h.mu.Lock()
 	faults := h.faults
 	h.mu.Unlock()
-	if rand.Float64() < faults.Before {
+	if rand.Float64() < faults.Before { //nolint:gosec // a die is enough
 		return failure("Lambda.ServiceException", "the function wasn't reached"), nil
 	}
 	if faults.Twice {
@@ -144,7 +145,7 @@ func (h *Host) Invoke(ctx context.Context, name string, payload []byte) (Result,
 		}
 	}
 	result, err := h.once(ctx, name, payload)
-	if err == nil && rand.Float64() < faults.After {
+	if err == nil && rand.Float64() < faults.After { //nolint:gosec // as above
 		return failure("Lambda.ServiceException", "the answer was lost"), nil
 	}
 	return result, err
@@ -270,7 +271,7 @@ func (h *Host) start(f *function) (*instance, error) {
 
 // run gives an invocation to the process and waits for its answer.
 func (i *instance) run(ctx context.Context, payload []byte, timeout time.Duration) (Result, error) {
-	call := invocation{id: fmt.Sprintf("%016x-%016x", rand.Uint64(), rand.Uint64()), payload: payload, deadline: time.Now().Add(timeout)}
+	call := invocation{id: secure.Text(), payload: payload, deadline: time.Now().Add(timeout)}
 	answer := make(chan Result, 1)
 	i.mu.Lock()
 	i.answer[call.id] = answer

@@ -6,6 +6,7 @@ places where it differs from AWS in what Slipway's state machine needs.
 import copy
 import json
 import sys
+import time
 import urllib.request
 
 port, host = sys.argv[1], sys.argv[2]
@@ -14,6 +15,10 @@ from moto.stepfunctions.models import StateMachine
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_callback
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sfn import StateTaskServiceSfn
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_callback import (
+    StateTaskServiceCallback,
+)
+from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeTimedOut, HeartbeatTimedOut
 from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
 
 
@@ -62,6 +67,34 @@ def without_runs(self, memo):
 
 
 StateMachine.__deepcopy__ = without_runs
+
+
+
+def wait_for_task_token(self, env, timeout_seconds, callback_endpoint, heartbeat_endpoint):
+    """A token may be answered while its function is still running, and a wait with heartbeats ends by its time-out
+    too. moto misses the answer and the time-out until the next heartbeat is due.
+    """
+    end = time.monotonic() + timeout_seconds
+    while env.is_running():
+        outcome = callback_endpoint.get_outcome()
+        if outcome is not None:
+            return outcome
+        left = end - time.monotonic()
+        if left <= 0:
+            return CallbackOutcomeTimedOut(callback_id=callback_endpoint.callback_id)
+        if heartbeat_endpoint is None:
+            callback_endpoint.wait(timeout=left)
+            continue
+        heard = heartbeat_endpoint._next_heartbeat_event
+        silence = min(left, heartbeat_endpoint._heartbeat_seconds)
+        if heard.wait(timeout=silence):
+            heard.clear()
+        elif silence < left and callback_endpoint.get_outcome() is None and env.is_running():
+            return HeartbeatTimedOut()
+    return CallbackOutcomeTimedOut(callback_id=callback_endpoint.callback_id)
+
+
+StateTaskServiceCallback._eval_wait_for_task_token = wait_for_task_token
 
 from moto.server import main
 
