@@ -15,7 +15,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 )
@@ -51,7 +50,6 @@ func cancelled(codes ...string) error {
 
 func TestWhatPassesIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	scope := ref.Scope{Account: "acme"}
 	nodes := store.Commit{Nodes: []store.Node{{ID: "a", State: plan.State{Status: plan.Running}}, {ID: "b"}}}
 	for name, c := range map[string]struct {
 		err error
