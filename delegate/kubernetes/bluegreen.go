@@ -102,7 +102,7 @@ func (s *session) deployColor(ctx context.Context, all []*release, current *rele
 		return task.Result{}, err
 	}
 	s.cleanUp(ctx, all, current, s.env.Log(unitWrapUp))
-	return s.done(out, s.changed("applied", objects, s.instances(ctx, nil)))
+	return s.done(out, s.changed("applied", objects, s.instances(ctx, managed(objects), nil)))
 }
 
 // color gives the workload and what follows it the stage's colour.

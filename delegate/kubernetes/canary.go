@@ -61,7 +61,7 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
 		return task.Result{}, err
 	}
-	return s.done(out, s.changed("applied", objects, s.instances(ctx, nil)))
+	return s.done(out, s.changed("applied", objects, s.instances(ctx, managed(objects), nil)))
 }
 
 // single is the one managed workload that canary and blue-green need.

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,35 +11,43 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// instances lists the pods of the release that live (kubernetes spec §18).
-// It is best effort: the deployment stands whether or not its pods can be listed.
-func (s *session) instances(ctx context.Context, before map[string]bool) []task.Instance {
-	list, err := s.client.dynamic.Resource(pods()).Namespace(s.p.Target.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: labels.Set{labelRelease: s.p.Target.ReleaseName}.String(),
-	})
-	if err != nil {
-		return nil
+// instances lists the pods of the release that live, in the infrastructure's
+// namespace and in those of the workloads (kubernetes spec §18). It is best
+// effort: the deployment stands whether or not its pods can be listed.
+func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstructured, before map[string]bool) []task.Instance {
+	in := namespaces(workloads)
+	if !slices.Contains(in, s.p.Target.Namespace) {
+		in = append(in, s.p.Target.Namespace)
+	}
+	var found []unstructured.Unstructured
+	for _, namespace := range in {
+		list, err := s.client.dynamic.Resource(pods()).Namespace(namespace).List(ctx, metav1.ListOptions{
+			LabelSelector: labels.Set{labelRelease: s.p.Target.ReleaseName}.String(),
+		})
+		if err == nil {
+			found = append(found, list.Items...)
+		}
 	}
 	var out []task.Instance
-	for i := range list.Items {
-		p := &list.Items[i]
+	for i := range found {
+		p := &found[i]
 		phase := text(p, "status", "phase")
 		if p.GetDeletionTimestamp() != nil || phase == "Succeeded" || phase == "Failed" {
 			continue
 		}
 		out = append(out, task.Instance{
 			Name: p.GetName(), Namespace: p.GetNamespace(), IP: text(p, "status", "podIP"), Release: s.p.Target.ReleaseName,
-			Color: p.GetLabels()[labelColor], Canary: p.GetLabels()[labelTrack] == "canary", Images: images(p), New: !before[p.GetName()],
+			Color: p.GetLabels()[labelColor], Canary: p.GetLabels()[labelTrack] == "canary", Images: images(p), New: !before[p.GetNamespace()+"/"+p.GetName()],
 		})
 	}
 	return out
 }
 
-// names are the pods of a list of instances.
+// names are the pods of a list of instances, each with its namespace.
 func names(list []task.Instance) map[string]bool {
 	out := map[string]bool{}
 	for _, i := range list {
-		out[i.Name] = true
+		out[i.Namespace+"/"+i.Name] = true
 	}
 	return out
 }

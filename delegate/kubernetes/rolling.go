@@ -80,7 +80,7 @@ func (s *session) record(ctx context.Context, r *release) (late bool, err error)
 // rollOut applies a release and waits for it; whatever goes wrong, the record
 // says so, because the rollback needs it.
 func (s *session) rollOut(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured, late bool) (task.Result, error) {
-	before := names(s.instances(ctx, nil))
+	before := names(s.instances(ctx, managed(objects), nil))
 	err := s.applyRelease(ctx, current, objects, late)
 	if err == nil {
 		err = s.steady(ctx, awaited(objects))
@@ -101,7 +101,7 @@ func (s *session) rollOut(ctx context.Context, all []*release, current *release,
 	}
 	wrap := s.env.Log(unitWrapUp)
 	s.cleanUp(ctx, all, current, wrap)
-	now := s.instances(ctx, before)
+	now := s.instances(ctx, managed(objects), before)
 	for _, i := range now {
 		say(wrap, "pod %s %v", i.Name, i.Images)
 	}
@@ -151,7 +151,7 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	s.number = previous.Number
-	return s.done(nil, s.changed("rolled back", objects, s.instances(ctx, nil)))
+	return s.done(nil, s.changed("rolled back", objects, s.instances(ctx, managed(objects), nil)))
 }
 
 // restored is what a rollback applies: everything of a declarative release,

@@ -138,18 +138,43 @@ func (s *session) explain(ctx context.Context, workloads []*unstructured.Unstruc
 			}
 		}
 	}
-	events, err := s.client.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(s.p.Target.Namespace).
-		List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
-	if err != nil {
-		return
+	s.explainEvents(ctx, workloads, log)
+}
+
+// explainEvents says the newest warnings about workloads and what is theirs:
+// such objects' names begin with the workload's.
+func (s *session) explainEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) {
+	var events []unstructured.Unstructured
+	for _, namespace := range namespaces(workloads) {
+		list, err := s.client.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(namespace).
+			List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
+		if err == nil {
+			events = append(events, list.Items...)
+		}
 	}
-	items := events.Items
-	slices.SortFunc(items, func(a, b unstructured.Unstructured) int {
+	events = slices.DeleteFunc(events, func(e unstructured.Unstructured) bool {
+		about := text(&e, "involvedObject", "name")
+		return !slices.ContainsFunc(workloads, func(w *unstructured.Unstructured) bool {
+			return about == w.GetName() || strings.HasPrefix(about, w.GetName()+"-")
+		})
+	})
+	slices.SortFunc(events, func(a, b unstructured.Unstructured) int {
 		return strings.Compare(text(&b, "lastTimestamp"), text(&a, "lastTimestamp"))
 	})
-	for _, e := range items[:min(len(items), explained)] {
+	for _, e := range events[:min(len(events), explained)] {
 		say(log, "event on %s/%s: %s: %s", text(&e, "involvedObject", "kind"), text(&e, "involvedObject", "name"), text(&e, "reason"), text(&e, "message"))
 	}
+}
+
+// namespaces lists those that objects are in.
+func namespaces(objects []*unstructured.Unstructured) []string {
+	var out []string
+	for _, o := range objects {
+		if n := o.GetNamespace(); n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // podsOf lists the pods that a workload selects, the newest first.

@@ -93,7 +93,7 @@ func (s *session) scale(ctx context.Context) (task.Result, error) {
 	if err := s.steady(ctx, []*unstructured.Unstructured{w}); err != nil {
 		return task.Result{}, err
 	}
-	return s.done(nil, s.changed("scaled", []*unstructured.Unstructured{w}, s.instances(ctx, nil)))
+	return s.done(nil, s.changed("scaled", []*unstructured.Unstructured{w}, s.instances(ctx, []*unstructured.Unstructured{w}, nil)))
 }
 
 // remove is K8sDelete (kubernetes spec §15).
