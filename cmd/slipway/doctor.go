@@ -67,7 +67,7 @@ func (a *app) doctor(ctx context.Context) error {
 		}
 	}
 	if err == nil && bad > 0 {
-		err = fault.New(fault.Unavailable, "%d of %d checks found something that must be mended", bad, len(list))
+		err = fault.New(fault.Conflict, "%d of %d checks found something that must be mended", bad, len(list))
 	}
 	return err
 }

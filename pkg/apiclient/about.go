@@ -28,7 +28,8 @@ func (c *Client) About(ctx context.Context) (About, error) {
 	defer resp.Body.Close()
 	a := About{Took: time.Since(begun)}
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		a.Ahead = at.Sub(begun.Add(a.Took / 2)).Round(time.Second)
+		half := 500 * time.Millisecond // the header has whole seconds, rounded down
+		a.Ahead = at.Add(half).Sub(begun.Add(a.Took / 2)).Round(time.Second)
 	}
 	var doc struct {
 		Info struct {

@@ -50,12 +50,17 @@ type Engine struct {
 	ctx    context.Context //nolint:containedctx // ends with Close; handlers outlive the call that caused them
 	cancel context.CancelFunc
 	paths  map[string][]string
+	failed chan error // holds the commit that failed
 }
+
+// Failed gives the error of a commit that failed, after which nothing runs
+// any more: whoever opened the engine must open it again.
+func (e *Engine) Failed() <-chan error { return e.failed }
 
 // Open makes an engine. Runs that were under way go on when Resume is called,
 // so that what the functions need can be put together in between.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
-	e := &Engine{Config: cfg, runs: map[string]*run{}, slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}}
+	e := &Engine{Config: cfg, runs: map[string]*run{}, slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}, failed: make(chan error, 1)}
 	if e.Now == nil {
 		e.Now = time.Now
 	}
@@ -235,9 +240,12 @@ func (e *Engine) change(_ context.Context, edit func() (*change, error)) error {
 	if err := wait(); err != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.closed = true
-		e.Log.ErrorContext(e.ctx, "state machines stopped: a commit failed", "error", err)
-		return fmt.Errorf("commit run %s: %w", c.runs[0].name, err)
+		err = fmt.Errorf("commit run %s: %w", c.runs[0].name, err)
+		if !e.closed {
+			e.closed = true
+			e.failed <- err
+		}
+		return err
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 	w.out.At = At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait}
 	w.out.Wake = max(until.Sub(w.Now), 0)
 	if s.Wait == plan.WaitWork && s.Until.IsZero() && s.Approval == nil {
-		w.out.Beat = w.Window.Heartbeat
+		w.out.Beat = min(w.Window.Heartbeat, w.Window.NoOne, w.Window.Unclaimed)
 	}
 	return false
 }

@@ -60,11 +60,24 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		lock: lock, reads: make(chan *conn, readers), queue: make(chan *write, maxGroup),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
+	if err := private(path); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	if err := db.connect(ctx, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
 	}
 	go db.writeLoop()
 	return db, nil
+}
+
+// private makes the file before SQLite does, so that only its owner can read
+// it; the files beside it get the same mode.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	return f.Close()
 }
 
 func (db *DB) connect(ctx context.Context, path string) error {
@@ -210,8 +223,8 @@ func (db *DB) run(group []*write) error {
 		}
 	}
 	if _, err := db.writer.exec("COMMIT"); err != nil {
-		_, rollback := db.writer.exec("ROLLBACK")
-		return errors.Join(fmt.Errorf("commit: %w", err), rollback)
+		_, _ = db.writer.exec("ROLLBACK") // SQLite may have rolled back by itself, as it does when the disk is full
+		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
 }

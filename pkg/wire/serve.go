@@ -219,6 +219,14 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 		return m.delegate(running)
 	})
 	g.Go(func() error {
+		select {
+		case <-running.Done():
+			return nil
+		case err := <-m.machines.Failed():
+			return fmt.Errorf("the state machines stopped: %w", err) // a new start goes on from the disk
+		}
+	})
+	g.Go(func() error {
 		<-running.Done()
 		<-drained // the delegate's last results still come in
 		return m.stop(context.WithoutCancel(ctx), server)
