@@ -65,6 +65,7 @@ type release struct {
 	PrimaryColor   string `json:"primaryColor,omitempty"`
 	PrimaryService string `json:"primaryService,omitempty"`
 	StageService   string `json:"stageService,omitempty"`
+	ServiceSpace   string `json:"serviceNamespace,omitempty"` // of both services
 	Skipped        bool   `json:"skipped,omitempty"`
 
 	version string // of the Secret

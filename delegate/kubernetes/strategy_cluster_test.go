@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -337,5 +338,42 @@ func TestSpec23BlueGreen(t *testing.T) {
 		if err != nil || plain.Spec.Selector[labelColor] != "" {
 			t.Errorf("%v, %v", err, plain.Spec.Selector)
 		}
+	})
+	t.Run("§2 services of another namespace", func(t *testing.T) {
+		t.Parallel()
+		s, other := newSite(t), newSite(t)
+		move := func(manifest string) string {
+			return strings.ReplaceAll(strings.ReplaceAll(manifest, "{name: web}", "{name: web, namespace: "+other.namespace+"}"), "{name: app}\nspec", "{name: app, namespace: "+other.namespace+"}\nspec")
+		}
+		p := s.step(task.OpBlueGreen, move(all("nginx:1")))
+		s.succeed(t, p)
+		s.succeed(t, in(p, task.OpSwap))
+		if got := other.colors(t); got != "blue/green" || len(s.names(t)) != 0 {
+			t.Errorf("the services point to %s; here is %v", got, s.names(t))
+		}
+	})
+	t.Run("§14.3 a swap that ended half way", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t)
+		p := s.step(task.OpBlueGreen, all("nginx:1"))
+		s.succeed(t, p)
+		patch := `{"spec":{"selector":{"harness.io/color":"blue"}}}`
+		_, err := s.CoreV1().Services(s.namespace).Patch(t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		check(t, err)
+		s.succeed(t, in(p, task.OpSwap))
+		if got := s.colors(t); got != "blue/green" {
+			t.Errorf("the services point to %s", got)
+		}
+	})
+	t.Run("§14.3 a service that is gone", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t)
+		p := s.step(task.OpBlueGreen, all("nginx:1"))
+		s.succeed(t, p)
+		check(t, s.CoreV1().Services(s.namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		s.fail(t, in(p, task.OpSwap), `services "web" not found`)
+		back := in(p, task.OpSwap)
+		back.Rollback = true
+		s.succeed(t, back)
 	})
 }
