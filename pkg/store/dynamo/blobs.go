@@ -10,11 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// An item may have 400 KB; the rest is for its other attributes. A commit may
-// change 90 nodes in a transaction of 4 MB.
+// An item may have 400 KB: one large value, and the rest for all others. What
+// there may be more of in an item or a transaction has a smaller part: 90
+// nodes change in one, which may have 4 MB.
 const (
 	largestValue = 350 << 10
-	largestState = 32 << 10
+	largestPart  = 32 << 10
 )
 
 // packed is the attribute of a body: the body itself (type B) or, if that has

@@ -35,7 +35,7 @@ func (s *Store) taskItem(ctx context.Context, t store.Task) (item, error) {
 	return it, s.encode(ctx, it, "doc", taskDoc{
 		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Kind: t.Kind, Selectors: t.Selectors,
 		Secrets: t.Secrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
-	}, largestValue)
+	}, largestPart) // the result comes into the same item
 }
 
 // readTask reads a task without its payload.
