@@ -66,7 +66,7 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 	}
 	live, err := s.patch(ctx, res, o, dryRun)
 	for err != nil { // the server tells of some at a time
-		known := s.strip(o, err, log)
+		known := s.mend(o, err, log)
 		if known == nil {
 			break
 		}

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,31 @@ spec:
 				}
 			}
 		})
+	}
+}
+
+// A client-side apply takes lists with entries of one key, so they are taken
+// here, too: the last entry is the one that counts for a pod.
+func TestEntriesOfOneKey(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	manifest := strings.Replace(deploymentYAML("web", "nginx:1", 1), `image: "nginx:1"`, `image: "nginx:1",
+        env: [{name: A, value: "1"}, {name: B, value: "1"}, {name: A, value: "2"}],
+        ports: [{containerPort: 80, name: a}, {containerPort: 80, protocol: TCP, name: b}, {containerPort: 80, protocol: UDP, name: c}]`, 1)
+	e := s.succeed(t, s.step(task.OpRolling, manifest))
+	var got []string
+	c := s.deployment(t, "web").Spec.Template.Spec.Containers[0]
+	for _, v := range c.Env {
+		got = append(got, v.Name+v.Value)
+	}
+	for _, p := range c.Ports {
+		got = append(got, p.Name)
+	}
+	if diff := cmp.Diff([]string{"B1", "A2", "b", "c"}, got); diff != "" {
+		t.Errorf("the container (-want +got):\n%s", diff)
+	}
+	if log := e.log(unitApply); !contains(log, `has several entries [name="A"]`) {
+		t.Errorf("the log doesn't warn:\n%s", log)
 	}
 }
 

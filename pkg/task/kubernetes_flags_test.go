@@ -92,3 +92,22 @@ func TestCheckFlag(t *testing.T) {
 		})
 	}
 }
+
+// What is read as flags once is read so again as one entry of them all.
+func FuzzParseFlags(f *testing.F) {
+	f.Add("--force-conflicts=false --validate=warn", "--record")
+	f.Add("--grace-period 0", "--timeout=5")
+	f.Add("=", "--dry-run= x")
+	f.Fuzz(func(t *testing.T, first, second string) {
+		for op, command := range map[task.KubernetesOp]string{task.OpApply: task.CommandApply, task.OpDelete: task.CommandDelete} {
+			one, err := task.ParseFlags(op, []task.CommandFlag{{Command: command, Flag: first}, {Command: command, Flag: second}})
+			if err != nil {
+				continue
+			}
+			both, err := task.ParseFlags(op, []task.CommandFlag{{Command: command, Flag: first + " " + second}})
+			if diff := cmp.Diff(one, both); err != nil || diff != "" {
+				t.Errorf("%q and %q together: %v (-apart +together):\n%s", first, second, err, diff)
+			}
+		}
+	})
+}
