@@ -16,25 +16,33 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 )
 
-// bootstrap builds testdata/function once for all tests.
-var bootstrap = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "testaws-")
+// The functions of testdata, each built once for all tests.
+var (
+	bootstrap = sync.OnceValues(func() (string, error) { return build("function") })
+	scripted  = sync.OnceValues(func() (string, error) { return build("scripted") })
+)
+
+// built is the folder of what build makes.
+var built string
+
+func build(name string) (string, error) {
+	file := filepath.Join(built, name)
+	out, err := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", file, "./testdata/"+name).CombinedOutput()
 	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "bootstrap")
-	out, err := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", file, "./testdata/function").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build the function: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
 	return file, nil
-})
+}
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if file, err := bootstrap(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(file)) // in the temporary folder anyway
+	dir, err := os.MkdirTemp("", "testaws-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	built = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir) // in the temporary folder anyway
 	os.Exit(code)
 }
 
@@ -108,7 +116,7 @@ func TestInstances(t *testing.T) {
 		r, _ := host.Invoke(t.Context(), "f", fmt.Appendf(nil, `{"do":"hold","path":%q}`, held))
 		busy <- r
 	}()
-	await(t, held)
+	appears(t, held)
 	other := reported(t, invoke(t, host, `{}`))
 	if err := os.Remove(held); err != nil {
 		t.Fatal(err)
@@ -121,8 +129,8 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// await returns when another process has made a file.
-func await(t *testing.T, path string) {
+// appears returns when another process has made a file.
+func appears(t *testing.T, path string) {
 	t.Helper()
 	for {
 		if _, err := os.Stat(path); err == nil {

@@ -1,7 +1,7 @@
 package testaws
 
 import (
-	_ "embed"
+	"embed"
 	"net"
 	"net/http"
 	"os"
@@ -26,19 +26,19 @@ func FunctionARN(name string) string {
 	return "arn:aws:lambda:" + Region + ":" + Account + ":function:" + name
 }
 
-//go:embed starter.py
-var starter string
+//go:embed *.py
+var scripts embed.FS
 
 // Moto starts moto with the functions of a host, for the test's time, and
 // gives its endpoint.
 func Moto(tb testing.TB, host *Host) string {
 	tb.Helper()
-	script := filepath.Join(tb.TempDir(), "starter.py")
-	if err := os.WriteFile(script, []byte(starter), 0o600); err != nil {
+	dir := tb.TempDir()
+	if err := os.CopyFS(dir, scripts); err != nil {
 		tb.Fatal(err)
 	}
 	port := freePort(tb)
-	cmd := exec.Command("python3", script, port, host.URL)
+	cmd := exec.Command("python3", "-B", filepath.Join(dir, "starter.py"), port, host.URL)
 	cmd.Env = append(os.Environ(), "MOTO_PORT="+port, "AWS_DEFAULT_REGION="+Region)
 	log := &filtered{tb: tb}
 	cmd.Stdout, cmd.Stderr = log, log

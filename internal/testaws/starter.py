@@ -96,6 +96,7 @@ def wait_for_task_token(self, env, timeout_seconds, callback_endpoint, heartbeat
 
 StateTaskServiceCallback._eval_wait_for_task_token = wait_for_task_token
 
+import mend  # noqa: F401  (the rest of the changes)
 from moto.server import main
 
 main(["-H", "127.0.0.1", "-p", port])
