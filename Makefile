@@ -18,6 +18,9 @@ FUZZTIME ?= 30s
 # The parsers of what users write: these are fuzzed at every test run.
 FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr)
 
+# The CDK warns at length that this Node.js isn't the newest.
+SYNTH := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 CDK_OUTDIR=../cdk.out
+
 .PHONY: help
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +30,7 @@ build: ## Build every command into bin/
 	go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: test
-test: setup lint cluster ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers
+test: setup lint cluster test-infra ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers
 	go vet ./...
 	bin/testcluster run -- go test $(TEST_FLAGS) ./...
 	tools/fuzz.sh $(FUZZTIME) $(addprefix ./,$(FUZZED))
@@ -59,6 +62,18 @@ verify: generate lint ## Check that the code is generated, formatted, linted, ti
 	go mod tidy -diff
 	git diff --exit-code
 	test -z "$$(git status --porcelain)"
+
+.PHONY: functions
+functions: ## Build the Lambda functions' zip files into dist/functions
+	go run ./tools/functions
+
+.PHONY: synth
+synth: functions ## Synthesize the CloudFormation templates into cdk.out
+	cd infra && $(SYNTH) go run .
+
+.PHONY: test-infra
+test-infra: synth ## Test the CDK app: its outline, rights, cdk-nag and cfn-lint
+	cd infra && go vet . && $(SYNTH) go test -count=1 .
 
 .PHONY: cluster
 cluster: bin/testcluster ## Build the Kubernetes test control plane (about six minutes, once)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -29,7 +30,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	slipwayaws "github.com/slipway-cd/slipway/pkg/wire/aws"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
-	"github.com/slipway-cd/slipway/statemachines"
 )
 
 // AWS is an installation on AWS as far as one machine can have it: the
@@ -75,12 +75,21 @@ func StartAWS(tb testing.TB) *AWS {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	installed := readTemplate(tb)
 	host := testaws.NewHost(tb)
 	moto := testaws.Moto(tb, host)
 	a := &AWS{Host: host, Sockets: testaws.NewSocketGateway(tb, host, "connect"), SFN: sfn.NewFromConfig(testaws.Config(moto))}
-	env := a.resources(tb, moto, local.Endpoint())
-	for _, name := range []string{"api", "engine", "connect", "events", "sweeper"} {
-		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name, "bootstrap"), Env: env, Timeout: 29 * time.Second})
+	values := a.resources(tb, installed, moto, local.Endpoint())
+	for name, f := range installed.functions {
+		env := []string{"AWS_ENDPOINT_URL=" + moto, "AWS_ENDPOINT_URL_DYNAMODB=" + local.Endpoint()}
+		for _, variable := range f.env {
+			v, known := values[variable]
+			if !known {
+				tb.Fatalf("function %s has the variable %s, which the emulators have no value for", name, variable)
+			}
+			env = append(env, variable+"="+v)
+		}
+		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name, "bootstrap"), Env: env, Timeout: time.Duration(f.timeout) * time.Second})
 	}
 	a.Server = &Server{
 		URL: testaws.HTTPGateway(tb, host, "api"), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
@@ -90,9 +99,10 @@ func StartAWS(tb testing.TB) *AWS {
 	return a
 }
 
-// resources makes what the stacks of infra/ make, and gives the functions'
-// environment.
-func (a *AWS) resources(tb testing.TB, moto, local string) []string {
+// resources makes what the template says, and gives the values of the
+// functions' variables. The table gets a name of the test's own: all share one
+// DynamoDB.
+func (a *AWS) resources(tb testing.TB, installed template, moto, local string) map[string]string {
 	tb.Helper()
 	ctx := tb.Context()
 	must := func(err error) {
@@ -102,10 +112,13 @@ func (a *AWS) resources(tb testing.TB, moto, local string) []string {
 		}
 	}
 	table := strings.NewReplacer("/", "-").Replace(tb.Name())
+	installed.table.TableName = &table
 	tables := dynamodb.NewFromConfig(testaws.Config(local))
-	_, err := tables.CreateTable(ctx, dynamo.TableInput(table))
+	_, err := tables.CreateTable(ctx, &installed.table)
 	must(err)
-	_, err = tables.UpdateTimeToLive(ctx, dynamo.TimeToLiveInput(table))
+	_, err = tables.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &table, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+		AttributeName: &installed.expires, Enabled: aws.Bool(true),
+	}})
 	must(err)
 	_, err = s3.NewFromConfig(testaws.Config(moto), func(o *s3.Options) { o.UsePathStyle = true }).CreateBucket(ctx, &s3.CreateBucketInput{
 		Bucket: aws.String("blobs"), CreateBucketConfiguration: &s3types.CreateBucketConfiguration{LocationConstraint: testaws.Region},
@@ -113,19 +126,21 @@ func (a *AWS) resources(tb testing.TB, moto, local string) []string {
 	must(err)
 	key, err := kms.NewFromConfig(testaws.Config(moto)).CreateKey(ctx, &kms.CreateKeyInput{})
 	must(err)
-	name := "node"
-	a.Machine = "arn:aws:states:" + testaws.Region + ":" + testaws.Account + ":stateMachine:" + name
-	definition := strings.NewReplacer("${EngineFunctionArn}", testaws.FunctionARN("engine"), "${NodeMachineArn}", a.Machine).Replace(string(statemachines.Node))
+	a.Machine = "arn:aws:states:" + testaws.Region + ":" + testaws.Account + ":stateMachine:" + installed.machine
+	definition := installed.definition
+	for _, name := range installed.substitute {
+		arn := map[string]string{"EngineFunctionArn": testaws.FunctionARN("engine"), "NodeMachineArn": a.Machine}[name]
+		definition = strings.ReplaceAll(definition, "${"+name+"}", arn)
+	}
 	_, err = a.SFN.CreateStateMachine(ctx, &sfn.CreateStateMachineInput{
-		Name: &name, Definition: &definition, RoleArn: aws.String("arn:aws:iam::" + testaws.Account + ":role/machine"),
+		Name: &installed.machine, Definition: &definition, RoleArn: aws.String("arn:aws:iam::" + testaws.Account + ":role/machine"),
 	})
 	must(err)
 	cfg := slipwayaws.Config{Table: table, Bucket: "blobs", KMSKey: aws.ToString(key.KeyMetadata.Arn)}
-	sdk := testaws.Config(local)
-	a.Store = slipwayaws.NewStore(sdk, cfg)
-	return []string{
-		"SLIPWAY_TABLE=" + cfg.Table, "SLIPWAY_BUCKET=" + cfg.Bucket, "SLIPWAY_KMS_KEY=" + cfg.KMSKey, "SLIPWAY_MACHINE=" + a.Machine,
-		"SLIPWAY_SOCKET=" + a.Sockets.URL, "SLIPWAY_LOG_LEVEL=WARN", "AWS_ENDPOINT_URL=" + moto, "AWS_ENDPOINT_URL_DYNAMODB=" + local,
+	a.Store = slipwayaws.NewStore(testaws.Config(local), cfg)
+	return map[string]string{
+		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
+		"SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_LOG_LEVEL": "WARN",
 	}
 }
 

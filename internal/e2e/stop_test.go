@@ -58,7 +58,11 @@ func anAbortReachesGrandchildren(t *testing.T, start func(testing.TB) *e2e.Serve
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); took > 2*time.Second {
+	limit := 2 * time.Second
+	if s.Poll > 0 { // emulators, which share two cores with everything else
+		limit = 10 * time.Second
+	}
+	if took := time.Since(begin); took > limit {
 		t.Errorf("the abort took %s", took)
 	}
 	if after := e.Root.Find("after"); e.Status != "Aborted" || after.Status != "NotStarted" {

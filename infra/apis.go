@@ -1,0 +1,78 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2integrations"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+const ownAuthorization = "Every route is checked in the function, by the token that the caller sends: it also says what the caller may do."
+
+// requestLog is the log of an API's requests: who, what, how long; no tokens.
+func (c *Compute) requestLog(id, name string) *awsapigatewayv2.CfnStage_AccessLogSettingsProperty {
+	log := awslogs.NewLogGroup(c.Stack, jsii.String(id), &awslogs.LogGroupProps{
+		LogGroupName: jsii.String("/slipway/" + c.cfg.Stage + "/" + name), Retention: c.cfg.retention(), RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	return &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
+		DestinationArn: log.LogGroupArn(),
+		Format: jsii.String(`{"request":"$context.requestId","ip":"$context.identity.sourceIp","route":"$context.routeKey","path":"$context.path",` +
+			`"status":"$context.status","ms":"$context.responseLatency","error":"$context.error.message","function":"$context.integrationErrorMessage"}`),
+	}
+}
+
+// httpAPI gives every request to the function api.
+func (c *Compute) httpAPI() {
+	c.http = awsapigatewayv2.NewHttpApi(c.Stack, jsii.String("HttpApi"), &awsapigatewayv2.HttpApiProps{
+		ApiName: jsii.String(c.cfg.name("api")), Description: jsii.String("Slipway's API"),
+		DefaultIntegration:        awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Api"), c.functions["api"].Function, nil),
+		DisableExecuteApiEndpoint: jsii.Bool(c.cfg.Domain != ""), DefaultDomainMapping: c.domain(),
+	})
+	stage, _ := c.http.DefaultStage().Node().DefaultChild().(awsapigatewayv2.CfnStage)
+	stage.SetAccessLogSettings(c.requestLog("HttpApiLog", "http"))
+	stage.SetDefaultRouteSettings(&awsapigatewayv2.CfnStage_RouteSettingsProperty{ThrottlingBurstLimit: jsii.Number(1000), ThrottlingRateLimit: jsii.Number(500)})
+	suppress(c.http, "AwsSolutions-APIG4", ownAuthorization)
+}
+
+// domain is the API's own name, if there is one.
+func (c *Compute) domain() *awsapigatewayv2.DomainMappingOptions {
+	if c.cfg.Domain == "" {
+		return nil
+	}
+	return &awsapigatewayv2.DomainMappingOptions{DomainName: awsapigatewayv2.NewDomainName(c.Stack, jsii.String("Domain"), &awsapigatewayv2.DomainNameProps{
+		DomainName:  jsii.String(c.cfg.Domain),
+		Certificate: awscertificatemanager.Certificate_FromCertificateArn(c.Stack, jsii.String("Certificate"), jsii.String(c.cfg.Certificate)),
+	})}
+}
+
+// url is where the HTTP API is reached.
+func (c *Compute) url() *string {
+	if c.cfg.Domain != "" {
+		return jsii.String("https://" + c.cfg.Domain)
+	}
+	return c.http.ApiEndpoint()
+}
+
+// socketAPI is the delegates' WebSocket API; its routes come when their
+// function is there.
+func (c *Compute) socketAPI() {
+	c.sockets = awsapigatewayv2.NewWebSocketApi(c.Stack, jsii.String("SocketApi"), &awsapigatewayv2.WebSocketApiProps{
+		ApiName: jsii.String(c.cfg.name("sockets")), Description: jsii.String("Wakes Slipway's delegates"),
+	})
+	c.socketStage = awsapigatewayv2.NewWebSocketStage(c.Stack, jsii.String("SocketStage"), &awsapigatewayv2.WebSocketStageProps{
+		WebSocketApi: c.sockets, StageName: jsii.String(c.cfg.Stage), AutoDeploy: jsii.Bool(true),
+	})
+	stage, _ := c.socketStage.Node().DefaultChild().(awsapigatewayv2.CfnStage)
+	stage.SetAccessLogSettings(c.requestLog("SocketApiLog", "sockets"))
+}
+
+func (c *Compute) socketRoutes() {
+	for _, route := range []string{"$connect", "$disconnect", "$default"} {
+		c.sockets.AddRoute(jsii.String(route), &awsapigatewayv2.WebSocketRouteOptions{
+			Integration: awsapigatewayv2integrations.NewWebSocketLambdaIntegration(jsii.String("Connect"+route[1:]), c.functions["connect"].Function, nil),
+		})
+	}
+	suppress(c.sockets, "AwsSolutions-APIG4", ownAuthorization)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// config is what the context says (cdk.json, or -c key=value).
+type config struct {
+	Stage     string // names everything; default dev
+	Functions string // folder of the functions' zip files; default ../dist/functions
+	Machines  string // folder of the state machines; default ../statemachines
+	// Keep is whether data outlive the stacks: always but in stages named dev
+	// or dev-*.
+	Keep     bool
+	LogLevel string
+	// Domain and Certificate give the HTTP API a name of its own; both or none.
+	Domain, Certificate string
+	// Alarms is the address that alarms are mailed to; none: only shown.
+	Alarms string
+}
+
+var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,15}$`)
+
+// fromContext reads and checks the context; every mistake is in the one error.
+func fromContext(node constructs.Node) (config, error) {
+	get := func(key, otherwise string) string {
+		if v, ok := node.TryGetContext(jsii.String(key)).(string); ok && v != "" {
+			return v
+		}
+		return otherwise
+	}
+	c := config{
+		Stage: get("stage", "dev"), Functions: get("functions", "../dist/functions"), Machines: get("statemachines", "../statemachines"),
+		LogLevel: get("logLevel", "INFO"), Domain: get("domain", ""), Certificate: get("certificate", ""), Alarms: get("alarms", ""),
+	}
+	c.Keep = c.Stage != "dev" && !strings.HasPrefix(c.Stage, "dev-")
+	var errs []error
+	if !stageName.MatchString(c.Stage) {
+		errs = append(errs, fmt.Errorf("stage %q: want a lower-case letter, then at most 15 lower-case letters, digits and -", c.Stage))
+	}
+	if (c.Domain == "") != (c.Certificate == "") {
+		errs = append(errs, errors.New("domain and certificate (an ARN) belong together; one of them is missing"))
+	}
+	for _, name := range functionNames() {
+		if _, err := os.Stat(c.zip(name)); err != nil {
+			errs = append(errs, fmt.Errorf("function %s: %w; \"make functions\" builds it", name, err))
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// name is a resource's name: slipway-<stage>-<what>.
+func (c config) name(what string) string { return "slipway-" + c.Stage + "-" + what }
+
+func (c config) zip(function string) string { return filepath.Join(c.Functions, function+".zip") }
+
+// retention is how long logs are kept.
+func (c config) retention() awslogs.RetentionDays {
+	if c.Keep {
+		return awslogs.RetentionDays_THREE_MONTHS
+	}
+	return awslogs.RetentionDays_ONE_WEEK
+}

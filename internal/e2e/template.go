@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// template is the synthesized installation, as far as the emulators take it.
+type template struct {
+	table      dynamodb.CreateTableInput
+	expires    string // the attribute of the table's time to live
+	machine    string // the state machine's name
+	definition string
+	substitute []string // what the definition has names for
+	functions  map[string]deployed
+}
+
+// deployed is a function as the template has it.
+type deployed struct {
+	timeout int
+	env     []string // names of its variables
+}
+
+// resource is one resource of a CloudFormation template.
+type resource struct {
+	Type       string
+	Properties json.RawMessage
+}
+
+// readTemplate reads what "make synth" has made; it skips the test without it.
+func readTemplate(tb testing.TB) template {
+	tb.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	dir := filepath.Join(filepath.Dir(here), "../../cdk.out")
+	t := template{functions: map[string]deployed{}}
+	for _, stack := range []string{"State", "Compute"} {
+		doc, err := os.ReadFile(filepath.Join(dir, stack+".template.json"))
+		if os.IsNotExist(err) {
+			tb.Skip("there is no synthesized template; make synth makes it")
+		}
+		if err == nil {
+			err = t.read(dir, doc)
+		}
+		if err != nil {
+			tb.Fatalf("template %s: %v", stack, err)
+		}
+	}
+	if t.table.TableName == nil || t.definition == "" || len(t.functions) == 0 {
+		tb.Fatalf("the template lacks its table, its machine or its functions: %+v", t)
+	}
+	return t
+}
+
+func (t *template) read(dir string, doc []byte) error {
+	var stack struct{ Resources map[string]resource }
+	if err := json.Unmarshal(doc, &stack); err != nil {
+		return err
+	}
+	for name, r := range stack.Resources {
+		var err error
+		switch r.Type {
+		case "AWS::DynamoDB::Table":
+			err = t.readTable(r.Properties)
+		case "AWS::StepFunctions::StateMachine":
+			err = t.readMachine(dir, r.Properties)
+		case "AWS::Lambda::Function":
+			err = t.readFunction(r.Properties)
+		}
+		if err != nil {
+			return fmt.Errorf("resource %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// readTable takes the part of a table's definition that both APIs spell alike.
+func (t *template) readTable(doc json.RawMessage) error {
+	var ttl struct {
+		TimeToLiveSpecification struct{ AttributeName string }
+	}
+	var alike map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &alike); err != nil {
+		return err
+	}
+	for key := range alike {
+		switch key {
+		case "TableName", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode":
+		default:
+			delete(alike, key)
+		}
+	}
+	own, err := json.Marshal(alike)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(own, &t.table); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(doc, &ttl); err != nil {
+		return err
+	}
+	t.expires = ttl.TimeToLiveSpecification.AttributeName
+	return nil
+}
+
+func (t *template) readMachine(dir string, doc json.RawMessage) error {
+	var p struct {
+		StateMachineName        string
+		DefinitionS3Location    struct{ Key string }
+		DefinitionSubstitutions map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(doc, &p); err != nil {
+		return err
+	}
+	definition, err := os.ReadFile(filepath.Join(dir, "asset."+p.DefinitionS3Location.Key))
+	t.machine, t.definition = p.StateMachineName, string(definition)
+	for name := range p.DefinitionSubstitutions {
+		t.substitute = append(t.substitute, name)
+	}
+	return err
+}
+
+func (t *template) readFunction(doc json.RawMessage) error {
+	var p struct {
+		FunctionName string
+		Timeout      int
+		Environment  struct{ Variables map[string]json.RawMessage }
+	}
+	if err := json.Unmarshal(doc, &p); err != nil {
+		return err
+	}
+	f := deployed{timeout: p.Timeout}
+	for name := range p.Environment.Variables {
+		f.env = append(f.env, name)
+	}
+	t.functions[p.FunctionName[strings.LastIndex(p.FunctionName, "-")+1:]] = f
+	return nil
+}
