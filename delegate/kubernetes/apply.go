@@ -59,7 +59,7 @@ func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructure
 func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool, log io.Writer) error {
 	res, err := s.client.resource(o)
 	if err != nil {
-		if dryRun && fault.Is(err, fault.Invalid) {
+		if dryRun && errors.Is(err, errNoKind) {
 			return nil // of a kind that the manifests define themselves
 		}
 		return err
@@ -131,9 +131,13 @@ func (s *session) dryRun(ctx context.Context, objects []*unstructured.Unstructur
 	return err
 }
 
-// delete deletes an object and its dependents; one that isn't there is fine.
+// delete deletes an object and its dependents; one that isn't there is fine,
+// and so is one whose very kind has gone.
 func (s *session) delete(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
 	res, err := s.client.resource(o)
+	if errors.Is(err, errNoKind) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}

@@ -114,6 +114,9 @@ func config(c task.Cluster) (*rest.Config, error) {
 	}, nil
 }
 
+// errNoKind: nothing in the cluster can be of a kind.
+var errNoKind = errors.New("the cluster has no kind")
+
 // mapping finds the resource of a kind. A kind that isn't known may have been
 // added since, so the cluster is asked once more.
 func (c *client) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
@@ -123,7 +126,7 @@ func (c *client) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error)
 		m, err = c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	}
 	if meta.IsNoMatchError(err) {
-		return nil, fault.New(fault.Invalid, "the cluster has no kind %s in %s", gvk.Kind, gvk.GroupVersion())
+		return nil, fault.New(fault.Invalid, "%w %s in %s", errNoKind, gvk.Kind, gvk.GroupVersion())
 	}
 	return m, classify(err)
 }

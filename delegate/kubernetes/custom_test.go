@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -186,6 +187,29 @@ func TestCustomResources(t *testing.T) {
 	if diff := cmp.Diff([]string(nil), s.names(t)); diff != "" {
 		t.Errorf("what else is there (-want +got):\n%s", diff)
 	}
+}
+
+// Kinds and their resources are deleted with their release, also by a retry
+// that finds the kind gone.
+func TestDeleteOfAKindAndItsResources(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		s := newSite(t)
+		kind, resource := s.definition("Widget")
+		s.succeed(t, s.step(task.OpRolling, kind+s.custom("Widget", "one", "")))
+		if gone {
+			check(t, s.any.Resource(definitions()).Delete(t.Context(), resource.GroupResource().String(), metav1.DeleteOptions{}))
+		}
+		p := s.step(task.OpDelete, "")
+		p.Delete = &task.DeleteResources{Type: "ReleaseName"}
+		s.succeed(t, p)
+		_, err := s.any.Resource(definitions()).Get(t.Context(), resource.GroupResource().String(), metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) || len(s.records(t)) != 0 {
+			t.Errorf("the kind: %v; records: %v", err, s.records(t))
+		}
+	}
+	s := newSite(t)
+	s.fail(t, s.step(task.OpRolling, s.custom("Nothing", "one", "")), "the cluster has no kind Nothing")
 }
 
 func definitions() schema.GroupVersionResource {

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -356,7 +357,7 @@ func unique(objects []*unstructured.Unstructured) error {
 func (s *session) place(objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		m, err := s.client.mapping(o.GroupVersionKind())
-		if fault.Is(err, fault.Invalid) && s.definesKind(objects, o) {
+		if errors.Is(err, errNoKind) && s.definesKind(objects, o) {
 			continue
 		}
 		if err != nil {
