@@ -2,7 +2,6 @@ package testaws
 
 import (
 	"context"
-	secure "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +21,9 @@ type Function struct {
 	Binary  string   // the bootstrap file
 	Env     []string // its own environment variables
 	Timeout time.Duration
+	// Concurrency is how many instances there may be; when all are busy, Lambda
+	// refuses the invocation. 0: as many as are needed.
+	Concurrency int
 }
 
 // Result is what an invocation gives.
@@ -34,7 +34,8 @@ type Result struct {
 	Error string
 }
 
-// Faults are what goes wrong on purpose, as parts of 1.
+// Faults are what goes wrong on purpose, as parts of 1. An invocation that
+// fails so has the error that Step Functions gives Lambda's own failures.
 type Faults struct {
 	Before float64 // invocations that fail before the function hears of them
 	After  float64 // invocations whose effect happens and whose answer is lost
@@ -43,10 +44,10 @@ type Faults struct {
 
 // Usage is what a function has used.
 type Usage struct {
-	Invocations int
-	Time        time.Duration // of all invocations
-	ColdStarts  []time.Duration
-	MaxRSS      int64 // bytes
+	Invocations int             // that reached an instance
+	Time        time.Duration   // of all invocations, without the starts
+	ColdStarts  []time.Duration // from a process's start to its first poll
+	MaxRSS      int64           // bytes; the most of an instance that lived on
 }
 
 // Host runs functions: each instance is a process that takes one invocation
@@ -57,7 +58,7 @@ type Host struct {
 	tb        testing.TB
 	mu        sync.Mutex
 	functions map[string]*function
-	faults    Faults
+	faults    map[string]Faults // by function
 	closed    bool
 }
 
@@ -71,7 +72,7 @@ type function struct {
 // NewHost makes a Host that ends with the test.
 func NewHost(tb testing.TB) *Host {
 	tb.Helper()
-	h := &Host{tb: tb, functions: map[string]*function{}}
+	h := &Host{tb: tb, functions: map[string]*function{}, faults: map[string]Faults{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /invoke/{name}", h.invoke)
 	server := httptest.NewServer(mux)
@@ -99,11 +100,11 @@ func (h *Host) Add(f Function) {
 	h.functions[f.Name] = &function{Function: f}
 }
 
-// Fail makes things go wrong from now on.
-func (h *Host) Fail(f Faults) {
+// Fail makes things go wrong with a function from now on.
+func (h *Host) Fail(function string, f Faults) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.faults = f
+	h.faults[function] = f
 }
 
 // Usage tells what a function has used so far.
@@ -134,7 +135,7 @@ func (h *Host) invoke(w http.ResponseWriter, r *http.Request) {
 // Invoke gives a payload to a function, with the faults that are wanted.
 func (h *Host) Invoke(ctx context.Context, name string, payload []byte) (Result, error) {
 	h.mu.Lock()
-	faults := h.faults
+	faults := h.faults[name]
 	h.mu.Unlock()
 	if rand.Float64() < faults.Before { //nolint:gosec // a die is enough
 		return failure("Lambda.ServiceException", "the function wasn't reached"), nil
@@ -159,36 +160,37 @@ func failure(kind, message string) Result {
 	return Result{Payload: doc, Error: "Unhandled"}
 }
 
-// once is one invocation.
+// once is one invocation. Lambda ends it by its timeout only: a caller that
+// goes away doesn't.
 func (h *Host) once(ctx context.Context, name string, payload []byte) (Result, error) {
 	f, i, err := h.take(name)
 	if err != nil {
 		return Result{}, err
 	}
+	if i == nil {
+		return failure("Lambda.TooManyRequestsException", "Rate Exceeded."), nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	err = i.ready(ctx)
 	begun := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
-	defer cancel()
-	result, err := i.run(ctx, payload, f.Timeout)
+	var result Result
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, f.Timeout)
+		defer cancel()
+		result, err = i.run(ctx, payload, begun.Add(f.Timeout))
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		i.kill()
-		result = failure("Sandbox.Timedout", fmt.Sprintf("Task timed out after %s", f.Timeout))
+		result = failure("Sandbox.Timedout", fmt.Sprintf("Error: Task timed out after %.2f seconds", f.Timeout.Seconds()))
 	case err != nil:
-		i.kill()
-		result = failure("Runtime.ExitError", err.Error())
+		result = failure("Runtime.ExitError", "Error: Runtime exited: "+err.Error())
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f.usage.Invocations++
-	f.usage.Time += time.Since(begun)
-	f.usage.MaxRSS = max(f.usage.MaxRSS, i.rss())
-	if err == nil {
-		f.idle = append(f.idle, i)
-	}
+	h.give(f, i, err == nil, Usage{Invocations: 1, Time: time.Since(begun), MaxRSS: i.rss()})
 	return result, nil
 }
 
-// take gives an idle instance of a function, or a new one.
+// take gives an idle instance of a function, or a new one; nil if all that
+// there may be are busy.
 func (h *Host) take(name string) (*function, *instance, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,151 +203,30 @@ func (h *Host) take(name string) (*function, *instance, error) {
 		f.idle = f.idle[:n-1]
 		return f, i, nil
 	}
+	if f.Concurrency > 0 && len(f.all) == f.Concurrency {
+		return f, nil, nil
+	}
 	i, err := h.start(f)
-	if err == nil {
-		f.all = append(f.all, i)
-	}
-	return f, i, err
-}
-
-// instance is a process of a function, with the Runtime API that it speaks.
-type instance struct {
-	cmd    *exec.Cmd
-	api    *httptest.Server
-	work   chan invocation
-	ended  chan struct{} // the process is over
-	mu     sync.Mutex
-	answer map[string]chan Result
-	first  chan struct{} // closed by the first poll
-	once   sync.Once
-}
-
-type invocation struct {
-	id       string
-	payload  []byte
-	deadline time.Time
-}
-
-func (h *Host) start(f *function) (*instance, error) {
-	i := &instance{
-		work: make(chan invocation), ended: make(chan struct{}), answer: map[string]chan Result{}, first: make(chan struct{}),
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, r *http.Request) { i.next(w, r, f.Name) })
-	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", func(w http.ResponseWriter, r *http.Request) { i.reply(w, r, "") })
-	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) { i.reply(w, r, "Unhandled") })
-	mux.HandleFunc("POST /2018-06-01/runtime/init/error", func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // for the log only
-		h.tb.Logf("function %s didn't start: %s", f.Name, body)
-		w.WriteHeader(http.StatusAccepted)
-	})
-	i.api = httptest.NewServer(mux)
-	i.cmd = exec.Command(f.Binary)
-	i.cmd.Env = append([]string{
-		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "TZ=:UTC", "_HANDLER=bootstrap", "AWS_REGION=" + Region, "AWS_DEFAULT_REGION=" + Region,
-		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(i.api.URL, "http://"),
-		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name, "AWS_LAMBDA_FUNCTION_VERSION=$LATEST", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
-	}, f.Env...)
-	i.cmd.Stdout, i.cmd.Stderr = h.tb.Output(), h.tb.Output()
-	begun := time.Now()
-	wait, err := startTied(i.cmd)
 	if err != nil {
-		i.api.Close()
-		return nil, fmt.Errorf("start function %s: %w", f.Name, err)
+		return nil, nil, err
 	}
-	go func() {
-		_ = wait() // whoever waits for an answer hears of it
-		close(i.ended)
-	}()
-	go func() {
-		select {
-		case <-i.first:
-			h.mu.Lock()
-			f.usage.ColdStarts = append(f.usage.ColdStarts, time.Since(begun))
-			h.mu.Unlock()
-		case <-i.ended:
-		}
-	}()
-	return i, nil
+	f.all = append(f.all, i)
+	return f, i, nil
 }
 
-// run gives an invocation to the process and waits for its answer.
-func (i *instance) run(ctx context.Context, payload []byte, timeout time.Duration) (Result, error) {
-	call := invocation{id: secure.Text(), payload: payload, deadline: time.Now().Add(timeout)}
-	answer := make(chan Result, 1)
-	i.mu.Lock()
-	i.answer[call.id] = answer
-	i.mu.Unlock()
-	select {
-	case i.work <- call:
-	case <-i.ended:
-		return Result{}, errors.New("the process ended before it took the event")
-	case <-ctx.Done():
-		return Result{}, ctx.Err()
+// give takes an instance back after an invocation, or ends it.
+func (h *Host) give(f *function, i *instance, alive bool, used Usage) {
+	if !alive {
+		i.kill()
 	}
-	select {
-	case r := <-answer:
-		return r, nil
-	case <-i.ended:
-		return Result{}, errors.New("the process ended before it answered")
-	case <-ctx.Done():
-		return Result{}, ctx.Err()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f.usage.Invocations += used.Invocations
+	f.usage.Time += used.Time
+	f.usage.MaxRSS = max(f.usage.MaxRSS, used.MaxRSS)
+	if alive {
+		f.idle = append(f.idle, i)
+	} else {
+		f.all = slices.DeleteFunc(f.all, func(other *instance) bool { return other == i })
 	}
-}
-
-func (i *instance) next(w http.ResponseWriter, r *http.Request, name string) {
-	i.once.Do(func() { close(i.first) })
-	select {
-	case call := <-i.work:
-		h := w.Header()
-		h.Set("Lambda-Runtime-Aws-Request-Id", call.id)
-		h.Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(call.deadline.UnixMilli()))
-		h.Set("Lambda-Runtime-Invoked-Function-Arn", FunctionARN(name))
-		h.Set("Lambda-Runtime-Trace-Id", "Root=1-00000000-000000000000000000000000")
-		_, _ = w.Write(call.payload) // the process has ended; run hears of it
-	case <-r.Context().Done():
-	case <-i.ended:
-	}
-}
-
-func (i *instance) reply(w http.ResponseWriter, r *http.Request, kind string) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	i.mu.Lock()
-	answer := i.answer[r.PathValue("id")]
-	delete(i.answer, r.PathValue("id"))
-	i.mu.Unlock()
-	if answer == nil {
-		http.Error(w, "no such invocation", http.StatusBadRequest)
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
-	answer <- Result{Payload: body, Error: kind}
-}
-
-func (i *instance) kill() {
-	_ = i.cmd.Process.Kill() // it may have ended
-	<-i.ended
-	i.api.CloseClientConnections()
-	i.api.Close()
-}
-
-// rss is the most memory that the process has had, in bytes; 0 if it has ended.
-func (i *instance) rss() int64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			var kilobytes int64
-			if _, err := fmt.Sscan(rest, &kilobytes); err == nil {
-				return kilobytes << 10
-			}
-		}
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package testaws_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -129,6 +130,40 @@ func TestInstances(t *testing.T) {
 	}
 }
 
+// An invocation beyond the function's concurrency is refused, as Lambda does.
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
+	host := deploy(t, testaws.Function{Concurrency: 1})
+	held := filepath.Join(t.TempDir(), "held")
+	busy := make(chan testaws.Result, 1)
+	go func() {
+		r, _ := host.Invoke(t.Context(), "f", fmt.Appendf(nil, `{"do":"hold","path":%q}`, held))
+		busy <- r
+	}()
+	appears(t, held)
+	if got := errorType(t, invoke(t, host, `{}`)); got != "Lambda.TooManyRequestsException" {
+		t.Errorf("error %q while the only instance is busy", got)
+	}
+	if err := os.Remove(held); err != nil {
+		t.Fatal(err)
+	}
+	reported(t, <-busy)
+	reported(t, invoke(t, host, `{}`))
+}
+
+// A caller that goes away doesn't end what it began.
+func TestACallerGoesAway(t *testing.T) {
+	t.Parallel()
+	host := deploy(t, testaws.Function{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err := host.Invoke(ctx, "f", []byte(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reported(t, r)
+}
+
 // appears returns when another process has made a file.
 func appears(t *testing.T, path string) {
 	t.Helper()
@@ -207,7 +242,7 @@ func TestFaults(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			host := deploy(t, testaws.Function{})
-			host.Fail(tt.faults)
+			host.Fail("f", tt.faults)
 			if got := errorType(t, invoke(t, host, `{}`)); got != tt.want {
 				t.Errorf("error %q, want %q", got, tt.want)
 			}
