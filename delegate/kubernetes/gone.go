@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -20,60 +16,18 @@ var errWaitLimit = errors.New("--timeout is over")
 // gone waits until a deleted object isn't there any more, finalizers and grace
 // periods included. One that was made anew meanwhile counts as gone.
 func (s *session) gone(ctx context.Context, o *unstructured.Unstructured) error {
-	res, err := s.client.resource(o)
-	if err != nil {
-		return err
-	}
-	for {
-		live, err := res.Get(ctx, o.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return stillThere(ctx, o, classify(err))
-		}
-		if live.GetDeletionTimestamp() == nil {
-			return nil
-		}
-		w, err := res.Watch(ctx, metav1.ListOptions{
-			FieldSelector: fields.OneTermEqualSelector("metadata.name", o.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
-		})
-		if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
-			continue
-		}
-		if err != nil {
-			return stillThere(ctx, o, classify(err))
-		}
-		err = untilDeleted(ctx, w)
-		w.Stop()
-		if err != nil {
-			return stillThere(ctx, o, err)
-		}
-	}
-}
-
-// untilDeleted reads a watch until the object is deleted or the watch ends.
-func untilDeleted(ctx context.Context, w watch.Interface) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case e, ok := <-w.ResultChan():
-			if !ok || e.Type == watch.Deleted || e.Type == watch.Error {
-				return nil
-			}
-		}
-	}
-}
-
-func stillThere(ctx context.Context, o *unstructured.Unstructured, err error) error {
+	err := s.watchOne(ctx, o, func(live *unstructured.Unstructured) (bool, error) {
+		return live == nil || live.GetDeletionTimestamp() == nil, nil
+	})
 	switch {
-	case errors.Is(context.Cause(ctx), errWaitLimit):
-		return fault.New(fault.Conflict, "%s is still there: %w", display(o), errWaitLimit).Causing(fault.Unknown)
-	case ctx.Err() != nil:
-		return fmt.Errorf("%s is still there: %w", display(o), context.Cause(ctx))
+	case errors.Is(err, errNoKind):
+		return nil
+	case errors.Is(err, errWaitLimit):
+		return fault.New(fault.Conflict, "%s is still there: %w", display(o), err).Causing(fault.Unknown)
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%s is still there: %w", display(o), err)
 	}
-	return err
+	return about(o, err)
 }
 
 // allGone waits for deleted objects, unless a flag says not to.

@@ -147,6 +147,9 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	if err := s.unprune(ctx, current, previous); err != nil {
 		return task.Result{}, err
 	}
+	if err := s.unstick(ctx, managed(objects), log); err != nil {
+		return task.Result{}, err
+	}
 	if err := s.steady(ctx, awaited(objects)); err != nil {
 		return task.Result{}, err
 	}

@@ -9,12 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -41,78 +38,24 @@ func (s *session) steady(ctx context.Context, workloads []*unstructured.Unstruct
 	return err
 }
 
-// steadyOne follows one workload by a watch, beginning with how it is now.
+// steadyOne follows one workload and logs its progress, where it is news.
 func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
-	res, err := s.client.resource(w)
-	if err != nil {
-		return err
-	}
 	last := ""
-	for {
-		live, err := res.Get(ctx, w.GetName(), metav1.GetOptions{})
-		if err != nil {
-			return waited(ctx, w, last, classify(err))
+	err := s.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
+		if live == nil {
+			return false, fault.New(fault.NotFound, "%s was deleted while it rolled out", display(w))
 		}
-		if done, err := s.judge(live, &last, log); done || err != nil {
-			return err
+		done, progress, err := rollout(s.past.without(live))
+		if progress != last {
+			last = progress
+			say(log, "%s: %s", display(live), progress)
 		}
-		watcher, err := res.Watch(ctx, metav1.ListOptions{
-			FieldSelector: fields.OneTermEqualSelector("metadata.name", w.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
-		})
-		if err != nil {
-			if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
-				continue
-			}
-			return waited(ctx, w, last, classify(err))
-		}
-		done, err := s.follow(ctx, watcher, &last, log)
-		watcher.Stop()
-		if done || err != nil {
-			return waited(ctx, w, last, err)
-		}
+		return done, err
+	})
+	if err != nil && ctx.Err() != nil { // what was still missing when the time was up
+		return fmt.Errorf("%s isn't steady yet (%s): %w", display(w), last, context.Cause(ctx))
 	}
-}
-
-// follow reads a watch until the workload is steady or the watch ends.
-func (s *session) follow(ctx context.Context, w watch.Interface, last *string, log io.Writer) (bool, error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		case e, ok := <-w.ResultChan():
-			if !ok || e.Type == watch.Error {
-				return false, nil // the server ends watches now and then
-			}
-			live, isObject := e.Object.(*unstructured.Unstructured)
-			if !isObject {
-				continue
-			}
-			if e.Type == watch.Deleted {
-				return false, fault.New(fault.NotFound, "%s was deleted while it rolled out", display(live))
-			}
-			if done, err := s.judge(live, last, log); done || err != nil {
-				return done, err
-			}
-		}
-	}
-}
-
-// waited says what was still missing when the time was up.
-func waited(ctx context.Context, w *unstructured.Unstructured, last string, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("%s isn't steady yet (%s): %w", display(w), last, context.Cause(ctx))
-}
-
-// judge logs a workload's progress, if it is news, and says whether it is steady.
-func (s *session) judge(live *unstructured.Unstructured, last *string, log io.Writer) (bool, error) {
-	done, progress, err := rollout(s.past.without(live))
-	if progress != *last {
-		*last = progress
-		say(log, "%s: %s", display(live), progress)
-	}
-	return done, err
+	return err
 }
 
 // explained bounds what is read to explain a failure.

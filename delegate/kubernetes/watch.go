@@ -1,0 +1,86 @@
+package kubernetes
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// judge looks at an object as it is in the cluster, nil if it isn't there, and
+// says whether that is what was waited for. There is nothing to wait for in an
+// object that isn't there: what judge says of nil ends the wait.
+type judge func(live *unstructured.Unstructured) (done bool, err error)
+
+// watchOne shows an object to judge, as it is now and after each change. If
+// the time is up before judge is done, the error is the cause of that.
+func (s *session) watchOne(ctx context.Context, o *unstructured.Unstructured, judge judge) error {
+	res, err := s.client.resource(o)
+	if err != nil {
+		return err
+	}
+	for {
+		live, err := res.Get(ctx, o.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err := judge(nil)
+			return err
+		}
+		if err != nil {
+			return broken(ctx, err)
+		}
+		if done, err := judge(live); done || err != nil {
+			return err
+		}
+		w, err := res.Watch(ctx, metav1.ListOptions{
+			FieldSelector: fields.OneTermEqualSelector("metadata.name", o.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
+		})
+		if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
+			continue
+		}
+		if err != nil {
+			return broken(ctx, err)
+		}
+		done, err := follow(ctx, w, judge)
+		w.Stop()
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// follow reads a watch until judge is done or the watch ends, as the server
+// ends watches now and then.
+func follow(ctx context.Context, w watch.Interface, judge judge) (bool, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case e, ok := <-w.ResultChan():
+			if !ok || e.Type == watch.Error {
+				return false, nil
+			}
+			live, isObject := e.Object.(*unstructured.Unstructured)
+			if !isObject {
+				continue
+			}
+			if e.Type == watch.Deleted {
+				_, err := judge(nil)
+				return true, err
+			}
+			if done, err := judge(live); done || err != nil {
+				return done, err
+			}
+		}
+	}
+}
+
+// broken prefers the reason why the time is up to the request that it broke.
+func broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return classify(err)
+}
