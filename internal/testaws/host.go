@@ -173,10 +173,10 @@ func (h *Host) once(ctx context.Context, name string, payload []byte) (Result, e
 	ctx = context.WithoutCancel(ctx)
 	err = i.ready(ctx)
 	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
+	defer cancel()
 	var result Result
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, f.Timeout)
-		defer cancel()
 		result, err = i.run(ctx, payload, begun.Add(f.Timeout))
 	}
 	switch {

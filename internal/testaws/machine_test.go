@@ -38,8 +38,7 @@ func (e *kindError) Error() string { return e.kind + ": " + e.message }
 // asks the test.
 type machine struct {
 	*sfn.Client
-	host *testaws.Host
-	arn  string
+	arn string
 
 	mu    sync.Mutex
 	calls []call
@@ -51,22 +50,35 @@ func await(timeout, heartbeat int) string {
 	return fmt.Sprintf(`{"do":"await","at":{},"timeoutSeconds":%d,"heartbeatSeconds":%d}`, timeout, heartbeat)
 }
 
-// newMachine makes the node machine. The script is the engine: it gets each
+// account is a host of functions and moto with it.
+type account struct {
+	host     *testaws.Host
+	endpoint string
+}
+
+// newMachine makes the node machine under the test's name. The script is the engine: it gets each
 // call and how many calls of its op and node there were before it.
-func newMachine(t *testing.T, script func(c call, before int) (string, error)) *machine {
+func newMachine(t *testing.T, on account, script func(c call, before int) (string, error)) *machine {
 	t.Helper()
 	file, err := scripted()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{host: testaws.NewHost(t), arn: "arn:aws:states:" + testaws.Region + ":" + testaws.Account + ":stateMachine:node"}
+	name := strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' {
+			return '-'
+		}
+		return r
+	}, t.Name())
+	m := &machine{
+		Client: sfn.NewFromConfig(testaws.Config(on.endpoint)), arn: "arn:aws:states:" + testaws.Region + ":" + testaws.Account + ":stateMachine:" + name,
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, script) }))
 	t.Cleanup(server.Close)
-	m.host.Add(testaws.Function{Name: "engine", Binary: file, Env: []string{"SCRIPT=" + server.URL}, Timeout: time.Minute})
-	m.Client = sfn.NewFromConfig(testaws.Config(testaws.Moto(t, m.host)))
-	definition := strings.NewReplacer("${EngineFunctionArn}", testaws.FunctionARN("engine"), "${NodeMachineArn}", m.arn).Replace(string(statemachines.Node))
+	on.host.Add(testaws.Function{Name: name, Binary: file, Env: []string{"SCRIPT=" + server.URL}, Timeout: time.Minute})
+	definition := strings.NewReplacer("${EngineFunctionArn}", testaws.FunctionARN(name), "${NodeMachineArn}", m.arn).Replace(string(statemachines.Node))
 	_, err = m.CreateStateMachine(t.Context(), &sfn.CreateStateMachineInput{
-		Name: aws.String("node"), Definition: &definition, RoleArn: aws.String("arn:aws:iam::" + testaws.Account + ":role/machine"),
+		Name: &name, Definition: &definition, RoleArn: aws.String("arn:aws:iam::" + testaws.Account + ":role/machine"),
 	})
 	if err != nil {
 		t.Fatal(err)

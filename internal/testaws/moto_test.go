@@ -13,14 +13,44 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/internal/testaws"
 )
+
+// The node machine behaves on moto as AWS documents it. One moto serves all:
+// each test has a machine and an engine of its own there.
+func TestMachine(t *testing.T) {
+	t.Parallel()
+	host := testaws.NewHost(t)
+	on := account{host: host, endpoint: testaws.Moto(t, host)}
+	tests := []struct {
+		name string
+		run  func(*testing.T, account)
+	}{
+		{name: "a run", run: aRun},
+		{name: "waits end", run: waitsEnd},
+		{name: "tokens", run: tokens},
+		{name: "retries", run: retries},
+		{name: "a broken run", run: aBrokenRun},
+		{name: "a stopped run", run: aStoppedRun},
+		{name: "names are unique", run: namesAreUnique},
+		{name: "max concurrency", run: maxConcurrency},
+		{name: "data limit", run: dataLimit},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t, on)
+		})
+	}
+}
 
 // A run waits for a token, starts children by name and waits for them, and
 // ends.
-func TestARun(t *testing.T) {
-	t.Parallel()
+func aRun(t *testing.T, on account) {
+	t.Helper()
 	var m *machine
-	m = newMachine(t, func(c call, before int) (string, error) {
+	m = newMachine(t, on, func(c call, before int) (string, error) {
 		switch {
 		case c.Op == "await":
 			return `{}`, m.succeed(t.Context(), c.Token, `{"answered":true}`)
@@ -52,8 +82,8 @@ func TestARun(t *testing.T) {
 
 // Waits end by their timeout, by silence, or by a failure that keeps its name
 // and cause.
-func TestWaitsEnd(t *testing.T) {
-	t.Parallel()
+func waitsEnd(t *testing.T, on account) {
+	t.Helper()
 	tests := []struct {
 		name               string
 		timeout, heartbeat int
@@ -70,7 +100,7 @@ func TestWaitsEnd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var m *machine
-			m = newMachine(t, func(c call, before int) (string, error) {
+			m = newMachine(t, on, func(c call, before int) (string, error) {
 				if c.Op == "advance" && before == 0 {
 					return await(tt.timeout, tt.heartbeat), nil
 				}
@@ -98,9 +128,9 @@ func TestWaitsEnd(t *testing.T) {
 }
 
 // Heartbeats keep a wait; the first answer counts and the second is told so.
-func TestTokens(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, func(c call, before int) (string, error) {
+func tokens(t *testing.T, on account) {
+	t.Helper()
+	m := newMachine(t, on, func(c call, before int) (string, error) {
 		if c.Op == "advance" && before < 2 {
 			return await(60, 2), nil
 		}
@@ -155,10 +185,10 @@ func (m *machine) token(t *testing.T, n int) string {
 
 // An attempt that failed is made again with a token of its own, and the wait
 // that follows is a whole one.
-func TestRetries(t *testing.T) {
-	t.Parallel()
+func retries(t *testing.T, on account) {
+	t.Helper()
 	var m *machine
-	m = newMachine(t, func(c call, before int) (string, error) {
+	m = newMachine(t, on, func(c call, before int) (string, error) {
 		switch {
 		case before == 0:
 			return "", &kindError{"Slipway.Transient", "try again"}
@@ -189,9 +219,9 @@ func TestRetries(t *testing.T) {
 
 // An engine that can't decide breaks the run, with the error's name and cause
 // (Fail with ErrorPath and CausePath).
-func TestABrokenRun(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, func(c call, _ int) (string, error) {
+func aBrokenRun(t *testing.T, on account) {
+	t.Helper()
+	m := newMachine(t, on, func(c call, _ int) (string, error) {
 		if c.Op == "break" {
 			return `{}`, nil
 		}
@@ -209,9 +239,9 @@ func TestABrokenRun(t *testing.T) {
 
 // StopExecution ends a run and its children at once, and nothing happens
 // afterwards.
-func TestAStoppedRun(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, func(c call, _ int) (string, error) {
+func aStoppedRun(t *testing.T, on account) {
+	t.Helper()
+	m := newMachine(t, on, func(c call, _ int) (string, error) {
 		if c.Op == "advance" && c.Node == "root" {
 			return `{"do":"children","at":{},"maxConcurrency":0,"children":[{"node":"a","name":"root-a"}]}`, nil
 		}
@@ -251,9 +281,9 @@ func TestAStoppedRun(t *testing.T) {
 
 // A run's name is its identity: many who start it at once get one run, and the
 // name is refused when the run is over.
-func TestNamesAreUnique(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, func(c call, _ int) (string, error) {
+func namesAreUnique(t *testing.T, on account) {
+	t.Helper()
+	m := newMachine(t, on, func(c call, _ int) (string, error) {
 		if c.Op == "advance" && string(c.Event) == "{}" {
 			return await(60, 50), nil
 		}
@@ -290,11 +320,11 @@ func TestNamesAreUnique(t *testing.T) {
 }
 
 // A Map runs no more children at once than MaxConcurrencyPath says.
-func TestMaxConcurrency(t *testing.T) {
-	t.Parallel()
+func maxConcurrency(t *testing.T, on account) {
+	t.Helper()
 	var now, most atomic.Int32
 	var m *machine
-	m = newMachine(t, func(c call, before int) (string, error) {
+	m = newMachine(t, on, func(c call, before int) (string, error) {
 		if c.Node == "root" && before == 0 {
 			return `{"do":"children","at":{},"maxConcurrency":2,"children":[{"node":"a","name":"a"},{"node":"b","name":"b"},{"node":"c","name":"c"},{"node":"d","name":"d"}]}`, nil
 		}
@@ -320,9 +350,9 @@ func TestMaxConcurrency(t *testing.T) {
 
 // Data over 256 KiB end a run with an error that no catcher of States.ALL
 // gets.
-func TestDataLimit(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, func(c call, _ int) (string, error) {
+func dataLimit(t *testing.T, on account) {
+	t.Helper()
+	m := newMachine(t, on, func(c call, _ int) (string, error) {
 		if c.Op == "break" {
 			return `{}`, nil
 		}
