@@ -160,9 +160,15 @@ func failure(kind, message string) Result {
 	return Result{Payload: doc, Error: "Unhandled"}
 }
 
+// maxPayload is the most that an event or an answer may have, in bytes.
+const maxPayload = 6 << 20
+
 // once is one invocation. Lambda ends it by its timeout only: a caller that
 // goes away doesn't.
 func (h *Host) once(ctx context.Context, name string, payload []byte) (Result, error) {
+	if len(payload) > maxPayload {
+		return failure("Lambda.RequestTooLargeException", "the event is larger than 6 MB"), nil
+	}
 	f, i, err := h.take(name)
 	if err != nil {
 		return Result{}, err
@@ -184,6 +190,8 @@ func (h *Host) once(ctx context.Context, name string, payload []byte) (Result, e
 		result = failure("Sandbox.Timedout", fmt.Sprintf("Error: Task timed out after %.2f seconds", f.Timeout.Seconds()))
 	case err != nil:
 		result = failure("Runtime.ExitError", "Error: Runtime exited: "+err.Error())
+	case len(result.Payload) > maxPayload:
+		result = failure("Function.ResponseSizeTooLarge", "Response payload size exceeded maximum allowed payload size (6291556 bytes).")
 	}
 	h.give(f, i, err == nil, Usage{Invocations: 1, Time: time.Since(begun), MaxRSS: i.rss()})
 	return result, nil
