@@ -26,7 +26,7 @@ import (
 // own that looks at what is really there.
 type site struct {
 	clientset.Interface
-	any       dynamic.Interface
+	dyn       dynamic.Interface
 	config    *rest.Config
 	namespace string
 	cluster   task.Cluster
@@ -46,12 +46,12 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	any, err := dynamic.NewForConfig(config)
+	dyn, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &site{
-		Interface: client, any: any, config: config, namespace: namespace, run: New(t.TempDir()),
+		Interface: client, dyn: dyn, config: config, namespace: namespace, run: New(t.TempDir()),
 		cluster: task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)},
 	}
 }

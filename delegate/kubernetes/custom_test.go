@@ -90,7 +90,7 @@ func (s *site) operate(t *testing.T, resource schema.GroupVersionResource) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })
-	res := s.any.Resource(resource).Namespace(s.namespace)
+	res := s.dyn.Resource(resource).Namespace(s.namespace)
 	w, err := res.Watch(ctx, metav1.ListOptions{})
 	check(t, err)
 	go func() {
@@ -149,13 +149,13 @@ func TestCustomResources(t *testing.T) {
 	s := newSite(t)
 	kind, resource := s.definition("Gadget")
 	t.Cleanup(func() {
-		err := s.any.Resource(definitions()).Delete(context.Background(), resource.GroupResource().String(), metav1.DeleteOptions{})
+		err := s.dyn.Resource(definitions()).Delete(context.Background(), resource.GroupResource().String(), metav1.DeleteOptions{})
 		if err != nil {
 			t.Error(err)
 		}
 	})
 	size := func() string {
-		o, err := s.any.Resource(resource).Namespace(s.namespace).Get(t.Context(), "mine", metav1.GetOptions{})
+		o, err := s.dyn.Resource(resource).Namespace(s.namespace).Get(t.Context(), "mine", metav1.GetOptions{})
 		check(t, err)
 		return text(o, "spec", "size") + " " + text(o, "status", "state")
 	}
@@ -198,12 +198,12 @@ func TestDeleteOfAKindAndItsResources(t *testing.T) {
 		kind, resource := s.definition("Widget")
 		s.succeed(t, s.step(task.OpRolling, kind+s.custom("Widget", "one", "")))
 		if gone {
-			check(t, s.any.Resource(definitions()).Delete(t.Context(), resource.GroupResource().String(), metav1.DeleteOptions{}))
+			check(t, s.dyn.Resource(definitions()).Delete(t.Context(), resource.GroupResource().String(), metav1.DeleteOptions{}))
 		}
 		p := s.step(task.OpDelete, "")
 		p.Delete = &task.DeleteResources{Type: "ReleaseName"}
 		s.succeed(t, p)
-		_, err := s.any.Resource(definitions()).Get(t.Context(), resource.GroupResource().String(), metav1.GetOptions{})
+		_, err := s.dyn.Resource(definitions()).Get(t.Context(), resource.GroupResource().String(), metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) || len(s.records(t)) != 0 {
 			t.Errorf("the kind: %v; records: %v", err, s.records(t))
 		}
