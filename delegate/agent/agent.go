@@ -69,8 +69,11 @@ type Agent struct {
 	tasks    sync.WaitGroup
 	backlog  bool // there may be more open tasks than there were free places
 	draining bool
-	beatAt   time.Time // when the next heartbeat is due
-	beatLast time.Time // when the last one was sent
+	// connected is whether the socket is open, so that polls are only for
+	// wake-ups that got lost.
+	connected bool
+	beatAt    time.Time // when the next heartbeat is due
+	beatLast  time.Time // when the last one was sent
 }
 
 // New makes an agent. It does nothing until Run.

@@ -74,10 +74,17 @@ func (a *Agent) places() (running, free int) {
 	return running, free
 }
 
+// unconnectedPoll is how often an agent looks for work that nobody can wake it
+// for.
+const unconnectedPoll = 30 * time.Second
+
 func (a *Agent) pollEvery() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.timing.PollEvery
+	if a.connected {
+		return a.timing.PollEvery
+	}
+	return min(a.timing.PollEvery, unconnectedPoll)
 }
 
 // release gives tasks back that this delegate won't begin.

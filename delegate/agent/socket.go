@@ -61,6 +61,8 @@ func (a *Agent) listen(ctx context.Context) (opened bool, err error) {
 	defer conn.CloseNow() //nolint:errcheck // closed already is as good
 	conn.SetReadLimit(maxMessage)
 	a.Log.DebugContext(ctx, "the socket is open")
+	a.setConnected(true)
+	defer a.setConnected(false)
 	signal(a.work) // what came up meanwhile was said to nobody
 
 	ctx, stop := context.WithCancel(ctx)
@@ -110,6 +112,17 @@ func (a *Agent) follow(message []byte) error {
 		a.cancel(w.Task, executor.ErrCancelled)
 	}
 	return nil
+}
+
+// setConnected says whether wake-ups come in; if they don't, work is looked for
+// at once.
+func (a *Agent) setConnected(yes bool) {
+	a.mu.Lock()
+	a.connected = yes
+	a.mu.Unlock()
+	if !yes {
+		signal(a.work)
+	}
 }
 
 // keepAlive pings until the connection or ctx ends. A failed ping closes the

@@ -100,7 +100,8 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 	})
 	p := plane.New(plane.Parts{
 		Store: st, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st, gateway, log),
-		Master: master, Socket: address, Version: cfg.Version, Log: log,
+		Master: master, Socket: address, Poll: 5 * time.Minute, // each poll is billed
+		Version: cfg.Version, Log: log,
 	})
 	return &Parts{Plane: p, Store: st, Log: log}, nil
 }

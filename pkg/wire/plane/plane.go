@@ -7,6 +7,7 @@
 package plane
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -41,7 +42,10 @@ type Parts struct {
 	// as by a Lambda function.
 	Live *Live
 	// Socket is where delegates open their WebSocket; empty: at the API.
-	Socket  string
+	Socket string
+	// Poll is how often a connected delegate looks for work that it wasn't
+	// woken for; 0: 30 s.
+	Poll    time.Duration
 	Trace   *trace.Recorder // nil makes no spans
 	Version string
 	Log     *slog.Logger
@@ -100,7 +104,7 @@ func New(p Parts) *Plane {
 		API: api.New(api.Config{
 			Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
 			Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
-			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: 30 * time.Second, Socket: p.Socket},
+			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
 		}),
 	}
 }
