@@ -41,6 +41,8 @@ type AWS struct {
 	Machine string // ARN of the state machine
 	SFN     *sfn.Client
 	Store   *dynamo.Store
+	Outputs map[string]string // of the stacks, as "slipway login" reads them
+	Env     []string          // for programs that speak to this AWS
 }
 
 // functions builds every function once for the process.
@@ -95,6 +97,11 @@ func StartAWS(tb testing.TB) *AWS {
 		URL: testaws.HTTPGateway(tb, host, "api"), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
 		Poll: 100 * time.Millisecond,
 	}
+	a.Outputs["ApiUrl"] = a.URL
+	a.Env = []string{
+		"AWS_ENDPOINT_URL=" + moto, "AWS_ENDPOINT_URL_DYNAMODB=" + local.Endpoint(), "AWS_REGION=" + testaws.Region,
+		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
+	}
 	a.delegate(tb)
 	return a
 }
@@ -138,6 +145,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	must(err)
 	cfg := slipwayaws.Config{Table: table, Bucket: "blobs", KMSKey: aws.ToString(key.KeyMetadata.Arn)}
 	a.Store = slipwayaws.NewStore(testaws.Config(local), cfg)
+	a.Outputs = map[string]string{"TableName": cfg.Table, "BucketName": cfg.Bucket, "KeyArn": cfg.KMSKey}
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
 		"SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_LOG_LEVEL": "WARN",

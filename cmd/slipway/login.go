@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/smithy-go"
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	slipwayaws "github.com/slipway-cd/slipway/pkg/wire/aws"
+	"github.com/slipway-cd/slipway/pkg/wire/plane"
+)
+
+func loginCommand(a *app) *cobra.Command {
+	var stage, actor string
+	c := &cobra.Command{
+		Use: "login", Short: "Log in to an installation on AWS", GroupID: groupAdmin, Args: cobra.NoArgs,
+		Long: "Login makes an API token for an installation on AWS: it finds its stacks with the AWS credentials of this\n" +
+			"machine, stores the token's hash in the table, and writes the token and the API's address to the config file.",
+		RunE: func(c *cobra.Command, _ []string) error { return a.login(c.Context(), stage, actor) },
+	}
+	c.Flags().StringVar(&stage, "stage", "prod", "stage of the installation")
+	c.Flags().StringVar(&actor, "as", "admin", "who the token's bearer is, in the audit trail")
+	return c
+}
+
+func (a *app) login(ctx context.Context, stage, actor string) error {
+	sdk, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return fmt.Errorf("load the AWS configuration: %w", err)
+	}
+	outputs := map[string]string{}
+	for _, stack := range []string{"state", "compute"} {
+		if err := readOutputs(ctx, sdk, "slipway-"+stage+"-"+stack, outputs); err != nil {
+			return err
+		}
+	}
+	t, text := access.Mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: plane.Account}, Name: "login", Actor: actor}, time.Now())
+	table := slipwayaws.NewStore(sdk, slipwayaws.Config{Table: outputs["TableName"], Bucket: outputs["BucketName"], KMSKey: outputs["KeyArn"]})
+	if err := table.PutToken(ctx, t); err != nil {
+		return fmt.Errorf("store the token's hash in table %s: %w", outputs["TableName"], err)
+	}
+	s, err := a.readConfig()
+	if err != nil {
+		return err
+	}
+	s.Server, s.Token = outputs["ApiUrl"], text
+	if err := a.writeConfig(s); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "logged in to %s as %s\n", s.Server, actor)
+	return err
+}
+
+// readOutputs adds the outputs of a stack.
+func readOutputs(ctx context.Context, sdk aws.Config, stack string, into map[string]string) error {
+	out, err := cloudformation.NewFromConfig(sdk).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+	var refused smithy.APIError
+	if errors.As(err, &refused) && refused.ErrorCode() == "ValidationError" {
+		return fault.New(fault.NotFound, "there is no stack %s in %s; is Slipway deployed there? docs/aws.md says how", stack, sdk.Region)
+	}
+	if err != nil {
+		return fmt.Errorf("read stack %s in %s: %w", stack, sdk.Region, err)
+	}
+	for _, o := range out.Stacks[0].Outputs {
+		into[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+	}
+	return nil
+}
