@@ -59,6 +59,7 @@ type Host struct {
 	mu        sync.Mutex
 	functions map[string]*function
 	faults    map[string]Faults // by function
+	rules     []rule
 	closed    bool
 }
 
@@ -75,6 +76,7 @@ func NewHost(tb testing.TB) *Host {
 	h := &Host{tb: tb, functions: map[string]*function{}, faults: map[string]Faults{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /invoke/{name}", h.invoke)
+	mux.HandleFunc("POST /events", h.deliver)
 	server := httptest.NewServer(mux)
 	h.URL = server.URL
 	tb.Cleanup(func() {

@@ -3,8 +3,11 @@
 README.md lists the differences, mended or not. A name that AWS's documentation uses is quoted.
 """
 import json
+import sys
 import threading
 import time
+import urllib.request
+import uuid
 
 from moto.core.exceptions import AWSError
 from moto.stepfunctions import responses
@@ -24,7 +27,7 @@ from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
 from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
 from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
-from moto.stepfunctions.parser.backend.execution import Execution
+from moto.stepfunctions.parser.backend.execution import BaseExecutionWorkerCommunication, Execution
 from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 
 Backend = parser_models.StepFunctionsParserBackend
@@ -296,6 +299,59 @@ def iterate_within_limit(self, env):
 
 
 inline_iteration_component.InlineIterationComponent._eval_body = iterate_within_limit
+
+
+# "Step Functions Execution Status Change": EventBridge gets an event of every status; moto sends none.
+
+
+def tell_status(execution):
+    milliseconds = lambda at: int(at.timestamp() * 1000) if at else None  # noqa: E731
+    event = {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "detail-type": "Step Functions Execution Status Change",
+        "source": "aws.states",
+        "account": execution.account_id,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "region": execution.region_name,
+        "resources": [execution.exec_arn],
+        "detail": {
+            "executionArn": execution.exec_arn,
+            "stateMachineArn": execution.state_machine_arn,
+            "name": execution.name,
+            "status": execution.status,
+            "startDate": milliseconds(execution.start_date),
+            "stopDate": milliseconds(execution.stop_date),
+            "input": execution.execution_input,
+            "output": json.dumps(execution.output) if execution.status == "SUCCEEDED" else None,
+            "error": execution.error,
+            "cause": execution.cause,
+            "inputDetails": {"included": True},
+        },
+    }
+    request = urllib.request.Request(f"{sys.argv[2]}/events", data=json.dumps(event).encode(), method="POST")
+    try:
+        urllib.request.urlopen(request, timeout=60).close()
+    except OSError as e:
+        print(f"an event of {execution.name} wasn't taken: {e}", file=sys.stderr)
+
+
+start_run = Execution.start
+reflect = BaseExecutionWorkerCommunication.terminated
+
+
+def start_and_tell(self):
+    start_run(self)
+    threading.Thread(target=tell_status, args=(self,), daemon=True).start()
+
+
+def end_and_tell(self):
+    reflect(self)
+    tell_status(self.execution)
+
+
+Execution.start = start_and_tell
+BaseExecutionWorkerCommunication.terminated = end_and_tell
 
 
 # GetExecutionHistory gives 100 events at once unless asked for another number; moto gives all, in one order.

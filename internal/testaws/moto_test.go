@@ -363,3 +363,43 @@ func dataLimit(t *testing.T, on account) {
 		t.Errorf("the run ended %s %s %s", out.Status, aws.ToString(out.Error), aws.ToString(out.Cause))
 	}
 }
+
+// EventBridge hears of what becomes of a run, with its input and error.
+func TestRunsTell(t *testing.T) {
+	t.Parallel()
+	host, seen := script(t, `{}`)
+	host.Subscribe("f", "ABORTED", "FAILED")
+	m := newMachine(t, account{host: host, endpoint: testaws.Moto(t, host)}, func(c call, _ int) (string, error) {
+		if c.Op == "advance" && c.Node == "failing" {
+			return "", &kindError{"Invalid", "no such node"}
+		}
+		return await(60, 50), nil
+	})
+	m.ended(t, m.start(t, "failing"))
+	run := m.start(t, "stopped")
+	m.token(t, 0)
+	if _, err := m.StopExecution(t.Context(), &sfn.StopExecutionInput{ExecutionArn: &run, Error: aws.String("Slipway.Stopped")}); err != nil {
+		t.Fatal(err)
+	}
+	type detail struct{ Name, Status, Input, Error string }
+	var got []detail
+	for range 2 {
+		var e struct {
+			Source     string
+			DetailType string `json:"detail-type"`
+			Detail     detail
+		}
+		seen.next(t, &e)
+		if e.Source != "aws.states" || e.DetailType != "Step Functions Execution Status Change" {
+			t.Errorf("the event is of %s %q", e.Source, e.DetailType)
+		}
+		got = append(got, e.Detail)
+	}
+	want := []detail{
+		{"failing", "FAILED", aws.ToString(startInput(m.arn, "failing").Input), "Invalid"},
+		{"stopped", "ABORTED", aws.ToString(startInput(m.arn, "stopped").Input), "Slipway.Stopped"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("events (-want +got):\n%s", d)
+	}
+}
