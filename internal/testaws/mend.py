@@ -60,11 +60,17 @@ def wait_of(backend, token):
     raise api.InvalidToken()
 
 
+def check_open(endpoint):
+    """An attempt that timed out has ended before its thread hears of it."""
+    attempt_ended = hasattr(endpoint, "frame") and not endpoint.frame.is_running()
+    if attempt_ended or endpoint.consumer_error is not None or endpoint.get_outcome() is not None:
+        raise api.TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
+
+
 def answer(backend, token, outcome):
     endpoint = wait_of(backend, token)
     with ANSWERS:
-        if endpoint.consumer_error is not None or endpoint.get_outcome() is not None:
-            raise api.TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
+        check_open(endpoint)
         endpoint.notify(outcome)
 
 
@@ -87,8 +93,7 @@ def send_task_heartbeat(self, task_token):
     """A task without HeartbeatSeconds takes heartbeats too; moto says InvalidToken."""
     endpoint = wait_of(self, task_token)
     with ANSWERS:
-        if endpoint.consumer_error is not None or endpoint.get_outcome() is not None:
-            raise api.TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
+        check_open(endpoint)
         endpoint.notify_heartbeat()
 
 
@@ -122,6 +127,7 @@ def attempt(self, env):
         return StateTaskService._eval_execution(self, env)
     token = env.states.context_object.update_task_token()
     endpoint = env.callback_pool_manager.add(token)
+    endpoint.frame = env
     try:
         StateTaskService._eval_execution(self, env)
     finally:
