@@ -1,0 +1,102 @@
+package statemachines_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/internal/testaws"
+)
+
+// generator makes scripts of trees: nested, parallel, failing and retrying.
+type generator struct {
+	*rand.Rand
+	script strings.Builder
+	nodes  []string
+	steps  int
+}
+
+func (g *generator) say(format string, args ...any) { fmt.Fprintf(&g.script, format+"\n", args...) }
+
+// node makes a node's lines, and those of the nodes below it.
+func (g *generator) node(name string, depth int) {
+	g.nodes = append(g.nodes, name)
+	var below []string
+	for range g.IntN(4) {
+		if g.IntN(6) == 0 {
+			g.say("advance %s: error Slipway.Transient: busy", name)
+		}
+		if depth > 0 && g.IntN(3) == 0 {
+			var list []string
+			for i := range g.IntN(3) {
+				list = append(list, fmt.Sprintf("%s%d%d", name, len(below), i))
+			}
+			below = append(below, list...)
+			g.say("advance %s: children %s", name, strings.Join(list, " "))
+			continue
+		}
+		g.steps++
+		step := fmt.Sprintf("s%d", g.steps)
+		g.say("advance %s: await %s 60 30", name, step)
+		for g.IntN(6) == 0 {
+			g.say("await %s: error Slipway.Transient: busy", step)
+		}
+		g.say("await %s: %s", step, []string{"succeed", "succeed", "fail Slipway.Interrupted: aborted", "error Slipway.Refused: wrong"}[g.IntN(4)])
+	}
+	if g.IntN(8) == 0 {
+		g.say("advance %s: error Slipway.Refused: broken", name)
+		g.say("break %s: ok", name)
+	} else {
+		g.say("advance %s: done", name)
+	}
+	for _, b := range below {
+		g.node(b, depth-1)
+	}
+}
+
+// plans is how many generated trees are run on both hosts.
+const plans = 25
+
+// Whatever the tree, each run passes the same states on the embedded engine
+// and on moto's Step Functions.
+func TestGeneratedTreesTakeTheSamePaths(t *testing.T) {
+	t.Parallel()
+	moto := &motoHost{host: testaws.NewHost(t)}
+	moto.endpoint = testaws.Moto(t, moto.host)
+	first := rand.Uint64() //nolint:gosec // a seed that is printed
+	t.Run("trees", func(t *testing.T) { // moto outlives them
+		for i := range uint64(plans) {
+			seed := first + i
+			t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) {
+				t.Parallel()
+				g := generator{Rand: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // trees
+				g.node("p", 2)
+				ours := paths(t, &g, newEmbedded)
+				theirs := paths(t, &g, func(t *testing.T, e *engine) host { t.Helper(); return newEmulated(t, moto, e) })
+				if diff := cmp.Diff(theirs, ours); diff != "" {
+					t.Errorf("paths (-moto +embedded):\n%s\nscript:\n%s", diff, g.script.String())
+				}
+			})
+		}
+	})
+}
+
+func paths(t *testing.T, g *generator, open func(*testing.T, *engine) host) map[string]string {
+	t.Helper()
+	e := newEngine(g.script.String())
+	e.host = open(t, e)
+	if err := e.host.start(t.Context(), "run-p", "p"); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{"p": ended(t, e.host, "run-p")} // it ends last
+	for _, n := range g.nodes {
+		out[n] = ended(t, e.host, "run-"+n)
+	}
+	if left := e.left(); e.err != nil || len(left) > 0 {
+		t.Errorf("the script: %v; not asked for: %v", e.err, left)
+	}
+	return out
+}
