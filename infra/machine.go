@@ -63,7 +63,7 @@ var (
 		"dynamodb:ConditionCheckItem",
 	}
 	blobActions   = []string{"s3:GetObject", "s3:PutObject"}
-	tokenActions  = []string{"states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"}
+	tokenActions  = []string{"states:SendTaskSuccess", "states:SendTaskFailure"}
 	secretActions = []string{"kms:Encrypt", "kms:Decrypt"}
 	dataActions   = []string{"kms:Decrypt", "kms:GenerateDataKey"} // of the table, the bucket and the environment
 )
@@ -89,7 +89,7 @@ func (c *Compute) permissions() {
 		switch name {
 		case "api":
 			f.allow("Secrets", secretActions, c.state.Key.KeyArn())
-			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
+			f.allow("Start", []string{"states:StartExecution", "states:SendTaskHeartbeat"}, c.machineARN())
 		case "sweeper":
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
 			f.allow("Look", []string{"states:DescribeExecution"}, runs)

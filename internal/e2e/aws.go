@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,7 +45,17 @@ type AWS struct {
 	Store   *dynamo.Store
 	Outputs map[string]string // of the stacks, as "slipway login" reads them
 	Env     []string          // for programs that speak to this AWS
+	Calls   testaws.Recorder  // what the functions have called
+
+	rights    map[string][]string // what each function may do, by the template
+	throttled atomic.Uint64       // the part of the table's calls that are refused, as math.Float64bits
 }
+
+// Throttle makes the table refuse a part of all calls from now on.
+func (a *AWS) Throttle(part float64) { a.throttled.Store(math.Float64bits(part)) }
+
+// Rights are the actions that the synthesized template allows a function.
+func (a *AWS) Rights(function string) []string { return a.rights[function] }
 
 // functions builds every function once for the process.
 var functions = sync.OnceValues(func() (string, error) {
@@ -82,8 +94,11 @@ func StartAWS(tb testing.TB) *AWS {
 	moto := testaws.Moto(tb, host)
 	a := &AWS{Host: host, Sockets: testaws.NewSocketGateway(tb, host, "connect"), SFN: sfn.NewFromConfig(testaws.Config(moto))}
 	values := a.resources(tb, installed, moto, local.Endpoint())
+	a.rights = installed.rights
+	table := testaws.Proxy(tb, local.Endpoint(), &a.Calls, func() float64 { return math.Float64frombits(a.throttled.Load()) })
+	others := testaws.Proxy(tb, moto, &a.Calls, func() float64 { return 0 })
 	for name, f := range installed.functions {
-		env := []string{"AWS_ENDPOINT_URL=" + moto, "AWS_ENDPOINT_URL_DYNAMODB=" + local.Endpoint()}
+		env := []string{"AWS_ENDPOINT_URL=" + others, "AWS_ENDPOINT_URL_DYNAMODB=" + table, testaws.AppID + "=" + name}
 		for _, variable := range f.env {
 			v, known := values[variable]
 			if !known {

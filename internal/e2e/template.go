@@ -20,6 +20,7 @@ type template struct {
 	definition string
 	substitute []string // what the definition has names for
 	functions  map[string]deployed
+	rights     map[string][]string // actions by function
 }
 
 // deployed is a function as the template has it.
@@ -39,7 +40,7 @@ func readTemplate(tb testing.TB) template {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0)
 	dir := filepath.Join(filepath.Dir(here), "../../cdk.out")
-	t := template{functions: map[string]deployed{}}
+	t := template{functions: map[string]deployed{}, rights: map[string][]string{}}
 	for _, stack := range []string{"State", "Compute"} {
 		doc, err := os.ReadFile(filepath.Join(dir, stack+".template.json"))
 		if os.IsNotExist(err) {
@@ -70,6 +71,8 @@ func (t *template) read(dir string, doc []byte) error {
 			err = t.readTable(r.Properties)
 		case "AWS::StepFunctions::StateMachine":
 			err = t.readMachine(dir, r.Properties)
+		case "AWS::IAM::Policy":
+			err = t.readPolicy(r.Properties)
 		case "AWS::Lambda::Function":
 			err = t.readFunction(r.Properties)
 		}
@@ -125,6 +128,31 @@ func (t *template) readMachine(dir string, doc json.RawMessage) error {
 		t.substitute = append(t.substitute, name)
 	}
 	return err
+}
+
+// readPolicy takes the actions of a function's role, whose logical name begins
+// with the function's.
+func (t *template) readPolicy(doc json.RawMessage) error {
+	var p struct {
+		Roles          []struct{ Ref string }
+		PolicyDocument struct {
+			Statement []struct{ Action json.RawMessage }
+		}
+	}
+	if err := json.Unmarshal(doc, &p); err != nil {
+		return err
+	}
+	for _, role := range p.Roles {
+		name, _, _ := strings.Cut(strings.ToLower(role.Ref), "role")
+		for _, s := range p.PolicyDocument.Statement {
+			var list []string
+			if json.Unmarshal(s.Action, &list) != nil {
+				list = []string{strings.Trim(string(s.Action), `"`)}
+			}
+			t.rights[name] = append(t.rights[name], list...)
+		}
+	}
+	return nil
 }
 
 func (t *template) readFunction(doc json.RawMessage) error {

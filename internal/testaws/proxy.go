@@ -1,0 +1,94 @@
+package testaws
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Recorder knows which function has made which calls of AWS, as IAM names
+// them.
+type Recorder struct {
+	mu    sync.Mutex
+	calls map[string]map[string]bool // function -> action
+}
+
+// Calls lists a function's actions.
+func (r *Recorder) Calls(function string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.calls[function]))
+}
+
+func (r *Recorder) record(function string, actions ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls == nil {
+		r.calls = map[string]map[string]bool{}
+	}
+	if r.calls[function] == nil {
+		r.calls[function] = map[string]bool{}
+	}
+	for _, a := range actions {
+		r.calls[function][a] = true
+	}
+}
+
+// AppID is the variable by which a function says in every request who it is.
+const AppID = "AWS_SDK_UA_APP_ID"
+
+var app = regexp.MustCompile(`\bapp/(\w+)`)
+
+// Proxy stands before a service of AWS: it records who calls what, and
+// refuses a part of all calls as DynamoDB does when it is busy.
+func Proxy(tb testing.TB, target string, r *Recorder, throttled func() float64) string {
+	tb.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	next := httputil.NewSingleHostReverseProxy(u)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if m := app.FindStringSubmatch(req.Header.Get("User-Agent")); m != nil {
+			r.record(m[1], action(req)...)
+		}
+		if rand.Float64() < throttled() { //nolint:gosec // a die is enough
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = fmt.Fprint(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"busy"}`)
+			return
+		}
+		next.ServeHTTP(w, req)
+	}))
+	tb.Cleanup(server.Close)
+	return server.URL
+}
+
+// action is what a request does, as IAM names it. A transaction is what it
+// writes, which the table's own actions say.
+func action(r *http.Request) []string {
+	service, operation, found := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if !found { // S3, which has paths and methods
+		return []string{"s3:" + map[string]string{http.MethodGet: "GetObject", http.MethodPut: "PutObject"}[r.Method]}
+	}
+	switch {
+	case strings.HasPrefix(service, "DynamoDB") && operation == "TransactWriteItems":
+		return nil
+	case strings.HasPrefix(service, "DynamoDB"):
+		return []string{"dynamodb:" + operation}
+	case service == "AWSStepFunctions":
+		return []string{"states:" + operation}
+	case service == "TrentService":
+		return []string{"kms:" + operation}
+	}
+	return []string{service + ":" + operation}
+}
