@@ -273,6 +273,11 @@ func aStoppedRun(t *testing.T, on account) {
 			wait(t.Context(), t)
 			events = m.history(t, run)
 		}
+		for _, e := range events {
+			if e.Type == types.HistoryEventTypeTaskTimedOut || e.Type == types.HistoryEventTypeTaskFailed {
+				t.Errorf("the history has %s; a stop is no failure of a task", e.Type)
+			}
+		}
 	}
 	if got := len(m.called("advance")); got != 2 {
 		t.Errorf("the engine was asked %d times, want 2", got)
