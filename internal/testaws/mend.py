@@ -1,6 +1,6 @@
 """Mends moto's Step Functions where it differs from what AWS documents and Slipway's state machine would notice.
 
-README.md lists the differences, mended or not. A name that AWS's documentation uses is quoted.
+README.md lists the differences, mended or not, and which of AWS's ways are documented and which are taken for so.
 """
 import json
 import sys
@@ -44,10 +44,9 @@ for error in vars(api).values():
         error.TYPE = error.__name__
 
 
-# Tokens. SendTaskSuccess and SendTaskFailure of a token whose task has ended give TaskTimedOut: "The task token has
-# either expired or the task associated with the token has already been closed." moto accepts them while the run
-# lasts, and the second answer may replace the first. It says InvalidToken after the run, and fails on runs that have
-# just begun.
+# Tokens. SendTaskSuccess and SendTaskFailure of a token whose task has ended give TaskTimedOut (their API references).
+# moto accepts them while the run lasts, and the second answer may replace the first. It says InvalidToken after the
+# run, and fails on runs that have just begun.
 
 
 def wait_of(backend, token):
@@ -120,8 +119,9 @@ def close(endpoint):
 
 
 def attempt(self, env):
-    """Each attempt of a task has a token of its own ("a new random token is generated"), which ends with it. moto
-    gives a retry the token of the attempt that failed, with its wait interrupted.
+    """Each attempt of a task has a token of its own, which ends with it: known of waits that time out, taken for so of
+    all retries, as the harder case for whoever keeps tokens. moto gives a retry the token of the attempt that failed,
+    with its wait interrupted.
     """
     if self.resource.condition != ResourceCondition.WaitForTaskToken:
         return StateTaskService._eval_execution(self, env)
@@ -247,8 +247,8 @@ def remember_child(self, env, resource_runtime_part, normalised_parameters, stat
 
 
 def stop_child_with_parent(self, env, sync_resolver, **kwargs):
-    """ "If a Step Functions states:startExecution.sync task is aborted, it will call the Step Functions StopExecution
-    API action": when the run is stopped, or another iteration of its Map fails. moto lets the child go on.
+    """Step Functions tries to stop the run that an aborted .sync task has started (developer guide, integration
+    patterns): here when the parent is stopped. moto lets the child go on.
     """
     outcome = eval_sync(self, env=env, sync_resolver=sync_resolver, **kwargs)
     if not env.is_running() and hasattr(sync_resolver, "child"):
@@ -277,7 +277,7 @@ Backend.start_execution = start_one
 Execution.status = property(lambda self: (self.exec_status or api.ExecutionStatus.RUNNING).value)
 
 
-# States.ALL "can't catch the States.DataLimitExceeded terminal error or Runtime error types"; moto's does.
+# States.ALL matches neither States.DataLimitExceeded nor States.Runtime (developer guide, error handling); moto's does.
 
 equals = ErrorEqualsDecl._eval_body
 
@@ -292,7 +292,7 @@ def equals_but_terminal(self, env):
 ErrorEqualsDecl._eval_body = equals_but_terminal
 
 
-# An inline Map "can run up to 40 concurrent iterations"; moto's has no limit.
+# An inline Map runs 40 iterations at once at most (developer guide, Map in inline mode); moto's has no limit.
 
 iterate = inline_iteration_component.InlineIterationComponent._eval_body
 
