@@ -108,6 +108,7 @@ func StartAWS(tb testing.TB) *AWS {
 		}
 		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name, "bootstrap"), Env: env, Timeout: time.Duration(f.timeout) * time.Second})
 	}
+	host.Subscribe("events", "FAILED", "TIMED_OUT", "ABORTED") // the rule of infra/
 	a.Server = &Server{
 		URL: testaws.HTTPGateway(tb, host, "api"), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
 		Poll: 100 * time.Millisecond,

@@ -58,9 +58,9 @@ func anAbortReachesGrandchildren(t *testing.T, start func(testing.TB) *e2e.Serve
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := 2 * time.Second
-	if s.Poll > 0 { // emulators, which share two cores with everything else
-		limit = 10 * time.Second
+	limit := 5 * time.Second // 2 s, and what a machine that runs all tests at once takes for itself
+	if s.Poll > 0 {
+		limit = 10 * time.Second // and the emulators
 	}
 	if took := time.Since(begin); took > limit {
 		t.Errorf("the abort took %s", took)
