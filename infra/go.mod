@@ -9,6 +9,7 @@ require (
 	github.com/aws/constructs-go/constructs/v10 v10.5.1
 	github.com/aws/jsii-runtime-go v1.127.0
 	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0
+	github.com/google/go-cmp v0.7.0
 )
 
 require (

@@ -30,6 +30,11 @@ func Build(app awscdk.App) error {
 	if err != nil {
 		return err
 	}
+	// By these SAM finds the functions in the template, also when it isn't the
+	// CDK's command line that runs this.
+	for _, key := range []string{"aws:cdk:enable-asset-metadata", "aws:cdk:enable-path-metadata"} {
+		app.Node().SetContext(jsii.String(key), jsii.Bool(true))
+	}
 	state := NewState(app, cfg)
 	NewCompute(app, cfg, state)
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)

@@ -8,14 +8,8 @@ import (
 
 // suppress lets a finding of cdk-nag be, at one construct, for a reason that
 // stands in the template.
-func suppress(at constructs.IConstruct, rule, reason string, appliesTo ...string) {
-	s := &cdknag.NagPackSuppression{Id: jsii.String(rule), Reason: jsii.String(reason)}
-	if len(appliesTo) > 0 {
-		list := make([]any, len(appliesTo))
-		for i, a := range appliesTo {
-			list[i] = a
-		}
-		s.AppliesTo = &list
-	}
-	cdknag.NagSuppressions_AddResourceSuppressions(at, &[]*cdknag.NagPackSuppression{s}, jsii.Bool(true))
+func suppress(at constructs.IConstruct, rule, reason string) {
+	cdknag.NagSuppressions_AddResourceSuppressions(at, &[]*cdknag.NagPackSuppression{
+		{Id: jsii.String(rule), Reason: jsii.String(reason)},
+	}, jsii.Bool(true))
 }

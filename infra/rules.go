@@ -43,7 +43,7 @@ func (c *Compute) alarms(machine awsstepfunctions.StateMachine) {
 	if c.cfg.Alarms != "" {
 		topic.AddSubscription(awssnssubscriptions.NewEmailSubscription(jsii.String(c.cfg.Alarms), nil))
 	}
-	minutes := func(n float64) awscdk.Duration { return awscdk.Duration_Minutes(jsii.Number(n)) }
+	period := awscdk.Duration_Minutes(jsii.Number(5))
 	var widgets []awscloudwatch.IWidget
 	alarm := func(id, about, playbook string, metric awscloudwatch.IMetric, above, periods float64) {
 		a := awscloudwatch.NewAlarm(c.Stack, jsii.String(id+"Alarm"), &awscloudwatch.AlarmProps{
@@ -56,22 +56,22 @@ func (c *Compute) alarms(machine awsstepfunctions.StateMachine) {
 			Title: jsii.String(about), Left: &[]awscloudwatch.IMetric{metric}, Width: jsii.Number(8),
 		}))
 	}
-	alarm("Failed", "failed-runs", "execution-stuck", machine.MetricFailed(&awscloudwatch.MetricOptions{Period: minutes(5)}), 0, 1)
-	alarm("Throttled", "throttled-runs", "execution-stuck", machine.MetricThrottled(&awscloudwatch.MetricOptions{Period: minutes(5)}), 0, 3)
+	alarm("Failed", "failed-runs", "execution-stuck", machine.MetricFailed(&awscloudwatch.MetricOptions{Period: period}), 0, 1)
+	alarm("Throttled", "throttled-runs", "execution-stuck", machine.MetricThrottled(&awscloudwatch.MetricOptions{Period: period}), 0, 3)
 	alarm("Unclaimed", "oldest-unclaimed-task", "no-eligible-delegate", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		Namespace: jsii.String("Slipway"), MetricName: jsii.String("OldestUnclaimedTaskSeconds"), Statistic: jsii.String("Maximum"), Period: minutes(5),
+		Namespace: jsii.String("Slipway"), MetricName: jsii.String("OldestUnclaimedTaskSeconds"), Statistic: jsii.String("Maximum"), Period: period,
 	}), 300, 1)
 	alarm("Table", "table-throttled", "database", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		Namespace: jsii.String("AWS/DynamoDB"), MetricName: jsii.String("ThrottledRequests"), Statistic: jsii.String("Sum"), Period: minutes(5),
+		Namespace: jsii.String("AWS/DynamoDB"), MetricName: jsii.String("ThrottledRequests"), Statistic: jsii.String("Sum"), Period: period,
 		DimensionsMap: &map[string]*string{"TableName": c.state.Table.TableName()},
 	}), 0, 3)
 	for _, s := range specs() {
 		f := c.functions[s.name]
-		alarm(upper(s.name)+"Errors", s.name+"-errors", "execution-stuck", f.MetricErrors(&awscloudwatch.MetricOptions{Period: minutes(5)}), 0, 3)
-		alarm(upper(s.name)+"Throttles", s.name+"-throttles", "execution-stuck", f.MetricThrottles(&awscloudwatch.MetricOptions{Period: minutes(5)}), 0, 3)
+		alarm(upper(s.name)+"Errors", s.name+"-errors", "execution-stuck", f.MetricErrors(&awscloudwatch.MetricOptions{Period: period}), 0, 3)
+		alarm(upper(s.name)+"Throttles", s.name+"-throttles", "execution-stuck", f.MetricThrottles(&awscloudwatch.MetricOptions{Period: period}), 0, 3)
 		if f.dead != nil {
 			alarm(upper(s.name)+"Dead", s.name+"-dead-letters", "execution-stuck",
-				f.dead.MetricApproximateNumberOfMessagesVisible(&awscloudwatch.MetricOptions{Period: minutes(5)}), 0, 1)
+				f.dead.MetricApproximateNumberOfMessagesVisible(&awscloudwatch.MetricOptions{Period: period}), 0, 1)
 		}
 	}
 	awscloudwatch.NewDashboard(c.Stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{

@@ -42,7 +42,7 @@ func NewState(scope constructs.Construct, cfg config) *State {
 		Conditions: &map[string]any{"StringEquals": map[string]*string{"aws:SourceAccount": s.Stack.Account()}},
 	}), nil)
 	s.table(cfg, removal)
-	s.bucket(cfg, removal)
+	s.bucket(removal)
 	for name, value := range map[string]*string{"TableName": s.Table.TableName(), "BucketName": s.Bucket.BucketName(), "KeyArn": s.Key.KeyArn()} {
 		awscdk.NewCfnOutput(s.Stack, jsii.String(name), &awscdk.CfnOutputProps{Value: value})
 	}
@@ -70,7 +70,7 @@ func (s *State) table(cfg config, removal awscdk.RemovalPolicy) {
 
 // bucket holds what is too large for the table, by its hash. Nothing in it
 // changes, so it has no versions.
-func (s *State) bucket(cfg config, removal awscdk.RemovalPolicy) {
+func (s *State) bucket(removal awscdk.RemovalPolicy) {
 	s.Bucket = awss3.NewBucket(s.Stack, jsii.String("Bucket"), &awss3.BucketProps{
 		Encryption: awss3.BucketEncryption_KMS, EncryptionKey: s.Key, BucketKeyEnabled: jsii.Bool(true),
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), EnforceSSL: jsii.Bool(true),

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// statement is a part of a policy.
+type statement struct {
+	Sid       string
+	Effect    string
+	Action    any
+	Resource  any
+	Condition any
+}
+
+// statements are those of each role's policies.
+func statements(tb testing.TB, tpl template) map[string][]statement {
+	tb.Helper()
+	out := map[string][]statement{}
+	for name, r := range tpl.Resources {
+		if r.Type != "AWS::IAM::Policy" {
+			continue
+		}
+		doc, err := json.Marshal(r.Properties["PolicyDocument"])
+		var p struct{ Statement []statement }
+		if err == nil {
+			err = json.Unmarshal(doc, &p)
+		}
+		if err != nil || len(p.Statement) == 0 {
+			tb.Fatalf("policy %s has %d statements: %v", name, len(p.Statement), err)
+		}
+		roles, _ := r.Properties["Roles"].([]any)
+		if len(roles) == 0 {
+			tb.Fatalf("policy %s is no role's", name)
+		}
+		for _, role := range roles {
+			out[short(role)] = append(out[short(role)], p.Statement...)
+		}
+	}
+	return out
+}
+
+// rights are what each role may do, a line for each statement.
+func rights(tb testing.TB, tpl template) []string {
+	tb.Helper()
+	var out []string
+	for role, list := range statements(tb, tpl) {
+		for _, s := range list {
+			line := fmt.Sprintf("%s %s %s on %s", role, strings.ToLower(s.Effect), short(s.Action), short(s.Resource))
+			if s.Condition != nil {
+				line += " if " + short(s.Condition)
+			}
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+var (
+	hash     = regexp.MustCompile(`([A-Za-z])[0-9A-F]{8}(\.|\}|$)`)
+	exported = regexp.MustCompile(`slipway-[a-z0-9-]+-([a-z]+):ExportsOutput(?:Ref|FnGetAtt)([A-Za-z0-9]+?)[0-9A-F]{8}(Arn|Name)?[0-9A-F]{8}`)
+)
+
+// short is a value of a template in few words: references are the names that
+// they have in the program.
+func short(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		parts := make([]string, len(v))
+		for i, p := range v {
+			parts[i] = short(p)
+		}
+		return strings.Join(parts, " ")
+	case map[string]any:
+		for _, kind := range []string{"Ref", "Fn::GetAtt", "Fn::ImportValue"} {
+			if at, ok := v[kind]; ok {
+				name := "{" + strings.ReplaceAll(short(at), " ", ".") + "}"
+				return hash.ReplaceAllString(exported.ReplaceAllString(name, "$1.$2.$3"), "$1$2")
+			}
+		}
+		if list, ok := v["Fn::Join"].([]any); ok && len(list) == 2 && list[0] == "" {
+			parts, _ := list[1].([]any)
+			var b strings.Builder
+			for _, p := range parts {
+				b.WriteString(short(p))
+			}
+			return b.String()
+		}
+	}
+	doc, _ := json.Marshal(v) //nolint:errchkjson // a part of a decoded template
+	return string(doc)
+}
+
+// nameless are the actions for which AWS has no resource to name.
+var nameless = map[string]string{
+	"xray:PutTraceSegments":         "traces have no ARN",
+	"xray:PutTelemetryRecords":      "traces have no ARN",
+	"xray:GetSamplingRules":         "traces have no ARN",
+	"xray:GetSamplingTargets":       "traces have no ARN",
+	"logs:CreateLogDelivery":        "deliveries of logs have no ARN",
+	"logs:GetLogDelivery":           "deliveries of logs have no ARN",
+	"logs:UpdateLogDelivery":        "deliveries of logs have no ARN",
+	"logs:DeleteLogDelivery":        "deliveries of logs have no ARN",
+	"logs:ListLogDeliveries":        "deliveries of logs have no ARN",
+	"logs:PutResourcePolicy":        "policies of logs have no ARN",
+	"logs:DescribeResourcePolicies": "policies of logs have no ARN",
+	"logs:DescribeLogGroups":        "lists log groups",
+}
+
+// Each action is named, and stands on everything only where AWS has nothing
+// to name.
+func TestWildcardsAreExplained(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for variant := range variants() {
+		for stack, tpl := range stacks(t, variant) {
+			for role, list := range statements(t, tpl) {
+				for _, s := range list {
+					for _, action := range strings.Fields(short(s.Action)) {
+						if strings.Contains(action, "*") {
+							t.Errorf("%s %s: %s may do %s: name the actions", variant, stack, role, action)
+						}
+						if !slices.Contains(strings.Fields(short(s.Resource)), "*") {
+							continue
+						}
+						used[action] = true
+						if nameless[action] == "" {
+							t.Errorf("%s %s: %s may do %s on everything", variant, stack, role, action)
+						}
+					}
+				}
+			}
+		}
+	}
+	for action := range nameless {
+		if !used[action] {
+			t.Errorf("%s is in the list, and nothing uses it: take it out", action)
+		}
+	}
+}
+
+// Roles have only the rights that their own policy says: no AWS policy, which
+// AWS may widen, and nothing inline.
+func TestRolesHaveOwnPoliciesOnly(t *testing.T) {
+	t.Parallel()
+	for variant := range variants() {
+		for name, r := range load(t, variant, "Compute").of(t, "AWS::IAM::Role") {
+			for _, more := range []string{"ManagedPolicyArns", "Policies"} {
+				if r.Properties[more] != nil {
+					t.Errorf("%s: role %s has %s: %s", variant, name, more, short(r.Properties[more]))
+				}
+			}
+		}
+	}
+}

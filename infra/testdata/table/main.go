@@ -1,0 +1,20 @@
+// Command table prints what pkg/store/dynamo wants its table to be, for the
+// test that compares it with the template. It is run in the product's module.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/slipway-cd/slipway/pkg/store/dynamo"
+)
+
+func main() {
+	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"Table": dynamo.TableInput("table"), "TimeToLive": dynamo.TimeToLiveInput("table").TimeToLiveSpecification,
+	}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
