@@ -57,8 +57,8 @@ func (a *AWS) Throttle(part float64) { a.throttled.Store(math.Float64bits(part))
 // Rights are the actions that the synthesized template allows a function.
 func (a *AWS) Rights(function string) []string { return a.rights[function] }
 
-// functions builds every function once for the process.
-var functions = sync.OnceValues(func() (string, error) {
+// Functions builds every function once for the process.
+var Functions = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "slipway-functions-")
 	if err != nil {
 		return "", err
@@ -85,7 +85,7 @@ func StartAWS(tb testing.TB) *AWS {
 	if err != nil {
 		tb.Skip(err)
 	}
-	dir, err := functions()
+	dir, err := Functions()
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -184,3 +184,26 @@ func surroundings(name, api string) []string {
 		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + name, "AWS_LAMBDA_LOG_STREAM_NAME=test",
 	}
 }
+
+// ColdStart starts an instance of a function, waits for its first poll, and
+// ends it. It says how long that took.
+func (h *Host) ColdStart(name string) (time.Duration, error) {
+	h.mu.Lock()
+	f := h.functions[name]
+	h.mu.Unlock()
+	if f == nil {
+		return 0, fmt.Errorf("there is no function %q", name)
+	}
+	begun := time.Now()
+	i, err := h.start(f)
+	if err != nil {
+		return 0, err
+	}
+	defer i.kill()
+	select {
+	case <-i.first:
+		return time.Since(begun), nil
+	case <-i.ended:
+		return 0, fmt.Errorf("function %s ended before its first poll", name)
+	}
+}

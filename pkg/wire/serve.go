@@ -202,7 +202,7 @@ func (m *machine) firstToken(ctx context.Context) (string, error) {
 
 // run serves until ctx ends or a part fails.
 func (m *machine) run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: m.plane.API, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: m.plane.API(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
 	g, running := errgroup.WithContext(ctx)
 	drained := make(chan struct{})
 	g.Go(func() error {
@@ -258,7 +258,7 @@ func (m *machine) delegate(ctx context.Context) error {
 	}()
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
-		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.plane.API)},
+		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.plane.API())},
 		Drain: grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

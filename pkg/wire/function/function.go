@@ -27,7 +27,7 @@ import (
 
 // API answers requests of the HTTP API, payload format 2.0.
 func API(p *plane.Plane) lambda.Handler {
-	return lambda.NewHandler(httpadapter.NewV2(p.API).ProxyWithContext)
+	return lambda.NewHandler(httpadapter.NewV2(p.API()).ProxyWithContext)
 }
 
 // Engine answers the Task states of the state machine. Its errors have names

@@ -9,6 +9,7 @@ package plane
 import (
 	"cmp"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/api"
@@ -61,8 +62,10 @@ type Live struct {
 type Plane struct {
 	Engine     *engine.Handler
 	Executions *execution.Service
-	API        *api.Server
 	Repair     *repair.Repairer
+	// API makes the HTTP API, once. Making it describes every endpoint, which
+	// functions that don't serve it shouldn't wait for at each cold start.
+	API func() *api.Server
 }
 
 // defaults are the times that delegates are given (pipeline spec §12.3).
@@ -101,10 +104,12 @@ func New(p Parts) *Plane {
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
 		}),
-		API: api.New(api.Config{
-			Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
-			Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
-			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
+		API: sync.OnceValue(func() *api.Server {
+			return api.New(api.Config{
+				Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
+				Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
+				Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
+			})
 		}),
 	}
 }

@@ -1,0 +1,51 @@
+package e2e_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
+)
+
+// BenchmarkColdStart is the time from a function's process to its first poll,
+// beside a function that does nothing but make the same clients. Nothing is
+// called before the first event: the endpoints don't exist.
+func BenchmarkColdStart(b *testing.B) {
+	dir, err := e2e.Functions()
+	if err != nil {
+		b.Fatal(err)
+	}
+	empty := filepath.Join(b.TempDir(), "bootstrap")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", empty, "./testdata/empty").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	binaries := map[string]string{"empty": empty}
+	for _, name := range []string{"api", "engine", "connect", "events", "sweeper"} {
+		binaries[name] = filepath.Join(dir, name, "bootstrap")
+	}
+	for name, binary := range binaries {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				host := testaws.NewHost(b)
+				host.Add(testaws.Function{Name: name, Binary: binary, Timeout: 10 * time.Second, Env: []string{
+					"SLIPWAY_TABLE=t", "SLIPWAY_BUCKET=b", "SLIPWAY_KMS_KEY=k", "SLIPWAY_MACHINE=m", "SLIPWAY_SOCKET=https://127.0.0.1:1/x",
+					"AWS_ENDPOINT_URL=http://127.0.0.1:1",
+				}})
+				var took []time.Duration
+				for range 30 {
+					d, err := host.ColdStart(name)
+					if err != nil {
+						b.Fatal(err)
+					}
+					took = append(took, d)
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			}
+		})
+	}
+}
