@@ -19,10 +19,7 @@ type Variable struct {
 	Required    yamldoc.Field[bool]
 }
 
-var (
-	variableName = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_.$-]{0,127}$`)
-	number       = regexp.MustCompile(`^[+-]?\d*\.?\d+$`)
-)
+var number = regexp.MustCompile(`^[+-]?\d*\.?\d+$`)
 
 // variables binds a list of variables.
 func (d *decoder) variables(list *[]Variable) func(yamldoc.Value) {
@@ -56,8 +53,11 @@ func (d *decoder) variable(v yamldoc.Value) Variable {
 
 func (d *decoder) variableName(v yamldoc.Value) yamldoc.Field[string] {
 	f := d.String(v)
-	if f.Set && !variableName.MatchString(v.Node.Value) {
-		d.Errorf(v, badName, "variable name %q is wrong: it must start with a letter or _, and have at most 128 letters, digits, _, ., $ and -", v.Node.Value)
+	if !f.Set {
+		return f
+	}
+	if err := ref.CheckVariable(v.Node.Value); err != nil {
+		d.Errorf(v, badName, "%s", err)
 	}
 	return f
 }

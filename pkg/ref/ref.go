@@ -65,7 +65,7 @@ func Parse(text string, from Scope) (Ref, error) {
 	if !found {
 		id = text
 	}
-	if !spelling.MatchString(id) {
+	if len(id) > maxLength || !spelling.MatchString(id) {
 		return Ref{}, fmt.Errorf("%q isn't a reference; want an identifier, perhaps with org. or account. before it", text)
 	}
 	if !found {
@@ -83,7 +83,12 @@ func Parse(text string, from Scope) (Ref, error) {
 	return Ref{}, fmt.Errorf("%q has the scope %q; want account., org. or none", text, prefix)
 }
 
-var spelling = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]{0,127}$`)
+// maxLength is of identifiers and names, which are ASCII. It isn't said by the
+// expressions: a repetition of 127 takes longer to compile than all the rest
+// of a function's start.
+const maxLength = 128
+
+var spelling = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]*$`)
 
 // reserved are the words that no identifier may be (pipeline spec §1.3).
 func reserved() []string {
@@ -94,10 +99,11 @@ func reserved() []string {
 }
 
 var (
-	strictID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_]{0,127}$`)
-	dollarID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$]{0,127}$`)
-	secretID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]{0,127}$`)
-	name     = regexp.MustCompile(`^[a-zA-Z_0-9.-][-0-9a-zA-Z_\s.]{0,127}$`)
+	strictID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_]*$`)
+	dollarID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$]*$`)
+	secretID = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]*$`)
+	variable = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_.$-]*$`)
+	name     = regexp.MustCompile(`^[a-zA-Z_0-9.-][-0-9a-zA-Z_\s.]*$`)
 )
 
 // CheckID checks the identifier of a new entity of the kind. Secrets may have
@@ -121,15 +127,23 @@ func check(re *regexp.Regexp, id, allowed string) error {
 	if slices.Contains(reserved(), id) {
 		return fmt.Errorf("identifier %q is a reserved word", id)
 	}
-	if !re.MatchString(id) {
+	if len(id) > maxLength || !re.MatchString(id) {
 		return fmt.Errorf("identifier %q is wrong: it must start with a letter or _, and have at most 128 %s", id, allowed)
+	}
+	return nil
+}
+
+// CheckVariable checks the name of a variable (pipeline spec §1.5).
+func CheckVariable(id string) error {
+	if len(id) > maxLength || !variable.MatchString(id) {
+		return fmt.Errorf("variable name %q is wrong: it must start with a letter or _, and have at most 128 letters, digits, _, ., $ and -", id)
 	}
 	return nil
 }
 
 // CheckName checks an entity's or a node's name.
 func CheckName(text string) error {
-	if !name.MatchString(text) {
+	if len(text) > maxLength || !name.MatchString(text) {
 		return fmt.Errorf("name %q is wrong: it may have at most 128 of letters, digits, spaces, dots, _ and -", text)
 	}
 	return nil

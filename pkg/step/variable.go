@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -34,9 +35,6 @@ type Variable struct {
 	Value yamldoc.Field[string]
 	At    yamldoc.Value // the item, for further findings
 }
-
-// variableName is pipeline spec §1.5's.
-var variableName = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_.$-]{0,127}$`)
 
 // Variables decodes a list of {name, type, value}. Types are those that the
 // list may have; the first is what an item has that says none.
@@ -69,8 +67,8 @@ func Variables(r *yamldoc.Report, v yamldoc.Value, types ...string) []Variable {
 			continue
 		}
 		seen[name] = x.Name.At.Line
-		if name != "" && !variableName.MatchString(name) {
-			r.Errorf(item, "WRONG_VALUE", "found the name %q; want a letter or _ and then letters, digits, _ . $ and -, at most 128", name)
+		if err := ref.CheckVariable(name); name != "" && err != nil {
+			r.Errorf(item, "WRONG_VALUE", "%s", err)
 		}
 		list = append(list, x)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -28,16 +27,6 @@ import (
 type Recorder struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-}
-
-// OTLP sends spans to the endpoint that the OTEL_EXPORTER_OTLP_* variables
-// name, over HTTP.
-func OTLP(ctx context.Context) (*Recorder, error) {
-	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("start the trace exporter: %w", err)
-	}
-	return New(sdk.NewBatchSpanProcessor(exporter)), nil
 }
 
 // New sends spans to a processor.

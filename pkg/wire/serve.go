@@ -34,6 +34,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 	"github.com/slipway-cd/slipway/pkg/trace"
+	"github.com/slipway-cd/slipway/pkg/trace/otlp"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
 )
 
@@ -111,6 +112,7 @@ type machine struct {
 	machines *asl.Engine
 	live     plane.Live
 	plane    *plane.Plane
+	api      *api.Server
 	traces   *trace.Recorder
 }
 
@@ -142,7 +144,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	if cfg.Traces {
-		if m.traces, err = trace.OTLP(ctx); err != nil {
+		if m.traces, err = otlp.New(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -167,6 +169,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		Store: m.store, Runner: embedded.New(m.machines), Waker: m.live.Hub, Master: key, Live: &m.live,
 		Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
+	m.api = m.plane.API()
 	return m, nil
 }
 
@@ -202,7 +205,7 @@ func (m *machine) firstToken(ctx context.Context) (string, error) {
 
 // run serves until ctx ends or a part fails.
 func (m *machine) run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: m.plane.API(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: m.api, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
 	g, running := errgroup.WithContext(ctx)
 	drained := make(chan struct{})
 	g.Go(func() error {
@@ -258,7 +261,7 @@ func (m *machine) delegate(ctx context.Context) error {
 	}()
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
-		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.plane.API())},
+		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.api)},
 		Drain: grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

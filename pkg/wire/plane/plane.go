@@ -9,7 +9,6 @@ package plane
 import (
 	"cmp"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/api"
@@ -63,9 +62,8 @@ type Plane struct {
 	Engine     *engine.Handler
 	Executions *execution.Service
 	Repair     *repair.Repairer
-	// API makes the HTTP API, once. Making it describes every endpoint, which
-	// functions that don't serve it shouldn't wait for at each cold start.
-	API func() *api.Server
+
+	api api.Config
 }
 
 // defaults are the times that delegates are given (pipeline spec §12.3).
@@ -104,12 +102,14 @@ func New(p Parts) *Plane {
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
 		}),
-		API: sync.OnceValue(func() *api.Server {
-			return api.New(api.Config{
-				Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
-				Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
-				Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
-			})
-		}),
+		api: api.Config{
+			Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
+			Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
+			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
+		},
 	}
 }
+
+// API makes the HTTP API. That describes every endpoint: functions that serve
+// none don't wait for it at each cold start.
+func (p *Plane) API() *api.Server { return api.New(p.api) }
