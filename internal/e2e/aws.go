@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,10 +50,15 @@ type AWS struct {
 
 	rights    map[string][]string // what each function may do, by the template
 	throttled atomic.Uint64       // the part of the table's calls that are refused, as math.Float64bits
+	repeats   atomic.Bool         // the delegate's results come late and twice
 }
 
 // Throttle makes the table refuse a part of all calls from now on.
 func (a *AWS) Throttle(part float64) { a.throttled.Store(math.Float64bits(part)) }
+
+// RepeatResults makes every result of the delegate come late and twice from
+// now on; the first answer is lost.
+func (a *AWS) RepeatResults() { a.repeats.Store(true) }
 
 // Rights are the actions that the synthesized template allows a function.
 func (a *AWS) Rights(function string) []string { return a.rights[function] }
@@ -184,7 +190,8 @@ func (a *AWS) delegate(tb testing.TB) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	d := agent.New(agent.Config{
 		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10, Executors: delegate.Executors(tb.TempDir()),
-		Log: slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		HTTP: &http.Client{Transport: repeater{&a.repeats}},
+		Log:  slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -12,10 +13,12 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 )
 
+var pipelines = flag.Int("pipelines", 10, "how many pipelines TestFaultsOnAWS runs")
+
 // Every invocation of the engine comes twice, one in ten isn't reached and of
 // one in ten the answer is lost; the table refuses one call in twenty; sockets
-// drop all the time. All pipelines end
-// right, and no step's effect happens twice.
+// drop all the time; results come late and twice. All pipelines end right, and
+// no step's effect happens twice.
 func TestFaultsOnAWS(t *testing.T) {
 	t.Parallel()
 	atOnce <- struct{}{}
@@ -28,8 +31,9 @@ func TestFaultsOnAWS(t *testing.T) {
 		shell("a", "echo <+pipeline.variables.id>.a >> "+file), shell("b", "echo <+pipeline.variables.id>.b >> "+file),
 		shell("c", "echo <+pipeline.variables.id>.c >> "+file), shell("d", "echo <+pipeline.variables.id>.d >> "+file)))
 	a.Throttle(0.05)
+	a.RepeatResults()
 	a.Host.Fail("engine", testaws.Faults{Before: 0.1, After: 0.1, Twice: true})
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(4+*pipelines/10)*time.Minute)
 	defer cancel()
 	dropped := make(chan struct{})
 	go func() {
@@ -45,9 +49,8 @@ func TestFaultsOnAWS(t *testing.T) {
 			}
 		}
 	}()
-	const pipelines = 10
 	var all sync.WaitGroup
-	for i := range pipelines {
+	for i := range *pipelines {
 		all.Go(func() {
 			id, err := a.TryBegin(ctx, "p", map[string]string{"variables.id": fmt.Sprint("x", i)})
 			var e e2e.Execution
@@ -63,7 +66,7 @@ func TestFaultsOnAWS(t *testing.T) {
 	cancel()
 	<-dropped
 	got := marks(t, file)
-	for i := range pipelines {
+	for i := range *pipelines {
 		for _, step := range []string{"a", "b", "c", "d"} {
 			if mark := fmt.Sprintf("x%d.%s", i, step); got[mark] != 1 {
 				t.Errorf("step %s had its effect %d times", mark, got[mark])
