@@ -57,7 +57,7 @@ func root(a *app) *cobra.Command {
 		applyCommand(a), lintCommand(a), getCommand(a), describeCommand(a), deleteCommand(a),
 		runCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a),
 		interveneCommand(a), abortCommand(a), retryCommand(a),
-		serveCommand(a), delegateCommand(a), delegatesCommand(a), tokenCommand(a), auditCommand(a), doctorCommand(a), eventCommand(a), costCommand(a), loginCommand(a), versionCommand(a),
+		serveCommand(a), delegateCommand(a), delegatesCommand(a), tokenCommand(a), auditCommand(a), doctorCommand(a), eventCommand(a), costCommand(a), deployCommand(a), loginCommand(a), versionCommand(a),
 	)
 	return c
 }
