@@ -37,10 +37,10 @@ func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.
 }
 
 // keyOf is where an entity is kept. An infrastructure definition lives with
-// its environment (entities spec §1).
+// its environment (entities spec §1), a trigger with its pipeline.
 func keyOf(e *entity.Entity) store.EntityKey {
 	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
-	if e.Kind == ref.Infrastructure {
+	if e.Kind == ref.Infrastructure || e.Kind == ref.Trigger {
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
 	}
 	return key
@@ -57,6 +57,9 @@ const builtInManager = "harnessSecretManager"
 func isBuiltIn(key store.EntityKey) bool {
 	return key.Kind == ref.Connector && key.ID == builtInManager
 }
+
+// exists says that nobody has to save what is named: it is always there.
+func exists(key store.EntityKey) bool { return isBuiltIn(key) || key.Kind == entity.TriggerSource }
 
 // keysOf are the entities that are named, each once.
 func keysOf(refs []entity.Reference) []store.EntityKey {
@@ -76,7 +79,7 @@ func (c *Catalog) missing(ctx context.Context, e *entity.Entity) ([]fault.Detail
 	there := map[store.EntityKey]bool{}
 	for _, r := range e.References {
 		key := keyOfReference(r)
-		if isBuiltIn(key) {
+		if exists(key) {
 			continue
 		}
 		if _, known := there[key]; !known {

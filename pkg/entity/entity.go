@@ -1,6 +1,6 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
-// environments, infrastructure definitions, connectors and secrets. It says
-// everything that is wrong with a document, each finding with its place.
+// environments, infrastructure definitions, connectors, secrets and triggers.
+// It says everything that is wrong with a document, each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
 // Slipway can't do it yet, which is an error; nobody documents it, which is a
@@ -23,8 +23,9 @@ type Entity struct {
 	Kind  ref.Kind
 	Scope ref.Scope // where it lives: the document's, filled up from Options.Scope
 	Meta
-	// Parent is the environment of an infrastructure definition, whose
-	// identifier is unique within it alone (entities spec §1).
+	// Parent is the environment of an infrastructure definition or the pipeline
+	// of a trigger, whose identifier is unique within it alone (entities spec
+	// §1).
 	Parent ref.Ref
 	// References are the entities that this one names, in document order.
 	References []Reference
@@ -35,6 +36,7 @@ type Entity struct {
 	Infrastructure *Infrastructure
 	Connector      *Connector
 	Secret         *Secret
+	Trigger        *Trigger
 }
 
 // Options say what a document is checked against.
@@ -89,13 +91,15 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Connector = d.connector(v, e)
 	case ref.Secret:
 		e.Secret = d.secret(v, e)
+	case ref.Trigger:
+		e.Trigger = d.trigger(v, e)
 	}
 }
 
 // otherKinds are root keys that Harness has for what Slipway doesn't save yet.
 func otherKinds() []string {
 	return []string{
-		"template", "trigger", "inputSet", "overlayInputSet", "environmentGroup", "freeze", "overrides", "serviceOverrides",
+		"template", "inputSet", "overlayInputSet", "environmentGroup", "freeze", "overrides", "serviceOverrides",
 		"variable", "gitops", "monitoredService", "policy", "policySet",
 	}
 }

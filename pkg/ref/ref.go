@@ -22,12 +22,13 @@ const (
 	Infrastructure Kind = "infrastructureDefinition"
 	Connector      Kind = "connector"
 	Secret         Kind = "secret"
+	Trigger        Kind = "trigger"
 )
 
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Connector, Service, Environment, Infrastructure, Pipeline}
+	return []Kind{Secret, Connector, Service, Environment, Infrastructure, Pipeline, Trigger}
 }
 
 // Scope is where an entity lives: an account, an organization in it, or a
@@ -115,7 +116,7 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case Service, Environment, Infrastructure, Connector:
+	case Service, Environment, Infrastructure, Connector, Trigger:
 	}
 	return check(re, id, allowed)
 }

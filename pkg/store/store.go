@@ -55,11 +55,12 @@ type Entity struct {
 }
 
 // EntityKey is where an entity lives. Infrastructure definitions are unique
-// per environment (entities spec §1), so theirs names the environment.
+// per environment (entities spec §1), and triggers per pipeline, so theirs
+// names the environment or the pipeline.
 type EntityKey struct {
 	Scope ref.Scope
 	Kind  ref.Kind
-	Env   string // infrastructureDefinition only: the environment's reference as written, e.g. "account.dev"
+	Env   string // infrastructureDefinition: its environment's identifier; trigger: its pipeline's; else empty
 	ID    string
 }
 

@@ -1,0 +1,281 @@
+package entity
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Trigger is what starts a pipeline by itself (pipeline spec §11.1). It is
+// unique within its pipeline, which is the entity's Parent.
+type Trigger struct {
+	Enabled  yamldoc.Field[bool]
+	Pipeline yamldoc.Field[string]
+	// Inputs is inputYaml read: the pipeline's document as far as it has
+	// inputs. nil: there are none.
+	Inputs *yamldoc.Node
+	Secret yamldoc.Field[string] // encryptedWebhookSecretIdentifier
+	Type   yamldoc.Field[string] // Webhook or Scheduled
+	// Of the last two, Type says which is meant.
+	Webhook Webhook
+	Cron    Cron
+}
+
+// Active says whether the trigger starts anything. One that doesn't say is.
+func (t *Trigger) Active() bool { return t.Enabled.Or(true) }
+
+// Webhook says which deliveries start the pipeline (pipeline spec §11.2). All
+// of its conditions must hold.
+type Webhook struct {
+	Host        yamldoc.Field[string] // Github, Gitlab, Bitbucket or Custom
+	Event       yamldoc.Field[string] // PullRequest, Push, ...; none of Custom
+	Connector   yamldoc.Field[string]
+	Repository  yamldoc.Field[string] // below the URL of a connector to an account
+	Actions     []yamldoc.Field[string]
+	Payload     []Condition
+	Headers     []Condition
+	JEXL        yamldoc.Field[string] // an expression as a whole
+	AbortOthers yamldoc.Field[bool]   // autoAbortPreviousExecutions
+}
+
+// Condition compares a part of a delivery with a text.
+type Condition struct {
+	Key      string // a word such as sourceBranch, or an expression such as <+trigger.payload.ref>
+	Operator string
+	Value    string
+	At       yamldoc.Pos
+}
+
+// The operators of a Condition (pipeline spec §11.2).
+const (
+	Equals         = "Equals"
+	NotEquals      = "NotEquals"
+	In             = "In"
+	NotIn          = "NotIn"
+	StartsWith     = "StartsWith"
+	EndsWith       = "EndsWith"
+	Contains       = "Contains"
+	DoesNotContain = "DoesNotContain"
+	Regex          = "Regex"
+)
+
+func operators() []string {
+	return []string{Equals, NotEquals, In, NotIn, StartsWith, EndsWith, Contains, DoesNotContain, Regex}
+}
+
+// TriggerSource is a reference of every trigger to the source that it listens
+// to, in the account. So who listens is found as who refers to something is.
+const TriggerSource ref.Kind = "triggerSource"
+
+// ScheduledSource is the TriggerSource of those that a clock starts; that of
+// a webhook is its host, e.g. Github.
+const ScheduledSource = "Scheduled"
+
+// hostEvents are a Git host's events, with their actions.
+func hostEvents(host string) map[string][]string {
+	switch host {
+	case "Github":
+		return map[string][]string{
+			"PullRequest": {"Close", "Edit", "Open", "Reopen", "Label", "Unlabel", "Synchronize", "ReadyForReview"},
+			"Push":        nil, "Create": nil, "Delete": nil, "MergeQueue": nil,
+			"IssueComment":      {"Create", "Edit", "Delete"},
+			"Release":           {"Create", "Edit", "Delete", "Prerelease", "Publish", "Release", "Unpublish"},
+			"PullRequestReview": {"Submitted", "Edited", "Dismissed"},
+		}
+	case "Gitlab":
+		return map[string][]string{
+			"MergeRequest": {"Open", "Close", "Reopen", "Merge", "Update", "Sync"},
+			"MRComment":    {"Create"},
+			"Push":         nil, "Tag": nil, "PipelineHook": nil,
+		}
+	case "Bitbucket":
+		return map[string][]string{
+			"PullRequest": {"Create", "Update", "Merge", "Decline"},
+			"PRComment":   {"Create", "Edit", "Delete"},
+			"Push":        nil,
+		}
+	}
+	return nil
+}
+
+func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
+	t := &Trigger{}
+	d.fields(v, merge(d.meta(e), keys{
+		"enabled":                          d.flag(&t.Enabled),
+		"pipelineIdentifier":               func(v yamldoc.Value) { d.triggered(v, e, t) },
+		"inputYaml":                        func(v yamldoc.Value) { t.Inputs = d.inputYAML(v) },
+		"encryptedWebhookSecretIdentifier": d.secretRef(&t.Secret),
+		"source":                           func(v yamldoc.Value) { d.source(v, t) },
+		"inputSetRefs":                     d.refuse("input sets of a trigger aren't supported"),
+		"stagesToExecute":                  d.refuse("running some of the stages isn't supported"),
+		"pipelineBranchName":               d.refuse("pipelines in Git aren't supported"),
+		"inputSetBranchName":               d.refuse("input sets in Git aren't supported"),
+		"eventConditions":                  d.refuse("conditions outside of the source aren't supported"),
+	}))
+	d.need(v, "identifier", "pipelineIdentifier", "source")
+	if d.scope.Project == "" {
+		d.Errorf(v, wrongScope, "a trigger lives in a project; orgIdentifier and projectIdentifier are missing")
+	}
+	d.proven(v, t)
+	return t
+}
+
+// triggered reads which pipeline a trigger starts.
+func (d *decoder) triggered(v yamldoc.Value, e *Entity, t *Trigger) {
+	d.chosen(ref.Pipeline, &t.Pipeline)(v)
+	if t.Pipeline.Expr != "" {
+		d.Errorf(v, wrongValue, "found an expression; want the identifier of a pipeline")
+	}
+	e.Parent = ref.Ref{Scope: d.scope, ID: t.Pipeline.Value}
+}
+
+// inputYAML reads a text that is YAML itself. Places in it aren't places of
+// the document, so findings stand at the text.
+func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
+	if v.Null() || v.Is(yamldoc.Scalar) && strings.TrimSpace(v.Node.Value) == "" {
+		return nil
+	}
+	if !v.Is(yamldoc.Scalar) {
+		d.Errorf(v, wrongType, "found a mapping or a list; want a text that is YAML, such as |")
+		return nil
+	}
+	docs, report := yamldoc.Parse("", []byte(v.Node.Value))
+	for _, f := range report.Findings() {
+		d.Errorf(v, wrongValue, "in line %d of the text: %s", f.Line, f.Message)
+	}
+	switch {
+	case report.Failed() || len(docs) == 0:
+		return nil
+	case len(docs) > 1 || docs[0].Get("pipeline") == nil:
+		d.Errorf(v, wrongValue, "want one document with the root key pipeline")
+		return nil
+	}
+	return docs[0].Get("pipeline")
+}
+
+func (d *decoder) source(v yamldoc.Value, t *Trigger) {
+	typ := peek(v, "type")
+	d.fields(v, keys{
+		"type": d.supported(&t.Type, "trigger type", []string{"Webhook", "Scheduled"},
+			"Artifact", "Manifest", "MultiRegionArtifact", "SystemEvent"),
+		"spec": func(v yamldoc.Value) {
+			switch typ {
+			case "Webhook":
+				d.webhook(v, &t.Webhook)
+			case "Scheduled":
+				d.scheduled(v, &t.Cron)
+			}
+		},
+		"pollInterval": d.polled,
+		"webhookId":    func(yamldoc.Value) {}, // Harness's name of what it registered
+	})
+	d.need(v, "type", "spec")
+}
+
+// polled refuses to ask a Git host for events; 0 means that it isn't asked.
+func (d *decoder) polled(v yamldoc.Value) {
+	if !v.Is(yamldoc.Scalar) || strings.Trim(v.Node.Value, "0") != "" {
+		d.refuse("asking a Git host for events (pollInterval) instead of a webhook isn't supported")(v)
+	}
+}
+
+func (d *decoder) webhook(v yamldoc.Value, w *Webhook) {
+	host := peek(v, "type")
+	d.fields(v, keys{
+		"type": d.supported(&w.Host, "the webhook's type", []string{"Custom", "Github", "Gitlab", "Bitbucket"},
+			"AzureRepo", "AwsCodeCommit", "Harness", "HarnessArtifactRegistry", "EventRelay"),
+		"spec": func(v yamldoc.Value) {
+			if events := hostEvents(host); events != nil {
+				d.hostWebhook(v, events, w)
+				return
+			}
+			d.fields(v, d.conditions(w))
+		},
+	})
+	d.need(v, "type", "spec")
+	d.listens(v, w.Host.Value)
+}
+
+// listens adds the reference to a source.
+func (d *decoder) listens(v yamldoc.Value, source string) {
+	if source != "" {
+		d.references = append(d.references, Reference{
+			Kind: TriggerSource, Ref: ref.Ref{Scope: ref.Scope{Account: d.scope.Account}, ID: source}, Text: source, At: v.Pos(d.Report),
+		})
+	}
+}
+
+// hostWebhook decodes the event of a Git host.
+func (d *decoder) hostWebhook(v yamldoc.Value, events map[string][]string, w *Webhook) {
+	event := peek(v, "type")
+	var names []string
+	for name := range events {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	d.fields(v, keys{
+		"type": d.literal(&w.Event, names...),
+		"spec": func(v yamldoc.Value) {
+			d.fields(v, merge(d.conditions(w), keys{
+				"connectorRef":                d.chosen(ref.Connector, &w.Connector),
+				"repoName":                    d.text(&w.Repository),
+				"actions":                     func(v yamldoc.Value) { d.actions(v, event, events[event], w) },
+				"autoAbortPreviousExecutions": d.flag(&w.AbortOthers),
+			}))
+			d.need(v, "connectorRef")
+		},
+	})
+	d.need(v, "type", "spec")
+}
+
+func (d *decoder) actions(v yamldoc.Value, event string, known []string, w *Webhook) {
+	for item := range d.list(v) {
+		f := d.String(item)
+		switch {
+		case !f.Set || slices.Contains(known, f.Value):
+		case len(known) == 0:
+			d.Errorf(item, wrongValue, "found %q, but %s has no actions", f.Value, event)
+		default:
+			d.Errorf(item, wrongValue, "found %q; want one of %s%s", f.Value, strings.Join(known, ", "), d.Hint(f.Value, known))
+		}
+		w.Actions = append(w.Actions, f)
+	}
+}
+
+// conditions are the keys that every webhook has.
+func (d *decoder) conditions(w *Webhook) keys {
+	return keys{
+		"payloadConditions": func(v yamldoc.Value) { w.Payload = d.conditionList(v) },
+		"headerConditions":  func(v yamldoc.Value) { w.Headers = d.conditionList(v) },
+		"jexlCondition":     func(v yamldoc.Value) { w.JEXL = d.Body(v) },
+	}
+}
+
+func (d *decoder) conditionList(v yamldoc.Value) []Condition {
+	var out []Condition
+	for item := range d.list(v) {
+		var key, operator, value yamldoc.Field[string]
+		d.fields(item, keys{
+			"key":      d.text(&key),
+			"operator": d.literal(&operator, operators()...),
+			"value":    d.text(&value),
+		})
+		d.need(item, "key", "operator", "value")
+		if operator.Value == Regex && value.Value != "" {
+			d.pattern(child(item, "value"), value.Value)
+		}
+		out = append(out, Condition{
+			Key: key.Value + key.Expr, Operator: operator.Value, Value: value.Value + value.Expr, At: item.Pos(d.Report),
+		})
+	}
+	return out
+}
+
+// proven warns of a webhook whose deliveries can't prove where they are from.
+func (d *decoder) proven(v yamldoc.Value, t *Trigger) {
+	if host := t.Webhook.Host.Value; hostEvents(host) != nil && !t.Secret.Set {
+		d.Warnf(v, unsupportedAtRun, "without encryptedWebhookSecretIdentifier no delivery of %s can be told from a forged one; all are refused", host)
+	}
+}
