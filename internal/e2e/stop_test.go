@@ -144,3 +144,17 @@ func memory(tb testing.TB, pid string) float64 {
 	}
 	return kilobytes / 1000
 }
+
+// A failure strategy aborts an execution while another step runs.
+func TestAStrategyAborts(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, aStrategyAborts)
+}
+
+func aStrategyAborts(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
+	s.Apply(t, one("strategy", "{parallel: ["+shell("long", "sleep 600")+", "+shell("fails", "exit 1")+"]}",
+		", failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: Abort}}}]"))
+	run(t, s, "strategy", "Aborted", nil)
+}

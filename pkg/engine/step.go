@@ -44,9 +44,7 @@ func (w *walk) step(n *plan.Node) bool {
 			w.put(n.ID, s)
 			return true
 		case w.Aborted:
-			w.drop(n, s)
-			s.Status, s.Message = plan.Aborted, "aborted"
-			w.put(n.ID, s)
+			w.put(n.ID, w.abort(n, s))
 		case s.Wait == plan.WaitWork:
 			o := w.outcome(n, s, outer)
 			if o == nil {
@@ -66,6 +64,21 @@ func (w *walk) step(n *plan.Node) bool {
 			w.put(n.ID, w.apply(n, s, *s.Strategy.Then, *s.Outcome))
 		}
 	}
+}
+
+// abort ends a step of an aborted execution. What had ended by itself before
+// the abort reached it keeps a success.
+func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
+	if s.Wait == plan.WaitWork {
+		switch o := w.Task(n, s.Attempt).Outcome; {
+		case o == nil:
+			w.drop(n, s)
+		case o.Status == plan.Success:
+			return w.conclude(n, s, *o, false)
+		}
+	}
+	s.Status, s.Message = plan.Aborted, "aborted"
+	return s
 }
 
 // await makes the machine run wait for the step. It returns false: not ended.
