@@ -13,9 +13,10 @@ type Connector struct {
 	Type              yamldoc.Field[string]
 	DelegateSelectors yamldoc.Field[[]string]
 	ExecuteOnDelegate yamldoc.Field[bool]
-	Cluster           Cluster        // K8sCluster
-	Git               GitConnector   // Git, Github, Gitlab, Bitbucket
-	Docker            DockerRegistry // DockerRegistry
+	Cluster           Cluster         // K8sCluster
+	Git               GitConnector    // Git, Github, Gitlab, Bitbucket
+	Docker            DockerRegistry  // DockerRegistry
+	Server            ServerConnector // Jira, ServiceNow, Jenkins, Bamboo
 }
 
 // Cluster is how a Kubernetes cluster is reached: with the delegate's own
@@ -49,16 +50,16 @@ type Auth struct {
 }
 
 func connectorTypes() []string {
-	return append([]string{"K8sCluster", "DockerRegistry"}, gitConnectors()...)
+	return slices.Concat([]string{"K8sCluster", "DockerRegistry"}, gitConnectors(), serverConnectorTypes())
 }
 
 func otherConnectors() []string {
 	return []string{
-		"AzureRepo", "Codecommit", "Artifactory", "Nexus", "Aws", "Gcp", "Azure", "HttpHelmRepo", "OciHelmRepo", "Jenkins",
-		"AzureArtifacts", "Jira", "ServiceNow", "Pdc", "Spot", "Tas", "Rancher", "TerraformCloud", "Vault", "AwsKms",
+		"AzureRepo", "Codecommit", "Artifactory", "Nexus", "Aws", "Gcp", "Azure", "HttpHelmRepo", "OciHelmRepo",
+		"AzureArtifacts", "Pdc", "Spot", "Tas", "Rancher", "TerraformCloud", "Vault", "AwsKms",
 		"AwsSecretManager", "GcpKms", "GcpSecretManager", "AzureKeyVault", "CustomSecretManager", "Local", "Prometheus",
 		"Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth", "PagerDuty",
-		"JDBC", "CEAws", "CEAzure", "GcpCloudCost", "CEK8sCluster", "Bamboo", "SignalFX", "Salesforce",
+		"JDBC", "CEAws", "CEAzure", "GcpCloudCost", "CEK8sCluster", "SignalFX", "Salesforce",
 	}
 }
 
@@ -89,6 +90,8 @@ func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 		d.need(v, "dockerRegistryUrl", "providerType", "auth")
 	case slices.Contains(gitConnectors(), typ):
 		d.gitConnector(v, typ, common, &c.Git)
+	case slices.Contains(serverConnectorTypes(), typ):
+		d.serverConnector(v, typ, common, &c.Server)
 	}
 }
 

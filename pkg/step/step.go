@@ -70,6 +70,16 @@ type In struct {
 	// InterpolateKnown resolves a late text for people: what can't be resolved
 	// stays in it as it was written (pipeline spec §3.5, item 4).
 	InterpolateKnown func(text string) (expr.Value, error)
+	// Connector resolves a connector to a system with an HTTP API, by its
+	// reference as written in the step.
+	Connector func(ref string) (Connector, error)
+}
+
+// Connector is a connector to a system with an HTTP API (entities spec §9).
+type Connector struct {
+	Type      string // as in YAML, e.g. Jira
+	Server    task.Server
+	Selectors []string // a delegate needs these besides the step's own
 }
 
 // Deployment is the resolved service, environment and infrastructure of a

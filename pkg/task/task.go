@@ -24,6 +24,7 @@ const (
 	KindShell      Kind = "shell"
 	KindHTTP       Kind = "http"
 	KindKubernetes Kind = "kubernetes"
+	KindJira       Kind = "jira"
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it

@@ -7,6 +7,7 @@ package yamldoc
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,6 +45,10 @@ type Node struct {
 	Items   []*Node `json:"i,omitempty"` // a sequence's
 	Line    int     `json:"l,omitempty"`
 	Column  int     `json:"c,omitempty"`
+	// File is where the node comes from, if that isn't the document that it
+	// stands in: what a template brought. Line and Column are those of File,
+	// and those of the entry that holds the node too.
+	File string `json:"f,omitempty"`
 }
 
 // Entry is one key of a mapping.
@@ -52,6 +57,24 @@ type Entry struct {
 	Line   int    `json:"l,omitempty"` // of the key
 	Column int    `json:"c,omitempty"`
 	Value  *Node  `json:"v"`
+}
+
+// From gives a copy of the tree whose every node says that it comes from a file.
+func (n *Node) From(file string) *Node {
+	if n == nil {
+		return nil
+	}
+	c := *n
+	c.File = file
+	c.Entries = slices.Clone(n.Entries)
+	for i := range c.Entries {
+		c.Entries[i].Value = c.Entries[i].Value.From(file)
+	}
+	c.Items = slices.Clone(n.Items)
+	for i := range c.Items {
+		c.Items[i] = c.Items[i].From(file)
+	}
+	return &c
 }
 
 // Get is the value of a mapping's key; nil if there is none or n is no mapping.

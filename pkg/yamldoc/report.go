@@ -113,6 +113,21 @@ func (r *Report) keep(f Finding) {
 	}
 }
 
+// Amend passes every finding through f, which may change it or, by giving
+// false, drop it.
+func (r *Report) Amend(f func(Finding) (Finding, bool)) {
+	kept := r.findings[:0]
+	for _, one := range r.findings {
+		if changed, keep := f(one); keep {
+			kept = append(kept, changed)
+		}
+	}
+	r.findings = kept
+}
+
+// File is the name of the document that the report is about.
+func (r *Report) File() string { return r.file }
+
 // Findings are all findings in the order of their places.
 func (r *Report) Findings() []Finding {
 	out := slices.Clone(r.findings)

@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
@@ -12,23 +13,24 @@ type Value struct {
 	Node *Node
 	Path string
 	at   [2]int // the key's line and column
+	file string // of the node, where that isn't the report's
 }
 
 // Root is a document's root as a value.
-func Root(n *Node) Value { return Value{Node: n, at: [2]int{n.Line, n.Column}} }
+func Root(n *Node) Value { return Value{Node: n, at: [2]int{n.Line, n.Column}, file: n.File} }
 
 // Sub is a node as a value at a path.
 func Sub(n *Node, path string) Value {
 	v := Value{Node: n, Path: path}
 	if n != nil {
-		v.at = [2]int{n.Line, n.Column}
+		v.at, v.file = [2]int{n.Line, n.Column}, n.File
 	}
 	return v
 }
 
 // Pos is the value's place, or its key's where the value is absent.
 func (v Value) Pos(r *Report) Pos {
-	p := Pos{File: r.file, Line: v.at[0], Column: v.at[1], Path: v.Path}
+	p := v.KeyPos(r)
 	if v.Node != nil && v.Node.Kind != Null && v.Node.Line > 0 {
 		p.Line, p.Column = v.Node.Line, v.Node.Column
 	}
@@ -37,7 +39,7 @@ func (v Value) Pos(r *Report) Pos {
 
 // KeyPos is the place of the value's key.
 func (v Value) KeyPos(r *Report) Pos {
-	return Pos{File: r.file, Line: v.at[0], Column: v.at[1], Path: v.Path}
+	return Pos{File: cmp.Or(v.file, r.file), Line: v.at[0], Column: v.at[1], Path: v.Path}
 }
 
 // AtKey is the value's key alone, for a finding that is about the key.
@@ -90,6 +92,9 @@ func (r *Report) Mapping(v Value) iter.Seq[Value] {
 		seen := make(map[string]int, len(v.Node.Entries))
 		for _, e := range v.Node.Entries {
 			child := Value{Key: e.Key, Node: e.Value, Path: join(v.Path, e.Key), at: [2]int{e.Line, e.Column}}
+			if e.Value != nil {
+				child.file = e.Value.File
+			}
 			if line, ok := seen[e.Key]; ok {
 				r.add(Error, child.KeyPos(r), "DUPLICATE_KEY", "key %q stands twice; the first is in line %d", shorten(e.Key), line)
 				continue

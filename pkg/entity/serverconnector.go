@@ -1,0 +1,125 @@
+package entity
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// ServerConnector is a connector to a system with an HTTP API: its address and
+// how somebody proves who he is (entities spec §9).
+type ServerConnector struct {
+	URL   yamldoc.Field[string]
+	Auth  Auth // type "": legacy top-level credentials
+	OAuth OAuth
+}
+
+// OAuth is how an access token is fetched with a refresh token. Fields that
+// end in Ref name secrets.
+type OAuth struct {
+	TokenURL        yamldoc.Field[string]
+	RefreshTokenRef yamldoc.Field[string]
+	ClientIDRef     yamldoc.Field[string]
+	ClientSecretRef yamldoc.Field[string]
+	Scope           yamldoc.Field[string]
+}
+
+// The types of authentication that several connectors have.
+const (
+	authPassword = "UsernamePassword"
+	authNobody   = "Anonymous"
+	authToken    = "PersonalAccessToken"
+	authHeader   = "Bearer Token(HTTP Header)"
+	authRefresh  = "RefreshTokenGrantType"
+)
+
+// serverType is what one type of connector calls things.
+type serverType struct {
+	url    string   // the key of its address
+	can    []string // types of authentication
+	cannot []string // those that Harness has besides
+	legacy bool     // credentials may stand beside auth, in which case auth may be absent
+}
+
+// serverConnectors says what the connectors to HTTP APIs call things.
+func serverConnectors() map[string]serverType {
+	return map[string]serverType{
+		"Jira": {url: "jiraUrl", can: []string{authPassword, authToken}, cannot: []string{"OAuth"}, legacy: true},
+		"ServiceNow": {
+			url: "serviceNowUrl", can: []string{authPassword, authRefresh},
+			cannot: []string{"AdfsClientCredentialsWithCertificate"}, legacy: true,
+		},
+		"Jenkins": {url: "jenkinsUrl", can: []string{authPassword, authHeader, authNobody}},
+		"Bamboo":  {url: "bambooUrl", can: []string{authPassword}},
+	}
+}
+
+func serverConnectorTypes() []string { return []string{"Jira", "ServiceNow", "Jenkins", "Bamboo"} }
+
+func (d *decoder) serverConnector(v yamldoc.Value, typ string, common keys, s *ServerConnector) {
+	t := serverConnectors()[typ]
+	known := merge(common, keys{
+		t.url:  func(v yamldoc.Value) { d.webAddress(v, &s.URL) },
+		"auth": func(v yamldoc.Value) { d.serverAuth(v, typ, t, s) },
+	})
+	if t.legacy {
+		// Harness's editor repeats the credentials beside auth, which decides.
+		var old Auth
+		into := &old
+		if child(v, "auth").Null() {
+			into = &s.Auth
+		}
+		known = merge(known, keys{
+			"username": d.text(&into.Username), "usernameRef": d.secretRef(&into.UsernameRef), "passwordRef": d.secretRef(&into.PasswordRef),
+		})
+	}
+	d.fields(v, known)
+	d.need(v, t.url)
+	if !t.legacy || child(v, "passwordRef").Null() {
+		d.need(v, "auth")
+	}
+}
+
+// webAddress decodes the address of an HTTP API.
+func (d *decoder) webAddress(v yamldoc.Value, f *yamldoc.Field[string]) {
+	*f = d.String(v)
+	if f.Value != "" && !strings.HasPrefix(f.Value, "http://") && !strings.HasPrefix(f.Value, "https://") {
+		d.Errorf(v, wrongValue, "found %q; want a URL that starts with https:// or http://", f.Value)
+	}
+}
+
+func (d *decoder) serverAuth(v yamldoc.Value, name string, t serverType, s *ServerConnector) {
+	typ := peek(v, "type")
+	d.fields(v, keys{
+		"type": d.supported(&s.Auth.Type, name+" authentication", t.can, t.cannot...),
+		"spec": func(v yamldoc.Value) {
+			switch typ {
+			case authPassword:
+				d.login(v, &s.Auth, "passwordRef")
+			case authToken:
+				d.fields(v, keys{"patRef": d.secretRef(&s.Auth.TokenRef)})
+				d.need(v, "patRef")
+			case authHeader:
+				d.fields(v, keys{"tokenRef": d.secretRef(&s.Auth.TokenRef)})
+				d.need(v, "tokenRef")
+			case authRefresh:
+				d.refreshToken(v, &s.OAuth)
+			}
+		},
+	})
+	d.need(v, "type")
+	if typ != "" && typ != authNobody {
+		d.need(v, "spec")
+	}
+}
+
+func (d *decoder) refreshToken(v yamldoc.Value, o *OAuth) {
+	d.fields(v, keys{
+		"tokenUrl":        func(v yamldoc.Value) { d.webAddress(v, &o.TokenURL) },
+		"refreshTokenRef": d.secretRef(&o.RefreshTokenRef),
+		"clientIdRef":     d.secretRef(&o.ClientIDRef),
+		"clientSecretRef": d.secretRef(&o.ClientSecretRef),
+		"scope":           d.text(&o.Scope),
+	})
+	d.need(v, "tokenUrl", "refreshTokenRef", "clientIdRef")
+}
