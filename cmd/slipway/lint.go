@@ -2,48 +2,62 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
+// lintFlags are the flags of lint.
+type lintFlags struct {
+	strict bool
+	format string
+}
+
 func lintCommand(a *app) *cobra.Command {
-	var strict bool
+	var f lintFlags
 	c := &cobra.Command{
 		Use: "lint PATH...", Short: "Check documents without a server", GroupID: groupWrite, Args: cobra.MinimumNArgs(1),
-		Long: "Lint checks files, folders and, as -, the standard input, as a save would, and says everything that is\n" +
-			"wrong at once. It exits with 1 if there is an error. Whether a referenced entity exists only a server knows.",
-		Example: "  slipway lint slipway/\n  slipway lint --strict -o json pipeline.yaml",
-		RunE:    func(_ *cobra.Command, paths []string) error { return a.lint(paths, strict) },
+		Long: "Lint checks files, folders and, as -, the standard input, and says everything that is wrong at once: what a\n" +
+			"save would say, expressions that no run could resolve, and references. It exits with 1 if there is an error.\n\n" +
+			"References are looked up among the documents given. With --server what isn't there is asked of the server,\n" +
+			"and unknown references are errors; without, they are warnings.",
+		Example: "  slipway lint slipway/\n  slipway lint --strict --format sarif slipway/ >slipway.sarif\n  slipway lint --server https://slipway.example.com pipeline.yaml",
+		RunE:    func(c *cobra.Command, paths []string) error { return a.lint(c.Context(), paths, f) },
 	}
-	c.Flags().BoolVar(&strict, "strict", false, "make a key that nobody documents an error")
+	c.Flags().BoolVar(&f.strict, "strict", false, "make a key that nobody documents an error")
+	c.Flags().StringVar(&f.format, "format", "", "text, json or sarif (default is text, or what --output says)")
 	return c
 }
 
-func (a *app) lint(paths []string, strict bool) error {
+func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	docs, wrong, err := readDocuments(a.in, paths)
 	if err != nil {
 		return err
 	}
-	wrong = append(wrong, a.check(docs, ref.Scope{Org: defaultOrg, Project: defaultProject}, strict)...)
+	wrong = append(wrong, a.check(docs, ref.Scope{Org: defaultOrg, Project: defaultProject}, f.strict)...)
+	for _, d := range docs {
+		wrong = append(wrong, names(d)...)
+	}
+	unmet, err := a.unmet(ctx, docs)
+	if err != nil {
+		return err
+	}
+	wrong = append(wrong, unmet...)
 	slices.SortStableFunc(wrong, func(a, b fault.Detail) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	errors, warnings := count(wrong)
-	err = a.print(wrong, func() error {
-		for _, f := range wrong {
-			fmt.Fprintln(a.out, finding(f))
-		}
-		fmt.Fprintf(a.out, "%s in %s, %s\n", plural(errors, "error"), plural(len(docs), "document"), plural(warnings, "warning"))
-		return nil
-	})
-	if err == nil && errors > 0 {
+	err = a.printFindings(wrong, len(docs), f.format)
+	if errors, _ := count(wrong); err == nil && errors > 0 {
 		err = failed
 	}
 	return err
@@ -65,21 +79,76 @@ func (a *app) check(docs []document, scope ref.Scope, strict bool) []fault.Detai
 	return wrong
 }
 
-func count(all []fault.Detail) (errors, warnings int) {
-	for _, f := range all {
-		if f.Severity == "warning" {
-			warnings++
-		} else {
-			errors++
-		}
+// names gives the expressions of a pipeline that no run can resolve.
+func names(d document) []fault.Detail {
+	pipeline := d.node.Get(string(ref.Pipeline))
+	if d.entity == nil || pipeline == nil {
+		return nil
 	}
-	return errors, warnings
+	report := yamldoc.NewReport(d.file)
+	lint.Names(pipeline, report)
+	var wrong []fault.Detail
+	for _, f := range report.Details() {
+		wrong = append(wrong, d.place(f))
+	}
+	return wrong
 }
 
-// plural is e.g. "1 error" or "2 errors".
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
+// unmet gives the references to what is neither among the documents nor, if
+// a server is named, there.
+func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error) {
+	var entities []*entity.Entity
+	from := map[*entity.Entity]document{}
+	for _, d := range docs {
+		if d.entity != nil {
+			entities = append(entities, d.entity)
+			from[d.entity] = d
+		}
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	severity, where := "warning", "in the files that were given"
+	there := func(apiclient.EntityKey) (bool, error) { return false, nil }
+	if a.changed("server") || a.changed("profile") {
+		client, _, err := a.connect()
+		if err != nil {
+			return nil, err
+		}
+		severity, where = "error", "in the files that were given or on the server"
+		there = known(ctx, client)
+	}
+	var wrong []fault.Detail
+	for _, u := range catalog.Unknown(entities) {
+		found, err := there(apiclient.EntityKey{Scope: u.Key.Scope, Kind: u.Key.Kind, Env: u.Key.Env, ID: u.Key.ID})
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			continue
+		}
+		name := fmt.Sprintf("%s %q", u.Key.Kind, u.Reference.Text)
+		if u.Key.Env != "" {
+			name += fmt.Sprintf(" of the environment %q", u.Key.Env)
+		}
+		at := u.Reference.At
+		wrong = append(wrong, from[u.Entity].place(fault.Detail{
+			Path: at.Path, Line: at.Line, Column: at.Column, Severity: severity,
+			Code: "UNKNOWN_REFERENCE", Message: fmt.Sprintf("there is no %s %s", name, where),
+		}))
+	}
+	return wrong, nil
+}
+
+// known asks a server whether it has an entity, once for each.
+func known(ctx context.Context, client *apiclient.Client) func(apiclient.EntityKey) (bool, error) {
+	answers := map[apiclient.EntityKey]bool{}
+	return func(key apiclient.EntityKey) (bool, error) {
+		if found, asked := answers[key]; asked {
+			return found, nil
+		}
+		_, err := client.Entity(ctx, key)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return false, fmt.Errorf("look up %s %q: %w", key.Kind, key.ID, err)
+		}
+		answers[key] = err == nil
+		return err == nil, nil
+	}
 }

@@ -1,0 +1,142 @@
+package lint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/lint"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+const pipeline = `
+pipeline:
+  identifier: p
+  variables: [{name: tag, type: String, value: x}, {name: a.b, type: String, value: x}]
+  stages:
+    - stage:
+        identifier: build
+        type: Custom
+        variables: [{name: flavour, type: String, value: x}]
+        spec:
+          execution:
+            steps:
+              - step: {identifier: make, type: ShellScript, spec: {script: "@here"}}
+              - parallel:
+                  - step: {identifier: test, type: ShellScript}
+                  - stepGroup: {identifier: g, steps: [{step: {identifier: inner}}]}
+              - step: {identifier: loop, strategy: {parallelism: 2}}
+            rollbackSteps:
+              - step: {identifier: back, type: ShellScript}
+    - parallel:
+        - stage:
+            identifier: deploy
+            type: Deployment
+            strategy: {matrix: {x: [1]}}
+            spec: {environment: {environmentRef: dev}, execution: {steps: [{step: {identifier: roll}}]}}
+        - stage: {identifier: foreign, template: {templateRef: t}}
+`
+
+// Pipeline spec §3.5: what no run can resolve, and what it may.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{ // the text of a step of the stage build; the reason
+		"<+pipeline.variables.tag>":                                          "",
+		"<+pipeline.variables.a.b>":                                          "",
+		"<+pipeline.variables.tag.split(',')[0]>":                            "",
+		"<+pipeline.variables.<+stage.name>>":                                "",
+		"<+pipeline.variables.tga>":                                          `the pipeline has no variable "tga"; did you mean "tag"?`,
+		"echo <+pipeline.variables.tag> <+pipeline.variables.no>":            `the pipeline has no variable "no"`,
+		"<+pipeline.name> <+pipeline.sequenceId>":                            "",
+		"<+stage.variables.flavour>":                                         "",
+		"<+stage.variables.flavor>":                                          `the stage build has no variable "flavor"; did you mean "flavour"?`,
+		"<+pipeline.stages.build.variables.flavor>":                          `the stage build has no variable "flavor"; did you mean "flavour"?`,
+		"<+pipeline.stages.buidl.status>":                                    `the pipeline has no stage "buidl"; did you mean "build"?`,
+		"<+stages.nowhere.status>":                                           `the pipeline has no stage "nowhere"`,
+		"<+pipeline.stages.deploy_1.status>":                                 "",
+		"<+pipeline.stages.foreign.spec.execution.steps.any.output.x>":       "",
+		"<+pipeline.stages.foreign.variables.any>":                           "",
+		"<+pipeline.stages.deploy.spec.execution.steps.roll.output.x>":       "",
+		"<+pipeline.stages.deploy.spec.execution.steps.rol.output.x>":        `the stage deploy has no step "rol"; did you mean "roll"?`,
+		"<+execution.steps.test.output.outputVariables.steps.x>":             "",
+		"<+execution.steps.tset.output.outputVariables.x>":                   `the stage build has no step "tset"; did you mean "test"?`,
+		"<+execution.steps.g.steps.inner.output.outputVariables.x>":          "",
+		"<+execution.steps.g.steps.outer.output.outputVariables.x>":          `the stage build has no step "outer"`,
+		"<+execution.rollbackSteps.back.status>":                             "",
+		"<+execution.rollbackSteps.front.status>":                            `the stage build has no step "front"`,
+		"<+steps.make.status>":                                               "",
+		"<+steps.loop_0.status>":                                             "",
+		"<+steps.mak.status>":                                                `the stage build has no step "mak"; did you mean "make"?`,
+		"<+env.name>":                                                        "the stage build deploys nothing",
+		"<+artifact.tag>":                                                    "the stage build deploys nothing",
+		"<+pipline.name>":                                                    "", // a template's step may be called so
+		"<+make.output.x>":                                                   "",
+		"<+input>.default(<+pipeline.variables.no>)":                         "",
+		`<+json.select("a", <+steps.no.output.x>)>`:                          `the stage build has no step "no"`,
+		"<+secrets.getValue(\"x\")>":                                         "",
+		"<+matrix.x> <+strategy.iteration> <+repeat.item> <+trigger.type>":   "",
+		"<+httpResponseCode> <+issue.Status> <+kubernetes.release.revision>": "",
+	}
+	for text, want := range tests {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			doc := strings.Replace(pipeline, `"@here"`, "'"+text+"'", 1)
+			got := findings(t, doc)
+			if want == "" && got != "" || !strings.Contains(got, want) {
+				t.Errorf("found %q; want %q", got, want)
+			}
+		})
+	}
+}
+
+func findings(t *testing.T, text string) string {
+	t.Helper()
+	docs, report := yamldoc.Parse("p.yaml", []byte(text))
+	if report.Failed() {
+		t.Fatal(report.Err())
+	}
+	lint.Names(docs[0].Get("pipeline"), report)
+	var lines []string
+	for _, f := range report.Findings() {
+		lines = append(lines, f.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestFindingsHaveTheirPlacesAndSeverities(t *testing.T) {
+	t.Parallel()
+	got := findings(t, `
+pipeline:
+  description: of <+execution.steps.x.status>
+  stages:
+    - stage:
+        identifier: s
+        type: Custom
+        when: {pipelineStatus: Success, condition: <+pipeline.variables.x> == "a"}
+        spec:
+          execution:
+            steps:
+              - step:
+                  identifier: a
+                  spec:
+                    script: echo <+stag.name>
+                    message: |
+                      <+input>
+                    approvalMessage: <+env.name>
+`)
+	want := `p.yaml:3:16 description: warning: <+execution.steps.x.status> never has a value: it stands outside of a stage [UNRESOLVABLE_EXPRESSION]
+p.yaml:8:52 stages[0].stage.when.condition: warning: <+pipeline.variables.x> never has a value: the pipeline has no variable "x" [UNRESOLVABLE_EXPRESSION]
+p.yaml:15:29 stages[0].stage.spec.execution.steps[0].step.spec.script: <+stag.name> can never be resolved: there is no "stag"; did you mean "stage"? [UNRESOLVABLE_EXPRESSION]
+p.yaml:18:38 stages[0].stage.spec.execution.steps[0].step.spec.approvalMessage: warning: <+env.name> never has a value: the stage s deploys nothing [UNRESOLVABLE_EXPRESSION]`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATemplateMayBringAnything(t *testing.T) {
+	t.Parallel()
+	if got := findings(t, "pipeline: {identifier: p, template: {templateRef: t}, name: <+nothing.x>}"); got != "" {
+		t.Errorf("found %s", got)
+	}
+}
