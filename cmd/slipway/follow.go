@@ -136,10 +136,10 @@ func hints(t api.ExecutionTree) []string {
 }
 
 func hint(id string, n *execution.TreeNode) string {
-	switch n.Status {
-	case plan.ApprovalWaiting:
+	switch {
+	case n.Status == plan.ApprovalWaiting && n.Approval != nil:
 		return fmt.Sprintf("answer with: slipway approve %s %s", id, n.Identifier)
-	case plan.InterventionWaiting:
+	case n.Status == plan.InterventionWaiting:
 		return fmt.Sprintf("answer with: slipway intervene %s %s --action Retry", id, n.Identifier)
 	default:
 		return ""

@@ -177,7 +177,7 @@ func note(n *execution.TreeNode) string {
 	message, _, _ := strings.Cut(n.Message, "\n")
 	switch {
 	case n.Status == plan.ApprovalWaiting:
-		return "waits for approval"
+		return strings.TrimSuffix("waits for approval: "+message, ": ")
 	case n.Status == plan.InterventionWaiting:
 		return strings.TrimSuffix("waits for a decision: "+message, ": ")
 	case n.Status.Bad() && len(n.Children) == 0:

@@ -48,7 +48,7 @@ func (h *Handler) abort(ctx context.Context, id, why string) error {
 func (h *Handler) interrupt(ctx context.Context, n store.Node) error {
 	token := n.State.Token
 	if n.State.Wait == plan.WaitWork && token == "" {
-		t, err := h.cancel(ctx, TaskID(n.Execution, n.ID, n.State.Attempt))
+		t, err := h.cancel(ctx, TaskID(n.Execution, n.ID, n.State.Attempt, n.State.Look))
 		if err != nil {
 			return fmt.Errorf("cancel the task of %s: %w", n.ID, err)
 		}

@@ -35,7 +35,7 @@ func TestAnAbortCancelsOnlyWhatRuns(t *testing.T) {
 			d := Next(Input{
 				Plan: s.plan, Node: stageID, Now: s.now, Aborted: true,
 				State: func(id plan.NodeID) plan.State { return states[id] },
-				Task: func(*plan.Node, int) TaskFacts {
+				Task: func(*plan.Node, int, int) TaskFacts {
 					return TaskFacts{Exists: true, Claimed: true, Outcome: tt.outcome}
 				},
 			})

@@ -69,7 +69,7 @@ func (h *Handler) awaitOnce(ctx context.Context, c Call) (bool, error) {
 	if snap.err != nil {
 		return false, snap.err
 	}
-	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || answeredEarly(s) {
+	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || s.Look != c.At.Look || answeredEarly(s) {
 		return false, nil // an old invocation, or one that somebody was quicker than
 	}
 	if s.Wait == plan.WaitTurn {
@@ -136,10 +136,14 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 		return false, fmt.Errorf("encode the task of %s: %w", n.ID, err)
 	}
 	e := snap.execution
+	timeout := s.Deadline.Sub(h.Now())
+	if work.Timeout > 0 {
+		timeout = min(timeout, work.Timeout)
+	}
 	t, err := h.Store.CreateTask(ctx, store.Task{
-		ID: TaskID(e.ID, n.ID, s.Attempt), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt,
+		ID: TaskID(e.ID, n.ID, s.Attempt, s.Look), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt, Look: s.Look,
 		Kind: work.Kind, Selectors: work.Selectors, Payload: payload, Secrets: secrets,
-		Timeout: s.Deadline.Sub(h.Now()), LogStream: LogStream(e.ID, n.ID, s.Attempt),
+		Timeout: timeout, LogStream: LogStream(e.ID, n.ID, s.Attempt),
 		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID),
 	})
 	if err != nil {

@@ -29,7 +29,8 @@ func (w *walk) sequence(n *plan.Node) {
 			w.endSection(n)
 			continue
 		}
-		if part := partOf(n, s); part > w.Part {
+		between := notStarted(w.get(list[s.Cursor].ID).Status) || w.After.Wait == plan.WaitLook
+		if part := partOf(n, s); part > w.Part && between {
 			w.out.Do, w.out.At, w.out.Continue = DoChildren, At{Node: n.ID, Wait: waitChildren}, part
 			return
 		}
@@ -44,12 +45,12 @@ func (w *walk) sequence(n *plan.Node) {
 
 // partSize is how many children of a sequence one machine run drives. A child
 // costs it at most 25 history events, more where it is tried again, and Step
-// Functions ends a run at 25,000.
+// Functions ends a run at 25,000. To look again costs as much as a child.
 const partSize = 200
 
 // partOf is the part in which a sequence's next child belongs.
 func partOf(n *plan.Node, s plan.State) int {
-	done := s.Cursor
+	done := s.Cursor + s.Look
 	if s.Rollback {
 		done += len(n.Children)
 	}

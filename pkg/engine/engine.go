@@ -30,7 +30,7 @@ type Input struct {
 	// State reads a node's state; the zero State for one without a record.
 	State func(plan.NodeID) plan.State
 	// Task reads what is known of a step attempt's delegate task.
-	Task func(n *plan.Node, attempt int) TaskFacts
+	Task func(n *plan.Node, attempt, look int) TaskFacts
 	// Condition evaluates a condition in a node's context, over the given states.
 	Condition func(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error)
 	// Timeout evaluates a node's timeout; 0 means none.
@@ -42,6 +42,7 @@ type At struct {
 	Node    plan.NodeID `json:"node,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`
 	Wait    plan.Wait   `json:"wait,omitempty"`
+	Look    int         `json:"look,omitempty"` // plan.State.Look
 }
 
 // waitChildren is the Wait of a run that fanned out.
@@ -66,6 +67,7 @@ type TaskFacts struct {
 	Exists   bool
 	Claimed  bool
 	Lost     bool // claimed, and the lease has ended
+	Looks    bool // it may be done again: step.Type.Looks
 	Created  time.Time
 	Outcome  *plan.Outcome // the result, if there is one
 	Eligible func() (some bool, explanation string)
@@ -145,7 +147,17 @@ func (w *walk) put(id plan.NodeID, s plan.State) {
 
 // lone decides for a step that has a machine run of its own.
 func (w *walk) lone(n *plan.Node) {
-	if w.get(n.ID).Status.Terminal() || w.step(n) {
+	s := w.get(n.ID)
+	on := At{Node: n.ID, Wait: waitChildren}
+	switch part := s.Look / partSize; {
+	case s.Status.Terminal():
+		w.out.Do = DoDone
+	case w.After == on:
+		w.lost(n) // the run in which it went on
+		w.out.Do = DoDone
+	case part > w.Part && w.After.Wait == plan.WaitLook:
+		w.out.Do, w.out.At, w.out.Continue = DoChildren, on, part
+	case w.step(n):
 		w.out.Do = DoDone
 	}
 }

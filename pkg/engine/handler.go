@@ -162,7 +162,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 // be cancelled has ended by itself, so that the decision must be made anew.
 func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (again bool, err error) {
 	for _, at := range d.Cancel {
-		t, err := h.cancel(ctx, TaskID(snap.execution.ID, at.Node, at.Attempt))
+		t, err := h.cancel(ctx, TaskID(snap.execution.ID, at.Node, at.Attempt, at.Look))
 		if err != nil {
 			return false, err
 		}

@@ -34,6 +34,9 @@ type hang struct{}
 // took is a success after a time.
 type took time.Duration
 
+// looks finds an answer after so many looks in vain, a minute apart.
+type looks int
+
 // fails is a failure of the given types.
 type fails []fault.FailureType
 
@@ -103,7 +106,7 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 		Plan: s.plan, Node: id, Part: part, Now: s.now, Aborted: s.aborted, After: after,
 		Window: Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
 		State:  func(id plan.NodeID) plan.State { return s.states[id] },
-		Task:   func(*plan.Node, int) TaskFacts { return TaskFacts{} },
+		Task:   func(*plan.Node, int, int) TaskFacts { return TaskFacts{} },
 		Condition: func(_ *plan.Node, body string, _ func(plan.NodeID) plan.State) (bool, error) {
 			switch body {
 			case "true":
@@ -146,7 +149,7 @@ func (s *sim) await(d Decision) {
 			s.states[n.ID] = st
 			return
 		}
-	case plan.WaitRetry: // only time ends it
+	case plan.WaitRetry, plan.WaitLook: // only time ends it
 	}
 	s.now = s.now.Add(d.Wake)
 }
@@ -167,6 +170,10 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 			return false
 		}
 		s.now = s.now.Add(time.Duration(a))
+	case looks:
+		if st.Look < int(a) {
+			o = plan.Outcome{Again: time.Minute, Message: "not yet"}
+		}
 	case fails:
 		o = plan.Outcome{Status: plan.Failed, Failures: a, Message: n.Identifier + " broke"}
 	case plan.Status:

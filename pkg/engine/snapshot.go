@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -131,15 +132,15 @@ func (s *snapshot) committed(c store.Commit) {
 }
 
 // task reads the facts of an attempt's delegate task.
-func (s *snapshot) task(n *plan.Node, attempt int) TaskFacts {
-	t, err := s.h.Store.Task(s.ctx, TaskID(s.execution.ID, n.ID, attempt))
+func (s *snapshot) task(n *plan.Node, attempt, look int) TaskFacts {
+	t, err := s.h.Store.Task(s.ctx, TaskID(s.execution.ID, n.ID, attempt, look))
 	if fault.Is(err, fault.NotFound) {
 		return TaskFacts{}
 	}
 	s.keep(err)
 	now := s.h.Now()
 	f := TaskFacts{
-		Exists: true, Created: t.CreatedAt, Kind: t.Kind,
+		Exists: true, Created: t.CreatedAt, Kind: t.Kind, Looks: s.h.steps[n.Type].Looks,
 		Claimed:  t.Status == store.TaskClaimed,
 		Lost:     t.Status == store.TaskClaimed && !now.Before(t.LeaseUntil),
 		Eligible: func() (bool, string) { return s.eligible(t, now) },
@@ -147,13 +148,15 @@ func (s *snapshot) task(n *plan.Node, attempt int) TaskFacts {
 	if t.Status == store.TaskDone {
 		o := s.finish(n, *t.Result)
 		f.Outcome = &o
-		s.results[At{Node: n.ID, Attempt: attempt}] = true
+		s.results[At{Node: n.ID, Attempt: attempt, Look: look}] = true
 	}
 	return f
 }
 
 // saw says whether the decision was made knowing the attempt's result.
-func (s *snapshot) saw(at At) bool { return s.results[At{Node: at.Node, Attempt: at.Attempt}] }
+func (s *snapshot) saw(at At) bool {
+	return s.results[At{Node: at.Node, Attempt: at.Attempt, Look: at.Look}]
+}
 
 // remembered is how long a delegate that has gone silent is told of in
 // explanations (pipeline spec §12.1).
@@ -203,6 +206,9 @@ func (s *snapshot) timeout(n *plan.Node) (time.Duration, error) {
 
 // finish makes the outcome of a delegate's result through the step's type.
 func (s *snapshot) finish(n *plan.Node, r task.Result) plan.Outcome {
+	if s.h.steps[n.Type].Looks && slices.Contains(r.FailureTypes, fault.DelegateRestart) {
+		return *lookedInVain()
+	}
 	if r.Status != task.Succeeded && len(s.h.steps[n.Type].Late) == 0 {
 		return step.Outcome(r)
 	}
@@ -222,9 +228,13 @@ func failed(err error) plan.Outcome {
 	return plan.Outcome{Status: plan.Failed, Message: err.Error(), Failures: fault.Failures(err)}
 }
 
-// TaskID names the task of a step's attempt.
-func TaskID(execution string, n plan.NodeID, attempt int) task.ID {
-	return task.ID(fmt.Sprintf("%s.%s.%d", execution, shortHash(string(n)), attempt))
+// TaskID names the task of a step's attempt, or of its look.
+func TaskID(execution string, n plan.NodeID, attempt, look int) task.ID {
+	id := fmt.Sprintf("%s.%s.%d", execution, shortHash(string(n)), attempt)
+	if look > 0 {
+		id = fmt.Sprintf("%s.%d", id, look)
+	}
+	return task.ID(id)
 }
 
 // RunName names the machine run of a node: at most 80 characters, as Step

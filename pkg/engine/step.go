@@ -50,12 +50,19 @@ func (w *walk) step(n *plan.Node) bool {
 			if o == nil {
 				return w.await(n, s, outer)
 			}
+			if o.Again > 0 {
+				w.lookAgain(n, s, *o)
+				continue
+			}
 			w.put(n.ID, w.conclude(n, s, *o, w.over(outer)))
 		case w.over(outer):
 			s.Status, s.Message = plan.Expired, "the time of its stage or pipeline was up"
 			w.put(n.ID, s)
 		case s.Wait == plan.WaitIntervention && s.Outcome.Decision != "":
 			w.put(n.ID, w.decided(n, s))
+		case s.Wait == plan.WaitLook && (w.over(s.Until) || w.over(s.Deadline)):
+			s.Wait, s.Until = plan.WaitWork, time.Time{}
+			w.put(n.ID, s)
 		case !w.over(s.Deadline):
 			return w.await(n, s, outer)
 		case s.Wait == plan.WaitRetry:
@@ -70,7 +77,7 @@ func (w *walk) step(n *plan.Node) bool {
 // the abort reached it keeps a success.
 func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
 	if s.Wait == plan.WaitWork {
-		switch o := w.Task(n, s.Attempt).Outcome; {
+		switch o := w.Task(n, s.Attempt, s.Look).Outcome; {
 		case o == nil:
 			w.drop(n, s)
 		case o.Status == plan.Success:
@@ -79,6 +86,21 @@ func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
 	}
 	s.Status, s.Message = plan.Aborted, "aborted"
 	return s
+}
+
+// lookAgain waits before a step does its task once more.
+func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
+	s.Status, s.Wait, s.Token, s.Outcome = plan.ApprovalWaiting, plan.WaitLook, "", nil
+	s.Until, s.Message, s.Look = w.Now.Add(o.Again), o.Message, s.Look+1
+	if len(o.Outputs) > 0 {
+		s.Outputs = o.Outputs
+	}
+	w.put(n.ID, s)
+	if p := n.Parent(); p.Kind != plan.KindParallel {
+		c := w.get(p.ID)
+		c.Look++
+		w.put(p.ID, c)
+	}
 }
 
 // await makes the machine run wait for the step. It returns false: not ended.
@@ -91,7 +113,7 @@ func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 		until = outer
 	}
 	w.out.Do = DoAwait
-	w.out.At = At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait}
+	w.out.At = At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait, Look: s.Look}
 	w.out.Wake = max(until.Sub(w.Now), 0)
 	if s.Wait == plan.WaitWork && s.Until.IsZero() && s.Approval == nil {
 		w.out.Beat = min(w.Window.Heartbeat, w.Window.NoOne, w.Window.Unclaimed)
@@ -107,7 +129,7 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 	if !s.Until.IsZero() && w.over(s.Until) {
 		return &plan.Outcome{Status: plan.Success, Outputs: s.Outputs}
 	}
-	t := w.Task(n, s.Attempt)
+	t := w.Task(n, s.Attempt, s.Look)
 	if t.Outcome != nil {
 		return t.Outcome
 	}
@@ -127,12 +149,14 @@ func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFa
 			Failures: []fault.FailureType{fault.Timeout},
 			Message:  fmt.Sprintf("timed out after %s", w.Now.Sub(attemptStart(s)).Round(time.Second)),
 		}
-	case w.Failure != nil && w.After == (At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait}):
+	case w.Failure != nil && w.After == (At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait, Look: s.Look}):
 		return &plan.Outcome{
 			Status:   plan.Errored,
 			Failures: []fault.FailureType{fault.Unknown},
 			Message:  fmt.Sprintf("couldn't be started: %s: %s", w.Failure.Error, w.Failure.Cause),
 		}
+	case t.Lost && t.Looks:
+		return lookedInVain()
 	case t.Lost:
 		return &plan.Outcome{
 			Status:   plan.Failed,
@@ -143,6 +167,12 @@ func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFa
 		return w.unclaimed(t)
 	}
 	return nil
+}
+
+// lookedInVain is the outcome of a task that only looks and was lost with its
+// delegate.
+func lookedInVain() *plan.Outcome {
+	return &plan.Outcome{Again: time.Second, Message: "the delegate was lost while it looked; the next one looks again"}
 }
 
 // unclaimed is the outcome of a task that nobody has taken for too long
@@ -174,6 +204,6 @@ func attemptStart(s plan.State) time.Time {
 // drop cancels the attempt's delegate task.
 func (w *walk) drop(n *plan.Node, s plan.State) {
 	if s.Wait == plan.WaitWork {
-		w.out.Cancel = append(w.out.Cancel, At{Node: n.ID, Attempt: s.Attempt})
+		w.out.Cancel = append(w.out.Cancel, At{Node: n.ID, Attempt: s.Attempt, Look: s.Look})
 	}
 }

@@ -78,7 +78,7 @@ func (s *Service) markWaiting(ctx context.Context, execution string, n *TreeNode
 	if n.Kind != plan.KindStep || n.Status != plan.Running {
 		return nil
 	}
-	t, err := s.Store.Task(ctx, engine.TaskID(execution, n.ID, n.Attempt))
+	t, err := s.Store.Task(ctx, engine.TaskID(execution, n.ID, n.Attempt, 0))
 	switch {
 	case fault.Is(err, fault.NotFound): // not begun, or it needs no delegate
 	case err != nil:

@@ -15,14 +15,17 @@ type State struct {
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	// Deadline is when the node's timeout ends; for a step, that of its attempt.
 	Deadline time.Time `json:"deadline,omitzero"`
-	Message  string    `json:"message,omitempty"` // why it failed, for people
+	Message  string    `json:"message,omitempty"` // why it failed, or what it waits for, for people
+	// Look counts how often a step has looked at something without finding an
+	// answer; a container's counts for the steps in its sequence.
+	Look int `json:"look,omitempty"`
 
 	// A step's part.
 
 	Attempt  int                 `json:"attempt,omitempty"` // 1 for the first
 	Wait     Wait                `json:"wait,omitempty"`    // what the state machine waits for
 	Token    string              `json:"token,omitempty"`   // of that wait
-	Until    time.Time           `json:"until,omitzero"`    // a Wait step ends by itself then
+	Until    time.Time           `json:"until,omitzero"`    // a Wait step ends by itself then; WaitLook ends
 	Outcome  *Outcome            `json:"outcome,omitempty"` // how the attempt ended, before strategies
 	Failures []fault.FailureType `json:"failures,omitempty"`
 	Outputs  json.RawMessage     `json:"outputs,omitempty"`  // what expressions read below the step
@@ -50,6 +53,7 @@ const (
 	WaitRetry        Wait = "retry"        // the interval before the next attempt
 	WaitIntervention Wait = "intervention" // a person's decision
 	WaitTurn         Wait = "turn"         // until a stage may deploy where only one may
+	WaitLook         Wait = "look"         // the interval before the step looks again
 )
 
 // Outcome is how one attempt of a step ended, before failure strategies.
@@ -58,6 +62,9 @@ type Outcome struct {
 	Message  string              `json:"message,omitempty"`
 	Failures []fault.FailureType `json:"failures,omitempty"`
 	Outputs  json.RawMessage     `json:"outputs,omitempty"`
+	// Again says that nothing is decided yet: the step's task is done again
+	// after so long. The status then says nothing.
+	Again time.Duration `json:"again,omitempty"`
 	// Decision answers a manual intervention.
 	Decision ActionType `json:"decision,omitempty"`
 }

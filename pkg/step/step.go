@@ -29,6 +29,10 @@ type Type struct {
 	// Late names top-level keys of the spec whose expressions are left as they
 	// are at the start, because Finish evaluates them (e.g. an assertion).
 	Late []string
+	// Looks says that the step's task only looks at something, again and again
+	// until Finish finds an answer. It may be lost with its delegate: it is done
+	// again.
+	Looks bool
 	// Deploys says that the step needs the service, environment and
 	// infrastructure of a Deployment stage.
 	Deploys bool
@@ -40,7 +44,8 @@ type Spec interface {
 	// An error fails the step with its failure types.
 	Start(in In) (Action, error)
 	// Finish makes the outcome from a delegate's result. It is pure. Most types
-	// return Outcome(result).
+	// return Outcome(result); a type that Looks sets Again where it found no
+	// answer.
 	Finish(in In, r task.Result) (plan.Outcome, error)
 }
 
@@ -108,6 +113,8 @@ type Task struct {
 	// Selectors replaces the step's delegate selectors where the type says so
 	// (includeInfraSelectors) and adds a connector's.
 	Selectors []string
+	// Timeout is the task's own; 0: the rest of the attempt's.
+	Timeout time.Duration
 }
 
 // Wait ends by itself after a time.

@@ -191,6 +191,7 @@ type Task struct {
 	Execution   string
 	Node        plan.NodeID
 	Attempt     int
+	Look        int // plan.State.Look when it was made
 	Kind        task.Kind
 	Selectors   []string
 	Payload     json.RawMessage   // holds placeholders where secrets go

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
 	"github.com/slipway-cd/slipway/pkg/step/k8sapply"
@@ -25,6 +26,7 @@ import (
 // Steps lists every step type.
 func Steps() []step.Type {
 	return []step.Type{
+		customapproval.Type(),
 		harnessapproval.Type(),
 		http.Type(),
 		k8sapply.Type(),

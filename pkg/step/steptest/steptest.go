@@ -170,10 +170,15 @@ func described(a step.Action) any {
 		Kind      task.Kind `json:"kind"`
 		Payload   any       `json:"payload"`
 		Selectors []string  `json:"selectors,omitempty"`
+		Timeout   string    `json:"timeout,omitempty"`
 	}
 	switch {
 	case a.Task != nil:
-		return map[string]any{"task": work{a.Task.Kind, a.Task.Payload, a.Task.Selectors}}
+		w := work{Kind: a.Task.Kind, Payload: a.Task.Payload, Selectors: a.Task.Selectors}
+		if a.Task.Timeout > 0 {
+			w.Timeout = a.Task.Timeout.String()
+		}
+		return map[string]any{"task": w}
 	case a.Wait != nil:
 		return map[string]any{"wait": wait{a.Wait.Duration.Round(time.Millisecond).String(), a.Wait.Outputs}}
 	case a.Approval != nil:

@@ -19,6 +19,7 @@ type taskDoc struct {
 	Execution   string            `json:"execution"`
 	Node        plan.NodeID       `json:"node"`
 	Attempt     int               `json:"attempt"`
+	Look        int               `json:"look,omitempty"`
 	Kind        task.Kind         `json:"kind"`
 	Selectors   []string          `json:"selectors,omitempty"`
 	Secrets     map[string]string `json:"secrets,omitempty"`
@@ -33,7 +34,7 @@ func (s *Store) taskItem(ctx context.Context, t store.Task) (item, error) {
 	it["id"], it["status"], it["fence"] = str(string(t.ID)), str(string(store.TaskOpen)), num(0)
 	it["token"], it["created"] = str(t.Token), num(millis(t.CreatedAt))
 	return it, s.encode(ctx, it, "doc", taskDoc{
-		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Kind: t.Kind, Selectors: t.Selectors,
+		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Look: t.Look, Kind: t.Kind, Selectors: t.Selectors,
 		Secrets: t.Secrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
 	}, largestPart) // the result comes into the same item
 }
@@ -45,7 +46,7 @@ func readTask(ctx context.Context, s *Store, it item) (store.Task, error) {
 		return store.Task{}, err
 	}
 	t := store.Task{
-		ID: task.ID(text(it, "id")), Scope: d.Scope, Execution: d.Execution, Node: d.Node, Attempt: d.Attempt, Kind: d.Kind,
+		ID: task.ID(text(it, "id")), Scope: d.Scope, Execution: d.Execution, Node: d.Node, Attempt: d.Attempt, Look: d.Look, Kind: d.Kind,
 		Selectors: d.Selectors, Secrets: d.Secrets, Timeout: d.Timeout, LogStream: d.LogStream, Traceparent: d.Traceparent,
 		Token: text(it, "token"), Status: store.TaskStatus(text(it, "status")), Delegate: text(it, "delegate"),
 		Fence: number(it, "fence"), LeaseUntil: fromMillis(number(it, "lease")), CreatedAt: fromMillis(number(it, "created")),

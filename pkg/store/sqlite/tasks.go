@@ -32,6 +32,7 @@ type taskDoc struct {
 	Execution   string            `json:"execution"`
 	Node        plan.NodeID       `json:"node"`
 	Attempt     int               `json:"attempt"`
+	Look        int               `json:"look,omitempty"`
 	Kind        task.Kind         `json:"kind"`
 	Selectors   []string          `json:"selectors,omitempty"`
 	Secrets     map[string]string `json:"secrets,omitempty"`
@@ -42,7 +43,7 @@ type taskDoc struct {
 
 func encodeTask(t store.Task) (string, error) {
 	doc, err := json.Marshal(taskDoc{
-		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Kind: t.Kind, Selectors: t.Selectors,
+		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Look: t.Look, Kind: t.Kind, Selectors: t.Selectors,
 		Secrets: t.Secrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
 	})
 	if err != nil {
@@ -62,7 +63,8 @@ func scanTask(row scanner) (store.Task, error) {
 	if err := json.Unmarshal(doc, &d); err != nil {
 		return store.Task{}, fmt.Errorf("decode task %s: %w", t.ID, err)
 	}
-	t.Scope, t.Execution, t.Node, t.Attempt, t.Kind, t.Selectors = d.Scope, d.Execution, d.Node, d.Attempt, d.Kind, d.Selectors
+	t.Scope, t.Execution, t.Node, t.Attempt, t.Look = d.Scope, d.Execution, d.Node, d.Attempt, d.Look
+	t.Kind, t.Selectors = d.Kind, d.Selectors
 	t.Secrets, t.Timeout, t.LogStream, t.Traceparent = d.Secrets, d.Timeout, d.LogStream, d.Traceparent
 	t.LeaseUntil, t.CreatedAt = fromMillis(lease), fromMillis(created)
 	if len(payload) > 0 {

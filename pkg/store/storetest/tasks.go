@@ -27,7 +27,7 @@ func (b *bench) taskID(name string) task.ID { return task.ID(b.id(name)) }
 
 func (b *bench) task(name string) store.Task {
 	return store.Task{
-		ID: b.taskID(name), Scope: b.scope(), Execution: b.id("x1"), Node: "pipeline.stages.a", Attempt: 1, Kind: task.KindShell,
+		ID: b.taskID(name), Scope: b.scope(), Execution: b.id("x1"), Node: "pipeline.stages.a", Attempt: 1, Look: 3, Kind: task.KindShell,
 		Selectors: []string{"linux", "eu"}, Payload: json.RawMessage(`{"script":"echo <+x> && true"}`),
 		Secrets: map[string]string{"⟦1⟧": "secret:acme:x"}, Timeout: 90 * time.Second, LogStream: "x1/a/1", Token: "token-1",
 		Status: store.TaskOpen, CreatedAt: at(1), Traceparent: "00-1-2-01",
