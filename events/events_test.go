@@ -166,7 +166,7 @@ func TestSamples(t *testing.T) {
 			},
 		},
 	}
-	samples, err := filepath.Glob("*/sample.json")
+	samples, err := filepath.Glob("aws.*/sample.json")
 	if err != nil || len(samples) != len(tests) {
 		t.Fatalf("%d samples, %d tests, %v", len(samples), len(tests), err)
 	}

@@ -97,6 +97,7 @@ func TestTableIsTheStores(t *testing.T) {
 			AttributeName string
 			Enabled       bool
 		}
+		StreamSpecification struct{ StreamViewType string }
 	}
 	product := exec.CommandContext(t.Context(), "go", "run", "infra/testdata/table/main.go")
 	product.Dir = ".."

@@ -23,7 +23,7 @@ func matters() map[string][]string {
 		"AWS::ApiGatewayV2::Route":         {"RouteKey", "AuthorizationType"},
 		"AWS::ApiGatewayV2::Stage":         {"StageName", "AutoDeploy", "DefaultRouteSettings"},
 		"AWS::CloudWatch::Alarm":           {"MetricName", "Threshold", "Period", "EvaluationPeriods", "AlarmDescription"},
-		"AWS::DynamoDB::Table":             {"TableName", "BillingMode", "DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "TimeToLiveSpecification", "SSESpecification", "GlobalSecondaryIndexes"},
+		"AWS::DynamoDB::Table":             {"TableName", "BillingMode", "DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "TimeToLiveSpecification", "SSESpecification", "StreamSpecification", "GlobalSecondaryIndexes"},
 		"AWS::Events::Rule":                {"EventPattern", "ScheduleExpression", "State"},
 		"AWS::KMS::Key":                    {"EnableKeyRotation"},
 		"AWS::Lambda::Function":            {"Architectures", "Runtime", "MemorySize", "Timeout", "ReservedConcurrentExecutions", "TracingConfig"},

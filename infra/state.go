@@ -58,6 +58,7 @@ func (s *State) table(cfg config, removal awscdk.RemovalPolicy) {
 		TableName: jsii.String(cfg.name("table")), PartitionKey: attribute("pk"), SortKey: attribute("sk"),
 		BillingMode: awsdynamodb.BillingMode_PAY_PER_REQUEST, Encryption: awsdynamodb.TableEncryption_CUSTOMER_MANAGED, EncryptionKey: s.Key,
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
+		Stream:                           awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
 		DeletionProtection:               jsii.Bool(cfg.Keep), TimeToLiveAttribute: jsii.String("expires"), RemovalPolicy: removal,
 	})
 	for _, n := range []string{"1", "2"} {

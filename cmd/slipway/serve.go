@@ -37,6 +37,7 @@ func serveCommand(a *app) *cobra.Command {
 	f.DurationVar(&cfg.Heartbeat, "heartbeat", 30*time.Second, "how long a running task may give no sign of life")
 	f.DurationVar(&cfg.NoDelegateAfter, "no-delegate-after", 5*time.Minute, "how long a task waits for a delegate that may take it")
 	f.BoolVar(&cfg.Traces, "traces", false, "send traces to the endpoint of OTEL_EXPORTER_OTLP_ENDPOINT")
+	f.StringVar(&cfg.Events, "events", "", "URL to post events to, as events/README.md describes them")
 	logs.add(f)
 	return c
 }

@@ -374,6 +374,30 @@ type Answer struct {
 	Expires     time.Time
 }
 
+// Change is what a write did that others want to hear of: an execution or a
+// node got another status, or the audit trail a record. One of the three is
+// set, as the write left it.
+type Change struct {
+	Position  int64 // on one machine: of the change among all; else 0
+	At        time.Time
+	Before    plan.Status // of the execution or the node; empty if it is new
+	Execution *Execution
+	Node      *Node
+	Audit     *audit.Record
+}
+
+// Changes keeps what subscribers haven't taken in. Each change is kept with
+// the write that makes it, all or none. It is no part of Store: on AWS the
+// table's stream brings the same changes.
+type Changes interface {
+	// Changes lists what a subscriber hasn't taken in, in the order in which
+	// it happened. AP-45
+	Changes(ctx context.Context, subscriber string, limit int) ([]Change, error)
+	// TakeIn says that a subscriber has taken in a change and all before it.
+	// What all of the subscribers have taken in is forgotten. AP-46
+	TakeIn(ctx context.Context, subscriber string, position int64, all []string) error
+}
+
 // Stale is the error of a lost version condition.
 func Stale(what string, have int64) error {
 	return fault.New(fault.StaleVersion, "%s was changed by somebody else since version %d", what, have)

@@ -27,6 +27,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/asl"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/feed/webhook"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -53,6 +55,9 @@ type ServeConfig struct {
 	Log             *slog.Logger
 	// Traces sends traces to the endpoint of the OTEL_EXPORTER_OTLP_* variables.
 	Traces bool
+	// Events is the URL to which events are posted (events/README.md); none if
+	// it is empty.
+	Events string
 	// Ready is told once the server answers.
 	Ready func(Info)
 }
@@ -214,6 +219,7 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 		}
 		return nil
 	})
+	g.Go(func() error { return m.feed().Run(running) })
 	g.Go(func() error {
 		defer close(drained)
 		if !m.cfg.EmbeddedDelegate {
@@ -235,6 +241,17 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 		return m.stop(context.WithoutCancel(ctx), server)
 	})
 	return g.Wait()
+}
+
+// feed tells subscribers what happens.
+func (m *machine) feed() *feed.Loop {
+	l := &feed.Loop{
+		Changes: m.store, Reader: m.plane.Feed, Subscribers: []feed.Subscriber{feed.Logged(m.cfg.Log)}, Now: time.Now, Log: m.cfg.Log,
+	}
+	if m.cfg.Events != "" {
+		l.Subscribers = append(l.Subscribers, webhook.Subscriber(m.cfg.Events))
+	}
+	return l
 }
 
 // stop ends what answers requests, then what they have started.

@@ -31,6 +31,7 @@ func TableInput(name string) *dynamodb.CreateTableInput {
 	}
 	in := &dynamodb.CreateTableInput{
 		TableName: aws.String(name), KeySchema: keySchema("pk", "sk"), BillingMode: types.BillingModePayPerRequest,
+		StreamSpecification:    &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{index(IndexAccount, "pk1", "sk1"), index(IndexUnderWay, "pk2", "sk2")},
 	}
 	for _, name := range []string{"pk", "sk", "pk1", "sk1", "pk2", "sk2"} {

@@ -60,6 +60,11 @@ func scanExecution(row scanner) (store.Execution, error) {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return store.Execution{}, fmt.Errorf("decode execution %s: %w", e.ID, err)
 	}
+	return d.complete(e, scope, started)
+}
+
+// complete adds to an execution what its columns don't say as it is.
+func (d *executionDoc) complete(e store.Execution, scope string, started int64) (store.Execution, error) {
 	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf
 	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
 	var err error

@@ -1,5 +1,13 @@
 package sqlite
 
+// Records as a trigger sees them, for change; changes.go reads them. They are
+// part of the schema, so they may not be changed.
+const (
+	executionImage = `json_object('id', new.id, 'scope', new.scope, 'pipeline', new.pipeline, 'sequence', new.sequence,
+			'status', new.status, 'version', new.version, 'started', new.started_at, 'doc', json(new.doc))`
+	nodeImage = `json_object('execution', new.execution, 'id', new.id, 'version', new.version, 'state', json(new.state))`
+)
+
 // schema is every statement that has ever changed the tables, in order. It
 // may only be appended to: databases remember how many they have run.
 //
@@ -51,5 +59,23 @@ func schema() []string {
 			key TEXT NOT NULL, place INTEGER NOT NULL, execution TEXT NOT NULL, node TEXT NOT NULL,
 			PRIMARY KEY (key, place), UNIQUE (key, execution, node)) WITHOUT ROWID`,
 		`CREATE INDEX execution_running ON execution (started_at, id) WHERE status = 'Running'`,
+
+		// What happened, for subscribers: written by triggers, so that no change of
+		// a status can go without. An audit record never changes, so it is named.
+		`CREATE TABLE change (
+			position INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+			before TEXT NOT NULL DEFAULT '', execution TEXT, node TEXT, account TEXT, sequence INTEGER)`,
+		`CREATE TABLE change_cursor (subscriber TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID`,
+		`CREATE TRIGGER execution_created AFTER INSERT ON execution BEGIN
+			INSERT INTO change (execution) VALUES (` + executionImage + `); END`,
+		`CREATE TRIGGER execution_changed AFTER UPDATE ON execution WHEN old.status <> new.status BEGIN
+			INSERT INTO change (before, execution) VALUES (old.status, ` + executionImage + `); END`,
+		`CREATE TRIGGER node_created AFTER INSERT ON node BEGIN
+			INSERT INTO change (node) VALUES (` + nodeImage + `); END`,
+		`CREATE TRIGGER node_changed AFTER UPDATE ON node
+			WHEN json_extract(old.state, '$.status') <> json_extract(new.state, '$.status') BEGIN
+			INSERT INTO change (before, node) VALUES (json_extract(old.state, '$.status'), ` + nodeImage + `); END`,
+		`CREATE TRIGGER audit_appended AFTER INSERT ON audit BEGIN
+			INSERT INTO change (account, sequence) VALUES (new.account, new.sequence); END`,
 	}
 }

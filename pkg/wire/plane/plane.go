@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -62,6 +63,7 @@ type Plane struct {
 	Engine     *engine.Handler
 	Executions *execution.Service
 	Repair     *repair.Repairer
+	Feed       *feed.Reader
 
 	api api.Config
 }
@@ -84,10 +86,10 @@ func New(p Parts) *Plane {
 	p.defaults()
 	keeper := secret.New(p.Master, p.Store, time.Now)
 	var hub *api.Hub
-	var feed *api.Feed
+	var live *api.Feed
 	var changed func(string)
 	if p.Live != nil {
-		hub, feed, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
+		hub, live, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
 	}
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Steps(), Now: time.Now, Log: p.Log,
@@ -102,9 +104,10 @@ func New(p Parts) *Plane {
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
 		}),
+		Feed: feed.NewReader(p.Store, handler.Plan),
 		api: api.Config{
 			Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
-			Executions: executions, Hub: hub, Feed: feed, Now: time.Now, Log: p.Log, Version: p.Version,
+			Executions: executions, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
 			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
 		},
 	}

@@ -1,0 +1,42 @@
+// Package webhook posts Slipway's events to a URL, for an installation on one
+// machine.
+//
+// It is one subscriber of pkg/feed, which keeps and repeats what isn't taken.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/feed"
+)
+
+// Subscriber posts every event as JSON, as EventBridge would deliver it. An
+// answer of 2xx takes it in.
+func Subscriber(url string) feed.Subscriber {
+	client := &http.Client{Timeout: 30 * time.Second}
+	return feed.Subscriber{Name: "webhook", Handle: func(ctx context.Context, e feed.Event) error {
+		doc, err := json.Marshal(e.Envelope())
+		if err != nil {
+			return fmt.Errorf("encode event %s: %w", e.Detail.ID, err)
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(doc))
+		if err != nil {
+			return fmt.Errorf("post an event: %w", err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		if err != nil {
+			return fmt.Errorf("post event %s: %w", e.Detail.ID, err)
+		}
+		defer func() { _ = resp.Body.Close() }() // nothing of it is read
+		if resp.StatusCode/100 != 2 {
+			return fmt.Errorf("post event %s: the webhook answered %s", e.Detail.ID, resp.Status)
+		}
+		return nil
+	}}
+}

@@ -1,0 +1,83 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// ChangedPrefixes are how the partition keys begin of whose changes Change
+// makes something, so that nobody is called for the others (infra).
+func ChangedPrefixes() []string { return []string{"X" + separator, "A" + separator} }
+
+// Change makes of a record of the table's stream what it means; nil for one
+// that nobody wants to hear of.
+func (s *Store) Change(ctx context.Context, r events.DynamoDBEventRecord) (*store.Change, error) {
+	before, after := attributes(r.Change.OldImage), attributes(r.Change.NewImage)
+	if after == nil { // it was removed
+		return nil, nil //nolint:nilnil // no change and no error
+	}
+	c := &store.Change{At: r.Change.ApproximateCreationDateTime.UTC()}
+	at := keyOf(after)
+	var err error
+	switch {
+	case strings.HasPrefix(at.pk, "A"+separator) && at.sk != auditHeadAt("").sk && before == nil:
+		c.Audit = new(audit.Record)
+		err = s.decode(ctx, after, "doc", c.Audit)
+	case strings.HasPrefix(at.pk, "X"+separator) && at.sk == executionAt("").sk:
+		if c.Before = plan.Status(text(before, "status")); string(c.Before) == text(after, "status") {
+			return nil, nil //nolint:nilnil // as above
+		}
+		c.Execution, err = imageOf(ctx, s, after, readExecution)
+	case strings.HasPrefix(at.pk, "X"+separator) && strings.HasPrefix(at.sk, nodePrefix):
+		if c.Node, err = imageOf(ctx, s, after, readNode); err != nil || before == nil {
+			break
+		}
+		var old *store.Node
+		if old, err = imageOf(ctx, s, before, readNode); err != nil {
+			break
+		}
+		if c.Before = old.State.Status; c.Before == c.Node.State.Status {
+			return nil, nil //nolint:nilnil // as above
+		}
+	default:
+		return nil, nil //nolint:nilnil // as above
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the change of %s %s: %w", at.pk, at.sk, err)
+	}
+	return c, nil
+}
+
+func imageOf[T any](ctx context.Context, s *Store, it item, decode func(context.Context, *Store, item) (T, error)) (*T, error) {
+	v, err := decode(ctx, s, it)
+	return &v, err
+}
+
+// attributes are an item as the SDK has it, of what Lambda gives; nil for
+// none. Only the types that items are made of are kept.
+func attributes(image map[string]events.DynamoDBAttributeValue) item {
+	if len(image) == 0 {
+		return nil
+	}
+	it := item{}
+	for name, v := range image {
+		switch v.DataType() {
+		case events.DataTypeString:
+			it[name] = str(v.String())
+		case events.DataTypeNumber:
+			it[name] = &types.AttributeValueMemberN{Value: v.Number()}
+		case events.DataTypeBinary:
+			it[name] = bin(v.Binary())
+		default: // an entity's references, of which no change is made
+		}
+	}
+	return it
+}
