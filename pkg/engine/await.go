@@ -72,6 +72,9 @@ func (h *Handler) awaitOnce(ctx context.Context, c Call) (bool, error) {
 	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || s.Look != c.At.Look || answeredEarly(s) {
 		return false, nil // an old invocation, or one that somebody was quicker than
 	}
+	if s.Wait == plan.WaitTurn && n.Kind == plan.KindStep {
+		return h.passQueue(ctx, snap, n, s, c.Token)
+	}
 	if s.Wait == plan.WaitTurn {
 		return h.takeTurn(ctx, snap, n, s, c.Token)
 	}
@@ -111,6 +114,8 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 	case action.Approval != nil:
 		s.Status, s.Approval, s.Token = plan.ApprovalWaiting, action.Approval, token
 		waits = true
+	case action.Turn != nil:
+		return false, h.line(ctx, snap, n, s, *action.Turn)
 	case action.Done != nil:
 		s.Outcome = action.Done
 	}

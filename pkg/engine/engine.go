@@ -94,6 +94,7 @@ type Decision struct {
 	Continue int     // for DoChildren: the node goes on in a run of its own, its part so numbered
 	Writes   []Write // members before their container
 	Cancel   []At    // delegate tasks that are no longer wanted
+	Leave    []Left  // queues that steps no longer wait in
 	Abort    bool    // a failure strategy aborts the execution
 }
 

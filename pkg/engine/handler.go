@@ -178,7 +178,15 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 			return true, nil // decide again, with the interrupt set
 		}
 	}
-	return false, h.commit(ctx, snap, d.Writes)
+	if err := h.commit(ctx, snap, d.Writes); err != nil {
+		return false, err
+	}
+	for _, l := range d.Leave {
+		if err := h.leave(ctx, snap.execution.ID, l); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // maxNodes is how many nodes one commit may change (store.Commit).
@@ -201,7 +209,7 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 			return err
 		}
 		snap.committed(c)
-		if err := h.endTurns(ctx, snap.execution.ID, part); err != nil {
+		if err := h.endTurns(ctx, snap, part); err != nil {
 			return err
 		}
 		for _, w := range part {

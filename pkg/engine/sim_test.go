@@ -23,9 +23,10 @@ type sim struct {
 	aborted bool
 	begun   []string // identifiers of steps, in the order in which attempts began
 	cancels []string
-	turn    bool // exclusive stages get their turn
-	parts   int  // machine runs of one node, at most
-	twice   bool // deliver every advance twice
+	turn    bool     // what waits for its turn gets it
+	left    []string // queues that were left without having been passed
+	parts   int      // machine runs of one node, at most
+	twice   bool     // deliver every advance twice
 }
 
 // hang is an attempt that gives no answer; its time-out ends it.
@@ -36,6 +37,9 @@ type took time.Duration
 
 // looks finds an answer after so many looks in vain, a minute apart.
 type looks int
+
+// stands is an attempt that stands in the queue of a key.
+type stands string
 
 // fails is a failure of the given types.
 type fails []fault.FailureType
@@ -89,6 +93,9 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 	}
 	for _, c := range d.Cancel {
 		s.cancels = append(s.cancels, s.plan.Node(c.Node).Identifier)
+	}
+	for _, l := range d.Leave {
+		s.left = append(s.left, l.Key)
 	}
 	s.aborted = s.aborted || d.Abort
 	if s.twice {
@@ -146,6 +153,9 @@ func (s *sim) await(d Decision) {
 	case plan.WaitTurn:
 		if s.turn {
 			st.Wait, st.Status = plan.WaitWork, plan.Running
+			if n.Kind == plan.KindStep {
+				st.Outcome = &plan.Outcome{Status: plan.Success}
+			}
 			s.states[n.ID] = st
 			return
 		}
@@ -174,6 +184,10 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 		if st.Look < int(a) {
 			o = plan.Outcome{Again: time.Minute, Message: "not yet"}
 		}
+	case stands:
+		st.Wait, st.Status, st.Turn = plan.WaitTurn, plan.ResourceWaiting, string(a)
+		s.states[n.ID] = st
+		return true
 	case fails:
 		o = plan.Outcome{Status: plan.Failed, Failures: a, Message: n.Identifier + " broke"}
 	case plan.Status:

@@ -45,7 +45,7 @@ func (w *walk) step(n *plan.Node) bool {
 			return true
 		case w.Aborted:
 			w.put(n.ID, w.abort(n, s))
-		case s.Wait == plan.WaitWork:
+		case s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn:
 			o := w.outcome(n, s, outer)
 			if o == nil {
 				return w.await(n, s, outer)
@@ -54,7 +54,7 @@ func (w *walk) step(n *plan.Node) bool {
 				w.lookAgain(n, s, *o)
 				continue
 			}
-			w.put(n.ID, w.conclude(n, s, *o, w.over(outer)))
+			w.put(n.ID, w.conclude(n, w.quit(n, s), *o, w.over(outer)))
 		case w.over(outer):
 			s.Status, s.Message = plan.Expired, "the time of its stage or pipeline was up"
 			w.put(n.ID, s)
@@ -84,6 +84,7 @@ func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
 			return w.conclude(n, s, *o, false)
 		}
 	}
+	s = w.quit(n, s)
 	s.Status, s.Message = plan.Aborted, "aborted"
 	return s
 }
@@ -105,12 +106,9 @@ func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
 
 // await makes the machine run wait for the step. It returns false: not ended.
 func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
-	until := s.Deadline
-	if !s.Until.IsZero() && s.Until.Before(until) {
-		until = s.Until
-	}
-	if !outer.IsZero() && outer.Before(until) {
-		until = outer
+	until := earlier(earlier(s.Deadline, s.Until), outer)
+	if s.Wait == plan.WaitTurn {
+		until = earlier(until, w.Now.Add(w.turnCheck(attemptStart(s))))
 	}
 	w.out.Do = DoAwait
 	w.out.At = At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait, Look: s.Look}
@@ -121,6 +119,14 @@ func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 	return false
 }
 
+// earlier is the earlier of two times, the second of which may be none.
+func earlier(a, b time.Time) time.Time {
+	if !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // outcome finds how the attempt ended, if it has.
 func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcome {
 	if s.Outcome != nil {
@@ -129,7 +135,10 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 	if !s.Until.IsZero() && w.over(s.Until) {
 		return &plan.Outcome{Status: plan.Success, Outputs: s.Outputs}
 	}
-	t := w.Task(n, s.Attempt, s.Look)
+	t := TaskFacts{}
+	if s.Wait == plan.WaitWork {
+		t = w.Task(n, s.Attempt, s.Look)
+	}
 	if t.Outcome != nil {
 		return t.Outcome
 	}

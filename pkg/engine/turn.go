@@ -2,20 +2,22 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// turnCheck is how often a stage that waits for its turn looks whether it has
-// come, in case that nobody told it.
-const turnCheck = 2 * time.Minute
+// turnCheck is how often what waits for its turn looks whether it has come, in
+// case that nobody told it: every two minutes, and more seldom the longer it
+// has waited. In 35 days, the longest timeout, these are less than 200 times;
+// each is written to the history of a machine run, which has an end.
+func (w *walk) turnCheck(since time.Time) time.Duration {
+	return max(2*time.Minute, w.Now.Sub(since)/16)
+}
 
 // exclusive says whether a stage deploys where only one may at a time: one
 // stage for each service and infrastructure, in the order of asking, unless
@@ -48,7 +50,7 @@ func (w *walk) turn(n *plan.Node) bool {
 		w.put(n.ID, s)
 		return false
 	}
-	w.out.Do, w.out.At, w.out.Wake = DoAwait, at, turnCheck
+	w.out.Do, w.out.At, w.out.Wake = DoAwait, at, w.turnCheck(s.StartedAt)
 	if !s.Deadline.IsZero() {
 		w.out.Wake = min(w.out.Wake, s.Deadline.Sub(w.Now))
 	}
@@ -70,20 +72,11 @@ func (h *Handler) takeTurn(ctx context.Context, snap *snapshot, n *plan.Node, s 
 		s.Turn = snap.execution.Scope.Account + "/" + key
 	}
 	me := store.Holder{Execution: snap.execution.ID, Node: n.ID}
-	queue, err := h.Store.TakeTurn(ctx, s.Turn, me)
-	for err == nil && queue[0] != me {
-		var gone bool
-		if gone, err = h.hasEnded(ctx, queue[0]); !gone || err != nil {
-			break
-		}
-		if queue, err = h.Store.EndTurn(ctx, s.Turn, queue[0]); err == nil && !slices.Contains(queue, me) {
-			return false, store.Stale("a queue", 0) // somebody took this stage out: look at it again
-		}
-	}
+	mine, err := h.standIn(ctx, s.Turn, me, func(queue []store.Holder) bool { return queue[0] == me })
 	if err != nil {
 		return false, err
 	}
-	if waits = queue[0] != me; waits {
+	if waits = !mine; waits {
 		s.Status, s.Token = plan.ResourceWaiting, token
 	} else {
 		s.Status, s.Token, s.Wait = plan.Running, "", plan.WaitWork
@@ -91,8 +84,26 @@ func (h *Handler) takeTurn(ctx context.Context, snap *snapshot, n *plan.Node, s 
 	return waits, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
 }
 
-// hasEnded says whether a holder's stage is over.
-func (h *Handler) hasEnded(ctx context.Context, holder store.Holder) (bool, error) {
+// standIn puts a node at the end of a queue, unless it stands in it, and says
+// whether it is its turn. Those before it who are over, but couldn't say so,
+// are taken out.
+func (h *Handler) standIn(ctx context.Context, key string, me store.Holder, mine func([]store.Holder) bool) (bool, error) {
+	queue, err := h.Store.TakeTurn(ctx, key, me)
+	for err == nil && !mine(queue) {
+		var gone bool
+		if gone, err = h.hasEnded(ctx, key, queue[0]); !gone || err != nil {
+			return false, err
+		}
+		if queue, err = h.Store.EndTurn(ctx, key, queue[0]); err == nil && !slices.Contains(queue, me) {
+			return false, store.Stale("a queue", 0) // somebody took this node out: look at it again
+		}
+	}
+	return err == nil, err
+}
+
+// hasEnded says whether a holder is over: the stage that holds, or the stage
+// or pipeline for which a step does.
+func (h *Handler) hasEnded(ctx context.Context, key string, holder store.Holder) (bool, error) {
 	e, err := h.Store.Execution(ctx, holder.Execution)
 	if fault.Is(err, fault.NotFound) {
 		return true, nil
@@ -100,32 +111,76 @@ func (h *Handler) hasEnded(ctx context.Context, holder store.Holder) (bool, erro
 	if err != nil || e.Status.Terminal() {
 		return err == nil, err
 	}
-	nodes, err := h.Store.Nodes(ctx, holder.Execution, holder.Node)
-	return len(nodes) > 0 && nodes[0].State.Status.Terminal(), err
+	p, err := h.plan(ctx, e.PlanHash)
+	if err != nil {
+		return false, err
+	}
+	n := p.Node(holder.Node)
+	if n == nil {
+		return true, nil
+	}
+	nodes, err := h.Store.Nodes(ctx, holder.Execution, n.ID, holds(n).ID)
+	for _, r := range nodes {
+		if r.ID == holds(n).ID && r.State.Status.Terminal() || r.ID == n.ID && r.State.Turn != key && n.Kind == plan.KindStep {
+			return true, err
+		}
+	}
+	return false, err
 }
 
-// endTurns lets the next in the queues go on, of stages that have ended. What
-// is lost between the commit before and this is made up by turnCheck.
-func (h *Handler) endTurns(ctx context.Context, execution string, ended []Write) error {
+// endTurns lets the next in the queues go on, of stages and pipelines that
+// have ended. What is lost between the commit before and this is made up by
+// turnCheck.
+func (h *Handler) endTurns(ctx context.Context, snap *snapshot, ended []Write) error {
 	for _, w := range ended {
-		if w.State.Turn == "" || !w.State.Status.Terminal() {
+		if !w.State.Status.Terminal() {
 			continue
 		}
-		queue, err := h.Store.EndTurn(ctx, w.State.Turn, store.Holder{Execution: execution, Node: w.Node})
+		if n := snap.plan.Node(w.Node); n.Kind != plan.KindStep && w.State.Turn != "" {
+			if err := h.leave(ctx, snap.execution.ID, Left{Node: w.Node, Key: w.State.Turn}); err != nil {
+				return err
+			}
+		}
+		for _, q := range queues(snap.plan.Node(w.Node)) {
+			s := snap.state(q.ID)
+			if snap.err != nil {
+				return snap.err
+			}
+			if s.Turn == "" {
+				continue
+			}
+			if err := h.leave(ctx, snap.execution.ID, Left{Node: q.ID, Key: s.Turn}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Left is a queue and the node that leaves it.
+type Left struct {
+	Node plan.NodeID
+	Key  string
+}
+
+// leave takes a node out of a queue and wakes whose turn it is now.
+func (h *Handler) leave(ctx context.Context, execution string, l Left) error {
+	queue, err := h.Store.EndTurn(ctx, l.Key, store.Holder{Execution: execution, Node: l.Node})
+	if err != nil {
+		return err
+	}
+	for _, next := range queue {
+		if next.Execution != queue[0].Execution {
+			continue // several nodes of one execution may hold together
+		}
+		nodes, err := h.Store.Nodes(ctx, next.Execution, next.Node)
 		if err != nil {
 			return err
 		}
-		if len(queue) == 0 {
-			continue
+		if len(nodes) == 0 || nodes[0].State.Token == "" || nodes[0].State.Wait != plan.WaitTurn {
+			continue // it is about to ask by itself, or has its turn
 		}
-		next, err := h.Store.Nodes(ctx, queue[0].Execution, queue[0].Node)
-		if err != nil {
-			return err
-		}
-		if len(next) == 0 || next[0].State.Token == "" {
-			continue // it is about to ask by itself
-		}
-		if err := h.Runner.Succeed(ctx, next[0].State.Token, answered); err != nil && !errors.Is(err, statemachine.ErrGone) {
+		if err := h.answer(ctx, nodes[0].State.Token); err != nil {
 			return err
 		}
 	}

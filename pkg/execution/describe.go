@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,17 +113,22 @@ func treeOf(execution string, n *plan.Node, states map[plan.NodeID]plan.State) *
 
 // liveStatus is what a running execution waits for (pipeline spec §8.2).
 func liveStatus(n *TreeNode) plan.Status {
-	worst := plan.Running
+	first := plan.Running
+	if waits(n.Status) > 0 {
+		first = n.Status
+	}
 	for _, c := range n.Children {
-		st := liveStatus(c)
-		if len(c.Children) == 0 {
-			st = c.Status
-		}
-		if st == plan.InterventionWaiting || st == plan.ApprovalWaiting && worst != plan.InterventionWaiting {
-			worst = st
+		if st := liveStatus(c); waits(st) > waits(first) {
+			first = st
 		}
 	}
-	return worst
+	return first
+}
+
+// waits is the rank of a status among those that wait; 0 for others.
+func waits(s plan.Status) int {
+	ranks := []plan.Status{plan.ResourceWaiting, plan.ApprovalWaiting, plan.InterventionWaiting}
+	return slices.Index(ranks, s) + 1
 }
 
 // FindNode finds a node of an execution by its id, or by its identifier where

@@ -35,7 +35,7 @@ type State struct {
 
 	// A container's part.
 
-	Turn         string `json:"turn,omitempty"`         // the queue in which a stage stands, if it does
+	Turn         string `json:"turn,omitempty"`         // the queue in which a stage or a Queue step stands, if it does
 	Cursor       int    `json:"cursor,omitempty"`       // index of the child that is next or under way
 	Rollback     bool   `json:"rollback,omitempty"`     // a stage that is in its rollbackSteps
 	Worst        Status `json:"worst,omitempty"`        // of the children so far
@@ -52,7 +52,7 @@ const (
 	WaitWork         Wait = ""
 	WaitRetry        Wait = "retry"        // the interval before the next attempt
 	WaitIntervention Wait = "intervention" // a person's decision
-	WaitTurn         Wait = "turn"         // until a stage may deploy where only one may
+	WaitTurn         Wait = "turn"         // until a stage may deploy, or a Queue step pass, where only one may
 	WaitLook         Wait = "look"         // the interval before the step looks again
 )
 

@@ -40,7 +40,7 @@ type Type struct {
 
 // Spec is a decoded step.
 type Spec interface {
-	// Start says what the step does: one Task, one Wait, one Approval, or Done.
+	// Start says what the step does: one Task, one Wait, one Approval, one Turn, or Done.
 	// An error fails the step with its failure types.
 	Start(in In) (Action, error)
 	// Finish makes the outcome from a delegate's result. It is pure. Most types
@@ -103,6 +103,7 @@ type Action struct {
 	Task     *Task
 	Wait     *Wait
 	Approval *plan.Approval
+	Turn     *Turn
 	Done     *plan.Outcome
 }
 
@@ -121,6 +122,19 @@ type Task struct {
 type Wait struct {
 	Duration time.Duration
 	Outputs  json.RawMessage // what the step gives when the wait has ended
+}
+
+// The scopes of a turn.
+const (
+	ScopePipeline = "Pipeline"
+	ScopeStage    = "Stage"
+)
+
+// Turn lets the step pass one at a time in the account, in the order of
+// asking. The scope of which it is then the turn is in the step's spec
+// ("scope"), because the engine gives the turn back when the scope ends.
+type Turn struct {
+	Key string
 }
 
 // Outcome is a delegate's result as a step's outcome, unchanged.

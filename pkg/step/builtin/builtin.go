@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/k8srollingdeploy"
 	"github.com/slipway-cd/slipway/pkg/step/k8srollingrollback"
 	"github.com/slipway-cd/slipway/pkg/step/k8sscale"
+	"github.com/slipway-cd/slipway/pkg/step/queue"
 	"github.com/slipway-cd/slipway/pkg/step/shellscript"
 	"github.com/slipway-cd/slipway/pkg/step/wait"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -38,6 +39,7 @@ func Steps() []step.Type {
 		k8srollingdeploy.Type(),
 		k8srollingrollback.Type(),
 		k8sscale.Type(),
+		queue.Type(),
 		shellscript.Type(),
 		wait.Type(),
 	}

@@ -1,0 +1,91 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+)
+
+// reaches waits until a node of an execution has a status.
+func reaches(t *testing.T, s *e2e.Server, id, node, status string) e2e.Execution {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	e, err := s.Until(ctx, id, func(e e2e.Execution) bool {
+		n := e.Root.Find(node)
+		return n != nil && n.Status == status
+	})
+	if err != nil {
+		doc, _ := json.MarshalIndent(e, "", " ") //nolint:errchkjson // for the message only
+		t.Fatalf("%s of %s isn't %s: %v\n%s", node, id, status, err, doc)
+	}
+	return e
+}
+
+// ask is a step that waits for a person.
+func ask(id string) string {
+	return fmt.Sprintf(`{step: {identifier: %[1]s, name: %[1]s, type: HarnessApproval, timeout: 1h, spec: {approvalMessage: 'go on', approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}}`, id)
+}
+
+// Pipeline spec §7.2: one at a time passes a Queue step of a key, in the order
+// of asking, until its stage or pipeline has ended in any way; who gives up
+// leaves the line, and who holds the key passes again.
+func TestQueuesLetOnePass(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, queuesLetOnePass)
+}
+
+func queuesLetOnePass(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
+	queue := func(id, scope, timeout string) string {
+		return fmt.Sprintf("{step: {identifier: %[1]s, name: %[1]s, type: Queue, timeout: %[3]s, spec: {key: '<+pipeline.variables.key>', scope: %[2]s}}}", id, scope, timeout)
+	}
+	key := ", variables: [{name: key, type: String, value: db}]"
+	stage := func(id, steps string) string {
+		return fmt.Sprintf("{stage: {identifier: %[1]s, name: %[1]s, type: Custom, spec: {execution: {steps: [%[2]s]}}}}", id, steps)
+	}
+	pipeline := func(id, stages string) string {
+		return fmt.Sprintf("pipeline: {identifier: %[1]s, name: %[1]s, stages: [%[2]s]%[3]s}", id, stages, key)
+	}
+	s.Apply(t, strings.Join([]string{
+		pipeline("whole", stage("s", queue("q", "Pipeline", "1h")+", "+queue("again", "Stage", "1h"))+", "+stage("later", ask("ask"))),
+		pipeline("part", stage("s", queue("q", "Stage", "1h")+", "+ask("ask"))+", "+stage("later", ask("after"))),
+		pipeline("hasty", stage("s", queue("q", "Stage", "10s"))),
+	}, "\n---\n"))
+
+	first := s.Begin(t, "whole", nil)
+	reaches(t, s, first, "ask", "ApprovalWaiting") // beyond the stage with the queue
+	second, gone := s.Begin(t, "part", nil), ""
+	e := reaches(t, s, second, "q", "ResourceWaiting")
+	if e.Status != "ResourceWaiting" {
+		t.Errorf("the execution that waits is %s", e.Status)
+	}
+	gone = s.Begin(t, "part", nil)
+	reaches(t, s, gone, "q", "ResourceWaiting")
+	third := s.Begin(t, "whole", nil)
+	reaches(t, s, third, "q", "ResourceWaiting")
+	hasty := s.Begin(t, "hasty", nil)
+	reaches(t, s, hasty, "hasty", "Expired")
+
+	if err := s.Call(t.Context(), "POST", "/v1/executions/"+gone+"/abort", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, gone, "part", "Aborted")
+	approve(t, s, first, "ask")
+	reaches(t, s, second, "ask", "ApprovalWaiting")
+	reaches(t, s, third, "q", "ResourceWaiting")
+	approve(t, s, second, "ask")
+	reaches(t, s, third, "ask", "ApprovalWaiting") // although the second still runs
+	reaches(t, s, second, "after", "ApprovalWaiting")
+	approve(t, s, second, "after")
+	approve(t, s, third, "ask")
+	for pipeline, id := range map[string]string{"whole": third, "part": second} {
+		reaches(t, s, id, pipeline, "Success")
+	}
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// A Queue step (pipeline spec §7.2) waits until nobody before it in the queue
+// of its key, which is the account's, is left. From then on it holds the key
+// for its stage or its pipeline and gives it back when that ends. Its timeout
+// bounds the wait.
+
+// typeQueue is the step type.
+const typeQueue = "Queue"
+
+// holds is the node for which a node holds its turn: a Queue step's stage or
+// pipeline, by its scope. Others hold for themselves.
+func holds(n *plan.Node) *plan.Node {
+	if n.Kind != plan.KindStep {
+		return n
+	}
+	stage := n.Stage()
+	if scope := n.Doc.At("spec", "scope"); scope != nil && scope.Value == step.ScopeStage {
+		return stage
+	}
+	for stage.Parent() != nil {
+		stage = stage.Parent()
+	}
+	return stage
+}
+
+// queues lists the Queue steps that hold for a stage or a pipeline.
+func queues(n *plan.Node) []*plan.Node {
+	if n.Kind != plan.KindStage && n.Kind != plan.KindPipeline {
+		return nil
+	}
+	var found []*plan.Node
+	var walk func(*plan.Node)
+	walk = func(c *plan.Node) {
+		if c.Kind == plan.KindStep && c.Type == typeQueue && holds(c) == n {
+			found = append(found, c)
+		}
+		for _, list := range [][]*plan.Node{c.Children, c.Rollback} {
+			for _, c := range list {
+				walk(c)
+			}
+		}
+	}
+	walk(n)
+	return found
+}
+
+// line puts a Queue step in the line of its key; its machine run then waits
+// for its turn. A key other than that of an earlier attempt leaves that line.
+func (h *Handler) line(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, t step.Turn) error {
+	s.Turn = snap.execution.Scope.Account + "/queue/" + t.Key
+	s.Wait, s.Status = plan.WaitTurn, plan.ResourceWaiting
+	return h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+}
+
+// passQueue lets a Queue step pass if it is its turn. It is, too, if what
+// holds the key is the same stage or pipeline, or one that this one is in.
+func (h *Handler) passQueue(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (waits bool, err error) {
+	pass := func() (bool, error) {
+		return h.standIn(ctx, s.Turn, store.Holder{Execution: snap.execution.ID, Node: n.ID}, func(queue []store.Holder) bool {
+			first := snap.plan.Node(queue[0].Node)
+			return queue[0].Execution == snap.execution.ID && (first == n || first != nil && below(holds(n), holds(first)))
+		})
+	}
+	mine, err := pass()
+	if err == nil && !mine && s.Token != token {
+		s.Token = token
+		if err = h.commit(ctx, snap, []Write{{Node: n.ID, State: s}}); err == nil {
+			s = snap.state(n.ID)
+			mine, err = pass() // who left before the token was stored couldn't answer it
+		}
+	}
+	if err != nil || !mine {
+		return true, err
+	}
+	s.Wait, s.Status, s.Token = plan.WaitWork, plan.Running, ""
+	s.Outcome = &plan.Outcome{Status: plan.Success}
+	return false, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+}
+
+// quit takes a Queue step that no longer waits for its turn, without having
+// got it, out of the line.
+func (w *walk) quit(n *plan.Node, s plan.State) plan.State {
+	if s.Wait == plan.WaitTurn && s.Turn != "" {
+		w.out.Leave = append(w.out.Leave, Left{Node: n.ID, Key: s.Turn})
+		s.Turn = ""
+	}
+	return s
+}

@@ -1,0 +1,63 @@
+// Package queue is the step type Queue: of all steps in the account with the
+// same key one passes at a time, in the order of asking, until its pipeline
+// or stage has ended (pipeline spec §7.2). It needs no delegate.
+//
+// It has no outputs. Who stands in a queue is the engine's matter.
+package queue
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "Queue", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	Key   yamldoc.Field[string]
+	Scope yamldoc.Field[string] // Pipeline or Stage
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "key":
+			s.Key = r.String(e)
+		case "scope":
+			s.Scope = r.Enum(e, step.ScopePipeline, step.ScopeStage)
+			if s.Scope.Expr != "" && !strings.HasPrefix(s.Scope.Expr, "<+input>") {
+				r.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", step.ScopePipeline, step.ScopeStage)
+			}
+		case "delegateSelectors": // no delegate takes part
+		default:
+			r.Unknown(e, "key", "scope")
+		}
+	}
+	r.Missing(v, "key", "scope")
+	return s
+}
+
+// maxKey is the longest key, in bytes; the store's keys have 2,048.
+const maxKey = 1024
+
+// Start stands in the queue of the key.
+func (s *Spec) Start(step.In) (step.Action, error) {
+	switch n := len(s.Key.Value); {
+	case n == 0:
+		return step.Action{}, fault.New(fault.Invalid, "the key of the queue is empty; want a name")
+	case n > maxKey:
+		return step.Action{}, fault.New(fault.Invalid, "the key of the queue has %d bytes; the limit is %d", n, maxKey)
+	}
+	return step.Action{Turn: &step.Turn{Key: s.Key.Value}}, nil
+}
+
+// Finish isn't asked: no delegate takes part.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
