@@ -50,6 +50,7 @@ func New(cfg Config) *Server {
 	s.api.UseMiddleware(translate)
 
 	s.entities()
+	s.templates()
 	s.secrets()
 	s.executions()
 	s.nodes()

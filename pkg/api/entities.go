@@ -31,6 +31,7 @@ type Entity struct {
 	EntityKey
 	Name      string    `json:"name"`
 	Version   int64     `json:"version" doc:"1 for the first save"`
+	Stable    bool      `json:"stable,omitempty" doc:"Of a template's version: links without a versionLabel mean it"`
 	YAML      string    `json:"yaml,omitempty" doc:"As it was saved; a secret's without its value. Lists leave it out"`
 	UpdatedBy string    `json:"updatedBy"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -140,7 +141,7 @@ func (s *Server) validateEntity(ctx context.Context, in *Document) (*savedAnswer
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,connector,secret"`
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,connector,secret,template"`
 	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, as a reference, e.g. dev or account.dev"`
 }
 
@@ -174,13 +175,16 @@ func (s *Server) listEntities(ctx context.Context, in *struct {
 		out.Entities[i] = entityOf(e)
 		out.Entities[i].YAML = ""
 	}
-	return &struct{ Body EntityList }{out}, nil
+	if in.Kind == ref.Template && len(found) > 0 {
+		err = s.markStable(ctx, scope, out.Entities)
+	}
+	return &struct{ Body EntityList }{out}, err
 }
 
 // OfEntity names an entity in the path.
 type OfEntity struct {
 	OfKind
-	ID string `path:"id" maxLength:"128"`
+	ID string `path:"id" maxLength:"257" doc:"A template's has its version, e.g. build@v1; without one it is the stable version"`
 }
 
 func (in OfEntity) key(ctx context.Context) (store.EntityKey, error) {
@@ -195,6 +199,9 @@ func (s *Server) getEntity(ctx context.Context, in *OfEntity) (*struct{ Body Ent
 	key, err := in.key(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if in.Kind == ref.Template {
+		return s.getTemplate(ctx, key)
 	}
 	e, err := s.Store.Entity(ctx, key)
 	return &struct{ Body Entity }{entityOf(e)}, err

@@ -114,14 +114,17 @@ func get[T any](ctx context.Context, c *Client, path string, query url.Values) (
 // post sends JSON. A request that creates something has a new idempotency
 // key, so that a proxy may repeat it.
 func post[T any](ctx context.Context, c *Client, path string, query url.Values, body any) (T, error) {
+	return sendJSON[T](ctx, c, request{method: http.MethodPost, path: path, query: query, key: rand.Text()}, body)
+}
+
+func sendJSON[T any](ctx context.Context, c *Client, r request, body any) (T, error) {
 	doc, err := json.Marshal(body)
 	if err != nil {
 		var none T
-		return none, fmt.Errorf("encode the request %s: %w", path, err)
+		return none, fmt.Errorf("encode the request %s: %w", r.path, err)
 	}
-	return call[T](ctx, c, request{
-		method: http.MethodPost, path: path, query: query, body: bytes.NewReader(doc), contentType: "application/json", key: rand.Text(),
-	})
+	r.body, r.contentType = bytes.NewReader(doc), "application/json"
+	return call[T](ctx, c, r)
 }
 
 // path joins parts of a path, each of them escaped.

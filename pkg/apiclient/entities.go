@@ -108,3 +108,10 @@ func (c *Client) SetSecretFile(ctx context.Context, scope ref.Scope, id string, 
 	})
 	return err
 }
+
+// SetStableTemplate makes a version of a template the stable one.
+func (c *Client) SetStableTemplate(ctx context.Context, scope ref.Scope, id, label string) error {
+	r := request{method: http.MethodPut, path: path("templates", id, "stable"), query: scoped(scope)}
+	_, err := sendJSON[struct{}](ctx, c, r, api.StableVersion{VersionLabel: label})
+	return err
+}

@@ -42,7 +42,8 @@ func rules() []rule {
 		{
 			name: "what decides is pure",
 			packages: []string{
-				"pkg/dispatch", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/input", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/task", "pkg/yamldoc",
+				"pkg/dispatch", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/input", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/task", "pkg/template",
+				"pkg/yamldoc",
 			},
 			except: []string{"pkg/step/steptest"},
 			never:  append(databases(), "net/http/...", "os/exec", module+"/pkg/sqlitedb", module+"/pkg/api"), indirect: true,

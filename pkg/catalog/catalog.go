@@ -75,10 +75,15 @@ func (c *Catalog) Check(ctx context.Context, d Draft) (Result, error) {
 func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, error) {
 	for range maxRaces {
 		p, err := c.prepare(ctx, d)
-		if err != nil || p.change == Unchanged {
+		if err != nil {
 			return p.result(), err
 		}
-		err = c.write(ctx, &p, by)
+		if p.change != Unchanged {
+			err = c.write(ctx, &p, by)
+		}
+		if err == nil && p.entity.Kind == ref.Template {
+			err = c.stabilize(ctx, p.next.Key, by)
+		}
 		if d.Version == AnyVersion && fault.Is(err, fault.StaleVersion) {
 			continue // somebody else's save came first; ours is the last
 		}
@@ -127,6 +132,9 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 		return prepared{}, err
 	}
 	p.warnings = append(p.warnings, missing...)
+	if e.Kind == ref.Template && p.stored.Version > 0 {
+		p.warnings = append(p.warnings, changedInputs(p.stored.YAML, d.YAML, d.File)...)
+	}
 	p.change, err = c.compare(ctx, p)
 	return p, err
 }
@@ -185,14 +193,26 @@ func (c *Catalog) record(key store.EntityKey, by audit.Author, action audit.Acti
 }
 
 // Delete deletes an entity of the given version, or of any. fault.Referenced
-// names who still needs it.
+// names who still needs it. Of a template it is one version, which may be
+// unnamed if there is no other.
 func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64, by audit.Author) error {
+	if key.Kind == ref.Template {
+		var err error
+		if key, err = c.versionOf(ctx, key); err != nil {
+			return err
+		}
+	}
 	stored, err := c.Store.Entity(ctx, key)
 	if err != nil {
 		return err
 	}
 	if version == AnyVersion {
 		version = stored.Version
+	}
+	if key.Kind == ref.Template && version == stored.Version {
+		if err := c.release(ctx, key, by); err != nil {
+			return err
+		}
 	}
 	record := c.record(key, by, audit.Delete)
 	record.Before = string(stored.YAML)

@@ -37,11 +37,16 @@ func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.
 }
 
 // keyOf is where an entity is kept. An infrastructure definition lives with
-// its environment (entities spec §1), a trigger with its pipeline.
+// its environment (entities spec §1), a trigger with its pipeline; a template
+// has as many as it has versions.
 func keyOf(e *entity.Entity) store.EntityKey {
 	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
-	if e.Kind == ref.Infrastructure || e.Kind == ref.Trigger {
+	switch e.Kind {
+	case ref.Infrastructure, ref.Trigger:
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
+	case ref.Template:
+		key = versionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
+	case ref.Pipeline, ref.Service, ref.Environment, ref.Connector, ref.Secret:
 	}
 	return key
 }

@@ -16,6 +16,7 @@ import (
 type decoder struct {
 	*yamldoc.Report
 	options    Options
+	kind       ref.Kind
 	scope      ref.Scope // of the document
 	references []Reference
 }
@@ -63,6 +64,9 @@ func (d *decoder) list(v yamldoc.Value) iter.Seq[yamldoc.Value] {
 func (d *decoder) whole(v yamldoc.Value) bool {
 	if !v.Is(yamldoc.Scalar) || !strings.Contains(v.Node.Value, "<+") {
 		return false
+	}
+	if d.Left(v) {
+		return true
 	}
 	d.Unsupported(v, "an expression or a runtime input for the whole of %q isn't supported yet; write out its keys or items", v.Key)
 	return true

@@ -1,5 +1,6 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
-// environments, infrastructure definitions, connectors, secrets and triggers.
+// environments, infrastructure definitions, connectors, secrets, triggers and
+// templates.
 // It says everything that is wrong with a document, each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
@@ -37,6 +38,7 @@ type Entity struct {
 	Connector      *Connector
 	Secret         *Secret
 	Trigger        *Trigger
+	Template       *Template
 }
 
 // Options say what a document is checked against.
@@ -67,7 +69,7 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 		return nil
 	}
 	e := &Entity{Kind: kind, Scope: o.Scope}
-	d := &decoder{Report: r, options: o}
+	d := &decoder{Report: r, options: o, kind: kind}
 	d.scopeOf(v, e)
 	d.entity(v, e)
 	if kind != ref.Secret { // whose texts are never expressions
@@ -93,13 +95,15 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Secret = d.secret(v, e)
 	case ref.Trigger:
 		e.Trigger = d.trigger(v, e)
+	case ref.Template:
+		e.Template = d.template(v, e)
 	}
 }
 
 // otherKinds are root keys that Harness has for what Slipway doesn't save yet.
 func otherKinds() []string {
 	return []string{
-		"template", "inputSet", "overlayInputSet", "environmentGroup", "freeze", "overrides", "serviceOverrides",
+		"inputSet", "overlayInputSet", "environmentGroup", "freeze", "overrides", "serviceOverrides",
 		"variable", "gitops", "monitoredService", "policy", "policySet",
 	}
 }

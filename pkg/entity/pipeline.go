@@ -26,23 +26,29 @@ type StageItem struct {
 
 func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	p := &Pipeline{}
-	d.fields(v, merge(d.meta(e), keys{
-		"stages":               func(v yamldoc.Value) { p.Stages = d.stages(v, seen{}) },
-		"variables":            d.variables(&p.Variables),
-		"timeout":              d.duration(&p.Timeout),
-		"delegateSelectors":    d.words(&p.DelegateSelectors),
-		"allowStageExecutions": d.flag(&p.AllowStageExecutions),
-		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
-		"template":             d.refuse("pipeline templates aren't supported"),
-		"flowControl":          d.flowControl,
-		"notificationRules":    d.notificationRules,
-		"properties":           d.refuse("the CI codebase isn't supported"),
+	d.fields(v, merge(d.meta(e), d.pipelineKeys(p), keys{
+		"template":          d.refuse("pipeline templates aren't supported"),
+		"notificationRules": d.notificationRules,
 	}))
 	d.need(v, "identifier", "name")
 	if v.Node.Get("template") == nil {
 		d.need(v, "stages")
 	}
 	return p
+}
+
+// pipelineKeys are the keys that a template of a pipeline has too.
+func (d *decoder) pipelineKeys(p *Pipeline) keys {
+	return keys{
+		"stages":               func(v yamldoc.Value) { p.Stages = d.stages(v, seen{}) },
+		"variables":            d.variables(&p.Variables),
+		"timeout":              d.duration(&p.Timeout),
+		"delegateSelectors":    d.words(&p.DelegateSelectors),
+		"allowStageExecutions": d.flag(&p.AllowStageExecutions),
+		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
+		"flowControl":          d.flowControl,
+		"properties":           d.refuse("the CI codebase isn't supported"),
+	}
 }
 
 func (d *decoder) flowControl(v yamldoc.Value) {

@@ -46,6 +46,10 @@ func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
 		d.Errorf(v, badReference, "%s %s", kind, err)
 		return
 	}
+	if d.shared() && !strings.Contains(text, ".") {
+		d.Errorf(v, badReference, "%s %q would be looked for where the template is used; want account.%[2]s or, if it is the organization's, org.%[2]s", kind, text)
+		return
+	}
 	d.references = append(d.references, Reference{Kind: kind, Ref: r, Text: text, At: v.Pos(d.Report)})
 }
 
@@ -70,7 +74,9 @@ func (d *decoder) deferred(v yamldoc.Value) {
 
 func (d *decoder) expression(v yamldoc.Value) {
 	for _, m := range secretCall.FindAllStringSubmatch(v.Node.Value, -1) {
-		d.refer(ref.Secret, v, m[1])
+		if !d.shared() || strings.Contains(m[1], ".") {
+			d.refer(ref.Secret, v, m[1])
+		}
 	}
 	if !expr.IsRuntimeInput(v.Node.Value) {
 		return

@@ -134,6 +134,9 @@ func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
 		return
 	}
 	typ := child(v, "type")
+	if d.Left(child(v, "spec")) {
+		return
+	}
 	spec := s.Spec
 	if spec == nil || spec.Kind == yamldoc.Null {
 		spec = &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}

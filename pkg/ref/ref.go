@@ -23,12 +23,13 @@ const (
 	Connector      Kind = "connector"
 	Secret         Kind = "secret"
 	Trigger        Kind = "trigger"
+	Template       Kind = "template"
 )
 
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Connector, Service, Environment, Infrastructure, Pipeline, Trigger}
+	return []Kind{Secret, Connector, Template, Service, Environment, Infrastructure, Pipeline, Trigger}
 }
 
 // Scope is where an entity lives: an account, an organization in it, or a
@@ -116,7 +117,7 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case Service, Environment, Infrastructure, Connector, Trigger:
+	case Service, Environment, Infrastructure, Connector, Template, Trigger:
 	}
 	return check(re, id, allowed)
 }
@@ -130,6 +131,16 @@ func check(re *regexp.Regexp, id, allowed string) error {
 	}
 	if len(id) > maxLength || !re.MatchString(id) {
 		return fmt.Errorf("identifier %q is wrong: it must start with a letter or _, and have at most 128 %s", id, allowed)
+	}
+	return nil
+}
+
+var label = regexp.MustCompile(`^[0-9a-zA-Z][^\s/&]*$`)
+
+// CheckLabel checks the version label of a template (pipeline spec §9.1).
+func CheckLabel(text string) error {
+	if len(text) > maxLength || !label.MatchString(text) {
+		return fmt.Errorf("version label %q is wrong: it must start with a letter or a digit, and have at most 128 characters without spaces, / and &", text)
 	}
 	return nil
 }

@@ -56,12 +56,12 @@ type Entity struct {
 
 // EntityKey is where an entity lives. Infrastructure definitions are unique
 // per environment (entities spec §1), and triggers per pipeline, so theirs
-// names the environment or the pipeline.
+// names the environment or the pipeline. Of a template each version is an entity.
 type EntityKey struct {
 	Scope ref.Scope
 	Kind  ref.Kind
 	Env   string // infrastructureDefinition: its environment's identifier; trigger: its pipeline's; else empty
-	ID    string
+	ID    string // template: with its version, e.g. build@v1
 }
 
 // Entities keeps what users save.

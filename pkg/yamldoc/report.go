@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -65,6 +66,7 @@ type Report struct {
 	file     string
 	strict   bool
 	resolved bool
+	open     bool
 	findings []Finding
 }
 
@@ -83,6 +85,21 @@ func (r *Report) Strict() *Report {
 func (r *Report) Resolved() *Report {
 	r.resolved = true
 	return r
+}
+
+// Opened is f about a part whose runtime inputs are filled in where it is used,
+// so that one may stand for a whole mapping or list.
+func (r *Report) Opened(f func()) {
+	before := r.open
+	r.open = true
+	f()
+	r.open = before
+}
+
+// Left says whether a value is a runtime input that stands for anything,
+// see Opened.
+func (r *Report) Left(v Value) bool {
+	return r.open && v.Is(Scalar) && expr.IsRuntimeInput(v.Node.Value)
 }
 
 // Errorf adds an error at a value.

@@ -82,7 +82,7 @@ func shorten(s string) string {
 // that stands twice are reported; an absent one has no entries.
 func (r *Report) Mapping(v Value) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		if v.Null() {
+		if v.Null() || r.Left(v) {
 			return
 		}
 		if !v.Is(Mapping) {
@@ -117,7 +117,7 @@ func join(path, key string) string {
 // List gives the items of a list; anything else is reported.
 func (r *Report) List(v Value) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		if v.Null() {
+		if v.Null() || r.Left(v) {
 			return
 		}
 		if !v.Is(Sequence) {
@@ -151,6 +151,9 @@ func (r *Report) Unsupported(v Value, format string, args ...any) {
 
 // Missing reports keys that a mapping must have.
 func (r *Report) Missing(v Value, keys ...string) {
+	if r.Left(v) {
+		return
+	}
 	for _, k := range keys {
 		if n := v.Node.Get(k); n == nil || n.Kind == Null {
 			r.add(Error, v.Pos(r), "MISSING_KEY", "key %q is missing", k)
