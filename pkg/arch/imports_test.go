@@ -43,7 +43,7 @@ func rules() []rule {
 			name: "what decides is pure",
 			packages: []string{
 				"pkg/dispatch", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/input", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/task", "pkg/template",
-				"pkg/yamldoc",
+				"pkg/trigger", "pkg/trigger/cron", "pkg/yamldoc",
 			},
 			except: []string{"pkg/step/steptest"},
 			never:  append(databases(), "net/http/...", "os/exec", module+"/pkg/sqlitedb", module+"/pkg/api"), indirect: true,

@@ -61,6 +61,13 @@ const (
 	Regex          = "Regex"
 )
 
+// The keys of a Condition that are words. All others are expressions.
+const (
+	SourceBranch = "sourceBranch"
+	TargetBranch = "targetBranch"
+	ChangedFiles = "changedFiles"
+)
+
 func operators() []string {
 	return []string{Equals, NotEquals, In, NotIn, StartsWith, EndsWith, Contains, DoesNotContain, Regex}
 }
@@ -187,11 +194,11 @@ func (d *decoder) webhook(v yamldoc.Value, w *Webhook) {
 		"type": d.supported(&w.Host, "the webhook's type", []string{"Custom", "Github", "Gitlab", "Bitbucket"},
 			"AzureRepo", "AwsCodeCommit", "Harness", "HarnessArtifactRegistry", "EventRelay"),
 		"spec": func(v yamldoc.Value) {
-			if events := hostEvents(host); events != nil {
-				d.hostWebhook(v, events, w)
+			if hostEvents(host) != nil {
+				d.hostWebhook(v, host, w)
 				return
 			}
-			d.fields(v, d.conditions(w))
+			d.fields(v, d.conditions(w, false))
 		},
 	})
 	d.need(v, "type", "spec")
@@ -208,8 +215,8 @@ func (d *decoder) listens(v yamldoc.Value, source string) {
 }
 
 // hostWebhook decodes the event of a Git host.
-func (d *decoder) hostWebhook(v yamldoc.Value, events map[string][]string, w *Webhook) {
-	event := peek(v, "type")
+func (d *decoder) hostWebhook(v yamldoc.Value, host string, w *Webhook) {
+	events, event := hostEvents(host), peek(v, "type")
 	var names []string
 	for name := range events {
 		names = append(names, name)
@@ -218,7 +225,7 @@ func (d *decoder) hostWebhook(v yamldoc.Value, events map[string][]string, w *We
 	d.fields(v, keys{
 		"type": d.literal(&w.Event, names...),
 		"spec": func(v yamldoc.Value) {
-			d.fields(v, merge(d.conditions(w), keys{
+			d.fields(v, merge(d.conditions(w, event == "Push" && host != "Bitbucket"), keys{
 				"connectorRef":                d.chosen(ref.Connector, &w.Connector),
 				"repoName":                    d.text(&w.Repository),
 				"actions":                     func(v yamldoc.Value) { d.actions(v, event, events[event], w) },
@@ -244,21 +251,38 @@ func (d *decoder) actions(v yamldoc.Value, event string, known []string, w *Webh
 	}
 }
 
-// conditions are the keys that every webhook has.
-func (d *decoder) conditions(w *Webhook) keys {
+// conditions are the keys that every webhook has. files says whether its
+// deliveries list the files that changed.
+func (d *decoder) conditions(w *Webhook, files bool) keys {
 	return keys{
-		"payloadConditions": func(v yamldoc.Value) { w.Payload = d.conditionList(v) },
-		"headerConditions":  func(v yamldoc.Value) { w.Headers = d.conditionList(v) },
-		"jexlCondition":     func(v yamldoc.Value) { w.JEXL = d.Body(v) },
+		"payloadConditions": func(v yamldoc.Value) {
+			w.Payload = d.conditionList(v, func(v yamldoc.Value, key string) { d.payloadKey(v, key, files) })
+		},
+		"headerConditions": func(v yamldoc.Value) { w.Headers = d.conditionList(v, func(yamldoc.Value, string) {}) },
+		"jexlCondition":    func(v yamldoc.Value) { w.JEXL = d.Body(v) },
 	}
 }
 
-func (d *decoder) conditionList(v yamldoc.Value) []Condition {
+// payloadKey checks what a payload condition compares.
+func (d *decoder) payloadKey(v yamldoc.Value, key string, files bool) {
+	words := []string{SourceBranch, TargetBranch, ChangedFiles}
+	switch {
+	case key == "" || strings.Contains(key, "<+"):
+	case !slices.Contains(words, key):
+		d.Errorf(v, wrongValue, "found the key %q; want an expression such as <+trigger.payload.a.b>, or one of %s%s",
+			key, strings.Join(words, ", "), d.Hint(key, words))
+	case key == ChangedFiles && !files:
+		d.Unsupported(v, "changedFiles needs a Push of Github or Gitlab: other deliveries don't list the files that changed")
+	}
+}
+
+// conditionList decodes conditions; check sees the key of each.
+func (d *decoder) conditionList(v yamldoc.Value, check func(v yamldoc.Value, key string)) []Condition {
 	var out []Condition
 	for item := range d.list(v) {
 		var key, operator, value yamldoc.Field[string]
 		d.fields(item, keys{
-			"key":      d.text(&key),
+			"key":      func(v yamldoc.Value) { d.text(&key)(v); check(v, key.Value+key.Expr) },
 			"operator": d.literal(&operator, operators()...),
 			"value":    d.text(&value),
 		})
