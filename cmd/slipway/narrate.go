@@ -33,17 +33,18 @@ func (r *narrator) lines(t api.ExecutionTree) []string {
 
 func (r *narrator) tell(out []string, n *execution.TreeNode, above string) []string {
 	name := above
-	if n.Kind != plan.KindParallel {
+	loop := n.Kind == plan.KindLoop && len(n.Children) > 0 // its iterations say it all
+	if n.Kind != plan.KindParallel && !loop {
 		name = strings.TrimPrefix(above+"/"+n.Identifier, "/")
 	}
 	over := n.Status.Terminal()
-	if !over {
+	if !over && !loop {
 		out = r.line(out, n, name)
 	}
 	for _, c := range n.Children {
 		out = r.tell(out, c, name)
 	}
-	if over {
+	if over && !loop {
 		out = r.line(out, n, name)
 	}
 	return out

@@ -67,13 +67,13 @@ type branch struct {
 }
 
 // shown are the nodes below n that people know by a name: members of a
-// parallel block stand in its place, and rollback steps only once they run.
+// parallel block and iterations of a loop stand in its place, and rollback steps only once they run.
 func shown(n *execution.TreeNode) []branch {
 	var out []branch
 	for _, c := range n.Children {
 		switch {
 		case c.Rollback && c.Status == plan.NotStarted:
-		case c.Kind == plan.KindParallel:
+		case c.Kind == plan.KindParallel, c.Kind == plan.KindLoop && len(c.Children) > 0:
 			out = append(out, shown(c)...)
 		default:
 			out = append(out, branch{node: c, children: shown(c)})

@@ -29,18 +29,23 @@ func spare() map[string]string {
 
 // No function calls what its role in the synthesized template doesn't allow,
 // and a role allows nothing that no function calls.
-func TestRightsOnAWS(t *testing.T) {
+func TestRightsOnAWS(t *testing.T) { //nolint:tparallel // the scenarios share names
 	t.Parallel()
 	atOnce <- struct{}{}
 	t.Cleanup(func() { <-atOnce })
 	a := e2e.StartAWS(t)
-	for name, scenario := range map[string]func(*testing.T, func(testing.TB) *e2e.Server){
+	for name, scenario := range map[string]func(*testing.T, func(testing.TB) *e2e.Server){ //nolint:paralleltest // the scenarios share names
 		"outputs and secrets": outputsAndSecrets, "abort": anAbortReachesGrandchildren, "decisions": peopleDecide, "abort by strategy": aStrategyAborts,
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // the scenarios share names
+		t.Run(name, func(t *testing.T) {
 			scenario(t, func(testing.TB) *e2e.Server { return a.Server })
 		})
 	}
+	compareAll(t, a)
+}
+
+func compareAll(t *testing.T, a *e2e.AWS) {
+	t.Helper()
 	for _, function := range []string{"api", "engine", "connect"} {
 		compareRights(t, function, a.Calls.Calls(function), a.Rights(function))
 	}

@@ -80,6 +80,7 @@ type Execution struct {
 type Node struct {
 	ID         string  `json:"id"`
 	Identifier string  `json:"identifier"`
+	Name       string  `json:"name"`
 	Kind       string  `json:"kind"`
 	Status     string  `json:"status"`
 	Message    string  `json:"message"`

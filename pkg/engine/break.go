@@ -68,7 +68,7 @@ func (h *Handler) breakOnce(ctx context.Context, execution string, node plan.Nod
 // below says whether n stands somewhere below a container.
 func below(n, container *plan.Node) bool {
 	for ; n != nil; n = n.Parent() {
-		if n == container {
+		if n.ID == container.ID {
 			return true
 		}
 	}

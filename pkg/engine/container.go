@@ -113,13 +113,16 @@ func (w *walk) lost(c *plan.Node) {
 // enter decides whether a child that is next runs, and starts it. False when
 // it has ended at once: skipped, or its condition can't be evaluated.
 func (w *walk) enter(n, c *plan.Node) bool {
+	if c.Kind == plan.KindLoop {
+		return w.enterLoop(n, c)
+	}
 	run, err := w.when(n, c)
 	switch {
 	case err != nil:
 		w.put(c.ID, plan.State{Status: plan.Failed, StartedAt: w.Now, EndedAt: w.Now, Message: err.Error()})
 		return false
 	case !run:
-		w.put(c.ID, plan.State{Status: plan.Skipped, StartedAt: w.Now, EndedAt: w.Now})
+		w.skip(c)
 		return false
 	}
 	if c.Kind == plan.KindStep {
@@ -176,7 +179,7 @@ func describe(c *plan.Node, cs plan.State) string {
 	switch {
 	case cs.Message == "":
 		return ""
-	case c.Kind == plan.KindParallel:
+	case c.Kind == plan.KindParallel || c.Kind == plan.KindLoop:
 		return cs.Message
 	case c.Kind == plan.KindStep:
 		return fmt.Sprintf("step %s: %s", c.Identifier, cs.Message)
@@ -209,7 +212,7 @@ func (w *walk) endStatus(n *plan.Node, s plan.State) plan.Status {
 		return plan.Failed // pipeline spec §5.4: a rolled-back stage is Failed
 	case s.Worst.Bad() || s.Worst == plan.IgnoreFailed:
 		return s.Worst
-	case n.Kind != plan.KindParallel && s.Cursor < len(n.Children):
+	case n.Kind != plan.KindParallel && n.Kind != plan.KindLoop && s.Cursor < len(n.Children):
 		return plan.Expired // it was the time that ended it
 	}
 	return plan.Success

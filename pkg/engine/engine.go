@@ -33,6 +33,8 @@ type Input struct {
 	Task func(n *plan.Node, attempt, look int) TaskFacts
 	// Condition evaluates a condition in a node's context, over the given states.
 	Condition func(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error)
+	// Loop evaluates a looping strategy; no iterations if its condition is false.
+	Loop func(n *plan.Node) (plan.Iterations, error)
 	// Timeout evaluates a node's timeout; 0 means none.
 	Timeout func(n *plan.Node) (time.Duration, error)
 }
@@ -91,11 +93,13 @@ type Decision struct {
 	Wake     time.Duration // for DoAwait: ask again at the latest then
 	Beat     time.Duration // for DoAwait: ask again if the wait gave no sign of life for so long; 0: never
 	Children []plan.NodeID
-	Continue int     // for DoChildren: the node goes on in a run of its own, its part so numbered
-	Writes   []Write // members before their container
-	Cancel   []At    // delegate tasks that are no longer wanted
-	Leave    []Left  // queues that steps no longer wait in
-	Abort    bool    // a failure strategy aborts the execution
+	// MaxConcurrency is how many Children run at a time; 0: all.
+	MaxConcurrency int
+	Continue       int     // for DoChildren: the node goes on in a run of its own, its part so numbered
+	Writes         []Write // members before their container
+	Cancel         []At    // delegate tasks that are no longer wanted
+	Leave          []Left  // queues that steps no longer wait in
+	Abort          bool    // a failure strategy aborts the execution
 }
 
 // Write is a node's new state.
@@ -109,11 +113,16 @@ type Write struct {
 func Next(in Input) Decision {
 	w := &walk{Input: in, dirty: map[plan.NodeID]plan.State{}}
 	n := in.Plan.Node(in.Node)
+	if loop := n.Parent(); loop != nil && loop.Kind == plan.KindLoop && notStarted(w.get(n.ID).Status) {
+		w.enterIteration(loop, n)
+	}
 	switch n.Kind {
 	case plan.KindStep:
 		w.lone(n)
 	case plan.KindParallel:
 		w.parallel(n)
+	case plan.KindLoop:
+		w.loop(n)
 	case plan.KindPipeline, plan.KindStage, plan.KindGroup:
 		w.sequence(n)
 	}

@@ -142,7 +142,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),
 		Aborted: snap.execution.Interrupt == store.InterruptAbort,
 		After:   c.After, Failure: machineError(c.Event), Window: h.Windows,
-		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout,
+		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop,
 	})
 	if snap.err != nil {
 		return Answer{}, snap.err
@@ -223,7 +223,7 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 }
 
 func answerOf(c Call, d Decision) Answer {
-	a := Answer{Do: d.Do, At: d.At, Children: []Child{}}
+	a := Answer{Do: d.Do, At: d.At, Children: []Child{}, MaxConcurrency: d.MaxConcurrency}
 	for _, id := range d.Children {
 		a.Children = append(a.Children, Child{Node: id, Name: RunName(c.Execution, id)})
 	}

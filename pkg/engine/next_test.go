@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ func TestRules(t *testing.T) {
 		plan   func() *plan.Node
 		script map[string][]any
 		decide map[string]plan.ActionType
+		loops  map[string]any
 		ends   string
 		begun  string        // attempts in order, where that matters
 		took   time.Duration // of the clock, where that matters
@@ -271,6 +273,102 @@ func TestRules(t *testing.T) {
 			ends: "p:Success s:Skipped",
 		},
 		{
+			name:  "§6 a looped step runs once for each iteration, then the next step",
+			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"))) },
+			loops: map[string]any{"a": 3},
+			ends:  "p:Success s:Success a:Success a_0:Success a_1:Success a_2:Success b:Success",
+			begun: "a_0 a_1 a_2 b",
+		},
+		{
+			name:  "§6 loops of stage, group and step are nested",
+			plan:  func() *plan.Node { return pipeline(loop(stage("s", loop(group("g", loop(st("a"))))))) },
+			loops: map[string]any{"s": 2, "g": 1, "a": 2},
+			ends: "p:Success s:Success s_0:Success g:Success g_0:Success a:Success a_0:Success a_1:Success " +
+				"s_1:Success g:Success g_0:Success a:Success a_0:Success a_1:Success",
+		},
+		{
+			name:  "§6 no iterations: the node is skipped, what follows runs",
+			plan:  func() *plan.Node { return pipeline(loop(stage("s", st("a"))), stage("t", st("b"))) },
+			loops: map[string]any{"s": 0},
+			ends:  "p:Success s:Skipped t:Success b:Success",
+		},
+		{
+			name:  "§6 a strategy that can't be evaluated fails the node",
+			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"))) },
+			loops: map[string]any{"a": errors.New("no such list")},
+			ends:  "p:Failed s:Failed a:Failed b:Skipped",
+		},
+		{
+			name:   "§4 a loop behind a failure is skipped without being evaluated",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a"), loop(st("b")))) },
+			script: map[string][]any{"a": {broken}},
+			loops:  map[string]any{"b": errors.New("no such list")},
+			ends:   "p:Failed s:Failed a:Failed b:Skipped",
+		},
+		{
+			name:  "§4 a condition holds for each iteration alone",
+			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a", when("Success", "false"))), st("b"))) },
+			loops: map[string]any{"a": 2},
+			ends:  "p:Success s:Success a:Success a_0:Skipped a_1:Skipped b:Success",
+		},
+		{
+			name:   "§6 RunAll: every iteration runs although one fails; the loop is Failed",
+			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"), st("c", when("All")))) },
+			script: map[string][]any{"a_0": {broken}},
+			loops:  map[string]any{"a": 3},
+			ends:   "p:Failed s:Failed a:Failed a_0:Failed a_1:Success a_2:Success b:Skipped c:Success",
+		},
+		{
+			name:   "§6 SkipQueued: iterations that haven't started are skipped",
+			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a"), skipQueued))) },
+			script: map[string][]any{"a_1": {broken}},
+			loops:  map[string]any{"a": 4},
+			ends:   "p:Failed s:Failed a:Failed a_0:Success a_1:Failed a_2:Skipped a_3:Skipped",
+		},
+		{
+			name:   "§5.2 strategies on a looped step act on the iteration",
+			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a", level(on(retry(1, plan.Ignore))))))) },
+			script: map[string][]any{"a_0": {broken, true}, "a_1": {broken, broken}},
+			loops:  map[string]any{"a": 2},
+			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed a_0:Success a_1:IgnoreFailed",
+			begun:  "a_0 a_0 a_1 a_1",
+		},
+		{
+			name: "§6 StageRollback: each iteration of a stage rolls back alone",
+			plan: func() *plan.Node {
+				return pipeline(loop(rolling(stage("s", st("a", rollback)), st("r"))), stage("t", st("b")))
+			},
+			script: map[string][]any{"a": {broken}},
+			loops:  map[string]any{"s": 2},
+			ends:   "p:Failed s:Failed s_0:Failed a:Failed r:Success s_1:Failed a:Failed r:Success t:Skipped",
+		},
+		{
+			name: "§5.4 StageRollback in a looped step rolls its stage back once",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", loop(st("a", rollback)), st("b")), st("r")))
+			},
+			script: map[string][]any{"a_0": {broken}},
+			loops:  map[string]any{"a": 2},
+			ends:   "p:Failed s:Failed a:Failed a_0:Failed a_1:Success r:Success",
+		},
+		{
+			name: "§5.5 iterations that are queued when the stage's time is up are Expired",
+			plan: func() *plan.Node {
+				return pipeline(with(stage("s", loop(st("a", timeout("1h"))), st("b")), timeout("10s")))
+			},
+			script: map[string][]any{"a_0": {hang{}}},
+			loops:  map[string]any{"a": 3},
+			ends:   "p:Expired s:Expired a:Expired a_0:Expired a_1:Expired a_2:Expired",
+			took:   10 * time.Second,
+		},
+		{
+			name:   "§5.6 iterations that are queued when somebody aborts are Aborted",
+			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b", when("All")))) },
+			script: map[string][]any{"a_0": {"abort"}},
+			loops:  map[string]any{"a": 2},
+			ends:   "p:Aborted s:Aborted a:Aborted a_0:Aborted a_1:Aborted",
+		},
+		{
 			name:   "§8.2 a rejected approval shows in stage and pipeline",
 			plan:   func() *plan.Node { return pipeline(stage("s", st("a")), stage("t", st("b"))) },
 			script: map[string][]any{"a": {plan.ApprovalRejected}},
@@ -293,6 +391,7 @@ func TestRules(t *testing.T) {
 				for k, v := range tt.decide {
 					s.decide[k] = v
 				}
+				s.loops = tt.loops
 				start := s.now
 				s.run(s.plan.Root.ID)
 				if diff := cmp.Diff(tt.ends, s.ends()); diff != "" {

@@ -23,10 +23,11 @@ type sim struct {
 	aborted bool
 	begun   []string // identifiers of steps, in the order in which attempts began
 	cancels []string
-	turn    bool     // what waits for its turn gets it
-	left    []string // queues that were left without having been passed
-	parts   int      // machine runs of one node, at most
-	twice   bool     // deliver every advance twice
+	turn    bool           // what waits for its turn gets it
+	left    []string       // queues that were left without having been passed
+	parts   int            // machine runs of one node, at most
+	twice   bool           // deliver every advance twice
+	loops   map[string]any // identifier -> how many iterations, or an error
 }
 
 // hang is an attempt that gives no answer; its time-out ends it.
@@ -123,6 +124,19 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 			}
 			return false, fault.New(fault.Invalid, "condition %q", body)
 		},
+		Loop: func(n *plan.Node) (plan.Iterations, error) {
+			switch v := s.loops[n.Identifier].(type) {
+			case error:
+				return plan.Iterations{}, v
+			case int:
+				var its plan.Iterations
+				for i := range v {
+					its.List = append(its.List, plan.Iteration{Postfix: fmt.Sprintf("_%d", i)})
+				}
+				return its, nil
+			}
+			return plan.Iterations{}, nil
+		},
 		Timeout: func(n *plan.Node) (time.Duration, error) {
 			if n.Timeout == "" {
 				return 0, nil
@@ -208,8 +222,18 @@ func (s *sim) ends() string {
 	var out []string
 	var walk func(*plan.Node)
 	walk = func(n *plan.Node) {
-		if st, ok := s.states[n.ID]; ok && n.Kind != plan.KindParallel {
+		st, ok := s.states[n.ID]
+		if ok && n.Kind != plan.KindParallel {
 			out = append(out, fmt.Sprintf("%s:%s", n.Identifier, st.Status))
+		}
+		if n.Kind == plan.KindLoop {
+			if st.Iterations == nil {
+				return
+			}
+			for _, it := range st.Iterations.List {
+				walk(s.plan.Node(n.Iteration(it.Postfix)))
+			}
+			return
 		}
 		for _, c := range slices.Concat(n.Children, n.Rollback) {
 			walk(c)
@@ -236,6 +260,17 @@ func group(id string, children ...*plan.Node) *plan.Node {
 func parallel(children ...*plan.Node) *plan.Node {
 	return &plan.Node{Kind: plan.KindParallel, Identifier: fmt.Sprintf("par%d", len(children)), Children: children}
 }
+
+// loop repeats a node.
+func loop(n *plan.Node, edits ...func(*plan.Loop)) *plan.Node {
+	l := &plan.Node{Kind: plan.KindLoop, Identifier: n.Identifier, Loop: &plan.Loop{}, Children: []*plan.Node{n}}
+	for _, e := range edits {
+		e(l.Loop)
+	}
+	return l
+}
+
+func skipQueued(l *plan.Loop) { l.SkipQueued = true }
 
 func st(id string, edits ...func(*plan.Node)) *plan.Node {
 	n := &plan.Node{Kind: plan.KindStep, Identifier: id}
@@ -281,7 +316,11 @@ func with(n *plan.Node, edits ...func(*plan.Node)) *plan.Node {
 func place(prefix string, n *plan.Node) *plan.Node {
 	n.ID = plan.NodeID(strings.TrimPrefix(prefix+"."+n.Identifier, "."))
 	for _, c := range n.Children {
-		place(string(n.ID), c)
+		if n.Kind == plan.KindLoop {
+			place(prefix, c)
+		} else {
+			place(string(n.ID), c)
+		}
 	}
 	for _, c := range n.Rollback {
 		place(string(n.ID)+".rollback", c)

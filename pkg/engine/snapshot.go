@@ -52,12 +52,19 @@ func (s *snapshot) prefetch(id, after plan.NodeID) {
 	ids := []plan.NodeID{id}
 	if p := n.Parent(); p != nil {
 		ids = append(ids, p.ID)
+		if p.Kind == plan.KindLoop && p.Loop.SkipQueued {
+			s.load(p.ID) // an iteration that starts looks at the others
+			ids = append(ids, s.iterations(p)...)
+		}
 	}
 	switch {
 	case n.Kind == plan.KindParallel:
 		for _, c := range n.Children {
 			ids = append(ids, c.ID)
 		}
+	case n.Kind == plan.KindLoop:
+		s.load(ids...)
+		ids = s.iterations(n)
 	case after != "" && after != id:
 		ids = append(ids, after)
 		for i, c := range n.Children {
@@ -69,6 +76,19 @@ func (s *snapshot) prefetch(id, after plan.NodeID) {
 		ids = append(ids, n.Children[0].ID)
 	}
 	s.load(ids...)
+}
+
+// iterations are the ids of a loop's iterations; the loop has been read.
+func (s *snapshot) iterations(loop *plan.Node) []plan.NodeID {
+	its := s.nodes[loop.ID].State.Iterations
+	if its == nil {
+		return nil
+	}
+	ids := make([]plan.NodeID, len(its.List))
+	for i, it := range its.List {
+		ids[i] = loop.Iteration(it.Postfix)
+	}
+	return ids
 }
 
 func (s *snapshot) load(ids ...plan.NodeID) {
@@ -179,6 +199,14 @@ func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) 
 		return false, fault.New(fault.Invalid, "condition %q: %w", body, err)
 	}
 	return ok, nil
+}
+
+func (s *snapshot) loop(n *plan.Node) (plan.Iterations, error) {
+	found, err := s.h.scope(s.ctx, s, n, s.state).Iterations()
+	if err != nil {
+		return plan.Iterations{}, fault.New(fault.Invalid, "the looping strategy: %w", err)
+	}
+	return found, nil
 }
 
 // maxTimeout caps every timeout, silently (pipeline spec §1.4).

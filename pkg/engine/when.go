@@ -10,30 +10,31 @@ import (
 // condition must both hold (pipeline spec §4). A node without a status part
 // has Success. Conditions aren't inherited.
 func (w *walk) when(n, c *plan.Node) (bool, error) {
-	status, condition := "Success", ""
-	if c.When != nil {
-		condition = c.When.Condition
-		if c.When.Status != "" {
-			status = c.When.Status
-		}
-	}
-	s := w.get(n.ID)
 	if c.Kind == plan.KindParallel {
 		return true, nil // a block has no condition; its members have
 	}
-	switch status {
-	case "Success":
-		if s.FailedSoFar {
-			return false, nil
-		}
-	case "Failure":
-		// An ignored failure satisfies both Success and Failure (spec §4).
-		if !s.FailedSoFar && !s.IgnoredSoFar {
-			return false, nil
-		}
+	if !w.statusFits(w.get(n.ID), c) {
+		return false, nil
 	}
-	if strings.TrimSpace(condition) == "" {
+	if c.When == nil || strings.TrimSpace(c.When.Condition) == "" {
 		return true, nil
 	}
-	return w.Condition(c, condition, w.get)
+	return w.Condition(c, c.When.Condition, w.get)
+}
+
+// statusFits decides the status part of a condition, over the state of the
+// container.
+func (w *walk) statusFits(s plan.State, c *plan.Node) bool {
+	status := "Success"
+	if c.When != nil && c.When.Status != "" {
+		status = c.When.Status
+	}
+	switch status {
+	case "Success":
+		return !s.FailedSoFar
+	case "Failure":
+		// An ignored failure satisfies both Success and Failure (spec §4).
+		return s.FailedSoFar || s.IgnoredSoFar
+	}
+	return true
 }

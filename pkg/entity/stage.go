@@ -32,6 +32,7 @@ type Stage struct {
 	FailureStrategies []FailureStrategy
 	DelegateSelectors yamldoc.Field[[]string]
 	Timeout           yamldoc.Field[time.Duration]
+	Loop              Looping
 	SkipInstances     yamldoc.Field[bool]
 	Deployment        *Deployment // of a Deployment stage
 	Steps             []StepItem
@@ -56,7 +57,7 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
 		"delegateSelectors": d.words(&s.DelegateSelectors),
 		"timeout":           d.duration(&s.Timeout),
-		"strategy":          d.refuse("looping strategies aren't supported"),
+		"strategy":          d.looping(&s.Loop),
 		"runMode":           d.refuse("stages that people start (runMode) aren't supported"),
 		"dependsOn":         d.refuse("stages that depend on others (dependsOn) aren't supported"),
 		"template":          d.refuse("stage templates aren't supported"),

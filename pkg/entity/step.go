@@ -30,6 +30,7 @@ type Step struct {
 	When              When
 	FailureStrategies []FailureStrategy
 	DelegateSelectors yamldoc.Field[[]string] // beside the spec; those in the spec come first
+	Loop              Looping
 }
 
 // StepGroup is a group of steps (pipeline spec §1.3).
@@ -42,6 +43,7 @@ type StepGroup struct {
 	When              When
 	FailureStrategies []FailureStrategy
 	DelegateSelectors yamldoc.Field[[]string]
+	Loop              Looping
 }
 
 // place is where a list of steps stands.
@@ -107,7 +109,7 @@ func (d *decoder) step(v yamldoc.Value, p place, ids seen) *Step {
 		"when":              d.when(&s.When, "stageStatus"),
 		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "step", stage: p.stage, rollback: p.rollback}),
 		"delegateSelectors": d.words(&s.DelegateSelectors),
-		"strategy":          d.refuse("looping strategies aren't supported"),
+		"strategy":          d.looping(&s.Loop),
 		"enforce":           d.refuse("policies (enforce) aren't supported"),
 		"template":          d.refuse("step templates aren't supported"),
 	})
@@ -193,7 +195,7 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
 		"when":              d.when(&g.When, "stageStatus"),
 		"failureStrategies": d.failureStrategies(&g.FailureStrategies, level{node: "stepGroup", stage: p.stage, rollback: p.rollback}),
 		"delegateSelectors": d.words(&g.DelegateSelectors),
-		"strategy":          d.refuse("looping strategies aren't supported"),
+		"strategy":          d.looping(&g.Loop),
 		"template":          d.refuse("step group templates aren't supported"),
 		"stepGroupInfra":    d.refuse("containerized step groups aren't supported"),
 		"sharedPaths":       d.refuse("containerized step groups aren't supported"),

@@ -56,7 +56,7 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 	for _, n := range nodes {
 		states[n.ID] = n.State
 	}
-	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p.Root, states)}
+	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, states)}
 	if e.Status.Terminal() {
 		return t, nil
 	}
@@ -90,7 +90,7 @@ func (s *Service) markWaiting(ctx context.Context, execution string, n *TreeNode
 	return nil
 }
 
-func treeOf(execution string, n *plan.Node, states map[plan.NodeID]plan.State) *TreeNode {
+func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID]plan.State) *TreeNode {
 	st := states[n.ID]
 	t := &TreeNode{
 		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(),
@@ -102,11 +102,19 @@ func treeOf(execution string, n *plan.Node, states map[plan.NodeID]plan.State) *
 	if st.Attempt > 0 {
 		t.LogStream = engine.LogStream(execution, n.ID, st.Attempt)
 	}
-	for _, c := range n.Children {
-		t.Children = append(t.Children, treeOf(execution, c, states))
+	if n.Kind == plan.KindLoop {
+		if st.Iterations == nil {
+			return t // not started: what it will come to isn't known
+		}
+		for _, it := range st.Iterations.List {
+			c := treeOf(execution, p, p.Node(n.Iteration(it.Postfix)), states)
+			c.Name = it.Name
+			t.Children = append(t.Children, c)
+		}
+		return t
 	}
-	for _, c := range n.Rollback {
-		t.Children = append(t.Children, treeOf(execution, c, states))
+	for _, c := range slices.Concat(n.Children, n.Rollback) {
+		t.Children = append(t.Children, treeOf(execution, p, c, states))
 	}
 	return t
 }

@@ -35,6 +35,7 @@ func Build(src Source) (*Plan, error) {
 	}
 	at := place{id: "pipeline.stages", selectors: list(src.Pipeline.Get("delegateSelectors"))}
 	root.Children = b.stages(src.Pipeline.Get("stages"), at)
+	b.checkLoops()
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -45,9 +46,10 @@ func Build(src Source) (*Plan, error) {
 
 // builder keeps the first error, so that the walk reads plainly.
 type builder struct {
-	src  Source
-	seen map[NodeID]bool
-	err  error
+	src   Source
+	seen  map[NodeID]bool
+	loops []*Node // the templates
+	err   error
 }
 
 func (b *builder) fail(n *yamldoc.Node, format string, args ...any) {
@@ -129,7 +131,7 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	n.Rollback = b.steps(execution.Get("rollbackSteps"), back)
 	n.Selectors = nil
 	n.Doc = without(doc, "execution")
-	return n
+	return b.looped(n, doc)
 }
 
 // node is what stages, groups and steps have in common.
@@ -179,7 +181,7 @@ func (b *builder) group(doc *yamldoc.Node, at place) *Node {
 	n.Selectors = nil
 	n.Children = b.steps(doc.Get("steps"), in)
 	n.Doc = trim(doc, "steps")
-	return n
+	return b.looped(n, doc)
 }
 
 func (b *builder) step(doc *yamldoc.Node, at place) *Node {
@@ -191,7 +193,7 @@ func (b *builder) step(doc *yamldoc.Node, at place) *Node {
 	if own := list(doc.At("spec", "delegateSelectors")); len(own) > 0 {
 		n.Selectors = own
 	}
-	return n
+	return b.looped(n, doc)
 }
 
 func when(doc *yamldoc.Node) *When {

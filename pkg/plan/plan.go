@@ -9,6 +9,7 @@ package plan
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -31,6 +32,7 @@ const (
 	KindGroup    Kind = "stepGroup"
 	KindParallel Kind = "parallel"
 	KindStep     Kind = "step"
+	KindLoop     Kind = "strategy"
 )
 
 // Plan is the tree and what its expressions read.
@@ -40,6 +42,10 @@ type Plan struct {
 	Inputs   map[string]string `json:"inputs,omitempty"`
 
 	index map[NodeID]*Node
+	loops bool // there are any
+
+	mu   sync.Mutex
+	made map[NodeID]*Node // of iterations, from templates
 }
 
 // Node is one node of the tree.
@@ -61,6 +67,7 @@ type Node struct {
 	Doc *yamldoc.Node `json:"doc,omitempty"`
 	// Deployment is what a Deployment stage deploys where.
 	Deployment *Deployment `json:"deployment,omitempty"`
+	Loop       *Loop       `json:"loop,omitempty"`
 
 	parent     *Node
 	inRollback bool
@@ -120,8 +127,18 @@ type Deployment struct {
 	Infrastructure *yamldoc.Node `json:"infrastructure"`
 }
 
-// Node finds a node by id; nil if the plan has none such.
-func (p *Plan) Node(id NodeID) *Node { return p.index[id] }
+// Node finds a node by id; nil if the plan has none such. A node of a loop's
+// iteration is made, if the loop could have that iteration. The same node may
+// be another pointer the next time: compare ids.
+func (p *Plan) Node(id NodeID) *Node {
+	if n := p.index[id]; n != nil || !p.loops {
+		return n
+	}
+	return p.iteration(id)
+}
+
+// Loops says whether anything in the plan is looped.
+func (p *Plan) Loops() bool { return p.loops }
 
 // Parent is the node's container; nil for the pipeline.
 func (n *Node) Parent() *Node { return n.parent }
@@ -154,11 +171,11 @@ func (p *Plan) Encode() ([]byte, error) { return json.Marshal(p) }
 
 // link sets what isn't in the document: the index and the way upwards.
 func (p *Plan) link() {
-	p.index = map[NodeID]*Node{}
+	p.index, p.made = map[NodeID]*Node{}, map[NodeID]*Node{}
 	var walk func(n, parent *Node, rollback bool)
 	walk = func(n, parent *Node, rollback bool) {
 		n.parent, n.inRollback = parent, rollback
-		p.index[n.ID] = n
+		p.loops = p.loops || n.Kind == KindLoop
 		for _, c := range n.Children {
 			walk(c, n, rollback)
 		}
@@ -167,4 +184,5 @@ func (p *Plan) link() {
 		}
 	}
 	walk(p.Root, nil, false)
+	indexNodes(p.Root, p.index)
 }

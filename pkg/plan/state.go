@@ -42,6 +42,8 @@ type State struct {
 	Unwind       bool   `json:"unwind,omitempty"`       // a child asked for StageRollback
 	FailedSoFar  bool   `json:"failedSoFar,omitempty"`  // something earlier in the stage (for a stage: in the pipeline) failed
 	IgnoredSoFar bool   `json:"ignoredSoFar,omitempty"` // something earlier ended IgnoreFailed
+
+	Iterations *Iterations `json:"iterations,omitempty"` // of a loop that has started
 }
 
 // Wait says what a step's state machine waits for.

@@ -77,7 +77,7 @@ func stageList(n *plan.Node) expr.Value {
 	walk = func(n *plan.Node) {
 		for _, c := range n.Children {
 			switch c.Kind {
-			case plan.KindStage:
+			case plan.KindStage, plan.KindLoop:
 				ids = append(ids, expr.String(c.Identifier))
 			case plan.KindParallel:
 				walk(c)

@@ -76,10 +76,12 @@ func (s *Scope) nearest(path []string) (expr.Value, int, error) {
 // absolute resolves a path that starts at "pipeline". Its first `given`
 // segments weren't written by the user and don't count as consumed.
 func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
+	path, dropped := s.canonical(path)
+	given -= dropped
 	var n *plan.Node
 	at := 0
 	for i := 1; i <= len(path); i++ {
-		if found := s.Plan.Node(plan.NodeID(dotted(path[:i]))); found != nil {
+		if found := s.find(path[:i]); found != nil {
 			n, at = found, i
 		}
 	}
@@ -98,6 +100,9 @@ func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
 // nodeField resolves a path below a node: what has become of it, what it put
 // out, and what its document says.
 func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) {
+	if n.Kind == plan.KindLoop {
+		return s.loopField(n, rest)
+	}
 	if len(rest) == 0 {
 		return expr.FromAny(n.Doc.Any()), 0, nil
 	}
@@ -114,6 +119,10 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 		return millis(st.EndedAt.IsZero(), st.EndedAt.UnixMilli()), 1, nil
 	case "retryCount":
 		return expr.Int(int64(max(st.Attempt-1, 0))), 1, nil
+	case "identifierPostFix":
+		return expr.String(n.Postfix()), 1, nil
+	case "matrix", "repeat", "strategy":
+		return s.looped(n, rest)
 	}
 	if n.Kind == plan.KindStage && n.Deployment != nil && rest[0] == "spec" && len(rest) > 1 {
 		switch rest[1] {
@@ -201,6 +210,23 @@ func (s *Scope) outputsOf(id plan.NodeID, st plan.State) (any, error) {
 	}
 	s.outputs[id] = v
 	return v, nil
+}
+
+// loopField resolves a path to a looped node without saying which iteration:
+// only what holds for all of them.
+func (s *Scope) loopField(n *plan.Node, rest []string) (expr.Value, int, error) {
+	if len(rest) > 0 {
+		switch st := s.State(n.ID); rest[0] {
+		case "status":
+			if st.Status == "" {
+				return expr.Null(), 1, nil
+			}
+			return expr.StatusOf(st.Status.Expression()), 1, nil
+		case "currentStatus", "liveStatus":
+			return expr.StatusOf(s.loopStatus(n)), 1, nil
+		}
+	}
+	return expr.Null(), 0, unknown("%s runs in a loop; say which iteration, e.g. %s_0", n.Identifier, n.Identifier)
 }
 
 // docField resolves a path in a node's document. A step or a stage that the

@@ -56,6 +56,8 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return s.absolute(join([]string{"pipeline"}, path), 1)
 	case "stage", "execution", "steps", "stepGroup", "step", "spec":
 		return s.relative(path)
+	case "matrix", "repeat", "strategy":
+		return s.looped(s.Node, path)
 	case "account", "org", "project":
 		return s.scopeNames(path)
 	case "service", "serviceVariables", "serviceConfig", "env", "infra", "infrastructure",

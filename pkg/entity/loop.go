@@ -1,0 +1,146 @@
+package entity
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Looping is a looping strategy (pipeline spec §6). Its kind is the one field
+// of Matrix, Repeat and Parallelism that is set; none without a strategy.
+type Looping struct {
+	Parallelism    yamldoc.Field[int]
+	Matrix         Matrix
+	Repeat         Repeat
+	MaxConcurrency yamldoc.Field[int]
+	When           yamldoc.Field[string]
+	OnFailure      yamldoc.Field[string] // RunAll or SkipQueued
+}
+
+// Matrix runs once for each combination of the values of its axes.
+type Matrix struct {
+	Axes           map[string]*yamldoc.Node // lists, or expressions for one
+	Whole          string                   // an expression for all axes
+	Exclude        *yamldoc.Node
+	MaxConcurrency yamldoc.Field[int]
+	NodeName       yamldoc.Field[string]
+}
+
+// Repeat runs so many times, or once for each item or part of a list.
+type Repeat struct {
+	Times          yamldoc.Field[int]
+	Items          *yamldoc.Node // a list, or an expression for one
+	MaxConcurrency yamldoc.Field[int]
+	PartitionSize  yamldoc.Field[int]
+	Unit           yamldoc.Field[string] // Count or Percentage
+	Start          yamldoc.Field[int]
+	End            yamldoc.Field[int]
+}
+
+func (d *decoder) looping(l *Looping) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if neutral(v.Node) {
+			return
+		}
+		d.fields(v, keys{
+			"parallelism":    d.count(&l.Parallelism),
+			"matrix":         func(v yamldoc.Value) { d.matrix(v, &l.Matrix) },
+			"repeat":         func(v yamldoc.Value) { d.repeat(v, &l.Repeat) },
+			"maxConcurrency": d.count(&l.MaxConcurrency),
+			"when":           func(v yamldoc.Value) { l.When = d.Body(v) },
+			"onFailure":      d.literal(&l.OnFailure, "RunAll", "SkipQueued"),
+		})
+		d.oneOf(v, "matrix", "repeat", "parallelism")
+	}
+}
+
+// count binds a whole number from 0 on, or an expression for one.
+func (d *decoder) count(f *yamldoc.Field[int]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if *f = d.Int(v); f.Set && f.Expr == "" && f.Value < 0 {
+			d.Errorf(v, wrongValue, "found %d; want a number from 0 on", f.Value)
+		}
+	}
+}
+
+func (d *decoder) matrix(v yamldoc.Value, m *Matrix) {
+	if v.Is(yamldoc.Scalar) {
+		m.Whole = d.loopExpression(v)
+		return
+	}
+	m.Axes = map[string]*yamldoc.Node{}
+	for e := range d.Mapping(v) {
+		switch e.Key {
+		case "exclude":
+			d.loopItems(&m.Exclude)(e)
+		case "maxConcurrency":
+			d.count(&m.MaxConcurrency)(e)
+		case "nodeName":
+			d.text(&m.NodeName)(e)
+		default:
+			var axis *yamldoc.Node
+			d.loopItems(&axis)(e)
+			m.Axes[e.Key] = axis
+		}
+	}
+	if v.Is(yamldoc.Mapping) && len(m.Axes) == 0 {
+		d.Errorf(v, missingKey, "found no axes; want a name with a list of values at least")
+	}
+}
+
+func (d *decoder) repeat(v yamldoc.Value, r *Repeat) {
+	d.fields(v, keys{
+		"times":          d.count(&r.Times),
+		"items":          d.loopItems(&r.Items),
+		"maxConcurrency": d.count(&r.MaxConcurrency),
+		"partitionSize":  d.count(&r.PartitionSize),
+		"unit":           d.literal(&r.Unit, "Percentage", "Count"),
+		"start":          d.count(&r.Start),
+		"end":            d.count(&r.End),
+	})
+	d.oneOf(v, "times", "items")
+	for _, key := range []string{"partitionSize", "unit", "start", "end"} {
+		if r.Items == nil && v.Is(yamldoc.Mapping) && v.Node.Get(key) != nil {
+			d.Errorf(child(v, key), wrongValue, "%s needs items; it means nothing with times", key)
+		}
+	}
+}
+
+// loopItems binds a list, or an expression or a comma-separated text for one.
+func (d *decoder) loopItems(n **yamldoc.Node) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*n = v.Node
+		if v.Is(yamldoc.Scalar) {
+			d.loopExpression(v)
+			return
+		}
+		for item := range d.list(v) {
+			d.loopItem(item)
+		}
+	}
+}
+
+// loopItem checks an item: a text or a mapping of texts, and so on.
+func (d *decoder) loopItem(v yamldoc.Value) {
+	switch {
+	case v.Is(yamldoc.Scalar):
+		d.String(v)
+	case v.Is(yamldoc.Mapping):
+		for e := range d.Mapping(v) {
+			d.loopItem(e)
+		}
+	case v.Is(yamldoc.Sequence):
+		for item := range d.List(v) {
+			d.loopItem(item)
+		}
+	}
+}
+
+// loopExpression checks an expression that gives a list when the loop starts.
+// What starts like one is one as a whole: <+pipeline.variables.x>.split(',').
+func (d *decoder) loopExpression(v yamldoc.Value) string {
+	if strings.HasPrefix(strings.TrimSpace(v.Node.Value), "<+") {
+		return d.Body(v).Expr
+	}
+	return d.String(v).Value
+}

@@ -1,0 +1,251 @@
+package resolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// maxLoopBytes bounds the values of all iterations of a loop, which are kept
+// in its state.
+const maxLoopBytes = 256 << 10
+
+// Iterations evaluates the looping strategy of a loop, the scope's node
+// (pipeline spec §6). None if its condition is false.
+func (s *Scope) Iterations() (plan.Iterations, error) {
+	doc := s.Node.Loop.Doc
+	if when := text(doc.Get("when")); when != "" {
+		if run, err := s.Condition(when); err != nil || !run {
+			return plan.Iterations{}, err
+		}
+	}
+	l := looping{Scope: s, most: doc.Get("maxConcurrency")}
+	var list []plan.Iteration
+	var err error
+	switch {
+	case doc.Get("matrix") != nil:
+		list, err = l.matrix(doc.Get("matrix"))
+	case doc.Get("repeat") != nil:
+		list, err = l.repeat(doc.Get("repeat"))
+	default:
+		list, err = l.times("parallelism", doc.Get("parallelism"))
+	}
+	if err != nil {
+		return plan.Iterations{}, err
+	}
+	size := 0
+	for _, it := range list {
+		size += len(it.Values)
+	}
+	if size > maxLoopBytes {
+		return plan.Iterations{}, fault.New(fault.TooLarge, "the values of all iterations have %d bytes; the limit is %d", size, maxLoopBytes)
+	}
+	out := plan.Iterations{List: list}
+	if l.most != nil && l.most.Value != "" {
+		out.MaxConcurrency, err = l.number("maxConcurrency", l.most)
+	}
+	return out, err
+}
+
+// looping is the evaluation of one strategy.
+type looping struct {
+	*Scope
+	most *yamldoc.Node // maxConcurrency, which stands beside or in the kind
+}
+
+// number evaluates a whole number that isn't negative.
+func (l *looping) number(name string, n *yamldoc.Node) (int, error) {
+	v, err := l.scalar(n)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	i, err := strconv.Atoi(strings.TrimSpace(v.Text()))
+	if err != nil || i < 0 {
+		return 0, fault.New(fault.Invalid, "%s is %q; want a whole number from 0 on", name, v.Text())
+	}
+	return i, nil
+}
+
+func (l *looping) times(name string, n *yamldoc.Node) ([]plan.Iteration, error) {
+	count, err := l.number(name, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := few(count); err != nil {
+		return nil, err
+	}
+	list := make([]plan.Iteration, count)
+	for i := range list {
+		list[i] = plan.Iteration{Postfix: "_" + strconv.Itoa(i), Name: l.Node.Name + " " + strconv.Itoa(i)}
+	}
+	return list, nil
+}
+
+func few(iterations int) error {
+	if iterations > plan.MaxIterations {
+		return fault.New(fault.TooLarge, "there would be %d iterations; the limit is %d", iterations, plan.MaxIterations)
+	}
+	return nil
+}
+
+// repeat counts or goes through a list, whole or in parts.
+func (l *looping) repeat(doc *yamldoc.Node) ([]plan.Iteration, error) {
+	if most := doc.Get("maxConcurrency"); most != nil {
+		l.most = most
+	}
+	if doc.Get("items") == nil {
+		return l.times("repeat.times", doc.Get("times"))
+	}
+	items, err := l.list("repeat.items", doc.Get("items"))
+	if err != nil {
+		return nil, err
+	}
+	if items, err = l.slice(doc, items); err != nil {
+		return nil, err
+	}
+	parts, err := l.partitions(doc, items)
+	if err != nil {
+		return nil, err
+	}
+	if parts == nil {
+		return l.each(items, func(v expr.Value) expr.Value { return expr.Object(expr.Member{Key: "item", Value: v}) })
+	}
+	return l.each(parts, func(v expr.Value) expr.Value { return expr.Object(expr.Member{Key: "partition", Value: v}) })
+}
+
+func (l *looping) each(items []expr.Value, values func(expr.Value) expr.Value) ([]plan.Iteration, error) {
+	if err := few(len(items)); err != nil {
+		return nil, err
+	}
+	list := make([]plan.Iteration, len(items))
+	for i, item := range items {
+		doc, err := encode("repeat", values(item))
+		if err != nil {
+			return nil, err
+		}
+		list[i] = plan.Iteration{Postfix: "_" + strconv.Itoa(i), Name: label(l.Node.Name, item.Text()), Values: doc}
+	}
+	return list, nil
+}
+
+// slice is the part of the items from start up to, but without, end.
+func (l *looping) slice(doc *yamldoc.Node, items []expr.Value) ([]expr.Value, error) {
+	bounds := [2]int{0, len(items)}
+	for i, key := range []string{"start", "end"} {
+		if n := doc.Get(key); n != nil {
+			at, err := l.number("repeat."+key, n)
+			if err != nil {
+				return nil, err
+			}
+			bounds[i] = min(at, len(items))
+		}
+	}
+	return items[min(bounds[0], bounds[1]):bounds[1]], nil
+}
+
+// partitions are consecutive parts of the items: of so many each, or of so
+// many percent of all, rounded up. Nil where no size is asked for.
+func (l *looping) partitions(doc *yamldoc.Node, items []expr.Value) ([]expr.Value, error) {
+	n := doc.Get("partitionSize")
+	if n == nil || n.Value == "" {
+		return nil, nil
+	}
+	size, err := l.number("repeat.partitionSize", n)
+	if err != nil {
+		return nil, err
+	}
+	if text(doc.Get("unit")) == "Percentage" {
+		size = int(math.Ceil(float64(size) * float64(len(items)) / 100))
+	}
+	if size == 0 {
+		return nil, fault.New(fault.Invalid, "repeat.partitionSize is 0; want 1 or more")
+	}
+	parts := []expr.Value{}
+	for from := 0; from < len(items); from += size {
+		parts = append(parts, expr.List(items[from:min(from+size, len(items))]))
+	}
+	return parts, nil
+}
+
+// list evaluates a list: one that is written out, or an expression that gives
+// one, a JSON array or a comma-separated text.
+func (l *looping) list(name string, n *yamldoc.Node) ([]expr.Value, error) {
+	if n.Kind == yamldoc.Sequence {
+		out := make([]expr.Value, len(n.Items))
+		for i, item := range n.Items {
+			v, err := l.scalar(item)
+			if err != nil {
+				return nil, fmt.Errorf("%s[%d]: %w", name, i, err)
+			}
+			out[i] = v
+		}
+		return out, nil
+	}
+	v, err := l.body(n.Value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return split(v), nil
+}
+
+// body evaluates a text as an expression as a whole, as in
+// `<+pipeline.variables.x>.split(',')`; any other text with expressions in it.
+func (l *looping) body(body string) (expr.Value, error) {
+	if strings.HasPrefix(strings.TrimSpace(body), "<+") {
+		return expr.Evaluate(body, l.Scope)
+	}
+	return l.value(body)
+}
+
+// split makes a list of a value.
+func split(v expr.Value) []expr.Value {
+	switch v.Kind() {
+	case expr.KindList:
+		return v.Items()
+	case expr.KindNull:
+		return nil
+	case expr.KindString:
+	default:
+		return []expr.Value{v}
+	}
+	body := strings.TrimSpace(v.Text())
+	if strings.HasPrefix(body, "[") {
+		if list, err := expr.FromJSON([]byte(body)); err == nil {
+			return list.Items()
+		}
+	}
+	var out []expr.Value
+	for part := range strings.SplitSeq(body, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, expr.String(part))
+		}
+	}
+	return out
+}
+
+// encode is the values of an iteration as its state keeps them.
+func encode(kind string, v expr.Value) (json.RawMessage, error) {
+	if v.Secret() {
+		return nil, fault.New(fault.Invalid, "a secret can't be looped over; loop over its name")
+	}
+	return json.Marshal(map[string]expr.Value{kind: v})
+}
+
+// maxLabel is how long the name of an iteration may be.
+const maxLabel = 128
+
+// label is an iteration's name for people.
+func label(name, values string) string {
+	text := strings.Join(strings.Fields(name+" "+values), " ")
+	if len(text) > maxLabel {
+		text = strings.ToValidUTF8(text[:maxLabel], "")
+	}
+	return text
+}

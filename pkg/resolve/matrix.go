@@ -1,0 +1,177 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// axis is a name with the values that it takes.
+type axis struct {
+	name   string
+	values []expr.Value
+}
+
+// matrix combines the values of all axes, the first one slowest, without what
+// is excluded (pipeline spec §6).
+func (l *looping) matrix(doc *yamldoc.Node) ([]plan.Iteration, error) {
+	axes, err := l.axes(doc)
+	if err != nil {
+		return nil, err
+	}
+	exclude, err := l.exclude(doc.Get("exclude"))
+	if err != nil {
+		return nil, err
+	}
+	total := 1
+	for _, a := range axes {
+		if total *= len(a.values); total > maxCombinations {
+			return nil, fault.New(fault.TooLarge, "the matrix has more than %d combinations", maxCombinations)
+		}
+	}
+	var list []plan.Iteration
+	at := make([]int, len(axes))
+	for range total {
+		it, wanted, err := l.combination(doc, axes, at, exclude)
+		if err != nil {
+			return nil, err
+		}
+		if wanted {
+			list = append(list, it)
+		}
+		for i := len(at) - 1; i >= 0; i-- {
+			if at[i]++; at[i] < len(axes[i].values) {
+				break
+			}
+			at[i] = 0
+		}
+	}
+	distinct(list)
+	return list, few(len(list))
+}
+
+// maxCombinations bounds a matrix before its exclusions.
+const maxCombinations = 16 * plan.MaxIterations
+
+// axes are the axes in the order in which they are written.
+func (l *looping) axes(doc *yamldoc.Node) ([]axis, error) {
+	if doc.Kind != yamldoc.Mapping { // an expression for all of it
+		v, err := l.body(doc.Value)
+		if err != nil {
+			return nil, fmt.Errorf("matrix: %w", err)
+		}
+		if v.Kind() != expr.KindMap {
+			return nil, fault.New(fault.Invalid, "matrix is a %s; want axes with their values", v.Kind())
+		}
+		var axes []axis
+		for _, name := range v.Keys() {
+			values, _ := v.Field(name)
+			axes = append(axes, axis{name, split(values)})
+		}
+		return axes, nil
+	}
+	if most := doc.Get("maxConcurrency"); most != nil {
+		l.most = most
+	}
+	var axes []axis
+	for _, e := range doc.Entries {
+		if slices.Contains(reservedAxes(), e.Key) {
+			continue
+		}
+		values, err := l.list("matrix."+e.Key, e.Value)
+		if err != nil {
+			return nil, err
+		}
+		axes = append(axes, axis{e.Key, values})
+	}
+	if len(axes) == 0 {
+		return nil, fault.New(fault.Invalid, "the matrix has no axes")
+	}
+	return axes, nil
+}
+
+// reservedAxes are the keys of a matrix that aren't axes.
+func reservedAxes() []string { return []string{"exclude", "maxConcurrency", "nodeName"} }
+
+// exclude is each entry's axes with the value to be left out, as text.
+func (l *looping) exclude(doc *yamldoc.Node) ([]map[string]string, error) {
+	if doc == nil {
+		return nil, nil
+	}
+	items, err := l.list("matrix.exclude", doc)
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]string
+	for i, item := range items {
+		if item.Kind() != expr.KindMap {
+			return nil, fault.New(fault.Invalid, "matrix.exclude[%d] is a %s; want axes with a value each", i, item.Kind())
+		}
+		entry := map[string]string{}
+		for _, key := range item.Keys() {
+			v, _ := item.Field(key)
+			entry[key] = v.Text()
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+// combination is one iteration: the value of each axis at its index.
+func (l *looping) combination(doc *yamldoc.Node, axes []axis, at []int, exclude []map[string]string) (plan.Iteration, bool, error) {
+	members := make([]expr.Member, len(axes))
+	var postfix, words strings.Builder
+	for i, a := range axes {
+		v := a.values[at[i]]
+		members[i] = expr.Member{Key: a.name, Value: v}
+		postfix.WriteString("_" + strconv.Itoa(at[i]))
+		words.WriteString(" " + v.Text())
+	}
+	value := expr.Object(members...)
+	for _, entry := range exclude {
+		if matches(value, entry) {
+			return plan.Iteration{}, false, nil
+		}
+	}
+	values, err := encode("matrix", value)
+	if err != nil {
+		return plan.Iteration{}, false, err
+	}
+	it := plan.Iteration{Postfix: postfix.String(), Name: label(l.Node.Name, words.String()), Values: values}
+	if name := text(doc.Get("nodeName")); name != "" {
+		v, err := l.with(map[string]expr.Value{"matrix": value}).InterpolateKnown(name)
+		if err != nil {
+			return plan.Iteration{}, false, fmt.Errorf("matrix.nodeName: %w", err)
+		}
+		it.Name = label(v.Text(), "")
+	}
+	return it, true, nil
+}
+
+func matches(value expr.Value, entry map[string]string) bool {
+	for name, want := range entry {
+		if v, ok := value.Field(name); !ok || v.Text() != want {
+			return false
+		}
+	}
+	return len(entry) > 0
+}
+
+// distinct adds the index to names that several iterations have.
+func distinct(list []plan.Iteration) {
+	count := map[string]int{}
+	for _, it := range list {
+		count[it.Name]++
+	}
+	for i, it := range list {
+		if count[it.Name] > 1 {
+			list[i].Name += " " + strings.ReplaceAll(strings.TrimPrefix(it.Postfix, "_"), "_", " ")
+		}
+	}
+}
