@@ -31,7 +31,7 @@ func describeCommand(a *app) *cobra.Command {
 			return a.describe(c.Context(), args, env)
 		},
 	}
-	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition")
+	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition; pipeline of a trigger or an input set")
 	return c
 }
 
@@ -84,10 +84,6 @@ func (a *app) describeInputs(e api.Entity) {
 	}
 	fmt.Fprintln(a.out, "runtime inputs (slipway run", e.ID, "--input PATH=VALUE):")
 	for _, in := range inputs {
-		fallback := "required"
-		if in.Input.HasDefault {
-			fallback = "default " + in.Input.Default
-		}
-		fmt.Fprintf(a.out, "  %s  (%s)\n", in.Path, fallback)
+		fmt.Fprintf(a.out, "  %s  (%s)\n", in.Path, in.Describe())
 	}
 }

@@ -21,7 +21,7 @@ func getCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeKinds,
 		RunE:              func(c *cobra.Command, args []string) error { return a.get(c.Context(), args, env) },
 	}
-	c.Flags().StringVar(&env, "env", "", "environment of infrastructure definitions")
+	c.Flags().StringVar(&env, "env", "", "environment of infrastructure definitions; pipeline of triggers and input sets")
 	return c
 }
 

@@ -22,6 +22,8 @@ func kindOf(text string) (ref.Kind, error) {
 		return ref.Environment, nil
 	case "infra", "infras", "infrastructure", "infrastructures":
 		return ref.Infrastructure, nil
+	case "overlay", "overlays":
+		return ref.OverlayInputSet, nil
 	}
 	for _, k := range ref.Kinds() {
 		if name := strings.ToLower(string(k)); word == name || word == name+"s" {
@@ -53,8 +55,8 @@ func (a *app) entityArgs(args []string, env string) (*apiclient.Client, apiclien
 			key.Env, key.ID = cmp.Or(key.Env, before), id
 		}
 	}
-	if err == nil && key.ID != "" && kind == ref.Infrastructure && key.Env == "" {
-		err = fault.New(fault.Invalid, "an infrastructure definition is named with its environment: ENV/%s", key.ID)
+	if parent := ref.Parent(kind); err == nil && key.ID != "" && parent != "" && key.Env == "" {
+		err = fault.New(fault.Invalid, "%s %s is named with its %s: %s/%s", kind, key.ID, parent, strings.ToUpper(string(parent)), key.ID)
 	}
 	return client, key, err
 }

@@ -23,7 +23,7 @@ type EntityKey struct {
 	ID      string   `json:"id"`
 	Org     string   `json:"org,omitempty"`
 	Project string   `json:"project,omitempty"`
-	Env     string   `json:"env,omitempty" doc:"An infrastructure definition's environment"`
+	Env     string   `json:"env,omitempty" doc:"An infrastructure definition's environment; a trigger's or an input set's pipeline"`
 }
 
 // Entity is a saved document.
@@ -141,15 +141,18 @@ func (s *Server) validateEntity(ctx context.Context, in *Document) (*savedAnswer
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,connector,secret,template"`
-	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, as a reference, e.g. dev or account.dev"`
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,connector,secret,template,trigger,inputSet,overlayInputSet"`
+	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline"`
 }
 
-// place is the scope and the environment where the request looks.
+// place is the scope and the parent where the request looks.
 func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 	scope, err := in.scope(ctx)
-	if err != nil || in.Kind != ref.Infrastructure || in.Env == "" {
+	if err != nil || in.parent() == "" || in.Env == "" {
 		return scope, "", err
+	}
+	if in.Kind != ref.Infrastructure {
+		return scope, in.Env, nil
 	}
 	env, err := ref.Parse(in.Env, scope)
 	if err != nil {
@@ -157,6 +160,9 @@ func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 	}
 	return env.Scope, env.ID, access.Check(caller(ctx), env.Scope)
 }
+
+// parent is the kind within which the identifier is unique; empty: the scope.
+func (in OfKind) parent() ref.Kind { return ref.Parent(in.Kind) }
 
 func (s *Server) listEntities(ctx context.Context, in *struct {
 	OfKind
@@ -189,8 +195,8 @@ type OfEntity struct {
 
 func (in OfEntity) key(ctx context.Context) (store.EntityKey, error) {
 	scope, env, err := in.place(ctx)
-	if err == nil && in.Kind == ref.Infrastructure && env == "" {
-		err = invalid("an infrastructure definition is named with its environment: add env")
+	if parent := in.parent(); err == nil && parent != "" && env == "" {
+		err = invalid("%s %s is named with its %s: add env", in.Kind, in.ID, parent)
 	}
 	return store.EntityKey{Scope: scope, Kind: in.Kind, Env: env, ID: in.ID}, err
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,25 +9,28 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // Execution is one run of a pipeline.
 type Execution struct {
-	ID        string            `json:"id"`
-	Org       string            `json:"org,omitempty"`
-	Project   string            `json:"project,omitempty"`
-	Pipeline  string            `json:"pipeline" doc:"The pipeline's identifier"`
-	Name      string            `json:"name" doc:"The pipeline's name"`
-	Sequence  int64             `json:"sequence" doc:"1 for the pipeline's first execution"`
-	Status    plan.Status       `json:"status"`
-	Message   string            `json:"message,omitempty" doc:"Why it failed"`
-	Inputs    map[string]string `json:"inputs,omitempty"`
-	Actor     string            `json:"actor" doc:"Who started it"`
-	RetryOf   string            `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
-	StartedAt time.Time         `json:"startedAt"`
-	EndedAt   time.Time         `json:"endedAt,omitzero"`
+	ID        string         `json:"id"`
+	Org       string         `json:"org,omitempty"`
+	Project   string         `json:"project,omitempty"`
+	Pipeline  string         `json:"pipeline" doc:"The pipeline's identifier"`
+	Name      string         `json:"name" doc:"The pipeline's name"`
+	Sequence  int64          `json:"sequence" doc:"1 for the pipeline's first execution"`
+	Status    plan.Status    `json:"status"`
+	Message   string         `json:"message,omitempty" doc:"Why it failed"`
+	Inputs    string         `json:"inputs,omitempty" doc:"The values of its runtime inputs, as YAML with the root key pipeline"`
+	InputSets []string       `json:"inputSets,omitempty" nullable:"false" doc:"The input sets and overlays that it was started with"`
+	Warnings  []fault.Detail `json:"warnings,omitempty" nullable:"false" doc:"Values that had no place in the pipeline"`
+	Actor     string         `json:"actor" doc:"Who started it"`
+	RetryOf   string         `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
+	StartedAt time.Time      `json:"startedAt"`
+	EndedAt   time.Time      `json:"endedAt,omitzero"`
 }
 
 // ExecutionTree is an execution with what has become of its nodes.
@@ -42,12 +44,9 @@ func executionOf(e store.Execution) (Execution, error) {
 		ID: e.ID, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Name: e.Name, Sequence: e.Sequence,
 		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
 	}
-	if len(e.Inputs) > 0 {
-		if err := json.Unmarshal(e.Inputs, &out.Inputs); err != nil {
-			return Execution{}, fmt.Errorf("decode the inputs of execution %s: %w", e.ID, err)
-		}
-	}
-	return out, nil
+	given, err := execution.GivenTo(e)
+	out.Inputs, out.InputSets, out.Warnings = given.YAML, given.Sets, given.Warnings
+	return out, err
 }
 
 // executionAnswer is the answer of what changes or starts an execution.
@@ -90,9 +89,17 @@ func (s *Server) executions() {
 	}, s.retryExecution)
 }
 
-// StartExecution is the body of a start.
+// StartExecution is the body of a start. Where several fields have a value
+// for an input, the later field wins.
 type StartExecution struct {
-	Inputs map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
+	InputSets  []string          `json:"inputSets,omitempty" nullable:"false" maxItems:"100" doc:"Identifiers of input sets and overlays of the pipeline; the later wins"`
+	InputsYAML string            `json:"inputsYaml,omitempty" doc:"Values of runtime inputs as YAML, a part of the pipeline's document"`
+	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
+}
+
+func (in StartExecution) inputs() (execution.Inputs, error) {
+	doc, err := execution.InputDocument("inputs", []byte(in.InputsYAML))
+	return execution.Inputs{Sets: in.InputSets, Document: doc, Values: in.Inputs}, err
 }
 
 func (s *Server) startExecution(ctx context.Context, in *struct {
@@ -106,9 +113,13 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	inputs, err := in.Body.inputs()
+	if err != nil {
+		return nil, err
+	}
 	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
 		e, err := s.Executions.Start(ctx, execution.StartRequest{
-			Scope: scope, Pipeline: in.Pipeline, Inputs: in.Body.Inputs, By: author(ctx), Key: key,
+			Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Key: key,
 		})
 		if err != nil {
 			return Execution{}, err

@@ -54,7 +54,7 @@ type EntityKey struct {
 	Scope ref.Scope
 	Kind  ref.Kind
 	ID    string
-	Env   string // of an infrastructure definition, as a reference
+	Env   string // an infrastructure definition's environment, as a reference; a trigger's or an input set's pipeline
 }
 
 func (k EntityKey) request(method string) request {

@@ -135,6 +135,9 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 	if e.Kind == ref.Template && p.stored.Version > 0 {
 		p.warnings = append(p.warnings, changedInputs(p.stored.YAML, d.YAML, d.File)...)
 	}
+	if err := c.checkInputSet(ctx, e, d.File); err != nil {
+		return prepared{}, err
+	}
 	p.change, err = c.compare(ctx, p)
 	return p, err
 }

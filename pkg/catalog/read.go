@@ -37,12 +37,12 @@ func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.
 }
 
 // keyOf is where an entity is kept. An infrastructure definition lives with
-// its environment (entities spec §1), a trigger with its pipeline; a template
-// has as many as it has versions.
+// its environment (entities spec §1); triggers and input sets with their
+// pipeline; a template has as many as it has versions.
 func keyOf(e *entity.Entity) store.EntityKey {
 	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
 	switch e.Kind {
-	case ref.Infrastructure, ref.Trigger:
+	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet:
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
 	case ref.Template:
 		key = versionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
@@ -107,7 +107,7 @@ func (c *Catalog) missing(ctx context.Context, e *entity.Entity) ([]fault.Detail
 // describe names an entity for people, e.g. `connector "git" in acme/default`.
 func describe(key store.EntityKey) string {
 	if key.Env != "" {
-		return fmt.Sprintf("%s %q of environment %q in %s", key.Kind, key.ID, key.Env, key.Scope)
+		return fmt.Sprintf("%s %q of %s %q in %s", key.Kind, key.ID, ref.Parent(key.Kind), key.Env, key.Scope)
 	}
 	return fmt.Sprintf("%s %q in %s", key.Kind, key.ID, key.Scope)
 }

@@ -60,7 +60,9 @@ func (d *decoder) list(v yamldoc.Value) iter.Seq[yamldoc.Value] {
 	}
 }
 
-// whole reports an expression that stands for a whole mapping or list.
+// whole says whether an expression stands for a whole mapping or list. A
+// runtime input may: it is filled, and the document checked again, before
+// anything runs. Anything else is reported.
 func (d *decoder) whole(v yamldoc.Value) bool {
 	if !v.Is(yamldoc.Scalar) || !strings.Contains(v.Node.Value, "<+") {
 		return false
@@ -68,7 +70,11 @@ func (d *decoder) whole(v yamldoc.Value) bool {
 	if d.Left(v) {
 		return true
 	}
-	d.Unsupported(v, "an expression or a runtime input for the whole of %q isn't supported yet; write out its keys or items", v.Key)
+	if in, err := expr.ParseInput(v.Node.Value); !expr.IsRuntimeInput(v.Node.Value) || err == nil && in.AtStart {
+		d.Unsupported(v, "an expression for the whole of %q isn't supported yet; write out its keys or items", v.Key)
+		return true
+	}
+	d.String(v) // says what is wrong with it
 	return true
 }
 

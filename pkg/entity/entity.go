@@ -1,7 +1,7 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
-// environments, infrastructure definitions, connectors, secrets, triggers and
-// templates.
-// It says everything that is wrong with a document, each finding with its place.
+// environments, infrastructure definitions, connectors, secrets, triggers,
+// input sets and templates. It says everything that is wrong with a document,
+// each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
 // Slipway can't do it yet, which is an error; nobody documents it, which is a
@@ -25,20 +25,22 @@ type Entity struct {
 	Scope ref.Scope // where it lives: the document's, filled up from Options.Scope
 	Meta
 	// Parent is the environment of an infrastructure definition or the pipeline
-	// of a trigger, whose identifier is unique within it alone (entities spec
-	// §1).
+	// of a trigger or an input set, whose identifier is unique within it alone
+	// (entities spec §1).
 	Parent ref.Ref
 	// References are the entities that this one names, in document order.
 	References []Reference
 
-	Pipeline       *Pipeline
-	Service        *Service
-	Environment    *Environment
-	Infrastructure *Infrastructure
-	Connector      *Connector
-	Secret         *Secret
-	Trigger        *Trigger
-	Template       *Template
+	Pipeline        *Pipeline
+	Service         *Service
+	Environment     *Environment
+	Infrastructure  *Infrastructure
+	Connector       *Connector
+	Secret          *Secret
+	Trigger         *Trigger
+	InputSet        *InputSet
+	OverlayInputSet *OverlayInputSet
+	Template        *Template
 }
 
 // Options say what a document is checked against.
@@ -95,6 +97,10 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Secret = d.secret(v, e)
 	case ref.Trigger:
 		e.Trigger = d.trigger(v, e)
+	case ref.InputSet:
+		e.InputSet = d.inputSet(v, e)
+	case ref.OverlayInputSet:
+		e.OverlayInputSet = d.overlayInputSet(v, e)
 	case ref.Template:
 		e.Template = d.template(v, e)
 	}
@@ -103,7 +109,7 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 // otherKinds are root keys that Harness has for what Slipway doesn't save yet.
 func otherKinds() []string {
 	return []string{
-		"inputSet", "overlayInputSet", "environmentGroup", "freeze", "overrides", "serviceOverrides",
+		"environmentGroup", "freeze", "overrides", "serviceOverrides",
 		"variable", "gitops", "monitoredService", "policy", "policySet",
 	}
 }

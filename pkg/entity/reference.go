@@ -13,8 +13,8 @@ import (
 type Reference struct {
 	Kind ref.Kind
 	Ref  ref.Ref
-	// Environment is the environment of an infrastructure definition, in
-	// Ref.Scope; empty for other kinds.
+	// Environment is the environment of an infrastructure definition or the
+	// pipeline of an input set, in Ref.Scope; empty for other kinds.
 	Environment string
 	Text        string // as written, e.g. account.git
 	At          yamldoc.Pos

@@ -111,7 +111,7 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 	t := &Trigger{}
 	d.fields(v, merge(d.meta(e), keys{
 		"enabled":                          d.flag(&t.Enabled),
-		"pipelineIdentifier":               func(v yamldoc.Value) { d.triggered(v, e, t) },
+		"pipelineIdentifier":               func(v yamldoc.Value) { t.Pipeline = d.ofPipeline(v, e) },
 		"inputYaml":                        func(v yamldoc.Value) { t.Inputs = d.inputYAML(v) },
 		"encryptedWebhookSecretIdentifier": d.secretRef(&t.Secret),
 		"source":                           func(v yamldoc.Value) { d.source(v, t) },
@@ -122,20 +122,9 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 		"eventConditions":                  d.refuse("conditions outside of the source aren't supported"),
 	}))
 	d.need(v, "identifier", "pipelineIdentifier", "source")
-	if d.scope.Project == "" {
-		d.Errorf(v, wrongScope, "a trigger lives in a project; orgIdentifier and projectIdentifier are missing")
-	}
+	d.inProject(v, "a trigger")
 	d.proven(v, t)
 	return t
-}
-
-// triggered reads which pipeline a trigger starts.
-func (d *decoder) triggered(v yamldoc.Value, e *Entity, t *Trigger) {
-	d.chosen(ref.Pipeline, &t.Pipeline)(v)
-	if t.Pipeline.Expr != "" {
-		d.Errorf(v, wrongValue, "found an expression; want the identifier of a pipeline")
-	}
-	e.Parent = ref.Ref{Scope: d.scope, ID: t.Pipeline.Value}
 }
 
 // inputYAML reads a text that is YAML itself. Places in it aren't places of

@@ -51,10 +51,8 @@ func New(cfg Config) *Service {
 type StartRequest struct {
 	Scope    ref.Scope
 	Pipeline string
-	// Inputs are values for the pipeline's runtime inputs, by path, e.g.
-	// "pipeline.variables.image" or "variables.image".
-	Inputs map[string]string
-	By     audit.Author
+	Inputs   Inputs
+	By       audit.Author
 	// Key makes starting idempotent: the same key starts one execution. Empty: a new one.
 	Key     string
 	RetryOf string
@@ -66,14 +64,10 @@ func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, e
 	if err != nil {
 		return store.Execution{}, err
 	}
-	inputs, err := json.Marshal(r.Inputs)
-	if err != nil {
-		return store.Execution{}, fmt.Errorf("encode inputs: %w", err)
-	}
 	id := newID(r.Key, s.Now())
 	e, err := s.Store.CreateExecution(ctx, store.Execution{
 		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: planned.name, PlanHash: planned.hash,
-		Status: plan.Running, Inputs: inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, StartedAt: s.Now(),
+		Status: plan.Running, Inputs: planned.inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, StartedAt: s.Now(),
 	}, planned.doc, audit.Record{
 		Time: s.Now(), Actor: r.By.Actor, Request: r.By.Request, Scope: r.Scope, Action: audit.Start, Kind: "execution", ID: id,
 		After: fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, planned.hash),
@@ -136,9 +130,13 @@ func (s *Service) Retry(ctx context.Context, id, key string, by audit.Author) (s
 	if !e.Status.Terminal() {
 		return store.Execution{}, fault.New(fault.Conflict, "execution %s is %s; only one that has ended can be repeated", id, e.Status)
 	}
-	var inputs map[string]string
-	if err := json.Unmarshal(e.Inputs, &inputs); err != nil {
-		return store.Execution{}, fmt.Errorf("decode inputs of execution %s: %w", id, err)
+	given, err := GivenTo(e)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	inputs, err := given.inputs()
+	if err != nil {
+		return store.Execution{}, err
 	}
 	origin := e.RetryOf
 	if origin == "" {

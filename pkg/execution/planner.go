@@ -32,10 +32,11 @@ type planner struct {
 
 // planned is a plan ready to be stored.
 type planned struct {
-	name string
-	hash string
-	doc  []byte
-	root plan.NodeID
+	name   string
+	hash   string
+	doc    []byte
+	root   plan.NodeID
+	inputs []byte // Given as JSON
 }
 
 // rememberedPlans bounds the planner's memory; a plan has some 20 KB.
@@ -52,7 +53,11 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	if err != nil {
 		return planned{}, err
 	}
-	made, err := p.fingerprint(ctx, pipeline, r.Inputs)
+	asked, err := json.Marshal(r.Inputs)
+	if err != nil {
+		return planned{}, fmt.Errorf("encode the inputs: %w", err)
+	}
+	made, err := p.fingerprint(ctx, pipeline, asked)
 	if err != nil {
 		return planned{}, err
 	}
@@ -64,7 +69,7 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	if err != nil {
 		return planned{}, err
 	}
-	if made, err = p.learn(ctx, pipeline, b.used, r.Inputs); err != nil {
+	if made, err = p.learn(ctx, pipeline, b.used, asked); err != nil {
 		return planned{}, err
 	}
 	p.remember(made, fresh)
@@ -72,12 +77,12 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 }
 
 // fingerprint names what a plan would be made of: the pipeline's version, the
-// versions of what it used last time, and the inputs. Empty when it isn't
+// versions of what it used last time, and what inputs were asked for. Empty when it isn't
 // known yet what this version uses.
-func (p *planner) fingerprint(ctx context.Context, pipeline store.Entity, inputs map[string]string) (string, error) {
+func (p *planner) fingerprint(ctx context.Context, pipeline store.Entity, inputs []byte) (string, error) {
 	id := versioned(pipeline)
 	p.mu.Lock()
-	parts, ok := p.parts[id+shortHash(fmt.Sprint(inputs))]
+	parts, ok := p.parts[id+shortHash(string(inputs))]
 	p.mu.Unlock()
 	if !ok {
 		return "", nil
@@ -85,7 +90,7 @@ func (p *planner) fingerprint(ctx context.Context, pipeline store.Entity, inputs
 	return p.describe(ctx, id, parts, inputs)
 }
 
-func (p *planner) describe(ctx context.Context, id string, parts []store.EntityKey, inputs map[string]string) (string, error) {
+func (p *planner) describe(ctx context.Context, id string, parts []store.EntityKey, inputs []byte) (string, error) {
 	all := []string{id}
 	for _, key := range parts {
 		e, err := p.entities.Entity(ctx, key)
@@ -94,23 +99,19 @@ func (p *planner) describe(ctx context.Context, id string, parts []store.EntityK
 		}
 		all = append(all, versioned(e))
 	}
-	given, err := json.Marshal(inputs)
-	if err != nil {
-		return "", fmt.Errorf("encode inputs: %w", err)
-	}
-	return strings.Join(append(all, string(given)), "\n"), nil
+	return strings.Join(append(all, string(inputs)), "\n"), nil
 }
 
 func versioned(e store.Entity) string {
 	return fmt.Sprintf("%s %s %s %s@%d", e.Key.Scope, e.Key.Kind, e.Key.Env, e.Key.ID, e.Version)
 }
 
-func (p *planner) learn(ctx context.Context, pipeline store.Entity, used []store.EntityKey, inputs map[string]string) (string, error) {
+func (p *planner) learn(ctx context.Context, pipeline store.Entity, used []store.EntityKey, inputs []byte) (string, error) {
 	p.mu.Lock()
 	if len(p.parts) > 8*rememberedPlans {
 		clear(p.parts)
 	}
-	p.parts[versioned(pipeline)+shortHash(fmt.Sprint(inputs))] = used
+	p.parts[versioned(pipeline)+shortHash(string(inputs))] = used
 	p.mu.Unlock()
 	return p.describe(ctx, versioned(pipeline), used, inputs)
 }
@@ -142,24 +143,22 @@ type build struct {
 	scope    ref.Scope
 	pipeline store.Entity
 	used     []store.EntityKey
+	warnings []fault.Detail // about inputs that have no place
 }
 
-func (b *build) plan(inputs map[string]string) (planned, error) {
-	doc, err := document(b.pipeline)
+func (b *build) plan(in Inputs) (planned, error) {
+	merged, err := b.merge(in)
 	if err != nil {
 		return planned{}, err
 	}
-	values := map[string]string{}
-	for k, v := range inputs {
-		values[strings.TrimPrefix(k, "pipeline.")] = v
-	}
-	if doc, err = input.Fill(doc, values); err != nil {
+	if err := merged.Err(); err != nil {
 		return planned{}, err
 	}
+	doc := merged.Doc
 	if err := check(ref.Pipeline, doc, b.scope); err != nil {
 		return planned{}, err
 	}
-	src := plan.Source{Pipeline: doc, Inputs: values, Deployments: map[string]*plan.Deployment{}}
+	src := plan.Source{Pipeline: doc, Inputs: merged.Inputs, Deployments: map[string]*plan.Deployment{}}
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return planned{}, err
 	}
@@ -171,8 +170,14 @@ func (b *build) plan(inputs map[string]string) (planned, error) {
 	if err != nil {
 		return planned{}, fmt.Errorf("encode the plan of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
+	given, err := json.Marshal(Given{
+		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Warnings: append(merged.Warnings, b.warnings...),
+	})
+	if err != nil {
+		return planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)
+	}
 	sum := sha256.Sum256(encoded)
-	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID}, nil
+	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID, inputs: given}, nil
 }
 
 // document is an entity's document below its root key.
@@ -282,14 +287,15 @@ func (b *build) entity(kind ref.Kind, name, env string, inputs *yamldoc.Node) (*
 	if err != nil {
 		return nil, err
 	}
-	filled, err := input.Fill(input.Overlay(doc, inputs), nil)
-	if err == nil {
-		err = check(kind, filled, key.Scope)
+	merged := input.Merge(doc, nil, input.Source{Doc: inputs, Lenient: true})
+	b.warnings = append(b.warnings, merged.Warnings...)
+	if err = merged.Err(); err == nil {
+		err = check(kind, merged.Doc, key.Scope)
 	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s %s: %w", kind, name, err)
 	}
-	return filled, nil
+	return merged.Doc, nil
 }
 
 // check checks a document again, now that its inputs have values: what was an

@@ -17,7 +17,7 @@ type Source struct {
 	Pipeline *yamldoc.Node // below the key "pipeline"
 	// Deployments are those of the Deployment stages, by stage identifier.
 	Deployments map[string]*Deployment
-	Inputs      map[string]string
+	Inputs      *yamldoc.Node // the pipeline's inputs with their values; nil: it has none
 }
 
 // Limits of a plan (pipeline spec §1.3).

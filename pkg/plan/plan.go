@@ -37,9 +37,11 @@ const (
 
 // Plan is the tree and what its expressions read.
 type Plan struct {
-	Root     *Node             `json:"root"`
-	Pipeline *yamldoc.Node     `json:"pipeline"` // the resolved document below the key "pipeline"
-	Inputs   map[string]string `json:"inputs,omitempty"`
+	Root     *Node         `json:"root"`
+	Pipeline *yamldoc.Node `json:"pipeline"` // the resolved document below the key "pipeline"
+	// Inputs are the pipeline's inputs with their values, as a part of its
+	// document: <+inputSet>. nil: it has none.
+	Inputs *yamldoc.Node `json:"inputs,omitempty"`
 
 	index map[NodeID]*Node
 	loops bool // there are any

@@ -24,12 +24,28 @@ const (
 	Secret         Kind = "secret"
 	Trigger        Kind = "trigger"
 	Template       Kind = "template"
+	// InputSet and OverlayInputSet are values for a pipeline's inputs.
+	InputSet        Kind = "inputSet"
+	OverlayInputSet Kind = "overlayInputSet"
 )
 
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Connector, Template, Service, Environment, Infrastructure, Pipeline, Trigger}
+	return []Kind{Secret, Connector, Template, Service, Environment, Infrastructure, Pipeline, InputSet, OverlayInputSet, Trigger}
+}
+
+// Parent is the kind of entity within which identifiers of a kind are unique
+// (entities spec §1); empty: within their scope.
+func Parent(kind Kind) Kind {
+	switch kind {
+	case Infrastructure:
+		return Environment
+	case Trigger, InputSet, OverlayInputSet:
+		return Pipeline
+	case Pipeline, Service, Environment, Connector, Secret, Template:
+	}
+	return ""
 }
 
 // Scope is where an entity lives: an account, an organization in it, or a
@@ -117,7 +133,7 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case Service, Environment, Infrastructure, Connector, Template, Trigger:
+	case Service, Environment, Infrastructure, Connector, Template, Trigger, InputSet, OverlayInputSet:
 	}
 	return check(re, id, allowed)
 }

@@ -66,10 +66,21 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	case "kubernetes":
 		// The release number is known on the delegate only (kubernetes spec §4.1).
 		return expr.String("<+" + dotted(path) + ">"), len(path), nil
-	case "trigger", "eventPayload", "inputSet", "codebase":
+	case "inputSet":
+		return s.inputSet(), 1, nil
+	case "trigger", "eventPayload", "codebase":
 		return expr.Null(), len(path), nil // no trigger: known names without a value
 	}
 	return expr.Null(), 0, expr.ErrUnknown
+}
+
+// inputSet is what the execution was started with: the pipeline's inputs with
+// their values, below the key pipeline (pipeline spec §2.4).
+func (s *Scope) inputSet() expr.Value {
+	if s.Plan.Inputs == nil {
+		return expr.Null()
+	}
+	return expr.FromAny(map[string]any{"pipeline": s.Plan.Inputs.Any()})
 }
 
 // Call runs the functors that aren't pure (expr.Scope).

@@ -60,7 +60,7 @@ type Entity struct {
 type EntityKey struct {
 	Scope ref.Scope
 	Kind  ref.Kind
-	Env   string // infrastructureDefinition: its environment's identifier; trigger: its pipeline's; else empty
+	Env   string // infrastructureDefinition: its environment's identifier; trigger, inputSet, overlayInputSet: its pipeline's; else empty
 	ID    string // template: with its version, e.g. build@v1
 }
 

@@ -1,0 +1,105 @@
+package entity
+
+import (
+	"strconv"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// InputSet is values for a pipeline's runtime inputs (pipeline spec §2.4). It
+// is unique within its pipeline, which is the entity's Parent. Whether the
+// pipeline has these inputs is pkg/catalog's to say.
+type InputSet struct {
+	// Values is the pipeline's document as far as the set has values.
+	Values *yamldoc.Node
+}
+
+// OverlayInputSet is a list of input sets of one pipeline, of which the later
+// wins (pipeline spec §2.4). It too is unique within its pipeline.
+type OverlayInputSet struct {
+	Sets []yamldoc.Field[string]
+}
+
+func (d *decoder) inputSet(v yamldoc.Value, e *Entity) *InputSet {
+	s := &InputSet{}
+	d.fields(v, merge(d.meta(e), keys{
+		"pipeline": func(v yamldoc.Value) {
+			if !v.Is(yamldoc.Mapping) {
+				d.Errorf(v, wrongType, "want the part of the pipeline that has the inputs, with its identifier")
+				return
+			}
+			s.Values = v.Node
+			d.need(v, "identifier")
+			if id := child(v, "identifier"); v.Node.Get("identifier") != nil {
+				d.ofPipeline(id, e)
+			}
+		},
+	}))
+	d.need(v, "identifier", "pipeline")
+	d.inProject(v, "an input set")
+	return s
+}
+
+func (d *decoder) overlayInputSet(v yamldoc.Value, e *Entity) *OverlayInputSet {
+	s := &OverlayInputSet{}
+	d.fields(v, merge(d.meta(e), keys{
+		"pipelineIdentifier": func(v yamldoc.Value) { d.ofPipeline(v, e) },
+		"inputSetReferences": func(v yamldoc.Value) { s.Sets = d.setReferences(v) },
+	}))
+	d.need(v, "identifier", "pipelineIdentifier", "inputSetReferences")
+	d.inProject(v, "an overlay")
+	for i, r := range d.references {
+		if r.Kind == ref.InputSet {
+			d.references[i].Environment = e.Parent.ID // which may stand after the list
+		}
+	}
+	return s
+}
+
+// setReferences reads the identifiers of an overlay's sets.
+func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
+	var out []yamldoc.Field[string]
+	names := seen{}
+	for item := range d.list(v) {
+		f := d.String(item)
+		if f.Expr != "" {
+			d.Errorf(item, wrongValue, "found an expression; want the identifier of an input set")
+			continue
+		}
+		if err := ref.CheckID(ref.InputSet, f.Value); err != nil {
+			d.Errorf(item, badReference, "%s", err)
+			continue
+		}
+		d.unique(names, item, f.Value)
+		d.references = append(d.references, Reference{
+			Kind: ref.InputSet, Ref: ref.Ref{Scope: d.scope, ID: f.Value}, Text: f.Value, At: item.Pos(d.Report),
+		})
+		out = append(out, f)
+	}
+	if v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
+		d.Errorf(v, emptyList, "found no input sets; want one at least")
+	}
+	return out
+}
+
+// ofPipeline reads which pipeline an entity belongs to.
+func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
+	var f yamldoc.Field[string]
+	d.chosen(ref.Pipeline, &f)(v)
+	if f.Expr != "" {
+		d.Errorf(v, wrongValue, "found an expression; want the identifier of a pipeline")
+	}
+	if f.Value != "" && ref.CheckID(ref.Pipeline, f.Value) != nil {
+		d.Errorf(v, wrongValue, "found %s; want the identifier of a pipeline in the same project", strconv.Quote(f.Value))
+	}
+	e.Parent = ref.Ref{Scope: d.scope, ID: f.Value}
+	return f
+}
+
+// inProject reports an entity of a pipeline that isn't in a project.
+func (d *decoder) inProject(v yamldoc.Value, what string) {
+	if d.scope.Project == "" {
+		d.Errorf(v, wrongScope, "%s lives in a project; orgIdentifier and projectIdentifier are missing", what)
+	}
+}
