@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/http"
+	"github.com/slipway-cd/slipway/delegate/jira"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -19,6 +20,7 @@ import (
 func Executors(cache string) map[task.Kind]executor.Executor {
 	return map[task.Kind]executor.Executor{
 		task.KindHTTP:       http.New(nil),
+		task.KindJira:       jira.New(nil),
 		task.KindKubernetes: kubernetes.New(cache),
 		task.KindShell:      shell.New(os.Environ()),
 	}

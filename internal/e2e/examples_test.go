@@ -33,6 +33,7 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			text := read(t, filepath.Join(stepsFolder, strings.ToLower(name), "example.yaml"))
 			s := serverFor(t, text)
+			connect(t, s, text)
 			s.Apply(t, text)
 			inputs := map[string]string{}
 			if strings.Contains(text, "name: url\n") {

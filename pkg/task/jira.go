@@ -7,20 +7,19 @@ type Jira struct {
 	Project   string       `json:"project,omitempty"`   // its key; of JiraCreate
 	IssueType string       `json:"issueType,omitempty"` // its name; of JiraCreate
 	Issue     string       `json:"issue,omitempty"`     // its key; of the others
-	Fields    []NamedValue `json:"fields,omitempty"`
+	Fields    []NamedValue `json:"fields,omitempty"`    // by the names that people see, or by their ids
 	// Status is where JiraUpdate moves the issue to; empty: nowhere. Transition
 	// is the transition's name; empty: any that leads there.
-	Status     string    `json:"status,omitempty"`
-	Transition string    `json:"transition,omitempty"`
-	Approval   *Approval `json:"approval,omitempty"` // of JiraApproval
+	Status     string `json:"status,omitempty"`
+	Transition string `json:"transition,omitempty"`
 }
 
-// JiraOp is what is done; it is named like the step type that asks for it.
+// JiraOp is what is done with an issue.
 type JiraOp string
 
-// The operations.
+// The operations. All of them give the issue as it is afterwards.
 const (
-	JiraCreate   JiraOp = "JiraCreate"
-	JiraUpdate   JiraOp = "JiraUpdate"
-	JiraApproval JiraOp = "JiraApproval"
+	JiraCreate JiraOp = "create"
+	JiraUpdate JiraOp = "update"
+	JiraRead   JiraOp = "read"
 )

@@ -30,3 +30,9 @@ type OAuth struct {
 	ClientSecret string `json:"clientSecret,omitempty"`
 	Scope        string `json:"scope,omitempty"`
 }
+
+// NamedValue is a field of an issue or ticket, or a parameter of a build.
+type NamedValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}

@@ -9,6 +9,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
+	"github.com/slipway-cd/slipway/pkg/step/jiraapproval"
+	"github.com/slipway-cd/slipway/pkg/step/jiracreate"
+	"github.com/slipway-cd/slipway/pkg/step/jiraupdate"
 	"github.com/slipway-cd/slipway/pkg/step/k8sapply"
 	"github.com/slipway-cd/slipway/pkg/step/k8sbgswapservices"
 	"github.com/slipway-cd/slipway/pkg/step/k8sbluegreendeploy"
@@ -30,6 +33,9 @@ func Steps() []step.Type {
 		customapproval.Type(),
 		harnessapproval.Type(),
 		http.Type(),
+		jiraapproval.Type(),
+		jiracreate.Type(),
+		jiraupdate.Type(),
 		k8sapply.Type(),
 		k8sbgswapservices.Type(),
 		k8sbluegreendeploy.Type(),

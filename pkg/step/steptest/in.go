@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // given is what a case's in.json may say about where the step runs.
@@ -18,6 +20,9 @@ type given struct {
 	Rollback   bool             `json:"rollback"`
 	Siblings   []string         `json:"siblings"`
 	Deployment *step.Deployment `json:"deployment"`
+	// Connectors that there are besides "jira", "servicenow", "jenkins" and
+	// "bamboo", by reference.
+	Connectors map[string]step.Connector `json:"connectors"`
 }
 
 // In is what a step knows in tests: always the same execution, and what
@@ -41,6 +46,19 @@ func In(tb testing.TB, doc []byte) step.In {
 		},
 		Interpolate: func(text string, names map[string]expr.Value) (expr.Value, error) {
 			return expr.Interpolate(text, scope(names))
+		},
+		Connector: func(name string) (step.Connector, error) {
+			if c, ok := g.Connectors[name]; ok {
+				return c, nil
+			}
+			for _, kind := range []string{"Jira", "ServiceNow", "Jenkins", "Bamboo"} {
+				if strings.EqualFold(kind, name) {
+					server := task.Server{URL: "https://" + name + ".example.com", Auth: task.AuthBearer}
+					server.Token = "⟦token⟧"
+					return step.Connector{Type: kind, Selectors: []string{"near-" + name}, Server: server}, nil
+				}
+			}
+			return step.Connector{}, fault.New(fault.NotFound, "connector %q doesn't exist", name)
 		},
 		InterpolateKnown: func(text string) (expr.Value, error) { return expr.InterpolateKnown(text, scope(nil)) },
 	}

@@ -1,0 +1,61 @@
+// Package jiracreate is the step type JiraCreate: a new issue, at each run of
+// the step (pipeline spec §7.9).
+//
+// Outputs: issue.{key, id, url} and issue.<field>, by the names that people
+// see. The issue is made by delegate/jira.
+package jiracreate
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/ticket"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "JiraCreate", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	ticket.Base
+	Project   yamldoc.Field[string] // its key
+	IssueType yamldoc.Field[string] // its name
+	Fields    []ticket.Field
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		if s.Key(e, r) {
+			continue
+		}
+		switch e.Key {
+		case "projectKey":
+			s.Project = r.String(e)
+		case "issueType":
+			s.IssueType = r.String(e)
+		case "fields":
+			s.Fields = ticket.Fields(e, r)
+		default:
+			r.Unknown(e, "connectorRef", "projectKey", "issueType", "fields", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "connectorRef", "projectKey", "issueType")
+	return s
+}
+
+// Start gives the issue to a delegate.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	server, selectors, err := s.Server(in, "Jira")
+	if err != nil {
+		return step.Action{}, err
+	}
+	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: task.Jira{
+		Op: task.JiraCreate, Server: server, Project: step.Text(s.Project), IssueType: step.Text(s.IssueType), Fields: ticket.Values(s.Fields),
+	}}}, nil
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,81 @@
+// Package jiraupdate is the step type JiraUpdate: it sets fields of an issue
+// and moves it to another status (pipeline spec §7.9).
+//
+// Outputs: issue.{key, id, url} and issue.<field>, by the names that people
+// see. The issue is changed by delegate/jira.
+package jiraupdate
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/ticket"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "JiraUpdate", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	ticket.Base
+	Issue      yamldoc.Field[string] // its key
+	Status     yamldoc.Field[string] // where it is moved to
+	Transition yamldoc.Field[string] // by which transition; empty: any
+	Fields     []ticket.Field
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		if s.Key(e, r) {
+			continue
+		}
+		switch e.Key {
+		case "issueKey":
+			s.Issue = r.String(e)
+		case "transitionTo":
+			s.transition(e, r)
+		case "fields":
+			s.Fields = ticket.Fields(e, r)
+		case "projectKey", "issueType": // the issue itself says so
+			r.String(e)
+		default:
+			r.Unknown(e, "connectorRef", "issueKey", "transitionTo", "fields", "projectKey", "issueType", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "connectorRef", "issueKey")
+	return s
+}
+
+func (s *Spec) transition(v yamldoc.Value, r *yamldoc.Report) {
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "status":
+			s.Status = r.String(e)
+		case "transitionName":
+			s.Transition = r.String(e)
+		default:
+			r.Unknown(e, "status", "transitionName")
+		}
+	}
+	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
+		r.Missing(v, "status")
+	}
+}
+
+// Start gives the change to a delegate.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	server, selectors, err := s.Server(in, "Jira")
+	if err != nil {
+		return step.Action{}, err
+	}
+	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: task.Jira{
+		Op: task.JiraUpdate, Server: server, Issue: step.Text(s.Issue), Fields: ticket.Values(s.Fields),
+		Status: step.Text(s.Status), Transition: step.Text(s.Transition),
+	}}}, nil
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
