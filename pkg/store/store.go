@@ -34,6 +34,7 @@ type Store interface {
 	Logs
 	Audits
 	Keys
+	Fires
 }
 
 // Page asks for a part of a list. Token is opaque, empty for the first part.
@@ -401,4 +402,38 @@ type Changes interface {
 // Stale is the error of a lost version condition.
 func Stale(what string, have int64) error {
 	return fault.New(fault.StaleVersion, "%s was changed by somebody else since version %d", what, have)
+}
+
+// FireOutcome is what became of a trigger's event.
+type FireOutcome string
+
+// The outcomes.
+const (
+	FireStarted FireOutcome = "Started" // an execution
+	FireFailed  FireOutcome = "Failed"  // nothing could be started
+	FireSkipped FireOutcome = "Skipped" // a condition didn't hold
+)
+
+// Fire is one event that concerned a trigger.
+type Fire struct {
+	Trigger   EntityKey
+	ID        string // of the event: of the delivery, or the minute
+	At        time.Time
+	Outcome   FireOutcome
+	Reason    string // of what didn't start
+	Execution string // that started
+	// Subject is what the event was about, e.g. a branch: a later one about the
+	// same supersedes it. May be empty.
+	Subject string
+}
+
+// FiresKept is how long a fire is kept.
+const FiresKept = 30 * 24 * time.Hour
+
+// Fires keeps the history of triggers.
+type Fires interface {
+	// PutFire stores a fire; the same id at the same time is replaced. AP-47
+	PutFire(ctx context.Context, f Fire) error
+	// ListFires lists a trigger's since a time, newest first. AP-48
+	ListFires(ctx context.Context, trigger EntityKey, since time.Time, page Page) ([]Fire, string, error)
 }

@@ -134,6 +134,8 @@ func auditHeadAt(account string) key            { return key{auditPK(account), "
 func auditAt(account string, n int64) key       { return key{auditPK(account), numberText(n)} }
 func tokenAt(id string) key                     { return key{join("K", id), "k"} }
 func answerAt(k string) key                     { return key{join("I", k), "i"} }
+func firesPK(trigger store.EntityKey) string    { return "F#" + entityText(trigger) }
+func fireAt(f store.Fire) key                   { return key{firesPK(f.Trigger), momentText(f.At, f.ID)} }
 func turnAt(name string) key                    { return key{join("Q", name), "q"} }
 
 // tokensPK is of index 1.

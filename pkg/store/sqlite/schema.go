@@ -77,5 +77,7 @@ func schema() []string {
 			INSERT INTO change (before, node) VALUES (json_extract(old.state, '$.status'), ` + nodeImage + `); END`,
 		`CREATE TRIGGER audit_appended AFTER INSERT ON audit BEGIN
 			INSERT INTO change (account, sequence) VALUES (new.account, new.sequence); END`,
+
+		`CREATE TABLE fire (source TEXT NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (source, at, id)) WITHOUT ROWID`,
 	}
 }

@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"audit", auditCases()},
 		{"tokens", tokenCases()},
 		{"answers", answerCases()},
+		{"fires", fireCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

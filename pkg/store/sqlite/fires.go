@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// fireDoc is what no query asks a fire for.
+type fireDoc struct {
+	Outcome   store.FireOutcome `json:"outcome"`
+	Reason    string            `json:"reason,omitempty"`
+	Execution string            `json:"execution,omitempty"`
+	Subject   string            `json:"subject,omitempty"`
+}
+
+// PutFire stores a fire and forgets the trigger's that nobody needs any more.
+func (s *Store) PutFire(ctx context.Context, f store.Fire) error {
+	doc, err := json.Marshal(fireDoc{Outcome: f.Outcome, Reason: f.Reason, Execution: f.Execution, Subject: f.Subject})
+	if err != nil {
+		return fmt.Errorf("encode fire %s: %w", f.ID, err)
+	}
+	source := entityKey(f.Trigger)
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		err := exec(tx, `INSERT OR REPLACE INTO fire (source, at, id, doc) VALUES (?, ?, ?, ?)`, source, millis(f.At), f.ID, string(doc))
+		if err != nil {
+			return err
+		}
+		return exec(tx, `DELETE FROM fire WHERE source = ? AND at < ?`, source, millis(f.At.Add(-store.FiresKept)))
+	})
+}
+
+// ListFires lists a trigger's since a time, newest first.
+func (s *Store) ListFires(ctx context.Context, trigger store.EntityKey, since time.Time, page store.Page) ([]store.Fire, string, error) {
+	before, id := int64(1<<62), ""
+	if page.Token != "" {
+		var err error
+		if before, id, err = parseMoment(page.Token); err != nil {
+			return nil, "", err
+		}
+	}
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Fire, error) {
+		return rows(tx, func(row scanner) (store.Fire, error) { return scanFire(row, trigger) },
+			`SELECT at, id, doc FROM fire WHERE source = ? AND at >= ? AND (at, id) < (?, ?) ORDER BY at DESC, id DESC LIMIT ?`,
+			entityKey(trigger), millis(since), before, id, limit+1)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, func(f store.Fire) string { return momentKey(f.At, f.ID) })
+	return list, next, nil
+}
+
+func scanFire(row scanner, trigger store.EntityKey) (store.Fire, error) {
+	f := store.Fire{Trigger: trigger}
+	var at int64
+	var raw []byte
+	if err := row.Scan(&at, &f.ID, &raw); err != nil {
+		return store.Fire{}, err
+	}
+	var d fireDoc
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return store.Fire{}, fmt.Errorf("decode fire %s: %w", f.ID, err)
+	}
+	f.At, f.Outcome, f.Reason, f.Execution, f.Subject = fromMillis(at), d.Outcome, d.Reason, d.Execution, d.Subject
+	return f, nil
+}
