@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the events of testdata anew")
 
-// sources says who sends a delivery, by the first word of its file's name.
+// source says who sends a delivery, by the first word of its file's name.
 func source(name string) string {
 	word, _, _ := strings.Cut(name, "-")
 	return strings.ToUpper(word[:1]) + word[1:]
