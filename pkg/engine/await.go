@@ -75,6 +75,9 @@ func (h *Handler) awaitOnce(ctx context.Context, c Call) (bool, error) {
 	if s.Wait == plan.WaitTurn && n.Kind == plan.KindStep {
 		return h.passQueue(ctx, snap, n, s, c.Token)
 	}
+	if s.Wait == plan.WaitBarrier {
+		return h.passBarrier(ctx, snap, n, s, c.Token)
+	}
 	if s.Wait == plan.WaitTurn {
 		return h.takeTurn(ctx, snap, n, s, c.Token)
 	}
@@ -116,6 +119,8 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 		waits = true
 	case action.Turn != nil:
 		return false, h.line(ctx, snap, n, s, *action.Turn)
+	case action.Barrier != "":
+		s.Wait, s.Status = plan.WaitBarrier, plan.ResourceWaiting // it has come; whether all have is decided next
 	case action.Done != nil:
 		s.Outcome = action.Done
 	}

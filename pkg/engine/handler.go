@@ -212,6 +212,9 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 		if err := h.endTurns(ctx, snap, part); err != nil {
 			return err
 		}
+		if err := h.meet(ctx, snap, part); err != nil {
+			return err
+		}
 		for _, w := range part {
 			if w.State.Status.Terminal() {
 				h.Trace.Ended(ctx, snap.execution, snap.plan.Node(w.Node), w.State)

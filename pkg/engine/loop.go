@@ -29,8 +29,12 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 	return !s.Status.Terminal()
 }
 
+// skip ends a node that doesn't run. Barriers want to know whether that may be
+// because of a failure before it.
 func (w *walk) skip(n *plan.Node) {
-	w.put(n.ID, plan.State{Status: plan.Skipped, StartedAt: w.Now, EndedAt: w.Now})
+	p := n.Parent()
+	after := p.Kind != plan.KindParallel && p.Kind != plan.KindLoop && w.get(p.ID).FailedSoFar
+	w.put(n.ID, plan.State{Status: plan.Skipped, StartedAt: w.Now, EndedAt: w.Now, FailedSoFar: after})
 }
 
 // loop decides for a loop: each iteration has a machine run of its own, at

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -33,24 +34,11 @@ func holds(n *plan.Node) *plan.Node {
 }
 
 // queues lists the Queue steps that hold for a stage or a pipeline.
-func queues(n *plan.Node) []*plan.Node {
+func queues(p *plan.Plan, n *plan.Node, state func(plan.NodeID) plan.State) []*plan.Node {
 	if n.Kind != plan.KindStage && n.Kind != plan.KindPipeline {
 		return nil
 	}
-	var found []*plan.Node
-	var walk func(*plan.Node)
-	walk = func(c *plan.Node) {
-		if c.Kind == plan.KindStep && c.Type == typeQueue && holds(c) == n {
-			found = append(found, c)
-		}
-		for _, list := range [][]*plan.Node{c.Children, c.Rollback} {
-			for _, c := range list {
-				walk(c)
-			}
-		}
-	}
-	walk(n)
-	return found
+	return slices.DeleteFunc(stepsOf(p, n, typeQueue, state), func(q *plan.Node) bool { return holds(q).ID != n.ID })
 }
 
 // line puts a Queue step in the line of its key; its machine run then waits
@@ -67,7 +55,7 @@ func (h *Handler) passQueue(ctx context.Context, snap *snapshot, n *plan.Node, s
 	pass := func() (bool, error) {
 		return h.standIn(ctx, s.Turn, store.Holder{Execution: snap.execution.ID, Node: n.ID}, func(queue []store.Holder) bool {
 			first := snap.plan.Node(queue[0].Node)
-			return queue[0].Execution == snap.execution.ID && (first == n || first != nil && below(holds(n), holds(first)))
+			return queue[0].Execution == snap.execution.ID && first != nil && below(holds(n), holds(first))
 		})
 	}
 	mine, err := pass()

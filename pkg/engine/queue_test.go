@@ -79,7 +79,7 @@ func TestQueueScopes(t *testing.T) {
 	))
 	got := map[string][]string{}
 	for _, n := range append(s.plan.Root.Children, s.plan.Root) {
-		for _, q := range queues(n) {
+		for _, q := range queues(s.plan, n, func(id plan.NodeID) plan.State { return s.states[id] }) {
 			got[n.Identifier] = append(got[n.Identifier], q.Identifier)
 		}
 	}

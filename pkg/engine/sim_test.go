@@ -42,6 +42,9 @@ type looks int
 // stands is an attempt that stands in the queue of a key.
 type stands string
 
+// comes is an attempt that comes to its barrier.
+type comes struct{}
+
 // fails is a failure of the given types.
 type fails []fault.FailureType
 
@@ -173,7 +176,7 @@ func (s *sim) await(d Decision) {
 			s.states[n.ID] = st
 			return
 		}
-	case plan.WaitRetry, plan.WaitLook: // only time ends it
+	case plan.WaitRetry, plan.WaitLook, plan.WaitBarrier: // only time ends it
 	}
 	s.now = s.now.Add(d.Wake)
 }
@@ -200,6 +203,10 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 		}
 	case stands:
 		st.Wait, st.Status, st.Turn = plan.WaitTurn, plan.ResourceWaiting, string(a)
+		s.states[n.ID] = st
+		return true
+	case comes:
+		st.Wait, st.Status = plan.WaitBarrier, plan.ResourceWaiting
 		s.states[n.ID] = st
 		return true
 	case fails:

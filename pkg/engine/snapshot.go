@@ -76,6 +76,7 @@ func (s *snapshot) prefetch(id, after plan.NodeID) {
 		ids = append(ids, n.Children[0].ID)
 	}
 	s.load(ids...)
+	s.load(s.meeting(after)...)
 }
 
 // iterations are the ids of a loop's iterations; the loop has been read.
@@ -92,6 +93,9 @@ func (s *snapshot) iterations(loop *plan.Node) []plan.NodeID {
 }
 
 func (s *snapshot) load(ids ...plan.NodeID) {
+	if len(ids) == 0 {
+		return
+	}
 	found, err := s.h.Store.Nodes(s.ctx, s.execution.ID, ids...)
 	s.keep(err)
 	for _, id := range ids {

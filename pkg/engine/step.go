@@ -45,7 +45,7 @@ func (w *walk) step(n *plan.Node) bool {
 			return true
 		case w.Aborted:
 			w.put(n.ID, w.abort(n, s))
-		case s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn:
+		case s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier:
 			o := w.outcome(n, s, outer)
 			if o == nil {
 				return w.await(n, s, outer)
@@ -107,7 +107,7 @@ func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
 // await makes the machine run wait for the step. It returns false: not ended.
 func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 	until := earlier(earlier(s.Deadline, s.Until), outer)
-	if s.Wait == plan.WaitTurn {
+	if s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier {
 		until = earlier(until, w.Now.Add(w.turnCheck(attemptStart(s))))
 	}
 	w.out.Do = DoAwait
@@ -136,8 +136,12 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 		return &plan.Outcome{Status: plan.Success, Outputs: s.Outputs}
 	}
 	t := TaskFacts{}
-	if s.Wait == plan.WaitWork {
+	switch s.Wait {
+	case plan.WaitBarrier:
+		t.Outcome = w.barrier(n)
+	case plan.WaitWork:
 		t = w.Task(n, s.Attempt, s.Look)
+	case plan.WaitTurn, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention:
 	}
 	if t.Outcome != nil {
 		return t.Outcome

@@ -141,7 +141,7 @@ func (h *Handler) endTurns(ctx context.Context, snap *snapshot, ended []Write) e
 				return err
 			}
 		}
-		for _, q := range queues(snap.plan.Node(w.Node)) {
+		for _, q := range queues(snap.plan, snap.plan.Node(w.Node), snap.state) {
 			s := snap.state(q.ID)
 			if snap.err != nil {
 				return snap.err

@@ -19,6 +19,7 @@ type decoder struct {
 	kind       ref.Kind
 	scope      ref.Scope // of the document
 	references []Reference
+	barriers   []yamldoc.Value // the barrierRefs of the steps, as far as they are known
 }
 
 // keys says what each key of a mapping means. A key that isn't in it is one

@@ -26,7 +26,7 @@ func checkStep(stepType string, spec *yamldoc.Node, _ string, r *yamldoc.Report)
 	case "ShellScript":
 		r.Missing(yamldoc.Sub(spec, ""), "shell", "source")
 		return true
-	case "Wait", "HarnessApproval", "K8sRollingDeploy", "K8sRollingRollback", "K8sApply",
+	case "Barrier", "Wait", "HarnessApproval", "K8sRollingDeploy", "K8sRollingRollback", "K8sApply",
 		"K8sCanaryDeploy", "K8sCanaryDelete", "K8sBlueGreenDeploy", "K8sBGSwapServices":
 		return true
 	}

@@ -15,6 +15,7 @@ type Pipeline struct {
 	DelegateSelectors    yamldoc.Field[[]string]
 	AllowStageExecutions yamldoc.Field[bool]
 	FixedInputsOnRerun   yamldoc.Field[bool]
+	Barriers             []Barrier
 }
 
 // StageItem is an item of a list of stages: a stage, or stages that run at
@@ -34,6 +35,7 @@ func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	if v.Node.Get("template") == nil {
 		d.need(v, "stages")
 	}
+	d.checkBarriers(p)
 	return p
 }
 
@@ -46,13 +48,9 @@ func (d *decoder) pipelineKeys(p *Pipeline) keys {
 		"delegateSelectors":    d.words(&p.DelegateSelectors),
 		"allowStageExecutions": d.flag(&p.AllowStageExecutions),
 		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
-		"flowControl":          d.flowControl,
+		"flowControl":          d.flowControl(p),
 		"properties":           d.refuse("the CI codebase isn't supported"),
 	}
-}
-
-func (d *decoder) flowControl(v yamldoc.Value) {
-	d.fields(v, keys{"barriers": d.refuse("barriers aren't supported")})
 }
 
 // notificationRules passes rules that are switched off.

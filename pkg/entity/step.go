@@ -152,6 +152,9 @@ func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
 		d.Warnf(typ, wrongValue, "%s is a step of Kubernetes stages; the stage has the deployment type %s", s.Type.Value, DeployNativeHelm)
 	case known:
 		d.connectors(at(v, "spec", spec))
+		if name := child(at(v, "spec", spec), "barrierRef"); s.Type.Value == stepBarrier && name.Is(yamldoc.Scalar) && !strings.Contains(name.Node.Value, "<+") {
+			d.barriers = append(d.barriers, name)
+		}
 	case harnessStep(s.Type.Value):
 		d.Unsupported(typ, "step type %s isn't supported yet", s.Type.Value)
 	default:

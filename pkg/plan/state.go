@@ -55,6 +55,7 @@ const (
 	WaitRetry        Wait = "retry"        // the interval before the next attempt
 	WaitIntervention Wait = "intervention" // a person's decision
 	WaitTurn         Wait = "turn"         // until a stage may deploy, or a Queue step pass, where only one may
+	WaitBarrier      Wait = "barrier"      // until the other steps of a barrier have come
 	WaitLook         Wait = "look"         // the interval before the step looks again
 )
 

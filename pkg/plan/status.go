@@ -12,7 +12,7 @@ const (
 	TaskWaiting         Status = "TaskWaiting" // a delegate has or will get it
 	ApprovalWaiting     Status = "ApprovalWaiting"
 	InterventionWaiting Status = "InterventionWaiting"
-	ResourceWaiting     Status = "ResourceWaiting" // for its turn
+	ResourceWaiting     Status = "ResourceWaiting" // for its turn, or for others
 	WaitStepRunning     Status = "WaitStepRunning"
 	Success             Status = "Success"
 	IgnoreFailed        Status = "IgnoreFailed"

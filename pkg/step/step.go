@@ -40,7 +40,7 @@ type Type struct {
 
 // Spec is a decoded step.
 type Spec interface {
-	// Start says what the step does: one Task, one Wait, one Approval, one Turn, or Done.
+	// Start says what the step does: one Task, one Wait, one Approval, one Turn, one Barrier, or Done.
 	// An error fails the step with its failure types.
 	Start(in In) (Action, error)
 	// Finish makes the outcome from a delegate's result. It is pure. Most types
@@ -104,6 +104,7 @@ type Action struct {
 	Wait     *Wait
 	Approval *plan.Approval
 	Turn     *Turn
+	Barrier  string // the step waits until all steps of this barrier have come
 	Done     *plan.Outcome
 }
 

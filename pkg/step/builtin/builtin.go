@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
@@ -30,6 +31,7 @@ import (
 // Steps lists every step type.
 func Steps() []step.Type {
 	return []step.Type{
+		barrier.Type(),
 		customapproval.Type(),
 		harnessapproval.Type(),
 		http.Type(),

@@ -183,6 +183,8 @@ func described(a step.Action) any {
 		return map[string]any{"wait": wait{a.Wait.Duration.Round(time.Millisecond).String(), a.Wait.Outputs}}
 	case a.Turn != nil:
 		return map[string]any{"turn": a.Turn.Key}
+	case a.Barrier != "":
+		return map[string]any{"barrier": a.Barrier}
 	case a.Approval != nil:
 		return map[string]any{"approval": a.Approval}
 	}

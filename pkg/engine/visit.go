@@ -1,0 +1,47 @@
+package engine
+
+import "github.com/slipway-cd/slipway/pkg/plan"
+
+// stepsOf lists the steps of a type below a node. In a loop that has started
+// these are those of its iterations; in one that hasn't, its template's.
+func stepsOf(p *plan.Plan, n *plan.Node, typ string, state func(plan.NodeID) plan.State) []*plan.Node {
+	var found []*plan.Node
+	var walk func(*plan.Node)
+	walk = func(n *plan.Node) {
+		switch {
+		case !has(n, typ):
+			return
+		case n.Kind == plan.KindStep:
+			found = append(found, n)
+		case n.Kind == plan.KindLoop:
+			if its := state(n.ID).Iterations; its != nil {
+				for _, it := range its.List {
+					walk(p.Node(n.Iteration(it.Postfix)))
+				}
+				return
+			}
+		}
+		for _, list := range [][]*plan.Node{n.Children, n.Rollback} {
+			for _, c := range list {
+				walk(c)
+			}
+		}
+	}
+	walk(n)
+	return found
+}
+
+// has says whether a node is a step of a type or has one below it.
+func has(n *plan.Node, typ string) bool {
+	if n.Kind == plan.KindStep {
+		return n.Type == typ
+	}
+	for _, list := range [][]*plan.Node{n.Children, n.Rollback} {
+		for _, c := range list {
+			if has(c, typ) {
+				return true
+			}
+		}
+	}
+	return false
+}

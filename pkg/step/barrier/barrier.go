@@ -1,0 +1,54 @@
+// Package barrier is the step type Barrier: steps of a pipeline that run at
+// the same time wait for each other (pipeline spec §7.1). It needs no delegate.
+//
+// It has no outputs. Which steps there are and whether they have come is the
+// engine's matter; what barriers a pipeline has, pkg/entity's.
+package barrier
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "Barrier", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	Ref yamldoc.Field[string] // one of the pipeline's flowControl.barriers
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "barrierRef":
+			s.Ref = r.String(e)
+			if s.Ref.Expr != "" && !strings.HasPrefix(s.Ref.Expr, "<+input>") {
+				r.Errorf(e, "WRONG_VALUE", "found an expression; want the identifier of a barrier")
+			}
+		case "delegateSelectors": // no delegate takes part
+		default:
+			r.Unknown(e, "barrierRef")
+		}
+	}
+	r.Missing(v, "barrierRef")
+	return s
+}
+
+// Start comes to the barrier.
+func (s *Spec) Start(step.In) (step.Action, error) {
+	if s.Ref.Value == "" {
+		return step.Action{}, fault.New(fault.Invalid, "barrierRef is empty; want the identifier of a barrier")
+	}
+	return step.Action{Barrier: s.Ref.Value}, nil
+}
+
+// Finish isn't asked: no delegate takes part.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
