@@ -11,7 +11,9 @@ import (
 	"github.com/slipway-cd/slipway/delegate/http"
 	"github.com/slipway-cd/slipway/delegate/jira"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	delegatemail "github.com/slipway-cd/slipway/delegate/mail"
 	"github.com/slipway-cd/slipway/delegate/shell"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -22,6 +24,7 @@ func Executors(cache string) map[task.Kind]executor.Executor {
 		task.KindHTTP:       http.New(nil),
 		task.KindJira:       jira.New(nil),
 		task.KindKubernetes: kubernetes.New(cache),
+		task.KindMail:       delegatemail.New(mail.Sender{}),
 		task.KindShell:      shell.New(os.Environ()),
 	}
 }

@@ -26,6 +26,8 @@ type config struct {
 	Domain, Certificate string
 	// Alarms is the address that alarms are mailed to; none: only shown.
 	Alarms string
+	// The mail server, as in docs/notifications.md; none: no mail can be sent.
+	SMTPServer, SMTPFrom, SMTPPassword string
 }
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,15}$`)
@@ -41,6 +43,7 @@ func fromContext(node constructs.Node) (config, error) {
 	c := config{
 		Stage: get("stage", "dev"), Functions: get("functions", "../dist/functions"), Machines: get("statemachines", "../statemachines"),
 		LogLevel: get("logLevel", "INFO"), Domain: get("domain", ""), Certificate: get("certificate", ""), Alarms: get("alarms", ""),
+		SMTPServer: get("smtpServer", ""), SMTPFrom: get("smtpFrom", ""), SMTPPassword: get("smtpPassword", ""),
 	}
 	c.Keep = c.Stage != "dev" && !strings.HasPrefix(c.Stage, "dev-")
 	var errs []error

@@ -82,10 +82,18 @@ func (c *Compute) function(s spec) *function {
 
 // environment is pkg/wire/aws's Config.
 func (c *Compute) environment() *map[string]*string {
-	return &map[string]*string{
+	env := map[string]*string{
 		"SLIPWAY_TABLE": c.state.Table.TableName(), "SLIPWAY_BUCKET": c.state.Bucket.BucketName(), "SLIPWAY_KMS_KEY": c.state.Key.KeyArn(),
 		"SLIPWAY_MACHINE": c.machineARN(), "SLIPWAY_SOCKET": c.socketStage.CallbackUrl(), "SLIPWAY_LOG_LEVEL": jsii.String(c.cfg.LogLevel),
 	}
+	for name, value := range map[string]string{
+		"SLIPWAY_SMTP_SERVER": c.cfg.SMTPServer, "SLIPWAY_SMTP_FROM": c.cfg.SMTPFrom, "SLIPWAY_SMTP_PASSWORD": c.cfg.SMTPPassword,
+	} {
+		if value != "" {
+			env[name] = jsii.String(value)
+		}
+	}
+	return &env
 }
 
 // allow adds a statement to the function's own policy.

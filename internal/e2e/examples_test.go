@@ -15,6 +15,8 @@ import (
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/internal/testmail"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
@@ -62,7 +64,11 @@ func TestExamples(t *testing.T) {
 func serverFor(t *testing.T, example string) *e2e.Server {
 	t.Helper()
 	if !strings.Contains(example, "type: Deployment\n") {
-		return e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+		cfg := wire.ServeConfig{EmbeddedDelegate: true}
+		if strings.Contains(example, "type: Email\n") {
+			cfg.Mail = mail.Setting{URL: "smtp+plain://" + testmail.Start(t, testmail.Config{}).Address, From: "slipway@example.com"}
+		}
+		return e2e.Start(t, cfg)
 	}
 	_, namespace := testcluster.Namespace(t)
 	repository := serveGit(t, filepath.Join(webFolder, "repo"))

@@ -35,6 +35,7 @@ type Config struct {
 	Waker   Waker
 	Steps   []step.Type
 	Windows Windows
+	Mail    *task.MailServer // of Email steps; nil: there is none. Its password refers to a secret.
 	Now     func() time.Time
 	Log     *slog.Logger
 	// Changed is told of every committed change of an execution, for live
@@ -284,6 +285,6 @@ const Interrupted = "Slipway.Interrupted"
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
-		Entities: h.Store, Now: h.Now(),
+		Entities: h.Store, Mail: h.Mail, Now: h.Now(),
 	})
 }

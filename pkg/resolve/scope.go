@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Config is what a Scope reads from.
@@ -27,6 +28,7 @@ type Config struct {
 	State     func(plan.NodeID) plan.State
 	Execution store.Execution
 	Entities  store.Entities
+	Mail      *task.MailServer // the installation's; its password refers to a secret
 	Now       time.Time
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // placeholders stand for secrets in texts. Each has a random part, so that a
@@ -30,6 +31,20 @@ func (p *placeholders) of(name string) expr.Value {
 		p.byRef[name] = ph
 	}
 	return expr.SecretRef(ph)
+}
+
+// MailServer is the installation's mail server, its password a placeholder.
+func (s *Scope) MailServer() (task.MailServer, error) {
+	if s.Mail == nil {
+		return task.MailServer{}, fault.New(fault.Unavailable, "this installation has no mail server; its operator can give it one (see docs/notifications.md)")
+	}
+	server := *s.Mail
+	if server.Password == "" {
+		return server, nil
+	}
+	v, err := s.secret(server.Password, s.Execution.Scope)
+	server.Password = v.Text()
+	return server, err
 }
 
 // Secrets maps the placeholders that were given out to the names under which

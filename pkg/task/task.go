@@ -25,6 +25,7 @@ const (
 	KindHTTP       Kind = "http"
 	KindKubernetes Kind = "kubernetes"
 	KindJira       Kind = "jira"
+	KindMail       Kind = "mail"
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it

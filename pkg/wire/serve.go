@@ -29,6 +29,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/feed/webhook"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -51,8 +52,10 @@ type ServeConfig struct {
 	// Heartbeat and NoDelegateAfter are plane.Parts'.
 	Heartbeat       time.Duration
 	NoDelegateAfter time.Duration
-	Version         string
-	Log             *slog.Logger
+	// Mail is the server that Email steps and notifications send with.
+	Mail    mail.Setting
+	Version string
+	Log     *slog.Logger
 	// Traces sends traces to the endpoint of the OTEL_EXPORTER_OTLP_* variables.
 	Traces bool
 	// Events is the URL to which events are posted (events/README.md); none if
@@ -148,6 +151,10 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	if err != nil {
 		return nil, err
 	}
+	server, err := cfg.Mail.Server()
+	if err != nil {
+		return nil, err
+	}
 	if cfg.Traces {
 		if m.traces, err = otlp.New(ctx); err != nil {
 			return nil, err
@@ -172,7 +179,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	}
 	m.plane = plane.New(plane.Parts{
 		Store: m.store, Runner: embedded.New(m.machines), Waker: m.live.Hub, Master: key, Live: &m.live,
-		Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
+		Mail: server, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.api = m.plane.API()
 	return m, nil

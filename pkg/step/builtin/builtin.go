@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
+	"github.com/slipway-cd/slipway/pkg/step/email"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
 	"github.com/slipway-cd/slipway/pkg/step/jiraapproval"
@@ -33,6 +34,7 @@ func Steps() []step.Type {
 	return []step.Type{
 		barrier.Type(),
 		customapproval.Type(),
+		email.Type(),
 		harnessapproval.Type(),
 		http.Type(),
 		jiraapproval.Type(),

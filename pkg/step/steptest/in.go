@@ -60,6 +60,11 @@ func In(tb testing.TB, doc []byte) step.In {
 			}
 			return step.Connector{}, fault.New(fault.NotFound, "connector %q doesn't exist", name)
 		},
+		MailServer: func() (task.MailServer, error) {
+			server := task.MailServer{Host: "mail.example.com", Port: 587, TLS: task.MailStartTLS, From: "slipway@example.com", Username: "slipway"}
+			server.Password = "⟦smtp⟧"
+			return server, nil
+		},
 		InterpolateKnown: func(text string) (expr.Value, error) { return expr.InterpolateKnown(text, scope(nil)) },
 	}
 }

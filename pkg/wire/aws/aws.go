@@ -25,6 +25,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
 	"github.com/slipway-cd/slipway/pkg/socket"
 	"github.com/slipway-cd/slipway/pkg/statemachine/stepfunctions"
@@ -39,6 +40,7 @@ type Config struct {
 	KMSKey   string // ARN of the key under which secrets are kept
 	Machine  string // ARN of the node state machine
 	Socket   string // endpoint of the WebSocket API, https:// with the stage
+	Mail     mail.Setting
 	LogLevel string // DEBUG, INFO (the default), WARN or ERROR
 	Version  string
 }
@@ -58,6 +60,9 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 		Table: need("SLIPWAY_TABLE"), Bucket: need("SLIPWAY_BUCKET"), KMSKey: need("SLIPWAY_KMS_KEY"),
 		Machine: need("SLIPWAY_MACHINE"), Socket: need("SLIPWAY_SOCKET"),
 	}
+	c.Mail.URL, _ = lookup("SLIPWAY_SMTP_SERVER")
+	c.Mail.From, _ = lookup("SLIPWAY_SMTP_FROM")
+	c.Mail.Password, _ = lookup("SLIPWAY_SMTP_PASSWORD")
 	c.LogLevel, _ = lookup("SLIPWAY_LOG_LEVEL")
 	c.Version, _ = lookup("SLIPWAY_VERSION")
 	return c, errors.Join(errs...)
@@ -93,6 +98,10 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	mailServer, err := cfg.Mail.Server()
+	if err != nil {
+		return nil, err
+	}
 	master := kmskey.New(kms.NewFromConfig(sdk), cfg.KMSKey)
 	st := NewStore(sdk, cfg)
 	gateway := apigatewaymanagementapi.NewFromConfig(sdk, func(o *apigatewaymanagementapi.Options) {
@@ -101,7 +110,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 	p := plane.New(plane.Parts{
 		Store: st, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st, gateway, log),
 		Master: master, Socket: address, Poll: 5 * time.Minute, // each poll is billed
-		Version: cfg.Version, Log: log,
+		Mail: mailServer, Version: cfg.Version, Log: log,
 	})
 	return &Parts{Plane: p, Store: st, Log: log}, nil
 }

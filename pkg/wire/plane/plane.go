@@ -47,7 +47,8 @@ type Parts struct {
 	// Poll is how often a connected delegate looks for work that it wasn't
 	// woken for; 0: 30 s.
 	Poll    time.Duration
-	Trace   *trace.Recorder // nil makes no spans
+	Mail    *task.MailServer // nil: no mail can be sent
+	Trace   *trace.Recorder  // nil makes no spans
 	Version string
 	Log     *slog.Logger
 }
@@ -93,6 +94,7 @@ func New(p Parts) *Plane {
 	}
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Steps(), Now: time.Now, Log: p.Log,
+		Mail:    p.Mail,
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: changed, Trace: p.Trace,
 	})

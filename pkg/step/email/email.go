@@ -1,0 +1,104 @@
+// Package email is the step type Email: one message through the
+// installation's mail server (pipeline spec §7.6).
+//
+// A delegate sends it, because the step takes delegate selectors: mail servers
+// commonly take mail only from the network that a delegate stands in. The
+// step has no outputs, and doesn't know whether the mail arrives. Messages
+// about an execution as a whole are pkg/notify's.
+package email
+
+import (
+	"net/mail"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "Email", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	To      yamldoc.Field[string] // addresses, separated by commas
+	CC      yamldoc.Field[string]
+	Subject yamldoc.Field[string]
+	Body    yamldoc.Field[string] // HTML
+	// FireAndForget says that the step succeeds even if no server takes the mail.
+	FireAndForget yamldoc.Field[bool]
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "to":
+			s.To = addresses(e, r)
+		case "cc":
+			s.CC = addresses(e, r)
+		case "subject":
+			s.Subject = r.String(e)
+		case "body":
+			s.Body = r.String(e)
+		case "fireAndForget":
+			s.FireAndForget = r.Bool(e)
+		case "toUserGroups", "ccUserGroups":
+			if e.Node.Kind != yamldoc.Null && (e.Node.Kind != yamldoc.Sequence || len(e.Node.Items) > 0) {
+				r.Unsupported(e, "user groups of an Email step aren't supported yet; write out the addresses")
+			}
+		case "inputVariables": // read by expressions, <+spec.inputVariables.x>
+			step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "to", "cc", "subject", "body", "fireAndForget", "toUserGroups", "ccUserGroups", "inputVariables", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "subject")
+	if v.Is(yamldoc.Mapping) && step.Text(s.To) == "" && step.Text(s.CC) == "" {
+		r.Errorf(v, "WRONG_VALUE", "nobody gets the mail; want addresses in to or cc")
+	}
+	return s
+}
+
+// addresses reads a list of addresses that is one text.
+func addresses(v yamldoc.Value, r *yamldoc.Report) yamldoc.Field[string] {
+	f := r.String(v)
+	for _, a := range split(f.Value) {
+		if _, err := mail.ParseAddress(a); err != nil {
+			r.Errorf(v, "WRONG_VALUE", "%q isn't an e-mail address", a)
+		}
+	}
+	return f
+}
+
+// split takes a list apart at its commas.
+func split(list string) []string {
+	var out []string
+	for _, a := range strings.Split(list, ",") {
+		if a = strings.TrimSpace(a); a != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Start gives the message to a delegate.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	server, err := in.MailServer()
+	if err != nil {
+		return step.Action{}, err
+	}
+	p := task.Mail{Server: server, To: split(step.Text(s.To)), CC: split(step.Text(s.CC)), Subject: step.Text(s.Subject), HTML: step.Text(s.Body), FireAndForget: s.FireAndForget.Value}
+	if len(p.To)+len(p.CC) == 0 {
+		return step.Action{}, fault.New(fault.Invalid, "nobody gets the mail: to and cc are empty")
+	}
+	return step.Action{Task: &step.Task{Kind: task.KindMail, Payload: p, Selectors: in.Selectors}}, nil
+}
+
+// Finish passes the delegate's result on.
+func (s *Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,34 @@
+package task
+
+// Mail sends one message through a mail server (pipeline spec §7.6).
+type Mail struct {
+	Server  MailServer `json:"server"`
+	To      []string   `json:"to,omitempty"` // addresses as in RFC 5322
+	CC      []string   `json:"cc,omitempty"`
+	Subject string     `json:"subject"`
+	HTML    string     `json:"html"`
+	// FireAndForget says that a message that isn't taken is no failure.
+	FireAndForget bool `json:"fireAndForget,omitempty"`
+}
+
+// MailServer is where mail is given to for delivery, and who says so.
+type MailServer struct {
+	Host string        `json:"host"`
+	Port int           `json:"port"`
+	TLS  MailTransport `json:"tls"`
+	From string        `json:"from"` // the sender's address, as in RFC 5322
+	// Username is empty where the server takes mail from anybody.
+	Username string `json:"username,omitempty"`
+	// Password is a placeholder of a secret until a claim opens it.
+	Password string `json:"password,omitempty"`
+}
+
+// MailTransport says how a connection to a MailServer is kept private.
+type MailTransport string
+
+// The transports.
+const (
+	MailStartTLS MailTransport = "StartTLS" // begins in the clear and must become TLS before anything is said
+	MailTLS      MailTransport = "TLS"      // from the first byte on
+	MailPlain    MailTransport = "Plain"    // never; for a relay on the same machine
+)
