@@ -82,7 +82,7 @@ func (a *app) describeInputs(e api.Entity) {
 	if len(inputs) == 0 {
 		return
 	}
-	fmt.Fprintln(a.out, "runtime inputs (slipway run", e.ID, "--input PATH=VALUE):")
+	fmt.Fprintln(a.out, "runtime inputs (slipway inputs", e.ID+"):")
 	for _, in := range inputs {
 		fmt.Fprintf(a.out, "  %s  (%s)\n", in.Path, in.Describe())
 	}

@@ -2,32 +2,34 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 func runCommand(a *app) *cobra.Command {
-	var inputs []string
+	var inputs inputFlags
 	var follow bool
 	c := &cobra.Command{
 		Use: "run PIPELINE", Short: "Run a pipeline", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Run starts a pipeline and says its execution's id. With --follow it shows the stages and steps until the end and\n" +
-			"exits with 0 only if the execution succeeded; Ctrl-C stops looking, not the execution.",
-		Example:           "  slipway run guestbook --follow\n  slipway run guestbook --input variables.image=nginx:1.29",
+			"exits with 0 only if the execution succeeded; Ctrl-C stops looking, not the execution.\n" +
+			"What a pipeline asks for is shown by \"slipway inputs\".",
+		Example: "  slipway run guestbook --follow\n  slipway run guestbook --input variables.image=nginx:1.29\n" +
+			"  slipway run guestbook --input-set staging --input-set latest --inputs inputs.yaml",
 		ValidArgsFunction: a.completePipelines,
 		RunE:              func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], inputs, follow) },
 	}
-	c.Flags().StringArrayVarP(&inputs, "input", "i", nil, "value of a runtime input, as PATH=VALUE; may be repeated")
+	inputs.add(c.Flags())
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the progress until the end")
 	return c
 }
 
-func (a *app) run(ctx context.Context, pipeline string, pairs []string, follow bool) error {
-	inputs, err := keyValues(pairs)
+func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, follow bool) error {
+	request, err := inputs.read(a.in)
 	if err != nil {
 		return err
 	}
@@ -35,9 +37,12 @@ func (a *app) run(ctx context.Context, pipeline string, pairs []string, follow b
 	if err != nil {
 		return err
 	}
-	e, err := client.Start(ctx, scope, pipeline, api.StartExecution{Inputs: inputs})
+	e, err := client.Start(ctx, scope, pipeline, request)
 	if err != nil {
-		return err
+		return inputs.named(err)
+	}
+	for _, w := range e.Warnings {
+		fmt.Fprintln(a.err, finding(w))
 	}
 	return a.started(ctx, client, e, follow)
 }

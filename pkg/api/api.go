@@ -52,6 +52,7 @@ func New(cfg Config) *Server {
 	s.entities()
 	s.templates()
 	s.secrets()
+	s.inputs()
 	s.executions()
 	s.nodes()
 	s.watching()

@@ -89,25 +89,11 @@ func (s *Server) executions() {
 	}, s.retryExecution)
 }
 
-// StartExecution is the body of a start. Where several fields have a value
-// for an input, the later field wins.
-type StartExecution struct {
-	InputSets  []string          `json:"inputSets,omitempty" nullable:"false" maxItems:"100" doc:"Identifiers of input sets and overlays of the pipeline; the later wins"`
-	InputsYAML string            `json:"inputsYaml,omitempty" doc:"Values of runtime inputs as YAML, a part of the pipeline's document"`
-	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
-}
-
-func (in StartExecution) inputs() (execution.Inputs, error) {
-	doc, err := execution.InputDocument("inputs", []byte(in.InputsYAML))
-	return execution.Inputs{Sets: in.InputSets, Document: doc, Values: in.Inputs}, err
-}
-
 func (s *Server) startExecution(ctx context.Context, in *struct {
-	Scoped
+	OfPipeline
 	Keyed
-	Pipeline string         `path:"pipeline" maxLength:"128"`
-	Body     StartExecution `required:"false"`
-	RawBody  []byte
+	Body    StartExecution `required:"false"`
+	RawBody []byte
 }) (*executionAnswer, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {

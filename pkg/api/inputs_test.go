@@ -176,3 +176,86 @@ func inputsOf(text string) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// §2.3: the template says what remains to be filled in.
+func TestInputsOfAPipeline(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	c.saveAll(withInputs)
+	got, err := c.Inputs(t.Context(), project(), "deploy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gold, second := "gold", "1s"
+	want := []api.Input{
+		{Path: "variables.image", Line: 5, Type: "String", Required: true, Help: "required"},
+		{Path: "variables.tier", Line: 6, Type: "String", Default: &gold, OneOf: []string{"gold", "silver"}, Help: `default "gold"; one of gold, silver`},
+		{Path: "stages.say.spec.execution.steps.rest.spec.duration", Line: 15, Default: &second, Help: `default "1s"`},
+	}
+	if diff := cmp.Diff(want, got.Inputs); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(got.YAML, "value: <+input> # required\n") || !strings.Contains(got.YAML, "value: gold # default") {
+		t.Errorf("the form is\n%s", got.YAML)
+	}
+	merged, err := c.MergeInputs(t.Context(), project(), "deploy", api.StartExecution{InputsYAML: strings.Replace(got.YAML, "value: gold", "value: tin", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(merged.Missing) != 1 || merged.Missing[0].Path != "variables.image" || len(merged.Wrong) != 1 || merged.Wrong[0].Path != "variables.tier" {
+		t.Errorf("missing %v, wrong %v", merged.Missing, merged.Wrong)
+	}
+	if !strings.Contains(merged.Pipeline, "duration: 1s") {
+		t.Errorf("the pipeline is\n%s", merged.Pipeline)
+	}
+}
+
+// §2.4: a set that its pipeline has left behind is reported, dropped from a
+// run with a warning, and reconciled.
+func TestOutdatedInputSets(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	c.saveAll(withInputs, set("first", "image", "nginx:1", "2s"), set("second", "tier", "silver", "1s"),
+		strings.Replace(overlay, "second]", "second, third]", 1))
+	changed := strings.Replace(withInputs, "name: tier", "name: level", 1)
+	saved, err := c.Save(t.Context(), apiclient.Document{Scope: project(), YAML: []byte(changed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stale = "inputSet second, line 7: isn't in the document"
+	if len(saved.Warnings) != 2 || saved.Warnings[0].Code != "INPUT_SET_OUTDATED" || saved.Warnings[0].Message != stale {
+		t.Errorf("warnings %+v", saved.Warnings)
+	}
+	list, err := c.InputSets(t.Context(), project(), "deploy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list {
+		got = append(got, fmt.Sprint(s.Kind, " ", s.ID, " ", s.Valid, " ", len(s.Wrong)))
+	}
+	if diff := cmp.Diff([]string{"inputSet first true 0", "inputSet second false 1", "overlayInputSet both false 1"}, got); diff != "" {
+		t.Errorf("sets (-want +got):\n%s", diff)
+	}
+	if _, err := c.Start(t.Context(), project(), "deploy", api.StartExecution{InputSets: []string{"both"}}); err == nil || !strings.Contains(err.Error(), `"third"`) {
+		t.Errorf("a run with an overlay whose set is missing: %v", err)
+	}
+	e, err := c.Start(t.Context(), project(), "deploy", api.StartExecution{InputSets: []string{"first", "second"}})
+	if err != nil || len(e.Warnings) != 1 || e.Warnings[0].File != "inputSet second" || e.Warnings[0].Path != "variables.tier" {
+		t.Errorf("a run with an outdated set: %v, warnings %+v", err, e.Warnings)
+	}
+	for _, dry := range []bool{true, false} {
+		for id, without := range map[string]string{"second": "tier", "both": "third"} {
+			r, err := c.ReconcileInputSet(t.Context(), project(), "deploy", id, api.Reconcile{DryRun: dry})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Dropped) != 1 || !strings.Contains(r.Before, without) || strings.Contains(r.After, without) || (r.Version == 1) != dry {
+				t.Errorf("reconciled %s (dry run: %t): %+v", id, dry, r)
+			}
+		}
+	}
+	if list, err = c.InputSets(t.Context(), project(), "deploy"); err != nil || !list[1].Valid || !list[2].Valid {
+		t.Errorf("after the reconciliation: %+v, %v", list, err)
+	}
+}

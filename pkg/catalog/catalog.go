@@ -138,6 +138,13 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 	if err := c.checkInputSet(ctx, e, d.File); err != nil {
 		return prepared{}, err
 	}
+	if e.Kind == ref.Pipeline && p.stored.Version > 0 {
+		outdated, err := c.outdated(ctx, key, d)
+		if err != nil {
+			return prepared{}, err
+		}
+		p.warnings = append(p.warnings, outdated...)
+	}
 	p.change, err = c.compare(ctx, p)
 	return p, err
 }

@@ -15,13 +15,13 @@ import (
 // fits says what is wrong with an input set for its pipeline: values that have
 // no place, aren't allowed, or make a document that can't be saved (pipeline
 // spec §2.4). Inputs without a value are fine: a set may be a part.
-func fits(pipeline *yamldoc.Node, values *yamldoc.Node, scope ref.Scope, file string) []fault.Detail {
+func fits(pipeline, values *yamldoc.Node, scope ref.Scope, file string) []fault.Detail {
 	const mark = "\x00set" // tells the set's values from the pipeline's own
 	merged := input.Merge(pipeline, nil, input.Source{Doc: values.From(mark)})
 	wrong := merged.Wrong
 	if len(wrong) == 0 {
 		report := yamldoc.NewReport(string(ref.Pipeline))
-		Decode(root(ref.Pipeline, merged.Doc), report, scope)
+		Decode(rooted(ref.Pipeline, merged.Doc), report, scope)
 		for _, d := range report.Details() {
 			if d.File == mark && d.Severity == "error" {
 				wrong = append(wrong, d)
@@ -36,7 +36,7 @@ func fits(pipeline *yamldoc.Node, values *yamldoc.Node, scope ref.Scope, file st
 	return wrong
 }
 
-func root(kind ref.Kind, doc *yamldoc.Node) *yamldoc.Node {
+func rooted(kind ref.Kind, doc *yamldoc.Node) *yamldoc.Node {
 	return &yamldoc.Node{
 		Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column,
 		Entries: []yamldoc.Entry{{Key: string(kind), Line: doc.Line, Column: doc.Column, Value: doc}},
@@ -66,37 +66,134 @@ func (c *Catalog) checkInputSet(ctx context.Context, e *entity.Entity, file stri
 	if e.Kind == ref.OverlayInputSet {
 		return nil
 	}
-	pipeline, err := c.pipeline(ctx, e.Parent)
-	if err != nil || pipeline == nil {
+	of := pipelineOf(key)
+	pipeline, err := c.below(ctx, of)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if wrong := fits(pipeline, e.InputSet.Values, e.Scope, file); len(wrong) > 0 {
-		return fault.New(fault.Invalid, "the input set doesn't fit %s", describe(store.EntityKey{Scope: e.Scope, Kind: ref.Pipeline, ID: e.Parent.ID})).With(wrong...)
+		return fault.New(fault.Invalid, "the input set doesn't fit the %s", describe(of)).With(wrong...)
 	}
 	return nil
 }
 
-// pipeline reads the document of a pipeline below its root key; nil if there
-// is no such pipeline.
-func (c *Catalog) pipeline(ctx context.Context, r ref.Ref) (*yamldoc.Node, error) {
-	e, err := c.Store.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.Pipeline, ID: r.ID})
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
+// pipelineOf is the pipeline of an input set.
+func pipelineOf(key store.EntityKey) store.EntityKey {
+	return store.EntityKey{Scope: key.Scope, Kind: ref.Pipeline, ID: key.Env}
+}
+
+// below reads a saved document below its root key.
+func (c *Catalog) below(ctx context.Context, key store.EntityKey) (*yamldoc.Node, error) {
+	e, err := c.Store.Entity(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return below(e)
+	_, doc, err := documentOf(key, e.YAML)
+	return doc, err
 }
 
-// below is a saved document below its root key.
-func below(e store.Entity) (*yamldoc.Node, error) {
-	docs, report := yamldoc.Parse(string(e.Key.Kind)+" "+e.Key.ID, e.YAML)
+// documentOf reads a document that was saved, as a whole and below its root key.
+func documentOf(key store.EntityKey, text []byte) (whole, below *yamldoc.Node, err error) {
+	docs, report := yamldoc.Parse("", text)
 	if err := report.Err(); err != nil {
+		return nil, nil, err
+	}
+	if len(docs) != 1 || docs[0].Get(string(key.Kind)) == nil {
+		return nil, nil, fmt.Errorf("%s has no document", describe(key))
+	}
+	return docs[0], docs[0].Get(string(key.Kind)), nil
+}
+
+// SetReport says whether an input set or an overlay fits its pipeline as that
+// is now.
+type SetReport struct {
+	Key     store.EntityKey
+	Name    string
+	Version int64
+	Wrong   []fault.Detail // places in the set; empty: it fits
+}
+
+// InputSets reports on the input sets and overlays of a pipeline, by kind and
+// identifier.
+func (c *Catalog) InputSets(ctx context.Context, scope ref.Scope, pipeline string) ([]SetReport, error) {
+	doc, err := c.below(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
+	if err != nil {
 		return nil, err
 	}
-	if len(docs) != 1 || docs[0].Get(string(e.Key.Kind)) == nil {
-		return nil, fmt.Errorf("%s has no document", describe(e.Key))
+	return c.reports(ctx, scope, pipeline, doc)
+}
+
+func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string, doc *yamldoc.Node) ([]SetReport, error) {
+	var found []store.Entity
+	for _, kind := range []ref.Kind{ref.InputSet, ref.OverlayInputSet} {
+		if err := c.each(ctx, scope, kind, pipeline, func(e store.Entity) { found = append(found, e) }); err != nil {
+			return nil, err
+		}
 	}
-	return docs[0].Get(string(e.Key.Kind)), nil
+	there := map[string]bool{}
+	for _, e := range found {
+		there[e.Key.ID] = there[e.Key.ID] || e.Key.Kind == ref.InputSet
+	}
+	reports := make([]SetReport, len(found))
+	for i, e := range found {
+		_, set, err := documentOf(e.Key, e.YAML)
+		if err != nil {
+			return nil, err
+		}
+		reports[i] = SetReport{Key: e.Key, Name: e.Name, Version: e.Version}
+		if e.Key.Kind == ref.InputSet {
+			reports[i].Wrong = fits(doc, set.Get("pipeline"), scope, "")
+			continue
+		}
+		for _, n := range missingSets(set, func(id string) bool { return there[id] }) {
+			reports[i].Wrong = append(reports[i].Wrong, noSet(n))
+		}
+	}
+	return reports, nil
+}
+
+// missingSets are the references of an overlay to sets that don't exist.
+func missingSets(overlay *yamldoc.Node, there func(string) bool) []*yamldoc.Node {
+	var out []*yamldoc.Node
+	if list := overlay.Get("inputSetReferences"); list != nil {
+		for _, n := range list.Items {
+			if !there(n.Value) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+func noSet(n *yamldoc.Node) fault.Detail {
+	return fault.Detail{
+		Path: "inputSetReferences", Line: n.Line, Column: n.Column, Severity: "error", Code: "UNKNOWN_REFERENCE",
+		Message: fmt.Sprintf("the pipeline has no input set %q", n.Value),
+	}
+}
+
+// outdated warns of input sets that don't fit the pipeline that is to be saved
+// (pipeline spec §2.4).
+func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([]fault.Detail, error) {
+	_, doc, err := documentOf(key, d.YAML)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := c.reports(ctx, key.Scope, key.ID, doc)
+	if err != nil {
+		return nil, err
+	}
+	var out []fault.Detail
+	for _, r := range reports {
+		for _, w := range r.Wrong {
+			out = append(out, fault.Detail{
+				File: d.File, Path: w.Path, Line: doc.Line, Column: doc.Column, Severity: "warning", Code: "INPUT_SET_OUTDATED",
+				Message: fmt.Sprintf("%s %s, line %d: %s", r.Key.Kind, r.Key.ID, w.Line, w.Message),
+			})
+		}
+	}
+	return out, nil
 }

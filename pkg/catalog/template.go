@@ -64,15 +64,15 @@ func labelOf(e store.Entity) string {
 // templates, by identifier.
 func (c *Catalog) StableTemplates(ctx context.Context, scope ref.Scope) (map[string]string, error) {
 	labels := map[string]string{}
-	err := c.each(ctx, scope, stableTemplate, func(e store.Entity) { labels[e.Key.ID] = labelOf(e) })
+	err := c.each(ctx, scope, stableTemplate, "", func(e store.Entity) { labels[e.Key.ID] = labelOf(e) })
 	return labels, err
 }
 
-// each passes every entity of a kind in a scope.
-func (c *Catalog) each(ctx context.Context, scope ref.Scope, kind ref.Kind, f func(store.Entity)) error {
+// each passes every entity of a kind in a scope, or of one parent in it.
+func (c *Catalog) each(ctx context.Context, scope ref.Scope, kind ref.Kind, parent string, f func(store.Entity)) error {
 	page := store.Page{Limit: 500}
 	for {
-		list, next, err := c.Store.ListEntities(ctx, scope, kind, "", page)
+		list, next, err := c.Store.ListEntities(ctx, scope, kind, parent, page)
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (c *Catalog) versionOf(ctx context.Context, key store.EntityKey) (store.Ent
 // versions are the labels of a template.
 func (c *Catalog) versions(ctx context.Context, scope ref.Scope, id string) ([]string, error) {
 	var labels []string
-	err := c.each(ctx, scope, ref.Template, func(e store.Entity) {
+	err := c.each(ctx, scope, ref.Template, "", func(e store.Entity) {
 		if one, label := template.SplitID(e.Key.ID); one == id {
 			labels = append(labels, label)
 		}

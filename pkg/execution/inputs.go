@@ -82,13 +82,26 @@ func InputDocument(file string, text []byte) (*yamldoc.Node, error) {
 // Preview gives a pipeline with inputs as a run would have it. What is missing
 // or wrong is in the answer, not in the error.
 func (s *Service) Preview(ctx context.Context, scope ref.Scope, pipeline string, in Inputs) (input.Merged, error) {
-	key := store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline}
-	e, err := s.Store.Entity(ctx, key)
+	e, err := s.Store.Entity(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
 	if err != nil {
 		return input.Merged{}, err
 	}
 	b := build{ctx: ctx, planner: s.plans, scope: scope, pipeline: e}
 	return b.merge(in)
+}
+
+// InputForm says what a run of a pipeline asks for, and gives a form to fill
+// in (input.Form).
+func (s *Service) InputForm(ctx context.Context, scope ref.Scope, pipeline string) ([]byte, []input.Runtime, error) {
+	e, err := s.Store.Entity(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := document(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	return input.Form(string(ref.Pipeline), doc), input.Find(doc), nil
 }
 
 // merge fills the pipeline's inputs.

@@ -122,7 +122,7 @@ func (m *merger) sequence(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Nod
 		case g.node.Kind == yamldoc.Sequence:
 			l.sources = append(l.sources, catalogueOf(g))
 		case !blank(g.node):
-			m.excess(g, g.node.Line, g.node.Column, at.name(), "isn't a runtime input; the document has a list here")
+			m.excess(g, g.node, at.name(), "isn't a runtime input; the document has a list here")
 		}
 	}
 	filled, pruned = l.items(n)
@@ -207,13 +207,12 @@ func (l *lister) item(n *yamldoc.Node) (filled, pruned *yamldoc.Node) {
 func (l *lister) left(c *catalogue) {
 	for _, name := range c.order {
 		if !l.met[name] {
-			n := c.named[name]
-			l.excess(c.given, n.Line, n.Column, l.at.below(nil, name.name).name(), "isn't in the document")
+			l.excess(c.given, c.named[name], l.at.below(nil, name.name).name(), "isn't in the document")
 		}
 	}
 	for i := l.plain; i < len(c.plain); i++ {
 		if n := c.plain[i]; n != nil && !blank(n) {
-			l.excess(c.given, n.Line, n.Column, l.at.below(nil, strconv.Itoa(i)).name(), "isn't in the document")
+			l.excess(c.given, n, l.at.below(nil, strconv.Itoa(i)).name(), "isn't in the document")
 		}
 	}
 }

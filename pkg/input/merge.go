@@ -101,6 +101,7 @@ type merger struct {
 	template bool
 	values   map[string]string // by path; what is left has no place
 	found    []Runtime
+	strays   []*yamldoc.Node // values that have no place
 	out      Merged
 }
 
@@ -154,7 +155,7 @@ func (m *merger) node(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Node) {
 	}
 	for _, g := range at.given {
 		if !blank(g.node) && (g.node.Kind != yamldoc.Scalar || g.node.Value != n.Value) {
-			m.excess(g, g.node.Line, g.node.Column, at.name(), fmt.Sprintf("isn't a runtime input: %q is fixed", n.Value))
+			m.excess(g, g.node, at.name(), fmt.Sprintf("isn't a runtime input: %q is fixed", n.Value))
 		}
 	}
 	return n, nil
@@ -197,13 +198,15 @@ func (m *merger) mapping(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Node
 func (m *merger) strangers(n *yamldoc.Node, g given, at spot) {
 	if g.node.Kind != yamldoc.Mapping {
 		if !blank(g.node) {
-			m.excess(g, g.node.Line, g.node.Column, at.name(), "isn't a runtime input; the document has a mapping here")
+			m.excess(g, g.node, at.name(), "isn't a runtime input; the document has a mapping here")
 		}
 		return
 	}
 	for _, e := range g.node.Entries {
 		if n.Get(e.Key) == nil {
-			m.excess(g, e.Line, e.Column, strings.Join(append(slices.Clip(at.path), e.Key), "."), "isn't in the document")
+			key := &yamldoc.Node{File: g.node.File, Line: e.Line, Column: e.Column}
+			m.excess(g, key, strings.Join(append(slices.Clip(at.path), e.Key), "."), "isn't in the document")
+			m.strays = append(m.strays, e.Value)
 		}
 	}
 }
@@ -217,9 +220,11 @@ const (
 
 const severityError = "error"
 
-func (m *merger) excess(g given, line, column int, path, message string) {
+// excess reports a value of a source that has no place in the document.
+func (m *merger) excess(g given, stray *yamldoc.Node, path, message string) {
+	m.strays = append(m.strays, stray)
 	d := fault.Detail{
-		File: g.node.File, Path: path, Line: line, Column: column, Severity: severityError, Code: noInput, Message: message,
+		File: stray.File, Path: path, Line: stray.Line, Column: stray.Column, Severity: severityError, Code: noInput, Message: message,
 	}
 	if g.lenient {
 		d.Severity = "warning"

@@ -23,6 +23,7 @@ func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned 
 	value, from := m.given(n, at)
 	switch {
 	case in.AtStart && value != nil:
+		m.strays = append(m.strays, value)
 		m.wrong(value, at, noInput, "is asked for when it starts; a value can't be given before")
 		return n, nil
 	case in.AtStart:

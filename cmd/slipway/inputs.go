@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+func inputsCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "inputs PIPELINE", Short: "Show what a run of a pipeline asks for", GroupID: groupRun, Args: cobra.ExactArgs(1),
+		Long: "Inputs prints a form to fill in: the pipeline's document as far as it has runtime inputs, with defaults, and a\n" +
+			"comment at each input that says what it may be. What stays <+input> counts as no value.",
+		Example: "  slipway inputs guestbook > inputs.yaml\n  slipway run guestbook --inputs inputs.yaml\n" +
+			"  slipway inputs merge guestbook --input-set staging\n  slipway inputs reconcile guestbook staging",
+		ValidArgsFunction: a.completePipelines,
+		RunE:              func(c *cobra.Command, args []string) error { return a.inputs(c.Context(), args[0]) },
+	}
+	c.AddCommand(
+		&cobra.Command{
+			Use: "sets PIPELINE", Short: "List a pipeline's input sets and overlays, and say which fit it", Args: cobra.ExactArgs(1),
+			ValidArgsFunction: a.completePipelines,
+			RunE:              func(c *cobra.Command, args []string) error { return a.inputSets(c.Context(), args[0]) },
+		},
+		inputsMergeCommand(a), inputsReconcileCommand(a),
+	)
+	return c
+}
+
+func inputsMergeCommand(a *app) *cobra.Command {
+	var f inputFlags
+	c := &cobra.Command{
+		Use: "merge PIPELINE", Short: "Show the inputs that a run would have, and start nothing", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completePipelines,
+		RunE:              func(c *cobra.Command, args []string) error { return a.mergeInputs(c.Context(), args[0], f) },
+	}
+	f.add(c.Flags())
+	return c
+}
+
+func inputsReconcileCommand(a *app) *cobra.Command {
+	var dryRun bool
+	c := &cobra.Command{
+		Use: "reconcile PIPELINE [SET...]", Short: "Drop from input sets what the pipeline no longer has", Args: cobra.MinimumNArgs(1),
+		Long: "Reconcile shows what it drops, as a difference between the documents. Without SET it goes through all that don't\n" +
+			"fit. Values that aren't allowed stay: only a person knows better ones.",
+		ValidArgsFunction: a.completePipelines,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.reconcile(c.Context(), args[0], args[1:], dryRun)
+		},
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be dropped, and change nothing")
+	return c
+}
+
+// inputFlags are the flags that give values for inputs.
+type inputFlags struct {
+	file  string
+	sets  []string
+	pairs []string
+}
+
+func (f *inputFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.file, "inputs", "", "YAML file with values, as \"slipway inputs\" prints it; - for the standard input")
+	flags.StringArrayVar(&f.sets, "input-set", nil, "input set or overlay; may be repeated, the later wins")
+	flags.StringArrayVarP(&f.pairs, "input", "i", nil, "value of a runtime input, as PATH=VALUE, which wins over all; may be repeated")
+}
+
+// read makes a request of the flags.
+func (f *inputFlags) read(in io.Reader) (api.StartExecution, error) {
+	out := api.StartExecution{InputSets: f.sets}
+	var err error
+	if out.Inputs, err = keyValues(f.pairs); err != nil || f.file == "" {
+		return out, err
+	}
+	var text []byte
+	if f.file == "-" {
+		text, err = io.ReadAll(in)
+	} else {
+		text, err = os.ReadFile(f.file)
+	}
+	out.InputsYAML = string(text)
+	return out, err
+}
+
+// named says in which file a server found what is wrong with the inputs.
+func (f *inputFlags) named(err error) error {
+	var e *fault.Error
+	if f.file == "" || !errors.As(err, &e) {
+		return err
+	}
+	for i := range e.Details {
+		if e.Details[i].File == "inputs" {
+			e.Details[i].File = f.file
+		}
+	}
+	return err
+}
+
+func (a *app) inputs(ctx context.Context, pipeline string) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	in, err := client.Inputs(ctx, scope, pipeline)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		return a.print(in, nil)
+	}
+	if in.YAML == "" {
+		fmt.Fprintf(a.err, "pipeline %s has no runtime inputs\n", pipeline)
+	}
+	fmt.Fprint(a.out, in.YAML)
+	return nil
+}
+
+func (a *app) mergeInputs(ctx context.Context, pipeline string, f inputFlags) error {
+	request, err := f.read(a.in)
+	if err != nil {
+		return err
+	}
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	m, err := client.MergeInputs(ctx, scope, pipeline, request)
+	if err != nil {
+		return f.named(err)
+	}
+	return a.print(m, func() error {
+		fmt.Fprint(a.out, m.YAML)
+		for _, d := range append(append(m.Missing, m.Wrong...), m.Warnings...) {
+			if d.File == "inputs" && f.file != "" {
+				d.File = f.file
+			}
+			fmt.Fprintln(a.err, finding(d))
+		}
+		if len(m.Missing)+len(m.Wrong) > 0 {
+			return failed
+		}
+		return nil
+	})
+}
+
+func (a *app) inputSets(ctx context.Context, pipeline string) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	sets, err := client.InputSets(ctx, scope, pipeline)
+	if err != nil {
+		return err
+	}
+	return a.print(sets, func() error {
+		var rows [][]string
+		for _, s := range sets {
+			fits := "yes"
+			if !s.Valid {
+				fits = "no"
+			}
+			rows = append(rows, []string{s.ID, string(s.Kind), s.Name, fits})
+		}
+		if err := a.table("ID KIND NAME FITS", rows); err != nil {
+			return err
+		}
+		for _, s := range sets {
+			for _, d := range s.Wrong {
+				d.File = s.ID
+				fmt.Fprintln(a.err, finding(d))
+			}
+		}
+		return nil
+	})
+}
+
+func (a *app) reconcile(ctx context.Context, pipeline string, ids []string, dryRun bool) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		sets, err := client.InputSets(ctx, scope, pipeline)
+		if err != nil {
+			return err
+		}
+		for _, s := range sets {
+			if !s.Valid {
+				ids = append(ids, s.ID)
+			}
+		}
+	}
+	done := []api.Reconciled{}
+	for _, id := range ids {
+		r, err := client.ReconcileInputSet(ctx, scope, pipeline, id, api.Reconcile{DryRun: dryRun})
+		if err != nil {
+			return fmt.Errorf("input set %s: %w", id, err)
+		}
+		done = append(done, r)
+	}
+	return a.print(done, func() error {
+		for _, r := range done {
+			fmt.Fprintf(a.out, "%s/%s/%s: %s dropped\n", r.Kind, pipeline, r.ID, plural(len(r.Dropped), "value"))
+			for _, line := range difference(r.Before, r.After) {
+				fmt.Fprintln(a.out, line)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,204 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
+	"github.com/slipway-cd/slipway/pkg/ref"
+)
+
+// OfPipeline names a pipeline in the path.
+type OfPipeline struct {
+	Scoped
+	Pipeline string `path:"pipeline" maxLength:"128"`
+}
+
+// Input is one runtime input of a pipeline.
+type Input struct {
+	Path       string   `json:"path" doc:"Items of lists are named by their identifiers, e.g. stages.deploy.spec.environment.environmentRef"`
+	Line       int      `json:"line" doc:"In the pipeline's document"`
+	Type       string   `json:"type,omitempty" doc:"Of a variable: String, Number or Secret"`
+	Required   bool     `json:"required" doc:"A run needs a value"`
+	Default    *string  `json:"default,omitempty" doc:"The value if none is given"`
+	OneOf      []string `json:"oneOf,omitempty" nullable:"false"`
+	SomeOf     []string `json:"someOf,omitempty" nullable:"false" doc:"One or more of these, with commas between"`
+	Regex      string   `json:"regex,omitempty" doc:"The value matches all of it"`
+	AskedLater bool     `json:"askedLater,omitempty" doc:"Asked for when its step or stage starts (executionInput)"`
+	Help       string   `json:"help" doc:"The same in words"`
+}
+
+func inputOf(r input.Runtime) Input {
+	in := Input{
+		Path: r.Path, Line: r.Line, Type: r.Type, Required: r.Required, OneOf: r.Input.Allowed, SomeOf: r.Input.Many,
+		Regex: r.Input.Regex, AskedLater: r.Input.AtStart, Help: r.Describe(),
+	}
+	if in.OneOf == nil {
+		in.OneOf = r.Input.One
+	}
+	if r.HasDefault {
+		in.Default = &r.Default
+	}
+	return in
+}
+
+// PipelineInputs is what a run of a pipeline asks for.
+type PipelineInputs struct {
+	YAML   string  `json:"yaml" doc:"A form to fill in: the pipeline's document as far as it has inputs, with defaults and comments; empty: it has none"`
+	Inputs []Input `json:"inputs" nullable:"false"`
+}
+
+// MergedInputs is a pipeline with inputs as a run would have it.
+type MergedInputs struct {
+	YAML     string         `json:"yaml" doc:"The values of all inputs, defaults included, with the root key pipeline"`
+	Pipeline string         `json:"pipeline" doc:"The whole pipeline with these values, as YAML"`
+	Missing  []fault.Detail `json:"missing" nullable:"false" doc:"Inputs that need a value and have none"`
+	Wrong    []fault.Detail `json:"wrong" nullable:"false" doc:"Values that have no place or aren't allowed"`
+	Warnings []fault.Detail `json:"warnings" nullable:"false" doc:"Values of input sets that have no place, which a run leaves out"`
+}
+
+// InputSet says whether an input set or an overlay fits its pipeline.
+type InputSet struct {
+	Kind    ref.Kind       `json:"kind" enum:"inputSet,overlayInputSet"`
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Version int64          `json:"version"`
+	Valid   bool           `json:"valid"`
+	Wrong   []fault.Detail `json:"wrong" nullable:"false" doc:"Places in the set that don't fit the pipeline as it is now"`
+}
+
+// InputSetList is the input sets and overlays of a pipeline.
+type InputSetList struct {
+	InputSets []InputSet `json:"inputSets" nullable:"false"`
+}
+
+// Reconcile is the body of a reconciliation.
+type Reconcile struct {
+	DryRun bool `json:"dryRun,omitempty" doc:"Say what would be dropped, and store nothing"`
+}
+
+// Reconciled is an input set without what its pipeline no longer has.
+type Reconciled struct {
+	Kind    ref.Kind       `json:"kind"`
+	ID      string         `json:"id"`
+	Version int64          `json:"version"`
+	Before  string         `json:"before" doc:"The document as it was"`
+	After   string         `json:"after" doc:"The document without what was dropped"`
+	Dropped []fault.Detail `json:"dropped" nullable:"false" doc:"Places in the document as it was"`
+}
+
+func (s *Server) inputs() {
+	tags := []string{"Inputs"}
+	handle(s, huma.Operation{
+		OperationID: "getInputs", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/inputs", Tags: tags,
+		Summary: "Say what a run of a pipeline asks for",
+	}, s.getInputs)
+	handle(s, huma.Operation{
+		OperationID: "mergeInputs", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/inputs:merge", Tags: tags,
+		Summary: "Show a pipeline with inputs as a run would have it, and start nothing",
+	}, s.mergeInputs)
+	handle(s, huma.Operation{
+		OperationID: "listInputSets", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/input-sets", Tags: tags,
+		Summary: "List the input sets and overlays of a pipeline, and say which fit it",
+	}, s.listInputSets)
+	handle(s, huma.Operation{
+		OperationID: "reconcileInputSet", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/input-sets/{id}/reconcile", Tags: tags,
+		Summary: "Drop from an input set what its pipeline no longer has",
+	}, s.reconcileInputSet)
+}
+
+func (s *Server) getInputs(ctx context.Context, in *OfPipeline) (*struct{ Body PipelineInputs }, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	form, found, err := s.Executions.InputForm(ctx, scope, in.Pipeline)
+	if err != nil {
+		return nil, err
+	}
+	out := PipelineInputs{YAML: string(form), Inputs: make([]Input, len(found))}
+	for i, r := range found {
+		out.Inputs[i] = inputOf(r)
+	}
+	return &struct{ Body PipelineInputs }{out}, nil
+}
+
+func (s *Server) mergeInputs(ctx context.Context, in *struct {
+	OfPipeline
+	Body StartExecution `required:"false"`
+}) (*struct{ Body MergedInputs }, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	given, err := in.Body.inputs()
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.Executions.Preview(ctx, scope, in.Pipeline, given)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body MergedInputs }{MergedInputs{
+		YAML: string(input.Text(string(ref.Pipeline), m.Inputs)), Pipeline: string(input.Text(string(ref.Pipeline), m.Doc)),
+		Missing: list(m.Missing), Wrong: list(m.Wrong), Warnings: list(m.Warnings),
+	}}, nil
+}
+
+func (s *Server) listInputSets(ctx context.Context, in *OfPipeline) (*struct{ Body InputSetList }, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := s.Catalog.InputSets(ctx, scope, in.Pipeline)
+	if err != nil {
+		return nil, err
+	}
+	out := InputSetList{InputSets: make([]InputSet, len(reports))}
+	for i, r := range reports {
+		out.InputSets[i] = inputSetOf(r)
+	}
+	return &struct{ Body InputSetList }{out}, nil
+}
+
+func inputSetOf(r catalog.SetReport) InputSet {
+	return InputSet{
+		Kind: r.Key.Kind, ID: r.Key.ID, Name: r.Name, Version: r.Version, Valid: len(r.Wrong) == 0, Wrong: list(r.Wrong),
+	}
+}
+
+func (s *Server) reconcileInputSet(ctx context.Context, in *struct {
+	OfPipeline
+	ID   string    `path:"id" maxLength:"128" doc:"Of the input set or the overlay"`
+	Body Reconcile `required:"false"`
+}) (*struct{ Body Reconciled }, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Catalog.Reconcile(ctx, scope, in.Pipeline, in.ID, !in.Body.DryRun, author(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body Reconciled }{Reconciled{
+		Kind: r.Key.Kind, ID: r.Key.ID, Version: r.Version, Before: r.Before, After: r.After, Dropped: list(r.Dropped),
+	}}, nil
+}
+
+// StartExecution is the body of a start. Where several fields have a value
+// for an input, the later field wins.
+type StartExecution struct {
+	InputSets  []string          `json:"inputSets,omitempty" nullable:"false" maxItems:"100" doc:"Identifiers of input sets and overlays of the pipeline; the later wins"`
+	InputsYAML string            `json:"inputsYaml,omitempty" doc:"Values of runtime inputs as YAML, a part of the pipeline's document"`
+	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
+}
+
+func (in StartExecution) inputs() (execution.Inputs, error) {
+	doc, err := execution.InputDocument("inputs", []byte(in.InputsYAML))
+	return execution.Inputs{Sets: in.InputSets, Document: doc, Values: in.Inputs}, err
+}
