@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/jira"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	delegatemail "github.com/slipway-cd/slipway/delegate/mail"
+	"github.com/slipway-cd/slipway/delegate/servicenow"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -25,6 +26,7 @@ func Executors(cache string) map[task.Kind]executor.Executor {
 		task.KindJira:       jira.New(nil),
 		task.KindKubernetes: kubernetes.New(cache),
 		task.KindMail:       delegatemail.New(mail.Sender{}),
+		task.KindServiceNow: servicenow.New(nil),
 		task.KindShell:      shell.New(os.Environ()),
 	}
 }

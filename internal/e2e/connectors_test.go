@@ -18,6 +18,7 @@ func connect(t *testing.T, s *e2e.Server, example string) {
 		start         func() string
 	}{
 		{"jira", "Jira", "jiraUrl", func() string { return testservers.NewJira(t).URL }},
+		{"servicenow", "ServiceNow", "serviceNowUrl", func() string { return testservers.NewServiceNow(t).URL }},
 	}
 	for _, system := range systems {
 		if !strings.Contains(example, "connectorRef: "+system.id+"\n") {

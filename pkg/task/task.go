@@ -26,6 +26,7 @@ const (
 	KindKubernetes Kind = "kubernetes"
 	KindJira       Kind = "jira"
 	KindMail       Kind = "mail"
+	KindServiceNow Kind = "servicenow"
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it

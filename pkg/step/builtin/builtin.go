@@ -24,6 +24,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/k8srollingrollback"
 	"github.com/slipway-cd/slipway/pkg/step/k8sscale"
 	"github.com/slipway-cd/slipway/pkg/step/queue"
+	"github.com/slipway-cd/slipway/pkg/step/servicenowapproval"
+	"github.com/slipway-cd/slipway/pkg/step/servicenowcreate"
+	"github.com/slipway-cd/slipway/pkg/step/servicenowimportset"
+	"github.com/slipway-cd/slipway/pkg/step/servicenowupdate"
 	"github.com/slipway-cd/slipway/pkg/step/shellscript"
 	"github.com/slipway-cd/slipway/pkg/step/wait"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -50,6 +54,10 @@ func Steps() []step.Type {
 		k8srollingrollback.Type(),
 		k8sscale.Type(),
 		queue.Type(),
+		servicenowapproval.Type(),
+		servicenowcreate.Type(),
+		servicenowimportset.Type(),
+		servicenowupdate.Type(),
 		shellscript.Type(),
 		wait.Type(),
 	}

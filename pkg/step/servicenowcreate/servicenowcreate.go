@@ -1,0 +1,66 @@
+// Package servicenowcreate is the step type ServiceNowCreate: a new ticket, at
+// each run of the step (pipeline spec §7.9).
+//
+// Outputs: ticket.{ticketNumber, ticketUrl} and
+// ticket.fields.<column>.{value, displayValue}. The ticket is made by
+// delegate/servicenow.
+package servicenowcreate
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/ticket"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "ServiceNowCreate", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	ticket.Base
+	Table    yamldoc.Field[string] // the ticketType, e.g. incident
+	Fields   []ticket.Field
+	Template ticket.Template
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		if s.Base.Key(e, r) || s.Template.Key(e, r) {
+			continue
+		}
+		switch e.Key {
+		case "ticketType":
+			s.Table = r.String(e)
+		case "fields":
+			s.Fields = ticket.Fields(e, r)
+		case "createType":
+			if kind := r.Enum(e, "Normal", "Form", "Standard"); kind.Value == "Standard" {
+				r.Unsupported(e, "tickets from standard change templates aren't supported yet; want Normal, or Form with a template")
+			}
+		default:
+			r.Unknown(e, "connectorRef", "ticketType", "fields", "templateName", "useServiceNowTemplate", "createType", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "connectorRef", "ticketType")
+	s.Template.Check(v, r)
+	return s
+}
+
+// Start gives the ticket to a delegate.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	server, selectors, err := s.Server(in, "ServiceNow")
+	if err != nil {
+		return step.Action{}, err
+	}
+	template, err := s.Template.Named()
+	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: task.ServiceNow{
+		Op: task.ServiceNowCreate, Server: server, Table: step.Text(s.Table), Fields: ticket.Values(s.Fields), Template: template,
+	}}}, err
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,109 @@
+// Package servicenowupdate is the step type ServiceNowUpdate: it sets fields
+// of a ticket, or of the tasks of a change request (pipeline spec §7.9).
+//
+// Outputs: ticket.{ticketNumber, ticketUrl} and
+// ticket.fields.<column>.{value, displayValue}; where tasks are updated, of
+// their change request. The change is made by delegate/servicenow.
+package servicenowupdate
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/ticket"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "ServiceNowUpdate", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	ticket.Base
+	Table    yamldoc.Field[string] // the ticketType, e.g. incident
+	Number   yamldoc.Field[string]
+	Fields   []ticket.Field
+	Template ticket.Template
+	Multiple multiple
+}
+
+// multiple says that the tasks of a change request are updated.
+type multiple struct{ Kind, Change, TaskType yamldoc.Field[string] }
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		if s.Base.Key(e, r) || s.Template.Key(e, r) {
+			continue
+		}
+		switch e.Key {
+		case "ticketType":
+			s.Table = r.String(e)
+		case "ticketNumber":
+			s.Number = r.String(e)
+		case "fields":
+			s.Fields = ticket.Fields(e, r)
+		case "updateMultiple":
+			s.multiple(e, r)
+		default:
+			r.Unknown(e, "connectorRef", "ticketType", "ticketNumber", "fields", "templateName", "useServiceNowTemplate",
+				"updateMultiple", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "connectorRef", "ticketType")
+	if !s.Multiple.Kind.Set {
+		r.Missing(v, "ticketNumber")
+	}
+	s.Template.Check(v, r)
+	return s
+}
+
+func (s *Spec) multiple(v yamldoc.Value, r *yamldoc.Report) {
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "type":
+			s.Multiple.Kind = r.Enum(e, "CHANGE_TASK")
+		case "spec":
+			for e := range r.Mapping(e) {
+				switch e.Key {
+				case "changeRequestNumber":
+					s.Multiple.Change = r.String(e)
+				case "changeTaskType":
+					s.Multiple.TaskType = r.String(e)
+				default:
+					r.Unknown(e, "changeRequestNumber", "changeTaskType")
+				}
+			}
+			r.Missing(e, "changeRequestNumber")
+		default:
+			r.Unknown(e, "type", "spec")
+		}
+	}
+	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
+		r.Missing(v, "type", "spec")
+	}
+}
+
+// changes is the table in which the numbers of change requests are.
+const changes = "change_request"
+
+// Start gives the change to a delegate.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	server, selectors, err := s.Server(in, "ServiceNow")
+	if err != nil {
+		return step.Action{}, err
+	}
+	template, err := s.Template.Named()
+	p := task.ServiceNow{
+		Op: task.ServiceNowUpdate, Server: server, Table: step.Text(s.Table), Ticket: step.Text(s.Number),
+		Fields: ticket.Values(s.Fields), Template: template,
+	}
+	if s.Multiple.Kind.Set {
+		p.Table, p.Ticket, p.ChangeTasks, p.TaskType = changes, step.Text(s.Multiple.Change), true, step.Text(s.Multiple.TaskType)
+	}
+	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: p}}, err
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
