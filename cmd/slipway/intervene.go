@@ -28,7 +28,7 @@ func interveneCommand(a *app) *cobra.Command {
 }
 
 func interventions() []plan.ActionType {
-	return []plan.ActionType{plan.Retry, plan.Ignore, plan.MarkAsSuccess, plan.MarkAsFailure, plan.StageRollback, plan.Abort}
+	return []plan.ActionType{plan.Retry, plan.Ignore, plan.MarkAsSuccess, plan.MarkAsFailure, plan.StageRollback, plan.PipelineRollback, plan.StepGroupRollback, plan.Abort}
 }
 
 func interventionNames() []string {

@@ -42,7 +42,7 @@ func (s *Server) node(ctx context.Context, in OfNode) (*execution.TreeNode, erro
 
 // Intervention is the body of an answer to a manual intervention.
 type Intervention struct {
-	Action plan.ActionType `json:"action" enum:"MarkAsSuccess,Ignore,Retry,Abort,StageRollback,MarkAsFailure"`
+	Action plan.ActionType `json:"action" enum:"MarkAsSuccess,Ignore,Retry,Abort,StageRollback,MarkAsFailure,PipelineRollback,StepGroupRollback"`
 }
 
 func (s *Server) intervene(ctx context.Context, in *struct {

@@ -25,7 +25,7 @@ func (h *Handler) Abort(ctx context.Context, id string, a audit.Record) (store.E
 	}
 	var errs []error
 	for _, n := range nodes {
-		if (n.State.Attempt > 0 || n.State.Wait == plan.WaitTurn) && !n.State.Status.Terminal() {
+		if (n.State.Attempt > 0 || n.State.Wait != plan.WaitWork) && !n.State.Status.Terminal() {
 			errs = append(errs, h.interrupt(ctx, n))
 		}
 	}

@@ -20,21 +20,31 @@ func (w *walk) sequence(n *plan.Node) {
 		w.lost(n) // the run in which it went on
 	}
 	for !w.get(n.ID).Status.Terminal() {
-		s := w.get(n.ID)
-		list := n.Children
-		if s.Rollback {
-			list = n.Rollback
+		if w.between(n) {
+			return
 		}
+		s := w.get(n.ID)
+		list := section(n, s)
 		if s.Cursor >= len(list) || w.stops(s, list[s.Cursor]) {
 			w.endSection(n)
 			continue
 		}
 		between := notStarted(w.get(list[s.Cursor].ID).Status) || w.After.Wait == plan.WaitLook
 		if part := partOf(n, s); part > w.Part && between {
-			w.out.Do, w.out.At, w.out.Continue = DoChildren, At{Node: n.ID, Wait: waitChildren}, part
+			w.out.Do, w.out.At = DoChildren, At{Node: n.ID, Wait: waitChildren}
+			w.out.Children = []Run{{Node: n.ID, Part: part}}
 			return
 		}
 		c := list[s.Cursor]
+		if s.Rollback && !c.InRollback() {
+			if !w.undo(n, c) {
+				return
+			}
+			s = w.get(n.ID)
+			s.Cursor++
+			w.put(n.ID, s)
+			continue
+		}
 		if !w.child(n, c) {
 			return // the machine run waits for the child
 		}
@@ -48,13 +58,18 @@ func (w *walk) sequence(n *plan.Node) {
 // Functions ends a run at 25,000. To look again costs as much as a child.
 const partSize = 200
 
-// partOf is the part in which a sequence's next child belongs.
+// partOf is the part in which a node's next child belongs. Machine runs in
+// which it is undone, or begun again, have numbers of their own.
 func partOf(n *plan.Node, s plan.State) int {
 	done := s.Cursor + s.Look
 	if s.Rollback {
 		done += len(n.Children)
 	}
-	return done / partSize
+	part := done/partSize + s.Try*10_000
+	if s.Forward != "" {
+		part += 1000
+	}
+	return part
 }
 
 // stops says whether the section ends before a child that hasn't started:
@@ -64,7 +79,7 @@ func (w *walk) stops(s plan.State, next *plan.Node) bool {
 	if !notStarted(w.get(next.ID).Status) {
 		return false
 	}
-	return w.Aborted || s.Worst == plan.Aborted || s.Unwind || w.over(s.Deadline)
+	return w.Aborted || s.Worst == plan.Aborted || s.Unwind.Action != "" || w.over(s.Deadline)
 }
 
 func notStarted(s plan.Status) bool { return s == "" || s == plan.NotStarted }
@@ -98,8 +113,13 @@ func (w *walk) fanOut(children ...*plan.Node) {
 	w.out.Do = DoChildren
 	w.out.At = At{Node: children[0].ID, Wait: waitChildren}
 	for _, c := range children {
-		w.out.Children = append(w.out.Children, c.ID)
+		w.out.Children = append(w.out.Children, w.runOf(c))
 	}
+}
+
+// runOf is the machine run that a child gets.
+func (w *walk) runOf(c *plan.Node) Run {
+	return Run{Node: c.ID, Part: partOf(c, w.get(c.ID))}
 }
 
 // lost ends a child whose machine run has ended without saying how.
@@ -119,14 +139,14 @@ func (w *walk) enter(n, c *plan.Node) bool {
 	run, err := w.when(n, c)
 	switch {
 	case err != nil:
-		w.put(c.ID, plan.State{Status: plan.Failed, StartedAt: w.Now, EndedAt: w.Now, Message: err.Error()})
+		w.ended(c.ID, plan.Failed, err.Error())
 		return false
 	case !run:
 		w.skip(c)
 		return false
 	}
 	if c.Kind == plan.KindStep {
-		w.beginAttempt(c, plan.State{})
+		w.beginAttempt(c, w.fresh(c.ID))
 		return true
 	}
 	return w.begin(c, w.get(n.ID))
@@ -135,7 +155,8 @@ func (w *walk) enter(n, c *plan.Node) bool {
 // begin starts a container below a parent in the given state (the zero State
 // for the pipeline). False if its timeout can't be evaluated.
 func (w *walk) begin(n *plan.Node, parent plan.State) bool {
-	s := plan.State{Status: plan.Running, StartedAt: w.Now, Deadline: parent.Deadline}
+	s := w.fresh(n.ID)
+	s.Status, s.StartedAt, s.Deadline = plan.Running, w.Now, parent.Deadline
 	if exclusive(n) {
 		s.Wait = plan.WaitTurn
 	}
@@ -170,7 +191,9 @@ func count(s plan.State, c *plan.Node, cs plan.State) plan.State {
 	}
 	s.FailedSoFar = s.FailedSoFar || cs.Status.Bad()
 	s.IgnoredSoFar = s.IgnoredSoFar || cs.Status == plan.IgnoreFailed
-	s.Unwind = s.Unwind || (cs.Unwind && c.Kind != plan.KindStage)
+	if cs.Unwind.Stronger(s.Unwind) {
+		s.Unwind = cs.Unwind
+	}
 	return s
 }
 
@@ -189,15 +212,25 @@ func describe(c *plan.Node, cs plan.State) string {
 	return cs.Message
 }
 
-// endSection ends a container, or turns a stage to its rollbackSteps.
+// endSection ends a container, or does what a step below asked it for.
 func (w *walk) endSection(n *plan.Node) {
 	s := w.get(n.ID)
-	if n.Kind == plan.KindStage && !s.Rollback && !w.Aborted && s.Worst != plan.Aborted {
-		s = w.leaveForward(n, s)
-		if s.Unwind {
+	if !s.Rollback && !w.Aborted && s.Worst != plan.Aborted {
+		if n.Kind == plan.KindStage {
+			s = w.leaveForward(n, s)
+		}
+		switch {
+		case !answers(n, s.Unwind):
+		case s.Unwind.Action == plan.RetryStepGroup && !w.over(s.Deadline):
+			w.again(n, s)
+			return
+		case s.Unwind.Action != plan.RetryStepGroup:
 			w.put(n.ID, w.turnBack(n, s))
 			return
 		}
+	}
+	if s.Rollback {
+		s.Unwind = plan.Unwind{} // what fails in a rollback leads to no other
 	}
 	s.Status, s.EndedAt = w.endStatus(n, s), w.Now
 	w.put(n.ID, s)
@@ -208,23 +241,16 @@ func (w *walk) endStatus(n *plan.Node, s plan.State) plan.Status {
 	switch {
 	case w.Aborted:
 		return plan.Aborted
+	case s.Forward != "" && !s.Worst.Bad():
+		return s.Forward // it was undone because of another
 	case s.Rollback && s.Worst != plan.Aborted:
-		return plan.Failed // pipeline spec §5.4: a rolled-back stage is Failed
+		return plan.Failed // pipeline spec §5.4: what rolled back is Failed
 	case s.Worst.Bad() || s.Worst == plan.IgnoreFailed:
 		return s.Worst
 	case n.Kind != plan.KindParallel && n.Kind != plan.KindLoop && s.Cursor < len(n.Children):
 		return plan.Expired // it was the time that ended it
 	}
 	return plan.Success
-}
-
-// turnBack sends a stage to its rollbackSteps (pipeline spec §5.4): conditions
-// see only the rollback section, and the stage's own time no longer counts.
-func (w *walk) turnBack(n *plan.Node, s plan.State) plan.State {
-	s.Rollback, s.Unwind, s.Cursor = true, false, 0
-	s.FailedSoFar, s.IgnoredSoFar = false, false
-	s.Deadline = w.get(parentID(n)).Deadline
-	return s
 }
 
 // parentID is the id of a node's container; empty for the pipeline.
@@ -268,7 +294,7 @@ func (w *walk) parallel(n *plan.Node) {
 func (w *walk) member(n *plan.Node, s plan.State, c *plan.Node) bool {
 	if notStarted(w.get(c.ID).Status) {
 		if w.Aborted || w.over(s.Deadline) {
-			w.put(c.ID, plan.State{Status: plan.Aborted, EndedAt: w.Now})
+			w.ended(c.ID, plan.Aborted, "")
 			return false
 		}
 		return w.enter(n, c) // conditions see the state at the block's start

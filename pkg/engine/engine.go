@@ -50,6 +50,9 @@ type At struct {
 // waitChildren is the Wait of a run that fanned out.
 const waitChildren plan.Wait = "children"
 
+// waitUndo is the Wait of a run that fanned out to undo what has ended.
+const waitUndo plan.Wait = "undo"
+
 // MachineError is an error that the state machine caught, other than the end
 // of a wait: an Await whose function failed for good.
 type MachineError struct {
@@ -92,14 +95,20 @@ type Decision struct {
 	At       At
 	Wake     time.Duration // for DoAwait: ask again at the latest then
 	Beat     time.Duration // for DoAwait: ask again if the wait gave no sign of life for so long; 0: never
-	Children []plan.NodeID
+	Children []Run
 	// MaxConcurrency is how many Children run at a time; 0: all.
 	MaxConcurrency int
-	Continue       int     // for DoChildren: the node goes on in a run of its own, its part so numbered
 	Writes         []Write // members before their container
 	Cancel         []At    // delegate tasks that are no longer wanted
 	Leave          []Left  // queues that steps no longer wait in
 	Abort          bool    // a failure strategy aborts the execution
+}
+
+// Run is a machine run of a node. A node that goes on in another run, or is
+// run again, has several, by their parts.
+type Run struct {
+	Node plan.NodeID
+	Part int // 0 for the first
 }
 
 // Write is a node's new state.
@@ -159,14 +168,14 @@ func (w *walk) put(id plan.NodeID, s plan.State) {
 func (w *walk) lone(n *plan.Node) {
 	s := w.get(n.ID)
 	on := At{Node: n.ID, Wait: waitChildren}
-	switch part := s.Look / partSize; {
+	switch part := partOf(n, s); {
 	case s.Status.Terminal():
 		w.out.Do = DoDone
 	case w.After == on:
 		w.lost(n) // the run in which it went on
 		w.out.Do = DoDone
 	case part > w.Part && w.After.Wait == plan.WaitLook:
-		w.out.Do, w.out.At, w.out.Continue = DoChildren, on, part
+		w.out.Do, w.out.At, w.out.Children = DoChildren, on, []Run{{Node: n.ID, Part: part}}
 	case w.step(n):
 		w.out.Do = DoDone
 	}

@@ -30,7 +30,10 @@ func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, expired bool
 	if !ok {
 		// No strategy: like MarkAsFailure (spec §5.2 rule 2). In a rollback it
 		// ends the section (spec §5.4).
-		s.Status, s.Unwind = o.Status, n.InRollback()
+		s.Status = o.Status
+		if n.InRollback() {
+			s.Unwind.Action = plan.StageRollback
+		}
 		return s
 	}
 	return w.apply(n, s, action, o)
@@ -65,9 +68,11 @@ func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 		s.Status = plan.Success
 	case plan.MarkAsFailure:
 		s.Status = o.Status
-	case plan.StageRollback:
-		// Inside rollbackSteps a rollback degrades to MarkAsFailure (spec §5.4).
-		s.Status, s.Unwind = o.Status, !n.InRollback()
+	case plan.StageRollback, plan.PipelineRollback, plan.StepGroupRollback, plan.RetryStepGroup:
+		s.Status = o.Status
+		if !n.InRollback() { // there it degrades to MarkAsFailure (spec §5.4)
+			s.Unwind = plan.Unwind{Action: a.Type, Depth: a.Depth, RetryCount: a.RetryCount, RetryIntervals: a.RetryIntervals}
+		}
 	case plan.Abort:
 		s.Status, w.out.Abort = plan.Aborted, true
 	case plan.Retry:
@@ -85,7 +90,7 @@ func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 // retry waits for the next attempt, or applies the fallback when the attempts
 // are used up or the condition doesn't hold (pipeline spec §5.3).
 func (w *walk) retry(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) plan.State {
-	done := s.Attempt - 1
+	done := s.Attempt - 1 - s.Base
 	if done >= a.RetryCount || !w.retryWanted(n, s, a) {
 		return w.apply(n, s, *a.Then, o)
 	}
@@ -132,7 +137,7 @@ func (w *walk) decided(n *plan.Node, s plan.State) plan.State {
 		w.beginAttempt(n, s) // s.Strategy stays: failing again asks again
 		return w.get(n.ID)
 	}
-	return w.apply(n, s, plan.Action{Type: o.Decision}, o)
+	return w.apply(n, s, plan.Action{Type: o.Decision, Depth: groupDepth(n)}, o)
 }
 
 // leaveForward applies the stage's own strategy when its time is up: once,
@@ -140,7 +145,7 @@ func (w *walk) decided(n *plan.Node, s plan.State) plan.State {
 // (pipeline spec §5.5). It returns the state with Unwind set for a rollback.
 func (w *walk) leaveForward(n *plan.Node, s plan.State) plan.State {
 	complete := s.Cursor >= len(n.Children) && s.Worst != plan.Expired
-	if complete || s.Unwind || !w.over(s.Deadline) || w.over(w.get(parentID(n)).Deadline) {
+	if complete || s.Unwind.Action != "" || !w.over(s.Deadline) || w.over(w.get(parentID(n)).Deadline) {
 		return s
 	}
 	s.Worst, s.Message, s.Cursor = plan.Expired, "the stage timed out", len(n.Children)
@@ -149,15 +154,15 @@ func (w *walk) leaveForward(n *plan.Node, s plan.State) plan.State {
 		return s
 	}
 	switch action.Type {
-	case plan.StageRollback:
-		s.Unwind = true
+	case plan.StageRollback, plan.PipelineRollback:
+		s.Unwind.Action = action.Type
 	case plan.Ignore:
 		s.Worst = plan.IgnoreFailed
 	case plan.MarkAsSuccess:
 		s.Worst = plan.Success
 	case plan.Abort:
 		s.Worst, w.out.Abort = plan.Aborted, true
-	case plan.MarkAsFailure, plan.Retry, plan.ManualIntervention:
+	case plan.MarkAsFailure, plan.Retry, plan.ManualIntervention, plan.StepGroupRollback, plan.RetryStepGroup:
 		// The stage ends Expired.
 	}
 	return s

@@ -228,11 +228,12 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 
 func answerOf(c Call, d Decision) Answer {
 	a := Answer{Do: d.Do, At: d.At, Children: []Child{}, MaxConcurrency: d.MaxConcurrency}
-	for _, id := range d.Children {
-		a.Children = append(a.Children, Child{Node: id, Name: RunName(c.Execution, id)})
-	}
-	if d.Continue > 0 {
-		a.Children = append(a.Children, Child{Node: c.Node, Name: fmt.Sprintf("%s-%d", RunName(c.Execution, c.Node), d.Continue)})
+	for _, r := range d.Children {
+		name := RunName(c.Execution, r.Node)
+		if r.Part > 0 {
+			name += "-" + strconv.Itoa(r.Part)
+		}
+		a.Children = append(a.Children, Child{Node: r.Node, Name: name})
 	}
 	if d.Do == DoAwait {
 		wake := seconds(d.Wake)

@@ -87,7 +87,7 @@ func TestALostLookIsRepeated(t *testing.T) {
 		s := newSim(t, pipeline(stage("s", st("a", timeout("1h")))))
 		first := s.advance("p", 0, At{})
 		for first.Do == DoChildren {
-			first = s.advance(first.Children[0], 0, At{})
+			first = s.advance(first.Children[0].Node, 0, At{})
 		}
 		in := s.input("p.s", 0, first.At)
 		in.Task = func(*plan.Node, int, int) TaskFacts {

@@ -33,8 +33,10 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 // because of a failure before it.
 func (w *walk) skip(n *plan.Node) {
 	p := n.Parent()
-	after := p.Kind != plan.KindParallel && p.Kind != plan.KindLoop && w.get(p.ID).FailedSoFar
-	w.put(n.ID, plan.State{Status: plan.Skipped, StartedAt: w.Now, EndedAt: w.Now, FailedSoFar: after})
+	w.ended(n.ID, plan.Skipped, "")
+	s := w.get(n.ID)
+	s.FailedSoFar = p.Kind != plan.KindParallel && p.Kind != plan.KindLoop && w.get(p.ID).FailedSoFar
+	w.put(n.ID, s)
 }
 
 // loop decides for a loop: each iteration has a machine run of its own, at
@@ -46,7 +48,7 @@ func (w *walk) loop(n *plan.Node) {
 		return
 	}
 	back := w.After == At{Node: n.ID, Wait: waitChildren}
-	var open []plan.NodeID
+	var open []Run
 	ended := s
 	for _, it := range s.Iterations.List {
 		c := w.Plan.Node(n.Iteration(it.Postfix))
@@ -55,7 +57,7 @@ func (w *walk) loop(n *plan.Node) {
 		}
 		cs := w.get(c.ID)
 		if !cs.Status.Terminal() {
-			open = append(open, c.ID)
+			open = append(open, w.runOf(c))
 		}
 		ended = count(ended, c, cs)
 	}
@@ -76,11 +78,11 @@ func (w *walk) enterIteration(loop, n *plan.Node) {
 	s := w.get(loop.ID)
 	switch {
 	case w.Aborted:
-		w.put(n.ID, plan.State{Status: plan.Aborted, EndedAt: w.Now})
+		w.ended(n.ID, plan.Aborted, "")
 	case w.over(s.Deadline):
-		w.put(n.ID, plan.State{Status: plan.Expired, EndedAt: w.Now, Message: "the time of its stage or pipeline was up"})
+		w.ended(n.ID, plan.Expired, "the time of its stage or pipeline was up")
 	case loop.Loop.SkipQueued && w.anyBad(loop, s):
-		w.put(n.ID, plan.State{Status: plan.Skipped, StartedAt: w.Now, EndedAt: w.Now, Message: "another iteration failed before this one started"})
+		w.ended(n.ID, plan.Skipped, "another iteration failed before this one started")
 	default:
 		w.enter(loop, n)
 	}

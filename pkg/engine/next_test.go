@@ -273,6 +273,125 @@ func TestRules(t *testing.T) {
 			ends: "p:Success s:Skipped",
 		},
 		{
+			name: "§5.4 PipelineRollback: stages that began are undone in reverse, later ones don't run",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a")), st("r")), stage("none", st("b")),
+					parallel(rolling(stage("t", st("c")), st("q")), rolling(stage("u", st("d", level(on(act(plan.PipelineRollback)))), st("e")), st("o"))),
+					rolling(with(stage("v", st("f")), when("All")), st("n")))
+			},
+			script: map[string][]any{"d": {broken}},
+			ends:   "p:Failed s:Success a:Success r:Success none:Success b:Success t:Success c:Success q:Success u:Failed d:Failed o:Success",
+			begun:  "a b c d q o r",
+		},
+		{
+			name: "§5.4 PipelineRollback goes on when the rollback of a stage fails",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a")), st("r")), rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q1"), st("q2")))
+			},
+			script: map[string][]any{"b": {broken}, "q1": {broken}, "s": {broken}},
+			ends:   "p:Failed s:Success a:Success r:Success t:Failed b:Failed q1:Failed",
+		},
+		{
+			name: "§5.4 PipelineRollback undoes iterations that began, and not what has rolled back by itself",
+			plan: func() *plan.Node {
+				return pipeline(loop(rolling(stage("s", st("a", level(on(act(plan.StageRollback)))), st("x", when("All"))), st("r"))),
+					with(rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q")), when("All")))
+			},
+			script: map[string][]any{"a": {true}, "b": {broken}},
+			loops:  map[string]any{"s": 2},
+			ends:   "p:Failed s:Success s_0:Success a:Success x:Success r:Success s_1:Success a:Success x:Success r:Success t:Failed b:Failed q:Success",
+			begun:  "a x a x b q r r",
+		},
+		{
+			name: "§5.4 a stage that rolled back isn't undone again",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", rollback)), st("r")),
+					with(rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q")), when("All")))
+			},
+			script: map[string][]any{"a": {broken}, "b": {broken}},
+			ends:   "p:Failed s:Failed a:Failed r:Success t:Failed b:Failed q:Success",
+			begun:  "a r b q",
+		},
+		{
+			name: "§5.4 StepGroupRollback: the group's rollbackSteps, the group is Failed, its stage rolls nothing back",
+			plan: func() *plan.Node {
+				g := rolling(group("g", st("a"), st("b", level(), level(on(act(plan.StageRollback)))), st("c")), st("gr"))
+				g.Children[1].Strategies[0] = []plan.Strategy{on(plan.Action{Type: plan.StepGroupRollback, Depth: 1})}
+				return pipeline(rolling(stage("s", g, st("d"), st("e", when("Failure"))), st("r")))
+			},
+			script: map[string][]any{"b": {broken}},
+			ends:   "p:Failed s:Failed g:Failed a:Success b:Failed gr:Success d:Skipped e:Success",
+		},
+		{
+			name: "§5.4 StepGroupRollback of an outer group ends the inner one",
+			plan: func() *plan.Node {
+				inner := group("h", st("b", level(on(plan.Action{Type: plan.StepGroupRollback, Depth: 1}))), st("x", when("All")))
+				return pipeline(stage("s", rolling(group("g", inner, st("c", when("All"))), st("gr"))))
+			},
+			script: map[string][]any{"b": {broken}},
+			ends:   "p:Failed s:Failed g:Failed h:Failed b:Failed gr:Success",
+		},
+		{
+			name: "§5.4 StageRollback undoes groups in reverse before the stage's rollbackSteps",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", rolling(group("g", st("a")), st("gr")), parallel(rolling(group("h", st("b")), st("hr")), st("c", rollback)),
+					rolling(group("i", st("d")), st("ir"))), st("r")))
+			},
+			script: map[string][]any{"c": {broken}},
+			ends:   "p:Failed s:Failed g:Success a:Success gr:Success h:Success b:Success hr:Success c:Failed r:Success",
+			begun:  "a b c hr gr r",
+		},
+		{
+			name: "§5.1 RetryStepGroup: the group runs again from its first step, after the interval",
+			plan: func() *plan.Node {
+				again := plan.Action{Type: plan.RetryStepGroup, Depth: 1, RetryCount: 2, RetryIntervals: []time.Duration{time.Minute}}
+				return pipeline(stage("s", group("g", st("a"), group("h", st("b", level(), level(on(again)))), parallel(st("c"))), st("d")))
+			},
+			script: map[string][]any{"b": {broken, broken, true}},
+			ends:   "p:Success s:Success g:Success a:Success h:Success b:Success c:Success d:Success",
+			begun:  "a b a b a b c d",
+			took:   2 * time.Minute,
+		},
+		{
+			name: "§5.1 RetryStepGroup: the retries are used up",
+			plan: func() *plan.Node {
+				again := plan.Action{Type: plan.RetryStepGroup, Depth: 1, RetryCount: 1}
+				return pipeline(rolling(stage("s", group("g", loop(st("a", level(on(again))))), st("d")), st("r")))
+			},
+			script: map[string][]any{"a_1": {broken}},
+			loops:  map[string]any{"a": 2},
+			ends:   "p:Failed s:Failed g:Failed a:Failed a_0:Success a_1:Failed d:Skipped",
+			begun:  "a_0 a_1 a_0 a_1",
+		},
+		{
+			name: "§5.1 a step's own retries are counted anew when its group runs again",
+			plan: func() *plan.Node {
+				again := plan.Action{Type: plan.RetryStepGroup, Depth: 1, RetryCount: 1}
+				own := plan.Action{Type: plan.Retry, RetryCount: 1, Then: &again}
+				return pipeline(stage("s", group("g", st("a", level(on(own))))))
+			},
+			script: map[string][]any{"a": {broken, broken, broken, true}},
+			ends:   "p:Success s:Success g:Success a:Success",
+			begun:  "a a a a",
+		},
+		{
+			name: "§5.3 a person asks for the pipeline's rollback",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a")), st("r")), stage("t", st("b", level(on(intervene(plan.Ignore))))))
+			},
+			script: map[string][]any{"b": {broken}},
+			decide: map[string]plan.ActionType{"b": plan.PipelineRollback},
+			ends:   "p:Failed s:Success a:Success r:Success t:Failed b:Failed",
+		},
+		{
+			name: "§5.6 an abort in a pipeline's rollback ends it",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a")), st("r")), rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q")))
+			},
+			script: map[string][]any{"b": {broken}, "q": {"abort"}},
+			ends:   "p:Aborted s:Success a:Success t:Aborted b:Failed q:Aborted",
+		},
+		{
 			name:  "§6 a looped step runs once for each iteration, then the next step",
 			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"))) },
 			loops: map[string]any{"a": 3},

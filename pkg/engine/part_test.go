@@ -65,7 +65,7 @@ func TestALostPartEndsItsSequence(t *testing.T) {
 	s.states[s.plan.Root.ID] = plan.State{Status: plan.Running}
 	s.states[id] = plan.State{Status: plan.Running, Cursor: partSize}
 	first := s.advance(id, 0, At{})
-	if diff := cmp.Diff(Decision{Do: DoChildren, At: At{Node: id, Wait: waitChildren}, Continue: 1}, first); diff != "" {
+	if diff := cmp.Diff(Decision{Do: DoChildren, At: At{Node: id, Wait: waitChildren}, Children: []Run{{Node: id, Part: 1}}}, first); diff != "" {
 		t.Fatalf("decision (-want +got):\n%s", diff)
 	}
 	if d := s.advance(id, 0, first.At); d.Do != DoDone || s.states[id].Status != plan.Errored {

@@ -21,7 +21,8 @@ type sim struct {
 	decide  map[string]plan.ActionType
 	now     time.Time
 	aborted bool
-	begun   []string // identifiers of steps, in the order in which attempts began
+	runs    map[string]bool // machine runs that began, by node and part
+	begun   []string        // identifiers of steps, in the order in which attempts began
 	cancels []string
 	turn    bool           // what waits for its turn gets it
 	left    []string       // queues that were left without having been passed
@@ -59,7 +60,7 @@ func newSim(t *testing.T, root *plan.Node) *sim {
 		t.Fatal(err)
 	}
 	return &sim{
-		t: t, plan: p, states: map[plan.NodeID]plan.State{}, script: map[string][]any{},
+		t: t, plan: p, states: map[plan.NodeID]plan.State{}, runs: map[string]bool{}, script: map[string][]any{},
 		decide: map[string]plan.ActionType{}, now: time.Unix(1_000_000, 0).UTC(),
 	}
 }
@@ -70,6 +71,11 @@ func (s *sim) run(id plan.NodeID) { s.runPart(id, 0) }
 func (s *sim) runPart(id plan.NodeID, part int) {
 	var after At
 	s.parts = max(s.parts, part+1)
+	if name := fmt.Sprint(id, part); s.runs[name] {
+		s.t.Fatalf("part %d of %s runs twice", part, id)
+	} else {
+		s.runs[name] = true
+	}
 	for range 10_000 {
 		d := s.advance(id, part, after)
 		switch d.Do {
@@ -77,10 +83,7 @@ func (s *sim) runPart(id plan.NodeID, part int) {
 			return
 		case DoChildren:
 			for _, c := range d.Children {
-				s.run(c)
-			}
-			if d.Continue > 0 {
-				s.runPart(id, d.Continue)
+				s.runPart(c.Node, c.Part)
 			}
 		case DoAwait:
 			s.await(d)

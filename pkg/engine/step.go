@@ -97,7 +97,7 @@ func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
 		s.Outputs = o.Outputs
 	}
 	w.put(n.ID, s)
-	if p := n.Parent(); p.Kind != plan.KindParallel {
+	if p := n.Parent(); p.Kind != plan.KindParallel && p.Kind != plan.KindLoop {
 		c := w.get(p.ID)
 		c.Look++
 		w.put(p.ID, c)

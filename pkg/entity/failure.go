@@ -31,14 +31,20 @@ const (
 	actionRetry        = "Retry"
 	actionIntervention = "ManualIntervention"
 	actionRollback     = "StageRollback"
+	actionUndo         = "PipelineRollback"
+	actionGroupBack    = "StepGroupRollback"
+	actionGroupAgain   = "RetryStepGroup"
 )
 
 func supportedActions() []string {
-	return []string{"Ignore", "MarkAsSuccess", "MarkAsFailure", "Abort", actionRetry, actionRollback, actionIntervention}
+	return []string{
+		"Ignore", "MarkAsSuccess", "MarkAsFailure", "Abort", actionRetry, actionRollback, actionIntervention,
+		actionUndo, actionGroupBack, actionGroupAgain,
+	}
 }
 
 func otherActions() []string {
-	return []string{"RetryStepGroup", "StepGroupRollback", "PipelineRollback", "ProceedWithDefaultValues"}
+	return []string{"ProceedWithDefaultValues"}
 }
 
 // level is where a failure strategy stands.
@@ -103,7 +109,7 @@ func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 			"spec": func(v yamldoc.Value) { d.actionSpec(v, typ, a, l) },
 		})
 		d.need(v, "type")
-		if typ == actionRetry || typ == actionIntervention {
+		if typ == actionRetry || typ == actionIntervention || typ == actionGroupAgain {
 			d.need(v, "spec")
 		}
 	}
@@ -115,14 +121,14 @@ func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
 	f := &a.Type
 	d.supported(f, "the action", supportedActions(), otherActions()...)(v)
 	switch typ := f.Value; {
-	case (typ == "RetryStepGroup" || typ == "StepGroupRollback") && l.node != "stepGroup":
+	case (typ == actionGroupAgain || typ == actionGroupBack) && l.node != "stepGroup":
 		d.Errorf(v, badStrategy, "%s is for a stepGroup only; this is a %s", typ, l.node)
-	case (typ == actionRollback || typ == "PipelineRollback") && l.stage == StageApproval:
+	case (typ == actionRollback || typ == actionUndo) && l.stage == StageApproval:
 		d.Errorf(v, badStrategy, "%s can't be used in an Approval stage: it has nothing to roll back", typ)
 	case slices.Contains(l.within, typ):
 		d.Errorf(v, badStrategy, "%s can't be the fallback of %s", typ, typ)
-	case typ == actionRollback && l.rollback:
-		d.Warnf(v, badStrategy, "a step of rollbackSteps can't start a rollback; StageRollback counts as MarkAsFailure there")
+	case slices.Contains([]string{actionRollback, actionUndo, actionGroupBack, actionGroupAgain}, typ) && l.rollback:
+		d.Warnf(v, badStrategy, "a step of rollbackSteps can't start a rollback; %s counts as MarkAsFailure there", typ)
 	}
 }
 
@@ -146,7 +152,13 @@ func (d *decoder) actionSpec(v yamldoc.Value, typ string, a *Action, l level) {
 			"onTimeout": d.fallback(a, l),
 		})
 		d.need(v, "timeout", "onTimeout")
-	case actionRollback, "PipelineRollback":
+	case actionGroupAgain:
+		d.fields(v, keys{
+			"retryCount":     func(v yamldoc.Value) { a.RetryCount = d.retryCount(v) },
+			"retryIntervals": func(v yamldoc.Value) { a.RetryIntervals = d.retryIntervals(v) },
+		})
+		d.need(v, "retryCount", "retryIntervals")
+	case actionRollback, actionUndo:
 		d.fields(v, keys{"failAll": d.refuse("failing all steps at once (failAll) isn't supported")})
 	default:
 		d.fields(v, keys{})

@@ -39,6 +39,7 @@ type StepGroup struct {
 	Name              yamldoc.Field[string]
 	Description       yamldoc.Field[string]
 	Steps             []StepItem
+	RollbackSteps     []StepItem
 	Variables         []Variable
 	When              When
 	FailureStrategies []FailureStrategy
@@ -181,6 +182,17 @@ func (d *decoder) connectors(v yamldoc.Value) {
 	}
 }
 
+// groupRollback decodes the rollbackSteps of a group. In a stage's
+// rollbackSteps nothing would ever run them.
+func (d *decoder) groupRollback(v yamldoc.Value, p place) []StepItem {
+	if p.rollback && !neutral(v.Node) {
+		d.Errorf(v, badStrategy, "a group in rollbackSteps can't have rollbackSteps itself: nothing rolls a rollback back")
+		return nil
+	}
+	p.rollback, p.section = true, seen{}
+	return d.steps(v, p, seen{})
+}
+
 func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
 	g := &StepGroup{}
 	inner := p
@@ -203,7 +215,7 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
 		"stepGroupInfra":    d.refuse("containerized step groups aren't supported"),
 		"sharedPaths":       d.refuse("containerized step groups aren't supported"),
 		"platform":          d.refuse("containerized step groups aren't supported"),
-		"rollbackSteps":     d.refuse("rollback steps of a step group aren't supported"),
+		"rollbackSteps":     func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
 	})
 	d.need(v, "identifier", "name")
 	if v.Is(yamldoc.Mapping) && v.Node.Get("template") == nil {

@@ -17,13 +17,21 @@ import (
 
 // interventions are the answers to a manual intervention (pipeline spec §5.3).
 func interventions() []plan.ActionType {
-	return []plan.ActionType{plan.MarkAsSuccess, plan.Ignore, plan.Retry, plan.Abort, plan.StageRollback, plan.MarkAsFailure}
+	return []plan.ActionType{
+		plan.MarkAsSuccess, plan.Ignore, plan.Retry, plan.Abort, plan.StageRollback, plan.MarkAsFailure,
+		plan.PipelineRollback, plan.StepGroupRollback,
+	}
 }
 
 // Intervene answers a step that waits for a manual intervention.
 func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, action plan.ActionType, by audit.Author) error {
 	if !slices.Contains(interventions(), action) {
 		return fault.New(fault.Invalid, "action is %q; want one of %v", action, interventions())
+	}
+	if action == plan.StepGroupRollback {
+		if err := s.inGroup(ctx, id, node); err != nil {
+			return err
+		}
 	}
 	d := decision{node: node, by: by, action: audit.Intervene, kind: "intervention", after: string(action)}
 	return s.decide(ctx, id, d, func(_ store.Execution, st *plan.State) (bool, error) {
@@ -35,6 +43,24 @@ func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, ac
 		st.Outcome = &o
 		return true, nil
 	})
+}
+
+// inGroup refuses what only a step in a group can be told.
+func (s *Service) inGroup(ctx context.Context, id string, node plan.NodeID) error {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return err
+	}
+	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	if err != nil {
+		return err
+	}
+	for n := p.Node(node); n != nil; n = n.Parent() {
+		if n.Kind == plan.KindGroup {
+			return nil
+		}
+	}
+	return fault.New(fault.Invalid, "%s isn't in a step group; StepGroupRollback is for one", node)
 }
 
 // ApprovalAnswer is a person's answer to an approval.

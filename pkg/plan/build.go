@@ -176,11 +176,16 @@ func (b *builder) group(doc *yamldoc.Node, at place) *Node {
 		return n
 	}
 	if own := b.strategies(doc.Get("failureStrategies")); len(own) > 0 {
+		for i := range own {
+			own[i].Action.at(in.depth)
+		}
 		in.levels = append(Levels{own}, at.levels...)
 	}
 	n.Selectors = nil
 	n.Children = b.steps(doc.Get("steps"), in)
-	n.Doc = trim(doc, "steps")
+	back := place{id: NodeID(string(n.ID) + ".rollbackSteps"), selectors: in.selectors, depth: in.depth, rollback: true}
+	n.Rollback = b.steps(doc.Get("rollbackSteps"), back)
+	n.Doc = trim(trim(doc, "steps"), "rollbackSteps")
 	return b.looped(n, doc)
 }
 
@@ -233,21 +238,40 @@ func (b *builder) action(doc *yamldoc.Node) *Action {
 	switch a.Type {
 	case Retry:
 		a.RetryCount, _ = strconv.Atoi(str(spec, "retryCount")) // checked on save
-		for _, d := range items(spec.Get("retryIntervals")) {
-			a.RetryIntervals = append(a.RetryIntervals, b.duration(d))
-		}
+		a.RetryIntervals = b.durations(spec.Get("retryIntervals"))
 		a.Condition = str(spec, "condition")
 		a.Then = b.action(spec.At("onRetryFailure", "action"))
 	case ManualIntervention:
 		a.Timeout = b.duration(spec.Get("timeout"))
 		a.Then = b.action(spec.At("onTimeout", "action"))
-	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, StageRollback:
+	case RetryStepGroup:
+		a.RetryCount, _ = strconv.Atoi(str(spec, "retryCount"))
+		a.RetryIntervals = b.durations(spec.Get("retryIntervals"))
+		return a
+	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, StageRollback, PipelineRollback, StepGroupRollback:
 		return a
 	}
 	if a.Then == nil {
 		a.Then = &Action{Type: MarkAsFailure}
 	}
 	return a
+}
+
+// at says which group the action and its fallbacks are about.
+func (a *Action) at(depth int) {
+	for ; a != nil; a = a.Then {
+		if a.Type == StepGroupRollback || a.Type == RetryStepGroup {
+			a.Depth = depth
+		}
+	}
+}
+
+func (b *builder) durations(list *yamldoc.Node) []time.Duration {
+	var out []time.Duration
+	for _, n := range items(list) {
+		out = append(out, b.duration(n))
+	}
+	return out
 }
 
 func (b *builder) duration(n *yamldoc.Node) time.Duration {

@@ -58,7 +58,7 @@ type Node struct {
 	Name       string   `json:"name,omitempty"`
 	Type       string   `json:"type,omitempty"` // of a step or a stage, as in YAML
 	Children   []*Node  `json:"children,omitempty"`
-	Rollback   []*Node  `json:"rollback,omitempty"` // a stage's rollbackSteps
+	Rollback   []*Node  `json:"rollback,omitempty"` // the rollbackSteps of a stage or a group
 	Line       int      `json:"line,omitempty"`
 	When       *When    `json:"when,omitempty"`
 	Timeout    string   `json:"timeout,omitempty"` // "10m" or an expression; empty: the default
@@ -103,6 +103,9 @@ const (
 	Retry              ActionType = "Retry"
 	StageRollback      ActionType = "StageRollback"
 	ManualIntervention ActionType = "ManualIntervention"
+	PipelineRollback   ActionType = "PipelineRollback"
+	StepGroupRollback  ActionType = "StepGroupRollback"
+	RetryStepGroup     ActionType = "RetryStepGroup"
 )
 
 // Action is what a strategy does.
@@ -116,6 +119,9 @@ type Action struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Then is Retry's onRetryFailure or ManualIntervention's onTimeout.
 	Then *Action `json:"then,omitempty"`
+	// Depth is that of the group that StepGroupRollback and RetryStepGroup are
+	// about: 1 for the outermost of the stage.
+	Depth int `json:"depth,omitempty"`
 }
 
 // Deployment is what a Deployment stage deploys where: the documents of its

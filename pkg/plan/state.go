@@ -31,19 +31,50 @@ type State struct {
 	Outputs  json.RawMessage     `json:"outputs,omitempty"`  // what expressions read below the step
 	Strategy *Action             `json:"strategy,omitempty"` // the one that is being carried out
 	History  []Attempt           `json:"history,omitempty"`  // earlier attempts
+	Base     int                 `json:"base,omitempty"`     // the attempts that were made before its group was begun again
 	Approval *Approval           `json:"approval,omitempty"`
 
 	// A container's part.
 
 	Turn         string `json:"turn,omitempty"`         // the queue in which a stage or a Queue step stands, if it does
 	Cursor       int    `json:"cursor,omitempty"`       // index of the child that is next or under way
-	Rollback     bool   `json:"rollback,omitempty"`     // a stage that is in its rollbackSteps
+	Rollback     bool   `json:"rollback,omitempty"`     // it has turned back: a stage is in its rollbackSteps
+	Forward      Status `json:"forward,omitempty"`      // how it had ended before something around it was rolled back
+	Try          int    `json:"try,omitempty"`          // how often it was begun again by RetryStepGroup
 	Worst        Status `json:"worst,omitempty"`        // of the children so far
-	Unwind       bool   `json:"unwind,omitempty"`       // a child asked for StageRollback
+	Unwind       Unwind `json:"unwind,omitzero"`        // what a failed step below asked for
 	FailedSoFar  bool   `json:"failedSoFar,omitempty"`  // something earlier in the stage (for a stage: in the pipeline) failed
 	IgnoredSoFar bool   `json:"ignoredSoFar,omitempty"` // something earlier ended IgnoreFailed
 
 	Iterations *Iterations `json:"iterations,omitempty"` // of a loop that has started
+}
+
+// Unwind is what a failed step asks of a container around it: the one that
+// Action is for. The zero value asks for nothing.
+type Unwind struct {
+	Action ActionType `json:"action,omitempty"` // StageRollback, PipelineRollback, StepGroupRollback or RetryStepGroup
+	Depth  int        `json:"depth,omitempty"`  // of the group; see Action
+	// RetryStepGroup: how often, and the waits before each.
+	RetryCount     int             `json:"retryCount,omitempty"`
+	RetryIntervals []time.Duration `json:"retryIntervals,omitempty"`
+}
+
+// Stronger says whether u outranks v where siblings ask for both.
+func (u Unwind) Stronger(v Unwind) bool { return u.strength() > v.strength() }
+
+func (u Unwind) strength() int {
+	switch u.Action {
+	case PipelineRollback:
+		return 1000
+	case StageRollback:
+		return 900
+	case StepGroupRollback:
+		return 800 - 2*u.Depth
+	case RetryStepGroup:
+		return 799 - 2*u.Depth
+	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, Retry, ManualIntervention:
+	}
+	return 0
 }
 
 // Wait says what a step's state machine waits for.

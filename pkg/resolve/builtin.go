@@ -24,6 +24,9 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	case "sequenceId":
 		return expr.Int(e.Sequence), 1, nil
 	case "executionMode":
+		if s.State(s.Plan.Root.ID).Rollback {
+			return expr.String("PIPELINE_ROLLBACK"), 1, nil
+		}
 		return expr.String("NORMAL"), 1, nil
 	case "startTs":
 		return expr.Int(e.StartedAt.UnixMilli()), 1, nil
