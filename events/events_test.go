@@ -16,10 +16,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/socket"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/wire"
 	"github.com/slipway-cd/slipway/pkg/wire/function"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
@@ -31,6 +33,7 @@ type bench struct {
 	replace *strings.Replacer // the samples' words by what is really there
 	id      string            // of an execution under way
 	open    map[string]string // connections by delegate
+	told    []feed.Event      // on the bus
 }
 
 func setup(t *testing.T) *bench {
@@ -101,6 +104,18 @@ func (b *bench) lobby() lambda.Handler {
 	return function.Connect(&socket.Lobby{Store: b.Store, Connections: b, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 }
 
+// stream reads the table's stream; the records of the sample hold all of
+// themselves, so there is no table.
+func (b *bench) stream() lambda.Handler {
+	return function.Feed(function.Stream{
+		Change: dynamo.New(nil, dynamo.Config{}).Change, Read: b.Feed.Events, Log: slog.New(slog.DiscardHandler),
+		Put: func(_ context.Context, list []feed.Event) error {
+			b.told = append(b.told, list...)
+			return nil
+		},
+	})
+}
+
 // TestSamples gives every sample to its function, and looks at what it did.
 func TestSamples(t *testing.T) {
 	t.Parallel()
@@ -144,6 +159,18 @@ func TestSamples(t *testing.T) {
 			func(t *testing.T, _ *bench, answer []byte) {
 				t.Helper()
 				status(t, answer, 200)
+			},
+		},
+		"aws.dynamodb.stream": {
+			(*bench).stream,
+			func(t *testing.T, b *bench, answer []byte) {
+				t.Helper()
+				if string(answer) != `{"batchItemFailures":null}` {
+					t.Errorf("the answer is %s", answer)
+				}
+				if e := b.told[len(b.told)-1]; e.Type != feed.StepStarted || e.Detail.Execution != b.id || e.Detail.Step.ID != "w" {
+					t.Errorf("the bus was told %+v", e)
+				}
 			},
 		},
 		"aws.events.scheduled": {

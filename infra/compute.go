@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -16,6 +17,7 @@ type Compute struct {
 	http        awsapigatewayv2.HttpApi
 	sockets     awsapigatewayv2.WebSocketApi
 	socketStage awsapigatewayv2.WebSocketStage
+	bus         awsevents.EventBus
 	functions   map[string]*function
 }
 
@@ -28,6 +30,7 @@ func NewCompute(scope constructs.Construct, cfg config, state *State) *Compute {
 		cfg: cfg, state: state, functions: map[string]*function{},
 	}
 	c.socketAPI() // the functions' environment has its address
+	c.eventBus()  // and its name
 	for _, s := range specs() {
 		c.functions[s.name] = c.function(s)
 	}
@@ -35,10 +38,12 @@ func NewCompute(scope constructs.Construct, cfg config, state *State) *Compute {
 	c.permissions()
 	c.socketRoutes()
 	c.httpAPI()
+	c.feed()
 	c.rules(machine)
 	c.alarms(machine)
 	for name, value := range map[string]*string{
 		"ApiUrl": c.url(), "SocketUrl": c.socketStage.Url(), "MachineArn": machine.StateMachineArn(), "StageName": jsii.String(cfg.Stage),
+		"EventBusName": c.bus.EventBusName(),
 	} {
 		awscdk.NewCfnOutput(c.Stack, jsii.String(name), &awscdk.CfnOutputProps{Value: value})
 	}

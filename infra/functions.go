@@ -16,7 +16,7 @@ type spec struct {
 	memory   float64 // MB; CPU grows with it
 	timeout  float64 // seconds
 	reserved float64 // instances at most; 0: the account's limit
-	queued   bool    // invoked asynchronously: what fails for good goes to a queue
+	queued   bool    // nobody waits for it: what fails for good goes to a queue
 }
 
 // specs are the functions. The engine's time-out is above what the state
@@ -27,6 +27,7 @@ func specs() []spec {
 		{name: "engine", purpose: "answers the state machine's tasks", memory: 512, timeout: 60},
 		{name: "connect", purpose: "lets delegates in", memory: 256, timeout: 10},
 		{name: "events", purpose: "takes in the ends of machine runs", memory: 256, timeout: 60, reserved: 10, queued: true},
+		{name: "feed", purpose: "tells the event bus what happens", memory: 256, timeout: 60, queued: true},
 		{name: "sweeper", purpose: "repairs executions", memory: 256, timeout: 300, reserved: 1, queued: true},
 	}
 }
@@ -84,7 +85,7 @@ func (c *Compute) function(s spec) *function {
 func (c *Compute) environment() *map[string]*string {
 	env := map[string]*string{
 		"SLIPWAY_TABLE": c.state.Table.TableName(), "SLIPWAY_BUCKET": c.state.Bucket.BucketName(), "SLIPWAY_KMS_KEY": c.state.Key.KeyArn(),
-		"SLIPWAY_MACHINE": c.machineARN(), "SLIPWAY_SOCKET": c.socketStage.CallbackUrl(), "SLIPWAY_LOG_LEVEL": jsii.String(c.cfg.LogLevel),
+		"SLIPWAY_MACHINE": c.machineARN(), "SLIPWAY_EVENT_BUS": c.bus.EventBusName(), "SLIPWAY_SOCKET": c.socketStage.CallbackUrl(), "SLIPWAY_LOG_LEVEL": jsii.String(c.cfg.LogLevel),
 	}
 	for name, value := range map[string]string{
 		"SLIPWAY_SMTP_SERVER": c.cfg.SMTPServer, "SLIPWAY_SMTP_FROM": c.cfg.SMTPFrom, "SLIPWAY_SMTP_PASSWORD": c.cfg.SMTPPassword,

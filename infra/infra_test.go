@@ -106,11 +106,15 @@ func TestTableIsTheStores(t *testing.T) {
 		t.Fatalf("ask pkg/store/dynamo: %v", err)
 	}
 	var asked struct {
-		Table      table
-		TimeToLive json.RawMessage
+		Table           table
+		TimeToLive      json.RawMessage
+		ChangedPrefixes []string
 	}
 	if err := json.Unmarshal(doc, &asked); err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(asked.ChangedPrefixes, changedPrefixes()); diff != "" {
+		t.Errorf("the stream's filters aren't for what pkg/store/dynamo reads (-want +got):\n%s", diff)
 	}
 	want := asked.Table
 	if err := json.Unmarshal(asked.TimeToLive, &want.TimeToLiveSpecification); err != nil {

@@ -65,7 +65,8 @@ var (
 	blobActions   = []string{"s3:GetObject", "s3:PutObject"}
 	tokenActions  = []string{"states:SendTaskSuccess", "states:SendTaskFailure"}
 	secretActions = []string{"kms:Encrypt", "kms:Decrypt"}
-	dataActions   = []string{"kms:Decrypt", "kms:GenerateDataKey"} // of the table, the bucket and the environment
+	streamActions = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"} // Lambda's, in its name
+	dataActions   = []string{"kms:Decrypt", "kms:GenerateDataKey"}                                          // of the table, the bucket and the environment
 )
 
 // permissions gives each function what it uses.
@@ -78,9 +79,15 @@ func (c *Compute) permissions() {
 	})
 	for name, f := range c.functions {
 		f.allow("Data", dataActions, c.state.Key.KeyArn())
-		if name == "connect" {
+		switch name {
+		case "connect":
 			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:PutItem"}, table)
-		} else {
+		case "feed":
+			f.allow("Table", []string{"dynamodb:GetItem"}, table)
+			f.allow("Blobs", []string{"s3:GetObject"}, blobs)
+			f.allow("Stream", streamActions, c.state.Table.TableStreamArn())
+			f.allow("Tell", []string{"events:PutEvents"}, c.bus.EventBusArn())
+		default:
 			f.allow("Table", tableActions, table, indices)
 			f.allow("Blobs", blobActions, blobs)
 			f.allow("Tokens", tokenActions, c.machineARN())

@@ -64,7 +64,7 @@ func rights(tb testing.TB, tpl template) []string {
 
 var (
 	hash     = regexp.MustCompile(`([A-Za-z])[0-9A-F]{8}(\.|\}|$)`)
-	exported = regexp.MustCompile(`slipway-[a-z0-9-]+-([a-z]+):ExportsOutput(?:Ref|FnGetAtt)([A-Za-z0-9]+?)[0-9A-F]{8}(Arn|Name)?[0-9A-F]{8}`)
+	exported = regexp.MustCompile(`slipway-[a-z0-9-]+-([a-z]+):ExportsOutput(?:Ref|FnGetAtt)([A-Za-z0-9]+?)[0-9A-F]{8}(StreamArn|Arn|Name)?[0-9A-F]{8}`)
 )
 
 // short is a value of a template in few words: references are the names that

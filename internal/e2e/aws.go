@@ -41,6 +41,7 @@ type AWS struct {
 	*Server
 	Host    *testaws.Host
 	Sockets *testaws.SocketGateway
+	Bus     *testaws.Bus
 	Machine string // ARN of the state machine
 	SFN     *sfn.Client
 	Store   *dynamo.Store
@@ -98,13 +99,14 @@ func StartAWS(tb testing.TB) *AWS {
 	installed := readTemplate(tb)
 	host := testaws.NewHost(tb)
 	moto := testaws.Moto(tb, host)
-	a := &AWS{Host: host, Sockets: testaws.NewSocketGateway(tb, host, "connect"), SFN: sfn.NewFromConfig(testaws.Config(moto))}
+	a := &AWS{Host: host, Sockets: testaws.NewSocketGateway(tb, host, "connect"), Bus: testaws.NewBus(tb, host), SFN: sfn.NewFromConfig(testaws.Config(moto))}
 	values := a.resources(tb, installed, moto, local.Endpoint())
 	a.rights = installed.rights
 	table := testaws.Proxy(tb, local.Endpoint(), &a.Calls, func() float64 { return math.Float64frombits(a.throttled.Load()) })
 	others := testaws.Proxy(tb, moto, &a.Calls, func() float64 { return 0 })
+	bus := testaws.Proxy(tb, a.Bus.URL, &a.Calls, func() float64 { return 0 })
 	for name, f := range installed.functions {
-		env := []string{"AWS_ENDPOINT_URL=" + others, "AWS_ENDPOINT_URL_DYNAMODB=" + table, testaws.AppID + "=" + name}
+		env := []string{"AWS_ENDPOINT_URL=" + others, "AWS_ENDPOINT_URL_DYNAMODB=" + table, "AWS_ENDPOINT_URL_EVENTBRIDGE=" + bus, testaws.AppID + "=" + name}
 		for _, variable := range f.env {
 			v, known := values[variable]
 			if !known {
@@ -114,7 +116,12 @@ func StartAWS(tb testing.TB) *AWS {
 		}
 		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name, "bootstrap"), Env: env, Timeout: time.Duration(f.timeout) * time.Second})
 	}
-	host.Subscribe("events", "FAILED", "TIMED_OUT", "ABORTED") // the rule of infra/
+	for _, r := range installed.rules {
+		host.AddRule(r)
+	}
+	for _, m := range installed.mappings {
+		host.Map(tb, m, local.Endpoint(), a.Outputs["TableName"])
+	}
 	a.Server = &Server{
 		URL: testaws.HTTPGateway(tb, host, "api"), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
 		Poll: 100 * time.Millisecond,
@@ -170,7 +177,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	a.Outputs = map[string]string{"TableName": cfg.Table, "BucketName": cfg.Bucket, "KeyArn": cfg.KMSKey}
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
-		"SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_LOG_LEVEL": "WARN",
+		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_LOG_LEVEL": "WARN",
 	}
 }
 

@@ -9,7 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/slipway-cd/slipway/internal/testaws"
 )
 
 // template is the synthesized installation, as far as the emulators take it.
@@ -20,6 +24,8 @@ type template struct {
 	definition string
 	substitute []string // what the definition has names for
 	functions  map[string]deployed
+	mappings   []testaws.Mapping
+	rules      []testaws.Rule
 	rights     map[string][]string // actions by function
 }
 
@@ -69,6 +75,10 @@ func (t *template) read(dir string, doc []byte) error {
 		switch r.Type {
 		case "AWS::DynamoDB::Table":
 			err = t.readTable(r.Properties)
+		case "AWS::Lambda::EventSourceMapping":
+			err = t.readMapping(r.Properties)
+		case "AWS::Events::Rule":
+			err = t.readRule(r.Properties)
 		case "AWS::StepFunctions::StateMachine":
 			err = t.readMachine(dir, r.Properties)
 		case "AWS::IAM::Policy":
@@ -87,6 +97,7 @@ func (t *template) read(dir string, doc []byte) error {
 func (t *template) readTable(doc json.RawMessage) error {
 	var ttl struct {
 		TimeToLiveSpecification struct{ AttributeName string }
+		StreamSpecification     struct{ StreamViewType types.StreamViewType }
 	}
 	var alike map[string]json.RawMessage
 	if err := json.Unmarshal(doc, &alike); err != nil {
@@ -108,6 +119,9 @@ func (t *template) readTable(doc json.RawMessage) error {
 	}
 	if err := json.Unmarshal(doc, &ttl); err != nil {
 		return err
+	}
+	if view := ttl.StreamSpecification.StreamViewType; view != "" {
+		t.table.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view}
 	}
 	t.expires = ttl.TimeToLiveSpecification.AttributeName
 	return nil
@@ -154,6 +168,72 @@ func (t *template) readPolicy(doc json.RawMessage) error {
 	}
 	return nil
 }
+
+// functionAt is the function of a logical name: Feed for FeedFunction1234ABCD.
+func functionAt(logical string) string {
+	name, _, _ := strings.Cut(strings.ToLower(logical), "function")
+	return name
+}
+
+// readMapping takes the prefixes of the partition keys that its filters have.
+func (t *template) readMapping(doc json.RawMessage) error {
+	var p struct {
+		FunctionName   arn
+		BatchSize      int
+		FilterCriteria struct{ Filters []struct{ Pattern string } }
+	}
+	if err := json.Unmarshal(doc, &p); err != nil {
+		return err
+	}
+	m := testaws.Mapping{Function: functionAt(p.FunctionName.of()), Batch: p.BatchSize}
+	for _, f := range p.FilterCriteria.Filters {
+		var pattern struct {
+			DynamoDB struct {
+				Keys struct {
+					PK struct{ S []struct{ Prefix string } } `json:"pk"`
+				}
+			} `json:"dynamodb"`
+		}
+		if err := json.Unmarshal([]byte(f.Pattern), &pattern); err != nil {
+			return err
+		}
+		for _, s := range pattern.DynamoDB.Keys.PK.S {
+			m.Prefixes = append(m.Prefixes, s.Prefix)
+		}
+	}
+	t.mappings = append(t.mappings, m)
+	return nil
+}
+
+// arn is a resource's ARN, by the resource's logical name.
+type arn struct {
+	GetAtt []string `json:"Fn::GetAtt"`
+}
+
+func (a arn) of() string { return strings.Join(a.GetAtt[:min(1, len(a.GetAtt))], "") }
+
+// readRule takes the rules for events; schedules are the tests' own.
+func (t *template) readRule(doc json.RawMessage) error {
+	var p struct {
+		EventPattern map[string]any
+		EventBusName struct{ Ref string }
+		Targets      []struct{ Arn arn }
+	}
+	if err := json.Unmarshal(doc, &p); err != nil || p.EventPattern == nil {
+		return err
+	}
+	bus := ""
+	if p.EventBusName.Ref != "" {
+		bus = busName
+	}
+	for _, target := range p.Targets {
+		t.rules = append(t.rules, testaws.Rule{Function: functionAt(target.Arn.of()), Bus: bus, Pattern: p.EventPattern})
+	}
+	return nil
+}
+
+// busName is what Slipway's own bus is called in tests.
+const busName = "slipway-test"
 
 func (t *template) readFunction(doc json.RawMessage) error {
 	var p struct {

@@ -1,55 +1,111 @@
 package testaws
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 )
 
-// rule is a rule of EventBridge: a function gets the runs' events of some
-// statuses.
-type rule struct {
-	function string
-	statuses []string
+// Rule is a rule of EventBridge: a function gets the events of a bus that
+// match a pattern. An event that the function fails on isn't delivered again.
+type Rule struct {
+	Function string
+	Bus      string         // empty: the account's own
+	Pattern  map[string]any // as in a template; a reference in it matches anything
+}
+
+// AddRule makes a rule.
+func (h *Host) AddRule(r Rule) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rules = append(h.rules, r)
 }
 
 // Subscribe gives a function the events of runs that come into one of the
-// statuses, as a rule of EventBridge does; none means all. An event that the
-// function fails on isn't delivered again.
+// statuses.
 func (h *Host) Subscribe(function string, statuses ...string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.rules = append(h.rules, rule{function: function, statuses: statuses})
+	var list []any
+	for _, s := range statuses {
+		list = append(list, s)
+	}
+	h.AddRule(Rule{Function: function, Pattern: map[string]any{"detail": map[string]any{"status": list}}})
 }
 
-// deliver takes an event in and gives it to who wants it.
+// deliver takes in an event of the account's own bus and gives it to who wants
+// it.
 func (h *Host) deliver(w http.ResponseWriter, r *http.Request) {
 	event, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = h.route(r.Context(), "", event)
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
 	}
-	var e struct{ Detail struct{ Status string } }
-	if err := json.Unmarshal(event, &e); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+}
+
+// route gives an event of a bus to the functions of the rules that match it.
+func (h *Host) route(ctx context.Context, bus string, event []byte) error {
+	var fields map[string]any
+	if err := json.Unmarshal(event, &fields); err != nil {
+		return err
 	}
 	h.mu.Lock()
 	rules := slices.Clone(h.rules)
 	h.mu.Unlock()
 	for _, rule := range rules {
-		if len(rule.statuses) > 0 && !slices.Contains(rule.statuses, e.Detail.Status) {
+		if rule.Bus != bus || !matches(rule.Pattern, fields) {
 			continue
 		}
-		result, err := h.Invoke(r.Context(), rule.function, event)
+		result, err := h.Invoke(ctx, rule.Function, event)
 		if h.over() { // with the test
-			return
+			return nil
 		}
 		if err != nil || result.Error != "" {
-			h.tb.Logf("function %s failed on an event: %v %s", rule.function, err, result.Payload)
+			h.tb.Logf("function %s failed on an event: %v %s", rule.Function, err, result.Payload)
 		}
 	}
+	return nil
+}
+
+// matches says whether an event has, for every field of a pattern, one of its
+// values.
+// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html
+func matches(pattern, event map[string]any) bool {
+	for name, want := range pattern {
+		switch want := want.(type) {
+		case map[string]any:
+			inner, _ := event[name].(map[string]any)
+			if inner == nil || !matches(want, inner) {
+				return false
+			}
+		case []any:
+			if !slices.ContainsFunc(want, func(one any) bool { return meets(one, event[name]) }) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// meets says whether a value is as one item of a pattern's list says.
+func meets(want, value any) bool {
+	condition, ok := want.(map[string]any)
+	if !ok {
+		return want == value
+	}
+	text, _ := value.(string)
+	if prefix, ok := condition["prefix"].(string); ok {
+		return strings.HasPrefix(text, prefix)
+	}
+	if suffix, ok := condition["suffix"].(string); ok {
+		return strings.HasSuffix(text, suffix)
+	}
+	return condition["Ref"] != nil || condition["Fn::GetAtt"] != nil
 }
 
 // over says that the test has ended.

@@ -59,7 +59,7 @@ type Host struct {
 	mu        sync.Mutex
 	functions map[string]*function
 	faults    map[string]Faults // by function
-	rules     []rule
+	rules     []Rule
 	closed    bool
 }
 

@@ -87,6 +87,8 @@ func action(r *http.Request) []string {
 		return []string{"dynamodb:" + operation}
 	case service == "AWSStepFunctions":
 		return []string{"states:" + operation}
+	case service == "AWSEvents":
+		return []string{"events:" + operation}
 	case service == "TrentService":
 		return []string{"kms:" + operation}
 	}

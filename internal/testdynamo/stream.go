@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -13,14 +16,16 @@ import (
 //
 // It speaks HTTP itself: DynamoDB's answers are what Lambda gives functions.
 type Stream struct {
-	endpoint  string
-	arn       string
-	iterators map[string]string // by shard; empty for one that is at its end
+	endpoint string
+	region   string
+	arn      string
+	last     map[string]string // sequence number of the last record that was read, by shard
 }
 
-// NewStream gives the stream of a table of the server at an endpoint.
-func NewStream(ctx context.Context, endpoint, table string) (*Stream, error) {
-	s := &Stream{endpoint: endpoint, iterators: map[string]string{}}
+// NewStream gives the stream of a table of the server at an endpoint, which
+// keeps regions apart.
+func NewStream(ctx context.Context, endpoint, region, table string) (*Stream, error) {
+	s := &Stream{endpoint: endpoint, region: region, last: map[string]string{}}
 	var out struct{ Streams []struct{ StreamArn string } }
 	if err := s.call(ctx, "ListStreams", map[string]any{"TableName": table}, &out); err != nil {
 		return nil, err
@@ -56,33 +61,46 @@ func (s *Stream) Next(ctx context.Context) ([]json.RawMessage, error) {
 	return records, nil
 }
 
+// shard reads on in a shard after the last record that was read. It takes a
+// new iterator each time: those that DynamoDB Local gives out for an empty
+// shard may be refused once something is in it.
 func (s *Stream) shard(ctx context.Context, id string) ([]json.RawMessage, error) {
-	iterator, known := s.iterators[id]
-	if !known {
-		var out struct{ ShardIterator string }
-		in := map[string]any{"StreamArn": s.arn, "ShardId": id, "ShardIteratorType": "TRIM_HORIZON"}
-		if err := s.call(ctx, "GetShardIterator", in, &out); err != nil {
-			return nil, err
-		}
-		iterator = out.ShardIterator
+	in := map[string]any{"StreamArn": s.arn, "ShardId": id, "ShardIteratorType": "TRIM_HORIZON"}
+	if last := s.last[id]; last != "" {
+		in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", last
+	}
+	var at struct{ ShardIterator string }
+	if err := s.call(ctx, "GetShardIterator", in, &at); err != nil {
+		return nil, err
 	}
 	var records []json.RawMessage
-	for iterator != "" {
+	for iterator := at.ShardIterator; iterator != ""; {
 		var out struct {
 			Records           []json.RawMessage
 			NextShardIterator string
 		}
-		if err := s.call(ctx, "GetRecords", map[string]any{"ShardIterator": iterator}, &out); err != nil {
+		err := s.call(ctx, "GetRecords", map[string]any{"ShardIterator": iterator}, &out)
+		if errors.Is(err, errTrimmed) {
+			break // the next call reads it
+		}
+		if err != nil {
 			return nil, err
 		}
-		records = append(records, out.Records...)
-		if iterator = out.NextShardIterator; len(out.Records) == 0 {
+		if len(out.Records) == 0 {
 			break
 		}
+		var r struct {
+			DynamoDB struct{ SequenceNumber string }
+		}
+		if err := json.Unmarshal(out.Records[len(out.Records)-1], &r); err != nil {
+			return nil, err
+		}
+		s.last[id], records, iterator = r.DynamoDB.SequenceNumber, append(records, out.Records...), out.NextShardIterator
 	}
-	s.iterators[id] = iterator
 	return records, nil
 }
+
+var errTrimmed = errors.New("the iterator is from before the shard's first record")
 
 // call is one request. DynamoDB Local takes any signature.
 func (s *Stream) call(ctx context.Context, operation string, in map[string]any, out any) error {
@@ -98,14 +116,18 @@ func (s *Stream) call(ctx context.Context, operation string, in map[string]any, 
 	}
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("X-Amz-Target", "DynamoDBStreams_20120810."+operation)
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/"+s.region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", operation, resp.Status)
+		why, _ := io.ReadAll(resp.Body) // the status says enough
+		if strings.Contains(string(why), "TrimmedDataAccessException") {
+			return errTrimmed
+		}
+		return fmt.Errorf("%s: %s: %s", operation, resp.Status, why)
 	}
 	return json.NewDecoder(resp.Body).Decode(out)
 }

@@ -105,7 +105,7 @@ func TestWhatAnEventSays(t *testing.T) {
 	node.ID, node.Status = "x1/pipeline.stages.s.g.a/3/step-ended", plan.Failed
 	node.Stage = &feed.Node{Node: "pipeline.stages.s", ID: "s", Name: "S", Type: "Custom"}
 	node.Step = &feed.Node{Node: "pipeline.stages.s.g.a", ID: "a", Name: "A", Type: "Http"}
-	node.Message, node.StartedAt, node.EndedAt = strings.Repeat("é", 2046)+"…", noon, noon.Add(time.Minute)
+	node.Message, node.StartedAt, node.EndedAt = strings.Repeat("é", 1022)+"…", noon, noon.Add(time.Minute)
 	execution := about
 	execution.ID, execution.Status, execution.StartedAt = "x1/1/execution-started", plan.Running, noon
 	tests := map[string]struct {

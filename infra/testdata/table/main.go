@@ -13,6 +13,7 @@ import (
 func main() {
 	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"Table": dynamo.TableInput("table"), "TimeToLive": dynamo.TimeToLiveInput("table").TimeToLiveSpecification,
+		"ChangedPrefixes": dynamo.ChangedPrefixes(),
 	}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -22,7 +22,7 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), name)
+		stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.Region, name)
 		if err != nil {
 			t.Fatal(err)
 		}

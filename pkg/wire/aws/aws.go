@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -25,6 +26,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
+	"github.com/slipway-cd/slipway/pkg/feed/bus"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
 	"github.com/slipway-cd/slipway/pkg/socket"
@@ -39,6 +41,7 @@ type Config struct {
 	Bucket   string // of S3, for what is too large for the table
 	KMSKey   string // ARN of the key under which secrets are kept
 	Machine  string // ARN of the node state machine
+	EventBus string // of EventBridge, for Slipway's own events
 	Socket   string // endpoint of the WebSocket API, https:// with the stage
 	Mail     mail.Setting
 	LogLevel string // DEBUG, INFO (the default), WARN or ERROR
@@ -58,7 +61,7 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 	}
 	c := Config{
 		Table: need("SLIPWAY_TABLE"), Bucket: need("SLIPWAY_BUCKET"), KMSKey: need("SLIPWAY_KMS_KEY"),
-		Machine: need("SLIPWAY_MACHINE"), Socket: need("SLIPWAY_SOCKET"),
+		Machine: need("SLIPWAY_MACHINE"), EventBus: need("SLIPWAY_EVENT_BUS"), Socket: need("SLIPWAY_SOCKET"),
 	}
 	c.Mail.URL, _ = lookup("SLIPWAY_SMTP_SERVER")
 	c.Mail.From, _ = lookup("SLIPWAY_SMTP_FROM")
@@ -82,6 +85,8 @@ type Parts struct {
 	*plane.Plane
 	Store *dynamo.Store
 	Log   *slog.Logger
+	sdk   awssdk.Config
+	cfg   Config
 }
 
 // New makes the parts.
@@ -112,7 +117,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 		Master: master, Socket: address, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Version: cfg.Version, Log: log,
 	})
-	return &Parts{Plane: p, Store: st, Log: log}, nil
+	return &Parts{Plane: p, Store: st, Log: log, sdk: sdk, cfg: cfg}, nil
 }
 
 // NewStore makes the store alone.
@@ -134,3 +139,6 @@ func (c Config) pageKey() []byte {
 func (p *Parts) Lobby() *socket.Lobby {
 	return &socket.Lobby{Store: p.Store, Connections: p.Store, Now: time.Now, Log: p.Log}
 }
+
+// Bus is where Slipway's own events go.
+func (p *Parts) Bus() *bus.Bus { return bus.New(eventbridge.NewFromConfig(p.sdk), p.cfg.EventBus) }

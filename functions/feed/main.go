@@ -1,0 +1,17 @@
+// Command feed tells the event bus what has happened, by the table's stream.
+package main
+
+import (
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/slipway-cd/slipway/pkg/wire/aws"
+	"github.com/slipway-cd/slipway/pkg/wire/function"
+)
+
+func main() {
+	aws.Main(os.LookupEnv, func(p *aws.Parts) lambda.Handler {
+		return function.Feed(function.Stream{Change: p.Store.Change, Read: p.Feed.Events, Put: p.Bus().Put, Log: p.Log})
+	})
+}

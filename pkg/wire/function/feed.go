@@ -1,0 +1,48 @@
+package function
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Stream is what Feed needs.
+type Stream struct {
+	Change func(context.Context, events.DynamoDBEventRecord) (*store.Change, error) // nil for a record of no interest
+	Read   func(context.Context, store.Change) ([]feed.Event, error)
+	Put    func(context.Context, []feed.Event) error
+	Log    *slog.Logger
+}
+
+// Feed tells the bus what the records of the table's stream mean. Lambda gives
+// them in order and, after a failure, again.
+func Feed(s Stream) lambda.Handler { return lambda.NewHandler(s.handle) }
+
+// handle answers which record it failed at. What came before it is told.
+func (s Stream) handle(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	var answer events.DynamoDBEventResponse
+	var list []feed.Event
+	for _, r := range e.Records {
+		some, err := s.read(ctx, r)
+		if err != nil {
+			s.Log.ErrorContext(ctx, "a record of the stream wasn't read; it is tried again", "sequence", r.Change.SequenceNumber, "error", err)
+			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.Change.SequenceNumber})
+			break
+		}
+		list = append(list, some...)
+	}
+	return answer, s.Put(ctx, list)
+}
+
+func (s Stream) read(ctx context.Context, r events.DynamoDBEventRecord) ([]feed.Event, error) {
+	c, err := s.Change(ctx, r)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return s.Read(ctx, *c)
+}
