@@ -1,0 +1,124 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+)
+
+const withInputs = `pipeline:
+  identifier: p
+  name: p
+  variables:
+    - {name: image, type: String, value: <+input>}
+    - {name: tier, type: String, value: "<+input>.default(gold).allowedValues(gold,silver)"}
+    - {name: region, type: String, value: <+input>.regex(eu-\d)}
+  stages:
+    - stage:
+        identifier: s
+        name: s
+        type: Custom
+        spec:
+          execution:
+            steps:
+              - step:
+                  identifier: a
+                  name: a
+                  type: ShellScript
+                  timeout: <+input>.default(1m)
+                  spec:
+                    shell: Bash
+                    onDelegate: true
+                    source:
+                      type: Inline
+                      spec:
+                        script: |
+                          echo "<+pipeline.variables.image> <+pipeline.variables.tier> <+pipeline.variables.region>"
+                          echo '<+inputSet>' | tr -d ' \n' | grep -o '"name":"[a-z]*"' | wc -l`
+
+const inputSets = `inputSet:
+  identifier: base
+  name: base
+  pipeline:
+    identifier: p
+    variables:
+      - {name: image, type: String, value: "nginx:1"}
+      - {name: region, type: String, value: eu-1}
+---
+inputSet:
+  identifier: cheap
+  name: cheap
+  pipeline:
+    identifier: p
+    variables: [{name: tier, type: String, value: silver}]
+---
+overlayInputSet:
+  identifier: both
+  name: both
+  pipelineIdentifier: p
+  inputSetReferences: [base, cheap]`
+
+// Input sets are merged in their order, an overlay's in its place, values of
+// the run over all; what doesn't fit is refused with its place, and nothing
+// is started (pipeline spec §2.4).
+func TestInputSetsAndOverlays(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, inputSetsAndOverlays)
+}
+
+func inputSetsAndOverlays(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
+	s.Apply(t, withInputs+"\n---\n"+inputSets)
+	executions := func(in map[string]any) (e2e.Execution, error) {
+		var e e2e.Execution
+		err := s.Call(t.Context(), "POST", "/v1/pipelines/p/executions", in, &e)
+		return e, err
+	}
+	for _, wrong := range []struct {
+		in   map[string]any
+		want []string // in the error
+	}{
+		{map[string]any{"inputSets": []string{"base"}, "inputsYaml": "variables:\n- {name: tier, value: tin}"}, []string{"variables.tier", `"line":2`, "VALUE_NOT_ALLOWED"}},
+		{map[string]any{"inputSets": []string{"base"}, "inputs": map[string]string{"variables.region": "us-1"}}, []string{"variables.region", "VALUE_NOT_ALLOWED"}},
+		{map[string]any{"inputSets": []string{"cheap"}}, []string{"variables.image", "variables.region", "MISSING_INPUT"}},
+		{map[string]any{"inputSets": []string{"both"}, "inputsYaml": "stages: [{stage: {identifier: t}}]"}, []string{"stages.t", "NOT_AN_INPUT"}},
+		{map[string]any{"inputSets": []string{"base", "none"}}, []string{"no input set", "none"}},
+	} {
+		_, err := executions(wrong.in)
+		for _, want := range wrong.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v gave %v; want it to say %s", wrong.in, err, want)
+			}
+		}
+	}
+	var list struct{ Executions []e2e.Execution }
+	if err := s.Call(t.Context(), "GET", "/v1/executions?pipeline=p", nil, &list); err != nil || len(list.Executions) != 0 {
+		t.Fatalf("after five refusals there are %d executions, %v; want none", len(list.Executions), err)
+	}
+	for _, good := range []struct {
+		in   map[string]any
+		want string
+	}{
+		{map[string]any{"inputSets": []string{"base", "cheap"}}, "nginx:1 silver eu-1"},
+		{map[string]any{"inputSets": []string{"both"}, "inputsYaml": "variables: [{name: tier, value: gold}]", "inputs": map[string]string{"variables.image": "nginx:2"}}, "nginx:2 gold eu-1"},
+	} {
+		begun, err := executions(good.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		e, err := s.Until(ctx, begun.ID, e2e.Ended)
+		if err != nil || e.Status != "Success" {
+			t.Fatalf("%s %s, %v", e.Status, e.Message, err)
+		}
+		// All three variables are in <+inputSet>, as JSON.
+		if log := logOf(t, s, e.ID, e.Root.Find("a")); !strings.Contains(log, good.want) || !strings.Contains(log, "3") {
+			t.Errorf("%v: the log is %s; want %s, and three variables", good.in, log, good.want)
+		}
+	}
+}
