@@ -65,6 +65,7 @@ func New(cfg Config) *Server {
 		mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)
 	}
 	mux.HandleFunc("GET /openapi.json", s.openAPI)
+	s.schemas(mux)
 	mux.HandleFunc("/", s.nowhere)
 	tidy(s.api.OpenAPI())
 

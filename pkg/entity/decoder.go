@@ -88,6 +88,7 @@ func (d *decoder) need(v yamldoc.Value, names ...string) {
 
 // oneOf reports a mapping that hasn't exactly one of the keys.
 func (d *decoder) oneOf(v yamldoc.Value, names ...string) {
+	d.Takes(v, yamldoc.UseOneOf, names...)
 	if !v.Is(yamldoc.Mapping) {
 		return
 	}
@@ -142,6 +143,7 @@ func (d *decoder) literal(f *yamldoc.Field[string], words ...string) func(yamldo
 func (d *decoder) supported(f *yamldoc.Field[string], what string, can []string, harness ...string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		*f = d.String(v)
+		d.Takes(v, yamldoc.UseEnum, can...)
 		want := strings.Join(can, ", ")
 		if len(can) > 1 {
 			want = "one of " + want

@@ -54,6 +54,9 @@ type Options struct {
 	// CheckStep checks the spec of a step type and says whether it knows the
 	// type. The spec is never nil. Without the function no step is checked.
 	CheckStep func(stepType string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool
+	// StepTypes are the step types that CheckStep knows. Only who watches the
+	// report needs them.
+	StepTypes []string
 }
 
 // Decode reads a document with one entity. It is nil if the document doesn't

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -64,8 +65,8 @@ func (d *decoder) deferred(v yamldoc.Value) {
 			d.deferred(at(v, e.Key, e.Value))
 		}
 	case v.Is(yamldoc.Sequence):
-		for item := range d.List(v) {
-			d.deferred(item)
+		for i, item := range v.Node.Items {
+			d.deferred(yamldoc.Sub(item, fmt.Sprintf("%s[%d]", v.Path, i)))
 		}
 	case v.Is(yamldoc.Scalar) && strings.Contains(v.Node.Value, "<+"):
 		d.expression(v)

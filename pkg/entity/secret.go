@@ -68,6 +68,7 @@ func (d *decoder) secretText(v yamldoc.Value) {
 // secretValue passes any text: what looks like an expression is part of the
 // secret. Findings never show it. No value means that the old one stays.
 func (d *decoder) secretValue(v yamldoc.Value) {
+	d.Takes(v, yamldoc.UseString)
 	if !v.Null() && !v.Is(yamldoc.Scalar) {
 		d.Errorf(v, wrongType, "found a mapping or a list; want a text")
 	}

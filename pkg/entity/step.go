@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -124,6 +125,9 @@ func (d *decoder) step(v yamldoc.Value, p place, ids seen) *Step {
 
 func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
 	f := d.String(v)
+	if len(d.options.StepTypes) > 0 {
+		d.Takes(v, yamldoc.UseEnum, d.options.StepTypes...)
+	}
 	if f.Expr != "" {
 		d.Errorf(v, wrongValue, "found an expression; want the name of a step type")
 	}
@@ -176,8 +180,8 @@ func (d *decoder) connectors(v yamldoc.Value) {
 			d.connectors(part)
 		}
 	case v.Is(yamldoc.Sequence):
-		for item := range d.List(v) {
-			d.connectors(item)
+		for i, item := range v.Node.Items {
+			d.connectors(yamldoc.Sub(item, fmt.Sprintf("%s[%d]", v.Path, i)))
 		}
 	}
 }

@@ -65,6 +65,7 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 	case template.Step:
 		d.step(named(v, ""), place{section: seen{}}, seen{})
 	case template.StepGroup:
+		d.Takes(v, yamldoc.UseKeys, "stageType")
 		d.stepGroup(named(v, "stageType"), place{stage: d.stageType(v), section: seen{}}, seen{})
 	case template.Stage:
 		d.stage(named(v, ""), seen{})

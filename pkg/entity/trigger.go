@@ -130,6 +130,7 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 // inputYAML reads a text that is YAML itself. Places in it aren't places of
 // the document, so findings stand at the text.
 func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
+	d.Takes(v, yamldoc.UseString)
 	if v.Null() || v.Is(yamldoc.Scalar) && strings.TrimSpace(v.Node.Value) == "" {
 		return nil
 	}

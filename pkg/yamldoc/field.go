@@ -75,6 +75,7 @@ func (r *Report) problems(v Value, problems []expr.Problem) {
 // <+...> (pipeline spec §3.1). It is always the field's Expr.
 func (r *Report) Body(v Value) Field[string] {
 	f := Field[string]{At: v.Pos(r)}
+	r.Takes(v, UseBody)
 	switch {
 	case v.Null():
 		return f
@@ -93,6 +94,7 @@ func (r *Report) Body(v Value) Field[string] {
 
 // String decodes a text. Numbers and booleans are texts too.
 func (r *Report) String(v Value) Field[string] {
+	r.Takes(v, UseString)
 	f, ok := scalar[string](r, v, "a text")
 	if ok {
 		f.Value = v.Node.Value
@@ -102,6 +104,7 @@ func (r *Report) String(v Value) Field[string] {
 
 // Bool decodes a boolean, which may be written as a text.
 func (r *Report) Bool(v Value) Field[bool] {
+	r.Takes(v, UseBool)
 	f, ok := scalar[bool](r, v, "true or false")
 	if !ok {
 		return f
@@ -118,6 +121,7 @@ func (r *Report) Bool(v Value) Field[bool] {
 
 // Int decodes a whole number, which may be written as a text.
 func (r *Report) Int(v Value) Field[int] {
+	r.Takes(v, UseInt)
 	f, ok := scalar[int](r, v, "a whole number")
 	if !ok {
 		return f
@@ -133,6 +137,7 @@ func (r *Report) Int(v Value) Field[int] {
 // Enum decodes one of a set of words, case included.
 func (r *Report) Enum(v Value, words ...string) Field[string] {
 	f := r.String(v)
+	r.Takes(v, UseEnum, words...)
 	if !f.Set || f.Expr != "" || slices.Contains(words, f.Value) {
 		return f
 	}
@@ -142,6 +147,7 @@ func (r *Report) Enum(v Value, words ...string) Field[string] {
 
 // Duration decodes a time such as "1h 30m" (pipeline spec §1.4).
 func (r *Report) Duration(v Value) Field[time.Duration] {
+	r.Takes(v, UseDuration)
 	f, ok := scalar[time.Duration](r, v, "a duration")
 	if !ok || v.Node.Value == "" {
 		f.Set = f.Expr != ""
@@ -160,6 +166,7 @@ func (r *Report) Duration(v Value) Field[time.Duration] {
 // Strings decodes a list of texts. One expression may stand for the whole
 // list; it is then the field's Expr.
 func (r *Report) Strings(v Value) Field[[]string] {
+	r.Takes(v, UseStrings)
 	if v.Is(Scalar) {
 		s, _ := scalar[[]string](r, v, "a list")
 		if s.Set && s.Expr == "" {
@@ -178,6 +185,7 @@ func (r *Report) Strings(v Value) Field[[]string] {
 
 // StringMap decodes a mapping of texts; a null is an empty text.
 func (r *Report) StringMap(v Value) Field[map[string]string] {
+	r.Takes(v, UseStringMap)
 	f := Field[map[string]string]{At: v.Pos(r), Set: !v.Null()}
 	if !v.Is(Mapping) {
 		s, ok := scalar[map[string]string](r, v, "a mapping")

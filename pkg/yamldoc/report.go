@@ -68,6 +68,7 @@ type Report struct {
 	resolved bool
 	open     bool
 	findings []Finding
+	watch    func(Usage) // nil: nobody watches
 }
 
 // NewReport makes an empty report about a file; the name may be empty.

@@ -82,6 +82,7 @@ func shorten(s string) string {
 // that stands twice are reported; an absent one has no entries.
 func (r *Report) Mapping(v Value) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
+		r.Takes(v, UseMapping)
 		if v.Null() || r.Left(v) {
 			return
 		}
@@ -117,6 +118,7 @@ func join(path, key string) string {
 // List gives the items of a list; anything else is reported.
 func (r *Report) List(v Value) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
+		r.Takes(v, UseList)
 		if v.Null() || r.Left(v) {
 			return
 		}
@@ -137,6 +139,7 @@ func (r *Report) List(v Value) iter.Seq[Value] {
 // Unknown reports a key that isn't among those known, with the nearest of
 // them: a warning, or an error in a strict report. The key is kept.
 func (r *Report) Unknown(v Value, known ...string) {
+	r.Takes(v, UseUnknown, known...)
 	severity := Warning
 	if r.strict {
 		severity = Error
@@ -156,6 +159,7 @@ func (r *Report) Missing(v Value, keys ...string) {
 	}
 	for _, k := range keys {
 		if n := v.Node.Get(k); n == nil || n.Kind == Null {
+			r.Takes(v, UseMissing, k)
 			r.add(Error, v.Pos(r), "MISSING_KEY", "key %q is missing", k)
 		}
 	}

@@ -1,0 +1,247 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// part is a JSON Schema, or a part of one.
+type part = map[string]any
+
+// The patterns of texts that are read as something else.
+const (
+	expression = `<\+`
+	input      = `^\s*<\+input>`
+	plain      = `^([^<]|<[^+])*$`
+	boolean    = `^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|)$|` + expression
+	integer    = `^\s*[+-]?[0-9]+\s*$|` + expression
+	duration   = `^\s*([0-9]+(w|d|h|m|s|ms) ?)+\s*$|^$|` + expression
+)
+
+// renderer writes shapes as JSON Schema. Objects become definitions, each
+// once however often it is found.
+type renderer struct {
+	definitions part
+	names       map[*Object]string // of those being written
+	recursive   map[string]bool    // of them, those that hold themselves
+	written     map[string]string  // the name of a definition by its text
+	taken       map[string]bool
+	done        map[*Object]part // references to those that are written
+}
+
+func newRenderer() *renderer {
+	return &renderer{
+		definitions: part{}, names: map[*Object]string{}, recursive: map[string]bool{},
+		written: map[string]string{}, taken: map[string]bool{}, done: map[*Object]part{},
+	}
+}
+
+// encode gives the same bytes for the same part.
+func encode(v any) []byte {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return []byte(err.Error()) // not of maps, lists and texts
+	}
+	return doc
+}
+
+// name is a new name of a definition.
+func (r *renderer) name(want string) string {
+	name := want
+	for i := 2; r.taken[name]; i++ {
+		name = fmt.Sprintf("%s%d", want, i)
+	}
+	r.taken[name] = true
+	return name
+}
+
+func reference(name string) part { return part{"$ref": "#/definitions/" + name} }
+
+// object writes an object as a definition and gives a reference to it.
+func (r *renderer) object(o *Object) part {
+	if ref, ok := r.done[o]; ok {
+		return ref
+	}
+	if name, ok := r.names[o]; ok {
+		r.recursive[name] = true
+		return reference(name)
+	}
+	name := r.name(o.Name)
+	r.names[o] = name
+	body := r.body(o)
+	delete(r.names, o)
+	text := string(encode(body))
+	if known, ok := r.written[text]; ok && !r.recursive[name] {
+		delete(r.taken, name)
+		name = known
+	} else {
+		r.definitions[name] = body
+		r.written[text] = name
+	}
+	r.done[o] = reference(name)
+	return r.done[o]
+}
+
+func (r *renderer) body(o *Object) part {
+	properties := part{}
+	for _, key := range slices.Sorted(maps.Keys(o.Keys)) { // in order, so that names are the same each time
+		properties[key] = r.shape(o.Keys[key], slices.Contains(o.Required, key))
+	}
+	body := part{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(o.Required) > 0 {
+		body["required"] = o.Required
+	}
+	var rules []any
+	for _, names := range o.OneOf {
+		var one []any
+		for _, n := range names {
+			one = append(one, part{"required": []string{n}})
+		}
+		rules = append(rules, part{"oneOf": one})
+	}
+	if len(o.Unless) > 0 {
+		rules = append(rules, part{"anyOf": []any{part{"required": []string{template}}, part{"required": o.Unless}}})
+	}
+	for _, c := range o.Cases {
+		if then := r.then(o, c); len(then) > 0 {
+			rules = append(rules, part{
+				"if":   part{"properties": part{c.Key: part{"enum": c.Words}}, "required": []string{c.Key}},
+				"then": then,
+			})
+		}
+	}
+	if len(rules) > 0 {
+		body["allOf"] = rules
+	}
+	return body
+}
+
+// then is what a case has beyond the object.
+func (r *renderer) then(o *Object, c Case) part {
+	properties := part{}
+	for _, key := range slices.Sorted(maps.Keys(c.Object.Keys)) {
+		s := c.Object.Keys[key]
+		required := slices.Contains(c.Object.Required, key)
+		if own := r.shape(s, required); string(encode(own)) != string(encode(r.shape(o.Keys[key], slices.Contains(o.Required, key)))) {
+			properties[key] = own
+		}
+	}
+	then := part{}
+	if len(properties) > 0 {
+		then["properties"] = properties
+	}
+	if more := slices.DeleteFunc(slices.Clone(c.Object.Required), func(k string) bool { return slices.Contains(o.Required, k) }); len(more) > 0 {
+		then["required"] = more
+	}
+	return then
+}
+
+// shape writes what a value may be. null is the same as no value.
+func (r *renderer) shape(s *Shape, required bool) part {
+	if s.Refused != "" {
+		return part{"description": s.Refused, "allOf": []any{r.neutral()}}
+	}
+	var any []any
+	if s.Object != nil {
+		any = append(any, r.object(s.Object))
+		if s.Object.Blank {
+			any = append(any, r.neutral())
+		}
+	} else if s.Uses[yamldoc.UseStringMap] {
+		any = append(any, part{"type": "object", "additionalProperties": part{"type": append(texts(), "null")}})
+	} else if s.Uses[yamldoc.UseMapping] {
+		any = append(any, part{"type": "object"}) // whose keys are the user's
+	}
+	switch {
+	case s.Item != nil:
+		list := part{"type": "array", "items": r.shape(s.Item, true)}
+		if s.Filled {
+			list["minItems"] = 1
+		}
+		any = append(any, list)
+	case s.Uses[yamldoc.UseStrings]:
+		any = append(any, part{"type": "array", "items": part{"type": append(texts(), "null")}})
+	}
+	if text := scalarShape(s); text != nil {
+		any = append(any, text)
+	}
+	if len(any) == 0 {
+		return part{}
+	}
+	if pattern := s.pattern(); pattern != "" && (s.Object != nil || s.Item != nil || s.Uses[yamldoc.UseStrings] || s.Uses[yamldoc.UseStringMap]) {
+		any = append(any, part{"type": "string", "pattern": pattern})
+	}
+	if !required {
+		any = append(any, part{"type": "null"})
+	}
+	out := part{"anyOf": any}
+	if len(any) == 1 {
+		out = any[0].(part) //nolint:forcetypeassert // only parts are put in
+	}
+	if len(s.RefusedIf) > 0 {
+		out = maps.Clone(out)
+		out["description"] = describeRefused(s.RefusedIf)
+	}
+	return out
+}
+
+func describeRefused(words map[string]string) string {
+	var lines []string
+	for _, w := range slices.Sorted(maps.Keys(words)) {
+		lines = append(lines, w+": "+words[w])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func texts() []string { return []string{"string", "number", "boolean"} }
+
+// pattern is of the expressions that may stand for a value; empty for none.
+func (s *Shape) pattern() string {
+	switch {
+	case s.Expression:
+		return expression
+	case s.Input:
+		return input
+	}
+	return ""
+}
+
+// scalarShape is what a scalar may be; nil if the value isn't one.
+func scalarShape(s *Shape) part {
+	has := func(u yamldoc.Use) bool { return s.Uses[u] }
+	switch {
+	case has(yamldoc.UseEnum) && s.pattern() != "":
+		return part{"anyOf": []any{part{"enum": s.Words}, part{"type": "string", "pattern": s.pattern()}}}
+	case has(yamldoc.UseEnum):
+		return part{"enum": s.Words}
+	case has(yamldoc.UseBool):
+		return part{"type": []string{"boolean", "string"}, "pattern": boolean}
+	case has(yamldoc.UseInt):
+		return part{"type": []string{"integer", "string"}, "pattern": integer}
+	case has(yamldoc.UseDuration):
+		return part{"type": "string", "pattern": duration}
+	case has(yamldoc.UseBody), has(yamldoc.UseString) && s.Expression:
+		return part{"type": texts()}
+	case has(yamldoc.UseString) && s.Input:
+		return part{"type": texts(), "pattern": plain + "|" + input}
+	case has(yamldoc.UseString):
+		return part{"type": texts(), "pattern": plain}
+	}
+	return nil
+}
+
+// neutral is what a key that is refused may still be: nothing.
+func (r *renderer) neutral() part {
+	const name = "nothing"
+	r.taken[name] = true
+	r.definitions[name] = part{"anyOf": []any{
+		part{"enum": []any{nil, "", false, "false", "False", []any{}}},
+		part{"type": "object", "additionalProperties": reference(name)},
+	}}
+	return reference(name)
+}

@@ -1,0 +1,165 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/schema"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// validators are the compiled schemas of all kinds.
+func validators(t *testing.T) map[ref.Kind]*jsonschema.Schema {
+	t.Helper()
+	out := map[ref.Kind]*jsonschema.Schema{}
+	for _, kind := range ref.Kinds() {
+		doc, err := schema.JSON(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("schema.json", plain); err != nil {
+			t.Fatal(err)
+		}
+		if out[kind], err = c.Compile("schema.json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// TestOutline shows what every key of every kind is taken for. Who changes a
+// decoder sees here what that changes for documents.
+func TestOutline(t *testing.T) {
+	t.Parallel()
+	for _, kind := range ref.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			var got strings.Builder
+			for _, d := range schema.Outline(kind) {
+				got.WriteString(d.String())
+			}
+			golden := filepath.Join("testdata", string(kind)+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+				t.Errorf("keys (-want +got); go test ./pkg/schema -update writes them anew:\n%s", diff)
+			}
+		})
+	}
+}
+
+func files(t *testing.T, patterns ...string) []string {
+	t.Helper()
+	var all []string
+	for _, p := range patterns {
+		found, err := filepath.Glob(p)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no files %s: %v", p, err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// validate checks every document of a file against the schema of its kind.
+func validate(t *testing.T, of map[ref.Kind]*jsonschema.Schema, path string) (wrong []string, documents int) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, report := yamldoc.Parse(path, data)
+	if report.Failed() {
+		wrong = append(wrong, report.Err().Error())
+	}
+	for _, doc := range docs {
+		for kind, s := range of {
+			if doc.Get(string(kind)) == nil {
+				continue
+			}
+			documents++
+			text, err := json.Marshal(doc.Any())
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Validate(plain); err != nil {
+				wrong = append(wrong, err.Error())
+			}
+		}
+	}
+	return wrong, documents
+}
+
+func TestGoodDocumentsAreValid(t *testing.T) {
+	t.Parallel()
+	of := validators(t)
+	for _, path := range files(t, "../entity/testdata/ok/*.yaml", "../../examples/*/*.yaml", "../step/*/example.yaml") {
+		if wrong, n := validate(t, of, path); len(wrong) > 0 {
+			t.Errorf("%s:\n%s", path, strings.Join(wrong, "\n"))
+		} else if n == 0 && !strings.HasSuffix(path, "example.yaml") {
+			t.Errorf("%s has no entity", path)
+		}
+	}
+}
+
+// beyond are the broken documents whose mistake no schema can say, by the
+// beginnings of their names.
+func beyond() []string {
+	return []string{
+		// names that stand twice, and names that mustn't be
+		"identifier-dash", "identifier-long-name", "identifier-reserved", "key-twice", "stage-identifiers", "step-identifiers", "step-names",
+		// what depends on a part of the document that is far away
+		"failure-all-and-more", "failure-circle", "failure-places", "failure-rollback", "group-depth", "native-helm-k8s-step", "service-artifact-choice", "service-manifests",
+		"trigger-webhook",
+		// what depends on where it is saved
+		"deployment-references", "scope-",
+		// the language of expressions
+		"pipeline-expression", "pipeline-input",
+		// warnings
+		"deployment-no-strategies",
+	}
+}
+
+func TestBrokenDocumentsAreNot(t *testing.T) {
+	t.Parallel()
+	of := validators(t)
+	for _, path := range files(t, "../entity/testdata/err/*.yaml") {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		wrong, n := validate(t, of, path)
+		switch known := slices.ContainsFunc(beyond(), func(begin string) bool { return strings.HasPrefix(name, begin) }); {
+		case n == 0: // the root key is what is wrong
+		case len(wrong) == 0 && !known:
+			t.Errorf("%s is valid", name)
+		case len(wrong) > 0 && known:
+			t.Errorf("%s isn't valid, but is listed as beyond schemas", name)
+		}
+	}
+}
