@@ -7,8 +7,10 @@ package delegate
 import (
 	"os"
 
+	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/http"
+	"github.com/slipway-cd/slipway/delegate/jenkins"
 	"github.com/slipway-cd/slipway/delegate/jira"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	delegatemail "github.com/slipway-cd/slipway/delegate/mail"
@@ -23,6 +25,8 @@ import (
 func Executors(cache string) map[task.Kind]executor.Executor {
 	return map[task.Kind]executor.Executor{
 		task.KindHTTP:       http.New(nil),
+		task.KindBamboo:     bamboo.New(nil),
+		task.KindJenkins:    jenkins.New(nil),
 		task.KindJira:       jira.New(nil),
 		task.KindKubernetes: kubernetes.New(cache),
 		task.KindMail:       delegatemail.New(mail.Sender{}),

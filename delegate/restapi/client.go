@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"strconv"
 	"strings"
@@ -32,11 +33,12 @@ type Client struct {
 	token  string // fetched with a refresh token; empty until the first request
 }
 
-// New makes a client. Requests are sent over t; nil is a transport with
+// New makes a client, which keeps a session's cookies. Requests are sent over t; nil is a transport with
 // net/http's defaults.
 func New(server task.Server, t http.RoundTripper) *Client {
 	server.URL = strings.TrimRight(server.URL, "/")
-	return &Client{server: server, http: &http.Client{Transport: t, Timeout: 2 * time.Minute}}
+	jar, _ := cookiejar.New(nil) // there is no error without options
+	return &Client{server: server, http: &http.Client{Transport: t, Timeout: 2 * time.Minute, Jar: jar}}
 }
 
 // URL is the server's address without a slash at its end.

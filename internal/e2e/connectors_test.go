@@ -19,6 +19,8 @@ func connect(t *testing.T, s *e2e.Server, example string) {
 	}{
 		{"jira", "Jira", "jiraUrl", func() string { return testservers.NewJira(t).URL }},
 		{"servicenow", "ServiceNow", "serviceNowUrl", func() string { return testservers.NewServiceNow(t).URL }},
+		{"jenkins", "Jenkins", "jenkinsUrl", func() string { return testservers.NewJenkins(t).URL }},
+		{"bamboo", "Bamboo", "bambooUrl", func() string { return testservers.NewBamboo(t).URL }},
 	}
 	for _, system := range systems {
 		if !strings.Contains(example, "connectorRef: "+system.id+"\n") {

@@ -22,6 +22,9 @@ const (
 // base is what the servers have in common.
 type base struct {
 	URL string
+	// Saw is told of each request, e.g. "GET /rest/api/2/issue/DEMO-1"; nil
+	// tells nobody. It is set before the first.
+	Saw func(request string)
 
 	mu       sync.Mutex
 	requests []string // method and path of each, in order
@@ -42,6 +45,9 @@ func (b *base) start(tb testing.TB, handler http.Handler) {
 			return
 		}
 		handler.ServeHTTP(w, r)
+		if b.Saw != nil {
+			b.Saw(r.Method + " " + r.URL.Path)
+		}
 	}))
 	tb.Cleanup(s.Close)
 	b.URL = s.URL

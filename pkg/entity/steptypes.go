@@ -11,6 +11,18 @@ func harnessSteps() []string { return strings.Fields(stepTypes) }
 
 func harnessStep(name string) bool { return slices.Contains(harnessSteps(), name) }
 
+// instead says why a step type isn't there and what can be done, where that is
+// known.
+func instead(name string) string {
+	switch name {
+	case "Container", "Run", "Plugin", "Background", "GitClone":
+		return ": no containers are run for steps; a ShellScript step runs with the tools that its delegate has"
+	case "Policy":
+		return ": there are no policy sets; a ShellScript or Http step can ask a policy engine"
+	}
+	return ""
+}
+
 const stepTypes = `
 AIExperiment AIVerifyNG AWSECR AWSSecurityHub Action Agent AiEval AiTestAutomation AiVerify AnalyzeDeploymentImpact
 Anchore AppResize AppRollback AquaSecurity AquaTrivy ArtifactoryUpload AsgBlueGreenDeploy AsgBlueGreenRollback

@@ -27,6 +27,8 @@ const (
 	KindJira       Kind = "jira"
 	KindMail       Kind = "mail"
 	KindServiceNow Kind = "servicenow"
+	KindJenkins    Kind = "jenkins"
+	KindBamboo     Kind = "bamboo"
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it

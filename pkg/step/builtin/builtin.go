@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/bamboobuild"
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/email"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
+	"github.com/slipway-cd/slipway/pkg/step/jenkinsbuild"
 	"github.com/slipway-cd/slipway/pkg/step/jiraapproval"
 	"github.com/slipway-cd/slipway/pkg/step/jiracreate"
 	"github.com/slipway-cd/slipway/pkg/step/jiraupdate"
@@ -41,6 +43,8 @@ func Steps() []step.Type {
 		email.Type(),
 		harnessapproval.Type(),
 		http.Type(),
+		bamboobuild.Type(),
+		jenkinsbuild.Type(),
 		jiraapproval.Type(),
 		jiracreate.Type(),
 		jiraupdate.Type(),

@@ -1,0 +1,65 @@
+// Package bamboobuild is the step type BambooBuild: it runs a plan of Bamboo
+// and waits for its build (pipeline spec §7.12).
+//
+// Outputs: build.{executionStatus, buildNumber, buildResultKey, buildUrl}. The
+// build is followed by delegate/bamboo.
+package bamboobuild
+
+import (
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/ticket"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "BambooBuild", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	ticket.Base
+	Plan       yamldoc.Field[string] // its key
+	Parameters []ticket.Parameter
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		if s.Key(e, r) {
+			continue
+		}
+		switch e.Key {
+		case "planName":
+			s.Plan = r.String(e)
+		case "planParameter":
+			s.Parameters = ticket.Parameters(e, r)
+		default:
+			r.Unknown(e, "connectorRef", "planName", "planParameter", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "connectorRef", "planName")
+	return s
+}
+
+// every is the time between two looks at a build.
+const every = 5 * time.Second
+
+// Start gives the plan to a delegate.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	server, selectors, err := s.Server(in, "Bamboo")
+	if err != nil {
+		return step.Action{}, err
+	}
+	p := task.Bamboo{Server: server, Plan: step.Text(s.Plan), Every: every}
+	if p.Parameters, err = ticket.Given(s.Parameters); err != nil {
+		return step.Action{}, err
+	}
+	return step.Action{Task: &step.Task{Kind: task.KindBamboo, Selectors: selectors, Payload: p}}, nil
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

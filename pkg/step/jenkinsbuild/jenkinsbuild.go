@@ -1,0 +1,87 @@
+// Package jenkinsbuild is the step type JenkinsBuild: it runs a job of Jenkins
+// and waits for its build (pipeline spec §7.12).
+//
+// Outputs: build.{executionStatus, jobUrl, buildNumber, buildDisplayName,
+// buildFullDisplayName} and build.envVars.<name>. The build is followed by
+// delegate/jenkins.
+package jenkinsbuild
+
+import (
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/ticket"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: "JenkinsBuild", New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	ticket.Base
+	Job        yamldoc.Field[string]
+	Parameters []ticket.Parameter
+	Every      yamldoc.Field[string] // a duration
+	Unstable   yamldoc.Field[bool]
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		if s.Key(e, r) {
+			continue
+		}
+		switch e.Key {
+		case "jobName":
+			s.Job = r.String(e)
+		case "jobParameter":
+			s.Parameters = ticket.Parameters(e, r)
+		case "consoleLogPollFrequency":
+			s.Every = r.String(e) // not a Duration, which warns of Harness's own default
+			if _, err := yamldoc.ParseDuration(s.Every.Value); s.Every.Value != "" && err != nil {
+				r.Errorf(e, "WRONG_VALUE", "%s", err)
+			}
+		case "unstableStatusAsSuccess":
+			s.Unstable = r.Bool(e)
+		case "useConnectorUrlForJobExecution": // it is always used
+			r.Bool(e)
+		default:
+			r.Unknown(e, "connectorRef", "jobName", "jobParameter", "consoleLogPollFrequency", "unstableStatusAsSuccess",
+				"useConnectorUrlForJobExecution", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "connectorRef", "jobName")
+	return s
+}
+
+// minEvery is the shortest time between two looks at a build, and the default
+// (pipeline spec §7.12).
+const minEvery = 5 * time.Second
+
+// Start gives the job to a delegate.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	server, selectors, err := s.Server(in, "Jenkins")
+	if err != nil {
+		return step.Action{}, err
+	}
+	p := task.Jenkins{Server: server, Job: step.Text(s.Job), Every: minEvery, Unstable: s.Unstable.Value}
+	if p.Parameters, err = ticket.Given(s.Parameters); err != nil {
+		return step.Action{}, err
+	}
+	if text := step.Text(s.Every); text != "" {
+		every, err := yamldoc.ParseDuration(text)
+		if err != nil {
+			return step.Action{}, fault.New(fault.Invalid, "consoleLogPollFrequency: %w", err)
+		}
+		p.Every = max(every, minEvery)
+	}
+	return step.Action{Task: &step.Task{Kind: task.KindJenkins, Selectors: selectors, Payload: p}}, nil
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
