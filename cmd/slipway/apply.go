@@ -45,7 +45,11 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if err != nil {
 		return err
 	}
-	wrong = append(wrong, a.check(docs, scope, f.strict)...)
+	bad, err := a.check(ctx, docs, scope, f.strict, withServer(client, a.templates(docs, scope)))
+	if err != nil {
+		return err
+	}
+	wrong = append(wrong, bad...)
 	if n, _ := count(wrong); n > 0 {
 		for _, w := range wrong {
 			fmt.Fprintln(a.err, finding(w))

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -44,7 +45,20 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	if err != nil {
 		return err
 	}
-	wrong = append(wrong, a.check(docs, ref.Scope{Org: defaultOrg, Project: defaultProject}, f.strict)...)
+	scope := ref.Scope{Org: defaultOrg, Project: defaultProject}
+	find := a.templates(docs, scope)
+	if a.asksServer() {
+		client, _, err := a.connect()
+		if err != nil {
+			return err
+		}
+		find = withServer(client, find)
+	}
+	bad, err := a.check(ctx, docs, scope, f.strict, find)
+	if err != nil {
+		return err
+	}
+	wrong = append(wrong, bad...)
 	for _, d := range docs {
 		wrong = append(wrong, names(d)...)
 	}
@@ -63,20 +77,24 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	return err
 }
 
-// check decodes documents and gives what is wrong with them.
-func (a *app) check(docs []document, scope ref.Scope, strict bool) []fault.Detail {
+// check decodes documents and gives what is wrong with them. Links to
+// templates that find doesn't know stay, and what they bring isn't checked.
+func (a *app) check(ctx context.Context, docs []document, scope ref.Scope, strict bool, find template.Lookup) ([]fault.Detail, error) {
 	wrong := []fault.Detail{}
 	for i := range docs {
 		report := yamldoc.NewReport(docs[i].file)
 		if strict {
 			report.Strict()
 		}
-		docs[i].entity = catalog.Decode(docs[i].node, report, docs[i].scope(a, scope))
+		var err error
+		if docs[i].entity, _, err = catalog.Resolve(ctx, docs[i].node, report, docs[i].scope(a, scope), find); err != nil {
+			return nil, err
+		}
 		for _, f := range report.Details() {
 			wrong = append(wrong, docs[i].place(f))
 		}
 	}
-	return wrong
+	return wrong, nil
 }
 
 // names gives the expressions of a pipeline that no run can resolve.
@@ -94,6 +112,9 @@ func names(d document) []fault.Detail {
 	return wrong
 }
 
+// asksServer says whether documents are checked against a server as well.
+func (a *app) asksServer() bool { return a.changed("server") || a.changed("profile") }
+
 // unmet gives the references to what is neither among the documents nor, if
 // a server is named, there.
 func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error) {
@@ -107,7 +128,7 @@ func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error
 	}
 	severity, where := "warning", "in the files that were given"
 	there := func(apiclient.EntityKey) (bool, error) { return false, nil }
-	if a.changed("server") || a.changed("profile") {
+	if a.asksServer() {
 		client, _, err := a.connect()
 		if err != nil {
 			return nil, err
@@ -117,14 +138,14 @@ func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error
 	}
 	var wrong []fault.Detail
 	for _, u := range catalog.Unknown(entities) {
-		found, err := there(apiclient.EntityKey{Scope: u.Key.Scope, Kind: u.Key.Kind, Env: u.Key.Env, ID: u.Key.ID})
+		found, err := there(apiclient.EntityKey{Scope: u.Key.Scope, Kind: u.Reference.Kind, Env: u.Key.Env, ID: u.Key.ID})
 		if err != nil {
 			return nil, err
 		}
 		if found {
 			continue
 		}
-		name := fmt.Sprintf("%s %q", u.Key.Kind, u.Reference.Text)
+		name := fmt.Sprintf("%s %q", u.Reference.Kind, u.Reference.Text)
 		if u.Key.Env != "" {
 			name += fmt.Sprintf(" of the environment %q", u.Key.Env)
 		}

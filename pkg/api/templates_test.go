@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,5 +108,76 @@ func TestChangingAVersionsInputsIsWarnedOf(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got.Warnings); diff != "" {
 		t.Errorf("other inputs (-want +got):\n%s", diff)
+	}
+}
+
+const usesTemplate = `pipeline:
+  name: hello
+  identifier: hello
+  stages:
+    - stage:
+        name: say
+        identifier: say
+        type: Custom
+        spec:
+          execution:
+            steps:
+              - step: {name: a, identifier: a, template: {templateRef: pause, templateInputs: {type: Wait, spec: {duration: 1m}}}}
+              - step: {name: b, identifier: b, template: {templateRef: pause, versionLabel: v2, templateInputs: {type: Wait, spec: {duration: 1m}}}}
+`
+
+func TestAPipelineNamesItsTemplates(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	got := s.save(usesTemplate)
+	want := []string{
+		`12:72 there is no template "pause" in default/default/web yet; a run would fail`,
+		`13:72 there is no template "pause@v2" in default/default/web yet; a run would fail`,
+	}
+	var warned []string
+	for _, w := range got.Warnings {
+		warned = append(warned, fmt.Sprintf("%d:%d %s", w.Line, w.Column, w.Message))
+	}
+	if diff := cmp.Diff(want, warned); diff != "" {
+		t.Errorf("saved before its templates (-want +got):\n%s", diff)
+	}
+	for _, label := range []string{"v1", "v2", "v3"} {
+		s.save(versioned(label))
+	}
+	if got := s.save(usesTemplate + "# again\n"); len(got.Warnings) > 0 {
+		t.Errorf("with its templates: %v; want no warnings", got.Warnings)
+	}
+	for id, status := range map[string]int{"pause@v2": 409, "pause@v1": 409, "pause@v3": 204} {
+		if got := s.ask("DELETE", "/v1/entities/template/"+id+scope, ""); got.status != status {
+			t.Errorf("delete %s: %d %s; want %d", id, got.status, got.body, status)
+		}
+	}
+	s.ask("DELETE", "/v1/entities/pipeline/hello"+scope, "").want(204, nil)
+	for _, id := range []string{"pause@v2", "pause"} {
+		s.ask("DELETE", "/v1/entities/template/"+id+scope, "").want(204, nil)
+	}
+}
+
+func TestWhatATemplateBringsIsChecked(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.save(versioned("v1"))
+	s.save(versioned("v2"))
+	wrong := strings.Replace(usesTemplate, "duration: 1m", "duration: soon", 1)
+	p := s.ask("PUT", "/v1/entities"+scope+"&file=p.yaml", wrong, "Content-Type", "application/yaml").problem(400)
+	if len(p.Details) != 1 || p.Details[0].File != "p.yaml" || p.Details[0].Line != 12 {
+		t.Errorf("an input that doesn't fit the step: %+v; want one finding in line 12 of p.yaml", p.Details)
+	}
+}
+
+// What only shows where a template is used is the template's place to mend.
+func TestFindingsNameTheTemplate(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.save("template: {name: d, identifier: d, versionLabel: v1, type: Step, spec: {type: K8sScale, spec: {workload: web/web, instanceSelection: {type: Count, spec: {count: 1}}}}}\n")
+	use := strings.Replace(usesTemplate, "templateRef: pause, templateInputs: {type: Wait, spec: {duration: 1m}}", "templateRef: d", 1)
+	p := s.ask("PUT", "/v1/entities"+scope+"&file=p.yaml", use, "Content-Type", "application/yaml").problem(400)
+	if len(p.Details) != 1 || p.Details[0].File != "template d@v1" || p.Details[0].Code != "WRONG_STAGE" {
+		t.Errorf("a step that deploys in a Custom stage: %+v; want WRONG_STAGE in template d@v1", p.Details)
 	}
 }

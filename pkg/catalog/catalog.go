@@ -110,7 +110,7 @@ func (p prepared) result() Result {
 }
 
 func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
-	e, report, err := Read(d)
+	e, report, err := c.read(ctx, d)
 	if err != nil {
 		return prepared{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -85,14 +86,25 @@ func pipelineOf(key store.EntityKey) store.EntityKey {
 	return store.EntityKey{Scope: key.Scope, Kind: ref.Pipeline, ID: key.Env}
 }
 
-// below reads a saved document below its root key.
+// below reads a saved pipeline below its root key.
 func (c *Catalog) below(ctx context.Context, key store.EntityKey) (*yamldoc.Node, error) {
 	e, err := c.Store.Entity(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	_, doc, err := documentOf(key, e.YAML)
-	return doc, err
+	return c.resolved(ctx, key, e.YAML)
+}
+
+// resolved is a pipeline's document below its root key, with the inputs of its
+// templates. Links that can't be followed stay; they are reported where the
+// pipeline is saved.
+func (c *Catalog) resolved(ctx context.Context, key store.EntityKey, text []byte) (*yamldoc.Node, error) {
+	whole, _, err := documentOf(key, text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := template.Resolve(ctx, whole, key.Scope, yamldoc.NewReport(""), Templates(c.Store))
+	return r.Doc.Get(string(key.Kind)), err
 }
 
 // documentOf reads a document that was saved, as a whole and below its root key.
@@ -178,7 +190,7 @@ func noSet(n *yamldoc.Node) fault.Detail {
 // outdated warns of input sets that don't fit the pipeline that is to be saved
 // (pipeline spec §2.4).
 func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([]fault.Detail, error) {
-	_, doc, err := documentOf(key, d.YAML)
+	doc, err := c.resolved(ctx, key, d.YAML)
 	if err != nil {
 		return nil, err
 	}

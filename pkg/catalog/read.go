@@ -10,12 +10,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Read decodes and checks a draft without a store: everything that is wrong
-// in one error, and warnings in the report.
-func Read(d Draft) (*entity.Entity, *yamldoc.Report, error) {
+// read decodes and checks a draft: everything that is wrong in one error, and
+// warnings in the report.
+func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.Report, error) {
 	docs, report := yamldoc.Parse(d.File, d.YAML)
 	if d.Strict {
 		report.Strict()
@@ -26,12 +27,55 @@ func Read(d Draft) (*entity.Entity, *yamldoc.Report, error) {
 	if len(docs) != 1 {
 		return nil, report, fault.New(fault.Invalid, "found %d documents; want one", len(docs))
 	}
-	e := Decode(docs[0], report, d.Scope)
+	e, _, err := Resolve(ctx, docs[0], report, d.Scope, Templates(c.Store))
+	if err != nil {
+		return nil, report, err
+	}
 	return e, report, report.Err()
 }
 
-// Decode decodes one document and reports what is wrong with it; nil if it
-// doesn't say which kind it has.
+// Resolve puts what templates bring in place of the links to them, then
+// decodes the document; what is wrong with either is in the report. A template
+// that doesn't exist is among the entity's references only, and its link stays.
+// The error is that of find.
+func Resolve(
+	ctx context.Context, doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope, find template.Lookup,
+) (*entity.Entity, template.Resolved, error) {
+	resolved, err := template.Resolve(ctx, doc, entity.ScopeOf(doc, scope), report, find)
+	if err != nil {
+		return nil, resolved, err
+	}
+	e := Decode(resolved.Doc, report, scope)
+	// What templates bring is warned of when they are saved, and they refer to
+	// what they name themselves.
+	report.Amend(func(f yamldoc.Finding) (yamldoc.Finding, bool) {
+		return f, f.Severity == yamldoc.Error || f.File == report.File()
+	})
+	if e != nil {
+		e.References = slices.DeleteFunc(e.References, func(r entity.Reference) bool { return r.At.File != report.File() })
+		e.References = append(e.References, links(resolved.Uses)...)
+	}
+	return e, resolved, nil
+}
+
+// links are the references of a document to templates.
+func links(uses []template.Use) []entity.Reference {
+	var out []entity.Reference
+	for _, u := range uses {
+		if !u.Direct {
+			continue
+		}
+		name := u.Template
+		if !u.Stable() {
+			name.ID = template.ID(name.ID, u.Label)
+		}
+		out = append(out, entity.Reference{Kind: ref.Template, Ref: name, Text: template.Name(u.Template, u.Wanted), At: u.At})
+	}
+	return out
+}
+
+// Decode decodes one document, which has no links to templates, and reports
+// what is wrong with it; nil if it doesn't say which kind it has.
 func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.Entity {
 	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check})
 }
@@ -52,6 +96,9 @@ func keyOf(e *entity.Entity) store.EntityKey {
 }
 
 func keyOfReference(r entity.Reference) store.EntityKey {
+	if _, label := template.SplitID(r.Ref.ID); r.Kind == ref.Template && label == "" {
+		return stableKey(r.Ref)
+	}
 	return store.EntityKey{Scope: r.Ref.Scope, Kind: r.Kind, Env: r.Environment, ID: r.Ref.ID}
 }
 
@@ -106,6 +153,9 @@ func (c *Catalog) missing(ctx context.Context, e *entity.Entity) ([]fault.Detail
 
 // describe names an entity for people, e.g. `connector "git" in acme/default`.
 func describe(key store.EntityKey) string {
+	if key.Kind == stableTemplate {
+		key.Kind = ref.Template
+	}
 	if key.Env != "" {
 		return fmt.Sprintf("%s %q of %s %q in %s", key.Kind, key.ID, ref.Parent(key.Kind), key.Env, key.Scope)
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -18,6 +19,9 @@ func Unknown(entities []*entity.Entity) []Unmet {
 	there := map[store.EntityKey]bool{}
 	for _, e := range entities {
 		there[keyOf(e)] = true
+		if e.Kind == ref.Template {
+			there[stableKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value})] = true
+		}
 	}
 	var out []Unmet
 	for _, e := range entities {

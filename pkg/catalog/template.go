@@ -41,6 +41,22 @@ func Template(ctx context.Context, entities store.Entities, name ref.Ref, label 
 	return entities.Entity(ctx, versionKey(name, label))
 }
 
+// Templates finds the templates that were saved.
+func Templates(entities store.Entities) template.Lookup {
+	return func(ctx context.Context, name ref.Ref, label string) (template.Version, error) {
+		e, err := Template(ctx, entities, name, label)
+		if err != nil {
+			return template.Version{}, err
+		}
+		docs, report := yamldoc.Parse("", e.YAML)
+		if err := report.Err(); err != nil || len(docs) != 1 {
+			return template.Version{}, fmt.Errorf("read %s: %w", describe(e.Key), err)
+		}
+		_, label = template.SplitID(e.Key.ID)
+		return template.Version{Label: label, Revision: e.Version, Doc: docs[0].Get(string(ref.Template))}, nil
+	}
+}
+
 // stable is the label of a template's stable version.
 func stable(ctx context.Context, entities store.Entities, name ref.Ref) (string, error) {
 	e, err := entities.Entity(ctx, stableKey(name))

@@ -86,12 +86,12 @@ func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
 	for item := range d.list(v) {
 		var one ArtifactSource
 		d.fields(item, merge(d.artifactSource(item, &one), keys{
-			"template": d.refuse("artifact source templates aren't supported"),
+			"template": d.link,
 			"metadata": func(yamldoc.Value) {}, // the console's
 		}))
 		d.unique(ids, item, one.Identifier.Value)
 		d.need(item, "identifier")
-		if item.Node.Get("template") == nil {
+		if !linked(item, "type") {
 			d.need(item, "type", "spec")
 		}
 		out = append(out, one)

@@ -10,6 +10,7 @@
 package entity
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -61,7 +62,8 @@ type Options struct {
 
 // Decode reads a document with one entity. It is nil if the document doesn't
 // say which kind it has; otherwise it holds what could be read, and is good
-// only if the report hasn't failed.
+// only if the report hasn't failed. Links to templates must have been resolved
+// by pkg/template; what still is one stands for what nobody knows yet.
 func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	root := yamldoc.Sub(doc, "")
 	kind, ok := kindOf(root, r)
@@ -182,6 +184,18 @@ func (d *decoder) meta(e *Entity) keys {
 		"orgIdentifier":     d.text(&e.Org),
 		"projectIdentifier": d.text(&e.Project),
 	}
+}
+
+// ScopeOf is where a document's entity lives, filled up from another scope.
+func ScopeOf(doc *yamldoc.Node, from ref.Scope) ref.Scope {
+	for _, kind := range ref.Kinds() {
+		if body := doc.Get(string(kind)); body != nil {
+			v := yamldoc.Sub(body, "")
+			from.Org, from.Project = cmp.Or(from.Org, peek(v, "orgIdentifier")), cmp.Or(from.Project, peek(v, "projectIdentifier"))
+			break
+		}
+	}
+	return from
 }
 
 // scopeOf finds the entity's scope before anything that it names is read.

@@ -18,21 +18,23 @@ type Pipeline struct {
 	Barriers             []Barrier
 }
 
-// StageItem is an item of a list of stages: a stage, or stages that run at
-// the same time.
+// StageItem is an item of a list of stages: a stage, stages that run at the
+// same time, or stages that a template left to who uses it. These are like the
+// list's own, and may be none.
 type StageItem struct {
 	Stage    *Stage
 	Parallel []StageItem
+	Insert   []StageItem
 }
 
 func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	p := &Pipeline{}
 	d.fields(v, merge(d.meta(e), d.pipelineKeys(p), keys{
-		"template":          d.refuse("pipeline templates aren't supported"),
+		"template":          d.link,
 		"notificationRules": d.notificationRules,
 	}))
 	d.need(v, "identifier", "name")
-	if v.Node.Get("template") == nil {
+	if !linked(v, "stages") {
 		d.need(v, "stages")
 	}
 	d.checkBarriers(p)
@@ -71,7 +73,7 @@ func (d *decoder) stages(v yamldoc.Value, ids seen) []StageItem {
 		d.fields(item, keys{
 			"stage":    func(v yamldoc.Value) { one.Stage = d.stage(v, ids) },
 			"parallel": func(v yamldoc.Value) { one.Parallel = d.stages(v, ids) },
-			"insert":   d.insert("stages"),
+			"insert":   d.insert("stages", func(v yamldoc.Value) { one.Insert = d.stages(v, ids) }),
 		})
 		d.oneOf(item, "stage", "parallel", "insert")
 		out = append(out, one)
@@ -82,14 +84,19 @@ func (d *decoder) stages(v yamldoc.Value, ids seen) []StageItem {
 	return out
 }
 
-// insert passes the place of a template's stages or steps that is left blank.
-func (d *decoder) insert(content string) func(yamldoc.Value) {
+// insert binds the place of a template where others put stages or steps. It
+// may be left blank.
+func (d *decoder) insert(content string, decode func(yamldoc.Value)) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		var id, name yamldoc.Field[string]
 		d.fields(v, keys{
 			"identifier": d.text(&id),
 			"name":       d.text(&name),
-			content:      d.refuse("inserted " + content + " aren't supported"),
+			content: func(v yamldoc.Value) {
+				if !neutral(v.Node) {
+					decode(v)
+				}
+			},
 		})
 	}
 }

@@ -60,14 +60,14 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 		"strategy":          d.looping(&s.Loop),
 		"runMode":           d.refuse("stages that people start (runMode) aren't supported"),
 		"dependsOn":         d.refuse("stages that depend on others (dependsOn) aren't supported"),
-		"template":          d.refuse("stage templates aren't supported"),
+		"template":          d.link,
 	}
 	if typ == StageDeployment {
 		known["skipInstances"] = d.flag(&s.SkipInstances)
 	}
 	d.fields(v, known)
 	d.need(v, "identifier", "name")
-	if v.Is(yamldoc.Mapping) && v.Node.Get("template") == nil {
+	if !linked(v, "type") {
 		d.need(v, "type", "spec")
 	}
 	if typ == StageDeployment && neutral(v.Node.Get("failureStrategies")) {

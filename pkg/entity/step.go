@@ -18,6 +18,7 @@ type StepItem struct {
 	Step     *Step
 	Group    *StepGroup
 	Parallel []StepItem
+	Insert   []StepItem // like the list's own, see StageItem
 }
 
 // Step is a step (pipeline spec §1.3).
@@ -67,7 +68,7 @@ func (d *decoder) steps(v yamldoc.Value, p place, ids seen) []StepItem {
 			"step":      func(v yamldoc.Value) { one.Step = d.step(v, p, ids) },
 			"stepGroup": func(v yamldoc.Value) { one.Group = d.stepGroup(v, p, ids) },
 			"parallel":  func(v yamldoc.Value) { one.Parallel = d.parallelSteps(v, p, ids) },
-			"insert":    d.insert("steps"),
+			"insert":    d.insert("steps", func(v yamldoc.Value) { one.Insert = d.steps(v, p, ids) }),
 		})
 		d.oneOf(item, "step", "stepGroup", "parallel", "insert")
 		out = append(out, one)
@@ -113,10 +114,10 @@ func (d *decoder) step(v yamldoc.Value, p place, ids seen) *Step {
 		"delegateSelectors": d.words(&s.DelegateSelectors),
 		"strategy":          d.looping(&s.Loop),
 		"enforce":           d.refuse("policies (enforce) aren't supported"),
-		"template":          d.refuse("step templates aren't supported"),
+		"template":          d.link,
 	})
 	d.need(v, "identifier", "name")
-	if v.Is(yamldoc.Mapping) && v.Node.Get("template") == nil {
+	if v.Is(yamldoc.Mapping) && !linked(v, "type") {
 		d.need(v, "type")
 		d.checkStep(v, s, p)
 	}
@@ -215,14 +216,14 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
 		"failureStrategies": d.failureStrategies(&g.FailureStrategies, level{node: "stepGroup", stage: p.stage, rollback: p.rollback}),
 		"delegateSelectors": d.words(&g.DelegateSelectors),
 		"strategy":          d.looping(&g.Loop),
-		"template":          d.refuse("step group templates aren't supported"),
+		"template":          d.link,
 		"stepGroupInfra":    d.refuse("containerized step groups aren't supported"),
 		"sharedPaths":       d.refuse("containerized step groups aren't supported"),
 		"platform":          d.refuse("containerized step groups aren't supported"),
 		"rollbackSteps":     func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
 	})
 	d.need(v, "identifier", "name")
-	if v.Is(yamldoc.Mapping) && v.Node.Get("template") == nil {
+	if !linked(v, "steps") {
 		d.need(v, "steps")
 	}
 	if steps := child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {

@@ -79,6 +79,20 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 	}
 }
 
+// link passes what says of which template a node is made: pkg/template reads
+// it and puts the template's keys beside it.
+func (d *decoder) link(v yamldoc.Value) {
+	for range d.Mapping(v) {
+		continue
+	}
+}
+
+// linked says whether a node has nothing but a link yet. Every node of its
+// kind has the key.
+func linked(v yamldoc.Value, key string) bool {
+	return v.Node.Get("template") != nil && v.Node.Get(key) == nil
+}
+
 // stageType is the type of the stages that a template of a step group is for;
 // empty for any.
 func (d *decoder) stageType(v yamldoc.Value) string {

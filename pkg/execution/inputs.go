@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -86,7 +85,7 @@ func (s *Service) Preview(ctx context.Context, scope ref.Scope, pipeline string,
 	if err != nil {
 		return input.Merged{}, err
 	}
-	b := build{ctx: ctx, planner: s.plans, scope: scope, pipeline: e}
+	b := build{ctx: ctx, entities: &recorder{Entities: s.Store}, scope: scope, pipeline: e}
 	return b.merge(in)
 }
 
@@ -97,7 +96,8 @@ func (s *Service) InputForm(ctx context.Context, scope ref.Scope, pipeline strin
 	if err != nil {
 		return nil, nil, err
 	}
-	doc, err := document(e)
+	b := build{ctx: ctx, entities: &recorder{Entities: s.Store}, scope: scope, pipeline: e}
+	doc, err := b.document(e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) InputForm(ctx context.Context, scope ref.Scope, pipeline strin
 
 // merge fills the pipeline's inputs.
 func (b *build) merge(in Inputs) (input.Merged, error) {
-	doc, err := document(b.pipeline)
+	doc, err := b.document(b.pipeline)
 	if err != nil {
 		return input.Merged{}, err
 	}
@@ -172,13 +172,10 @@ func (b *build) overlaid(id string, overlay *yamldoc.Node) ([]input.Source, erro
 // set reads an input set or an overlay of the pipeline.
 func (b *build) set(kind ref.Kind, id string) (*yamldoc.Node, error) {
 	key := store.EntityKey{Scope: b.pipeline.Key.Scope, Kind: kind, Env: b.pipeline.Key.ID, ID: id}
-	e, err := b.planner.entities.Entity(b.ctx, key)
+	e, err := b.entities.Entity(b.ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(b.used, key) {
-		b.used = append(b.used, key)
-	}
-	doc, err := document(e)
+	doc, err := b.document(e)
 	return doc.From(fmt.Sprintf("%s %s", kind, id)), err
 }

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -64,15 +65,12 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	if known, ok := p.remembered(made); ok {
 		return known, nil
 	}
-	b := build{ctx: ctx, planner: p, scope: r.Scope, pipeline: pipeline}
+	b := build{ctx: ctx, entities: &recorder{Entities: p.entities}, scope: r.Scope, pipeline: pipeline}
 	fresh, err := b.plan(r.Inputs)
 	if err != nil {
 		return planned{}, err
 	}
-	if made, err = p.learn(ctx, pipeline, b.used, asked); err != nil {
-		return planned{}, err
-	}
-	p.remember(made, fresh)
+	p.remember(p.learn(pipeline, b.entities.read, asked), fresh)
 	return fresh, nil
 }
 
@@ -99,21 +97,32 @@ func (p *planner) describe(ctx context.Context, id string, parts []store.EntityK
 		}
 		all = append(all, versioned(e))
 	}
-	return strings.Join(append(all, string(inputs)), "\n"), nil
+	return fingerprintOf(all, inputs), nil
+}
+
+func fingerprintOf(parts []string, inputs []byte) string {
+	return strings.Join(append(parts, string(inputs)), "\n")
 }
 
 func versioned(e store.Entity) string {
 	return fmt.Sprintf("%s %s %s %s@%d", e.Key.Scope, e.Key.Kind, e.Key.Env, e.Key.ID, e.Version)
 }
 
-func (p *planner) learn(ctx context.Context, pipeline store.Entity, used []store.EntityKey, inputs []byte) (string, error) {
+// learn remembers what a plan was made of, and names it by the versions that
+// were read, which needn't be the present ones any more.
+func (p *planner) learn(pipeline store.Entity, read []store.Entity, inputs []byte) string {
+	all := []string{versioned(pipeline)}
+	var parts []store.EntityKey
+	for _, e := range read {
+		all, parts = append(all, versioned(e)), append(parts, e.Key)
+	}
 	p.mu.Lock()
 	if len(p.parts) > 8*rememberedPlans {
 		clear(p.parts)
 	}
-	p.parts[versioned(pipeline)+shortHash(string(inputs))] = used
+	p.parts[versioned(pipeline)+shortHash(string(inputs))] = parts
 	p.mu.Unlock()
-	return p.describe(ctx, versioned(pipeline), used, inputs)
+	return fingerprintOf(all, inputs)
 }
 
 func (p *planner) remembered(made string) (planned, bool) {
@@ -136,14 +145,31 @@ func (p *planner) remember(made string, fresh planned) {
 	}
 }
 
+// recorder notes which entities are read, and in which versions.
+type recorder struct {
+	store.Entities
+
+	read []store.Entity
+}
+
+// Entity reads one.
+func (r *recorder) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
+	e, err := r.Entities.Entity(ctx, key)
+	if err == nil && !slices.ContainsFunc(r.read, func(o store.Entity) bool { return o.Key == key && o.Version == e.Version }) {
+		r.read = append(r.read, store.Entity{Key: key, Version: e.Version})
+	}
+	return e, err
+}
+
 // build makes one plan.
 type build struct {
 	ctx      context.Context //nolint:containedctx // lives for one call
-	planner  *planner
+	entities *recorder
 	scope    ref.Scope
 	pipeline store.Entity
-	used     []store.EntityKey
 	warnings []fault.Detail // about inputs that have no place
+	// templates are the versions that links were resolved with, each once.
+	templates []plan.Template
 }
 
 func (b *build) plan(in Inputs) (planned, error) {
@@ -162,6 +188,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return planned{}, err
 	}
+	src.Templates = b.templates
 	made, err := plan.Build(src)
 	if err != nil {
 		return planned{}, err
@@ -180,16 +207,16 @@ func (b *build) plan(in Inputs) (planned, error) {
 	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID, inputs: given}, nil
 }
 
-// document is an entity's document below its root key.
-func document(e store.Entity) (*yamldoc.Node, error) {
-	docs, report := yamldoc.Parse(string(e.Key.Kind)+" "+e.Key.ID, e.YAML)
+// root is an entity's document as it was saved.
+func root(file string, e store.Entity) (*yamldoc.Node, error) {
+	docs, report := yamldoc.Parse(file, e.YAML)
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
 	if len(docs) != 1 || docs[0].Get(string(e.Key.Kind)) == nil {
 		return nil, fmt.Errorf("%s %s has no document", e.Key.Kind, e.Key.ID)
 	}
-	return docs[0].Get(string(e.Key.Kind)), nil
+	return docs[0], nil
 }
 
 // deployments reads what the Deployment stages of a list deploy where.
@@ -198,8 +225,8 @@ func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployme
 		return nil
 	}
 	for _, item := range stages.Items {
-		if p := item.Get("parallel"); p != nil {
-			if err := b.deployments(p, into); err != nil {
+		if inner := cmp.Or(item.Get("parallel"), item.At("insert", "stages")); inner != nil {
+			if err := b.deployments(inner, into); err != nil {
 				return err
 			}
 			continue
@@ -273,17 +300,14 @@ func (b *build) entity(kind ref.Kind, name, env string, inputs *yamldoc.Node) (*
 		}
 		key.Scope, key.Env = from.Scope, from.ID
 	}
-	e, err := b.planner.entities.Entity(b.ctx, key)
+	e, err := b.entities.Entity(b.ctx, key)
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.New(fault.NotFound, "there is no %s %q in %s", kind, r.ID, key.Scope)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(b.used, key) {
-		b.used = append(b.used, key)
-	}
-	doc, err := document(e)
+	doc, err := b.document(e)
 	if err != nil {
 		return nil, err
 	}

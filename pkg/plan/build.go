@@ -18,6 +18,7 @@ type Source struct {
 	// Deployments are those of the Deployment stages, by stage identifier.
 	Deployments map[string]*Deployment
 	Inputs      *yamldoc.Node // the pipeline's inputs with their values; nil: it has none
+	Templates   []Template    // that the documents were resolved with
 }
 
 // Limits of a plan (pipeline spec §1.3).
@@ -39,7 +40,7 @@ func Build(src Source) (*Plan, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs}
+	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs, Templates: src.Templates}
 	p.link()
 	return p, nil
 }
@@ -81,13 +82,10 @@ func (b *builder) add(id NodeID, n *yamldoc.Node) {
 // stages builds the list of a pipeline or of a parallel block of stages.
 func (b *builder) stages(doc *yamldoc.Node, at place) []*Node {
 	var out []*Node
-	for i, item := range items(doc) {
+	for i, item := range flat(doc, "stages") {
 		if p := item.Get("parallel"); p != nil {
 			out = append(out, b.parallel(p, at, i, b.stages))
 			continue
-		}
-		if item.Get("insert") != nil {
-			continue // the place of a template's stages, left blank: pkg/entity takes no other
 		}
 		out = append(out, b.stage(item.Get("stage"), item, at))
 	}
@@ -150,7 +148,7 @@ func (b *builder) node(kind Kind, doc *yamldoc.Node, id NodeID, at place) *Node 
 // steps builds a list of steps, groups and parallel blocks.
 func (b *builder) steps(doc *yamldoc.Node, at place) []*Node {
 	var out []*Node
-	for i, item := range items(doc) {
+	for i, item := range flat(doc, "steps") {
 		switch {
 		case item.Get("parallel") != nil:
 			out = append(out, b.parallel(item.Get("parallel"), at, i, b.steps))
@@ -158,8 +156,6 @@ func (b *builder) steps(doc *yamldoc.Node, at place) []*Node {
 			out = append(out, b.group(item.Get("stepGroup"), at))
 		case item.Get("step") != nil:
 			out = append(out, b.step(item.Get("step"), at))
-		case item.Get("insert") != nil:
-			out = append(out, b.steps(item.At("insert", "steps"), at)...)
 		default:
 			b.fail(item, "found an item that is none of step, stepGroup, parallel and insert")
 		}
@@ -324,6 +320,20 @@ func without(n *yamldoc.Node, key string) *yamldoc.Node {
 		}
 	}
 	return &c
+}
+
+// flat are the items of a list with those of its inserts in their place: they
+// are like the list's own (pipeline spec §1.3).
+func flat(n *yamldoc.Node, content string) []*yamldoc.Node {
+	var out []*yamldoc.Node
+	for _, item := range items(n) {
+		if insert := item.Get("insert"); insert != nil {
+			out = append(out, flat(insert.Get(content), content)...)
+			continue
+		}
+		out = append(out, item)
+	}
+	return out
 }
 
 func items(n *yamldoc.Node) []*yamldoc.Node {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -42,12 +43,22 @@ type Plan struct {
 	// Inputs are the pipeline's inputs with their values, as a part of its
 	// document: <+inputSet>. nil: it has none.
 	Inputs *yamldoc.Node `json:"inputs,omitempty"`
+	// Templates are the versions that its links were resolved with.
+	Templates []Template `json:"templates,omitempty"`
 
 	index map[NodeID]*Node
 	loops bool // there are any
 
 	mu   sync.Mutex
 	made map[NodeID]*Node // of iterations, from templates
+}
+
+// Template is a version of a template as it was when the plan was made.
+type Template struct {
+	Scope    ref.Scope `json:"scope"`
+	ID       string    `json:"id"`
+	Version  string    `json:"version"`
+	Revision int64     `json:"revision"` // how often the version had been saved
 }
 
 // Node is one node of the tree.

@@ -1,6 +1,3 @@
-// Package template is what templates are: their kinds, what a link to one may
-// override, and how their versions are named (pipeline spec §9). What a
-// template's document may hold is pkg/entity's to check.
 package template
 
 import "strings"

@@ -113,6 +113,11 @@ func (r *Report) Warnf(v Value, code, format string, args ...any) {
 	r.add(Warning, v.Pos(r), code, format, args...)
 }
 
+// ErrorAt adds an error at a place.
+func (r *Report) ErrorAt(p Pos, code, format string, args ...any) {
+	r.add(Error, p, code, format, args...)
+}
+
 // maxFindings is more than anybody reads; it bounds what a hostile document
 // makes of a report.
 const maxFindings = 1000
@@ -146,13 +151,21 @@ func (r *Report) Amend(f func(Finding) (Finding, bool)) {
 // File is the name of the document that the report is about.
 func (r *Report) File() string { return r.file }
 
-// Findings are all findings in the order of their places.
+// Findings are all findings in the order of their places, those in other files
+// last.
 func (r *Report) Findings() []Finding {
 	out := slices.Clone(r.findings)
 	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(r.foreign(a)-r.foreign(b), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
 	})
 	return out
+}
+
+func (r *Report) foreign(f Finding) int {
+	if f.File != r.file {
+		return 1
+	}
+	return 0
 }
 
 // Failed says whether there is an error.

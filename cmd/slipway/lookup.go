@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// templates finds templates among documents. The stable version is the first
+// one, as it is if they are saved in that order.
+func (a *app) templates(docs []document, scope ref.Scope) template.Lookup {
+	type version struct {
+		name  ref.Ref
+		label string
+	}
+	known := map[version]template.Version{}
+	for _, d := range docs {
+		body := d.node.Get(string(ref.Template))
+		if body == nil {
+			continue
+		}
+		v := template.Version{Label: textOf(body.Get("versionLabel")), Doc: body}
+		name := ref.Ref{Scope: d.scope(a, scope), ID: textOf(body.Get("identifier"))}
+		known[version{name, v.Label}] = v
+		if _, ok := known[version{name, ""}]; !ok {
+			known[version{name, ""}] = v
+		}
+	}
+	return func(_ context.Context, name ref.Ref, label string) (template.Version, error) {
+		if v, ok := known[version{name, label}]; ok {
+			return v, nil
+		}
+		return template.Version{}, fault.New(fault.NotFound, "template %s isn't among the documents", template.Name(name, label))
+	}
+}
+
+// withServer asks a server for what isn't among documents, and first of all
+// for which version is stable.
+func withServer(client *apiclient.Client, local template.Lookup) template.Lookup {
+	return func(ctx context.Context, name ref.Ref, label string) (template.Version, error) {
+		if label != "" {
+			if v, err := local(ctx, name, label); err == nil {
+				return v, nil
+			}
+		}
+		key := apiclient.EntityKey{Scope: name.Scope, Kind: ref.Template, ID: name.ID}
+		if label != "" {
+			key.ID = template.ID(name.ID, label)
+		}
+		e, err := client.Entity(ctx, key)
+		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden) { // the server itself may see it
+			return local(ctx, name, label)
+		}
+		if err != nil {
+			return template.Version{}, err
+		}
+		_, stable := template.SplitID(e.ID)
+		if v, err := local(ctx, name, stable); err == nil {
+			return v, nil // as it is about to be saved
+		}
+		docs, report := yamldoc.Parse("", []byte(e.YAML))
+		if err := report.Err(); err != nil || len(docs) != 1 {
+			return template.Version{}, fault.New(fault.Unavailable, "the server gave template %s in a form that can't be read", e.ID)
+		}
+		return template.Version{Label: stable, Revision: e.Version, Doc: docs[0].Get(string(ref.Template))}, nil
+	}
+}
