@@ -28,6 +28,8 @@ type config struct {
 	Alarms string
 	// The mail server, as in docs/notifications.md; none: no mail can be sent.
 	SMTPServer, SMTPFrom, SMTPPassword string
+	// Delegate is one on ECS Fargate; nil for none.
+	Delegate *delegateConfig
 }
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,15}$`)
@@ -47,6 +49,10 @@ func fromContext(node constructs.Node) (config, error) {
 	}
 	c.Keep = c.Stage != "dev" && !strings.HasPrefix(c.Stage, "dev-")
 	var errs []error
+	var err error
+	if c.Delegate, err = delegateFromContext(get); err != nil {
+		errs = append(errs, err)
+	}
 	if !stageName.MatchString(c.Stage) {
 		errs = append(errs, fmt.Errorf("stage %q: want a lower-case letter, then at most 15 lower-case letters, digits and -", c.Stage))
 	}

@@ -192,6 +192,10 @@ func TestContextIsChecked(t *testing.T) {
 		{map[string]any{"stage": "Prod!"}, `stage "Prod!"`},
 		{map[string]any{"domain": "slipway.example.com"}, "domain and certificate"},
 		{map[string]any{"functions": "/nowhere"}, "make functions"},
+		{map[string]any{"delegate": "ec2"}, "want none or fargate"},
+		{map[string]any{"delegate": "fargate"}, "needs delegateVpc"},
+		{map[string]any{"delegate": "fargate", "delegateToken": "dlg.default.x.y"}, "the whole ARN"},
+		{map[string]any{"delegate": "fargate", "delegateCpu": "half"}, `delegateCpu "half"`},
 	} {
 		err := build(t, tt.context)
 		if err == nil || !strings.Contains(err.Error(), tt.says) {

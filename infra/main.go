@@ -1,5 +1,5 @@
 // Command infra is the CDK app that deploys Slipway on AWS: a stack of what is
-// kept, and a stack of what runs.
+// kept, a stack of what runs and, if it is wanted, one of a delegate.
 //
 // The stage is a context value: cdk synth -c stage=prod. See config.go.
 package main
@@ -36,7 +36,10 @@ func Build(app awscdk.App) error {
 		app.Node().SetContext(jsii.String(key), jsii.Bool(true))
 	}
 	state := NewState(app, cfg)
-	NewCompute(app, cfg, state)
+	compute := NewCompute(app, cfg, state)
+	if cfg.Delegate != nil {
+		NewDelegate(app, cfg, compute)
+	}
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 	for name, value := range map[string]string{"app": "slipway", "stage": cfg.Stage} {
 		awscdk.Tags_Of(app).Add(jsii.String(name), jsii.String(value), nil)

@@ -28,6 +28,9 @@ func matters() map[string][]string {
 		"AWS::Events::EventBus":            {"Name"},
 		"AWS::Lambda::EventSourceMapping":  {"EventSourceArn", "FilterCriteria", "StartingPosition", "BatchSize", "MaximumBatchingWindowInSeconds", "BisectBatchOnFunctionError", "FunctionResponseTypes", "MaximumRecordAgeInSeconds", "DestinationConfig"},
 		"AWS::Events::Rule":                {"EventPattern", "ScheduleExpression", "State"},
+		"AWS::EC2::SecurityGroup":          {"SecurityGroupEgress", "SecurityGroupIngress"},
+		"AWS::ECS::Service":                {"DesiredCount", "LaunchType", "NetworkConfiguration", "DeploymentConfiguration"},
+		"AWS::ECS::TaskDefinition":         {"Cpu", "Memory", "RuntimePlatform", "ContainerDefinitions", "Volumes"},
 		"AWS::KMS::Key":                    {"EnableKeyRotation"},
 		"AWS::Lambda::Function":            {"Architectures", "Runtime", "MemorySize", "Timeout", "ReservedConcurrentExecutions", "TracingConfig"},
 		"AWS::Logs::LogGroup":              {"LogGroupName", "RetentionInDays"},
@@ -47,6 +50,7 @@ func TestOutline(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	all := stacks(t, "prod")
+	all["Delegate"] = load(t, "full", "Delegate")
 	for _, stack := range slices.Backward(slices.Sorted(maps.Keys(all))) {
 		fmt.Fprintf(&b, "%s\n  resources\n", stack)
 		for _, line := range resources(all[stack]) {

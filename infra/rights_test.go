@@ -101,6 +101,7 @@ func short(v any) string {
 
 // nameless are the actions for which AWS has no resource to name.
 var nameless = map[string]string{
+	"ecr:GetAuthorizationToken":     "logs in to all of an account's repositories",
 	"xray:PutTraceSegments":         "traces have no ARN",
 	"xray:PutTelemetryRecords":      "traces have no ARN",
 	"xray:GetSamplingRules":         "traces have no ARN",

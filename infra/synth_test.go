@@ -21,6 +21,9 @@ func variants() map[string]map[string]any {
 		"full": {
 			"stage": "prod", "domain": "slipway.example.com",
 			"certificate": "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1234-123456789012",
+			"delegate":    "fargate", "delegateImage": "111122223333.dkr.ecr.eu-west-1.amazonaws.com/slipway/delegate:1.0", "delegateTags": "vpc-a",
+			"delegateToken": "arn:aws:secretsmanager:eu-west-1:111122223333:secret:slipway-delegate-AbCdEf",
+			"delegateVpc":   "vpc-0123456789abcdef0", "delegateSubnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
 		},
 	}
 }

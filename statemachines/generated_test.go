@@ -1,6 +1,7 @@
 package statemachines_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -57,8 +58,7 @@ func (g *generator) node(name string, depth int) {
 	}
 }
 
-// plans is how many generated trees are run on both hosts.
-const plans = 25
+var trees = flag.Int("trees", 25, "how many generated trees are run on both hosts")
 
 // Whatever the tree, each run passes the same states on the embedded engine
 // and on moto's Step Functions.
@@ -68,8 +68,8 @@ func TestGeneratedTreesTakeTheSamePaths(t *testing.T) {
 	moto.endpoint = testaws.Moto(t, moto.host)
 	first := rand.Uint64()
 	t.Run("trees", func(t *testing.T) { // moto outlives them
-		for i := range uint64(plans) {
-			seed := first + i
+		for i := range *trees {
+			seed := first + uint64(i)
 			t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) {
 				t.Parallel()
 				g := generator{Rand: rand.New(rand.NewPCG(seed, 0))}

@@ -1,37 +1,58 @@
 package e2e_test
 
 import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
+// The quotas of Step Functions that a pipeline could meet. Half of each must
+// do.
+// https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
+const (
+	quotaEvents  = 25_000     // of a run's history
+	quotaPayload = 256 * 1024 // bytes of a state's input
+)
+
 // counts are what one execution cost of Step Functions.
 type counts struct {
 	transitions int // what AWS bills
-	longest     int // history events of the run that has most; AWS ends a run at 25,000
-	payload     int // bytes of the largest input of a state; AWS takes 262,144
+	longest     int // history events of the run that has most
+	payload     int // bytes of the largest input of a state
 	runs        int
+	depth       int // runs that wait for each other at most
+
+	starts map[string][]string // the names of the runs that a run has started
 }
 
 func countRuns(t *testing.T, a *e2e.AWS) counts {
 	t.Helper()
-	var c counts
+	c := counts{starts: map[string][]string{}}
+	var list []types.ExecutionListItem
 	runs := sfn.NewListExecutionsPaginator(a.SFN, &sfn.ListExecutionsInput{StateMachineArn: &a.Machine})
 	for runs.HasMorePages() {
 		page, err := runs.NextPage(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, run := range page.Executions {
-			c.runs++
-			c.add(t, a, run)
-		}
+		list = append(list, page.Executions...)
+	}
+	for _, run := range list {
+		c.runs++
+		c.add(t, a, run)
+	}
+	for _, run := range list {
+		c.depth = max(c.depth, c.below(aws.ToString(run.Name)))
 	}
 	return c
 }
@@ -39,7 +60,7 @@ func countRuns(t *testing.T, a *e2e.AWS) counts {
 func (c *counts) add(t *testing.T, a *e2e.AWS, run types.ExecutionListItem) {
 	t.Helper()
 	events := 0
-	history := sfn.NewGetExecutionHistoryPaginator(a.SFN, &sfn.GetExecutionHistoryInput{ExecutionArn: run.ExecutionArn})
+	history := sfn.NewGetExecutionHistoryPaginator(a.SFN, &sfn.GetExecutionHistoryInput{ExecutionArn: run.ExecutionArn, MaxResults: 1000})
 	for history.HasMorePages() {
 		page, err := history.NextPage(t.Context())
 		if err != nil {
@@ -53,37 +74,112 @@ func (c *counts) add(t *testing.T, a *e2e.AWS, run types.ExecutionListItem) {
 					c.payload = max(c.payload, len(*d.Input))
 				}
 			}
+			if d := e.TaskScheduledEventDetails; d != nil && aws.ToString(d.ResourceType) == "states" {
+				var started struct{ Name string }
+				if err := json.Unmarshal([]byte(aws.ToString(d.Parameters)), &started); err != nil {
+					t.Fatal(err)
+				}
+				c.starts[aws.ToString(run.Name)] = append(c.starts[aws.ToString(run.Name)], started.Name)
+			}
 		}
 	}
 	c.longest = max(c.longest, events)
 }
 
-// What a pipeline costs, by count: docs/cost.md has the table and the prices.
+// below counts the runs that wait for each other from one on.
+func (c *counts) below(run string) int {
+	most := 0
+	for _, child := range c.starts[run] {
+		most = max(most, c.below(child))
+	}
+	return most + 1
+}
+
+// stagesOf is a pipeline of stages, all at once, with steps that do nothing.
+func stagesOf(id string, stages, each int) string {
+	var list []string
+	for s := range stages {
+		var below []string
+		for i := range each {
+			below = append(below, shell(fmt.Sprintf("s%d", i), "# nothing"))
+		}
+		list = append(list, fmt.Sprintf("{stage: {identifier: st%[1]d, name: st%[1]d, type: Custom, spec: {execution: {steps: [%[2]s]}}}}", s, strings.Join(below, ", ")))
+	}
+	return fmt.Sprintf("pipeline: {identifier: %[1]s, name: %[1]s, stages: [{parallel: [%[2]s]}]}", id, strings.Join(list, ", "))
+}
+
+// nest is a pipeline of a step in groups in parallel blocks in groups, so deep.
+func nest(id string, depth int) string {
+	inner := shell("s", "# nothing")
+	for i := range depth {
+		inner = fmt.Sprintf("{parallel: [{stepGroup: {identifier: g%[1]d, name: g%[1]d, steps: [%[2]s]}}, %[3]s]}", i, inner, shell(fmt.Sprint("beside", i), "# nothing"))
+	}
+	return fmt.Sprintf("pipeline: {identifier: %[1]s, name: %[1]s, stages: [{stage: {identifier: st, name: st, type: Custom, spec: {execution: {steps: [%[2]s]}}}}]}", id, inner)
+}
+
+var long = flag.Bool("long", false, "count pipelines of 100 and 1,000 steps too, which take minutes each")
+
+// What pipelines cost of Step Functions, by count: docs/cost.md has the table
+// and the prices. Only ids travel in state, and a run drives at most 200
+// children, then another goes on: so neither grows with a pipeline.
 func TestCountsOnAWS(t *testing.T) {
 	t.Parallel()
-	atOnce <- struct{}{}
-	t.Cleanup(func() { <-atOnce })
-	a := e2e.StartAWS(t)
-	a.Apply(t, steps("ten", 10, "# nothing"))
-	before := map[string]int{}
-	for _, f := range []string{"api", "engine"} {
-		before[f] = a.Host.Usage(f).Invocations
+	tests := []struct {
+		name     string
+		pipeline string
+		steps    int
+		depth    int // runs: the pipeline's, its stage's, one for each further 200 steps or group
+		long     bool
+	}{
+		{"10 steps", steps("p", 10, "# nothing"), 10, 2, false},
+		{"nested 5 deep", nest("p", 5), 6, 12, false},
+		{"100 steps", steps("p", 100, "# nothing"), 100, 2, true},
+		{"10 stages of 10 steps at once", stagesOf("p", 10, 10), 100, 2, true},
+		{"1,000 steps", steps("p", 1000, "# nothing"), 1000, 6, true},
+		{"20 stages of 50 steps at once", stagesOf("p", 20, 50), 1000, 2, true},
 	}
-	run(t, a.Server, "ten", "Success", nil)
-	c := countRuns(t, a)
-	engine := a.Host.Usage("engine")
-	t.Logf("10 steps: %d machine runs, %d state transitions, at most %d history events and %d bytes of input", c.runs, c.transitions, c.longest, c.payload)
-	t.Logf("engine: %d invocations of %s, %d MB; api: %d with the test's own polls",
-		engine.Invocations-before["engine"], (engine.Time / time.Duration(max(1, engine.Invocations))).Round(time.Millisecond), engine.MaxRSS>>20, a.Host.Usage("api").Invocations-before["api"])
-	// Two containers (pipeline, stage), each with its run: some ten transitions; a step is Advance, Decide, Await.
-	if perStep := float64(c.transitions-12) / 10; perStep > 6 {
-		t.Errorf("a step costs %.1f state transitions, want at most 6", perStep)
-	}
-	if c.payload > 1024 {
-		t.Errorf("a state's input has %d bytes; only ids may travel", c.payload)
-	}
-	// A run drives at most 200 steps: half of 25,000 events must do.
-	if perStep := c.longest / 10; 200*perStep > 12_500 {
-		t.Errorf("a step costs up to %d history events: 200 of them come to more than half of 25,000", perStep)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.long && !*long {
+				t.Skip("takes minutes; -long runs it")
+			}
+			atOnce <- struct{}{}
+			t.Cleanup(func() { <-atOnce })
+			a := e2e.StartAWS(t)
+			a.Apply(t, tt.pipeline)
+			before := a.Host.Usage("api").Invocations
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(tt.steps)*5*time.Second)
+			defer cancel()
+			if e, err := a.Every(ctx, time.Second, a.Begin(t, "p", nil), e2e.Ended); err != nil || e.Status != "Success" {
+				t.Fatalf("%v, the execution is %s: %s", err, e.Status, e.Message)
+			}
+			c := countRuns(t, a)
+			t.Logf("%d steps in %s: %d machine runs %d deep, %d state transitions, at most %d history events and %d bytes of input",
+				tt.steps, time.Since(began).Round(time.Second), c.runs, c.depth, c.transitions, c.longest, c.payload)
+			for _, f := range []string{"engine", "feed"} {
+				used := a.Host.Usage(f)
+				t.Logf("%s: %d invocations of %s, %d MB", f, used.Invocations, (used.Time / time.Duration(max(1, used.Invocations))).Round(time.Millisecond), used.MaxRSS>>20)
+			}
+			t.Logf("api: %d invocations with the test's own polls; %d events", a.Host.Usage("api").Invocations-before, len(a.Bus.Events()))
+			if 2*c.longest > quotaEvents || 2*c.payload > quotaPayload {
+				t.Errorf("%d history events and %d bytes of input are more than half of %d and %d", c.longest, c.payload, quotaEvents, quotaPayload)
+			}
+			// A run of one child has some 30 events, a step has 14: Advance, Decide, Await.
+			if most := 30 + 25*min(tt.steps, 200); c.longest > most {
+				t.Errorf("the longest run has %d history events, want at most %d", c.longest, most)
+			}
+			if c.payload > 1024 {
+				t.Errorf("a state's input has %d bytes; only ids may travel", c.payload)
+			}
+			if c.depth != tt.depth {
+				t.Errorf("%d runs wait for each other, want %d", c.depth, tt.depth)
+			}
+			// Some ten transitions for each container, six at most for a step.
+			if most := 12*c.runs + 6*tt.steps; c.transitions > most {
+				t.Errorf("%d state transitions, want at most %d", c.transitions, most)
+			}
+		})
 	}
 }
