@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -10,17 +11,26 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 func getCommand(a *app) *cobra.Command {
 	var env string
+	var resolved bool
 	c := &cobra.Command{
 		Use: "get KIND [ID]", Short: "List what was saved, or give a document back", GroupID: groupWrite, Args: cobra.RangeArgs(1, 2),
-		Long:              "Get lists the entities of a kind. With an ID and -o yaml it gives the document as it was saved, byte for byte.",
-		Example:           "  slipway get pipelines\n  slipway get pipeline guestbook -o yaml\n  slipway get infra dev/cluster -o yaml",
+		Long: "Get lists the entities of a kind. With an ID and -o yaml it gives the document as it was saved, byte for byte;\n" +
+			"with --resolved, as a run would have it: with what templates bring, each line of theirs naming the template.",
+		Example:           "  slipway get pipelines\n  slipway get pipeline guestbook -o yaml\n  slipway get pipeline guestbook --resolved\n  slipway get infra dev/cluster -o yaml",
 		ValidArgsFunction: a.completeKinds,
-		RunE:              func(c *cobra.Command, args []string) error { return a.get(c.Context(), args, env) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if resolved {
+				return a.resolved(c.Context(), args, env)
+			}
+			return a.get(c.Context(), args, env)
+		},
 	}
+	c.Flags().BoolVar(&resolved, "resolved", false, "show the document with what templates bring")
 	c.Flags().StringVar(&env, "env", "", "environment of infrastructure definitions; pipeline of triggers and input sets")
 	return c
 }
@@ -46,6 +56,28 @@ func (a *app) get(ctx context.Context, args []string, env string) error {
 		return err
 	}
 	return a.print(e, func() error { return a.entityTable([]api.Entity{e}) })
+}
+
+func (a *app) resolved(ctx context.Context, args []string, env string) error {
+	client, key, err := a.entityArgs(args, env)
+	if err != nil {
+		return err
+	}
+	if key.ID == "" {
+		return fault.New(fault.Invalid, "--resolved needs an ID")
+	}
+	e, err := client.ResolvedEntity(ctx, key)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		return a.print(e, nil)
+	}
+	for _, f := range e.Findings {
+		fmt.Fprintln(a.err, finding(f))
+	}
+	_, err = io.WriteString(a.out, e.YAML)
+	return err
 }
 
 func (a *app) list(ctx context.Context, client *apiclient.Client, key apiclient.EntityKey) error {

@@ -30,10 +30,14 @@ func description(version string) huma.Config {
 	return cfg
 }
 
-// writeYAML gives an entity's document as it was saved, and anything else as
+// writeYAML gives an entity's document, and anything else as
 // JSON, which is YAML too.
 func writeYAML(w io.Writer, v any) error {
-	if e, ok := v.(Entity); ok {
+	switch e := v.(type) {
+	case Entity:
+		_, err := io.WriteString(w, e.YAML)
+		return err
+	case ResolvedEntity:
 		_, err := io.WriteString(w, e.YAML)
 		return err
 	}

@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
@@ -18,7 +20,32 @@ type StableVersion struct {
 	VersionLabel string `json:"versionLabel" minLength:"1" maxLength:"128"`
 }
 
+// ResolvedEntity is a document with what templates bring in place of the links
+// to them, as a run that starts now would have it.
+type ResolvedEntity struct {
+	EntityKey
+	Version   int64          `json:"version"`
+	YAML      string         `json:"yaml" doc:"A line that a template brought ends with its name, its version and its line there"`
+	Templates []TemplateUse  `json:"templates" nullable:"false" doc:"Outer before inner"`
+	Findings  []fault.Detail `json:"findings" nullable:"false" doc:"What would stop a run"`
+}
+
+// TemplateUse is a place that links to a template.
+type TemplateUse struct {
+	Path     string `json:"path" doc:"Of the node that is made of it"`
+	Line     int    `json:"line" doc:"Of the link, in the document or in the template that has it"`
+	Column   int    `json:"column"`
+	In       string `json:"in,omitempty" doc:"The template that has the link; empty: the document itself"`
+	Template string `json:"template" doc:"e.g. org.build@v1"`
+	Stable   bool   `json:"stable,omitempty" doc:"The link names no version"`
+	Version  int64  `json:"version,omitempty" doc:"How often the template's version has been saved; 0: there is none"`
+}
+
 func (s *Server) templates() {
+	handle(s, huma.Operation{
+		OperationID: "getResolvedEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}/resolved", Tags: []string{"Entities"},
+		Summary: "Show a document with what templates bring in place of the links to them",
+	}, s.getResolved)
 	handle(s, huma.Operation{
 		OperationID: "setStableTemplate", Method: http.MethodPut, Path: "/v1/templates/{id}/stable", Tags: []string{"Entities"},
 		Summary: "Say which version of a template links without a version mean, from the next run on",
@@ -35,6 +62,27 @@ func (s *Server) setStableTemplate(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return nil, s.Catalog.SetStable(ctx, ref.Ref{Scope: scope, ID: in.ID}, in.Body.VersionLabel, author(ctx))
+}
+
+func (s *Server) getResolved(ctx context.Context, in *OfEntity) (*struct{ Body ResolvedEntity }, error) {
+	key, err := in.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Catalog.Resolved(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	out := ResolvedEntity{
+		EntityKey: keyOf(r.Entity.Key), Version: r.Entity.Version, YAML: string(r.YAML), Templates: []TemplateUse{}, Findings: list(r.Findings),
+	}
+	for _, u := range r.Uses {
+		out.Templates = append(out.Templates, TemplateUse{
+			Path: u.Path, Line: u.At.Line, Column: u.At.Column, In: strings.TrimPrefix(u.At.File, "template "),
+			Template: u.String(), Stable: u.Stable(), Version: u.Revision,
+		})
+	}
+	return &struct{ Body ResolvedEntity }{out}, nil
 }
 
 // getTemplate gives the version of a template that a key names, or the stable

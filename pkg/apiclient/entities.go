@@ -84,6 +84,13 @@ func (c *Client) EntityYAML(ctx context.Context, k EntityKey) ([]byte, error) {
 	return doc, nil
 }
 
+// ResolvedEntity gets what an entity's document becomes with its templates.
+func (c *Client) ResolvedEntity(ctx context.Context, k EntityKey) (api.ResolvedEntity, error) {
+	r := k.request(http.MethodGet)
+	r.path += "/resolved"
+	return call[api.ResolvedEntity](ctx, c, r)
+}
+
 // Entities lists entities of a kind; the key's ID doesn't matter.
 func (c *Client) Entities(ctx context.Context, k EntityKey, p Page) ([]api.Entity, string, error) {
 	q := p.in(scoped(k.Scope))

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-const inputPrefix = "<+input>"
+// InputPrefix begins a runtime input; its suffixes follow.
+const InputPrefix = "<+input>"
 
 // Input is a runtime input, `<+input>` with its suffixes (pipeline spec §2.1).
 type Input struct {
@@ -24,10 +25,10 @@ type Input struct {
 // is `<+input>` with or without suffixes, or a ternary with such a branch.
 func IsRuntimeInput(text string) bool {
 	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "<+") || !strings.Contains(text, inputPrefix) {
+	if !strings.HasPrefix(text, "<+") || !strings.Contains(text, InputPrefix) {
 		return false
 	}
-	if rest, ok := strings.CutPrefix(text, inputPrefix); ok {
+	if rest, ok := strings.CutPrefix(text, InputPrefix); ok {
 		_, _, ok := firstSuffix(rest)
 		return rest == "" || ok
 	}
@@ -52,7 +53,7 @@ func isInput(n node) bool {
 // ParseInput reads a runtime input.
 func ParseInput(text string) (Input, error) {
 	text = strings.TrimSpace(text)
-	rest, ok := strings.CutPrefix(text, inputPrefix)
+	rest, ok := strings.CutPrefix(text, InputPrefix)
 	if !ok {
 		if strings.HasPrefix(text, "<+") && inputBranch(text) {
 			return Input{}, nil

@@ -121,7 +121,7 @@ func (m *merger) sequence(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Nod
 		switch {
 		case g.node.Kind == yamldoc.Sequence:
 			l.sources = append(l.sources, catalogueOf(g))
-		case !blank(g.node):
+		case !m.blank(g.node):
 			m.excess(g, g.node, at.name(), "isn't a runtime input; the document has a list here")
 		}
 	}

@@ -72,14 +72,14 @@ func Merge(doc *yamldoc.Node, values map[string]string, sources ...Source) Merge
 	m.out.found = m.found
 	for _, path := range slices.Sorted(maps.Keys(m.values)) {
 		m.out.Wrong = append(m.out.Wrong, fault.Detail{
-			Path: path, Severity: severityError, Code: noInput, Message: "isn't a runtime input; there are: " + m.out.names(),
+			Path: path, Severity: severityError, Code: NoInput, Message: "isn't a runtime input; there are: " + m.out.Names(),
 		})
 	}
 	return m.out
 }
 
-// names lists the document's inputs for a message.
-func (m Merged) names() string {
+// Names lists the document's inputs for a message.
+func (m Merged) Names() string {
 	const shown = 20
 	var paths []string
 	for _, r := range m.found {
@@ -99,10 +99,12 @@ func (m Merged) names() string {
 type merger struct {
 	// template keeps the inputs instead of filling them.
 	template bool
-	values   map[string]string // by path; what is left has no place
-	found    []Runtime
-	strays   []*yamldoc.Node // values that have no place
-	out      Merged
+	// overlay keeps those that the source says nothing about, or again asks for.
+	overlay bool
+	values  map[string]string // by path; what is left has no place
+	found   []Runtime
+	strays  []*yamldoc.Node // values that have no place
+	out     Merged
 }
 
 // given is what a source has at the place where the walk is; never nil.
@@ -154,7 +156,7 @@ func (m *merger) node(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Node) {
 		return m.input(n, in, at)
 	}
 	for _, g := range at.given {
-		if !blank(g.node) && (g.node.Kind != yamldoc.Scalar || g.node.Value != n.Value) {
+		if !m.blank(g.node) && (g.node.Kind != yamldoc.Scalar || g.node.Value != n.Value) {
 			m.excess(g, g.node, at.name(), fmt.Sprintf("isn't a runtime input: %q is fixed", n.Value))
 		}
 	}
@@ -162,8 +164,9 @@ func (m *merger) node(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Node) {
 }
 
 func (m *merger) mapping(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Node) {
-	for _, g := range at.given {
-		m.strangers(n, g, at)
+	for i := range at.given {
+		at.given[i].node = lifted(n, at.given[i].node)
+		m.strangers(n, at.given[i], at)
 	}
 	filled, kept := n, make(map[int]*yamldoc.Node, 1)
 	for i, e := range n.Entries {
@@ -178,6 +181,9 @@ func (m *merger) mapping(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Node
 			filled = copyOf(n)
 		}
 		filled.Entries[i].Value = v
+		if v.File != e.Value.File { // an entry is where its value is
+			filled.Entries[i].Line, filled.Entries[i].Column = v.Line, v.Column
+		}
 	}
 	if len(kept) == 0 {
 		return filled, nil
@@ -213,9 +219,10 @@ func (m *merger) strangers(n *yamldoc.Node, g given, at spot) {
 
 // The codes of what is wrong with inputs; docs/inputs.md explains them.
 const (
-	noInput      = "NOT_AN_INPUT"
+	NoInput      = "NOT_AN_INPUT" // a value has no place
 	notAllowed   = "VALUE_NOT_ALLOWED"
 	missingInput = "MISSING_INPUT"
+	badInput     = "BAD_TEMPLATE_INPUT"
 )
 
 const severityError = "error"
@@ -224,7 +231,7 @@ const severityError = "error"
 func (m *merger) excess(g given, stray *yamldoc.Node, path, message string) {
 	m.strays = append(m.strays, stray)
 	d := fault.Detail{
-		File: stray.File, Path: path, Line: stray.Line, Column: stray.Column, Severity: severityError, Code: noInput, Message: message,
+		File: stray.File, Path: path, Line: stray.Line, Column: stray.Column, Severity: severityError, Code: NoInput, Message: message,
 	}
 	if g.lenient {
 		d.Severity = "warning"
@@ -242,6 +249,11 @@ func blank(n *yamldoc.Node) bool {
 	}
 	_, ok := runtime(n)
 	return ok
+}
+
+// blank is the same, but that an overlay may ask again.
+func (m *merger) blank(n *yamldoc.Node) bool {
+	return blank(n) && (!m.overlay || n.Kind == yamldoc.Null)
 }
 
 func copyOf(n *yamldoc.Node) *yamldoc.Node {

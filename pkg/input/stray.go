@@ -21,7 +21,7 @@ func Strays(doc, source *yamldoc.Node) (map[*yamldoc.Node]bool, []fault.Detail) 
 	}
 	sweep(source, gone)
 	delete(gone, source)
-	return gone, slices.DeleteFunc(slices.Concat(m.out.Warnings, m.out.Wrong), func(d fault.Detail) bool { return d.Code != noInput })
+	return gone, slices.DeleteFunc(slices.Concat(m.out.Warnings, m.out.Wrong), func(d fault.Detail) bool { return d.Code != NoInput })
 }
 
 // sweep adds what has lost values and has nothing left but what identifies it.

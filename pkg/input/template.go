@@ -22,12 +22,14 @@ func Form(key string, doc *yamldoc.Node) []byte {
 	if pruned == nil {
 		return nil
 	}
-	byPlace := make(map[[2]int]Runtime, len(m.found))
+	var asked []Runtime // as they stand in the template: places aren't unique in what is made of templates
 	for _, r := range m.found {
-		byPlace[[2]int{r.Line, r.Column}] = r
+		if !r.Input.AtStart {
+			asked = append(asked, r)
+		}
 	}
 	comments := map[*yamldoc.Node]string{}
-	return yamldoc.Format(below(key, prefilled(pruned, byPlace, comments)), func(n *yamldoc.Node) string { return comments[n] })
+	return yamldoc.Format(below(key, prefilled(pruned, &asked, comments)), func(n *yamldoc.Node) string { return comments[n] })
 }
 
 // Text is a document as YAML below the given key.
@@ -42,22 +44,21 @@ func below(key string, doc *yamldoc.Node) *yamldoc.Node {
 	return &yamldoc.Node{Kind: yamldoc.Mapping, Entries: []yamldoc.Entry{{Key: key, Value: doc}}}
 }
 
-// prefilled is a template with its defaults filled in; it notes the comments.
-func prefilled(n *yamldoc.Node, inputs map[[2]int]Runtime, comments map[*yamldoc.Node]string) *yamldoc.Node {
+// prefilled is a template with its defaults filled in; it notes the comments,
+// and takes its inputs from the list in their order.
+func prefilled(n *yamldoc.Node, asked *[]Runtime, comments map[*yamldoc.Node]string) *yamldoc.Node {
 	c := copyOf(n)
 	for i, e := range c.Entries {
-		c.Entries[i].Value = prefilled(e.Value, inputs, comments)
+		c.Entries[i].Value = prefilled(e.Value, asked, comments)
 	}
 	for i, item := range c.Items {
-		c.Items[i] = prefilled(item, inputs, comments)
+		c.Items[i] = prefilled(item, asked, comments)
 	}
-	if _, ok := runtime(n); !ok {
+	if _, ok := runtime(n); !ok || len(*asked) == 0 {
 		return c
 	}
-	r, ok := inputs[[2]int{n.Line, n.Column}]
-	if !ok {
-		return c
-	}
+	r := (*asked)[0]
+	*asked = (*asked)[1:]
 	if c.Value = "<+input>"; r.HasDefault {
 		c.Value = r.Default
 	}

@@ -14,6 +14,9 @@ import (
 func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned *yamldoc.Node) {
 	r := describe(n, in, at)
 	m.found = append(m.found, r)
+	if m.overlay {
+		return m.overlaid(n, r, at), nil
+	}
 	if m.template {
 		if in.AtStart {
 			return n, nil
@@ -24,7 +27,7 @@ func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned 
 	switch {
 	case in.AtStart && value != nil:
 		m.strays = append(m.strays, value)
-		m.wrong(value, at, noInput, "is asked for when it starts; a value can't be given before")
+		m.wrong(value, at, NoInput, "is asked for when it starts; a value can't be given before")
 		return n, nil
 	case in.AtStart:
 		return n, nil

@@ -1,12 +1,14 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -202,13 +204,31 @@ func (r *resolver) expand(n *yamldoc.Node, p place) *yamldoc.Node {
 		r.report.Errorf(l.at, tooLarge, "the templates bring more than %d values or are used more than %d times", maxNodes, maxUses)
 		return n
 	}
-	body := r.overlay(source.body, yamldoc.Sub(l.inputs, join(at.Path, "templateInputs")), use)
+	body := r.fill(source.body, yamldoc.Sub(l.inputs, join(at.Path, "templateInputs")), r.uses[use])
 	body = r.override(body, yamldoc.Sub(l.overrides, join(at.Path, "templateOverrides")), version.Doc, p.kind)
 	p.use = use
 	if linked(body) { // a template that is made of another one
 		body = r.expand(body, p)
 	}
 	return r.mapping(compose(n, kept, body, at.Node, version.Label), p)
+}
+
+// fill gives a template's body with the inputs of a link. What these don't say
+// stays an input, for which the document that links asks.
+func (r *resolver) fill(body *yamldoc.Node, inputs yamldoc.Value, u Use) *yamldoc.Node {
+	if inputs.Null() {
+		return body
+	}
+	merged := input.Overlay(body, inputs.Node)
+	for _, w := range merged.Wrong {
+		at := yamldoc.Pos{File: cmp.Or(w.File, r.report.File()), Line: w.Line, Column: w.Column, Path: join(inputs.Path, w.Path)}
+		asks := ""
+		if w.Code == input.NoInput {
+			asks = "; it asks for: " + merged.Names()
+		}
+		r.report.ErrorAt(at, w.Code, "%s (template %s%s)", w.Message, u, asks)
+	}
+	return merged.Doc
 }
 
 // use finds the version that a link names and takes note of it.
