@@ -3,6 +3,7 @@ package template_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -127,5 +128,40 @@ func resolveCase(t *testing.T, path string) {
 	}
 	if !reflect.DeepEqual(parse(t, "doc.yaml", files["doc.yaml"]), doc) {
 		t.Error("the document itself was changed")
+	}
+}
+
+// tower is templates of which each links to the next one so many times.
+func tower(height, links int) string {
+	var b strings.Builder
+	for i := range height {
+		fmt.Fprintf(&b, "---\ntemplate:\n  identifier: t%d\n  versionLabel: v1\n  type: StepGroup\n  spec:\n    steps:\n", i)
+		for j := range links {
+			fmt.Fprintf(&b, "      - stepGroup: {name: g, identifier: g%d, template: {templateRef: account.t%d}}\n", j, i+1)
+		}
+	}
+	fmt.Fprintf(&b, "---\ntemplate: {identifier: t%d, versionLabel: v1, type: StepGroup, spec: {steps: []}}\n", height)
+	return b.String()
+}
+
+func TestTemplatesAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		height, links int
+		want          string
+	}{
+		{9, 1, ""},
+		{10, 1, "[TEMPLATES_TOO_DEEP]"},
+		{9, 10, "[TEMPLATES_TOO_LARGE]"},
+	} {
+		report := yamldoc.NewReport("doc.yaml")
+		doc := parse(t, "doc.yaml", []byte("pipeline: {stages: [{stage: {spec: {execution: {steps: [{stepGroup: {name: a, identifier: a, template: {templateRef: account.t0}}}]}}}}]}"))
+		if _, err := template.Resolve(t.Context(), doc, project, report, shelve(t, []byte(tower(c.height, c.links))).find); err != nil {
+			t.Fatal(err)
+		}
+		found := report.Findings()
+		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || !strings.Contains(found[0].String(), c.want)) {
+			t.Errorf("%d high with %d links each: %v; want %s", c.height, c.links, found, c.want)
+		}
 	}
 }
