@@ -198,7 +198,7 @@ func symbol(s plan.Status) string {
 		return "✗"
 	case plan.Aborted:
 		return "■"
-	case plan.ApprovalWaiting, plan.InterventionWaiting:
+	case plan.ApprovalWaiting, plan.InterventionWaiting, plan.Paused, plan.Pausing:
 		return "◆"
 	case plan.Running, plan.TaskWaiting, plan.WaitStepRunning, plan.ResourceWaiting, plan.Queued:
 		return "●"
@@ -216,7 +216,7 @@ func (v view) paint(s plan.Status, text string) string {
 	switch {
 	case s == plan.NotStarted || s == plan.Skipped:
 		code = "2"
-	case s == plan.ApprovalWaiting || s == plan.InterventionWaiting || s == plan.IgnoreFailed:
+	case s == plan.ApprovalWaiting || s == plan.InterventionWaiting || s == plan.Paused || s == plan.IgnoreFailed:
 		code = "33"
 	case s.Good():
 		code = "32"

@@ -84,6 +84,14 @@ func (s *Server) executions() {
 		Summary: "End an execution without rolling anything back",
 	}, s.abortExecution)
 	handle(s, huma.Operation{
+		OperationID: "pauseExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/pause", Tags: tags,
+		Summary: "Let an execution start nothing new",
+	}, s.pauseExecution)
+	handle(s, huma.Operation{
+		OperationID: "resumeExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/resume", Tags: tags,
+		Summary: "Let a paused execution go on",
+	}, s.resumeExecution)
+	handle(s, huma.Operation{
 		OperationID: "retryExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/retry", Tags: tags,
 		Summary: "Run the pipeline again with the same inputs",
 	}, s.retryExecution)
@@ -153,6 +161,20 @@ func (s *Server) abortExecution(ctx context.Context, in *OfExecution) (*executio
 		return nil, err
 	}
 	return answer(s.Executions.Abort(ctx, in.ID, author(ctx)))
+}
+
+func (s *Server) pauseExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
+	if err := s.visible(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return answer(s.Executions.Pause(ctx, in.ID, author(ctx)))
+}
+
+func (s *Server) resumeExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
+	if err := s.visible(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return answer(s.Executions.Resume(ctx, in.ID, author(ctx)))
 }
 
 func (s *Server) retryExecution(ctx context.Context, in *struct {

@@ -27,6 +27,10 @@ func (s *Server) nodes() {
 		Summary: "Approve or reject a step that waits for approval",
 	}, s.answerApproval)
 	handle(s, huma.Operation{
+		OperationID: "markNode", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/mark", Tags: tags,
+		Summary: "End a running step, or all in a stage, as failed; or a Wait step as a success",
+	}, s.markNode)
+	handle(s, huma.Operation{
 		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
 		Summary: "Read a step's log; with wait, follow it",
 	}, s.readLog)
@@ -54,6 +58,22 @@ func (s *Server) intervene(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return nil, s.Executions.Intervene(ctx, in.ID, n.ID, in.Body.Action, author(ctx))
+}
+
+// Marking is the body of a person's word on what runs.
+type Marking struct {
+	As plan.Status `json:"as" enum:"Failed,Success"`
+}
+
+func (s *Server) markNode(ctx context.Context, in *struct {
+	OfNode
+	Body Marking
+}) (*nothing, error) {
+	n, err := s.node(ctx, in.OfNode)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.Mark(ctx, in.ID, n.ID, in.Body.As, author(ctx))
 }
 
 // ApprovalAnswer is the body of an answer to an approval.

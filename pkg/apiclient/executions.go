@@ -32,6 +32,22 @@ func (c *Client) Abort(ctx context.Context, id string) (api.Execution, error) {
 	return post[api.Execution](ctx, c, path("executions", id, "abort"), nil, struct{}{})
 }
 
+// Pause lets an execution start nothing new.
+func (c *Client) Pause(ctx context.Context, id string) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("executions", id, "pause"), nil, struct{}{})
+}
+
+// Resume lets a paused execution go on.
+func (c *Client) Resume(ctx context.Context, id string) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("executions", id, "resume"), nil, struct{}{})
+}
+
+// Mark ends a running node as failed, or a Wait step as a success.
+func (c *Client) Mark(ctx context.Context, id, node string, in api.Marking) error {
+	_, err := post[struct{}](ctx, c, path("executions", id, "nodes", node, "mark"), nil, in)
+	return err
+}
+
 // Retry runs the pipeline of an execution again with the same inputs.
 func (c *Client) Retry(ctx context.Context, id string) (api.Execution, error) {
 	return post[api.Execution](ctx, c, path("executions", id, "retry"), nil, struct{}{})

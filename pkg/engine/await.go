@@ -24,7 +24,11 @@ var answered = json.RawMessage(`{"answered":true}`)
 // it. What needs no waiting answers the token at once.
 func (h *Handler) await(ctx context.Context, c Call) error {
 	for range maxRaces {
-		waits, err := h.awaitOnce(ctx, c)
+		snap, err := h.snapshot(ctx, c.Execution)
+		if err != nil {
+			return err
+		}
+		waits, err := h.awaitOnce(ctx, snap, c)
 		if fault.Is(err, fault.StaleVersion) {
 			continue
 		}
@@ -32,12 +36,13 @@ func (h *Handler) await(ctx context.Context, c Call) error {
 			return err
 		}
 		if waits {
-			// An abort that came before the token was stored couldn't answer it.
+			// Who changed the execution (an abort, a resume, a step that was marked)
+			// before the token was stored couldn't answer it.
 			e, err := h.Store.Execution(ctx, c.Execution)
 			if err != nil {
 				return err
 			}
-			waits = e.Interrupt == ""
+			waits = e.Version == snap.version
 		}
 		if waits {
 			return nil
@@ -56,11 +61,7 @@ func (h *Handler) answer(ctx context.Context, token string) error {
 }
 
 // awaitOnce says whether there is something to wait for.
-func (h *Handler) awaitOnce(ctx context.Context, c Call) (bool, error) {
-	snap, err := h.snapshot(ctx, c.Execution)
-	if err != nil {
-		return false, err
-	}
+func (h *Handler) awaitOnce(ctx context.Context, snap *snapshot, c Call) (bool, error) {
 	n := snap.plan.Node(c.At.Node)
 	if n == nil {
 		return false, fault.New(fault.NotFound, "the plan has no node %s", c.At.Node)

@@ -36,7 +36,11 @@ func (w *walk) sequence(n *plan.Node) {
 			return
 		}
 		c := list[s.Cursor]
-		if s.Rollback && !c.InRollback() {
+		back := s.Rollback && !c.InRollback()
+		if (back || notStarted(w.get(c.ID).Status)) && w.held(n) {
+			return
+		}
+		if back {
 			if !w.undo(n, c) {
 				return
 			}

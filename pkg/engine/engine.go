@@ -22,6 +22,7 @@ type Input struct {
 	Node    plan.NodeID // whose machine run asks
 	Part    int         // which of the node's machine runs: 0 for the first
 	Now     time.Time
+	Paused  bool // a person asked to start nothing new
 	Aborted bool // a person asked to abort the execution
 	After   At   // what the run waited for before it asked
 	Failure *MachineError
@@ -122,9 +123,21 @@ type Write struct {
 func Next(in Input) Decision {
 	w := &walk{Input: in, dirty: map[plan.NodeID]plan.State{}}
 	n := in.Plan.Node(in.Node)
-	if loop := n.Parent(); loop != nil && loop.Kind == plan.KindLoop && notStarted(w.get(n.ID).Status) {
-		w.enterIteration(loop, n)
+	loop, waits := n.Parent(), false
+	if loop != nil && loop.Kind == plan.KindLoop && notStarted(w.get(n.ID).Status) {
+		waits = !w.enterIteration(loop, n)
 	}
+	if !waits {
+		w.decide(n)
+	}
+	for _, id := range w.order {
+		w.out.Writes = append(w.out.Writes, Write{Node: id, State: w.dirty[id]})
+	}
+	return w.out
+}
+
+// decide decides for a node that has begun.
+func (w *walk) decide(n *plan.Node) {
 	switch n.Kind {
 	case plan.KindStep:
 		w.lone(n)
@@ -135,10 +148,6 @@ func Next(in Input) Decision {
 	case plan.KindPipeline, plan.KindStage, plan.KindGroup:
 		w.sequence(n)
 	}
-	for _, id := range w.order {
-		w.out.Writes = append(w.out.Writes, Write{Node: id, State: w.dirty[id]})
-	}
-	return w.out
 }
 
 // walk is one decision in the making: the stored states with what has been

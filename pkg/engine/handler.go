@@ -141,8 +141,8 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 	snap.prefetch(c.Node, c.After.Node)
 	d := Next(Input{
 		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),
-		Aborted: snap.execution.Interrupt == store.InterruptAbort,
-		After:   c.After, Failure: machineError(c.Event), Window: h.Windows,
+		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause,
+		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop,
 	})
 	if snap.err != nil {
@@ -175,7 +175,7 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 		if err := h.abort(ctx, snap.execution.ID, "failure strategy"); err != nil {
 			return false, err
 		}
-		if snap.execution.Interrupt == "" {
+		if snap.execution.Interrupt != store.InterruptAbort {
 			return true, nil // decide again, with the interrupt set
 		}
 	}

@@ -73,10 +73,12 @@ func (w *walk) loop(n *plan.Node) {
 
 // enterIteration starts an iteration whose machine run has begun, which may
 // be long after its loop: its condition, its timeout and what has happened
-// since count from now.
-func (w *walk) enterIteration(loop, n *plan.Node) {
+// since count from now. False while it waits to be started.
+func (w *walk) enterIteration(loop, n *plan.Node) bool {
 	s := w.get(loop.ID)
 	switch {
+	case w.held(n):
+		return false
 	case w.Aborted:
 		w.ended(n.ID, plan.Aborted, "")
 	case w.over(s.Deadline):
@@ -86,6 +88,7 @@ func (w *walk) enterIteration(loop, n *plan.Node) {
 	default:
 		w.enter(loop, n)
 	}
+	return true
 }
 
 // anyBad says whether an iteration has failed.

@@ -35,6 +35,7 @@ func TestRules(t *testing.T) {
 		decide map[string]plan.ActionType
 		loops  map[string]any
 		ends   string
+		pauses string        // what waited to be resumed
 		begun  string        // attempts in order, where that matters
 		took   time.Duration // of the clock, where that matters
 	}{
@@ -392,6 +393,31 @@ func TestRules(t *testing.T) {
 			ends:   "p:Aborted s:Success a:Success t:Aborted b:Failed q:Aborted",
 		},
 		{
+			name:   "§5.6 a pause lets what runs go on; nothing starts before it is resumed",
+			plan:   func() *plan.Node { return pipeline(stage("s", st("a"), st("b")), stage("t", st("c"))) },
+			script: map[string][]any{"a": {"pause"}},
+			ends:   "p:Success s:Success a:Success b:Success t:Success c:Success",
+			pauses: "s",
+		},
+		{
+			name: "§5.6 a pause before a stage, an iteration and rollback steps",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a")), rolling(stage("t", loop(st("b", rollback))), st("r")))
+			},
+			script: map[string][]any{"a": {"pause"}, "b_0": {"pause"}, "b_1": {broken}},
+			loops:  map[string]any{"b": 2},
+			ends:   "p:Failed s:Success a:Success t:Failed b:Failed b_0:Success b_1:Failed r:Success",
+			pauses: "p b_1",
+		},
+		{
+			name: "§5.6 a step that a person marks as failed goes to its strategies",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", level(on(act(plan.Ignore), fault.UserMarkedFailure))), st("b")))
+			},
+			script: map[string][]any{"a": {"marked"}},
+			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed b:Success",
+		},
+		{
 			name:  "§6 a looped step runs once for each iteration, then the next step",
 			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"))) },
 			loops: map[string]any{"a": 3},
@@ -515,6 +541,9 @@ func TestRules(t *testing.T) {
 				s.run(s.plan.Root.ID)
 				if diff := cmp.Diff(tt.ends, s.ends()); diff != "" {
 					t.Errorf("ends (-want +got):\n%s", diff)
+				}
+				if got := strings.Join(s.pauses, " "); got != tt.pauses {
+					t.Errorf("paused in %q, want %q", got, tt.pauses)
 				}
 				if got := strings.Join(s.begun, " "); tt.begun != "" && got != tt.begun {
 					t.Errorf("attempts began %q, want %q", got, tt.begun)

@@ -21,6 +21,8 @@ type sim struct {
 	decide  map[string]plan.ActionType
 	now     time.Time
 	aborted bool
+	paused  bool            // somebody resumes it when nothing else is left to do
+	pauses  []string        // what waited for that
 	runs    map[string]bool // machine runs that began, by node and part
 	begun   []string        // identifiers of steps, in the order in which attempts began
 	cancels []string
@@ -117,7 +119,7 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 
 func (s *sim) input(id plan.NodeID, part int, after At) Input {
 	return Input{
-		Plan: s.plan, Node: id, Part: part, Now: s.now, Aborted: s.aborted, After: after,
+		Plan: s.plan, Node: id, Part: part, Now: s.now, Aborted: s.aborted, Paused: s.paused, After: after,
 		Window: Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
 		State:  func(id plan.NodeID) plan.State { return s.states[id] },
 		Task:   func(*plan.Node, int, int) TaskFacts { return TaskFacts{} },
@@ -170,6 +172,10 @@ func (s *sim) await(d Decision) {
 		if s.work(n, st) {
 			return
 		}
+	case plan.WaitPause:
+		s.paused = false
+		s.pauses = append(s.pauses, n.Identifier)
+		return
 	case plan.WaitTurn:
 		if s.turn {
 			st.Wait, st.Status = plan.WaitWork, plan.Running
@@ -217,9 +223,14 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 	case plan.Status:
 		o = plan.Outcome{Status: a, Failures: []fault.FailureType{fault.Unknown}}
 	case string:
-		if a == "abort" {
+		switch a {
+		case "abort":
 			s.aborted = true
 			return true
+		case "pause":
+			s.paused = true
+		case "marked":
+			o = plan.Outcome{Status: plan.Failed, Failures: []fault.FailureType{fault.UserMarkedFailure}, Marked: true}
 		}
 	}
 	st.Outcome = &o

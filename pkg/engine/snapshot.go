@@ -24,6 +24,7 @@ type snapshot struct {
 	h         *Handler
 	ctx       context.Context
 	execution store.Execution
+	version   int64 // of the execution, as it was read
 	plan      *plan.Plan
 	nodes     map[plan.NodeID]store.Node
 	results   map[At]bool
@@ -40,7 +41,7 @@ func (h *Handler) snapshot(ctx context.Context, execution string) (*snapshot, er
 		return nil, err
 	}
 	return &snapshot{
-		h: h, ctx: ctx, execution: e, plan: p,
+		h: h, ctx: ctx, execution: e, version: e.Version, plan: p,
 		nodes: map[plan.NodeID]store.Node{}, results: map[At]bool{},
 	}, nil
 }

@@ -130,6 +130,9 @@ func earlier(a, b time.Time) time.Time {
 // outcome finds how the attempt ended, if it has.
 func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcome {
 	if s.Outcome != nil {
+		if s.Outcome.Marked && w.Task(n, s.Attempt, s.Look).Outcome == nil {
+			w.drop(n, s)
+		}
 		return s.Outcome
 	}
 	if !s.Until.IsZero() && w.over(s.Until) {
@@ -141,7 +144,7 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 		t.Outcome = w.barrier(n)
 	case plan.WaitWork:
 		t = w.Task(n, s.Attempt, s.Look)
-	case plan.WaitTurn, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention:
+	case plan.WaitTurn, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
 	}
 	if t.Outcome != nil {
 		return t.Outcome

@@ -64,6 +64,12 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 		return Tree{}, err
 	}
 	t.Status = liveStatus(t.Root)
+	if e.Interrupt == store.InterruptPause {
+		t.Status = plan.Paused
+		if stepRuns(t.Root) {
+			t.Status = plan.Pausing
+		}
+	}
 	return t, nil
 }
 
@@ -117,6 +123,14 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 		t.Children = append(t.Children, treeOf(execution, p, c, states))
 	}
 	return t
+}
+
+// stepRuns says whether a step has begun and not ended.
+func stepRuns(n *TreeNode) bool {
+	if n.Kind == plan.KindStep && n.Attempt > 0 && !n.Status.Terminal() {
+		return true
+	}
+	return slices.ContainsFunc(n.Children, stepRuns)
 }
 
 // liveStatus is what a running execution waits for (pipeline spec §8.2).

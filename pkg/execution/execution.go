@@ -120,6 +120,37 @@ func (s *Service) Abort(ctx context.Context, id string, by audit.Author) (store.
 	return s.Engine.Abort(ctx, id, s.record(e, by, audit.Abort, "execution", id, ""))
 }
 
+// Pause stops an execution from starting anything new (pipeline spec §5.6).
+func (s *Service) Pause(ctx context.Context, id string, by audit.Author) (store.Execution, error) {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return s.Engine.Pause(ctx, id, s.record(e, by, audit.Pause, "execution", id, ""))
+}
+
+// Resume lets a paused execution go on.
+func (s *Service) Resume(ctx context.Context, id string, by audit.Author) (store.Execution, error) {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return s.Engine.Resume(ctx, id, s.record(e, by, audit.Resume, "execution", id, ""))
+}
+
+// Mark ends a running step, or every one in a container, as Failed, or a Wait
+// step as Success (pipeline spec §5.6).
+func (s *Service) Mark(ctx context.Context, id string, node plan.NodeID, as plan.Status, by audit.Author) error {
+	if as != plan.Failed && as != plan.Success {
+		return fault.New(fault.Invalid, "a step can be marked as Failed or Success, not as %q", as)
+	}
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.Engine.Mark(ctx, id, node, as, s.record(e, by, audit.Mark, "node", id+"/"+string(node), string(as)))
+}
+
 // Retry starts the execution's pipeline again with the same inputs. The same
 // key starts one execution, as in StartRequest.
 func (s *Service) Retry(ctx context.Context, id, key string, by audit.Author) (store.Execution, error) {

@@ -88,6 +88,7 @@ const (
 	WaitTurn         Wait = "turn"         // until a stage may deploy, or a Queue step pass, where only one may
 	WaitBarrier      Wait = "barrier"      // until the other steps of a barrier have come
 	WaitLook         Wait = "look"         // the interval before the step looks again
+	WaitPause        Wait = "pause"        // until a person resumes the execution
 )
 
 // Outcome is how one attempt of a step ended, before failure strategies.
@@ -99,6 +100,8 @@ type Outcome struct {
 	// Again says that nothing is decided yet: the step's task is done again
 	// after so long. The status then says nothing.
 	Again time.Duration `json:"again,omitempty"`
+	// Marked says that a person ended the attempt, so that its task is in the way.
+	Marked bool `json:"marked,omitempty"`
 	// Decision answers a manual intervention.
 	Decision ActionType `json:"decision,omitempty"`
 }

@@ -14,6 +14,8 @@ const (
 	InterventionWaiting Status = "InterventionWaiting"
 	ResourceWaiting     Status = "ResourceWaiting" // for its turn, or for others
 	WaitStepRunning     Status = "WaitStepRunning"
+	Pausing             Status = "Pausing" // nothing new starts, something still runs
+	Paused              Status = "Paused"
 	Success             Status = "Success"
 	IgnoreFailed        Status = "IgnoreFailed"
 	Skipped             Status = "Skipped"
@@ -28,6 +30,7 @@ const (
 func Statuses() []Status {
 	return []Status{
 		NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning,
+		Pausing, Paused,
 		Success, IgnoreFailed, Skipped, Failed, Errored, Expired, ApprovalRejected, Aborted,
 	}
 }
@@ -61,7 +64,7 @@ func (s Status) severity() int {
 		return 6
 	case Aborted:
 		return 7
-	case Skipped, NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning:
+	case Skipped, NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning, Pausing, Paused:
 		return 0
 	}
 	return 0
@@ -102,6 +105,10 @@ func (s Status) Expression() string {
 		return "RESOURCE_WAITING"
 	case WaitStepRunning:
 		return "WAIT_STEP_RUNNING"
+	case Pausing:
+		return "PAUSING"
+	case Paused:
+		return "PAUSED"
 	}
 	return string(s)
 }

@@ -88,7 +88,9 @@ type Interrupt string
 
 // The interrupts. The zero value means none.
 const (
-	InterruptAbort Interrupt = "Abort"
+	InterruptNone  Interrupt = ""
+	InterruptAbort Interrupt = "Abort" // for good: none comes after it
+	InterruptPause Interrupt = "Pause"
 )
 
 // Execution is one run of a pipeline.
@@ -152,8 +154,9 @@ type Executions interface {
 	// CommitExecution applies the changes, all or none; fault.StaleVersion if
 	// one of them was made from an old version. AP-12
 	CommitExecution(ctx context.Context, id string, c Commit) error
-	// SetInterrupt marks the execution unless it has ended (fault.Conflict) and
-	// appends the audit record. The same interrupt again is no change. AP-13
+	// SetInterrupt marks the execution unless it has ended or is being aborted
+	// (fault.Conflict) and appends the audit record. The same interrupt again is
+	// no change. AP-13
 	SetInterrupt(ctx context.Context, id string, i Interrupt, a audit.Record) (Execution, error)
 }
 
@@ -397,6 +400,18 @@ type Changes interface {
 	// TakeIn says that a subscriber has taken in a change and all before it.
 	// What all of the subscribers have taken in is forgotten. AP-46
 	TakeIn(ctx context.Context, subscriber string, position int64, all []string) error
+}
+
+// Interruptible says whether an execution may be given an interrupt
+// (SetInterrupt); the same one again isn't asked about.
+func Interruptible(e Execution) error {
+	switch {
+	case e.Status.Terminal():
+		return fault.New(fault.Conflict, "execution %q has ended already: it is %s", e.ID, e.Status)
+	case e.Interrupt == InterruptAbort:
+		return fault.New(fault.Conflict, "execution %q is being aborted", e.ID)
+	}
+	return nil
 }
 
 // Stale is the error of a lost version condition.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -159,11 +158,11 @@ func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, 
 		if err != nil {
 			return err
 		}
-		if e.Status.Terminal() {
-			return fault.New(fault.Conflict, "execution %q has ended already: it is %s", id, e.Status)
-		}
-		if marked = e; e.Interrupt == i {
+		if marked = e; e.Interrupt == i && !e.Status.Terminal() {
 			return nil
+		}
+		if err := store.Interruptible(e); err != nil {
+			return err
 		}
 		e.Interrupt = i
 		updated, err := s.updating(ctx, e, errAgain)

@@ -186,11 +186,11 @@ func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, 
 		if err != nil {
 			return store.Execution{}, err
 		}
-		if e.Status.Terminal() {
-			return store.Execution{}, fault.New(fault.Conflict, "execution %q has ended already: it is %s", id, e.Status)
-		}
-		if e.Interrupt == i {
+		if e.Interrupt == i && !e.Status.Terminal() {
 			return e, nil
+		}
+		if err := store.Interruptible(e); err != nil {
+			return store.Execution{}, err
 		}
 		if _, err := appendAudit(tx, a); err != nil {
 			return store.Execution{}, err

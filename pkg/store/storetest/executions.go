@@ -22,6 +22,7 @@ func executionCases() []testCase {
 		{"one of many commits of one version wins", raceCommitExecution},
 		{"an interrupt is set once", setInterrupt},
 		{"many interrupts at once are one", raceInterrupt},
+		{"a pause is taken back, an abort never is", pauseInterrupt},
 		{"an ended execution can't be interrupted", interruptEnded},
 		{"an interrupt makes commits of the version before stale", interruptThenCommit},
 		{"lists go newest first and page", listExecutions},
@@ -163,6 +164,25 @@ func setInterrupt(b *bench) {
 	b.audited(audit.Start, audit.Abort)
 	_, err = b.Store.SetInterrupt(b.ctx(), b.id("none"), store.InterruptAbort, b.record(audit.Abort, "none"))
 	b.refused(err, fault.NotFound)
+}
+
+func pauseInterrupt(b *bench) {
+	e := b.create(b.execution("x1"))
+	set := func(i store.Interrupt, a audit.Action) error {
+		got, err := b.Store.SetInterrupt(b.ctx(), e.ID, i, b.record(a, e.ID))
+		if err == nil {
+			same(b, "interrupt", i, got.Interrupt)
+		}
+		return err
+	}
+	b.ok(set(store.InterruptNone, audit.Resume)) // no change, so not in the trail
+	b.ok(set(store.InterruptPause, audit.Pause))
+	b.ok(set(store.InterruptNone, audit.Resume))
+	b.ok(set(store.InterruptPause, audit.Pause))
+	b.ok(set(store.InterruptAbort, audit.Abort))
+	b.refused(set(store.InterruptNone, audit.Resume), fault.Conflict)
+	b.refused(set(store.InterruptPause, audit.Pause), fault.Conflict)
+	b.audited(audit.Start, audit.Pause, audit.Resume, audit.Pause, audit.Abort)
 }
 
 func raceInterrupt(b *bench) {

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// held makes a machine run wait before it starts something new, while a
+// person has paused the execution. What runs goes on, and so do the clocks of
+// timeouts (pipeline spec §5.6). False when there is nothing to wait for.
+func (w *walk) held(n *plan.Node) bool {
+	s := w.get(n.ID)
+	waiting, status := plan.Paused, plan.Running
+	if n.Parent() != nil && n.Parent().Kind == plan.KindLoop && (s.Wait == plan.WaitPause || notStarted(s.Status)) && s.StartedAt.IsZero() {
+		waiting, status = plan.NotStarted, plan.NotStarted // an iteration that has yet to start
+	}
+	if !w.Paused || w.Aborted || w.over(s.Deadline) {
+		if s.Wait == plan.WaitPause {
+			s.Wait, s.Status, s.Token = plan.WaitWork, status, ""
+			w.put(n.ID, s)
+		}
+		return false
+	}
+	if s.Wait != plan.WaitPause {
+		s.Wait, s.Status, s.Token = plan.WaitPause, waiting, ""
+		w.put(n.ID, s)
+	}
+	w.out.Do, w.out.At = DoAwait, At{Node: n.ID, Attempt: s.Attempt, Wait: plan.WaitPause, Look: s.Look}
+	w.out.Wake = w.turnCheck(s.StartedAt)
+	if !s.Deadline.IsZero() {
+		w.out.Wake = min(w.out.Wake, s.Deadline.Sub(w.Now))
+	}
+	return true
+}
+
+// Pause stops an execution from starting anything new; again is no change.
+func (h *Handler) Pause(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
+	return h.Store.SetInterrupt(ctx, id, store.InterruptPause, a)
+}
+
+// Resume lets a paused execution go on; again is no change, but wakes what an
+// earlier one that was cut short hasn't.
+func (h *Handler) Resume(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
+	e, err := h.Store.SetInterrupt(ctx, id, store.InterruptNone, a)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	nodes, err := h.Store.AllNodes(ctx, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	var errs []error
+	for _, n := range nodes {
+		if n.State.Wait == plan.WaitPause && n.State.Token != "" {
+			errs = append(errs, h.answer(ctx, n.State.Token))
+		}
+	}
+	return e, errors.Join(errs...)
+}
