@@ -93,6 +93,10 @@ func (d *decoder) insert(content string, decode func(yamldoc.Value)) func(yamldo
 			"identifier": d.text(&id),
 			"name":       d.text(&name),
 			content: func(v yamldoc.Value) {
+				var blank yamldoc.Field[string]
+				if v.Is(yamldoc.Scalar) {
+					d.text(&blank)(v)
+				}
 				if !neutral(v.Node) {
 					decode(v)
 				}

@@ -79,12 +79,21 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 	}
 }
 
-// link passes what says of which template a node is made: pkg/template reads
+// link decodes what says of which template a node is made. pkg/template follows
 // it and puts the template's keys beside it.
 func (d *decoder) link(v yamldoc.Value) {
-	for range d.Mapping(v) {
-		continue
-	}
+	var name, version, label, branch yamldoc.Field[string]
+	var inputs, overrides, variables *yamldoc.Node
+	d.fields(v, keys{
+		"templateRef":       d.text(&name),
+		"versionLabel":      d.text(&version),
+		"label":             d.text(&label),
+		"gitBranch":         d.text(&branch),
+		"templateInputs":    d.node(&inputs),
+		"templateOverrides": d.node(&overrides),
+		"templateVariables": d.node(&variables),
+	})
+	d.need(v, "templateRef")
 }
 
 // linked says whether a node has nothing but a link yet. Every node of its

@@ -10,5 +10,4 @@ const (
 	tooLarge       = "TEMPLATES_TOO_LARGE"
 	besideLink     = "BESIDE_TEMPLATE"      // a key that stands beside a link
 	notOverridable = "OVERRIDE_NOT_ALLOWED" // it changes nothing, as in Harness
-	missing        = "MISSING_KEY"
 )

@@ -23,7 +23,8 @@ func linked(n *yamldoc.Node) bool {
 	return l != nil && l.Kind == yamldoc.Mapping
 }
 
-// link reads a node's link; false if it can't be followed, which is reported.
+// link reads a node's link; false if it can't be followed. Why is reported, as
+// far as pkg/entity doesn't say it.
 // A name without a prefix is one of the scope that the link was written in.
 func (r *resolver) link(v yamldoc.Value, from ref.Scope) (link, bool) {
 	var l link
@@ -67,15 +68,19 @@ func (r *resolver) link(v yamldoc.Value, from ref.Scope) (link, bool) {
 				r.report.Unsupported(e, "templates from a Git branch aren't supported yet")
 				ok = false
 			}
-		default:
-			r.report.Unknown(e, "templateRef", "versionLabel", "templateInputs", "templateOverrides", "label")
 		}
 	}
-	if l.at.Node == nil {
-		r.report.Errorf(v, missing, `key "templateRef" is missing`)
-		ok = false
+	return l, ok && l.at.Node != nil
+}
+
+// followed says whether a key of a link is done with when the link has been
+// followed. The others stay for pkg/entity to look at.
+func followed(key string) bool {
+	switch key {
+	case "versionLabel", "label", "gitBranch", "templateInputs", "templateOverrides", "templateVariables":
+		return true
 	}
-	return l, ok
+	return false
 }
 
 // own are the keys that a node has for itself beside a link, and those that

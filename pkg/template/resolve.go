@@ -346,12 +346,10 @@ func (r *resolver) origin(use int, version *Version) *origin {
 func compose(n *yamldoc.Node, kept []yamldoc.Entry, body, at *yamldoc.Node, label string) *yamldoc.Node {
 	out := *n
 	out.Entries = slices.Clone(kept)
-	text := func(key, value string) yamldoc.Entry {
-		v := &yamldoc.Node{Kind: yamldoc.Scalar, Value: value, Line: at.Line, Column: at.Column, File: at.File}
-		return yamldoc.Entry{Key: key, Line: at.Line, Column: at.Column, Value: v}
-	}
 	mark := *at
-	mark.Entries = []yamldoc.Entry{text("templateRef", textOf(at.Get("templateRef"))), text("versionLabel", label)}
+	mark.Entries = slices.DeleteFunc(slices.Clone(at.Entries), func(e yamldoc.Entry) bool { return followed(e.Key) })
+	version := &yamldoc.Node{Kind: yamldoc.Scalar, Value: label, Line: at.Line, Column: at.Column, File: at.File}
+	mark.Entries = append(mark.Entries, yamldoc.Entry{Key: "versionLabel", Line: at.Line, Column: at.Column, Value: version})
 	out.Entries = append(out.Entries, yamldoc.Entry{Key: "template", Line: at.Line, Column: at.Column, Value: &mark})
 	for _, e := range body.Entries {
 		if e.Key != "template" && !slices.ContainsFunc(kept, func(k yamldoc.Entry) bool { return k.Key == e.Key }) {
