@@ -12,6 +12,7 @@ import (
 
 func runCommand(a *app) *cobra.Command {
 	var inputs inputFlags
+	var stages []string
 	var follow bool
 	c := &cobra.Command{
 		Use: "run PIPELINE", Short: "Run a pipeline", GroupID: groupRun, Args: cobra.ExactArgs(1),
@@ -21,18 +22,22 @@ func runCommand(a *app) *cobra.Command {
 		Example: "  slipway run guestbook --follow\n  slipway run guestbook --input variables.image=nginx:1.29\n" +
 			"  slipway run guestbook --input-set staging --input-set latest --inputs inputs.yaml",
 		ValidArgsFunction: a.completePipelines,
-		RunE:              func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], inputs, follow) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.run(c.Context(), args[0], inputs, stages, follow)
+		},
 	}
 	inputs.add(c.Flags())
+	c.Flags().StringSliceVar(&stages, "stage", nil, "run only this stage; may be repeated")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the progress until the end")
 	return c
 }
 
-func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, follow bool) error {
+func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, stages []string, follow bool) error {
 	request, err := inputs.read(a.in)
 	if err != nil {
 		return err
 	}
+	request.Stages = stages
 	client, scope, err := a.connect()
 	if err != nil {
 		return err

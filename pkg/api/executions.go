@@ -29,6 +29,8 @@ type Execution struct {
 	Warnings  []fault.Detail `json:"warnings,omitempty" nullable:"false" doc:"Values that had no place in the pipeline"`
 	Actor     string         `json:"actor" doc:"Who started it"`
 	RetryOf   string         `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
+	From      string         `json:"fromStage,omitempty" doc:"The stage from which it goes on where that one failed"`
+	Stages    []string       `json:"stages,omitempty" nullable:"false" doc:"The only stages that it runs, if not all"`
 	StartedAt time.Time      `json:"startedAt"`
 	EndedAt   time.Time      `json:"endedAt,omitzero"`
 }
@@ -45,7 +47,10 @@ func executionOf(e store.Execution) (Execution, error) {
 		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
 	}
 	given, err := execution.GivenTo(e)
-	out.Inputs, out.InputSets, out.Warnings = given.YAML, given.Sets, given.Warnings
+	out.Inputs, out.InputSets, out.Warnings, out.Stages = given.YAML, given.Sets, given.Warnings, given.Stages
+	if e.Resume != nil {
+		out.From = e.Resume.Stage
+	}
 	return out, err
 }
 
@@ -93,7 +98,7 @@ func (s *Server) executions() {
 	}, s.resumeExecution)
 	handle(s, huma.Operation{
 		OperationID: "retryExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/retry", Tags: tags,
-		Summary: "Run the pipeline again with the same inputs",
+		Summary: "Run the pipeline again with the same inputs, as a whole or from a stage on",
 	}, s.retryExecution)
 }
 
@@ -113,7 +118,7 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	}
 	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
 		e, err := s.Executions.Start(ctx, execution.StartRequest{
-			Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Key: key,
+			Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Key: key, Stages: in.Body.Stages,
 		})
 		if err != nil {
 			return Execution{}, err
@@ -177,15 +182,26 @@ func (s *Server) resumeExecution(ctx context.Context, in *OfExecution) (*executi
 	return answer(s.Executions.Resume(ctx, in.ID, author(ctx)))
 }
 
+// Retry is the body of a repetition.
+type Retry struct {
+	FromStage  string `json:"fromStage,omitempty" maxLength:"128" doc:"The stage from which to go on; what came before it isn't run again"`
+	FromFailed bool   `json:"fromFailed,omitempty" doc:"Go on from the first stage that failed"`
+	All        bool   `json:"all,omitempty" doc:"Of parallel stages repeat those that ended well, too"`
+}
+
 func (s *Server) retryExecution(ctx context.Context, in *struct {
 	OfExecution
 	Keyed
+	Body    Retry `required:"false"`
+	RawBody []byte
 }) (*executionAnswer, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, nil, "retryExecution "+in.ID, func(key string) (Execution, error) {
-		e, err := s.Executions.Retry(ctx, in.ID, key, author(ctx))
+	body, err := once(ctx, s, in.Keyed, in.RawBody, "retryExecution "+in.ID, func(key string) (Execution, error) {
+		e, err := s.Executions.Retry(ctx, in.ID, execution.RetryRequest{
+			From: in.Body.FromStage, FromFailed: in.Body.FromFailed, All: in.Body.All, By: author(ctx), Key: key,
+		})
 		if err != nil {
 			return Execution{}, err
 		}

@@ -262,7 +262,7 @@ func TestAnExecutionOutsideTheScopeIsAsGoodAsNone(t *testing.T) {
 	shop := apiclient.New(c.url, made.Secret)
 	_, get := shop.Execution(t.Context(), e.ID)
 	_, abort := shop.Abort(t.Context(), e.ID)
-	_, retry := shop.Retry(t.Context(), e.ID)
+	_, retry := shop.Retry(t.Context(), e.ID, api.Retry{})
 	_, log := shop.Log(t.Context(), e.ID, "greet", apiclient.LogQuery{})
 	for name, err := range map[string]error{
 		"get": get, "abort": abort, "retry": retry, "log": log,

@@ -196,6 +196,7 @@ type StartExecution struct {
 	InputSets  []string          `json:"inputSets,omitempty" nullable:"false" maxItems:"100" doc:"Identifiers of input sets and overlays of the pipeline; the later wins"`
 	InputsYAML string            `json:"inputsYaml,omitempty" doc:"Values of runtime inputs as YAML, a part of the pipeline's document"`
 	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
+	Stages     []string          `json:"stages,omitempty" nullable:"false" maxItems:"1000" doc:"Identifiers of the only stages to run; the pipeline must have allowStageExecutions"`
 }
 
 func (in StartExecution) inputs() (execution.Inputs, error) {

@@ -138,7 +138,7 @@ func TestStartWithInputs(t *testing.T) {
 	if last = c.ends(last.ID).Execution; last.Status != "Success" {
 		t.Errorf("%s: %s", last.Status, last.Message)
 	}
-	if again, err := c.Retry(t.Context(), last.ID); err != nil || again.Inputs != last.Inputs {
+	if again, err := c.Retry(t.Context(), last.ID, api.Retry{}); err != nil || again.Inputs != last.Inputs {
 		t.Errorf("repeated with %q, %v; want %q", again.Inputs, err, last.Inputs)
 	}
 	before, _, err := c.Executions(t.Context(), project(), "deploy", apiclient.Page{})

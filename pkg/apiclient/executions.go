@@ -49,8 +49,8 @@ func (c *Client) Mark(ctx context.Context, id, node string, in api.Marking) erro
 }
 
 // Retry runs the pipeline of an execution again with the same inputs.
-func (c *Client) Retry(ctx context.Context, id string) (api.Execution, error) {
-	return post[api.Execution](ctx, c, path("executions", id, "retry"), nil, struct{}{})
+func (c *Client) Retry(ctx context.Context, id string, in api.Retry) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("executions", id, "retry"), nil, in)
 }
 
 // Intervene decides on a node that waits for a person.

@@ -164,7 +164,12 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 	if exclusive(n) {
 		s.Wait = plan.WaitTurn
 	}
-	if n.Kind != plan.KindStage {
+	switch n.Kind {
+	case plan.KindStage:
+	case plan.KindPipeline: // it may go on from another execution's
+		old := w.get(n.ID)
+		s.Cursor, s.Worst, s.Message, s.FailedSoFar, s.IgnoredSoFar = old.Cursor, old.Worst, old.Message, old.FailedSoFar, old.IgnoredSoFar
+	case plan.KindGroup, plan.KindParallel, plan.KindStep, plan.KindLoop:
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 	}
 	timeout, err := w.Timeout(n)

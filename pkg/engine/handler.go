@@ -138,6 +138,11 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 	if snap.plan.Node(c.Node) == nil {
 		return Answer{}, fault.New(fault.NotFound, "the plan has no node %s", c.Node)
 	}
+	if c.Node == snap.plan.Root.ID {
+		if err := h.inherit(ctx, snap); err != nil {
+			return Answer{}, err
+		}
+	}
 	snap.prefetch(c.Node, c.After.Node)
 	d := Next(Input{
 		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),

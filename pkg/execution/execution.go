@@ -7,6 +7,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -56,6 +57,10 @@ type StartRequest struct {
 	// Key makes starting idempotent: the same key starts one execution. Empty: a new one.
 	Key     string
 	RetryOf string
+	// Stages are the only ones to run; none: all (pipeline spec §8.5).
+	Stages []string
+
+	resume *store.Resume
 }
 
 // Start plans a pipeline and starts its execution.
@@ -67,7 +72,7 @@ func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, e
 	id := newID(r.Key, s.Now())
 	e, err := s.Store.CreateExecution(ctx, store.Execution{
 		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: planned.name, PlanHash: planned.hash,
-		Status: plan.Running, Inputs: planned.inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, StartedAt: s.Now(),
+		Status: plan.Running, Inputs: planned.inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, Resume: r.resume, StartedAt: s.Now(),
 	}, planned.doc, audit.Record{
 		Time: s.Now(), Actor: r.By.Actor, Request: r.By.Request, Scope: r.Scope, Action: audit.Start, Kind: "execution", ID: id,
 		After: fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, planned.hash),
@@ -151,9 +156,24 @@ func (s *Service) Mark(ctx context.Context, id string, node plan.NodeID, as plan
 	return s.Engine.Mark(ctx, id, node, as, s.record(e, by, audit.Mark, "node", id+"/"+string(node), string(as)))
 }
 
-// Retry starts the execution's pipeline again with the same inputs. The same
-// key starts one execution, as in StartRequest.
-func (s *Service) Retry(ctx context.Context, id, key string, by audit.Author) (store.Execution, error) {
+// RetryRequest says how an execution is repeated: as a whole, or from a stage
+// on.
+type RetryRequest struct {
+	// From is the identifier of the stage from which to go on; empty: the whole
+	// pipeline is repeated. The stages before it keep what they came to.
+	From string
+	// FromFailed goes on from the first stage that failed.
+	FromFailed bool
+	// All repeats those stages of a parallel block that ended well, too.
+	All bool
+	By  audit.Author
+	// Key starts one execution, as in StartRequest.
+	Key string
+}
+
+// Retry starts the execution's pipeline again with the same inputs, as it is
+// now (pipeline spec §8.4).
+func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
 		return store.Execution{}, err
@@ -169,11 +189,69 @@ func (s *Service) Retry(ctx context.Context, id, key string, by audit.Author) (s
 	if err != nil {
 		return store.Execution{}, err
 	}
-	origin := e.RetryOf
-	if origin == "" {
-		origin = e.ID
+	start := StartRequest{
+		Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: r.By, Key: r.Key, RetryOf: cmp.Or(e.RetryOf, e.ID), Stages: given.Stages,
 	}
-	return s.Start(ctx, StartRequest{Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: by, Key: key, RetryOf: origin})
+	if r.From != "" || r.FromFailed {
+		if start.resume, err = s.resume(ctx, e, r, start); err != nil {
+			return store.Execution{}, err
+		}
+	}
+	return s.Start(ctx, start)
+}
+
+// maxAge is how old an execution may be that another goes on from.
+const maxAge = 30 * 24 * time.Hour
+
+// resume checks that an execution can go on from a stage of another.
+func (s *Service) resume(ctx context.Context, e store.Execution, r RetryRequest, start StartRequest) (*store.Resume, error) {
+	if !e.Status.Bad() {
+		return nil, fault.New(fault.Conflict, "execution %s is %s; only one that failed can go on from a stage", e.ID, e.Status)
+	}
+	if s.Now().Sub(e.StartedAt) > maxAge {
+		return nil, fault.New(fault.Conflict, "execution %s is older than 30 days; run the pipeline as a whole", e.ID)
+	}
+	old, err := s.Engine.Plan(ctx, e.PlanHash)
+	if err != nil {
+		return nil, err
+	}
+	planned, err := s.plans.plan(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := plan.Decode(planned.doc)
+	if err != nil {
+		return nil, fmt.Errorf("decode the plan: %w", err)
+	}
+	from := r.From
+	if r.FromFailed {
+		if from, err = s.failedStage(ctx, e, old); err != nil {
+			return nil, err
+		}
+	}
+	return &store.Resume{Execution: e.ID, Stage: from, All: r.All}, engine.CanResume(old, fresh, from)
+}
+
+// failedStage is the first stage of an execution that ended badly.
+func (s *Service) failedStage(ctx context.Context, e store.Execution, p *plan.Plan) (string, error) {
+	var stages []*plan.Node
+	for _, c := range p.Root.Children {
+		if c.Kind == plan.KindParallel {
+			stages = append(stages, c.Children...)
+		} else {
+			stages = append(stages, c)
+		}
+	}
+	for _, n := range stages {
+		found, err := s.Store.Nodes(ctx, e.ID, n.ID)
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 && found[0].State.Status.Bad() {
+			return n.Identifier, nil
+		}
+	}
+	return "", fault.New(fault.Conflict, "no stage of execution %s failed; run the pipeline as a whole", e.ID)
 }
 
 func (s *Service) record(e store.Execution, by audit.Author, a audit.Action, kind, id, after string) audit.Record {

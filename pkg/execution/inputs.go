@@ -35,6 +35,7 @@ type Given struct {
 	YAML     string         `json:"yaml,omitempty"` // all values, defaults included, with the root key pipeline
 	Sets     []string       `json:"sets,omitempty"`
 	Warnings []fault.Detail `json:"warnings,omitempty"` // values that had no place
+	Stages   []string       `json:"stages,omitempty"`   // the only ones that ran
 }
 
 // GivenTo reads what is kept of an execution's inputs.
@@ -110,6 +111,9 @@ func (b *build) merge(in Inputs) (input.Merged, error) {
 	if err != nil {
 		return input.Merged{}, err
 	}
+	if doc, err = choose(doc, b.stages, b.pipeline.Key.ID); err != nil {
+		return input.Merged{}, err
+	}
 	sources, err := b.sets(in.Sets)
 	if err != nil {
 		return input.Merged{}, err
@@ -118,7 +122,7 @@ func (b *build) merge(in Inputs) (input.Merged, error) {
 	for path, v := range in.Values {
 		values[strings.TrimPrefix(path, "pipeline.")] = v
 	}
-	return input.Merge(doc, values, append(sources, input.Source{Doc: in.Document, Lenient: in.Lenient})...), nil
+	return input.Merge(doc, values, append(sources, input.Source{Doc: in.Document, Lenient: in.Lenient || len(b.stages) > 0})...), nil
 }
 
 // sets reads input sets in their order; an overlay's stand where it is named.

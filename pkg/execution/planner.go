@@ -54,7 +54,10 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	if err != nil {
 		return planned{}, err
 	}
-	asked, err := json.Marshal(r.Inputs)
+	asked, err := json.Marshal(struct {
+		Inputs Inputs
+		Stages []string
+	}{r.Inputs, r.Stages})
 	if err != nil {
 		return planned{}, fmt.Errorf("encode the inputs: %w", err)
 	}
@@ -65,7 +68,7 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	if known, ok := p.remembered(made); ok {
 		return known, nil
 	}
-	b := build{ctx: ctx, entities: &recorder{Entities: p.entities}, scope: r.Scope, pipeline: pipeline}
+	b := build{ctx: ctx, entities: &recorder{Entities: p.entities}, scope: r.Scope, pipeline: pipeline, stages: r.Stages}
 	fresh, err := b.plan(r.Inputs)
 	if err != nil {
 		return planned{}, err
@@ -167,6 +170,7 @@ type build struct {
 	entities *recorder
 	scope    ref.Scope
 	pipeline store.Entity
+	stages   []string       // the only ones to run; none: all
 	warnings []fault.Detail // about inputs that have no place
 	// templates are the versions that links were resolved with, each once.
 	templates []plan.Template
@@ -198,7 +202,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, fmt.Errorf("encode the plan of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
 	given, err := json.Marshal(Given{
-		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Warnings: append(merged.Warnings, b.warnings...),
+		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Stages: b.stages, Warnings: append(merged.Warnings, b.warnings...),
 	})
 	if err != nil {
 		return planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)

@@ -57,7 +57,7 @@ func ofExecution(c store.Change) []Event {
 // blocks are how a pipeline is written, and no event.
 func (r *Reader) ofNode(ctx context.Context, c store.Change) ([]Event, error) {
 	moments := momentsOf(c.Before, c.Node.State.Status)
-	if len(moments) == 0 {
+	if len(moments) == 0 || c.Node.State.Inherited {
 		return nil, nil
 	}
 	e, err := r.execution(ctx, c.Node.Execution)

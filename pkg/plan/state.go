@@ -16,6 +16,9 @@ type State struct {
 	// Deadline is when the node's timeout ends; for a step, that of its attempt.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Message  string    `json:"message,omitempty"` // why it failed, or what it waits for, for people
+	// Inherited says that this happened in an earlier execution, which this one
+	// goes on from.
+	Inherited bool `json:"inherited,omitempty"`
 	// Look counts how often a step has looked at something without finding an
 	// answer; a container's counts for the steps in its sequence.
 	Look int `json:"look,omitempty"`

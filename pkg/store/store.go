@@ -106,11 +106,20 @@ type Execution struct {
 	Inputs    json.RawMessage
 	Actor     string
 	RetryOf   string // the execution that this one repeats
+	Resume    *Resume
 	Interrupt Interrupt
 	Version   int64
 	StartedAt time.Time
 	EndedAt   time.Time
 	Deadline  time.Time // the pipeline's timeout
+}
+
+// Resume says from where an execution goes on: stages before that one keep
+// what they came to in the other execution (pipeline spec §8.4).
+type Resume struct {
+	Execution string `json:"execution"`
+	Stage     string `json:"stage"`         // its identifier
+	All       bool   `json:"all,omitempty"` // of a parallel block repeat stages that ended well, too
 }
 
 // Node is what has become of one node of an execution's plan.

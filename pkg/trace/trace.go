@@ -55,7 +55,7 @@ func Parent(execution string, n plan.NodeID) string {
 
 // Ended makes the span of a node that has ended.
 func (r *Recorder) Ended(ctx context.Context, e store.Execution, n *plan.Node, s plan.State) {
-	if r == nil || n.Kind == plan.KindParallel || s.StartedAt.IsZero() {
+	if r == nil || n.Kind == plan.KindParallel || s.Inherited || s.StartedAt.IsZero() {
 		return
 	}
 	parent := n.Parent()

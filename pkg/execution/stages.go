@@ -1,0 +1,60 @@
+package execution
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// choose gives a pipeline's document with the named stages only, in the
+// pipeline's order (pipeline spec §8.5). No names: all of it.
+func choose(doc *yamldoc.Node, stages []string, pipeline string) (*yamldoc.Node, error) {
+	if len(stages) == 0 {
+		return doc, nil
+	}
+	if allowed := doc.Get("allowStageExecutions"); allowed == nil || !strings.EqualFold(allowed.Value, "true") {
+		return nil, fault.New(fault.Invalid, "stage executions are not allowed for pipeline [%s]; its allowStageExecutions must be true", pipeline)
+	}
+	missing := slices.Clone(stages)
+	out := *doc
+	out.Entries = slices.Clone(doc.Entries)
+	for i, e := range out.Entries {
+		if e.Key == "stages" && e.Value != nil {
+			out.Entries[i].Value = chosen(e.Value, stages, &missing)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fault.New(fault.NotFound, "pipeline %s has no stage %s", pipeline, strings.Join(missing, ", "))
+	}
+	return &out, nil
+}
+
+// chosen is a list of stages with the named ones only. It takes what it finds
+// off the missing ones.
+func chosen(list *yamldoc.Node, stages []string, missing *[]string) *yamldoc.Node {
+	out := *list
+	out.Items = nil
+	for _, item := range list.Items {
+		if p := item.Get("parallel"); p != nil {
+			if members := chosen(p, stages, missing); len(members.Items) > 0 {
+				block := *item
+				block.Entries = slices.Clone(item.Entries)
+				for i := range block.Entries {
+					if block.Entries[i].Key == "parallel" {
+						block.Entries[i].Value = members
+					}
+				}
+				out.Items = append(out.Items, &block)
+			}
+			continue
+		}
+		id := text(item.Get("stage"), "identifier")
+		if slices.Contains(stages, id) {
+			out.Items = append(out.Items, item)
+			*missing = slices.DeleteFunc(*missing, func(s string) bool { return s == id })
+		}
+	}
+	return &out
+}
