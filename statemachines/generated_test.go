@@ -1,13 +1,14 @@
 package statemachines_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/internal/testaws"
 )
@@ -58,7 +59,10 @@ func (g *generator) node(name string, depth int) {
 	}
 }
 
-var trees = flag.Int("trees", 25, "how many generated trees are run on both hosts")
+var (
+	trees = flag.Int("trees", 25, "how many generated trees are run on both hosts")
+	seed  = flag.Uint64("seed", 0, "the first tree's seed; 0 takes a random one")
+)
 
 // Whatever the tree, each run passes the same states on the embedded engine
 // and on moto's Step Functions.
@@ -66,17 +70,17 @@ func TestGeneratedTreesTakeTheSamePaths(t *testing.T) {
 	t.Parallel()
 	moto := &motoHost{host: testaws.NewHost(t)}
 	moto.endpoint = testaws.Moto(t, moto.host)
-	first := rand.Uint64()
+	first := cmp.Or(*seed, rand.Uint64())
 	t.Run("trees", func(t *testing.T) { // moto outlives them
 		for i := range *trees {
-			seed := first + uint64(i)
-			t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) {
+			own := first + uint64(i)
+			t.Run(fmt.Sprint("seed-", own), func(t *testing.T) {
 				t.Parallel()
-				g := generator{Rand: rand.New(rand.NewPCG(seed, 0))}
+				g := generator{Rand: rand.New(rand.NewPCG(own, 0))}
 				g.node("p", 2)
 				ours := paths(t, &g, newEmbedded)
 				theirs := paths(t, &g, func(t *testing.T, e *engine) host { t.Helper(); return newEmulated(t, moto, e) })
-				if diff := cmp.Diff(theirs, ours); diff != "" {
+				if diff := gocmp.Diff(theirs, ours); diff != "" {
 					t.Errorf("paths (-moto +embedded):\n%s\nscript:\n%s", diff, g.script.String())
 				}
 			})

@@ -37,14 +37,17 @@ const (
 	priceMessage    = 1e-6         // API Gateway, WebSocket
 	priceWrite      = 0.625e-6     // DynamoDB on demand, a write unit
 	priceRead       = 0.125e-6     // DynamoDB on demand, a read unit
+	priceEvent      = 1e-6         // EventBridge, an event put onto a bus of one's own
 	priceKey        = 1.0          // KMS, a key and a month
 )
 
-// What is used, as internal/e2e's counts and docs/access-patterns.md have it.
+// What is used, as internal/e2e's counts and docs/data-model.md have it.
 const (
 	transitionsPerRun, transitionsPerStep = 11, 3 // two runs; Advance, Decide and Await
 	enginePerRun, enginePerStep           = 3, 2
 	apiPerRun, apiPerStep                 = 3, 4 // start and two looks; claim, log, result and a heartbeat
+	feedPerRun, feedPerStep               = 4, 1 // the table's stream is read each second
+	eventsPerRun, eventsPerStep           = 4, 2
 	writesPerRun, writesPerStep           = 16, 20
 	readsPerRun, readsPerStep             = 30, 16
 	gbSeconds                             = 0.5 * 0.05 // of an invocation: 512 MB for 50 ms, as measured
@@ -63,12 +66,13 @@ type expense struct {
 
 func (a *app) cost(steps, runs, delegates int) error {
 	n, d := float64(steps), float64(delegates)
-	invocations := enginePerRun + apiPerRun + n*(enginePerStep+apiPerStep)
+	invocations := enginePerRun + apiPerRun + feedPerRun + n*(enginePerStep+apiPerStep+feedPerStep)
 	run := []expense{
 		line("state transitions", transitionsPerRun+n*transitionsPerStep, priceTransition),
 		line("Lambda invocations", invocations, priceInvocation+gbSeconds*priceGBSecond),
 		line("API requests", apiPerRun+n*apiPerStep, priceRequest),
 		line("wake-ups", n, priceMessage),
+		line("events", eventsPerRun+n*eventsPerStep, priceEvent),
 		line("DynamoDB write units", writesPerRun+n*writesPerStep, priceWrite),
 		line("DynamoDB read units", readsPerRun+n*readsPerStep, priceRead),
 	}

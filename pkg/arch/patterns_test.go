@@ -8,13 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // TestAccessPatternsAreWrittenDown: every method of the store is a row of
-// docs/access-patterns.md under the number that ends its comment, and every
+// docs/data-model.md under the number that ends its comment, and every
 // row is a method (house style, rule 20).
 func TestAccessPatternsAreWrittenDown(t *testing.T) {
 	t.Parallel()
@@ -23,7 +24,7 @@ func TestAccessPatternsAreWrittenDown(t *testing.T) {
 		t.Fatalf("only %d methods were found", len(code))
 	}
 	if diff := cmp.Diff(code, rows); diff != "" {
-		t.Errorf("pkg/store/store.go (-) and docs/access-patterns.md (+) differ:\n%s", diff)
+		t.Errorf("pkg/store/store.go (-) and docs/data-model.md (+) differ:\n%s", diff)
 	}
 	for n := 1; n <= len(code); n++ {
 		if code[fmt.Sprintf("AP-%d", n)] == "" {
@@ -69,7 +70,7 @@ func methods(t *testing.T) map[string]string {
 // table gives the rows' methods by their numbers. No cell may be empty.
 func table(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(), "docs", "access-patterns.md"))
+	text, err := os.ReadFile(filepath.Join(root(), "docs", "data-model.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,4 +83,31 @@ func table(t *testing.T) map[string]string {
 		out[m[1]] = m[2]
 	}
 	return out
+}
+
+// TestItemsAreWrittenDown: every kind of item that keys.go makes a partition
+// key for is a row of docs/data-model.md, and every row is one.
+func TestItemsAreWrittenDown(t *testing.T) {
+	t.Parallel()
+	kinds := func(file, pattern string) []string {
+		text, err := os.ReadFile(filepath.Join(root(), filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			out = append(out, m[1])
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	// H is a partition of an index only.
+	code := slices.DeleteFunc(kinds("pkg/store/dynamo/keys.go", `"([A-Z])(?:#|",)`), func(k string) bool { return k == "H" })
+	rows := kinds("docs/data-model.md", "(?m)^\\| `([A-Z])#")
+	if len(code) < 15 {
+		t.Fatalf("only the kinds %q were found", code)
+	}
+	if diff := cmp.Diff(code, rows); diff != "" {
+		t.Errorf("pkg/store/dynamo/keys.go (-) and docs/data-model.md (+) differ:\n%s", diff)
+	}
 }

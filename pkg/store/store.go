@@ -6,7 +6,7 @@
 // that doing it twice is harmless. The package holds no rules about what a
 // change means: that is pkg/engine, pkg/execution and pkg/api.
 //
-// The cost of each method is listed in docs/access-patterns.md under the
+// The cost of each method is listed in docs/data-model.md under the
 // number (AP-n) that ends its comment.
 package store
 

@@ -101,7 +101,7 @@ func (m *meter) reading() ([]string, float64) {
 	return requests, units
 }
 
-// TestCosts measures what docs/access-patterns.md says of the patterns that
+// TestCosts measures what docs/data-model.md says of the patterns that
 // every step of every execution goes through.
 func TestCosts(t *testing.T) {
 	t.Parallel()
