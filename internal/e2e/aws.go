@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,6 +51,7 @@ type AWS struct {
 	Env     []string          // for programs that speak to this AWS
 	Calls   testaws.Recorder  // what the functions have called
 
+	functions []string
 	rights    map[string][]string // what each function may do, by the template
 	throttled atomic.Uint64       // the part of the table's calls that are refused, as math.Float64bits
 	repeats   atomic.Bool         // the delegate's results come late and twice
@@ -60,6 +63,9 @@ func (a *AWS) Throttle(part float64) { a.throttled.Store(math.Float64bits(part))
 // RepeatResults makes every result of the delegate come late and twice from
 // now on; the first answer is lost.
 func (a *AWS) RepeatResults() { a.repeats.Store(true) }
+
+// Functions are the names of those that are installed.
+func (a *AWS) Functions() []string { return a.functions }
 
 // Rights are the actions that the synthesized template allows a function.
 func (a *AWS) Rights(function string) []string { return a.rights[function] }
@@ -101,7 +107,7 @@ func StartAWS(tb testing.TB) *AWS {
 	moto := testaws.Moto(tb, host)
 	a := &AWS{Host: host, Sockets: testaws.NewSocketGateway(tb, host, "connect"), Bus: testaws.NewBus(tb, host), SFN: sfn.NewFromConfig(testaws.Config(moto))}
 	values := a.resources(tb, installed, moto, local.Endpoint())
-	a.rights = installed.rights
+	a.rights, a.functions = installed.rights, slices.Sorted(maps.Keys(installed.functions))
 	table := testaws.Proxy(tb, local.Endpoint(), &a.Calls, func() float64 { return math.Float64frombits(a.throttled.Load()) })
 	others := testaws.Proxy(tb, moto, &a.Calls, func() float64 { return 0 })
 	bus := testaws.Proxy(tb, a.Bus.URL, &a.Calls, func() float64 { return 0 })

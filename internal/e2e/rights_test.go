@@ -1,17 +1,25 @@
 package e2e_test
 
 import (
+	"context"
+	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
 // unseen are the actions that no request of a function shows: what AWS does in
 // its name, and what a transaction writes.
 func unseen(action string) bool {
 	return slices.Contains([]string{
+		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", // Lambda's, in the function's name
 		"kms:Decrypt", "kms:GenerateDataKey", // DynamoDB, S3 and the environment
 		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", // in transactions
 		"execute-api:ManageConnections", // the WebSocket gateway stands for itself
@@ -23,7 +31,10 @@ func unseen(action string) bool {
 // spare are rights that no scenario here needs, with what does.
 func spare() map[string]string {
 	return map[string]string{
-		"api states:SendTaskHeartbeat": "a task that runs for longer than a minute",
+		"api states:SendTaskHeartbeat":   "a task that runs for longer than a minute",
+		"events states:SendTaskSuccess":  "an execution that breaks off with a turn that others wait for",
+		"sweeper states:SendTaskSuccess": "the same",
+		"sweeper states:SendTaskFailure": "a step that still waits when the sweeper breaks its execution off",
 	}
 }
 
@@ -46,8 +57,91 @@ func TestRightsOnAWS(t *testing.T) { //nolint:tparallel // the scenarios share n
 
 func compareAll(t *testing.T, a *e2e.AWS) {
 	t.Helper()
-	for _, function := range []string{"api", "engine", "connect"} {
+	t.Run("stopped and swept", func(t *testing.T) { stoppedAndSwept(t, a) }) //nolint:paralleltest // as above
+	for _, function := range a.Functions() {
 		compareRights(t, function, a.Calls.Calls(function), a.Rights(function))
+	}
+}
+
+// stoppedAndSwept makes the functions act that do so only when something has
+// gone wrong: a machine run is stopped, which is told to events; one is stopped
+// and nobody is told, and one is missing, which the sweeper finds.
+func stoppedAndSwept(t *testing.T, a *e2e.AWS) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	a.Apply(t, one("stuck", shell("long", "sleep 600"), ""))
+	until := func(id string, wanted func(e2e.Execution) bool) e2e.Execution {
+		e, err := a.Until(ctx, id, wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	works := func(e e2e.Execution) bool { return e.Root.Find("long").Status == "Running" }
+	told := a.Begin(t, "stuck", nil)
+	until(told, works)
+	stopByHand(ctx, t, a, told)
+	until(told, e2e.Ended)
+
+	missing := withoutRun(ctx, t, a, told)
+	sweep(ctx, t, a, missing, "started")
+	until(missing, works)
+	a.Host.Fail("events", testaws.Faults{Before: 1})
+	stopByHand(ctx, t, a, missing)
+	sweep(ctx, t, a, missing, "brokenOff")
+	if e := until(missing, e2e.Ended); e.Status != "Errored" {
+		t.Errorf("the execution is %s", e.Status)
+	}
+}
+
+// withoutRun makes an execution like another one, of ten minutes ago, whose
+// start was cut off before its machine run began.
+func withoutRun(ctx context.Context, t *testing.T, a *e2e.AWS, like string) string {
+	t.Helper()
+	e, err := a.Store.Execution(ctx, like)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := a.Store.Plan(ctx, e.PlanHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ID, e.Status, e.Message, e.Version, e.EndedAt = like+"b", plan.Running, "", 0, time.Time{}
+	e.StartedAt = e.StartedAt.Add(-10 * time.Minute)
+	if _, err := a.Store.CreateExecution(ctx, e, doc, audit.Record{Time: time.Now(), Scope: e.Scope, Action: audit.Start, Kind: "execution", ID: e.ID}); err != nil {
+		t.Fatal(err)
+	}
+	return e.ID
+}
+
+// sweep gives the sweeper its schedule's event, until it has done something
+// about an execution: a run's end shows a little later.
+func sweep(ctx context.Context, t *testing.T, a *e2e.AWS, id, what string) {
+	t.Helper()
+	event, err := os.ReadFile("../../events/aws.events.scheduled/sample.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		result, err := a.Host.Invoke(ctx, "sweeper", event)
+		if err != nil || result.Error != "" {
+			t.Fatalf("the sweeper: %v %s", err, result.Payload)
+		}
+		var report map[string]any
+		if err := json.Unmarshal(result.Payload, &report); err != nil {
+			t.Fatal(err)
+		}
+		if list, _ := report[what].([]any); slices.Contains(list, any(id)) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the sweeper's last report is %s", result.Payload)
+		case <-tick.C:
+		}
 	}
 }
 
