@@ -29,6 +29,9 @@ func endpoints(t *testing.T, s *server) [][2]string {
 	}
 	all := [][2]string{{"GET", "/openapi.json"}, {"GET", "/"}, {"GET", "/v1/delegate/x/socket"}, {"GET", "/healthz/x"}}
 	for path, methods := range described.Paths {
+		if strings.HasPrefix(path, "/webhooks/") { // TestDeliverRefuses
+			continue
+		}
 		for method := range methods {
 			all = append(all, [2]string{strings.ToUpper(method), strings.NewReplacer("{", "", "}", "").Replace(path)})
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
 // Config is what the API needs.
@@ -27,6 +28,7 @@ type Config struct {
 	Store      store.Store
 	Catalog    *catalog.Catalog
 	Executions *execution.Service
+	Triggers   *firing.Service
 	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole
 	Timing     task.Registered // what delegates are told
@@ -44,11 +46,7 @@ type Server struct {
 
 // New makes a Server.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg}
-	mux := http.NewServeMux()
-	s.api = humago.New(mux, description(cfg.Version))
-	s.api.UseMiddleware(translate)
-
+	s, mux := empty(cfg)
 	s.entities()
 	s.templates()
 	s.secrets()
@@ -61,16 +59,34 @@ func New(cfg Config) *Server {
 	s.audits()
 	s.delegateLife()
 	s.delegateTasks()
+	s.triggers()
+	s.webhooks()
 	if s.Hub != nil {
 		mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)
 	}
 	mux.HandleFunc("GET /openapi.json", s.openAPI)
 	s.schemas(mux)
-	mux.HandleFunc("/", s.nowhere)
 	tidy(s.api.OpenAPI())
-
-	s.root = s.identify(s.guard(s.authenticate(mux)))
 	return s
+}
+
+// NewWebhooks makes a Server that takes in what Git hosts and others send, and
+// has no other endpoint: it is there in no time.
+func NewWebhooks(cfg Config) *Server {
+	s, _ := empty(cfg)
+	s.webhooks()
+	return s
+}
+
+// empty is a Server without endpoints.
+func empty(cfg Config) (*Server, *http.ServeMux) {
+	s := &Server{Config: cfg}
+	mux := http.NewServeMux()
+	s.api = humago.New(mux, description(cfg.Version))
+	s.api.UseMiddleware(translate)
+	mux.HandleFunc("/", s.nowhere)
+	s.root = s.identify(s.guard(s.authenticate(mux)))
+	return s, mux
 }
 
 // ServeHTTP answers one request (http.Handler).

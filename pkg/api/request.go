@@ -20,7 +20,7 @@ const RequestIDHeader = "X-Request-Id"
 const delegatePaths = "/v1/delegate/"
 
 // healthPath tells load balancers that the process lives. It answers without
-// a body, and is the only path that needs no token.
+// a body and needs no token.
 const healthPath = "/healthz"
 
 type (
@@ -62,15 +62,19 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
+// webhookPaths is where Git hosts and others send what happened. They have no
+// token: what proves them is pkg/trigger/firing's to check.
+const webhookPaths = "/webhooks/"
+
 // authenticate lets known callers through: delegates to their endpoints,
-// people to all others but the schemas, which are open. Endpoints can't forget to ask.
+// people to all others but schemas and webhooks, which are open. Endpoints can't forget to ask.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == healthPath {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, schemaPaths) {
+		if strings.HasPrefix(r.URL.Path, schemaPaths) || strings.HasPrefix(r.URL.Path, webhookPaths) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -20,12 +20,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
 // server is the API over a real store, with what callers need.
 type server struct {
 	t *testing.T
 	*api.Server
+	cfg   api.Config
 	store store.Store
 	token string // a user's, for the whole account
 }
@@ -47,11 +49,14 @@ func setup(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	s := &server{t: t, store: kept}
-	s.Server = api.New(api.Config{
-		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: secret.New(key, kept, time.Now), Now: time.Now}),
-		Hub: api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
-		Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
-	})
+	keeper, log := secret.New(key, kept, time.Now), slog.New(slog.DiscardHandler)
+	s.cfg = api.Config{
+		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: keeper, Now: time.Now}),
+		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Now: time.Now, Log: log}),
+		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
+		Now: time.Now, Log: log, Version: "test",
+	}
+	s.Server = api.New(s.cfg)
 	s.token = s.mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: "default"}, Name: "admin", Actor: "ada"})
 	return s
 }

@@ -16,8 +16,13 @@ type Trigger struct {
 	// Inputs is inputYaml read: the pipeline's document as far as it has
 	// inputs. nil: there are none.
 	Inputs *yamldoc.Node
-	Secret yamldoc.Field[string] // encryptedWebhookSecretIdentifier
-	Type   yamldoc.Field[string] // Webhook or Scheduled
+	// InputSets are identifiers of input sets and overlays of the pipeline;
+	// Inputs wins over them. Each may be an expression. InputSetList is an
+	// expression for all of them.
+	InputSets    []yamldoc.Field[string]
+	InputSetList yamldoc.Field[string]
+	Secret       yamldoc.Field[string] // encryptedWebhookSecretIdentifier
+	Type         yamldoc.Field[string] // Webhook or Scheduled
 	// Of the last two, Type says which is meant.
 	Webhook Webhook
 	Cron    Cron
@@ -115,7 +120,7 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 		"inputYaml":                        func(v yamldoc.Value) { t.Inputs = d.inputYAML(v) },
 		"encryptedWebhookSecretIdentifier": d.secretRef(&t.Secret),
 		"source":                           func(v yamldoc.Value) { d.source(v, t) },
-		"inputSetRefs":                     d.refuse("input sets of a trigger aren't supported"),
+		"inputSetRefs":                     func(v yamldoc.Value) { d.triggerSets(v, t) },
 		"stagesToExecute":                  d.refuse("running some of the stages isn't supported"),
 		"pipelineBranchName":               d.refuse("pipelines in Git aren't supported"),
 		"inputSetBranchName":               d.refuse("input sets in Git aren't supported"),
@@ -125,6 +130,26 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 	d.inProject(v, "a trigger")
 	d.proven(v, t)
 	return t
+}
+
+// triggerSets reads the identifiers of input sets. They aren't references that
+// keep a set from being deleted: they may name either kind of set.
+func (d *decoder) triggerSets(v yamldoc.Value, t *Trigger) {
+	if v.Is(yamldoc.Scalar) {
+		if t.InputSetList = d.Body(v); strings.TrimSpace(t.InputSetList.Expr) != "" && !strings.Contains(t.InputSetList.Expr, "<+") {
+			d.Errorf(v, wrongType, "found a text; want a list of input sets, or an expression for one")
+		}
+		return
+	}
+	for item := range d.list(v) {
+		f := d.String(item)
+		if f.Expr == "" {
+			if err := ref.CheckID(ref.InputSet, f.Value); err != nil {
+				d.Errorf(item, badReference, "%s", err)
+			}
+		}
+		t.InputSets = append(t.InputSets, f)
+	}
 }
 
 // inputYAML reads a text that is YAML itself. Places in it aren't places of

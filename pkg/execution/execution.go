@@ -61,6 +61,9 @@ type StartRequest struct {
 	Stages []string
 
 	resume *store.Resume
+	// Trigger is the event that starts it (trigger.Event, encoded), which its
+	// expressions read; nil: a person does.
+	Trigger json.RawMessage
 }
 
 // Start plans a pipeline and starts its execution.
@@ -107,11 +110,15 @@ type machineInput struct {
 	} `json:"next"`
 }
 
-// newID makes an execution's id: from the key, so that starting twice starts
-// one, or at random. Ids sort by time only roughly; lists sort by StartedAt.
+// KeyedID is the id of the execution that is started with a key, so that
+// starting twice starts one.
+func KeyedID(key string) string { return "x" + shortHash(key) }
+
+// newID makes an execution's id: from the key, or at random. Ids sort by time
+// only roughly; lists sort by StartedAt.
 func newID(key string, now time.Time) string {
 	if key != "" {
-		return "x" + shortHash(key)
+		return KeyedID(key)
 	}
 	return fmt.Sprintf("x%x%s", now.Unix(), rand.Text()[:10])
 }
@@ -189,11 +196,16 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 	if err != nil {
 		return store.Execution{}, err
 	}
+	before, err := s.Engine.Plan(ctx, e.PlanHash)
+	if err != nil {
+		return store.Execution{}, err
+	}
 	start := StartRequest{
 		Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: r.By, Key: r.Key, RetryOf: cmp.Or(e.RetryOf, e.ID), Stages: given.Stages,
+		Trigger: before.Trigger,
 	}
 	if r.From != "" || r.FromFailed {
-		if start.resume, err = s.resume(ctx, e, r, start); err != nil {
+		if start.resume, err = s.resume(ctx, e, before, r, start); err != nil {
 			return store.Execution{}, err
 		}
 	}
@@ -204,16 +216,12 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 const maxAge = 30 * 24 * time.Hour
 
 // resume checks that an execution can go on from a stage of another.
-func (s *Service) resume(ctx context.Context, e store.Execution, r RetryRequest, start StartRequest) (*store.Resume, error) {
+func (s *Service) resume(ctx context.Context, e store.Execution, old *plan.Plan, r RetryRequest, start StartRequest) (*store.Resume, error) {
 	if !e.Status.Bad() {
 		return nil, fault.New(fault.Conflict, "execution %s is %s; only one that failed can go on from a stage", e.ID, e.Status)
 	}
 	if s.Now().Sub(e.StartedAt) > maxAge {
 		return nil, fault.New(fault.Conflict, "execution %s is older than 30 days; run the pipeline as a whole", e.ID)
-	}
-	old, err := s.Engine.Plan(ctx, e.PlanHash)
-	if err != nil {
-		return nil, err
 	}
 	planned, err := s.plans.plan(ctx, start)
 	if err != nil {

@@ -54,6 +54,10 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	if err != nil {
 		return planned{}, err
 	}
+	if r.Trigger != nil { // no other execution has the same event
+		b := build{ctx: ctx, entities: &recorder{Entities: p.entities}, scope: r.Scope, pipeline: pipeline, trigger: r.Trigger, stages: r.Stages}
+		return b.plan(r.Inputs)
+	}
 	asked, err := json.Marshal(struct {
 		Inputs Inputs
 		Stages []string
@@ -174,6 +178,7 @@ type build struct {
 	warnings []fault.Detail // about inputs that have no place
 	// templates are the versions that links were resolved with, each once.
 	templates []plan.Template
+	trigger   json.RawMessage
 }
 
 func (b *build) plan(in Inputs) (planned, error) {
@@ -188,7 +193,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 	if err := check(ref.Pipeline, doc, b.scope); err != nil {
 		return planned{}, err
 	}
-	src := plan.Source{Pipeline: doc, Inputs: merged.Inputs, Deployments: map[string]*plan.Deployment{}}
+	src := plan.Source{Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, Deployments: map[string]*plan.Deployment{}}
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return planned{}, err
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ type Source struct {
 	Deployments map[string]*Deployment
 	Inputs      *yamldoc.Node // the pipeline's inputs with their values; nil: it has none
 	Templates   []Template    // that the documents were resolved with
+	Trigger     json.RawMessage
 }
 
 // Limits of a plan (pipeline spec §1.3).
@@ -40,7 +42,7 @@ func Build(src Source) (*Plan, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs, Templates: src.Templates}
+	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs, Templates: src.Templates, Trigger: src.Trigger}
 	p.link()
 	return p, nil
 }

@@ -45,6 +45,9 @@ type Plan struct {
 	Inputs *yamldoc.Node `json:"inputs,omitempty"`
 	// Templates are the versions that its links were resolved with.
 	Templates []Template `json:"templates,omitempty"`
+	// Trigger is the event that the execution was started by (trigger.Event,
+	// encoded): <+trigger>, <+eventPayload>. nil: a person started it.
+	Trigger json.RawMessage `json:"trigger,omitempty"`
 
 	index map[NodeID]*Node
 	loops bool // there are any

@@ -3,6 +3,7 @@ package resolve
 import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/trigger"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -33,7 +34,7 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	case "endTs":
 		return millis(e.EndedAt.IsZero(), e.EndedAt.UnixMilli()), 1, nil
 	case "triggerType":
-		return expr.String("MANUAL"), 1, nil
+		return s.triggerType()
 	case "triggeredBy":
 		return s.triggeredBy(rest)
 	case "orgIdentifier":
@@ -57,6 +58,16 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 }
 
 func (s *Scope) triggeredBy(rest []string) (expr.Value, int, error) {
+	if len(rest) > 1 && s.Plan.Trigger != nil {
+		e, err := s.startedBy()
+		if err != nil || rest[1] != "name" {
+			return expr.Null(), len(rest), err // an event has no e-mail address
+		}
+		if e.Source == trigger.Scheduled {
+			return expr.String(e.Trigger), 2, nil
+		}
+		return expr.String(e.User), 2, nil
+	}
 	if len(rest) > 1 && (rest[1] == "name" || rest[1] == "email") {
 		return expr.String(s.Execution.Actor), 2, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trigger"
 )
 
 // Config is what a Scope reads from.
@@ -39,6 +40,9 @@ type Scope struct {
 	names   map[string]expr.Value // of a late expression, e.g. httpResponseCode
 	secrets *placeholders
 	outputs map[plan.NodeID]any
+	// The event that started the execution, once it was read.
+	event      *trigger.Event
+	eventNames expr.Scope
 }
 
 // New makes a Scope. It is for one goroutine.
@@ -70,8 +74,10 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return expr.String("<+" + dotted(path) + ">"), len(path), nil
 	case "inputSet":
 		return s.inputSet(), 1, nil
-	case "trigger", "eventPayload", "codebase":
-		return expr.Null(), len(path), nil // no trigger: known names without a value
+	case "trigger", "eventPayload":
+		return s.triggered(path)
+	case "codebase":
+		return expr.Null(), len(path), nil // a known name without a value
 	}
 	return expr.Null(), 0, expr.ErrUnknown
 }

@@ -31,7 +31,8 @@ const MaxBytes = 5 << 20
 // Event is what may start pipelines. An execution keeps the one that started
 // it, for its expressions.
 type Event struct {
-	Source string `json:"source"`
+	Source  string `json:"source"`
+	Trigger string `json:"trigger,omitempty"` // that it fired, by its identifier
 	// Types are the events of the host that it counts as, as triggers spell
 	// them: a push of a tag to GitLab is a Push and a Tag. None: no trigger can
 	// want it, e.g. that a branch was deleted.

@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/trace"
+	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
 // Account is the one account of an installation.
@@ -62,7 +63,9 @@ type Live struct {
 // Plane is the control plane, put together.
 type Plane struct {
 	Engine     *engine.Handler
+	Catalog    *catalog.Catalog
 	Executions *execution.Service
+	Triggers   *firing.Service
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
 
@@ -101,15 +104,17 @@ func New(p Parts) *Plane {
 	executions := execution.New(execution.Config{
 		Store: p.Store, Runner: p.Runner, Engine: handler, Secret: keeper, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
+	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now})
+	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Executions: executions, Secret: keeper, Now: time.Now, Log: p.Log})
 	return &Plane{
-		Engine: handler, Executions: executions,
+		Engine: handler, Catalog: saved, Executions: executions, Triggers: triggers,
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
 		}),
 		Feed: feed.NewReader(p.Store, handler.Plan),
 		api: api.Config{
-			Store: p.Store, Catalog: catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now}),
-			Executions: executions, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
+			Store: p.Store, Catalog: saved,
+			Executions: executions, Triggers: triggers, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
 			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
 		},
 	}
@@ -118,3 +123,6 @@ func New(p Parts) *Plane {
 // API makes the HTTP API. That describes every endpoint: functions that serve
 // none don't wait for it at each cold start.
 func (p *Plane) API() *api.Server { return api.New(p.api) }
+
+// Webhooks makes the part of the HTTP API that takes in deliveries.
+func (p *Plane) Webhooks() *api.Server { return api.NewWebhooks(p.api) }

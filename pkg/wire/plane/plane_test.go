@@ -1,0 +1,35 @@
+package plane_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/slipway-cd/slipway/pkg/wire/plane"
+)
+
+// A function that takes in deliveries must not open the rest of the API.
+func TestWebhooksAreAllOfTheirServer(t *testing.T) {
+	t.Parallel()
+	p := plane.New(plane.Parts{})
+	for _, c := range []struct {
+		name         string
+		server       http.Handler
+		method, path string
+		want         int
+	}{
+		{"the API lives", p.API(), "GET", "/healthz", http.StatusNoContent},
+		{"webhooks live", p.Webhooks(), "GET", "/healthz", http.StatusNoContent},
+		{"the API has its description", p.API(), "GET", "/openapi.json", http.StatusUnauthorized},
+		{"the API takes deliveries in", p.API(), "POST", "/webhooks/github", http.StatusUnauthorized},
+		{"webhooks take deliveries in", p.Webhooks(), "POST", "/webhooks/github", http.StatusUnauthorized},
+		{"a delivery is posted", p.Webhooks(), "GET", "/webhooks/github", http.StatusNotFound},
+	} {
+		w := httptest.NewRecorder()
+		c.server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader("{}")))
+		if w.Code != c.want {
+			t.Errorf("%s: %s %s gives %d, want %d: %s", c.name, c.method, c.path, w.Code, c.want, w.Body)
+		}
+	}
+}
