@@ -3,6 +3,7 @@ package events_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -58,6 +60,11 @@ func setup(t *testing.T) *bench {
 	if err := local.Store.PutDelegate(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
+	for _, doc := range triggers() {
+		if _, err := b.Catalog.Save(t.Context(), catalog.Draft{Scope: web, YAML: []byte(doc), Version: catalog.AnyVersion}, audit.Author{Actor: "ada"}); err != nil {
+			t.Fatalf("%v: %s", err, doc)
+		}
+	}
 	b.id = b.start(t)
 	b.replace = strings.NewReplacer("EXECUTION", b.id, "DELEGATE", "d1", "CONNECT_TOKEN", agent, "TOKEN", user)
 	return b
@@ -72,19 +79,20 @@ func (b *bench) mint(t *testing.T, kind store.TokenKind) string {
 	return text
 }
 
+var web = ref.Scope{Account: plane.Account, Org: "default", Project: "web"}
+
 // start runs a pipeline that waits.
 func (b *bench) start(t *testing.T) string {
 	t.Helper()
-	scope := ref.Scope{Account: plane.Account, Org: "default", Project: "web"}
 	_, err := b.Store.SaveEntity(t.Context(), store.Entity{
-		Key: store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: "p"}, Name: "p",
+		Key: store.EntityKey{Scope: web, Kind: ref.Pipeline, ID: "p"}, Name: "p",
 		YAML: []byte("pipeline: {identifier: p, name: p, stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: [" +
 			"{step: {identifier: w, name: w, type: Wait, timeout: 2h, spec: {duration: 1h}}}]}}}}]}"),
-	}, audit.Record{Time: time.Now(), Actor: "ada", Scope: scope, Action: audit.Create, Kind: "pipeline", ID: "p"})
+	}, audit.Record{Time: time.Now(), Actor: "ada", Scope: web, Action: audit.Create, Kind: "pipeline", ID: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := b.Executions.Start(t.Context(), execution.StartRequest{Scope: scope, Pipeline: "p", By: audit.Author{Actor: "ada"}})
+	e, err := b.Executions.Start(t.Context(), execution.StartRequest{Scope: web, Pipeline: "p", By: audit.Author{Actor: "ada"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +124,53 @@ func (b *bench) stream() lambda.Handler {
 	})
 }
 
+func webhooks(b *bench) lambda.Handler { return function.Webhooks(b.Plane) }
+
+// triggers are of the bench's pipeline; the secret of all is "hush".
+func triggers() []string {
+	const secret = `
+secret:
+  name: hook
+  identifier: hook
+  type: SecretText
+  spec:
+    secretManagerIdentifier: harnessSecretManager
+    valueType: Inline
+    value: hush
+`
+	list := []string{secret}
+	for name, url := range map[string]string{
+		"Github": "https://github.com/acme/web", "Gitlab": "https://gitlab.com/acme/web", "Bitbucket": "https://bitbucket.org/acme/web",
+	} {
+		id := strings.ToLower(name)
+		list = append(list,
+			fmt.Sprintf("connector: {name: %[1]s, identifier: %[1]s, type: %[2]s, spec: {url: %[3]q, type: Repo, authentication: {type: Http, spec: {type: Anonymous}}}}", id, name, url),
+			fmt.Sprintf("trigger: {name: %[1]s, identifier: %[1]s, pipelineIdentifier: p, encryptedWebhookSecretIdentifier: hook,"+
+				" source: {type: Webhook, spec: {type: %[2]s, spec: {type: Push, spec: {connectorRef: %[1]s}}}}}", id, name))
+	}
+	return append(list,
+		"trigger: {name: custom, identifier: custom, pipelineIdentifier: p, source: {type: Webhook, spec: {type: Custom, spec: {}}}}",
+		"trigger: {name: nightly, identifier: nightly, pipelineIdentifier: p, source: {type: Scheduled, spec: {type: Cron, spec: {expression: 15 3 * * *}}}}",
+	)
+}
+
+// fired checks that a trigger has started one execution, however often its
+// event came.
+func fired(id string) func(*testing.T, *bench, []byte) {
+	return func(t *testing.T, b *bench, answer []byte) {
+		t.Helper()
+		key := store.EntityKey{Scope: web, Kind: ref.Trigger, Env: "p", ID: id}
+		fires, _, err := b.Store.ListFires(t.Context(), key, time.Time{}, store.Page{})
+		if err != nil || len(fires) != 1 || fires[0].Outcome != store.FireStarted {
+			t.Fatalf("fires of %s are %+v, %v; want one that started: %s", id, fires, err, answer)
+		}
+		list, _, err := b.Store.ListExecutions(t.Context(), web, "p", store.Page{})
+		if err != nil || len(list) != 2 || list[0].ID != fires[0].Execution && list[1].ID != fires[0].Execution {
+			t.Errorf("executions are %+v, %v; want the bench's and %s", list, err, fires[0].Execution)
+		}
+	}
+}
+
 // TestSamples gives every sample to its function, and looks at what it did.
 func TestSamples(t *testing.T) {
 	t.Parallel()
@@ -144,6 +199,10 @@ func TestSamples(t *testing.T) {
 				}
 			},
 		},
+		"aws.apigateway.http.github":    {webhooks, fired("github")},
+		"aws.apigateway.http.gitlab":    {webhooks, fired("gitlab")},
+		"aws.apigateway.http.bitbucket": {webhooks, fired("bitbucket")},
+		"aws.apigateway.http.custom":    {webhooks, fired("custom")},
 		"aws.apigateway.websocket.connect": {
 			(*bench).lobby,
 			func(t *testing.T, b *bench, answer []byte) {
@@ -172,6 +231,9 @@ func TestSamples(t *testing.T) {
 					t.Errorf("the bus was told %+v", e)
 				}
 			},
+		},
+		"aws.events.minute": {
+			func(b *bench) lambda.Handler { return function.Events(b.Plane, log) }, fired("nightly"),
 		},
 		"aws.events.scheduled": {
 			func(b *bench) lambda.Handler { return function.Sweeper(b.Plane, t.Output()) },

@@ -23,12 +23,17 @@ func (c *Compute) requestLog(id, name string) *awsapigatewayv2.CfnStage_AccessLo
 	}
 }
 
-// httpAPI gives every request to the function api.
+// httpAPI gives every request to the function api but deliveries, which are
+// the function webhooks'.
 func (c *Compute) httpAPI() {
 	c.http = awsapigatewayv2.NewHttpApi(c.Stack, jsii.String("HttpApi"), &awsapigatewayv2.HttpApiProps{
 		ApiName: jsii.String(c.cfg.name("api")), Description: jsii.String("Slipway's API"),
 		DefaultIntegration:        awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Api"), c.functions["api"].Function, nil),
 		DisableExecuteApiEndpoint: jsii.Bool(c.cfg.Domain != ""), DefaultDomainMapping: c.domain(),
+	})
+	c.http.AddRoutes(&awsapigatewayv2.AddRoutesOptions{
+		Path: jsii.String("/webhooks/{proxy+}"), Methods: &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_POST},
+		Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Webhooks"), c.functions["webhooks"].Function, nil),
 	})
 	stage, _ := c.http.DefaultStage().Node().DefaultChild().(awsapigatewayv2.CfnStage)
 	stage.SetAccessLogSettings(c.requestLog("HttpApiLog", "http"))

@@ -25,8 +25,9 @@ func specs() []spec {
 	return []spec{
 		{name: "api", purpose: "answers the HTTP API", memory: 512, timeout: 29},
 		{name: "engine", purpose: "answers the state machine's tasks", memory: 512, timeout: 60},
+		{name: "webhooks", purpose: "takes in what Git hosts send to triggers", memory: 512, timeout: 29},
 		{name: "connect", purpose: "lets delegates in", memory: 256, timeout: 10},
-		{name: "events", purpose: "takes in the ends of machine runs", memory: 256, timeout: 60, reserved: 10, queued: true},
+		{name: "events", purpose: "takes in the ends of machine runs, and fires schedules", memory: 256, timeout: 60, reserved: 10, queued: true},
 		{name: "feed", purpose: "tells the event bus what happens", memory: 256, timeout: 60, queued: true},
 		{name: "sweeper", purpose: "repairs executions", memory: 256, timeout: 300, reserved: 1, queued: true},
 	}

@@ -97,6 +97,8 @@ func (c *Compute) permissions() {
 		case "api":
 			f.allow("Secrets", secretActions, c.state.Key.KeyArn())
 			f.allow("Start", []string{"states:StartExecution", "states:SendTaskHeartbeat"}, c.machineARN())
+		case "webhooks", "events":
+			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
 		case "sweeper":
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
 			f.allow("Look", []string{"states:DescribeExecution"}, runs)

@@ -29,6 +29,10 @@ func (c *Compute) rules(machine awsstepfunctions.StateMachine) {
 		},
 		Targets: target(c.functions["events"]),
 	})
+	awsevents.NewRule(c.Stack, jsii.String("Minute"), &awsevents.RuleProps{
+		RuleName: jsii.String(c.cfg.name("minute")), Description: jsii.String("Fires the schedules of triggers"),
+		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))), Targets: target(c.functions["events"]),
+	})
 	awsevents.NewRule(c.Stack, jsii.String("Sweep"), &awsevents.RuleProps{
 		RuleName: jsii.String(c.cfg.name("sweep")), Description: jsii.String("Repairs what events didn't"),
 		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(5))), Targets: target(c.functions["sweeper"]),

@@ -41,7 +41,7 @@ func eventCommand(a *app) *cobra.Command {
 	return c
 }
 
-func eventFunctions() []string { return []string{"api", "engine", "events", "sweeper"} }
+func eventFunctions() []string { return []string{"api", "engine", "events", "sweeper", "webhooks"} }
 
 func (a *app) invoke(ctx context.Context, cfg wire.ServeConfig, name, file string) (err error) {
 	if !slices.Contains(eventFunctions(), name) {
@@ -59,6 +59,7 @@ func (a *app) invoke(ctx context.Context, cfg wire.ServeConfig, name, file strin
 	handler := map[string]lambda.Handler{
 		"api": function.API(local.Plane), "engine": function.Engine(local.Plane),
 		"events": function.Events(local.Plane, cfg.Log), "sweeper": function.Sweeper(local.Plane, a.err),
+		"webhooks": function.Webhooks(local.Plane),
 	}[name]
 	answer, err := handler.Invoke(ctx, event)
 	if err != nil {

@@ -129,7 +129,7 @@ func StartAWS(tb testing.TB) *AWS {
 		host.Map(tb, m, local.Endpoint(), a.Outputs["TableName"])
 	}
 	a.Server = &Server{
-		URL: testaws.HTTPGateway(tb, host, "api"), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
+		URL: testaws.HTTPGateway(tb, host, "api", installed.routed()...), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
 		Poll: 100 * time.Millisecond,
 	}
 	a.Outputs["ApiUrl"] = a.URL

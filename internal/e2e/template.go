@@ -26,6 +26,8 @@ type template struct {
 	functions  map[string]deployed
 	mappings   []testaws.Mapping
 	rules      []testaws.Rule
+	routes     map[string]string   // of the HTTP API, to integrations
+	functionOf map[string]string   // an integration's
 	rights     map[string][]string // actions by function
 }
 
@@ -46,7 +48,7 @@ func readTemplate(tb testing.TB) template {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0)
 	dir := filepath.Join(filepath.Dir(here), "../../cdk.out")
-	t := template{functions: map[string]deployed{}, rights: map[string][]string{}}
+	t := template{functions: map[string]deployed{}, rights: map[string][]string{}, routes: map[string]string{}, functionOf: map[string]string{}}
 	for _, stack := range []string{"State", "Compute"} {
 		doc, err := os.ReadFile(filepath.Join(dir, stack+".template.json"))
 		if os.IsNotExist(err) {
@@ -77,6 +79,10 @@ func (t *template) read(dir string, doc []byte) error {
 			err = t.readTable(r.Properties)
 		case "AWS::Lambda::EventSourceMapping":
 			err = t.readMapping(r.Properties)
+		case "AWS::ApiGatewayV2::Route":
+			err = t.readRoute(r.Properties)
+		case "AWS::ApiGatewayV2::Integration":
+			err = t.readIntegration(name, r.Properties)
 		case "AWS::Events::Rule":
 			err = t.readRule(r.Properties)
 		case "AWS::StepFunctions::StateMachine":
@@ -211,6 +217,52 @@ type arn struct {
 }
 
 func (a arn) of() string { return strings.Join(a.GetAtt[:min(1, len(a.GetAtt))], "") }
+
+// readRoute takes the routes with a method and a path; the others are $default
+// and the WebSocket API's.
+func (t *template) readRoute(doc json.RawMessage) error {
+	var p struct {
+		RouteKey string
+		Target   struct {
+			Join []json.RawMessage `json:"Fn::Join"` // "", ["integrations/", {"Ref": ...}]
+		}
+	}
+	if err := json.Unmarshal(doc, &p); err != nil || !strings.Contains(p.RouteKey, " ") {
+		return err
+	}
+	var parts []json.RawMessage
+	var target struct{ Ref string }
+	if len(p.Target.Join) != 2 || json.Unmarshal(p.Target.Join[1], &parts) != nil || len(parts) != 2 || json.Unmarshal(parts[1], &target) != nil {
+		return fmt.Errorf("the target of route %s isn't an integration", p.RouteKey)
+	}
+	t.routes[p.RouteKey] = target.Ref
+	return nil
+}
+
+// readIntegration takes which function is called; a WebSocket's is found in
+// another way.
+func (t *template) readIntegration(name string, doc json.RawMessage) error {
+	var p struct {
+		IntegrationURI json.RawMessage `json:"IntegrationUri"`
+	}
+	if err := json.Unmarshal(doc, &p); err != nil {
+		return err
+	}
+	var a arn
+	if json.Unmarshal(p.IntegrationURI, &a) == nil && a.of() != "" {
+		t.functionOf[name] = functionAt(a.of())
+	}
+	return nil
+}
+
+// routed are the routes of the HTTP API with their functions.
+func (t *template) routed() []testaws.Route {
+	var out []testaws.Route
+	for key, integration := range t.routes {
+		out = append(out, testaws.Route{Key: key, Function: t.functionOf[integration]})
+	}
+	return out
+}
 
 // readRule takes the rules for events; schedules are the tests' own.
 func (t *template) readRule(doc json.RawMessage) error {

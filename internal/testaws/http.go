@@ -18,13 +18,31 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
+// Route is a route that isn't $default, such as "POST /webhooks/{proxy+}".
+type Route struct{ Key, Function string }
+
+// fits says whether a request takes the route: its method, and a path of which
+// {proxy+} is the rest.
+func (t Route) fits(r *http.Request) bool {
+	method, path, _ := strings.Cut(t.Key, " ")
+	prefix, greedy := strings.CutSuffix(path, "{proxy+}")
+	return method == r.Method && (r.URL.Path == path || greedy && len(r.URL.Path) > len(prefix) && strings.HasPrefix(r.URL.Path, prefix))
+}
+
 // HTTPGateway is API Gateway's HTTP API: it gives every request to a function,
-// payload format 2.0, and sends its answer. It ends with the test.
+// or to that of its route, payload format 2.0, and sends its answer. It ends
+// with the test.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
-func HTTPGateway(tb testing.TB, host *Host, function string) string {
+func HTTPGateway(tb testing.TB, host *Host, function string, routes ...Route) string {
 	tb.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		event, err := requestEvent(r)
+		function, key := function, "$default"
+		for _, t := range routes {
+			if t.fits(r) {
+				function, key = t.Function, t.Key
+			}
+		}
+		event, err := requestEvent(r, key)
 		if err != nil {
 			refuse(w, http.StatusBadRequest)
 			return
@@ -55,13 +73,13 @@ func refuse(w http.ResponseWriter, status int) {
 }
 
 // requestEvent is a request as the function gets it.
-func requestEvent(r *http.Request) ([]byte, error) {
+func requestEvent(r *http.Request, route string) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	e := events.APIGatewayV2HTTPRequest{
-		Version: "2.0", RouteKey: "$default", RawPath: r.URL.EscapedPath(), RawQueryString: r.URL.RawQuery,
+		Version: "2.0", RouteKey: route, RawPath: r.URL.EscapedPath(), RawQueryString: r.URL.RawQuery,
 		Headers: joined(r.Header), QueryStringParameters: queryOf(r.URL.Query()),
 	}
 	e.Headers["host"] = r.Host
@@ -73,7 +91,7 @@ func requestEvent(r *http.Request) ([]byte, error) {
 		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
 	}
 	e.RequestContext = events.APIGatewayV2HTTPRequestContext{
-		RouteKey: "$default", AccountID: Account, Stage: "$default", RequestID: rand.Text(), APIID: "test",
+		RouteKey: route, AccountID: Account, Stage: "$default", RequestID: rand.Text(), APIID: "test",
 		DomainName: r.Host, TimeEpoch: time.Now().UnixMilli(),
 		HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
 			Method: r.Method, Path: r.URL.Path, Protocol: r.Proto, SourceIP: "127.0.0.1", UserAgent: r.UserAgent(),

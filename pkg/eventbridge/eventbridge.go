@@ -1,7 +1,8 @@
 // Package eventbridge takes in what EventBridge delivers: the ends of machine
-// runs, and the schedule of the sweeper.
+// runs, and the minutes at which schedules may be due.
 //
-// It decodes and calls; what is done about a run that ended is pkg/repair's.
+// It decodes and calls; what is done about a run that ended is pkg/repair's,
+// which schedules are due is pkg/trigger/firing's.
 package eventbridge
 
 import (
@@ -16,17 +17,20 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/repair"
+	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
 // The kinds of event that Handle knows, by source and detail type.
 const (
 	runChanged = "aws.states: Step Functions Execution Status Change"
+	minute     = "aws.events: Scheduled Event"
 )
 
 // Receiver handles events.
 type Receiver struct {
-	Repair *repair.Repairer
-	Log    *slog.Logger
+	Repair   *repair.Repairer
+	Triggers *firing.Service
+	Log      *slog.Logger
 }
 
 // Handle handles one event, which may come twice. Kinds that it doesn't know
@@ -35,6 +39,11 @@ func (r *Receiver) Handle(ctx context.Context, e events.EventBridgeEvent) error 
 	switch kind := e.Source + ": " + e.DetailType; kind {
 	case runChanged:
 		return r.runChanged(ctx, e.Detail)
+	case minute:
+		if _, err := r.Triggers.Tick(ctx, e.Time); err != nil {
+			return fmt.Errorf("fire the schedules of %s: %w", e.Time, err)
+		}
+		return nil
 	default:
 		return fault.New(fault.Unsupported, "event %s is of the unknown kind %q", e.ID, kind)
 	}

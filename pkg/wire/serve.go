@@ -227,6 +227,7 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 		return nil
 	})
 	g.Go(func() error { return m.feed().Run(running) })
+	g.Go(func() error { return m.plane.Triggers.Run(running) })
 	g.Go(func() error {
 		defer close(drained)
 		if !m.cfg.EmbeddedDelegate {

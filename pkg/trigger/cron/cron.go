@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	_ "time/tzdata" // Lambda's runtime and small images have no time zones
 )
 
 // The dialects, spelled as in the YAML. No dialect is Unix.

@@ -30,6 +30,11 @@ func API(p *plane.Plane) lambda.Handler {
 	return lambda.NewHandler(httpadapter.NewV2(p.API()).ProxyWithContext)
 }
 
+// Webhooks answers the requests of the HTTP API that bring deliveries.
+func Webhooks(p *plane.Plane) lambda.Handler {
+	return lambda.NewHandler(httpadapter.NewV2(p.Webhooks()).ProxyWithContext)
+}
+
 // Engine answers the Task states of the state machine. Its errors have names
 // that the machine's retries know.
 func Engine(p *plane.Plane) lambda.Handler {
@@ -47,7 +52,7 @@ func Connect(l *socket.Lobby) lambda.Handler { return lambda.NewHandler(l.Handle
 
 // Events takes in what EventBridge delivers.
 func Events(p *plane.Plane, log *slog.Logger) lambda.Handler {
-	receiver := eventbridge.Receiver{Repair: p.Repair, Log: log}
+	receiver := eventbridge.Receiver{Repair: p.Repair, Triggers: p.Triggers, Log: log}
 	return lambda.NewHandler(receiver.Handle)
 }
 
