@@ -97,7 +97,7 @@ func (c *Compute) permissions() {
 		case "api":
 			f.allow("Secrets", secretActions, c.state.Key.KeyArn())
 			f.allow("Start", []string{"states:StartExecution", "states:SendTaskHeartbeat"}, c.machineARN())
-		case "webhooks", "events":
+		case "webhooks", "events", "engine": // engine: chained pipelines
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
 		case "sweeper":
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())

@@ -47,6 +47,7 @@ func TestRightsOnAWS(t *testing.T) { //nolint:tparallel // the scenarios share n
 	a := e2e.StartAWS(t)
 	for name, scenario := range map[string]func(*testing.T, func(testing.TB) *e2e.Server){ //nolint:paralleltest // the scenarios share names
 		"outputs and secrets": outputsAndSecrets, "abort": anAbortReachesGrandchildren, "decisions": peopleDecide, "abort by strategy": aStrategyAborts,
+		"chained": pipelinesAreChained,
 	} {
 		t.Run(name, func(t *testing.T) {
 			scenario(t, func(testing.TB) *e2e.Server { return a.Server })

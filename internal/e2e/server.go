@@ -73,6 +73,7 @@ type Execution struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
+	Parent  string `json:"parent"`
 	Root    *Node  `json:"root"`
 }
 
@@ -85,6 +86,7 @@ type Node struct {
 	Status     string  `json:"status"`
 	Message    string  `json:"message"`
 	Attempt    int     `json:"attempt"`
+	Child      string  `json:"child"` // the execution that a Pipeline stage has started
 	Children   []*Node `json:"children"`
 }
 

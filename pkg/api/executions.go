@@ -31,6 +31,7 @@ type Execution struct {
 	RetryOf   string         `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
 	From      string         `json:"fromStage,omitempty" doc:"The stage from which it goes on where that one failed"`
 	Stages    []string       `json:"stages,omitempty" nullable:"false" doc:"The only stages that it runs, if not all"`
+	Parent    string         `json:"parent,omitempty" doc:"The execution whose Pipeline stage started this one"`
 	StartedAt time.Time      `json:"startedAt"`
 	EndedAt   time.Time      `json:"endedAt,omitzero"`
 }
@@ -44,7 +45,7 @@ type ExecutionTree struct {
 func executionOf(e store.Execution) (Execution, error) {
 	out := Execution{
 		ID: e.ID, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Name: e.Name, Sequence: e.Sequence,
-		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
+		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Parent: e.Parent.Execution, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
 	}
 	given, err := execution.GivenTo(e)
 	out.Inputs, out.InputSets, out.Warnings, out.Stages = given.YAML, given.Sets, given.Warnings, given.Stages
@@ -119,6 +120,7 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
 		e, err := s.Executions.Start(ctx, execution.StartRequest{
 			Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Key: key, Stages: in.Body.Stages,
+			Within: caller(ctx).Scope,
 		})
 		if err != nil {
 			return Execution{}, err
@@ -201,6 +203,7 @@ func (s *Server) retryExecution(ctx context.Context, in *struct {
 	body, err := once(ctx, s, in.Keyed, in.RawBody, "retryExecution "+in.ID, func(key string) (Execution, error) {
 		e, err := s.Executions.Retry(ctx, in.ID, execution.RetryRequest{
 			From: in.Body.FromStage, FromFailed: in.Body.FromFailed, All: in.Body.All, By: author(ctx), Key: key,
+			Within: caller(ctx).Scope,
 		})
 		if err != nil {
 			return Execution{}, err

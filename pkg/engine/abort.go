@@ -47,6 +47,11 @@ func (h *Handler) abort(ctx context.Context, id, why string) error {
 // interrupt cancels what a step waits for and ends the wait.
 func (h *Handler) interrupt(ctx context.Context, n store.Node) error {
 	token := n.State.Token
+	if n.State.Wait == plan.WaitChild {
+		if err := h.stopChild(ctx, n.State.Child); err != nil {
+			return fmt.Errorf("abort the execution that %s waits for: %w", n.ID, err)
+		}
+	}
 	if n.State.Wait == plan.WaitWork && token == "" {
 		t, err := h.cancel(ctx, TaskID(n.Execution, n.ID, n.State.Attempt, n.State.Look))
 		if err != nil {

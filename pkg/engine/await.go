@@ -76,6 +76,12 @@ func (h *Handler) awaitOnce(ctx context.Context, snap *snapshot, c Call) (bool, 
 	if s.Wait == plan.WaitTurn && n.Kind == plan.KindStep {
 		return h.passQueue(ctx, snap, n, s, c.Token)
 	}
+	if s.Wait == plan.WaitChild {
+		return h.awaitChild(ctx, snap, n, s, c.Token)
+	}
+	if s.Wait == plan.WaitWork && n.Type == plan.TypePipeline {
+		return false, h.chain(ctx, snap, n, s)
+	}
 	if s.Wait == plan.WaitBarrier {
 		return h.passBarrier(ctx, snap, n, s, c.Token)
 	}
@@ -96,7 +102,7 @@ func answeredEarly(s plan.State) bool {
 	if s.Outcome == nil {
 		return false
 	}
-	return s.Wait == plan.WaitWork || s.Wait == plan.WaitIntervention && s.Outcome.Decision != ""
+	return s.Wait == plan.WaitWork || s.Wait == plan.WaitChild || s.Wait == plan.WaitIntervention && s.Outcome.Decision != ""
 }
 
 // start begins a step's own work.

@@ -99,10 +99,11 @@ type Decision struct {
 	Children []Run
 	// MaxConcurrency is how many Children run at a time; 0: all.
 	MaxConcurrency int
-	Writes         []Write // members before their container
-	Cancel         []At    // delegate tasks that are no longer wanted
-	Leave          []Left  // queues that steps no longer wait in
-	Abort          bool    // a failure strategy aborts the execution
+	Writes         []Write  // members before their container
+	Cancel         []At     // delegate tasks that are no longer wanted
+	Leave          []Left   // queues that steps no longer wait in
+	Stop           []string // executions that Pipeline stages no longer wait for
+	Abort          bool     // a failure strategy aborts the execution
 }
 
 // Run is a machine run of a node. A node that goes on in another run, or is

@@ -17,8 +17,8 @@ const maxHistory = 50
 func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, expired bool) plan.State {
 	s.Outcome, s.Outputs, s.Failures, s.Message = &o, o.Outputs, o.Failures, o.Message
 	switch {
-	case o.Status == plan.Success:
-		s.Status, s.Outcome = plan.Success, nil
+	case o.Status.Good():
+		s.Status, s.Outcome = o.Status, nil
 		return s
 	case o.Status == plan.Aborted || expired:
 		s.Status = o.Status

@@ -36,8 +36,10 @@ type Config struct {
 	Steps   []step.Type
 	Windows Windows
 	Mail    *task.MailServer // of Email steps; nil: there is none. Its password refers to a secret.
-	Now     func() time.Time
-	Log     *slog.Logger
+	// StartChained starts the execution of a chained pipeline.
+	StartChained func(context.Context, Chained) (store.Execution, error)
+	Now          func() time.Time
+	Log          *slog.Logger
 	// Changed is told of every committed change of an execution, for live
 	// views; nil tells nobody.
 	Changed func(execution string)
@@ -176,6 +178,11 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 			return true, nil
 		}
 	}
+	for _, id := range d.Stop {
+		if err := h.stopChild(ctx, id); err != nil {
+			return false, err
+		}
+	}
 	if d.Abort {
 		if err := h.abort(ctx, snap.execution.ID, "failure strategy"); err != nil {
 			return false, err
@@ -220,6 +227,11 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 		}
 		if err := h.meet(ctx, snap, part); err != nil {
 			return err
+		}
+		if c.Execution != nil {
+			if err := h.tellParent(ctx, *c.Execution); err != nil {
+				return err
+			}
 		}
 		for _, w := range part {
 			if w.State.Status.Terminal() {

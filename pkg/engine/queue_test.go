@@ -64,6 +64,23 @@ func TestQueueSteps(t *testing.T) {
 	}
 }
 
+// A group that begins again keeps the keys that its Queue steps hold.
+func TestARetriedGroupKeepsItsKeys(t *testing.T) {
+	t.Parallel()
+	again := plan.Action{Type: plan.RetryStepGroup, Depth: 1, RetryCount: 1}
+	s := newSim(t, pipeline(stage("s", group("g", st("a"), st("q"), st("b", level(on(again)))))))
+	s.script["q"], s.script["b"], s.turn = []any{stands("k")}, []any{fails{fault.Unknown}, true}, true
+	for at := (At{}); s.states["p.s.g"].Try == 0; {
+		d := s.advance("p.s.g", 0, at)
+		if at = d.At; d.Do == DoAwait {
+			s.await(d)
+		}
+	}
+	if got := s.states["p.s.g.q"]; got.Turn != "k" {
+		t.Errorf("the step holds %q, want k", got.Turn)
+	}
+}
+
 // A Queue step holds for its stage or its pipeline, wherever it stands.
 func TestQueueScopes(t *testing.T) {
 	t.Parallel()

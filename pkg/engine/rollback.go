@@ -215,13 +215,14 @@ func (w *walk) reset(n *plan.Node) {
 	}
 	w.put(n.ID, plan.State{
 		Status: plan.NotStarted, Try: s.Try + 1, Attempt: s.Attempt, Base: s.Attempt, History: s.History, Look: s.Look,
+		Turn: s.Turn, // a Queue step that has passed still holds its key
 	})
 }
 
 // fresh is the state from which a node begins: what reset kept.
 func (w *walk) fresh(id plan.NodeID) plan.State {
 	s := w.get(id)
-	return plan.State{Try: s.Try, Attempt: s.Attempt, Base: s.Base, History: s.History, Look: s.Look}
+	return plan.State{Try: s.Try, Attempt: s.Attempt, Base: s.Base, History: s.History, Look: s.Look, Turn: s.Turn}
 }
 
 // ended is the state of a node that ends without having run.

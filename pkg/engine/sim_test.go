@@ -28,6 +28,7 @@ type sim struct {
 	cancels []string
 	turn    bool           // what waits for its turn gets it
 	left    []string       // queues that were left without having been passed
+	stopped []string       // executions that steps no longer wait for
 	parts   int            // machine runs of one node, at most
 	twice   bool           // deliver every advance twice
 	loops   map[string]any // identifier -> how many iterations, or an error
@@ -106,6 +107,7 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 	for _, l := range d.Leave {
 		s.left = append(s.left, l.Key)
 	}
+	s.stopped = append(s.stopped, d.Stop...)
 	s.aborted = s.aborted || d.Abort
 	if s.twice {
 		again := Next(s.input(id, part, after))
@@ -185,9 +187,26 @@ func (s *sim) await(d Decision) {
 			s.states[n.ID] = st
 			return
 		}
+	case plan.WaitChild:
+		if s.child(n, st) {
+			return
+		}
 	case plan.WaitRetry, plan.WaitLook, plan.WaitBarrier: // only time ends it
 	}
 	s.now = s.now.Add(d.Wake)
+}
+
+// child lets the execution end that a step has started; false when it doesn't.
+func (s *sim) child(n *plan.Node, st plan.State) bool {
+	list := s.script[n.Identifier]
+	r, ok := list[min(st.Attempt, len(list))-1].(runs)
+	if !ok || r.ends == "" {
+		return false
+	}
+	s.now = s.now.Add(r.after)
+	st.Outcome = &plan.Outcome{Status: r.ends, Failures: []fault.FailureType{fault.Unknown}}
+	s.states[n.ID] = st
+	return true
 }
 
 // work does what the script says of an attempt; false when nothing answers.
@@ -212,6 +231,10 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 		}
 	case stands:
 		st.Wait, st.Status, st.Turn = plan.WaitTurn, plan.ResourceWaiting, string(a)
+		s.states[n.ID] = st
+		return true
+	case runs:
+		st.Wait, st.Child = plan.WaitChild, fmt.Sprintf("x%d", st.Attempt)
 		s.states[n.ID] = st
 		return true
 	case comes:

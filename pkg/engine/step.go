@@ -45,7 +45,7 @@ func (w *walk) step(n *plan.Node) bool {
 			return true
 		case w.Aborted:
 			w.put(n.ID, w.abort(n, s))
-		case s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier:
+		case s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild:
 			o := w.outcome(n, s, outer)
 			if o == nil {
 				return w.await(n, s, outer)
@@ -84,6 +84,9 @@ func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
 			return w.conclude(n, s, *o, false)
 		}
 	}
+	if s.Wait == plan.WaitChild {
+		w.drop(n, s)
+	}
 	s = w.quit(n, s)
 	s.Status, s.Message = plan.Aborted, "aborted"
 	return s
@@ -107,7 +110,7 @@ func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
 // await makes the machine run wait for the step. It returns false: not ended.
 func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 	until := earlier(earlier(s.Deadline, s.Until), outer)
-	if s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier {
+	if s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild {
 		until = earlier(until, w.Now.Add(w.turnCheck(attemptStart(s))))
 	}
 	w.out.Do = DoAwait
@@ -144,7 +147,7 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 		t.Outcome = w.barrier(n)
 	case plan.WaitWork:
 		t = w.Task(n, s.Attempt, s.Look)
-	case plan.WaitTurn, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
+	case plan.WaitTurn, plan.WaitChild, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
 	}
 	if t.Outcome != nil {
 		return t.Outcome
@@ -217,8 +220,11 @@ func attemptStart(s plan.State) time.Time {
 	return s.StartedAt
 }
 
-// drop cancels the attempt's delegate task.
+// drop cancels the attempt's delegate task, or the execution that it started.
 func (w *walk) drop(n *plan.Node, s plan.State) {
+	if s.Wait == plan.WaitChild {
+		w.out.Stop = append(w.out.Stop, s.Child)
+	}
 	if s.Wait == plan.WaitWork {
 		w.out.Cancel = append(w.out.Cancel, At{Node: n.ID, Attempt: s.Attempt, Look: s.Look})
 	}

@@ -125,6 +125,8 @@ func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
 		d.Errorf(v, badStrategy, "%s is for a stepGroup only; this is a %s", typ, l.node)
 	case (typ == actionRollback || typ == actionUndo) && l.stage == StageApproval:
 		d.Errorf(v, badStrategy, "%s can't be used in an Approval stage: it has nothing to roll back", typ)
+	case typ == actionRollback && l.stage == StagePipeline:
+		d.Errorf(v, badStrategy, "%s can't be used in a Pipeline stage: the other pipeline rolls itself back", typ)
 	case slices.Contains(l.within, typ):
 		d.Errorf(v, badStrategy, "%s can't be the fallback of %s", typ, typ)
 	case slices.Contains([]string{actionRollback, actionUndo, actionGroupBack, actionGroupAgain}, typ) && l.rollback:

@@ -11,12 +11,13 @@ const (
 	StageDeployment = "Deployment"
 	StageApproval   = "Approval"
 	StageCustom     = "Custom"
+	StagePipeline   = "Pipeline"
 )
 
 // otherStageTypes are those that Harness has besides (pipeline spec §1.2).
 func otherStageTypes() []string {
 	return []string{
-		"Pipeline", "Dynamic", "CI", "SecurityTests", "FeatureFlag", "IACM", "IDP", "DRTest", "CompositeLoadTest",
+		"Dynamic", "CI", "SecurityTests", "FeatureFlag", "IACM", "IDP", "DRTest", "CompositeLoadTest",
 	}
 }
 
@@ -35,6 +36,7 @@ type Stage struct {
 	Loop              Looping
 	SkipInstances     yamldoc.Field[bool]
 	Deployment        *Deployment // of a Deployment stage
+	Chain             *Chain      // of a Pipeline stage
 	Steps             []StepItem
 	RollbackSteps     []StepItem
 }
@@ -50,7 +52,7 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 		"name":              d.name(&s.Name),
 		"description":       d.text(&s.Description),
 		"tags":              d.texts(&s.Tags),
-		"type":              d.supported(&s.Type, "stage type", []string{StageDeployment, StageApproval, StageCustom}, otherStageTypes()...),
+		"type":              d.supported(&s.Type, "stage type", []string{StageDeployment, StageApproval, StageCustom, StagePipeline}, otherStageTypes()...),
 		"spec":              func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
 		"when":              d.when(&s.When, "pipelineStatus"),
 		"variables":         d.variables(&s.Variables),
@@ -61,6 +63,9 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 		"runMode":           d.refuse("stages that people start (runMode) aren't supported"),
 		"dependsOn":         d.refuse("stages that depend on others (dependsOn) aren't supported"),
 		"template":          d.link,
+	}
+	if typ == StagePipeline {
+		known["delegateSelectors"] = d.noSelectors
 	}
 	if typ == StageDeployment {
 		known["skipInstances"] = d.flag(&s.SkipInstances)
@@ -89,6 +94,9 @@ func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 		d.need(v, "deploymentType", "execution")
 		d.oneOf(v, "service", "services", "serviceConfig")
 		d.oneOf(v, "environment", "environments", "environmentGroup", "infrastructure")
+	case StagePipeline:
+		s.Chain = &Chain{}
+		d.chain(v, s.Chain)
 	case StageApproval, StageCustom:
 		d.fields(v, known)
 		d.need(v, "execution")

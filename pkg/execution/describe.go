@@ -35,6 +35,7 @@ type TreeNode struct {
 	Attempt    int            `json:"attempt,omitempty"`
 	LogStream  string         `json:"logStream,omitempty"`
 	Approval   *plan.Approval `json:"approval,omitempty"`
+	Child      string         `json:"child,omitempty"` // the execution that a Pipeline stage has started
 	Children   []*TreeNode    `json:"children,omitempty"`
 }
 
@@ -100,7 +101,7 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 	st := states[n.ID]
 	t := &TreeNode{
 		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(),
-		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval,
+		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval, Child: st.Child,
 	}
 	if t.Status == "" {
 		t.Status = plan.NotStarted

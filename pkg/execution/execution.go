@@ -64,26 +64,35 @@ type StartRequest struct {
 	// Trigger is the event that starts it (trigger.Event, encoded), which its
 	// expressions read; nil: a person does.
 	Trigger json.RawMessage
+	// Within is what the caller may touch; pipelines that this one chains must
+	// be in it. None: the pipeline's own scope.
+	Within ref.Scope
+
+	id     string       // of a chained execution
+	parent store.Holder // of a chained execution
 }
 
 // Start plans a pipeline and starts its execution.
 func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, error) {
-	planned, err := s.plans.plan(ctx, r)
+	made, err := s.plans.plan(ctx, r)
 	if err != nil {
 		return store.Execution{}, err
 	}
-	id := newID(r.Key, s.Now())
+	if err := r.reach(made); err != nil {
+		return store.Execution{}, err
+	}
+	id := cmp.Or(r.id, newID(r.Key, s.Now()))
 	e, err := s.Store.CreateExecution(ctx, store.Execution{
-		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: planned.name, PlanHash: planned.hash,
-		Status: plan.Running, Inputs: planned.inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, Resume: r.resume, StartedAt: s.Now(),
-	}, planned.doc, audit.Record{
+		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, PlanHash: made.hash,
+		Status: plan.Running, Inputs: made.inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, Resume: r.resume, Parent: r.parent, StartedAt: s.Now(),
+	}, made.doc, audit.Record{
 		Time: s.Now(), Actor: r.By.Actor, Request: r.By.Request, Scope: r.Scope, Action: audit.Start, Kind: "execution", ID: id,
-		After: fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, planned.hash),
+		After: fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, made.hash),
 	})
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return e, s.Run(ctx, e, planned.root)
+	return e, s.Run(ctx, e, made.root)
 }
 
 // Run starts the machine run of an execution's root; again is no change.
@@ -174,8 +183,10 @@ type RetryRequest struct {
 	// All repeats those stages of a parallel block that ended well, too.
 	All bool
 	By  audit.Author
-	// Key starts one execution, as in StartRequest.
-	Key string
+	// Key starts one execution, and Within is what the caller may touch, as in
+	// StartRequest.
+	Key    string
+	Within ref.Scope
 }
 
 // Retry starts the execution's pipeline again with the same inputs, as it is
@@ -202,7 +213,7 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 	}
 	start := StartRequest{
 		Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: r.By, Key: r.Key, RetryOf: cmp.Or(e.RetryOf, e.ID), Stages: given.Stages,
-		Trigger: before.Trigger,
+		Trigger: before.Trigger, Within: r.Within,
 	}
 	if r.From != "" || r.FromFailed {
 		if start.resume, err = s.resume(ctx, e, before, r, start); err != nil {

@@ -38,6 +38,8 @@ type planned struct {
 	doc    []byte
 	root   plan.NodeID
 	inputs []byte // Given as JSON
+	// chained are the scopes of the pipelines that it chains.
+	chained []ref.Scope
 }
 
 // rememberedPlans bounds the planner's memory; a plan has some 20 KB.
@@ -198,6 +200,10 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, err
 	}
 	src.Templates = b.templates
+	chained, err := b.chained(doc.Get("stages"))
+	if err != nil {
+		return planned{}, err
+	}
 	made, err := plan.Build(src)
 	if err != nil {
 		return planned{}, err
@@ -213,7 +219,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
 	sum := sha256.Sum256(encoded)
-	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID, inputs: given}, nil
+	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID, inputs: given, chained: chained}, nil
 }
 
 // root is an entity's document as it was saved.

@@ -140,3 +140,23 @@ func TestATemplateMayBringAnything(t *testing.T) {
 		t.Errorf("found %s", got)
 	}
 }
+
+// The outputs of a Pipeline stage are evaluated in the other pipeline; its
+// inputs aren't (pipeline spec §1.7).
+func TestOutputsOfAChainedPipeline(t *testing.T) {
+	t.Parallel()
+	got := findings(t, `
+pipeline:
+  stages:
+    - stage:
+        identifier: s
+        type: Pipeline
+        spec:
+          inputs: {variables: [{name: a, value: <+pipeline.variables.no>}]}
+          outputs: [{name: o, value: <+pipeline.stages.other.variables.x>}]
+`)
+	want := `p.yaml:8:49 stages[0].stage.spec.inputs.variables[0].value: <+pipeline.variables.no> can never be resolved: the pipeline has no variable "no" [UNRESOLVABLE_EXPRESSION]`
+	if got != want {
+		t.Errorf("found %s; want %s", got, want)
+	}
+}

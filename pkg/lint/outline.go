@@ -22,6 +22,7 @@ type stage struct {
 	steps     []string // of all step groups, and of the rollback
 	loops     []string // those of them, and itself, that a strategy copies
 	deploys   answer
+	chains    bool // it runs another pipeline
 	open      bool // a template brings steps that aren't known here
 }
 
@@ -81,7 +82,7 @@ func (p *parts) hasNode(id string) bool {
 }
 
 func stageOf(n *yamldoc.Node) *stage {
-	s := &stage{id: text(n.Get("identifier")), variables: variables(n.Get("variables")), open: n.Get("template") != nil}
+	s := &stage{id: text(n.Get("identifier")), variables: variables(n.Get("variables")), open: n.Get("template") != nil, chains: text(n.Get("type")) == "Pipeline"}
 	if n.Get("strategy") != nil {
 		s.loops = append(s.loops, s.id)
 	}

@@ -129,6 +129,9 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	// The stage's strategies don't hold inside rollbackSteps (pipeline spec §5.4).
 	back := place{id: NodeID(string(n.ID) + ".spec.execution.rollbackSteps"), selectors: n.Selectors, rollback: true}
 	n.Rollback = b.steps(execution.Get("rollbackSteps"), back)
+	if n.Type == TypePipeline {
+		n.Children = []*Node{b.chained(n, doc)}
+	}
 	n.Selectors = nil
 	n.Doc = without(doc, "execution")
 	return b.looped(n, doc)

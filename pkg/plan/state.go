@@ -36,6 +36,7 @@ type State struct {
 	History  []Attempt           `json:"history,omitempty"`  // earlier attempts
 	Base     int                 `json:"base,omitempty"`     // the attempts that were made before its group was begun again
 	Approval *Approval           `json:"approval,omitempty"`
+	Child    string              `json:"child,omitempty"` // the execution that a Pipeline stage's step has started
 
 	// A container's part.
 
@@ -90,6 +91,7 @@ const (
 	WaitIntervention Wait = "intervention" // a person's decision
 	WaitTurn         Wait = "turn"         // until a stage may deploy, or a Queue step pass, where only one may
 	WaitBarrier      Wait = "barrier"      // until the other steps of a barrier have come
+	WaitChild        Wait = "child"        // until the execution that a Pipeline stage started has ended
 	WaitLook         Wait = "look"         // the interval before the step looks again
 	WaitPause        Wait = "pause"        // until a person resumes the execution
 )

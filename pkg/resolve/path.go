@@ -131,6 +131,9 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 			return v, used + 1, err
 		}
 	}
+	if c := n.Chained(); c != nil && rest[0] == "output" {
+		n, st = c, s.State(c.ID) // pipeline spec §1.7
+	}
 	if v, used, ok, err := s.output(n, st, rest); ok || err != nil {
 		return v, used, err
 	}

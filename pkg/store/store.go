@@ -107,6 +107,7 @@ type Execution struct {
 	Actor     string
 	RetryOf   string // the execution that this one repeats
 	Resume    *Resume
+	Parent    Holder // the step of a Pipeline stage that started it; none: a person or an event did
 	Interrupt Interrupt
 	Version   int64
 	StartedAt time.Time
@@ -169,7 +170,8 @@ type Executions interface {
 	SetInterrupt(ctx context.Context, id string, i Interrupt, a audit.Record) (Execution, error)
 }
 
-// Holder is who holds a turn or waits for it: a node of an execution.
+// Holder is a node of an execution: who holds a turn or waits for it, or for
+// the end of another execution.
 type Holder struct {
 	Execution string
 	Node      plan.NodeID

@@ -33,6 +33,7 @@ type executionDoc struct {
 	Actor     string          `json:"actor,omitempty"`
 	RetryOf   string          `json:"retryOf,omitempty"`
 	Resume    *store.Resume   `json:"resume,omitempty"`
+	Parent    store.Holder    `json:"parent,omitzero"`
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
@@ -40,7 +41,7 @@ type executionDoc struct {
 
 func encodeExecution(e store.Execution) (string, error) {
 	doc, err := json.Marshal(executionDoc{
-		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf, Resume: e.Resume,
+		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf, Resume: e.Resume, Parent: e.Parent,
 		Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	})
 	if err != nil {
@@ -66,7 +67,7 @@ func scanExecution(row scanner) (store.Execution, error) {
 
 // complete adds to an execution what its columns don't say as it is.
 func (d *executionDoc) complete(e store.Execution, scope string, started int64) (store.Execution, error) {
-	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume
+	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume, e.Parent = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume, d.Parent
 	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
 	var err error
 	e.Scope, err = parseScope(scope)

@@ -106,6 +106,7 @@ func New(p Parts) *Plane {
 	})
 	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now})
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Executions: executions, Secret: keeper, Now: time.Now, Log: p.Log})
+	handler.StartChained = executions.StartChained
 	return &Plane{
 		Engine: handler, Catalog: saved, Executions: executions, Triggers: triggers,
 		Repair: repair.New(repair.Config{

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// A Pipeline stage (pipeline spec §1.7) has one step, which starts another
+// execution, its child, and waits for its end. The child's id is made of the
+// step and its attempt, so that starting it twice starts one. Its end answers
+// the step's token; how it ended is read from the child.
+
+// Chained asks for the execution of a chained pipeline.
+type Chained struct {
+	ID       string // of the execution; the same one is started once
+	Parent   store.Holder
+	Actor    string // who started the parent
+	Scope    ref.Scope
+	Pipeline string
+	Sets     []string      // input sets
+	Inputs   *yamldoc.Node // over them; nil: none
+}
+
+// chain gives a step its child, which its machine run then starts.
+func (h *Handler) chain(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State) error {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", snap.execution.ID, n.ID, s.Attempt))
+	s.Wait, s.Child = plan.WaitChild, "x"+hex.EncodeToString(sum[:10])
+	return h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+}
+
+// awaitChild starts a step's child, unless it has been, and lets the step go
+// on when the child has ended. The token is stored first: a child that ends
+// before couldn't answer it.
+func (h *Handler) awaitChild(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (waits bool, err error) {
+	if s.Token != token {
+		s.Token = token
+		if err := h.commit(ctx, snap, []Write{{Node: n.ID, State: s}}); err != nil {
+			return false, err
+		}
+	}
+	child, err := h.Store.Execution(ctx, s.Child)
+	if fault.Is(err, fault.NotFound) {
+		child, err = h.startChild(ctx, snap, n, s)
+	}
+	switch {
+	case snap.err != nil:
+		return false, snap.err
+	case err != nil && !final(err):
+		return false, err
+	case err != nil:
+		o := failed(err)
+		s.Outcome = &o
+	case !child.Status.Terminal():
+		return true, nil
+	default:
+		if s.Outcome, err = h.childOutcome(ctx, n, child); err != nil {
+			return false, err
+		}
+	}
+	s.Token = ""
+	return false, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+}
+
+// startChild starts a step's child with what the stage's spec says.
+func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State) (store.Execution, error) {
+	scope := h.scope(ctx, snap, n, snap.state)
+	spec, err := scope.Tree(n.Doc.Get("spec"), []string{"outputs"})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if len(scope.Secrets()) > 0 {
+		return store.Execution{}, fault.New(fault.Invalid, "inputs hold the value of a secret; name the secret where it is used instead")
+	}
+	c := Chained{
+		ID: s.Child, Parent: store.Holder{Execution: snap.execution.ID, Node: n.ID}, Actor: snap.execution.Actor,
+		Scope:    ref.Scope{Account: snap.execution.Scope.Account, Org: word(spec, "org"), Project: word(spec, "project")},
+		Pipeline: word(spec, "pipeline"), Inputs: spec.Get("inputs"),
+	}
+	if c.Inputs == nil {
+		c.Inputs = spec.Get("pipelineInputs")
+	}
+	if sets := spec.Get("inputSetReferences"); sets != nil {
+		for _, item := range sets.Items {
+			c.Sets = append(c.Sets, item.Value)
+		}
+	}
+	child, err := h.StartChained(ctx, c)
+	if err != nil {
+		return child, err
+	}
+	// Whoever stopped the step meanwhile found no child to stop.
+	now, err := h.Store.Nodes(ctx, snap.execution.ID, n.ID)
+	if err == nil && (len(now) == 0 || now[0].State.Child != s.Child || now[0].State.Status.Terminal()) {
+		err = h.stopChild(ctx, s.Child)
+	}
+	return child, err
+}
+
+// childOutcome is how a step ends whose child has ended: alike, with the
+// outputs that the stage asks for.
+func (h *Handler) childOutcome(ctx context.Context, n *plan.Node, child store.Execution) (*plan.Outcome, error) {
+	o := plan.Outcome{Status: child.Status}
+	if child.Status.Good() {
+		doc, err := h.childOutputs(ctx, n, child.ID)
+		if err != nil && !final(err) {
+			return nil, err
+		}
+		if err != nil {
+			o = failed(err)
+		}
+		o.Outputs = doc
+		return &o, nil
+	}
+	o.Message = fmt.Sprintf("pipeline %s (execution %s): %s", child.Pipeline, child.ID, child.Message)
+	switch child.Status {
+	case plan.Expired:
+		o.Failures = []fault.FailureType{fault.Timeout}
+	case plan.ApprovalRejected:
+		o.Failures = []fault.FailureType{fault.ApprovalRejection}
+	default:
+		o.Failures = []fault.FailureType{fault.Unknown}
+	}
+	return &o, nil
+}
+
+// childOutputs evaluates a stage's outputs in its child's context.
+func (h *Handler) childOutputs(ctx context.Context, n *plan.Node, child string) (json.RawMessage, error) {
+	outputs := n.Doc.At("spec", "outputs")
+	if outputs == nil || len(outputs.Items) == 0 {
+		return nil, nil
+	}
+	snap, err := h.snapshot(ctx, child)
+	if err != nil {
+		return nil, err
+	}
+	scope := h.scope(ctx, snap, snap.plan.Root, snap.state)
+	values := map[string]expr.Value{}
+	for _, item := range outputs.Items {
+		v, err := scope.InterpolateWith(word(item, "value"), nil)
+		if snap.err != nil {
+			return nil, snap.err
+		}
+		if err != nil {
+			return nil, fault.New(fault.CodeOf(err), "output %s: %w", word(item, "name"), err)
+		}
+		values[word(item, "name")] = v
+	}
+	if len(scope.Secrets()) > 0 {
+		return nil, fault.New(fault.Invalid, "an output holds the value of a secret; outputs can't be secret")
+	}
+	return json.Marshal(map[string]any{"output": values})
+}
+
+// final says whether an error is the fault of what people wrote: it stays if
+// the same is tried again.
+func final(err error) bool {
+	return slices.Contains([]fault.Code{
+		fault.Invalid, fault.NotFound, fault.Unsupported, fault.UnresolvedExpression, fault.Forbidden, fault.TooLarge,
+	}, fault.CodeOf(err))
+}
+
+// tellParent lets the step go on that waits for an execution which has ended.
+// What is lost between the commit before and this is made up by turnCheck.
+func (h *Handler) tellParent(ctx context.Context, e store.Execution) error {
+	if e.Parent.Execution == "" || !e.Status.Terminal() {
+		return nil
+	}
+	nodes, err := h.Store.Nodes(ctx, e.Parent.Execution, e.Parent.Node)
+	if err != nil || len(nodes) == 0 || nodes[0].State.Child != e.ID || nodes[0].State.Token == "" {
+		return err
+	}
+	return h.answer(ctx, nodes[0].State.Token)
+}
+
+// stopChild aborts an execution that nobody waits for any more. One that has
+// ended, or hasn't begun, is left as it is.
+func (h *Handler) stopChild(ctx context.Context, id string) error {
+	e, err := h.Store.Execution(ctx, id)
+	if fault.Is(err, fault.NotFound) || err == nil && e.Status.Terminal() {
+		return nil
+	}
+	if err == nil {
+		err = h.abort(ctx, id, "its parent stopped waiting")
+	}
+	if fault.Is(err, fault.Conflict) {
+		return nil // it has ended since
+	}
+	return err
+}
+
+func word(n *yamldoc.Node, key string) string {
+	if f := n.Get(key); f != nil {
+		return f.Value
+	}
+	return ""
+}

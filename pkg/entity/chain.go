@@ -1,0 +1,112 @@
+package entity
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Chain is what a Pipeline stage runs: another pipeline, as an execution of
+// its own (pipeline spec §1.7).
+type Chain struct {
+	Org      yamldoc.Field[string]
+	Project  yamldoc.Field[string]
+	Pipeline yamldoc.Field[string]
+	Inputs   *yamldoc.Node // a part of the other pipeline's document; expressions are this pipeline's
+	Sets     yamldoc.Field[[]string]
+	Outputs  []ChainOutput
+}
+
+// ChainOutput is a value that the other pipeline gives back. Its expressions
+// are evaluated there.
+type ChainOutput struct {
+	Name  yamldoc.Field[string]
+	Value yamldoc.Field[string]
+}
+
+var outputName = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_]{0,127}$`)
+
+func (d *decoder) chain(v yamldoc.Value, c *Chain) {
+	inputs := func(v yamldoc.Value) {
+		if v.Is(yamldoc.Sequence) {
+			d.Errorf(v, wrongType, "found a list; want a part of the other pipeline's document, without the key pipeline")
+			return
+		}
+		d.node(&c.Inputs)(v)
+	}
+	known := keys{
+		"org":                d.fixedText(&c.Org),
+		"project":            d.fixedText(&c.Project),
+		"pipeline":           d.fixedText(&c.Pipeline),
+		"inputs":             inputs,
+		"pipelineInputs":     inputs,
+		"inputSetReferences": d.words(&c.Sets),
+		"outputs":            func(v yamldoc.Value) { c.Outputs = d.chainOutputs(v) },
+		"description":        func(yamldoc.Value) {},
+	}
+	d.fields(v, known)
+	d.need(v, "org", "project", "pipeline")
+	if b := child(v, "pipelineInputs"); v.Node.Get("inputs") != nil && v.Node.Get("pipelineInputs") != nil {
+		d.Errorf(b, ambiguous, "found inputs and pipelineInputs, which are the same; want only one of them")
+	}
+	d.referChained(v, c)
+}
+
+// fixedText binds a text for which a runtime input may stand, but no other
+// expression: the plan needs it before anything runs.
+func (d *decoder) fixedText(f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.String(v)
+		d.fixed(v, f.Expr)
+	}
+}
+
+// referChained adds the reference to the other pipeline, if all of it is known.
+func (d *decoder) referChained(v yamldoc.Value, c *Chain) {
+	if c.Org.Value == "" || c.Project.Value == "" || c.Pipeline.Value == "" {
+		return
+	}
+	name := child(v, "pipeline")
+	if err := ref.CheckID(ref.Pipeline, c.Pipeline.Value); err != nil {
+		d.Errorf(name, badReference, "%s", err)
+		return
+	}
+	d.references = append(d.references, Reference{
+		Kind: ref.Pipeline, Text: c.Pipeline.Value, At: name.Pos(d.Report),
+		Ref: ref.Ref{Scope: ref.Scope{Account: d.scope.Account, Org: c.Org.Value, Project: c.Project.Value}, ID: c.Pipeline.Value},
+	})
+}
+
+func (d *decoder) chainOutputs(v yamldoc.Value) []ChainOutput {
+	var out []ChainOutput
+	names := seen{}
+	for item := range d.list(v) {
+		var o ChainOutput
+		d.fields(item, keys{
+			"name": func(v yamldoc.Value) {
+				o.Name = d.String(v)
+				if o.Name.Set && !outputName.MatchString(v.Node.Value) {
+					d.Errorf(v, badName, "found %q; want a letter or _, then at most 127 letters, digits and _", v.Node.Value)
+				}
+				d.unique(names, v, o.Name.Value)
+			},
+			"value": func(v yamldoc.Value) {
+				o.Value = d.String(v)
+				if strings.Contains(o.Value.Expr, "secrets.getValue") {
+					d.Errorf(v, wrongValue, "found a secret; an output can't be one")
+				}
+			},
+		})
+		d.need(item, "name", "value")
+		out = append(out, o)
+	}
+	return out
+}
+
+func (d *decoder) noSelectors(v yamldoc.Value) {
+	if !neutral(v.Node) {
+		d.Unsupported(v, "a Pipeline stage runs nothing on a delegate; give selectors to the other pipeline")
+	}
+}
