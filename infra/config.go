@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -26,6 +27,8 @@ type config struct {
 	Domain, Certificate string
 	// Alarms is the address that alarms are mailed to; none: only shown.
 	Alarms string
+	// Limits on executions at the same time; none: no limit.
+	MaxExecutions, MaxPipelineExecutions string
 	// The mail server, as in docs/notifications.md; none: no mail can be sent.
 	SMTPServer, SMTPFrom, SMTPPassword string
 	// Delegate is one on ECS Fargate; nil for none.
@@ -45,6 +48,7 @@ func fromContext(node constructs.Node) (config, error) {
 	c := config{
 		Stage: get("stage", "dev"), Functions: get("functions", "../dist/functions"), Machines: get("statemachines", "../statemachines"),
 		LogLevel: get("logLevel", "INFO"), Domain: get("domain", ""), Certificate: get("certificate", ""), Alarms: get("alarms", ""),
+		MaxExecutions: get("maxExecutions", ""), MaxPipelineExecutions: get("maxPipelineExecutions", ""),
 		SMTPServer: get("smtpServer", ""), SMTPFrom: get("smtpFrom", ""), SMTPPassword: get("smtpPassword", ""),
 	}
 	c.Keep = c.Stage != "dev" && !strings.HasPrefix(c.Stage, "dev-")
@@ -58,6 +62,11 @@ func fromContext(node constructs.Node) (config, error) {
 	}
 	if (c.Domain == "") != (c.Certificate == "") {
 		errs = append(errs, errors.New("domain and certificate (an ARN) belong together; one of them is missing"))
+	}
+	for key, v := range map[string]string{"maxExecutions": c.MaxExecutions, "maxPipelineExecutions": c.MaxPipelineExecutions} {
+		if n, err := strconv.Atoi(v); v != "" && (err != nil || n < 0) {
+			errs = append(errs, fmt.Errorf("%s %q: want a number, 0 for no limit", key, v))
+		}
 	}
 	for _, name := range functionNames() {
 		if _, err := os.Stat(c.zip(name)); err != nil {

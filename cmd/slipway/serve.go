@@ -36,6 +36,8 @@ func serveCommand(a *app) *cobra.Command {
 	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once")
 	f.DurationVar(&cfg.Heartbeat, "heartbeat", 30*time.Second, "how long a running task may give no sign of life")
 	f.DurationVar(&cfg.NoDelegateAfter, "no-delegate-after", 5*time.Minute, "how long a task waits for a delegate that may take it")
+	f.IntVar(&cfg.Limits.Account, "max-executions", 0, "executions at the same time, others are queued; 0: no limit")
+	f.IntVar(&cfg.Limits.Pipeline, "max-pipeline-executions", 0, "the same for each pipeline")
 	f.StringVar(&cfg.Mail.URL, "smtp-server", "", "mail server: smtp://[user@]host (becomes TLS), smtps://[user@]host or smtp+plain://host")
 	f.StringVar(&cfg.Mail.From, "smtp-from", "", "sender of mail, such as 'Slipway <slipway@example.com>'")
 	f.StringVar(&cfg.Mail.Password, "smtp-password", "", "secret that is the mail server's password, such as account.smtp")

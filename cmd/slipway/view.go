@@ -200,7 +200,7 @@ func symbol(s plan.Status) string {
 		return "■"
 	case plan.ApprovalWaiting, plan.InterventionWaiting, plan.Paused, plan.Pausing:
 		return "◆"
-	case plan.Running, plan.TaskWaiting, plan.WaitStepRunning, plan.ResourceWaiting, plan.Queued:
+	case plan.Running, plan.TaskWaiting, plan.WaitStepRunning, plan.ResourceWaiting, plan.Queued, plan.QueuedConcurrency:
 		return "●"
 	case plan.NotStarted:
 	}

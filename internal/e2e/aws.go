@@ -91,8 +91,8 @@ var Functions = sync.OnceValues(func() (string, error) {
 })
 
 // StartAWS installs Slipway and runs a delegate for it, for the test's time.
-// It skips the test where an emulator is missing.
-func StartAWS(tb testing.TB) *AWS {
+// More variables ("NAME=value") may be given to all functions. It skips the test where an emulator is missing.
+func StartAWS(tb testing.TB, more ...string) *AWS {
 	tb.Helper()
 	local, err := testdynamo.Start()
 	if err != nil {
@@ -120,6 +120,7 @@ func StartAWS(tb testing.TB) *AWS {
 			}
 			env = append(env, variable+"="+v)
 		}
+		env = append(env, more...)
 		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name, "bootstrap"), Env: env, Timeout: time.Duration(f.timeout) * time.Second})
 	}
 	for _, r := range installed.rules {

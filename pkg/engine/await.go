@@ -85,6 +85,9 @@ func (h *Handler) awaitOnce(ctx context.Context, snap *snapshot, c Call) (bool, 
 	if s.Wait == plan.WaitBarrier {
 		return h.passBarrier(ctx, snap, n, s, c.Token)
 	}
+	if s.Wait == plan.WaitTurn && n.Kind == plan.KindPipeline {
+		return h.passGates(ctx, snap, n, s, c.Token)
+	}
 	if s.Wait == plan.WaitTurn {
 		return h.takeTurn(ctx, snap, n, s, c.Token)
 	}

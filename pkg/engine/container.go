@@ -160,6 +160,9 @@ func (w *walk) enter(n, c *plan.Node) bool {
 // for the pipeline). False if its timeout can't be evaluated.
 func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 	s := w.fresh(n.ID)
+	if w.gated(n, s) {
+		return true
+	}
 	s.Status, s.StartedAt, s.Deadline = plan.Running, w.Now, parent.Deadline
 	if exclusive(n) {
 		s.Wait = plan.WaitTurn

@@ -36,6 +36,7 @@ type Config struct {
 	Steps   []step.Type
 	Windows Windows
 	Mail    *task.MailServer // of Email steps; nil: there is none. Its password refers to a secret.
+	Limits  Limits
 	// StartChained starts the execution of a chained pipeline.
 	StartChained func(context.Context, Chained) (store.Execution, error)
 	Now          func() time.Time
@@ -151,6 +152,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause,
 		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop,
+		Gated: len(h.gates(snap.execution)) > 0,
 	})
 	if snap.err != nil {
 		return Answer{}, snap.err
@@ -195,7 +197,7 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 		return false, err
 	}
 	for _, l := range d.Leave {
-		if err := h.leave(ctx, snap.execution.ID, l); err != nil {
+		if err := h.leave(ctx, snap.execution.ID, l, 1); err != nil {
 			return false, err
 		}
 	}
@@ -215,7 +217,7 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 		for _, w := range part {
 			c.Nodes = append(c.Nodes, snap.node(w.Node, w.State))
 			if w.Node == snap.plan.Root.ID {
-				c.Execution = snap.ended(w.State)
+				c.Execution = snap.moved(w.State)
 			}
 		}
 		if err := h.Store.CommitExecution(ctx, snap.execution.ID, c); err != nil {

@@ -52,22 +52,15 @@ func (h *Handler) line(ctx context.Context, snap *snapshot, n *plan.Node, s plan
 // passQueue lets a Queue step pass if it is its turn. It is, too, if what
 // holds the key is the same stage or pipeline, or one that this one is in.
 func (h *Handler) passQueue(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (waits bool, err error) {
-	pass := func() (bool, error) {
-		return h.standIn(ctx, s.Turn, store.Holder{Execution: snap.execution.ID, Node: n.ID}, func(queue []store.Holder) bool {
-			first := snap.plan.Node(queue[0].Node)
-			return queue[0].Execution == snap.execution.ID && first != nil && below(holds(n), holds(first))
-		})
+	shares := func(first store.Holder) bool {
+		holder := snap.plan.Node(first.Node)
+		return first.Execution == snap.execution.ID && holder != nil && below(holds(n), holds(holder))
 	}
-	mine, err := pass()
-	if err == nil && !mine && s.Token != token {
-		s.Token = token
-		if err = h.commit(ctx, snap, []Write{{Node: n.ID, State: s}}); err == nil {
-			s = snap.state(n.ID)
-			mine, err = pass() // who left before the token was stored couldn't answer it
-		}
-	}
-	if err != nil || !mine {
-		return true, err
+	waits, err = h.waitIn(ctx, snap, n, s, token, func() (bool, error) {
+		return h.standIn(ctx, gate{key: s.Turn, places: 1}, store.Holder{Execution: snap.execution.ID, Node: n.ID}, shares)
+	})
+	if waits || err != nil {
+		return waits, err
 	}
 	s.Wait, s.Status, s.Token = plan.WaitWork, plan.Running, ""
 	s.Outcome = &plan.Outcome{Status: plan.Success}

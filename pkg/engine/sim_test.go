@@ -23,6 +23,7 @@ type sim struct {
 	aborted bool
 	paused  bool            // somebody resumes it when nothing else is left to do
 	pauses  []string        // what waited for that
+	gated   bool            // the pipeline waits for a place
 	runs    map[string]bool // machine runs that began, by node and part
 	begun   []string        // identifiers of steps, in the order in which attempts began
 	cancels []string
@@ -121,7 +122,7 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 
 func (s *sim) input(id plan.NodeID, part int, after At) Input {
 	return Input{
-		Plan: s.plan, Node: id, Part: part, Now: s.now, Aborted: s.aborted, Paused: s.paused, After: after,
+		Plan: s.plan, Node: id, Part: part, Now: s.now, Gated: s.gated, Aborted: s.aborted, Paused: s.paused, After: after,
 		Window: Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
 		State:  func(id plan.NodeID) plan.State { return s.states[id] },
 		Task:   func(*plan.Node, int, int) TaskFacts { return TaskFacts{} },

@@ -133,14 +133,20 @@ func (s *snapshot) node(id plan.NodeID, state plan.State) store.Node {
 	return n
 }
 
-// ended is the execution's record when its root has the given state; nil
+// moved is the execution's record when its root has the given state and the
+// record must tell of it: it has ended, it is queued, or it no longer is. nil
 // while it runs on.
-func (s *snapshot) ended(root plan.State) *store.Execution {
-	if !root.Status.Terminal() {
+func (s *snapshot) moved(root plan.State) *store.Execution {
+	e := s.execution
+	queued := root.Status == plan.QueuedConcurrency
+	switch {
+	case root.Status.Terminal() || queued && e.Status != root.Status:
+		e.Status, e.EndedAt, e.Message = root.Status, root.EndedAt, root.Message
+	case !queued && e.Status == plan.QueuedConcurrency:
+		e.Status, e.Message = plan.Running, ""
+	default:
 		return nil
 	}
-	e := s.execution
-	e.Status, e.EndedAt, e.Message = root.Status, root.EndedAt, root.Message
 	return &e
 }
 
@@ -153,6 +159,7 @@ func (s *snapshot) committed(c store.Commit) {
 	if c.Execution != nil {
 		s.execution = *c.Execution
 		s.execution.Version++
+		s.version = s.execution.Version // nobody else has changed it
 	}
 }
 

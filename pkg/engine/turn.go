@@ -72,33 +72,64 @@ func (h *Handler) takeTurn(ctx context.Context, snap *snapshot, n *plan.Node, s 
 		s.Turn = snap.execution.Scope.Account + "/" + key
 	}
 	me := store.Holder{Execution: snap.execution.ID, Node: n.ID}
-	mine, err := h.standIn(ctx, s.Turn, me, func(queue []store.Holder) bool { return queue[0] == me })
+	s.Status = plan.ResourceWaiting
+	waits, err = h.waitIn(ctx, snap, n, s, token, func() (bool, error) { return h.standIn(ctx, gate{key: s.Turn, places: 1}, me, nil) })
+	if waits || err != nil {
+		return waits, err
+	}
+	s.Status, s.Token, s.Wait = plan.Running, "", plan.WaitWork
+	return false, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+}
+
+// waitIn asks whether it is a node's turn and, if it isn't, stores the node
+// with the token and asks again: who left the queue before the token was
+// stored couldn't answer it.
+func (h *Handler) waitIn(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string, mine func() (bool, error)) (waits bool, err error) {
+	turn, err := mine()
+	if err != nil || turn {
+		return false, err
+	}
+	s.Token = token
+	if err := h.commit(ctx, snap, []Write{{Node: n.ID, State: s}}); err != nil {
+		return false, err
+	}
+	turn, err = mine()
+	return !turn, err
+}
+
+// maxOver bounds how many of those before it a node looks at, to see whether
+// they are over; the oldest stand first.
+const maxOver = 10
+
+// standIn puts a node at the end of a queue, unless it stands in it, and says
+// whether it is its turn: it has one of the places, or it may use another's.
+// Those before it who are over, but couldn't say so, are taken out.
+func (h *Handler) standIn(ctx context.Context, g gate, me store.Holder, shares func(store.Holder) bool) (bool, error) {
+	queue, err := h.Store.TakeTurn(ctx, g.key, me)
 	if err != nil {
 		return false, err
 	}
-	if waits = !mine; waits {
-		s.Status, s.Token = plan.ResourceWaiting, token
-	} else {
-		s.Status, s.Token, s.Wait = plan.Running, "", plan.WaitWork
+	mine := func() bool {
+		at := slices.Index(queue, me)
+		return at >= 0 && at < g.places || shares != nil && shares(queue[0])
 	}
-	return waits, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
-}
-
-// standIn puts a node at the end of a queue, unless it stands in it, and says
-// whether it is its turn. Those before it who are over, but couldn't say so,
-// are taken out.
-func (h *Handler) standIn(ctx context.Context, key string, me store.Holder, mine func([]store.Holder) bool) (bool, error) {
-	queue, err := h.Store.TakeTurn(ctx, key, me)
-	for err == nil && !mine(queue) {
-		var gone bool
-		if gone, err = h.hasEnded(ctx, key, queue[0]); !gone || err != nil {
+	for at := 0; !mine() && at < min(g.places, maxOver); {
+		gone, err := h.hasEnded(ctx, g.key, queue[at])
+		if err != nil {
 			return false, err
 		}
-		if queue, err = h.Store.EndTurn(ctx, key, queue[0]); err == nil && !slices.Contains(queue, me) {
+		if !gone {
+			at++
+			continue
+		}
+		if queue, err = h.Store.EndTurn(ctx, g.key, queue[at]); err != nil {
+			return false, err
+		}
+		if !slices.Contains(queue, me) {
 			return false, store.Stale("a queue", 0) // somebody took this node out: look at it again
 		}
 	}
-	return err == nil, err
+	return mine(), nil
 }
 
 // hasEnded says whether a holder is over: the stage that holds, or the stage
@@ -136,8 +167,13 @@ func (h *Handler) endTurns(ctx context.Context, snap *snapshot, ended []Write) e
 		if !w.State.Status.Terminal() {
 			continue
 		}
-		if n := snap.plan.Node(w.Node); n.Kind != plan.KindStep && w.State.Turn != "" {
-			if err := h.leave(ctx, snap.execution.ID, Left{Node: w.Node, Key: w.State.Turn}); err != nil {
+		if w.Node == snap.plan.Root.ID {
+			if err := h.leaveGates(ctx, snap.execution, w.Node); err != nil {
+				return err
+			}
+		}
+		if n := snap.plan.Node(w.Node); n.Kind == plan.KindStage && w.State.Turn != "" {
+			if err := h.leave(ctx, snap.execution.ID, Left{Node: w.Node, Key: w.State.Turn}, 1); err != nil {
 				return err
 			}
 		}
@@ -149,7 +185,7 @@ func (h *Handler) endTurns(ctx context.Context, snap *snapshot, ended []Write) e
 			if s.Turn == "" {
 				continue
 			}
-			if err := h.leave(ctx, snap.execution.ID, Left{Node: q.ID, Key: s.Turn}); err != nil {
+			if err := h.leave(ctx, snap.execution.ID, Left{Node: q.ID, Key: s.Turn}, 1); err != nil {
 				return err
 			}
 		}
@@ -163,12 +199,17 @@ type Left struct {
 	Key  string
 }
 
-// leave takes a node out of a queue and wakes whose turn it is now.
-func (h *Handler) leave(ctx context.Context, execution string, l Left) error {
+// leave takes a node out of a queue with so many places and wakes whose turn
+// it is now.
+func (h *Handler) leave(ctx context.Context, execution string, l Left, places int) error {
 	queue, err := h.Store.EndTurn(ctx, l.Key, store.Holder{Execution: execution, Node: l.Node})
 	if err != nil {
 		return err
 	}
+	if len(queue) < places {
+		return nil // nobody waits
+	}
+	queue = queue[places-1:]
 	for _, next := range queue {
 		if next.Execution != queue[0].Execution {
 			continue // several nodes of one execution may hold together

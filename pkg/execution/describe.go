@@ -150,7 +150,7 @@ func liveStatus(n *TreeNode) plan.Status {
 
 // waits is the rank of a status among those that wait; 0 for others.
 func waits(s plan.Status) int {
-	ranks := []plan.Status{plan.ResourceWaiting, plan.ApprovalWaiting, plan.InterventionWaiting}
+	ranks := []plan.Status{plan.QueuedConcurrency, plan.ResourceWaiting, plan.ApprovalWaiting, plan.InterventionWaiting}
 	return slices.Index(ranks, s) + 1
 }
 

@@ -8,6 +8,7 @@ type Status string
 const (
 	NotStarted          Status = "NotStarted"
 	Queued              Status = "Queued"
+	QueuedConcurrency   Status = "QueuedExecutionConcurrencyReached" // it begins when others have ended
 	Running             Status = "Running"
 	TaskWaiting         Status = "TaskWaiting" // a delegate has or will get it
 	ApprovalWaiting     Status = "ApprovalWaiting"
@@ -29,7 +30,7 @@ const (
 // Statuses lists them all.
 func Statuses() []Status {
 	return []Status{
-		NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning,
+		NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning,
 		Pausing, Paused,
 		Success, IgnoreFailed, Skipped, Failed, Errored, Expired, ApprovalRejected, Aborted,
 	}
@@ -64,7 +65,7 @@ func (s Status) severity() int {
 		return 6
 	case Aborted:
 		return 7
-	case Skipped, NotStarted, Queued, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning, Pausing, Paused:
+	case Skipped, NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning, Pausing, Paused:
 		return 0
 	}
 	return 0
@@ -93,6 +94,8 @@ func (s Status) Expression() string {
 		return "NOT_STARTED"
 	case Queued:
 		return "QUEUED"
+	case QueuedConcurrency:
+		return "QUEUED_EXECUTION_CONCURRENCY_REACHED"
 	case Running:
 		return "RUNNING"
 	case TaskWaiting:

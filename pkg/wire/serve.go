@@ -54,6 +54,7 @@ type ServeConfig struct {
 	NoDelegateAfter time.Duration
 	// Mail is the server that Email steps and notifications send with.
 	Mail    mail.Setting
+	Limits  engine.Limits // on executions at the same time
 	Version string
 	Log     *slog.Logger
 	// Traces sends traces to the endpoint of the OTEL_EXPORTER_OTLP_* variables.
@@ -179,7 +180,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	}
 	m.plane = plane.New(plane.Parts{
 		Store: m.store, Runner: embedded.New(m.machines), Waker: m.live.Hub, Master: key, Live: &m.live,
-		Mail: server, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
+		Mail: server, Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.api = m.plane.API()
 	return m, nil

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -26,6 +27,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
+	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/feed/bus"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
@@ -44,7 +46,8 @@ type Config struct {
 	EventBus string // of EventBridge, for Slipway's own events
 	Socket   string // endpoint of the WebSocket API, https:// with the stage
 	Mail     mail.Setting
-	LogLevel string // DEBUG, INFO (the default), WARN or ERROR
+	Limits   engine.Limits // on executions at the same time
+	LogLevel string        // DEBUG, INFO (the default), WARN or ERROR
 	Version  string
 }
 
@@ -66,6 +69,15 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 	c.Mail.URL, _ = lookup("SLIPWAY_SMTP_SERVER")
 	c.Mail.From, _ = lookup("SLIPWAY_SMTP_FROM")
 	c.Mail.Password, _ = lookup("SLIPWAY_SMTP_PASSWORD")
+	number := func(name string) int {
+		v, _ := lookup(name)
+		n, err := strconv.Atoi(cmp.Or(v, "0"))
+		if err != nil || n < 0 {
+			errs = append(errs, fmt.Errorf("the environment variable %s is %q; want a number, 0 for no limit", name, v))
+		}
+		return n
+	}
+	c.Limits = engine.Limits{Account: number("SLIPWAY_MAX_EXECUTIONS"), Pipeline: number("SLIPWAY_MAX_PIPELINE_EXECUTIONS")}
 	c.LogLevel, _ = lookup("SLIPWAY_LOG_LEVEL")
 	c.Version, _ = lookup("SLIPWAY_VERSION")
 	return c, errors.Join(errs...)
@@ -115,7 +127,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 	p := plane.New(plane.Parts{
 		Store: st, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st, gateway, log),
 		Master: master, Socket: address, Poll: 5 * time.Minute, // each poll is billed
-		Mail: mailServer, Version: cfg.Version, Log: log,
+		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
 	})
 	return &Parts{Plane: p, Store: st, Log: log, sdk: sdk, cfg: cfg}, nil
 }

@@ -49,6 +49,7 @@ type Parts struct {
 	// woken for; 0: 30 s.
 	Poll    time.Duration
 	Mail    *task.MailServer // nil: no mail can be sent
+	Limits  engine.Limits    // on executions at the same time
 	Trace   *trace.Recorder  // nil makes no spans
 	Version string
 	Log     *slog.Logger
@@ -97,7 +98,7 @@ func New(p Parts) *Plane {
 	}
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Steps(), Now: time.Now, Log: p.Log,
-		Mail:    p.Mail,
+		Mail: p.Mail, Limits: p.Limits,
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: changed, Trace: p.Trace,
 	})
