@@ -177,8 +177,8 @@ type Holder struct {
 	Node      plan.NodeID
 }
 
-// Turns keeps, for what only one may use at a time, who asked for it, in that
-// order (pipeline spec §7.2). The first one holds it.
+// Turns keeps, for what only one or a few may use at a time, who asked for it,
+// in that order (pipeline spec §7.2 and §8.3). The first ones hold it.
 type Turns interface {
 	// TakeTurn puts h at the end of a key's queue, unless it is in it, and
 	// gives the queue. AP-40
