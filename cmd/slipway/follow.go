@@ -139,6 +139,8 @@ func hint(id string, n *execution.TreeNode) string {
 	switch {
 	case n.Status == plan.ApprovalWaiting && n.Approval != nil:
 		return fmt.Sprintf("answer with: slipway approve %s %s", id, n.Identifier)
+	case n.Status == plan.InputWaiting && len(n.Asks) > 0:
+		return fmt.Sprintf("see what is asked with: slipway inputs answer %s %s", id, n.Identifier)
 	case n.Status == plan.InterventionWaiting:
 		return fmt.Sprintf("answer with: slipway intervene %s %s --action Retry", id, n.Identifier)
 	default:

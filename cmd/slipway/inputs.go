@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
+	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
 func inputsCommand(a *app) *cobra.Command {
@@ -30,7 +33,7 @@ func inputsCommand(a *app) *cobra.Command {
 			ValidArgsFunction: a.completePipelines,
 			RunE:              func(c *cobra.Command, args []string) error { return a.inputSets(c.Context(), args[0]) },
 		},
-		inputsMergeCommand(a), inputsReconcileCommand(a),
+		inputsMergeCommand(a), inputsReconcileCommand(a), inputsAnswerCommand(a),
 	)
 	return c
 }
@@ -61,6 +64,19 @@ func inputsReconcileCommand(a *app) *cobra.Command {
 	return c
 }
 
+func inputsAnswerCommand(a *app) *cobra.Command {
+	var f inputFlags
+	c := &cobra.Command{
+		Use: "answer EXECUTION [STEP|STAGE]", Short: "Give a step or a stage the inputs that it waits for", Args: cobra.RangeArgs(1, 2),
+		Long: "Answer lists what is asked if no value is given. Values without a default are needed; paths are those in the step\n" +
+			"or the stage.",
+		Example: "  slipway inputs answer x6920f1ab\n  slipway inputs answer x6920f1ab notify --input spec.url=https://example.com",
+		RunE:    func(c *cobra.Command, args []string) error { return a.answerInputs(c.Context(), args, f) },
+	}
+	f.addValues(c.Flags())
+	return c
+}
+
 // inputFlags are the flags that give values for inputs.
 type inputFlags struct {
 	file  string
@@ -69,8 +85,12 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.file, "inputs", "", "YAML file with values, as \"slipway inputs\" prints it; - for the standard input")
+	f.addValues(flags)
 	flags.StringArrayVar(&f.sets, "input-set", nil, "input set or overlay; may be repeated, the later wins")
+}
+
+func (f *inputFlags) addValues(flags *pflag.FlagSet) {
+	flags.StringVar(&f.file, "inputs", "", "YAML file with values, as \"slipway inputs\" prints it; - for the standard input")
 	flags.StringArrayVarP(&f.pairs, "input", "i", nil, "value of a runtime input, as PATH=VALUE, which wins over all; may be repeated")
 }
 
@@ -216,4 +236,31 @@ func (a *app) reconcile(ctx context.Context, pipeline string, ids []string, dryR
 		}
 		return nil
 	})
+}
+
+func (a *app) answerInputs(ctx context.Context, args []string, f inputFlags) error {
+	values, err := f.read(a.in)
+	if err != nil {
+		return err
+	}
+	client, _, err := a.connect()
+	if err != nil {
+		return err
+	}
+	n, err := a.waiting(ctx, client, args, plan.InputWaiting)
+	if err != nil {
+		return err
+	}
+	if f.file == "" && len(f.pairs) == 0 && slices.ContainsFunc(n.Asks, func(q input.Question) bool { return q.Required }) {
+		for _, q := range n.Asks {
+			fmt.Fprintf(a.out, "%s  (%s)\n", q.Path, q.Help)
+		}
+		fmt.Fprintf(a.err, "answer with: slipway inputs answer %s %s --input PATH=VALUE\n", args[0], n.Identifier)
+		return failed
+	}
+	if err := client.AnswerInputs(ctx, args[0], string(n.ID), api.InputsAnswer{InputsYAML: values.InputsYAML, Inputs: values.Inputs}); err != nil {
+		return f.named(err)
+	}
+	fmt.Fprintf(a.out, "%s of %s has its inputs\n", n.Identifier, args[0])
+	return nil
 }

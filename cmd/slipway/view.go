@@ -178,6 +178,8 @@ func note(n *execution.TreeNode) string {
 	switch {
 	case n.Status == plan.ApprovalWaiting:
 		return strings.TrimSuffix("waits for approval: "+message, ": ")
+	case n.Status == plan.InputWaiting:
+		return "waits for inputs"
 	case n.Status == plan.InterventionWaiting:
 		return strings.TrimSuffix("waits for a decision: "+message, ": ")
 	case n.Status.Bad() && len(n.Children) == 0:
@@ -198,7 +200,7 @@ func symbol(s plan.Status) string {
 		return "✗"
 	case plan.Aborted:
 		return "■"
-	case plan.ApprovalWaiting, plan.InterventionWaiting, plan.Paused, plan.Pausing:
+	case plan.ApprovalWaiting, plan.InterventionWaiting, plan.InputWaiting, plan.Paused, plan.Pausing:
 		return "◆"
 	case plan.Running, plan.TaskWaiting, plan.WaitStepRunning, plan.ResourceWaiting, plan.Queued, plan.QueuedConcurrency:
 		return "●"
@@ -216,7 +218,7 @@ func (v view) paint(s plan.Status, text string) string {
 	switch {
 	case s == plan.NotStarted || s == plan.Skipped:
 		code = "2"
-	case s == plan.ApprovalWaiting || s == plan.InterventionWaiting || s == plan.Paused || s == plan.IgnoreFailed:
+	case s == plan.ApprovalWaiting || s == plan.InterventionWaiting || s == plan.InputWaiting || s == plan.Paused || s == plan.IgnoreFailed:
 		code = "33"
 	case s.Good():
 		code = "32"

@@ -122,3 +122,100 @@ func inputSetsAndOverlays(t *testing.T, start func(testing.TB) *e2e.Server) {
 		}
 	}
 }
+
+const asksLate = `pipeline:
+  identifier: late
+  name: late
+  stages:
+    - stage:
+        identifier: s
+        name: s
+        type: Custom
+        variables:
+          - {name: where, type: String, value: "<+input>.executionInput().allowedValues(eu,us)"}
+        spec:
+          execution:
+            steps:
+              - step:
+                  identifier: a
+                  name: a
+                  type: ShellScript
+                  timeout: 5m
+                  spec:
+                    shell: Bash
+                    onDelegate: true
+                    environmentVariables:
+                      - {name: WHO, type: String, value: <+input>.executionInput()}
+                      - {name: HOW, type: String, value: <+input>.executionInput().default(warm)}
+                    source: {type: Inline, spec: {script: 'echo "$WHO $HOW <+stage.variables.where>"'}}
+              - step:
+                  identifier: b
+                  name: b
+                  type: ShellScript
+                  timeout: 10s
+                  spec:
+                    shell: Bash
+                    onDelegate: true
+                    environmentVariables:
+                      - {name: X, type: String, value: <+input>.default(unasked).executionInput()}
+                    source: {type: Inline, spec: {script: 'echo "$X <+execution.steps.a.spec.environmentVariables.WHO>"'}}
+                  failureStrategies:
+                    - onFailure: {errors: [InputTimeoutError], action: {type: ProceedWithDefaultValues}}`
+
+// Inputs that are asked for while the pipeline runs: a stage and a step wait
+// for theirs, and one that gets none in time goes on with its default
+// (pipeline spec §2.2).
+func TestInputsWhileItRuns(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, inputsWhileItRuns)
+}
+
+func inputsWhileItRuns(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
+	s.Apply(t, asksLate)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	id := s.Begin(t, "late", nil)
+	waits := func(node string) {
+		t.Helper()
+		e, err := s.Until(ctx, id, func(e e2e.Execution) bool {
+			n := e.Root.Find(node)
+			return e2e.Ended(e) || n != nil && n.Status == "InputWaiting"
+		})
+		if err != nil || e.Status != "InputWaiting" {
+			t.Fatalf("waiting for %s: %s, %v", node, e.Status, err)
+		}
+	}
+	give := func(node string, body any) error {
+		return s.Call(ctx, "POST", "/v1/executions/"+id+"/nodes/"+node+"/inputs", body, nil)
+	}
+	byPath := func(path, value string) any { return map[string]any{"inputs": map[string]string{path: value}} }
+
+	waits("s")
+	if err := give("s", byPath("variables.where", "mars")); err == nil || !strings.Contains(err.Error(), "isn't one of eu, us") {
+		t.Errorf("a value that isn't allowed: %v", err)
+	}
+	if err := give("s", byPath("variables.where", "eu")); err != nil {
+		t.Fatal(err)
+	}
+	waits("a")
+	if err := give("a", byPath("spec.environmentVariables.HOW", "cold")); err == nil || !strings.Contains(err.Error(), "spec.environmentVariables.WHO: a value is needed") {
+		t.Errorf("a part of the values: %v", err)
+	}
+	if err := give("a", map[string]any{"inputsYaml": "spec: {environmentVariables: [{name: WHO, value: Ada}]}"}); err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.Until(ctx, id, e2e.Ended)
+	if err != nil || e.Status != "Success" {
+		t.Fatalf("%s %s, %v", e.Status, e.Message, err)
+	}
+	for node, want := range map[string]string{"a": "Ada warm eu", "b": "unasked Ada"} {
+		if log := logOf(t, s, id, e.Root.Find(node)); !strings.Contains(log, want) {
+			t.Errorf("the log of %s is %s; want %s", node, log, want)
+		}
+	}
+	if err := give("a", byPath("spec.environmentVariables.WHO", "Bob")); err == nil || !strings.Contains(err.Error(), "doesn't wait for inputs") {
+		t.Errorf("an answer after the end: %v", err)
+	}
+}

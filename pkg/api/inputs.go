@@ -19,38 +19,10 @@ type OfPipeline struct {
 	Pipeline string `path:"pipeline" maxLength:"128"`
 }
 
-// Input is one runtime input of a pipeline.
-type Input struct {
-	Path       string   `json:"path" doc:"Items of lists are named by their identifiers, e.g. stages.deploy.spec.environment.environmentRef"`
-	Line       int      `json:"line" doc:"In the pipeline's document"`
-	Type       string   `json:"type,omitempty" doc:"Of a variable: String, Number or Secret"`
-	Required   bool     `json:"required" doc:"A run needs a value"`
-	Default    *string  `json:"default,omitempty" doc:"The value if none is given"`
-	OneOf      []string `json:"oneOf,omitempty" nullable:"false"`
-	SomeOf     []string `json:"someOf,omitempty" nullable:"false" doc:"One or more of these, with commas between"`
-	Regex      string   `json:"regex,omitempty" doc:"The value matches all of it"`
-	AskedLater bool     `json:"askedLater,omitempty" doc:"Asked for when its step or stage starts (executionInput)"`
-	Help       string   `json:"help" doc:"The same in words"`
-}
-
-func inputOf(r input.Runtime) Input {
-	in := Input{
-		Path: r.Path, Line: r.Line, Type: r.Type, Required: r.Required, OneOf: r.Input.Allowed, SomeOf: r.Input.Many,
-		Regex: r.Input.Regex, AskedLater: r.Input.AtStart, Help: r.Describe(),
-	}
-	if in.OneOf == nil {
-		in.OneOf = r.Input.One
-	}
-	if r.HasDefault {
-		in.Default = &r.Default
-	}
-	return in
-}
-
 // PipelineInputs is what a run of a pipeline asks for.
 type PipelineInputs struct {
-	YAML   string  `json:"yaml" doc:"A form to fill in: the pipeline's document as far as it has inputs, with defaults and comments; empty: it has none"`
-	Inputs []Input `json:"inputs" nullable:"false"`
+	YAML   string           `json:"yaml" doc:"A form to fill in: the pipeline's document as far as it has inputs, with defaults and comments; empty: it has none"`
+	Inputs []input.Question `json:"inputs" nullable:"false"`
 }
 
 // MergedInputs is a pipeline with inputs as a run would have it.
@@ -121,9 +93,9 @@ func (s *Server) getInputs(ctx context.Context, in *OfPipeline) (*struct{ Body P
 	if err != nil {
 		return nil, err
 	}
-	out := PipelineInputs{YAML: string(form), Inputs: make([]Input, len(found))}
+	out := PipelineInputs{YAML: string(form), Inputs: make([]input.Question, len(found))}
 	for i, r := range found {
-		out.Inputs[i] = inputOf(r)
+		out.Inputs[i] = r.Question()
 	}
 	return &struct{ Body PipelineInputs }{out}, nil
 }

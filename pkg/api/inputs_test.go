@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
 )
 
 const withInputs = `pipeline:
@@ -187,7 +188,7 @@ func TestInputsOfAPipeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	gold, second := "gold", "1s"
-	want := []api.Input{
+	want := []input.Question{
 		{Path: "variables.image", Line: 5, Type: "String", Required: true, Help: "required"},
 		{Path: "variables.tier", Line: 6, Type: "String", Default: &gold, OneOf: []string{"gold", "silver"}, Help: `default "gold"; one of gold, silver`},
 		{Path: "stages.say.spec.execution.steps.rest.spec.duration", Line: 15, Default: &second, Help: `default "1s"`},

@@ -31,6 +31,10 @@ func (s *Server) nodes() {
 		Summary: "End a running step, or all in a stage, as failed; or a Wait step as a success",
 	}, s.markNode)
 	handle(s, huma.Operation{
+		OperationID: "answerInputs", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/inputs", Tags: tags,
+		Summary: "Give a step or a stage the inputs that it waits for",
+	}, s.answerInputs)
+	handle(s, huma.Operation{
 		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
 		Summary: "Read a step's log; with wait, follow it",
 	}, s.readLog)
@@ -95,4 +99,26 @@ func (s *Server) answerApproval(ctx context.Context, in *struct {
 	return nil, s.Executions.Approve(ctx, in.ID, n.ID, execution.ApprovalAnswer{
 		Action: in.Body.Action, Comments: in.Body.Comments, Inputs: in.Body.Inputs, Digest: in.Body.Digest, By: author(ctx),
 	})
+}
+
+// InputsAnswer is the body of an answer to a step or a stage that asks for
+// inputs. A value by path wins.
+type InputsAnswer struct {
+	InputsYAML string            `json:"inputsYaml,omitempty" doc:"Values as YAML, a part of the step's or the stage's document"`
+	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values by path in the step or the stage, e.g. spec.url"`
+}
+
+func (s *Server) answerInputs(ctx context.Context, in *struct {
+	OfNode
+	Body InputsAnswer
+}) (*nothing, error) {
+	n, err := s.node(ctx, in.OfNode)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := execution.InputDocument("inputs", []byte(in.Body.InputsYAML))
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.Answer(ctx, in.ID, n.ID, execution.Inputs{Document: doc, Values: in.Body.Inputs}, author(ctx))
 }

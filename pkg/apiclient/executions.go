@@ -65,6 +65,12 @@ func (c *Client) Answer(ctx context.Context, id, node string, in api.ApprovalAns
 	return err
 }
 
+// AnswerInputs gives a node the inputs that it waits for.
+func (c *Client) AnswerInputs(ctx context.Context, id, node string, in api.InputsAnswer) error {
+	_, err := post[struct{}](ctx, c, path("executions", id, "nodes", node, "inputs"), nil, in)
+	return err
+}
+
 // LogQuery says which part of a log is wanted.
 type LogQuery struct {
 	Attempt int   // 0: the latest

@@ -34,7 +34,9 @@ const (
 	Reject  Action = "REJECT"
 	Retry   Action = "RETRY"
 	// Intervene is a person's answer to a manual intervention.
-	Intervene   Action = "INTERVENE"
+	Intervene Action = "INTERVENE"
+	// Answer gives a step or a stage the inputs that it asks for.
+	Answer      Action = "ANSWER"
 	CreateToken Action = "CREATE_TOKEN"
 	RevokeToken Action = "REVOKE_TOKEN"
 )

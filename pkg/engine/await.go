@@ -102,6 +102,9 @@ func (h *Handler) awaitOnce(ctx context.Context, snap *snapshot, c Call) (bool, 
 // began: a person may decide as soon as the status says so, when there is no
 // token yet to answer.
 func answeredEarly(s plan.State) bool {
+	if s.Wait == plan.WaitInput {
+		return s.Answered
+	}
 	if s.Outcome == nil {
 		return false
 	}
@@ -196,7 +199,7 @@ func (h *Handler) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, a
 	if !ok {
 		return nil, step.In{}, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
 	}
-	doc, err := scope.Tree(n.Doc.Get("spec"), t.Late)
+	doc, err := scope.Tree(scope.Doc(n).Get("spec"), t.Late)
 	if err != nil {
 		return nil, step.In{}, err
 	}

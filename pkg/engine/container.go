@@ -13,7 +13,7 @@ func (w *walk) sequence(n *plan.Node) {
 	if w.get(n.ID).Status == plan.NotStarted || w.get(n.ID).Status == "" {
 		w.begin(n, plan.State{})
 	}
-	if w.turn(n) {
+	if w.asking(n) || w.turn(n) {
 		return
 	}
 	if s := w.get(n.ID); w.After == (At{Node: n.ID, Wait: waitChildren}) && !s.Status.Terminal() {
@@ -166,6 +166,9 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 	s.Status, s.StartedAt, s.Deadline = plan.Running, w.Now, parent.Deadline
 	if exclusive(n) {
 		s.Wait = plan.WaitTurn
+	}
+	if n.Asks != "" && !s.Answered {
+		s.Status, s.Wait = plan.InputWaiting, plan.WaitInput
 	}
 	switch n.Kind {
 	case plan.KindStage:

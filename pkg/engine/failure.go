@@ -73,6 +73,8 @@ func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 		if !n.InRollback() { // there it degrades to MarkAsFailure (spec §5.4)
 			s.Unwind = plan.Unwind{Action: a.Type, Depth: a.Depth, RetryCount: a.RetryCount, RetryIntervals: a.RetryIntervals}
 		}
+	case plan.ProceedWithDefaultValues:
+		return w.proceed(n, s, o)
 	case plan.Abort:
 		s.Status, w.out.Abort = plan.Aborted, true
 	case plan.Retry:
@@ -162,7 +164,8 @@ func (w *walk) leaveForward(n *plan.Node, s plan.State) plan.State {
 		s.Worst = plan.Success
 	case plan.Abort:
 		s.Worst, w.out.Abort = plan.Aborted, true
-	case plan.MarkAsFailure, plan.Retry, plan.ManualIntervention, plan.StepGroupRollback, plan.RetryStepGroup:
+	case plan.MarkAsFailure, plan.Retry, plan.ManualIntervention, plan.StepGroupRollback, plan.RetryStepGroup,
+		plan.ProceedWithDefaultValues:
 		// The stage ends Expired.
 	}
 	return s

@@ -20,7 +20,8 @@ func answers(n *plan.Node, u plan.Unwind) bool {
 		return n.Kind == plan.KindStage
 	case plan.StepGroupRollback, plan.RetryStepGroup:
 		return n.Kind == plan.KindGroup && groupDepth(n) == u.Depth
-	case plan.Ignore, plan.MarkAsSuccess, plan.MarkAsFailure, plan.Abort, plan.Retry, plan.ManualIntervention:
+	case plan.Ignore, plan.MarkAsSuccess, plan.MarkAsFailure, plan.Abort, plan.Retry, plan.ManualIntervention,
+		plan.ProceedWithDefaultValues:
 	}
 	return false
 }
@@ -222,7 +223,10 @@ func (w *walk) reset(n *plan.Node) {
 // fresh is the state from which a node begins: what reset kept.
 func (w *walk) fresh(id plan.NodeID) plan.State {
 	s := w.get(id)
-	return plan.State{Try: s.Try, Attempt: s.Attempt, Base: s.Base, History: s.History, Look: s.Look, Turn: s.Turn}
+	return plan.State{
+		Try: s.Try, Attempt: s.Attempt, Base: s.Base, History: s.History, Look: s.Look, Turn: s.Turn,
+		Answered: s.Answered, Given: s.Given, // nobody is asked twice
+	}
 }
 
 // ended is the state of a node that ends without having run.

@@ -27,6 +27,7 @@ type sim struct {
 	runs    map[string]bool // machine runs that began, by node and part
 	begun   []string        // identifiers of steps, in the order in which attempts began
 	cancels []string
+	given   []string       // identifiers of those who get their inputs, after a minute
 	turn    bool           // what waits for its turn gets it
 	left    []string       // queues that were left without having been passed
 	stopped []string       // executions that steps no longer wait for
@@ -190,6 +191,13 @@ func (s *sim) await(d Decision) {
 		}
 	case plan.WaitChild:
 		if s.child(n, st) {
+			return
+		}
+	case plan.WaitInput:
+		if slices.Contains(s.given, n.Identifier) {
+			st.Answered = true
+			s.states[n.ID] = st
+			s.now = s.now.Add(time.Minute)
 			return
 		}
 	case plan.WaitRetry, plan.WaitLook, plan.WaitBarrier: // only time ends it

@@ -25,6 +25,9 @@ func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
 	s.Attempt++
 	s.Status, s.Wait, s.Token, s.Outcome, s.Until = plan.Running, plan.WaitWork, "", nil, time.Time{}
 	s.Deadline = w.Now.Add(timeout)
+	if n.Asks != "" && !s.Answered {
+		s.Status, s.Wait = plan.InputWaiting, plan.WaitInput
+	}
 	if err != nil {
 		s.Outcome = &plan.Outcome{Status: plan.Failed, Message: err.Error(), Failures: fault.Failures(err)}
 	}
@@ -45,7 +48,9 @@ func (w *walk) step(n *plan.Node) bool {
 			return true
 		case w.Aborted:
 			w.put(n.ID, w.abort(n, s))
-		case s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild:
+		case s.Wait == plan.WaitInput && s.Outcome == nil && s.Answered:
+			w.put(n.ID, w.answered(n, s))
+		case s.Wait == plan.WaitInput || s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild:
 			o := w.outcome(n, s, outer)
 			if o == nil {
 				return w.await(n, s, outer)
@@ -147,7 +152,7 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 		t.Outcome = w.barrier(n)
 	case plan.WaitWork:
 		t = w.Task(n, s.Attempt, s.Look)
-	case plan.WaitTurn, plan.WaitChild, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
+	case plan.WaitInput, plan.WaitTurn, plan.WaitChild, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
 	}
 	if t.Outcome != nil {
 		return t.Outcome
@@ -162,6 +167,9 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 // lateOutcome is the outcome of an attempt that can't or mustn't go on.
 func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFacts) *plan.Outcome {
 	switch {
+	case s.Wait == plan.WaitInput && w.over(s.Deadline):
+		o := inputTimeout(w.Now.Sub(attemptStart(s)))
+		return &o
 	case w.over(s.Deadline) || w.over(outer):
 		return &plan.Outcome{
 			Status:   plan.Expired,

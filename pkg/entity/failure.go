@@ -34,17 +34,14 @@ const (
 	actionUndo         = "PipelineRollback"
 	actionGroupBack    = "StepGroupRollback"
 	actionGroupAgain   = "RetryStepGroup"
+	actionDefaults     = "ProceedWithDefaultValues"
 )
 
 func supportedActions() []string {
 	return []string{
 		"Ignore", "MarkAsSuccess", "MarkAsFailure", "Abort", actionRetry, actionRollback, actionIntervention,
-		actionUndo, actionGroupBack, actionGroupAgain,
+		actionUndo, actionGroupBack, actionGroupAgain, actionDefaults,
 	}
-}
-
-func otherActions() []string {
-	return []string{"ProceedWithDefaultValues"}
 }
 
 // level is where a failure strategy stands.
@@ -119,7 +116,7 @@ func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 // stand.
 func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
 	f := &a.Type
-	d.supported(f, "the action", supportedActions(), otherActions()...)(v)
+	d.literal(f, supportedActions()...)(v)
 	switch typ := f.Value; {
 	case (typ == actionGroupAgain || typ == actionGroupBack) && l.node != "stepGroup":
 		d.Errorf(v, badStrategy, "%s is for a stepGroup only; this is a %s", typ, l.node)

@@ -82,7 +82,26 @@ func (d *decoder) expression(v yamldoc.Value) {
 	if !expr.IsRuntimeInput(v.Node.Value) {
 		return
 	}
-	if in, err := expr.ParseInput(v.Node.Value); err == nil && in.AtStart {
-		d.Unsupported(v, "inputs that are asked for while the pipeline runs (executionInput) aren't supported yet")
+	if in, err := expr.ParseInput(v.Node.Value); err == nil && in.AtStart && !d.askable(v.Path) {
+		d.Unsupported(v, "an input that is asked for while the pipeline runs (executionInput) is supported only in a step's spec and in a stage's variables")
 	}
 }
+
+// askable says whether an input may be asked for while the pipeline runs: in
+// what is read when a step or a stage starts, and not by the plan. A template
+// and an input set are looked at again where they are used.
+func (d *decoder) askable(path string) bool {
+	switch d.kind {
+	case ref.Template, ref.InputSet:
+		return true
+	case ref.Pipeline:
+		return latePlace.MatchString(path) && !plannedPlace.MatchString(path)
+	case ref.Service, ref.Environment, ref.Infrastructure, ref.Connector, ref.Secret, ref.Trigger, ref.OverlayInputSet:
+	}
+	return false
+}
+
+var (
+	latePlace    = regexp.MustCompile(`\.step\.spec\.|\.stage\.variables\[\d+\]\.value$|\.template\.templateInputs\.`)
+	plannedPlace = regexp.MustCompile(`\.step\.spec\.(delegateSelectors|barrierRef|scope)(\[\d+\])?$`)
+)

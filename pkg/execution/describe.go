@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -36,7 +37,9 @@ type TreeNode struct {
 	LogStream  string         `json:"logStream,omitempty"`
 	Approval   *plan.Approval `json:"approval,omitempty"`
 	Child      string         `json:"child,omitempty"` // the execution that a Pipeline stage has started
-	Children   []*TreeNode    `json:"children,omitempty"`
+	// Asks are the inputs that it waits for, by their paths in the node.
+	Asks     []input.Question `json:"asks,omitempty"`
+	Children []*TreeNode      `json:"children,omitempty"`
 }
 
 // Describe reads an execution with all its nodes.
@@ -106,6 +109,11 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 	if t.Status == "" {
 		t.Status = plan.NotStarted
 	}
+	if st.Status == plan.InputWaiting && !st.Answered {
+		for _, r := range input.Asked(n.Doc) {
+			t.Asks = append(t.Asks, r.Question())
+		}
+	}
 	if st.Attempt > 0 {
 		t.LogStream = engine.LogStream(execution, n.ID, st.Attempt)
 	}
@@ -150,7 +158,7 @@ func liveStatus(n *TreeNode) plan.Status {
 
 // waits is the rank of a status among those that wait; 0 for others.
 func waits(s plan.Status) int {
-	ranks := []plan.Status{plan.QueuedConcurrency, plan.ResourceWaiting, plan.ApprovalWaiting, plan.InterventionWaiting}
+	ranks := []plan.Status{plan.QueuedConcurrency, plan.ResourceWaiting, plan.InputWaiting, plan.ApprovalWaiting, plan.InterventionWaiting}
 	return slices.Index(ranks, s) + 1
 }
 

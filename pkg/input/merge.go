@@ -61,7 +61,11 @@ func (m Merged) Err() error {
 // identifies them, through parallel blocks. What stands at an input is taken
 // as a whole, be it a scalar, a list or a mapping.
 func Merge(doc *yamldoc.Node, values map[string]string, sources ...Source) Merged {
-	m := merger{values: maps.Clone(values)}
+	return merge(merger{}, doc, values, sources)
+}
+
+func merge(m merger, doc *yamldoc.Node, values map[string]string, sources []Source) Merged {
+	m.values = maps.Clone(values)
 	at := spot{}
 	for _, s := range sources {
 		if s.Doc != nil {
@@ -101,10 +105,12 @@ type merger struct {
 	template bool
 	// overlay keeps those that the source says nothing about, or again asks for.
 	overlay bool
-	values  map[string]string // by path; what is left has no place
-	found   []Runtime
-	strays  []*yamldoc.Node // values that have no place
-	out     Merged
+	// late asks for the inputs that are asked for while the pipeline runs.
+	late   bool
+	values map[string]string // by path; what is left has no place
+	found  []Runtime
+	strays []*yamldoc.Node // values that have no place
+	out    Merged
 }
 
 // given is what a source has at the place where the walk is; never nil.

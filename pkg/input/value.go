@@ -12,6 +12,9 @@ import (
 // input fills one runtime input. In a template it stays; one that is asked for
 // while the pipeline runs stays for the engine.
 func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned *yamldoc.Node) {
+	if m.late {
+		in.AtStart = false // now it is the time; the others have been filled
+	}
 	r := describe(n, in, at)
 	m.found = append(m.found, r)
 	if m.overlay {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -133,7 +134,7 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 		n.Children = []*Node{b.chained(n, doc)}
 	}
 	n.Selectors = nil
-	n.Doc = without(doc, "execution")
+	n.Doc, n.Asks = without(doc, "execution"), asks(doc.Get("variables"))
 	return b.looped(n, doc)
 }
 
@@ -192,6 +193,7 @@ func (b *builder) group(doc *yamldoc.Node, at place) *Node {
 
 func (b *builder) step(doc *yamldoc.Node, at place) *Node {
 	n := b.node(KindStep, doc, at.below(str(doc, "identifier")), at)
+	n.Asks = asks(doc.Get("spec"))
 	n.Strategies = slices.Clone(at.levels)
 	if own := b.strategies(doc.Get("failureStrategies")); len(own) > 0 {
 		n.Strategies = append(Levels{own}, at.levels...)
@@ -200,6 +202,18 @@ func (b *builder) step(doc *yamldoc.Node, at place) *Node {
 		n.Selectors = own
 	}
 	return b.looped(n, doc)
+}
+
+// asks says which inputs a part of a node's document asks for.
+func asks(part *yamldoc.Node) Asks {
+	list := input.Asked(part)
+	switch {
+	case len(list) == 0:
+		return ""
+	case slices.ContainsFunc(list, func(r input.Runtime) bool { return r.Required }):
+		return AsksNeeded
+	}
+	return AsksDefaulted
 }
 
 func when(doc *yamldoc.Node) *When {
@@ -249,7 +263,8 @@ func (b *builder) action(doc *yamldoc.Node) *Action {
 		a.RetryCount, _ = strconv.Atoi(str(spec, "retryCount"))
 		a.RetryIntervals = b.durations(spec.Get("retryIntervals"))
 		return a
-	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, StageRollback, PipelineRollback, StepGroupRollback:
+	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, StageRollback, PipelineRollback, StepGroupRollback,
+		ProceedWithDefaultValues:
 		return a
 	}
 	if a.Then == nil {

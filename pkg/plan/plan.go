@@ -79,6 +79,10 @@ type Node struct {
 	Strategies Levels   `json:"strategies,omitempty"`
 	Selectors  []string `json:"selectors,omitempty"` // the most specific non-empty list (pipeline spec §1.6)
 
+	// Asks says whether a step's spec or a stage's variables have inputs that
+	// are asked for when it starts (pipeline spec §2.2).
+	Asks Asks `json:"asks,omitempty"`
+
 	// Doc is the node's own document: a step's, group's or stage's mapping.
 	Doc *yamldoc.Node `json:"doc,omitempty"`
 	// Deployment is what a Deployment stage deploys where.
@@ -88,6 +92,15 @@ type Node struct {
 	parent     *Node
 	inRollback bool
 }
+
+// Asks says which inputs a node asks for when it starts.
+type Asks string
+
+// The kinds of asking. The zero value is none.
+const (
+	AsksDefaulted Asks = "defaulted" // all of them have defaults
+	AsksNeeded    Asks = "needed"    // some need a value
+)
 
 // When is a condition (pipeline spec §4).
 type When struct {
@@ -120,6 +133,8 @@ const (
 	PipelineRollback   ActionType = "PipelineRollback"
 	StepGroupRollback  ActionType = "StepGroupRollback"
 	RetryStepGroup     ActionType = "RetryStepGroup"
+	// ProceedWithDefaultValues takes the defaults of inputs that weren't given.
+	ProceedWithDefaultValues ActionType = "ProceedWithDefaultValues"
 )
 
 // Action is what a strategy does.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // State is what has become of a node. It changes by conditional writes only
@@ -22,6 +23,12 @@ type State struct {
 	// Look counts how often a step has looked at something without finding an
 	// answer; a container's counts for the steps in its sequence.
 	Look int `json:"look,omitempty"`
+
+	// Answered says that a step's or a stage's inputs that are asked for while
+	// the pipeline runs have been; Given is their values, as a part of its
+	// document. Those without a value have their default.
+	Answered bool          `json:"answered,omitempty"`
+	Given    *yamldoc.Node `json:"given,omitempty"`
 
 	// A step's part.
 
@@ -76,7 +83,7 @@ func (u Unwind) strength() int {
 		return 800 - 2*u.Depth
 	case RetryStepGroup:
 		return 799 - 2*u.Depth
-	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, Retry, ManualIntervention:
+	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, Retry, ManualIntervention, ProceedWithDefaultValues:
 	}
 	return 0
 }
@@ -92,6 +99,7 @@ const (
 	WaitTurn         Wait = "turn"         // until a stage may deploy, or a Queue step pass, where only one may
 	WaitBarrier      Wait = "barrier"      // until the other steps of a barrier have come
 	WaitChild        Wait = "child"        // until the execution that a Pipeline stage started has ended
+	WaitInput        Wait = "input"        // inputs that a step or a stage asks for
 	WaitLook         Wait = "look"         // the interval before the step looks again
 	WaitPause        Wait = "pause"        // until a person resumes the execution
 )

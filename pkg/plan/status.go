@@ -13,6 +13,7 @@ const (
 	TaskWaiting         Status = "TaskWaiting" // a delegate has or will get it
 	ApprovalWaiting     Status = "ApprovalWaiting"
 	InterventionWaiting Status = "InterventionWaiting"
+	InputWaiting        Status = "InputWaiting"    // for inputs that are asked for while the pipeline runs
 	ResourceWaiting     Status = "ResourceWaiting" // for its turn, or for others
 	WaitStepRunning     Status = "WaitStepRunning"
 	Pausing             Status = "Pausing" // nothing new starts, something still runs
@@ -30,7 +31,7 @@ const (
 // Statuses lists them all.
 func Statuses() []Status {
 	return []Status{
-		NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning,
+		NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, InputWaiting, ResourceWaiting, WaitStepRunning,
 		Pausing, Paused,
 		Success, IgnoreFailed, Skipped, Failed, Errored, Expired, ApprovalRejected, Aborted,
 	}
@@ -65,7 +66,7 @@ func (s Status) severity() int {
 		return 6
 	case Aborted:
 		return 7
-	case Skipped, NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, ResourceWaiting, WaitStepRunning, Pausing, Paused:
+	case Skipped, NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, InputWaiting, ResourceWaiting, WaitStepRunning, Pausing, Paused:
 		return 0
 	}
 	return 0
@@ -104,6 +105,8 @@ func (s Status) Expression() string {
 		return "APPROVAL_WAITING"
 	case InterventionWaiting:
 		return "INTERVENTION_WAITING"
+	case InputWaiting:
+		return "INPUT_WAITING"
 	case ResourceWaiting:
 		return "RESOURCE_WAITING"
 	case WaitStepRunning:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -104,7 +105,7 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 		return s.loopField(n, rest)
 	}
 	if len(rest) == 0 {
-		return expr.FromAny(n.Doc.Any()), 0, nil
+		return expr.FromAny(s.Doc(n).Any()), 0, nil
 	}
 	st := s.State(n.ID)
 	switch rest[0] {
@@ -241,7 +242,19 @@ func (s *Scope) docField(n *plan.Node, rest []string) (expr.Value, int, error) {
 			return expr.Null(), 0, unknown("%s has no step %q", n.Identifier, rest[i+1])
 		}
 	}
-	return s.field(n.Doc, rest)
+	return s.field(s.Doc(n), rest)
+}
+
+// Doc is a node's document with the inputs that it has asked for.
+func (s *Scope) Doc(n *plan.Node) *yamldoc.Node {
+	if n.Asks == "" {
+		return n.Doc
+	}
+	st := s.State(n.ID)
+	if !st.Answered {
+		return n.Doc
+	}
+	return input.Answer(n.Doc, nil, input.Source{Doc: st.Given, Lenient: true}).Doc
 }
 
 // field walks a document. Lists of named things are maps by name (pipeline
