@@ -35,6 +35,10 @@ func (s *Server) nodes() {
 		Summary: "Give a step or a stage the inputs that it waits for",
 	}, s.answerInputs)
 	handle(s, huma.Operation{
+		OperationID: "answerCallback", Method: http.MethodPost, Path: "/v1/executions/{execution}/approval", Tags: tags,
+		Summary: "Approve or reject the one step that waits for approval with a callback id",
+	}, s.answerCallback)
+	handle(s, huma.Operation{
 		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
 		Summary: "Read a step's log; with wait, follow it",
 	}, s.readLog)
@@ -96,9 +100,26 @@ func (s *Server) answerApproval(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Executions.Approve(ctx, in.ID, n.ID, execution.ApprovalAnswer{
-		Action: in.Body.Action, Comments: in.Body.Comments, Inputs: in.Body.Inputs, Digest: in.Body.Digest, By: author(ctx),
-	})
+	return nil, s.Executions.Approve(ctx, in.ID, n.ID, in.Body.by(ctx))
+}
+
+func (a ApprovalAnswer) by(ctx context.Context) execution.ApprovalAnswer {
+	return execution.ApprovalAnswer{Action: a.Action, Comments: a.Comments, Inputs: a.Inputs, Digest: a.Digest, By: author(ctx)}
+}
+
+func (s *Server) answerCallback(ctx context.Context, in *struct {
+	OfExecution
+	CallbackID string `query:"callbackId" maxLength:"256" doc:"The step's callbackId; none means the one step that waits"`
+	Body       ApprovalAnswer
+}) (*nothing, error) {
+	if err := s.visible(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	node, err := s.Executions.FindCallback(ctx, in.ID, in.CallbackID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.Approve(ctx, in.ID, node, in.Body.by(ctx))
 }
 
 // InputsAnswer is the body of an answer to a step or a stage that asks for

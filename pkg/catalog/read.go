@@ -90,7 +90,7 @@ func keyOf(e *entity.Entity) store.EntityKey {
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
 	case ref.Template:
 		key = versionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
-	case ref.Pipeline, ref.Service, ref.Environment, ref.Connector, ref.Secret:
+	case ref.Pipeline, ref.Service, ref.Environment, ref.Connector, ref.Secret, ref.UserGroup:
 	}
 	return key
 }

@@ -128,8 +128,12 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 		// The machine run must learn how long to wait, so it asks once more.
 		s.Status, s.Until, s.Outputs = plan.WaitStepRunning, h.Now().Add(action.Wait.Duration), action.Wait.Outputs
 	case action.Approval != nil:
-		s.Status, s.Approval, s.Token = plan.ApprovalWaiting, action.Approval, token
-		waits = true
+		s.Status, s.Approval = plan.ApprovalWaiting, action.Approval
+		if auto := action.Approval.Auto; auto != nil {
+			s.Until = auto.At // which the machine run must learn, as above
+		} else {
+			s.Token, waits = token, true
+		}
 	case action.Turn != nil:
 		return false, h.line(ctx, snap, n, s, *action.Turn)
 	case action.Barrier != "":
@@ -224,7 +228,7 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
-		Connector: scope.Connector, MailServer: scope.MailServer,
+		Connector: scope.Connector, MailServer: scope.MailServer, UserGroup: scope.UserGroup,
 	}
 	if t.Deploys {
 		if in.Deployment, err = scope.Deployment(); err != nil {

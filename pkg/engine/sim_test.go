@@ -51,6 +51,9 @@ type stands string
 // comes is an attempt that comes to its barrier.
 type comes struct{}
 
+// asks is an approval that is asked for and that nobody answers.
+type asks plan.Approval
+
 // fails is a failure of the given types.
 type fails []fault.FailureType
 
@@ -234,6 +237,14 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 			return false
 		}
 		s.now = s.now.Add(time.Duration(a))
+	case asks:
+		if st.Approval != nil {
+			return false
+		}
+		approval := plan.Approval(a)
+		st.Status, st.Approval, st.Until = plan.ApprovalWaiting, &approval, a.Auto.At
+		s.states[n.ID] = st
+		return true
 	case looks:
 		if st.Look < int(a) {
 			o = plan.Outcome{Again: time.Minute, Message: "not yet"}

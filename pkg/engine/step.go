@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -51,6 +52,7 @@ func (w *walk) step(n *plan.Node) bool {
 		case s.Wait == plan.WaitInput && s.Outcome == nil && s.Answered:
 			w.put(n.ID, w.answered(n, s))
 		case s.Wait == plan.WaitInput || s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild:
+			s = w.autoApproved(s)
 			o := w.outcome(n, s, outer)
 			if o == nil {
 				return w.await(n, s, outer)
@@ -94,6 +96,25 @@ func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
 	}
 	s = w.quit(n, s)
 	s.Status, s.Message = plan.Aborted, "aborted"
+	return s
+}
+
+// autoApproved answers an approval whose time to approve by itself has come
+// (pipeline spec §7.7).
+func (w *walk) autoApproved(s plan.State) plan.State {
+	if s.Approval == nil || s.Approval.Auto == nil || s.Outcome != nil || !w.over(s.Until) {
+		return s
+	}
+	a := *s.Approval
+	a.Activities = append(slices.Clone(a.Activities), plan.ApprovalActivity{
+		User: plan.AutoApprover, Action: plan.Approve, Comments: a.Auto.Comments, Inputs: a.Values(), At: w.Now,
+	})
+	outputs, err := a.Outputs()
+	o := plan.Outcome{Status: plan.Success, Outputs: outputs}
+	if err != nil {
+		o = failed(err)
+	}
+	s.Approval, s.Outcome = &a, &o
 	return s
 }
 

@@ -1,6 +1,6 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
 // environments, infrastructure definitions, connectors, secrets, triggers,
-// input sets and templates. It says everything that is wrong with a document,
+// input sets, templates and user groups. It says everything that is wrong with a document,
 // each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
@@ -42,6 +42,7 @@ type Entity struct {
 	InputSet        *InputSet
 	OverlayInputSet *OverlayInputSet
 	Template        *Template
+	UserGroup       *UserGroup
 }
 
 // Options say what a document is checked against.
@@ -108,6 +109,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.OverlayInputSet = d.overlayInputSet(v, e)
 	case ref.Template:
 		e.Template = d.template(v, e)
+	case ref.UserGroup:
+		e.UserGroup = d.userGroup(v, e)
 	}
 }
 

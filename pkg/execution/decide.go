@@ -2,9 +2,7 @@ package execution
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,29 +75,37 @@ type ApprovalAnswer struct {
 // Approve counts a person's answer to a HarnessApproval step (pipeline spec
 // §7.7): the first rejection ends it, the minimum of distinct approvers does.
 func (s *Service) Approve(ctx context.Context, id string, node plan.NodeID, a ApprovalAnswer) error {
-	if a.Action != "APPROVE" && a.Action != "REJECT" {
+	if a.Action != plan.Approve && a.Action != plan.Reject {
 		return fault.New(fault.Invalid, "action is %q; want APPROVE or REJECT", a.Action)
 	}
 	d := decision{node: node, by: a.By, action: audit.Approve, kind: "approval", after: a.Comments}
-	if a.Action == "REJECT" {
+	if a.Action == plan.Reject {
 		d.action = audit.Reject
 	}
 	return s.decide(ctx, id, d, func(e store.Execution, st *plan.State) (bool, error) {
-		return s.count(e, node, st, a)
+		if err := asks(node, st); err != nil {
+			return false, err
+		}
+		if err := s.mayAnswer(ctx, e, *st.Approval, a.By.Actor); err != nil {
+			return false, err
+		}
+		return s.count(node, st, a)
 	})
 }
 
-// count adds an answer to an approval; true when that ends it.
-func (s *Service) count(e store.Execution, node plan.NodeID, st *plan.State, a ApprovalAnswer) (bool, error) {
+// asks says whether a node waits for people's approval.
+func asks(node plan.NodeID, st *plan.State) error {
 	if st.Status != plan.ApprovalWaiting || st.Approval == nil || st.Outcome != nil {
-		return false, fault.New(fault.Conflict, "%s is %s; it doesn't wait for an approval", node, st.Status)
+		return fault.New(fault.Conflict, "%s is %s; it doesn't wait for an approval", node, st.Status)
 	}
+	return nil
+}
+
+// count adds an answer to an approval; true when that ends it.
+func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (bool, error) {
 	ap := *st.Approval
 	if a.Digest != "" && a.Digest != ap.Digest {
 		return false, fault.New(fault.Conflict, "what was approved isn't what is asked: look at %s again", node)
-	}
-	if ap.NotExecutor && e.Actor == a.By.Actor {
-		return false, fault.New(fault.Forbidden, "%s started the execution and may not approve it", a.By.Actor)
 	}
 	inputs, err := approverInputs(ap, a)
 	if err != nil {
@@ -117,20 +123,14 @@ func (s *Service) count(e store.Execution, node plan.NodeID, st *plan.State, a A
 // approverInputs fills and checks what the approver entered. The next
 // approver starts from the previous one's values; a rejection isn't checked.
 func approverInputs(ap plan.Approval, a ApprovalAnswer) (map[string]string, error) {
-	values := map[string]string{}
-	for _, in := range ap.Inputs {
-		values[in.Name] = in.Default
-	}
-	if n := len(ap.Activities); n > 0 {
-		maps.Copy(values, ap.Activities[n-1].Inputs)
-	}
+	values := ap.Values()
 	for name, v := range a.Inputs {
 		if !slices.ContainsFunc(ap.Inputs, func(in plan.ApprovalInput) bool { return in.Name == name }) {
 			return nil, fault.New(fault.Invalid, "the approval has no input %q", name)
 		}
 		values[name] = v
 	}
-	if a.Action == "REJECT" {
+	if a.Action == plan.Reject {
 		return values, nil
 	}
 	for _, in := range ap.Inputs {
@@ -171,37 +171,15 @@ func checkInput(in plan.ApprovalInput, v string) error {
 
 // approvalOutcome ends an approval that has its answers; nil while it hasn't.
 func approvalOutcome(ap plan.Approval) (*plan.Outcome, error) {
-	type user struct {
-		Name  string `json:"name"`
-		Email string `json:"email"`
-	}
-	type activity struct {
-		User       user   `json:"user"`
-		Status     string `json:"status"`
-		ApprovedAt int64  `json:"approvedAt"`
-		Comments   string `json:"comments"`
-	}
-	var out struct {
-		Output struct {
-			Activities []activity        `json:"approvalActivities"`
-			Inputs     map[string]string `json:"approverInputs"`
-		} `json:"output"`
-	}
 	o := plan.Outcome{}
 	approvals := 0
 	for _, a := range ap.Activities {
-		status := "APPROVED"
-		if a.Action == "REJECT" {
-			status = "REJECTED"
+		if a.Action == plan.Reject {
 			o.Status, o.Failures = plan.ApprovalRejected, []fault.FailureType{fault.ApprovalRejection}
 			o.Message = strings.TrimSuffix(fmt.Sprintf("rejected by %s: %s", a.User, a.Comments), ": ")
 		} else {
 			approvals++
 		}
-		out.Output.Activities = append(out.Output.Activities, activity{
-			User: user{Name: a.User, Email: a.User}, Status: status, ApprovedAt: a.At.UnixMilli(), Comments: a.Comments,
-		})
-		out.Output.Inputs = a.Inputs
 	}
 	if o.Status == "" {
 		if approvals < max(ap.Minimum, 1) {
@@ -209,10 +187,7 @@ func approvalOutcome(ap plan.Approval) (*plan.Outcome, error) {
 		}
 		o.Status = plan.Success
 	}
-	doc, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("encode the approval: %w", err)
-	}
-	o.Outputs = doc
-	return &o, nil
+	var err error
+	o.Outputs, err = ap.Outputs()
+	return &o, err
 }

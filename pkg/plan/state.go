@@ -137,8 +137,20 @@ type Approval struct {
 	Inputs      []ApprovalInput `json:"inputs,omitempty"`
 	// Digest is of everything that was shown; an answer must carry it
 	// (design, decision 13).
-	Digest     string             `json:"digest"`
+	Digest string `json:"digest"`
+	// Refused are users who may not answer, whatever groups they are in.
+	Refused []string `json:"refused,omitempty"`
+	// Callback is the name by which another system finds the approval.
+	Callback string `json:"callback,omitempty"`
+	// Auto approves at a time; nil: only people do.
+	Auto       *AutoApproval      `json:"auto,omitempty"`
 	Activities []ApprovalActivity `json:"activities,omitempty"`
+}
+
+// AutoApproval approves by itself at a time.
+type AutoApproval struct {
+	At       time.Time `json:"at"`
+	Comments string    `json:"comments,omitempty"`
 }
 
 // ApprovalInput is a value that an approver is asked for.

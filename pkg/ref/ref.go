@@ -24,6 +24,7 @@ const (
 	Secret         Kind = "secret"
 	Trigger        Kind = "trigger"
 	Template       Kind = "template"
+	UserGroup      Kind = "userGroup"
 	// InputSet and OverlayInputSet are values for a pipeline's inputs.
 	InputSet        Kind = "inputSet"
 	OverlayInputSet Kind = "overlayInputSet"
@@ -32,7 +33,7 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Connector, Template, Service, Environment, Infrastructure, Pipeline, InputSet, OverlayInputSet, Trigger}
+	return []Kind{Secret, Connector, UserGroup, Template, Service, Environment, Infrastructure, Pipeline, InputSet, OverlayInputSet, Trigger}
 }
 
 // Parent is the kind of entity within which identifiers of a kind are unique
@@ -43,7 +44,7 @@ func Parent(kind Kind) Kind {
 		return Environment
 	case Trigger, InputSet, OverlayInputSet:
 		return Pipeline
-	case Pipeline, Service, Environment, Connector, Secret, Template:
+	case Pipeline, Service, Environment, Connector, Secret, Template, UserGroup:
 	}
 	return ""
 }
@@ -133,7 +134,7 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case Service, Environment, Infrastructure, Connector, Template, Trigger, InputSet, OverlayInputSet:
+	case Service, Environment, Infrastructure, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup:
 	}
 	return check(re, id, allowed)
 }

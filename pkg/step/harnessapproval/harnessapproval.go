@@ -11,7 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -32,13 +32,8 @@ type Spec struct {
 	Message   yamldoc.Field[string]
 	Approvers approvers
 	Inputs    []input
-}
-
-// approvers says who may approve, and how many must.
-type approvers struct {
-	Groups      []string
-	Minimum     yamldoc.Field[int]
-	NotExecutor yamldoc.Field[bool]
+	Auto      auto
+	Callback  yamldoc.Field[string]
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -59,12 +54,10 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 				r.Unsupported(e, "rejecting older executions that wait isn't supported yet")
 			}
 		case "autoApproval":
-			if !e.Null() {
-				r.Unsupported(e, "approving by itself at a time isn't supported yet")
-			}
+			s.Auto = decodeAuto(e, r)
 		case "callbackId":
-			if f := r.String(e); step.Text(f) != "" {
-				r.Unsupported(e, "finding an approval by a callback id isn't supported yet")
+			if s.Callback = r.String(e); !callbackID.MatchString(step.Text(s.Callback)) {
+				r.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits, _, - and perhaps one expression", step.Text(s.Callback))
 			}
 		default:
 			r.Unknown(e, "approvalMessage", "includePipelineExecutionHistory", "approvers", "approverInputs",
@@ -75,74 +68,32 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 	return s
 }
 
-func decodeApprovers(v yamldoc.Value, r *yamldoc.Report) approvers {
-	var a approvers
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "minimumCount":
-			a.Minimum = r.Int(e)
-			if a.Minimum.Set && a.Minimum.Expr == "" && a.Minimum.Value < 1 {
-				r.Errorf(e, "WRONG_VALUE", "found %d; want 1 or more", a.Minimum.Value)
-			}
-		case "disallowPipelineExecutor":
-			a.NotExecutor = r.Bool(e)
-		case "userGroups":
-			a.Groups = texts(e, r)
-			if g := unknownGroup(a.Groups); g != "" && !strings.Contains(g, "<+") {
-				r.Unsupported(e, "user group %q: only the built-in groups of all users are known yet, such as _project_all_users", g)
-			}
-		case "serviceAccounts":
-			if len(texts(e, r)) > 0 {
-				r.Unsupported(e, "approval by service accounts isn't supported yet; name userGroups")
-			}
-		case "disallowedUserEmails":
-			if len(texts(e, r)) > 0 {
-				r.Unsupported(e, "keeping single users from approving isn't supported yet")
-			}
-		default:
-			r.Unknown(e, "minimumCount", "disallowPipelineExecutor", "userGroups", "serviceAccounts", "disallowedUserEmails")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "minimumCount", "userGroups")
-		if g := v.Node.Get("userGroups"); g != nil && g.Kind != yamldoc.Null && len(a.Groups) == 0 {
-			r.Errorf(v, "WRONG_VALUE", "userGroups is empty; want at least one group")
-		}
-	}
-	return a
-}
-
-// unknownGroup finds a group whose members aren't known; empty if there is
-// none. The built-in groups hold whoever may reach the execution.
-func unknownGroup(groups []string) string {
-	for _, g := range groups {
-		switch g {
-		case "_project_all_users", "org._organization_all_users", "account._account_all_users":
-		default:
-			return g
-		}
-	}
-	return ""
-}
+// callbackID is what a callback id may be (pipeline spec §7.7).
+var callbackID = regexp.MustCompile(`^[a-zA-Z0-9_-]*(<\+[^ ]+>)?[a-zA-Z0-9_.()-]*$`)
 
 // Start asks for the approval.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	if g := unknownGroup(s.Approvers.Groups); g != "" {
-		return step.Action{}, fault.New(fault.Unsupported, "user group %q: only the built-in groups of all users are known yet, such as _project_all_users", g)
+	for _, g := range s.Approvers.Groups {
+		if err := in.UserGroup(g); err != nil {
+			return step.Action{}, err
+		}
 	}
 	message, err := in.InterpolateKnown(step.Text(s.Message))
 	if err != nil {
 		return step.Action{}, fmt.Errorf("approvalMessage: %w", err)
 	}
 	a := &plan.Approval{
-		Message: message.Text(), Groups: s.Approvers.Groups,
-		Minimum: s.Approvers.Minimum.Value, NotExecutor: s.Approvers.NotExecutor.Value,
+		Message: message.Text(), Groups: s.Approvers.Groups, Refused: s.Approvers.Refused,
+		Minimum: s.Approvers.Minimum.Value, NotExecutor: s.Approvers.NotExecutor.Value, Callback: step.Text(s.Callback),
 	}
 	for _, x := range s.Inputs {
 		a.Inputs = append(a.Inputs, x.ask())
 	}
 	if a.Minimum < 1 {
 		return step.Action{}, fault.New(fault.Invalid, "minimumCount is %d; want 1 or more", a.Minimum)
+	}
+	if a.Auto, err = s.Auto.at(in.Now); err != nil {
+		return step.Action{}, err
 	}
 	if a.Digest, err = digest(in, *a); err != nil {
 		return step.Action{}, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -64,6 +65,12 @@ func In(tb testing.TB, doc []byte) step.In {
 			server := task.MailServer{Host: "mail.example.com", Port: 587, TLS: task.MailStartTLS, From: "slipway@example.com", Username: "slipway"}
 			server.Password = "⟦smtp⟧"
 			return server, nil
+		},
+		UserGroup: func(name string) error {
+			if plan.EverybodysGroup(name) || strings.HasSuffix(name, "ops") {
+				return nil
+			}
+			return fault.New(fault.NotFound, "user group %q doesn't exist", name)
 		},
 		InterpolateKnown: func(text string) (expr.Value, error) { return expr.InterpolateKnown(text, scope(nil)) },
 	}
