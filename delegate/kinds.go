@@ -6,6 +6,7 @@ package delegate
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/executor"
@@ -31,6 +32,6 @@ func Executors(cache string) map[task.Kind]executor.Executor {
 		task.KindKubernetes: kubernetes.New(cache),
 		task.KindMail:       delegatemail.New(mail.Sender{}),
 		task.KindServiceNow: servicenow.New(nil),
-		task.KindShell:      shell.New(os.Environ()),
+		task.KindShell:      shell.New(os.Environ(), filepath.Join(cache, "ssh")),
 	}
 }

@@ -69,7 +69,7 @@ func TestCancelEndsTheWholeGroup(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				_, err := New(os.Environ())(ctx, executortest.Assignment(t, task.KindShell, p), executortest.New(t, nil).Env)
+				_, err := New(os.Environ(), t.TempDir())(ctx, executortest.Assignment(t, task.KindShell, p), executortest.New(t, nil).Env)
 				ended <- err
 			}()
 			ids := started(t, pids)

@@ -77,6 +77,11 @@ func readOutputs(file string, wanted []task.ShellOutput) (outputs, error) {
 		return outputs{}, fmt.Errorf("read the output variables: %w", err)
 	}
 	defer f.Close()
+	return decodeOutputs(f, wanted)
+}
+
+// decodeOutputs reads a dump.
+func decodeOutputs(f io.Reader, wanted []task.ShellOutput) (outputs, error) {
 	const overhead = 64 << 10 // names and separators
 	doc, err := io.ReadAll(io.LimitReader(f, maxOutputs+overhead+1))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package shell runs scripts on the delegate's host: the executor of ShellScript
-// steps (pipeline spec §7.4).
+// Package shell runs scripts on the delegate's host, or on another one over
+// SSH: the executor of ShellScript steps (pipeline spec §7.4).
 //
 // A script runs as a file in a process group of its own, so that stopping the
 // task stops its children too. Output variables are dumped by lines that are
@@ -24,9 +24,11 @@ import (
 const Unit = "Execute"
 
 // New makes the executor. environ is the delegate's environment, as from
-// os.Environ; scripts get it without the delegate's own credentials.
-func New(environ []string) executor.Executor {
+// os.Environ; scripts on its host get it without the delegate's own
+// credentials. The keys of other hosts are remembered below the folder known.
+func New(environ []string, known string) executor.Executor {
 	environ = withoutCredentials(environ)
+	hosts := &knownHosts{folder: known}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.Shell](a)
 		if err != nil {
@@ -37,6 +39,9 @@ func New(environ []string) executor.Executor {
 		}
 		if len(p.Outputs) == 0 && idle(p) {
 			return succeed(outputs{})
+		}
+		if p.Remote != nil {
+			return runRemote(ctx, p, a.Traceparent, hosts, env)
 		}
 		return run(ctx, p, traced(environ, a.Traceparent), env)
 	}
@@ -61,11 +66,16 @@ func run(ctx context.Context, p task.Shell, environ []string, env executor.Env) 
 		fmt.Fprintf(env.LogError(Unit), "%v\n", err)
 		return task.Result{}, err
 	}
+	return ended(code, began, func() (outputs, error) { return readOutputs(s.dump, p.Outputs) }, env)
+}
+
+// ended makes the result of a script that has ended, and tells of it.
+func ended(code int, began time.Time, read func() (outputs, error), env executor.Env) (task.Result, error) {
 	if code != 0 {
 		fmt.Fprintf(env.LogError(Unit), "The script ended with exit code %d after %s.\n", code, elapsed(began))
 		return exited(code)
 	}
-	out, err := readOutputs(s.dump, p.Outputs)
+	out, err := read()
 	env.Mask(values(out.secret)...)
 	if err != nil {
 		fmt.Fprintf(env.LogError(Unit), "The script ended with exit code 0 after %s, but: %v.\n", elapsed(began), err)

@@ -21,7 +21,7 @@ func runScript(t *testing.T, p task.Shell) (task.Result, *executortest.Env, erro
 	if p.Shell == "" {
 		p.Shell = "Bash"
 	}
-	r, err := New(os.Environ())(t.Context(), executortest.Assignment(t, task.KindShell, p), env.Env)
+	r, err := New(os.Environ(), t.TempDir())(t.Context(), executortest.Assignment(t, task.KindShell, p), env.Env)
 	return r, env, err
 }
 
@@ -236,7 +236,7 @@ func TestSecretOutputIsKeptApartAndMasked(t *testing.T) {
 func TestScriptsDontSeeTheDelegatesCredentials(t *testing.T) {
 	t.Parallel()
 	env := executortest.New(t, nil)
-	run := New([]string{"PATH=" + os.Getenv("PATH"), "DELEGATE_TOKEN=dlg.1", "SLIPWAY_DELEGATE_TOKEN=dlg.2", "TEAM=blue"})
+	run := New([]string{"PATH=" + os.Getenv("PATH"), "DELEGATE_TOKEN=dlg.1", "SLIPWAY_DELEGATE_TOKEN=dlg.2", "TEAM=blue"}, t.TempDir())
 	a := executortest.Assignment(t, task.KindShell, task.Shell{Shell: "Bash", Script: "env"})
 	a.Traceparent = "00-01-02-01"
 	if _, err := run(t.Context(), a, env.Env); err != nil {
@@ -266,7 +266,7 @@ func TestWorkingDirectory(t *testing.T) {
 func TestAnEmptyScriptNeedsNoDirectoryAndNoLog(t *testing.T) {
 	t.Parallel()
 	a := executortest.Assignment(t, task.KindShell, task.Shell{Shell: "Bash", Script: "# nothing"})
-	r, err := New(nil)(t.Context(), a, executor.Env{})
+	r, err := New(nil, t.TempDir())(t.Context(), a, executor.Env{})
 	if err != nil || r.Status != task.Succeeded {
 		t.Errorf("got %s, %v; want %s", r.Status, err, task.Succeeded)
 	}

@@ -78,6 +78,9 @@ type In struct {
 	// Connector resolves a connector to a system with an HTTP API, by its
 	// reference as written in the step.
 	Connector func(ref string) (Connector, error)
+	// SSHKey resolves a secret of type SSHKey, by its reference as written in
+	// the step: who logs in, with which key, at which port.
+	SSHKey func(ref string) (task.SSH, error)
 	// UserGroup says whether there is a user group, by its reference.
 	UserGroup func(ref string) error
 	// MailServer is the installation's; its password is a placeholder.

@@ -10,6 +10,18 @@ type Shell struct {
 	// WorkingDirectory is where the script runs; empty: a new directory that is
 	// removed afterwards.
 	WorkingDirectory string `json:"workingDirectory,omitempty"`
+	// Remote is the host on which the script runs; nil: the delegate's own.
+	Remote *SSH `json:"remote,omitempty"`
+}
+
+// SSH is a host and who logs in there. Key and Passphrase are placeholders of
+// secrets until a claim opens them.
+type SSH struct {
+	Host       string `json:"host"` // a name or an address, without a port
+	Port       int    `json:"port"`
+	User       string `json:"user"`
+	Key        string `json:"key"` // a private key in PEM
+	Passphrase string `json:"passphrase,omitempty"`
 }
 
 // ShellOutput is an output variable: the value that the shell's variable has

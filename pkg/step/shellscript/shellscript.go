@@ -1,5 +1,6 @@
 // Package shellscript is the step type ShellScript: a Bash or PowerShell
-// script on a delegate (pipeline spec §7.4).
+// script on a delegate, or from there on another host over SSH (pipeline spec
+// §7.4).
 //
 // Outputs: output.outputVariables.<name>, output.exitCode and exitCode, which
 // retry conditions read as <+step.exitCode>. The script itself is run by
@@ -7,6 +8,9 @@
 package shellscript
 
 import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -19,7 +23,15 @@ func Type() step.Type { return step.Type{Name: "ShellScript", New: decode} }
 // Spec is the step's spec.
 type Spec struct {
 	Script
-	Directory yamldoc.Field[string] // where it runs; empty: a new one
+	Target
+	Elsewhere bool // not on the delegate, but on the Target's host
+}
+
+// Target is where the script runs.
+type Target struct {
+	Host      yamldoc.Field[string]
+	Connector yamldoc.Field[string] // a secret of type SSHKey
+	Directory yamldoc.Field[string] // empty: a new one
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -31,9 +43,8 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		}
 		switch e.Key {
 		case "onDelegate":
-			if on := r.Bool(e); on.Set && on.Expr == "" && !on.Value {
-				r.Unsupported(e, "running a script on another host isn't supported yet; want onDelegate: true")
-			}
+			on := r.Bool(e)
+			s.Elsewhere = on.Set && on.Expr == "" && !on.Value
 		case "executionTarget":
 			s.target(e, r)
 		case "outputAlias":
@@ -51,22 +62,44 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		}
 	}
 	r.Missing(v, "shell", "source")
+	if v.Is(yamldoc.Mapping) {
+		s.checkTarget(v, r)
+	}
 	return s
 }
 
-// target is the executionTarget. On the delegate itself only its directory
-// has a meaning.
-func (s *Spec) target(v yamldoc.Value, r *yamldoc.Report) {
+// target is the executionTarget.
+func (t *Target) target(v yamldoc.Value, r *yamldoc.Report) {
 	for e := range r.Mapping(v) {
 		switch e.Key {
 		case "workingDirectory":
-			s.Directory = r.String(e)
-		case "host", "connectorRef":
-			if f := r.String(e); f.Set && step.Text(f) != "" {
-				r.Warnf(e, "NO_EFFECT", "%s says nothing to a script that runs on the delegate", e.Key)
-			}
+			t.Directory = r.String(e)
+		case "host":
+			t.Host = r.String(e)
+		case "connectorRef":
+			t.Connector = r.String(e)
 		default:
 			r.Unknown(e, "host", "connectorRef", "workingDirectory")
+		}
+	}
+}
+
+// checkTarget: another host needs its name and a key, the delegate neither.
+func (s *Spec) checkTarget(v yamldoc.Value, r *yamldoc.Report) {
+	at := yamldoc.Sub(v.Node.Get("executionTarget"), v.Path+"executionTarget")
+	for _, f := range []struct {
+		key   string
+		field yamldoc.Field[string]
+	}{{"host", s.Host}, {"connectorRef", s.Connector}} {
+		given := step.Text(f.field) != ""
+		switch {
+		case s.Elsewhere && at.Null():
+			r.Errorf(v, "MISSING_KEY", "key %q is missing, for a script that doesn't run on the delegate", "executionTarget")
+			return
+		case s.Elsewhere && !f.field.Set:
+			r.Errorf(at, "MISSING_KEY", "key %q is missing, for a script that doesn't run on the delegate", f.key)
+		case !s.Elsewhere && given:
+			r.Warnf(yamldoc.Sub(at.Node.Get(f.key), at.Path+"."+f.key), "NO_EFFECT", "%s says nothing to a script that runs on the delegate", f.key)
 		}
 	}
 }
@@ -78,7 +111,24 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		return step.Action{}, err
 	}
 	p.WorkingDirectory = step.Text(s.Directory)
+	if s.Elsewhere {
+		if p.Remote, err = s.login(in); err != nil {
+			return step.Action{}, err
+		}
+	}
 	return step.Action{Task: &step.Task{Kind: task.KindShell, Payload: p, Selectors: in.Selectors}}, nil
+}
+
+// login is the host with who logs in there.
+func (t *Target) login(in step.In) (*task.SSH, error) {
+	login, err := in.SSHKey(step.Text(t.Connector))
+	if err != nil {
+		return nil, err
+	}
+	if login.Host = strings.TrimSpace(step.Text(t.Host)); login.Host == "" {
+		return nil, fault.New(fault.Invalid, "executionTarget.host is empty; want the name of a host")
+	}
+	return &login, nil
 }
 
 // Finish takes the delegate's result as it is.

@@ -66,6 +66,12 @@ func In(tb testing.TB, doc []byte) step.In {
 			server.Password = "⟦smtp⟧"
 			return server, nil
 		},
+		SSHKey: func(name string) (task.SSH, error) {
+			if name != "ssh" {
+				return task.SSH{}, fault.New(fault.NotFound, "secret %q doesn't exist", name)
+			}
+			return task.SSH{Port: 22, User: "ada", Key: "⟦key⟧"}, nil
+		},
 		UserGroup: func(name string) error {
 			if plan.EverybodysGroup(name) || strings.HasSuffix(name, "ops") {
 				return nil

@@ -1,0 +1,61 @@
+package resolve
+
+import (
+	"strconv"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// defaultSSHPort is that of a key that says none (entities spec §10).
+const defaultSSHPort = 22
+
+// SSHKey resolves a secret of type SSHKey: who logs in, with the key as a
+// placeholder, at which port. The reference has been resolved already.
+func (s *Scope) SSHKey(name string) (task.SSH, error) {
+	r, err := ref.Parse(name, s.Execution.Scope)
+	if err != nil {
+		return task.SSH{}, fault.New(fault.Invalid, "secret %q: %w", name, err)
+	}
+	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Secret, ID: r.ID})
+	if fault.Is(err, fault.NotFound) {
+		return task.SSH{}, fault.New(fault.NotFound, "secret %q isn't in %s", r.ID, r.Scope)
+	}
+	if err != nil {
+		return task.SSH{}, err
+	}
+	docs, report := yamldoc.Parse(r.ID, e.YAML)
+	if err := report.Err(); err != nil {
+		return task.SSH{}, err
+	}
+	doc := docs[0].Get("secret")
+	if kind := text(doc.Get("type")); kind != "SSHKey" {
+		return task.SSH{}, fault.New(fault.Invalid, "secret %q is of type %s; want SSHKey", r.ID, kind)
+	}
+	out := task.SSH{Port: defaultSSHPort}
+	if port := text(doc.At("spec", "port")); port != "" {
+		if out.Port, err = strconv.Atoi(port); err != nil {
+			return task.SSH{}, fault.New(fault.Invalid, "the port of secret %q is %q; want a number", r.ID, port)
+		}
+	}
+	credential := doc.At("spec", "auth", "spec", "spec")
+	out.User = text(credential.Get("userName"))
+	// What the key names is in its own scope.
+	if out.Key, err = s.secretFrom(credential.Get("key"), r.Scope); err == nil {
+		out.Passphrase, err = s.secretFrom(credential.Get("encryptedPassphrase"), r.Scope)
+	}
+	return out, err
+}
+
+// secretFrom is the placeholder of a secret that a document of a scope names;
+// empty if the key is absent.
+func (s *Scope) secretFrom(n *yamldoc.Node, from ref.Scope) (string, error) {
+	if n == nil || n.Value == "" {
+		return "", nil
+	}
+	v, err := s.secret(n.Value, from)
+	return v.Text(), err
+}
