@@ -99,6 +99,11 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 			return expr.Null(), fault.New(fault.Invalid, "secrets.getValue takes one argument, the secret's identifier; found %d", len(args))
 		}
 		return s.secret(args[0].Text(), s.Execution.Scope)
+	case "exportedVariables.getValue":
+		if len(args) != 1 {
+			return expr.Null(), fault.New(fault.Invalid, "exportedVariables.getValue takes one argument, such as \"pipeline.build.version\"; found %d", len(args))
+		}
+		return s.exported(args[0].Text())
 	case "currentTime", "currentDate":
 		return expr.String(s.Now.UTC().Format(time.RFC3339)), nil
 	}

@@ -48,9 +48,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "executionTarget":
 			s.target(e, r)
 		case "outputAlias":
-			if !e.Null() {
-				r.Unsupported(e, "publishing outputs under an alias isn't supported yet")
-			}
+			alias(e, r)
 		case "includeInfraSelectors":
 			if on := r.Bool(e); on.Value {
 				r.Unsupported(e, "taking the infrastructure's selectors isn't supported yet; name them in delegateSelectors")
@@ -66,6 +64,28 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		s.checkTarget(v, r)
 	}
 	return s
+}
+
+// alias checks the name under which outputs are published; pkg/resolve finds
+// it in the plan.
+func alias(v yamldoc.Value, r *yamldoc.Report) {
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "key":
+			if key := r.String(e); key.Set && (key.Expr != "" || !shellVariable.MatchString(key.Value)) {
+				r.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits and _, without an expression", step.Text(key))
+			}
+		case "scope":
+			if scope := r.Enum(e, "Pipeline", "Stage", "StepGroup"); scope.Expr != "" {
+				r.Errorf(e, "WRONG_VALUE", "found an expression; want Pipeline, Stage or StepGroup")
+			}
+		default:
+			r.Unknown(e, "key", "scope")
+		}
+	}
+	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
+		r.Missing(v, "key", "scope")
+	}
 }
 
 // target is the executionTarget.
