@@ -16,6 +16,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/notify"
+	"github.com/slipway-cd/slipway/pkg/notify/send"
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -69,6 +72,7 @@ type Plane struct {
 	Triggers   *firing.Service
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
+	Notifier   *notify.Notifier
 
 	api api.Config
 }
@@ -110,6 +114,10 @@ func New(p Parts) *Plane {
 	handler.StartChained = executions.StartChained
 	return &Plane{
 		Engine: handler, Catalog: saved, Executions: executions, Triggers: triggers,
+		// In a function, what listens on loopback is the function's own runtime.
+		Notifier: notify.New(notify.Config{
+			Executions: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Live != nil), Mail: p.Mail, Now: time.Now, Log: p.Log,
+		}),
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
 		}),
