@@ -16,7 +16,7 @@ DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 TEST_FLAGS ?= -shuffle=on -count=1 -timeout=15m
 FUZZTIME ?= 30s
 # The parsers of what users write and Git hosts send: these are fuzzed at every test run.
-FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/trigger)
+FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger)
 
 # The CDK warns at length that this Node.js isn't the newest.
 SYNTH := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 CDK_OUTDIR=../cdk.out

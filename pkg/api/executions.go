@@ -11,7 +11,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/template"
 )
 
 // Execution is one run of a pipeline.
@@ -39,7 +41,14 @@ type Execution struct {
 // ExecutionTree is an execution with what has become of its nodes.
 type ExecutionTree struct {
 	Execution
-	Root *execution.TreeNode `json:"root"`
+	Root      *execution.TreeNode `json:"root"`
+	Templates []UsedTemplate      `json:"templates,omitempty" nullable:"false" doc:"The versions that it is made of"`
+}
+
+// UsedTemplate is a version of a template as it was when an execution started.
+type UsedTemplate struct {
+	Template string `json:"template" doc:"e.g. org.build@v1"`
+	Version  int64  `json:"version" doc:"How often the template's version had been saved"`
 }
 
 func executionOf(e store.Execution) (Execution, error) {
@@ -234,5 +243,11 @@ func (s *Server) tree(ctx context.Context, id string) (ExecutionTree, error) {
 	}
 	e, err := executionOf(t.Execution)
 	e.Status = t.Status
-	return ExecutionTree{Execution: e, Root: t.Root}, err
+	out := ExecutionTree{Execution: e, Root: t.Root}
+	for _, u := range t.Templates {
+		out.Templates = append(out.Templates, UsedTemplate{
+			Template: template.Name(ref.Ref{Scope: u.Scope, ID: u.ID}, u.Version), Version: u.Revision,
+		})
+	}
+	return out, err
 }

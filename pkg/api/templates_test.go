@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
 )
 
 const waitTemplate = `template:
@@ -180,4 +183,46 @@ func TestFindingsNameTheTemplate(t *testing.T) {
 	if len(p.Details) != 1 || p.Details[0].File != "template d@v1" || p.Details[0].Code != "WRONG_STAGE" {
 		t.Errorf("a step that deploys in a Custom stage: %+v; want WRONG_STAGE in template d@v1", p.Details)
 	}
+}
+
+// A run follows links anew: what doesn't fit any more starts nothing, and what
+// starts says which versions it is made of.
+func TestStartingFollowsLinks(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	save := func(doc string) {
+		t.Helper()
+		if _, err := c.Save(t.Context(), apiclient.Document{Scope: project(), YAML: []byte(doc)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(code string, line int) {
+		t.Helper()
+		_, err := c.Start(t.Context(), project(), "hello", api.StartExecution{})
+		var f *fault.Error
+		if !errors.As(err, &f) || len(f.Details) == 0 || f.Details[0].Code != code || f.Details[0].Line != line {
+			t.Errorf("the run is refused with %v; want %s in line %d", err, code, line)
+		}
+	}
+	save(strings.Replace(usesTemplate, "duration: 1m", "duration: 1s", 1))
+	refused("UNKNOWN_REFERENCE", 12)
+	save(versioned("v1"))
+	save(versioned("v2"))
+	save(strings.Replace(versioned("v2"), "pause\n", "Pause\n", 1))
+	e, err := c.Start(t.Context(), project(), "hello", api.StartExecution{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := c.Execution(t.Context(), e.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]api.UsedTemplate{{Template: "pause@v1", Version: 1}, {Template: "pause@v2", Version: 2}}, made.Templates); diff != "" {
+		t.Errorf("made of (-want +got):\n%s", diff)
+	}
+	save(strings.Replace(versioned("v3"), "spec: {type: Wait, spec: {duration: <+input>}}", "spec: {type: Wait, timeout: <+input>, spec: {duration: 1m}}", 1))
+	if err := c.SetStableTemplate(t.Context(), project(), "pause", "v3"); err != nil {
+		t.Fatal(err)
+	}
+	refused(input.NoInput, 12)
 }

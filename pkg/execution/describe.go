@@ -18,6 +18,7 @@ type Tree struct {
 	Execution store.Execution
 	Status    plan.Status // as it is now; while it runs, that of what waits for people wins
 	Root      *TreeNode
+	Templates []plan.Template // the versions that its plan was made of
 }
 
 // TreeNode is a node of the plan with its state. Nodes that haven't started
@@ -60,7 +61,7 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 	for _, n := range nodes {
 		states[n.ID] = n.State
 	}
-	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, states)}
+	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, states), Templates: p.Templates}
 	if e.Status.Terminal() {
 		return t, nil
 	}
