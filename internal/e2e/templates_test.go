@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,23 +10,13 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// sayTemplate is a step that says something.
-const sayTemplate = `template:
-  name: Say
-  identifier: say
-  versionLabel: v1
-  type: Step
-  spec:
-    type: ShellScript
-    timeout: 1m
-    spec:
-      shell: Bash
-      onDelegate: true
-      environmentVariables:
-        - {name: WORD, type: String, value: "<+input>.allowedValues(hello,bye)"}
-      outputVariables: [{name: SAID, type: String, value: SAID}]
-      source: {type: Inline, spec: {script: 'SAID="one $WORD"; echo "$SAID"'}}
-`
+// templatesFolder holds the example of all kinds of template.
+const templatesFolder = "../../examples/templates"
+
+func templateDocument(t *testing.T, name string) string {
+	t.Helper()
+	return read(t, filepath.Join(templatesFolder, name+".yaml"))
+}
 
 // TestTemplates runs a pipeline that is a template of stages of templates of
 // groups of templates of steps.
@@ -37,96 +28,9 @@ func TestTemplates(t *testing.T) {
 func templates(t *testing.T, start func(testing.TB) *e2e.Server) {
 	t.Helper()
 	s := start(t)
-	s.Apply(t, sayTemplate)
-	s.Apply(t, `template:
-  name: Talk
-  identifier: talk
-  versionLabel: v1
-  type: StepGroup
-  spec:
-    stageType: Custom
-    steps:
-      - step:
-          name: First
-          identifier: first
-          template:
-            templateRef: say
-            templateInputs:
-              type: ShellScript
-              spec: {environmentVariables: [{name: WORD, type: String, value: <+input>}]}
-      - insert: {name: more, identifier: more, steps: <+input>}
-`)
-	s.Apply(t, `template:
-  name: Meet
-  identifier: meet
-  versionLabel: v1
-  type: Stage
-  allowedOverrides: [ConditionalExecution]
-  spec:
-    type: Custom
-    variables: [{name: who, type: String, value: <+input>.default(nobody)}]
-    when: {pipelineStatus: Success, condition: "false"}
-    spec:
-      execution:
-        steps:
-          - stepGroup:
-              name: Talk
-              identifier: talk
-              template:
-                templateRef: talk
-                versionLabel: v1
-                templateInputs:
-                  steps:
-                    - step:
-                        identifier: first
-                        template:
-                          templateInputs:
-                            type: ShellScript
-                            spec: {environmentVariables: [{name: WORD, type: String, value: <+stage.variables.who>}]}
-                    - insert: {identifier: more, steps: <+input>}
-`)
-	s.Apply(t, `template:
-  name: Day
-  identifier: day
-  versionLabel: v1
-  type: Pipeline
-  spec:
-    stages:
-      - stage:
-          name: Morning
-          identifier: morning
-          template:
-            templateRef: meet
-            templateOverrides: {when: {pipelineStatus: Success, condition: "true"}}
-            templateInputs:
-              type: Custom
-              variables: [{name: who, type: String, value: <+input>}]
-              spec:
-                execution:
-                  steps:
-                    - stepGroup:
-                        identifier: talk
-                        template:
-                          templateInputs:
-                            steps:
-                              - insert:
-                                  identifier: more
-                                  steps:
-                                    - step:
-                                        name: Check
-                                        identifier: check
-                                        type: ShellScript
-                                        timeout: 1m
-                                        spec:
-                                          shell: Bash
-                                          onDelegate: true
-                                          source:
-                                            type: Inline
-                                            spec:
-                                              script: '[ "<+pipeline.stages.morning.spec.execution.steps.talk.steps.first.output.outputVariables.SAID>" = "one hello" ]'
-`)
-	s.Apply(t, "pipeline: {name: today, identifier: today, template: {templateRef: day, versionLabel: v1}}\n")
-
+	for _, name := range []string{"say", "talk", "meet", "day", "today"} {
+		s.Apply(t, templateDocument(t, name))
+	}
 	e := run(t, s, "today", "Success", map[string]string{"stages.morning.variables.who": "hello"})
 	for _, id := range []string{"first", "check"} {
 		if n := e.Root.Find(id); n.Status != "Success" {
@@ -145,7 +49,8 @@ func TestRunningExecutionsKeepTheirTemplates(t *testing.T) {
 func runningKeepTemplates(t *testing.T, start func(testing.TB) *e2e.Server) {
 	t.Helper()
 	s := start(t)
-	s.Apply(t, sayTemplate)
+	say := templateDocument(t, "say")
+	s.Apply(t, say)
 	s.Apply(t, one("p", `{step: {identifier: ask, name: ask, type: HarnessApproval, timeout: 5m, spec: {approvalMessage: 'go on', includePipelineExecutionHistory: true,
   approvers: {userGroups: [_project_all_users], minimumCount: 1}}}},
   {step: {identifier: say, name: say, template: {templateRef: say, templateInputs: {type: ShellScript, spec: {environmentVariables: [{name: WORD, type: String, value: bye}]}}}}}`, ""))
@@ -158,11 +63,11 @@ func runningKeepTemplates(t *testing.T, start func(testing.TB) *e2e.Server) {
 			t.Fatal(err)
 		}
 		if want == "one bye" { // changed while the first execution waits
-			s.Apply(t, strings.NewReplacer("v1", "v2", "one $WORD", "two $WORD").Replace(sayTemplate))
+			s.Apply(t, strings.NewReplacer("v1", "v2", "one $WORD", "two $WORD").Replace(say))
 			if err := s.Call(ctx, "PUT", "/v1/templates/say/stable", map[string]string{"versionLabel": "v2"}, nil); err != nil {
 				t.Fatal(err)
 			}
-			s.Apply(t, strings.Replace(sayTemplate, "one $WORD", "never $WORD", 1))
+			s.Apply(t, strings.Replace(say, "one $WORD", "never $WORD", 1))
 		}
 		if err := s.Call(ctx, "POST", "/v1/executions/"+id+"/nodes/ask/approval", map[string]any{"action": "APPROVE"}, nil); err != nil {
 			t.Fatal(err)

@@ -91,7 +91,7 @@ func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
 		}))
 		d.unique(ids, item, one.Identifier.Value)
 		d.need(item, "identifier")
-		if !linked(item, "type") {
+		if !linked(item) {
 			d.need(item, "type", "spec")
 		}
 		out = append(out, one)

@@ -35,7 +35,7 @@ func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 		"notificationRules": d.notificationRules(&p.NotificationRules),
 	}))
 	d.need(v, "identifier", "name")
-	if !linked(v, "stages") {
+	if !linked(v) {
 		d.need(v, "stages")
 	}
 	d.checkBarriers(p)

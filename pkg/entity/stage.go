@@ -72,7 +72,7 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 	}
 	d.fields(v, known)
 	d.need(v, "identifier", "name")
-	if !linked(v, "type") {
+	if !linked(v) {
 		d.need(v, "type", "spec")
 	}
 	if typ == StageDeployment && neutral(v.Node.Get("failureStrategies")) {

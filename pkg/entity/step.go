@@ -117,10 +117,10 @@ func (d *decoder) step(v yamldoc.Value, p place, ids seen) *Step {
 		"template":          d.link,
 	})
 	d.need(v, "identifier", "name")
-	if v.Is(yamldoc.Mapping) && !linked(v, "type") {
+	if !linked(v) {
 		d.need(v, "type")
-		d.checkStep(v, s, p)
 	}
+	d.checkStep(v, s, p)
 	return s
 }
 
@@ -223,7 +223,7 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
 		"rollbackSteps":     func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
 	})
 	d.need(v, "identifier", "name")
-	if !linked(v, "steps") {
+	if !linked(v) {
 		d.need(v, "steps")
 	}
 	if steps := child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {

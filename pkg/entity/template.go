@@ -96,11 +96,9 @@ func (d *decoder) link(v yamldoc.Value) {
 	d.need(v, "templateRef")
 }
 
-// linked says whether a node has nothing but a link yet. Every node of its
-// kind has the key.
-func linked(v yamldoc.Value, key string) bool {
-	return v.Node.Get("template") != nil && v.Node.Get(key) == nil
-}
+// linked says whether a node is made of a template, which has been checked to
+// have the keys that the node must have.
+func linked(v yamldoc.Value) bool { return v.Node.Get("template") != nil }
 
 // stageType is the type of the stages that a template of a step group is for;
 // empty for any.
