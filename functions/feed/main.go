@@ -12,6 +12,6 @@ import (
 
 func main() {
 	aws.Main(os.LookupEnv, func(p *aws.Parts) lambda.Handler {
-		return function.Feed(function.Stream{Change: p.Store.Change, Read: p.Feed.Events, Put: p.Bus().Put, Log: p.Log})
+		return function.Feed(function.Stream{Change: p.Store.Change, Read: p.Feed.Events, Put: p.Bus().Put, Metrics: os.Stdout, Log: p.Log})
 	})
 }

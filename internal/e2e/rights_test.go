@@ -58,7 +58,7 @@ func TestRightsOnAWS(t *testing.T) { //nolint:tparallel // the scenarios share n
 
 func compareAll(t *testing.T, a *e2e.AWS) {
 	t.Helper()
-	t.Run("stopped and swept", func(t *testing.T) { stoppedAndSwept(t, a) }) //nolint:paralleltest // as above
+	t.Run("stopped and swept", func(t *testing.T) { stoppedAndSwept(t, a) })
 	for _, function := range a.Functions() {
 		compareRights(t, function, a.Calls.Calls(function), a.Rights(function))
 	}

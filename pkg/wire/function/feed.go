@@ -2,6 +2,7 @@ package function
 
 import (
 	"context"
+	"io"
 	"log/slog"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -16,7 +17,10 @@ type Stream struct {
 	Change func(context.Context, events.DynamoDBEventRecord) (*store.Change, error) // nil for a record of no interest
 	Read   func(context.Context, store.Change) ([]feed.Event, error)
 	Put    func(context.Context, []feed.Event) error
-	Log    *slog.Logger
+	// Metrics gets how many executions ended, and how many of them badly, as
+	// lines of CloudWatch's embedded format.
+	Metrics io.Writer
+	Log     *slog.Logger
 }
 
 // Feed tells the bus what the records of the table's stream mean. Lambda gives
@@ -36,7 +40,27 @@ func (s Stream) handle(ctx context.Context, e events.DynamoDBEvent) (events.Dyna
 		}
 		list = append(list, some...)
 	}
-	return answer, s.Put(ctx, list)
+	if err := s.Put(ctx, list); err != nil {
+		return answer, err
+	}
+	return answer, s.count(list)
+}
+
+// count writes the metrics, unless nothing has ended.
+func (s Stream) count(list []feed.Event) error {
+	var ended, failed float64
+	for _, e := range list {
+		if e.Type == feed.ExecutionEnded {
+			ended++
+			if e.Detail.Status.Bad() {
+				failed++
+			}
+		}
+	}
+	if ended == 0 {
+		return nil
+	}
+	return write(s.Metrics, metric{"ExecutionsEnded", "Count", ended}, metric{"ExecutionsFailed", "Count", failed})
 }
 
 func (s Stream) read(ctx context.Context, r events.DynamoDBEventRecord) ([]feed.Event, error) {

@@ -9,7 +9,6 @@ package function
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -72,35 +71,9 @@ const startGrace = 2 * time.Minute
 func Sweeper(p *plane.Plane, metrics io.Writer) lambda.Handler {
 	return lambda.NewHandler(func(ctx context.Context) (repair.Report, error) {
 		report, err := p.Repair.Sweep(ctx, plane.Account, startGrace)
-		if err := metric(metrics, "OldestUnclaimedTaskSeconds", report.OldestTask.Seconds()); err != nil {
+		if err := write(metrics, metric{"OldestUnclaimedTaskSeconds", "Seconds", report.OldestTask.Seconds()}); err != nil {
 			return report, err
 		}
 		return report, err
 	})
-}
-
-// embedded is CloudWatch's embedded metric format, as far as it is used.
-type embedded struct {
-	Timestamp         int64
-	CloudWatchMetrics []directive
-}
-
-type directive struct {
-	Namespace  string
-	Dimensions [][]string
-	Metrics    []unit
-}
-
-type unit struct{ Name, Unit string }
-
-func metric(w io.Writer, name string, seconds float64) error {
-	doc, err := json.Marshal(map[string]any{name: seconds, "_aws": embedded{
-		Timestamp:         time.Now().UnixMilli(),
-		CloudWatchMetrics: []directive{{Namespace: "Slipway", Dimensions: [][]string{{}}, Metrics: []unit{{name, "Seconds"}}}},
-	}})
-	if err != nil {
-		return fmt.Errorf("encode the metric %s: %w", name, err)
-	}
-	_, err = fmt.Fprintln(w, string(doc))
-	return err
 }
