@@ -71,7 +71,10 @@ var (
 
 // permissions gives each function what it uses.
 func (c *Compute) permissions() {
-	table, indices := c.state.Table.TableArn(), awscdk.Fn_Join(jsii.String(""), &[]*string{c.state.Table.TableArn(), jsii.String("/index/*")})
+	table := c.state.Table.TableArn()
+	index := func(n string) *string {
+		return awscdk.Fn_Join(jsii.String(""), &[]*string{table, jsii.String("/index/index" + n)})
+	}
 	blobs := c.state.Bucket.ArnForObjects(jsii.String("blobs/*"))
 	runs := c.arn("states", "execution", c.cfg.name("node")+":*")
 	sockets := c.Stack.FormatArn(&awscdk.ArnComponents{
@@ -91,21 +94,23 @@ func (c *Compute) permissions() {
 			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"}, table)
 			f.allow("Blobs", []string{"s3:GetObject"}, blobs)
 		default:
-			f.allow("Table", tableActions, table, indices)
+			f.allow("Table", tableActions, table)
 			f.allow("Blobs", blobActions, blobs)
 			f.allow("Tokens", tokenActions, c.machineARN())
 			f.allow("Wake", []string{"execute-api:ManageConnections"}, sockets)
 		}
 		switch name {
-		case "api":
+		case "api": // tokens, and what a delegate holds
+			f.allow("Lists", []string{"dynamodb:Query"}, index("1"), index("2"))
 			f.allow("Secrets", secretActions, c.state.Key.KeyArn())
 			f.allow("Start", []string{"states:StartExecution", "states:SendTaskHeartbeat"}, c.machineARN())
 		case "webhooks", "events", "engine": // engine: chained pipelines
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
-		case "sweeper":
+		case "sweeper": // what is under way
+			f.allow("Lists", []string{"dynamodb:Query"}, index("2"))
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
 			f.allow("Look", []string{"states:DescribeExecution"}, runs)
 		}
-		suppress(f.role, "AwsSolutions-IAM5", "Indices, blobs, runs, connections and log streams have names of their own below the one that is named; X-Ray has no resources to name.")
+		suppress(f.role, "AwsSolutions-IAM5", "Blobs, runs and connections have names of their own below the one that is named; X-Ray has no resources to name.")
 	}
 }
