@@ -112,6 +112,14 @@ func TestWhatIsEmitted(t *testing.T) {
 	// What a person does when asked.
 	answers := map[feed.Type]func() error{
 		feed.ApprovalWaiting: func() error {
+			_, err := b.Executions.Pause(t.Context(), e.ID, audit.Author{Actor: "eve"})
+			return err
+		},
+		feed.ExecutionPaused: func() error {
+			_, err := b.Executions.Resume(t.Context(), e.ID, audit.Author{Actor: "eve"})
+			return err
+		},
+		feed.ExecutionResumed: func() error {
 			return b.Executions.Approve(t.Context(), e.ID, node, execution.ApprovalAnswer{Action: "REJECT", By: audit.Author{Actor: "bob"}})
 		},
 		feed.InterventionWaiting: func() error {
@@ -141,8 +149,8 @@ func TestWhatIsEmitted(t *testing.T) {
 		t.Error(err)
 	}
 	want := []feed.Type{
-		feed.EntitySaved, feed.ExecutionStarted, feed.StageStarted, feed.StepStarted, feed.ApprovalWaiting, feed.InterventionWaiting,
-		feed.StepEnded, feed.StageEnded, feed.ExecutionEnded, feed.EntityDeleted,
+		feed.EntitySaved, feed.ExecutionStarted, feed.StageStarted, feed.StepStarted, feed.ApprovalWaiting,
+		feed.ExecutionPaused, feed.ExecutionResumed, feed.InterventionWaiting, feed.StepEnded, feed.StageEnded, feed.ExecutionEnded, feed.EntityDeleted,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("events %q, want %q", got, want)

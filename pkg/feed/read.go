@@ -34,7 +34,7 @@ func (r *Reader) Events(ctx context.Context, c store.Change) ([]Event, error) {
 	case c.Node != nil:
 		return r.ofNode(ctx, c)
 	case c.Audit != nil:
-		return ofAudit(c), nil
+		return r.ofAudit(ctx, c)
 	}
 	return nil, nil
 }
@@ -152,20 +152,30 @@ func (m moment) of(k plan.Kind) Type {
 	return ""
 }
 
-// ofAudit is what a record of an entity's change means.
-func ofAudit(c store.Change) []Event {
+// ofAudit is what a record of something that a person did means.
+func (r *Reader) ofAudit(ctx context.Context, c store.Change) ([]Event, error) {
 	a := c.Audit
-	d := Detail{
-		Account: a.Scope.Account, Org: a.Scope.Org, Project: a.Scope.Project, Actor: a.Actor,
-		Entity: &Entity{Kind: a.Kind, ID: a.ID, New: a.Action == audit.Create},
-	}
-	switch a.Action { //nolint:exhaustive // the others are no entity's
+	d := Detail{Account: a.Scope.Account, Org: a.Scope.Org, Project: a.Scope.Project}
+	var t Type
+	switch a.Action { //nolint:exhaustive // the others show in what they change, or concern nobody else
 	case audit.Create, audit.Update:
-		return []Event{event(EntitySaved, c, d, a.Scope.Account, a.Sequence)}
+		t, d.Entity = EntitySaved, &Entity{Kind: a.Kind, ID: a.ID, New: a.Action == audit.Create}
 	case audit.Delete:
-		return []Event{event(EntityDeleted, c, d, a.Scope.Account, a.Sequence)}
+		t, d.Entity = EntityDeleted, &Entity{Kind: a.Kind, ID: a.ID}
+	case audit.Pause, audit.Resume:
+		if t = ExecutionPaused; a.Action == audit.Resume {
+			t = ExecutionResumed
+		}
+		e, err := r.execution(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		d = about(e)
+	default:
+		return nil, nil
 	}
-	return nil
+	d.Actor = a.Actor
+	return []Event{event(t, c, d, a.Scope.Account, a.Sequence)}, nil
 }
 
 // event gives an event its id, which is made of what changed and the version
