@@ -52,7 +52,13 @@ func outlineNode(t *testing.T, above *execution.TreeNode, line string) *executio
 	for _, w := range words[2:] {
 		from, to, isSpan := strings.Cut(w, "-")
 		number, isAttempt := strings.CutPrefix(w, "attempt=")
+		typ, isType := strings.CutPrefix(w, "type=")
+		child, isChild := strings.CutPrefix(w, "child=")
 		switch {
+		case isType:
+			n.Type = typ
+		case isChild:
+			n.Child = child
 		case isAttempt:
 			n.Attempt = atoi(t, number)
 		case isSpan:

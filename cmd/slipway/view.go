@@ -184,8 +184,16 @@ func note(n *execution.TreeNode) string {
 		return strings.TrimSuffix("waits for a decision: "+message, ": ")
 	case n.Status.Bad() && len(n.Children) == 0:
 		return strings.TrimSuffix(string(n.Status)+": "+message, ": ")
+	case n.Status == plan.ResourceWaiting && n.Type == "Barrier":
+		return "waits for others at its barrier"
+	case n.Status == plan.ResourceWaiting:
+		return "waits for its turn"
+	case n.Status == plan.QueuedConcurrency:
+		return "is queued: " + message
 	case n.Status == plan.IgnoreFailed || n.Status == plan.Skipped:
 		return string(n.Status)
+	case n.Child != "":
+		return "execution " + n.Child
 	}
 	return ""
 }
