@@ -1,0 +1,84 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
+)
+
+// meanwhile is a store in which something happens right after the first
+// template is read.
+type meanwhile struct {
+	store.Entities
+
+	happen func()
+}
+
+func (m *meanwhile) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
+	e, err := m.Entities.Entity(ctx, key)
+	if key.Kind == ref.Template && m.happen != nil {
+		m.happen()
+		m.happen = nil
+	}
+	return e, err
+}
+
+// TestAPlanIsRememberedByWhatWasRead: a version that becomes stable while a
+// plan is made is in the next one.
+func TestAPlanIsRememberedByWhatWasRead(t *testing.T) {
+	t.Parallel()
+	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // the test is over
+	s, err := sqlite.New(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := catalog.New(catalog.Config{Store: s, Now: time.Now})
+	scope, by := ref.Scope{Account: "acme", Org: "o", Project: "p"}, audit.Author{Actor: "me"}
+	save := func(doc string) {
+		t.Helper()
+		if _, err := c.Save(t.Context(), catalog.Draft{Scope: scope, YAML: []byte(doc), Version: catalog.AnyVersion}, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, label := range []string{"v1", "v2"} {
+		save(fmt.Sprintf("template: {name: nap, identifier: nap, versionLabel: %s, type: Step, spec: {type: Wait, spec: {duration: 1m}}}", label))
+	}
+	save("pipeline: {name: p, identifier: p, stages: [{stage: {name: s, identifier: s, type: Custom, spec: {execution: {steps: " +
+		"[{step: {name: nap, identifier: nap, template: {templateRef: nap}}}]}}}}]}")
+	planner := newPlanner(&meanwhile{Entities: s, happen: func() {
+		if err := c.SetStable(t.Context(), ref.Ref{Scope: scope, ID: "nap"}, "v2", by); err != nil {
+			t.Error(err)
+		}
+	}})
+	var made []string
+	for range 3 {
+		planned, err := planner.plan(t.Context(), StartRequest{Scope: scope, Pipeline: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.Decode(planned.doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, p.Templates[0].Version)
+	}
+	if diff := cmp.Diff([]string{"v1", "v2", "v2"}, made); diff != "" {
+		t.Errorf("versions of three plans (-want +got):\n%s", diff)
+	}
+}
