@@ -31,10 +31,13 @@ func unseen(action string) bool {
 // spare are rights that no scenario here needs, with what does.
 func spare() map[string]string {
 	return map[string]string{
-		"api states:SendTaskHeartbeat":   "a task that runs for longer than a minute",
-		"events states:SendTaskSuccess":  "an execution that breaks off with a turn that others wait for",
-		"sweeper states:SendTaskSuccess": "the same",
-		"sweeper states:SendTaskFailure": "a step that still waits when the sweeper breaks its execution off",
+		"api states:SendTaskHeartbeat":    "a task that runs for longer than a minute",
+		"events states:SendTaskSuccess":   "an execution that breaks off with a turn that others wait for",
+		"sweeper states:SendTaskSuccess":  "the same",
+		"sweeper states:SendTaskFailure":  "a step that still waits when the sweeper breaks its execution off",
+		"api states:SendTaskHeartbeat":    "a task that runs for longer than a minute",
+		"webhooks states:SendTaskSuccess": "an execution that waits and is superseded",
+		"webhooks states:SendTaskFailure": "an execution that works and is superseded",
 	}
 }
 
@@ -48,6 +51,7 @@ func TestRightsOnAWS(t *testing.T) { //nolint:tparallel // the scenarios share n
 	for name, scenario := range map[string]func(*testing.T, func(testing.TB) *e2e.Server){ //nolint:paralleltest // the scenarios share names
 		"outputs and secrets": outputsAndSecrets, "abort": anAbortReachesGrandchildren, "decisions": peopleDecide, "abort by strategy": aStrategyAborts,
 		"chained": pipelinesAreChained,
+		"a push":  aPushStartsAPipeline,
 	} {
 		t.Run(name, func(t *testing.T) {
 			scenario(t, func(testing.TB) *e2e.Server { return a.Server })
