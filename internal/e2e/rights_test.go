@@ -35,7 +35,6 @@ func spare() map[string]string {
 		"events states:SendTaskSuccess":   "an execution that breaks off with a turn that others wait for",
 		"sweeper states:SendTaskSuccess":  "the same",
 		"sweeper states:SendTaskFailure":  "a step that still waits when the sweeper breaks its execution off",
-		"api states:SendTaskHeartbeat":    "a task that runs for longer than a minute",
 		"webhooks states:SendTaskSuccess": "an execution that waits and is superseded",
 		"webhooks states:SendTaskFailure": "an execution that works and is superseded",
 	}
