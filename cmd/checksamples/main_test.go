@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestRun(t *testing.T) {
@@ -13,6 +15,7 @@ func TestRun(t *testing.T) {
 	for name, text := range map[string]string{
 		"good.yaml":          "service: {name: a, identifier: a}\n",
 		"more/bad.yml":       "service: {name: a, identifier: a-b}\n",
+		"more/refused.yaml":  "service: {name: a, identifier: a, gitOpsEnabled: true}\n",
 		"more/values.yaml":   "service: {type: ClusterIP}\n",
 		"more/manifest.yaml": "kind: Service\n",
 		"more/template.yaml": "name: {{ .Values.name }}\n",
@@ -27,12 +30,30 @@ func TestRun(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	failed, err := run(&out, []string{folder})
-	want := "ok   " + folder + "/good.yaml (service)\n" +
-		"FAIL " + folder + "/more/bad.yml (service)\n" +
-		"     " + folder + `/more/bad.yml:1:32 identifier: identifier "a-b" is wrong: it must start with a letter or _, and have at most 128 letters, digits, _ and $ [BAD_IDENTIFIER]` + "\n" +
-		"2 files with entities, 1 with errors\n"
-	if err != nil || failed != 1 || out.String() != want {
-		t.Errorf("%d failed, %v:\n%s\nwant:\n%s", failed, err, out.String(), want)
+	wrong, err := run(&out, "| GitOps services aren't supported yet |", []string{folder})
+	want := "accepted " + folder + "/good.yaml (service)\n" +
+		"WRONG    " + folder + "/more/bad.yml (service)\n" +
+		"         " + folder + `/more/bad.yml:1:32 identifier: identifier "a-b" is wrong: it must start with a letter or _, and have at most 128 letters, digits, _ and $ [BAD_IDENTIFIER]` + "\n" +
+		"refused  " + folder + "/more/refused.yaml (service)\n" +
+		"         " + folder + "/more/refused.yaml:1:35 gitOpsEnabled: GitOps services aren't supported yet [UNSUPPORTED]\n" +
+		"1 files accepted, 1 refused, 1 wrong\n"
+	if diff := cmp.Diff(want, out.String()); err != nil || wrong != 1 || diff != "" {
+		t.Errorf("%d wrong, %v (-want +got):\n%s", wrong, err, diff)
+	}
+}
+
+func TestWhatThePageLists(t *testing.T) {
+	t.Parallel()
+	page := "Asg, Ssh | proxies of a connector aren't supported yet"
+	for reason, want := range map[string]bool{
+		"proxies of a connector aren't supported yet":                   true,
+		"deployment type Ssh isn't supported yet; want Kubernetes":      true,
+		"deployment type SshWinRm isn't supported yet; want Kubernetes": false,
+		"sidecar artifacts aren't supported yet":                        false,
+		"what nobody has thought of":                                    false,
+	} {
+		if got := lists(page, reason); got != want {
+			t.Errorf("%q is listed: %v", reason, got)
+		}
 	}
 }

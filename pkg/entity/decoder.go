@@ -144,6 +144,7 @@ func (d *decoder) supported(f *yamldoc.Field[string], what string, can []string,
 	return func(v yamldoc.Value) {
 		*f = d.String(v)
 		d.Takes(v, yamldoc.UseEnum, can...)
+		d.Takes(v, yamldoc.UseRefused, harness...)
 		want := strings.Join(can, ", ")
 		if len(can) > 1 {
 			want = "one of " + want

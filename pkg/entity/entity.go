@@ -114,8 +114,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 	}
 }
 
-// otherKinds are root keys that Harness has for what Slipway doesn't save yet.
-func otherKinds() []string {
+// OtherKinds are root keys that Harness has for what Slipway doesn't save yet.
+func OtherKinds() []string {
 	return []string{
 		"environmentGroup", "freeze", "overrides", "serviceOverrides",
 		"variable", "gitops", "monitoredService", "policy", "policySet",
@@ -137,7 +137,7 @@ func kindOf(root yamldoc.Value, r *yamldoc.Report) (ref.Kind, bool) {
 		switch {
 		case slices.Contains(known, e.Key):
 			kinds = append(kinds, e)
-		case slices.Contains(otherKinds(), e.Key):
+		case slices.Contains(OtherKinds(), e.Key):
 			r.Unsupported(e, "documents of the kind %s aren't supported yet", e.Key)
 			return "", false
 		default:

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// harnessSteps are the step types that Harness's public JSON schema has
+// HarnessSteps are the step types that Harness's public JSON schema has
 // (harness-schema, v0/pipeline.json, 2026-08), in alphabetical order.
-func harnessSteps() []string { return strings.Fields(stepTypes) }
+func HarnessSteps() []string { return strings.Fields(stepTypes) }
 
-func harnessStep(name string) bool { return slices.Contains(harnessSteps(), name) }
+func harnessStep(name string) bool { return slices.Contains(HarnessSteps(), name) }
 
 // instead says why a step type isn't there and what can be done, where that is
 // known.

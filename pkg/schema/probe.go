@@ -79,8 +79,9 @@ func mapping(nodes map[string]*yamldoc.Node) *yamldoc.Node {
 
 func scalar(text string) *yamldoc.Node { return &yamldoc.Node{Kind: yamldoc.Scalar, Value: text} }
 
+// unknownMapping has a key that nobody knows, and a type that nobody knows.
 func unknownMapping() *yamldoc.Node {
-	return mapping(map[string]*yamldoc.Node{bogus: scalar("x")})
+	return mapping(map[string]*yamldoc.Node{bogus: scalar("x"), "type": scalar("x")})
 }
 
 // answer is what the decoder did with a document, by path.
@@ -158,8 +159,10 @@ func (a answer) wrong(path string) bool {
 type sight struct {
 	uses       map[yamldoc.Use]bool
 	words      []string // of an enum
+	others     []string // words that Harness has besides
 	object     bool
 	keys       []string // of an object
+	types      []string // the words of an object's type
 	refused    string   // whatever the value
 	refusedIf  map[string]string
 	expression bool // one may stand for it
@@ -204,7 +207,9 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 			s.expression = true // it isn't the expression that is wrong
 		}
 		s.words, _ = text.words(path, yamldoc.UseEnum)
+		s.others, _ = text.words(path, yamldoc.UseRefused)
 		s.keys, s.object = object.keys(path)
+		s.types, _ = object.words(parent.child(name, nil).child("type", nil).path(), yamldoc.UseEnum)
 		s.filled = s.uses[yamldoc.UseList] && empty.wrong(path)
 		if !slices.ContainsFunc([]answer{text, object, list, zero, off}, func(a answer) bool { return a.unsupported(path) == "" }) {
 			s.refused = text.unsupported(path)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,29 +21,31 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew")
 
-// validators are the compiled schemas of all kinds.
-func validators(t *testing.T) map[ref.Kind]*jsonschema.Schema {
-	t.Helper()
-	out := map[ref.Kind]*jsonschema.Schema{}
+// outlines are those of all kinds, made once.
+var outlines = sync.OnceValue(func() map[ref.Kind][]schema.Definition {
+	out := map[ref.Kind][]schema.Definition{}
 	for _, kind := range ref.Kinds() {
-		doc, err := schema.JSON(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := jsonschema.NewCompiler()
-		if err := c.AddResource("schema.json", plain); err != nil {
-			t.Fatal(err)
-		}
-		if out[kind], err = c.Compile("schema.json"); err != nil {
-			t.Fatal(err)
-		}
+		out[kind] = schema.Outline(kind)
 	}
 	return out
-}
+})
+
+// validator is the compiled schema of all kinds, made once.
+var validator = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	doc, err := schema.JSON(ref.Kinds()...)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", plain); err != nil {
+		return nil, err
+	}
+	return c.Compile("schema.json")
+})
 
 // TestOutline shows what every key of every kind is taken for. Who changes a
 // decoder sees here what that changes for documents.
@@ -52,7 +55,7 @@ func TestOutline(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			var got strings.Builder
-			for _, d := range schema.Outline(kind) {
+			for _, d := range outlines()[kind] {
 				got.WriteString(d.String())
 			}
 			golden := filepath.Join("testdata", string(kind)+".txt")
@@ -85,9 +88,13 @@ func files(t *testing.T, patterns ...string) []string {
 	return all
 }
 
-// validate checks every document of a file against the schema of its kind.
-func validate(t *testing.T, of map[ref.Kind]*jsonschema.Schema, path string) (wrong []string, documents int) {
+// validate checks every document of a file that has a kind.
+func validate(t *testing.T, path string) (wrong []string, documents int) {
 	t.Helper()
+	valid, err := validator()
+	if err != nil {
+		t.Fatal(err)
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -97,22 +104,20 @@ func validate(t *testing.T, of map[ref.Kind]*jsonschema.Schema, path string) (wr
 		wrong = append(wrong, report.Err().Error())
 	}
 	for _, doc := range docs {
-		for kind, s := range of {
-			if doc.Get(string(kind)) == nil {
-				continue
-			}
-			documents++
-			text, err := json.Marshal(doc.Any())
-			if err != nil {
-				t.Fatal(err)
-			}
-			plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Validate(plain); err != nil {
-				wrong = append(wrong, err.Error())
-			}
+		if !slices.ContainsFunc(ref.Kinds(), func(k ref.Kind) bool { return doc.Get(string(k)) != nil }) {
+			continue
+		}
+		documents++
+		text, err := json.Marshal(doc.Any())
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := valid.Validate(plain); err != nil {
+			wrong = append(wrong, err.Error())
 		}
 	}
 	return wrong, documents
@@ -120,9 +125,8 @@ func validate(t *testing.T, of map[ref.Kind]*jsonschema.Schema, path string) (wr
 
 func TestGoodDocumentsAreValid(t *testing.T) {
 	t.Parallel()
-	of := validators(t)
 	for _, path := range files(t, "../entity/testdata/ok/*.yaml", "../../examples/*/*.yaml", "../step/*/example.yaml") {
-		if wrong, n := validate(t, of, path); len(wrong) > 0 {
+		if wrong, n := validate(t, path); len(wrong) > 0 {
 			t.Errorf("%s:\n%s", path, strings.Join(wrong, "\n"))
 		} else if n == 0 && !strings.HasSuffix(path, "example.yaml") {
 			t.Errorf("%s has no entity", path)
@@ -138,7 +142,6 @@ func beyond() []string {
 		"identifier-dash", "identifier-long-name", "identifier-reserved", "key-twice", "stage-identifiers", "step-identifiers", "step-names",
 		// what depends on a part of the document that is far away
 		"failure-all-and-more", "failure-circle", "failure-places", "failure-rollback", "group-depth", "native-helm-k8s-step", "service-artifact-choice", "service-manifests",
-		"trigger-webhook",
 		// what depends on where it is saved
 		"deployment-references", "scope-",
 		// the language of expressions
@@ -150,10 +153,9 @@ func beyond() []string {
 
 func TestBrokenDocumentsAreNot(t *testing.T) {
 	t.Parallel()
-	of := validators(t)
 	for _, path := range files(t, "../entity/testdata/err/*.yaml") {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
-		wrong, n := validate(t, of, path)
+		wrong, n := validate(t, path)
 		switch known := slices.ContainsFunc(beyond(), func(begin string) bool { return strings.HasPrefix(name, begin) }); {
 		case n == 0: // the root key is what is wrong
 		case len(wrong) == 0 && !known:

@@ -15,6 +15,7 @@ import (
 type Shape struct {
 	Uses       map[yamldoc.Use]bool // none: anything, or it isn't read
 	Words      []string             // of an enum, those that are honoured
+	Others     []string             // the words that Harness has besides
 	Refused    string               // why any value is refused; empty if not
 	RefusedIf  map[string]string    // why a word is refused, by the word
 	Expression bool                 // one may stand for the whole value
@@ -71,7 +72,7 @@ func Explore(kind ref.Kind) *Object {
 
 // shape explores one value that has been looked at.
 func (e *explorer) shape(at *spot, name string, s sight) *Shape {
-	out := &Shape{Uses: s.uses, Words: s.words, Refused: s.refused, RefusedIf: s.refusedIf, Expression: s.expression, Input: s.input, Filled: s.filled}
+	out := &Shape{Uses: s.uses, Words: s.words, Others: s.others, Refused: s.refused, RefusedIf: s.refusedIf, Expression: s.expression, Input: s.input, Filled: s.filled}
 	if out.Refused != "" || at.depth() > maxDepth {
 		return out
 	}
@@ -162,7 +163,7 @@ func (e *explorer) views(at *spot, words map[string]string, keys []string) map[s
 func signature(keys []string, views map[string]sight) string {
 	var b strings.Builder
 	for _, k := range keys {
-		fmt.Fprintln(&b, k, views[k].words, views[k].keys, views[k].refused != "")
+		fmt.Fprintln(&b, k, views[k].words, views[k].keys, views[k].types, views[k].refused != "")
 	}
 	return b.String()
 }
@@ -203,7 +204,7 @@ func (e *explorer) cases(o *Object, at *spot, key string, keys []string, bare ma
 		variants = append(variants, v)
 	}
 	maps.Copy(bare[key].refusedIf, refused)
-	if len(variants) < 2 {
+	if one := variants[0]; len(variants) == 1 && slices.Equal(one.keys, keys) && maps.EqualFunc(one.views, bare, sight.same) {
 		return 0
 	}
 	for _, v := range variants {

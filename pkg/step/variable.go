@@ -54,7 +54,7 @@ func Variables(r *yamldoc.Report, v yamldoc.Value, types ...string) []Variable {
 				x.Value = r.String(e)
 			case "identifier", "default", "required", "description", "metadata": // say nothing to a step
 			default:
-				r.Unknown(e, "name", "type", "value")
+				r.Unknown(e, "name", "type", "value", "identifier", "default", "required", "description", "metadata")
 			}
 		}
 		if !item.Is(yamldoc.Mapping) {

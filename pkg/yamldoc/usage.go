@@ -10,7 +10,8 @@ const (
 	UseInt
 	UseDuration
 	UseBody
-	UseEnum // Words are those that it may be
+	UseEnum    // Words are those that it may be
+	UseRefused // Words are those that Harness has besides
 	UseStrings
 	UseStringMap
 	UseMapping

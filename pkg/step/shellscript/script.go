@@ -56,7 +56,7 @@ func (s *Script) source(v yamldoc.Value, r *yamldoc.Report) {
 					s.Script = r.String(e)
 				case "file": // of type Harness, which is refused as a whole
 				default:
-					r.Unknown(e, "script")
+					r.Unknown(e, "script", "file")
 				}
 			}
 			if kind.Value == "Inline" {
