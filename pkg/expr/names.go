@@ -189,7 +189,12 @@ func (e *evaluator) foreign(n *call, name string, args []Value) (Value, error) {
 		return v, nil
 	case errors.Is(err, ErrUnknown):
 		why := "there is no such function"
-		if n.space != "" {
+		switch detail := err.Error(); {
+		case detail != ErrUnknown.Error(): // the function is there, and what it names isn't
+			if why = detail; e.lax {
+				return Null(), nil
+			}
+		case n.space != "":
 			why += ", and no value " + strconv.Quote(n.space)
 		}
 		return Null(), &Unresolved{Expression: name + "(..)", Reason: why, Offset: n.pos(), cause: err}

@@ -53,12 +53,32 @@ func (s *Scope) artifactField(d *plan.Deployment, path, rest []string) (expr.Val
 	case "image":
 		image, err := s.image(source)
 		return expr.String(image), used, err
+	case "metadata":
+		return s.artifactMetadata(path, rest, source)
+	case "label", "digest": // what only the registry knows
+		return s.constant(spec.Get(rest[0]), used)
 	case "tag", "version", "imagePath", "connectorRef", "path", "filePath":
 		return s.constant(spec.Get(rest[0]), used)
 	case "imagePullSecret", "dockerConfigJsonSecret":
 		return expr.String(""), used, nil // as for an anonymous registry
 	}
 	return expr.Null(), 0, unknown("the artifact has no %q", rest[0])
+}
+
+// artifactMetadata resolves artifact.metadata.X. What only the registry knows,
+// such as SHA, is null.
+func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node) (expr.Value, int, error) {
+	used := len(path) - len(rest) + 2
+	if len(rest) > 1 {
+		switch rest[1] {
+		case "image", "url":
+			image, err := s.image(source)
+			return expr.String(image), used, err
+		case "tag":
+			return s.constant(source.At("spec", "tag"), used)
+		}
+	}
+	return expr.Null(), len(path), nil
 }
 
 // image is the artifact's image (entities spec §2.2).

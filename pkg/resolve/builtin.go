@@ -45,6 +45,8 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 		return expr.String("inline"), 1, nil
 	case "repo", "branch", "executionUrl":
 		return expr.Null(), 1, nil
+	case "execution": // execution.url, as older notifications say
+		return expr.Null(), len(rest), nil
 	case "selectedStages":
 		return stageList(s.Plan.Root), 1, nil
 	case "status", "currentStatus", "liveStatus":

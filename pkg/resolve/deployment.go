@@ -28,6 +28,8 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 		return s.serviceField(d, path)
 	case "serviceVariables":
 		return s.serviceVariable(d, path)
+	case "serviceVariableOverrides":
+		return s.overriddenVariable(d, path)
 	case "serviceConfig":
 		return s.legacyServiceField(d, path)
 	case "env", "environment":
@@ -45,6 +47,8 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 		return expr.Null(), 0, unknown("only the primary artifact is supported; found %s", dotted(path))
 	case "manifests", "manifest":
 		return s.manifestField(d, path)
+	case "manifestConfig":
+		return s.primaryManifest(d, path)
 	case "INFRA_KEY", "INFRA_KEY_SHORT_ID":
 		key, err := s.infraKey(d)
 		if err == nil && path[0] == "INFRA_KEY_SHORT_ID" {
@@ -89,6 +93,44 @@ func (s *Scope) serviceVariable(d *plan.Deployment, path []string) (expr.Value, 
 		}
 	}
 	return expr.Null(), 0, unknown("the service has no variable %q", path[1])
+}
+
+// overriddenVariable resolves a service's variable that step groups override,
+// the inner ones first (pipeline spec §3.6).
+func (s *Scope) overriddenVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) > 1 {
+		for g := group(s.Node); g != nil; g = group(g.Parent()) {
+			list := g.Doc.Get("variables")
+			if list == nil {
+				continue
+			}
+			if item := named(list, path[1]); item != nil {
+				v, err := s.variable(item)
+				return v, 2, err
+			}
+		}
+	}
+	return s.serviceVariable(d, path)
+}
+
+// primaryManifest resolves manifestConfig.primaryManifestId: the manifest that
+// the service names, or its only main one.
+func (s *Scope) primaryManifest(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) < 2 || path[1] != "primaryManifestId" {
+		return expr.Null(), 0, unknown("manifestConfig has primaryManifestId alone; found %s", dotted(path))
+	}
+	spec := d.Service.At("serviceDefinition", "spec")
+	if named := spec.At("manifestConfigurations", "primaryManifestRef"); named != nil {
+		return s.constant(named, 2)
+	}
+	if list := spec.Get("manifests"); list != nil {
+		for _, item := range list.Items {
+			if m := item.Get("manifest"); text(m.Get("type")) != "Values" {
+				return s.constant(m.Get("identifier"), 2)
+			}
+		}
+	}
+	return expr.Null(), 2, nil
 }
 
 // serviceVariables is all of them as a map, for .get("name").

@@ -17,46 +17,58 @@ func (s *Scope) exported(path string) (expr.Value, error) {
 	if len(parts) < 2 {
 		return expr.Null(), fault.New(fault.Invalid, "exportedVariables.getValue(%q): want the scope, the alias and perhaps a name, such as pipeline.build.version", path)
 	}
-	var found *plan.Node
+	p := publication{Scope: s, alias: parts[1]}
 	switch parts[0] {
 	case "pipeline":
-		found = s.publisher(s.Plan.Root, "Pipeline", parts[1], nil)
+		p.scope = "Pipeline"
+		p.search(s.Plan.Root, nil)
 	case "stage":
-		found = s.publisher(s.Node.Stage(), "Stage", parts[1], nil)
+		p.scope = "Stage"
+		p.search(s.Node.Stage(), nil)
 	case "stepGroup":
-		for g := group(s.Node.Parent()); g != nil && found == nil; g = group(g.Parent()) {
-			found = s.publisher(g, "StepGroup", parts[1], g)
+		p.scope = "StepGroup"
+		for g := group(s.Node.Parent()); g != nil && p.step == nil; g = group(g.Parent()) {
+			p.search(g, g)
 		}
 	default:
 		return expr.Null(), fault.New(fault.Invalid, "exportedVariables.getValue(%q): the scope is %q; want pipeline, stage or stepGroup", path, parts[0])
 	}
-	if found == nil {
-		return expr.Null(), fault.New(fault.UnresolvedExpression, "no step has published outputs under the alias %q in this %s", parts[1], parts[0])
+	switch {
+	case !p.known:
+		return expr.Null(), unknown("no step publishes outputs under the alias %q in this %s", parts[1], parts[0])
+	case p.step == nil:
+		return expr.Null(), nil // none of them has run
 	}
-	v, _, _, err := s.output(found, s.State(found.ID), slices.Concat([]string{"output", "outputVariables"}, parts[2:]))
+	v, _, _, err := s.output(p.step, s.State(p.step.ID), slices.Concat([]string{"output", "outputVariables"}, parts[2:]))
 	return v, err
 }
 
-// publisher is the step below a node that has published under an alias: the
-// first that has outputs, as what was published stays. Within a group, only a
-// step whose nearest group that is counts.
-func (s *Scope) publisher(n *plan.Node, scope, alias string, nearest *plan.Node) *plan.Node {
-	if n == nil {
-		return nil
+// publication is who publishes under an alias.
+type publication struct {
+	*Scope
+	scope, alias string
+	known        bool       // a step would
+	step         *plan.Node // the first that has outputs: what was published stays
+}
+
+// search looks below a node. Within a group, only a step whose nearest group
+// that is counts.
+func (p *publication) search(n, nearest *plan.Node) {
+	if n == nil || p.step != nil {
+		return
 	}
 	if n.Kind == plan.KindStep {
 		doc := n.Doc.At("spec", "outputAlias")
-		st := s.State(n.ID)
-		if text(doc.Get("key")) == alias && text(doc.Get("scope")) == scope && st.Status == plan.Success && len(st.Outputs) > 0 &&
-			(nearest == nil || group(n.Parent()) == nearest) {
-			return n
+		if text(doc.Get("key")) != p.alias || text(doc.Get("scope")) != p.scope || nearest != nil && group(n.Parent()).ID != nearest.ID {
+			return
 		}
-		return nil
+		p.known = true
+		if st := p.State(n.ID); st.Status == plan.Success && len(st.Outputs) > 0 {
+			p.step = n
+		}
+		return
 	}
 	for _, c := range slices.Concat(n.Children, n.Rollback) {
-		if found := s.publisher(c, scope, alias, nearest); found != nil {
-			return found
-		}
+		p.search(c, nearest)
 	}
-	return nil
 }

@@ -267,7 +267,9 @@ func (s *Scope) field(doc *yamldoc.Node, rest []string) (expr.Value, int, error)
 		}
 		switch at.Kind {
 		case yamldoc.Mapping:
-			at = at.Get(key)
+			if at = at.Get(key); at == nil && key == "variables" && i+1 < len(rest) {
+				return expr.Null(), 0, unknown("there are no variables, so no %q", rest[i+1])
+			}
 		case yamldoc.Sequence:
 			item := named(at, key)
 			if item == nil {

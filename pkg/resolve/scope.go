@@ -66,8 +66,8 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return s.looped(s.Node, path)
 	case "account", "org", "project":
 		return s.scopeNames(path)
-	case "service", "serviceVariables", "serviceConfig", "env", "infra", "infrastructure",
-		"artifact", "artifacts", "manifests", "manifest", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
+	case "service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
+		"artifact", "artifacts", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
 		return s.deployed(s.Node.Stage(), path)
 	case "kubernetes":
 		// The release number is known on the delegate only (kubernetes spec §4.1).
@@ -78,8 +78,15 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return s.triggered(path)
 	case "codebase":
 		return expr.Null(), len(path), nil // a known name without a value
+	case "approval":
+		return s.approval(path)
+	case "OnPipelineSuccess", "OnPipelineFailure", "OnStageSuccess", "OnStageFailure", "Always":
+		return s.verdict(path[0])
+	case "rollbackArtifact", "lastPublished", "variable", "instance":
+		// Null would be a wrong answer.
+		return expr.Null(), 0, fault.New(fault.Unsupported, "<+%s> can't be resolved yet", dotted(path))
 	}
-	return expr.Null(), 0, expr.ErrUnknown
+	return s.shortcut(path)
 }
 
 // inputSet is what the execution was started with: the pipeline's inputs with
@@ -107,7 +114,7 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 	case "currentTime", "currentDate":
 		return expr.String(s.Now.UTC().Format(time.RFC3339)), nil
 	}
-	if functor, _, _ := strings.Cut(name, "."); functor == "configFile" || functor == "fileStore" || functor == "exportedVariables" || functor == "secrets" {
+	if functor, _, _ := strings.Cut(name, "."); contains([]string{"configFile", "fileStore", "exportedVariables", "secrets"}, functor) {
 		return expr.Null(), fault.New(fault.Unsupported, "the function %s can't be used yet", name)
 	}
 	return expr.Null(), expr.ErrUnknown

@@ -52,11 +52,13 @@ stages:
       spec:
         execution:
           steps:
-            - step: {identifier: make, name: make, type: ShellScript, spec: {shell: Bash, environmentVariables: [{name: A, type: String, value: "<+stage.name>"}]}}
+            - step: {identifier: make, name: make, type: ShellScript, spec: {shell: Bash, outputAlias: {key: built, scope: Pipeline}, environmentVariables: [{name: A, type: String, value: "<+stage.name>"}]}}
+            - step: {identifier: ask, name: ask, type: HarnessApproval, spec: {}}
             - step: {identifier: later, name: later, type: ShellScript, spec: {}}
             - stepGroup:
                 identifier: g
                 name: G
+                variables: [{name: replicas, type: String, value: 9}]
                 steps:
                   - step: {identifier: inner, name: inner, type: ShellScript, spec: {}}
                   - step: {identifier: other, name: other, type: ShellScript, spec: {}}
@@ -69,6 +71,17 @@ stages:
         execution:
           steps:
             - step: {identifier: roll, name: roll, type: K8sRollingDeploy, spec: {}}
+            - stepGroup:
+                identifier: outer
+                name: Outer
+                variables: [{name: replicas, type: String, value: 7}, {name: host, type: String, value: outer}]
+                steps:
+                  - stepGroup:
+                      identifier: within
+                      name: Within
+                      variables: [{name: replicas, type: String, value: 8}]
+                      steps:
+                        - step: {identifier: deep, name: deep, type: ShellScript, spec: {outputAlias: {key: deep, scope: StepGroup}}}
           rollbackSteps:
             - step: {identifier: back, name: back, type: K8sRollingRollback, spec: {}}
 `
@@ -84,6 +97,9 @@ serviceDefinition:
       - {name: replicas, type: String, value: 2}
       - {name: host, type: String, value: "shop-<+env.name>.example.com"}
       - {name: a.b, type: String, value: dotted}
+    manifests:
+      - manifest: {identifier: over, type: Values, spec: {}}
+      - manifest: {identifier: main, type: K8sManifest, spec: {}}
     artifacts:
       primary:
         primaryArtifactRef: hub
@@ -128,7 +144,7 @@ func (entities) Entity(_ context.Context, k store.EntityKey) (store.Entity, erro
 	return store.Entity{Key: k, YAML: []byte(hubYAML)}, nil
 }
 
-func parse(t *testing.T, text string) *yamldoc.Node {
+func parse(t testing.TB, text string) *yamldoc.Node {
 	t.Helper()
 	docs, report := yamldoc.Parse("test.yaml", []byte(text))
 	if err := report.Err(); err != nil {
@@ -137,7 +153,7 @@ func parse(t *testing.T, text string) *yamldoc.Node {
 	return docs[0]
 }
 
-func scopeAt(t *testing.T, node plan.NodeID) *resolve.Scope {
+func scopeAt(t testing.TB, node plan.NodeID) *resolve.Scope {
 	t.Helper()
 	p, err := plan.Build(plan.Source{
 		Pipeline: parse(t, pipelineYAML),
@@ -156,13 +172,18 @@ func scopeAt(t *testing.T, node plan.NodeID) *resolve.Scope {
 	states := map[plan.NodeID]plan.State{
 		"pipeline.stages.build": {Status: plan.Success, StartedAt: time.Unix(10, 0)},
 		"pipeline.stages.build.spec.execution.steps.make": {
-			Status: plan.Success, Attempt: 3,
+			Status: plan.Success, Attempt: 3, EndedAt: time.Unix(20, 0),
 			Outputs: []byte(`{"output":{"outputVariables":{"x":"one,two","t":{"$secret":"output/1"}},"exitCode":0}}`),
 		},
 		"pipeline.stages.build.spec.execution.steps.g.steps.inner": {
 			Status: plan.Success, Outputs: []byte(`{"output":{"outputVariables":{"y":"inner"}}}`),
 		},
+		"pipeline.stages.build.spec.execution.steps.ask": {
+			Status: plan.Success, EndedAt: time.Unix(30, 0),
+			Outputs: []byte(`{"output":{"approvalActivities":[{"user":{"name":"bo","email":"bo@example.com"},"comments":"fine"}]}}`),
+		},
 		"pipeline.stages.build.spec.execution.steps.later": {Status: plan.Skipped},
+		"pipeline.stages.deploy":                           {Status: plan.Running, Worst: plan.Failed},
 	}
 	return resolve.New(resolve.Config{
 		Context: t.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
@@ -181,6 +202,7 @@ func TestNamesOfAStep(t *testing.T) {
 		other = "pipeline.stages.build.spec.execution.steps.g.steps.other"
 		roll  = "pipeline.stages.deploy.spec.execution.steps.roll"
 		back  = "pipeline.stages.deploy.spec.execution.rollbackSteps.back"
+		deep  = "pipeline.stages.deploy.spec.execution.steps.outer.steps.within.steps.deep"
 	)
 	tests := []struct {
 		name string
@@ -215,6 +237,19 @@ func TestNamesOfAStep(t *testing.T) {
 		{"entities §17.7 primaryArtifactRef chooses; §17.9 Docker Hub", roll, "<+artifact.identifier> <+artifact.image>", "hub index.docker.io/library/nginx:dev"},
 		{"entities §2.2 both prefixes", roll, "<+artifacts.primary.tag>", "dev"},
 		{"entities §4 the key: sha1 of shop-dev-cluster-shop-dev", roll, "<+infra.releaseName>", "release-8f9e33"},
+		{"§3.5 a step by its identifier alone", later, "<+make.output.outputVariables.x> <+g.steps.inner.output.outputVariables.y>", "one,two inner"},
+		{"§3.5 the identifier in the own group comes first", other, "<+inner.output.outputVariables.y>", "inner"},
+		{"§3.6 what people said", later, "<+approval.approvalActivities[0].user.name>: <+approval.approvalActivities[0].comments>", "bo: fine"},
+		{"§3.6 no approval has been given", roll, "<+approval.approvalActivities>", "null"},
+		{"§3.6 OnStageSuccess and its like", back, "<+OnStageSuccess> <+OnStageFailure> <+OnPipelineSuccess> <+OnPipelineFailure> <+Always>", "false true true false true"},
+		{"§3.6 the older name of the execution's URL", later, "<+pipeline.execution.url>", "null"},
+		{"§3.6 step groups override a service's variables, inner ones first", deep, "<+serviceVariableOverrides.replicas> <+serviceVariableOverrides.host> <+serviceVariableOverrides.get(\"a.b\")>", "8 outer dotted"},
+		{"§3.6 without an override it is the effective one", roll, "<+serviceVariableOverrides.replicas>", "5"},
+		{"§3.6 an artifact's metadata", roll, "<+artifact.metadata.image> <+artifacts.primary.metadata.tag> <+artifact.metadata.SHA>", "index.docker.io/library/nginx:dev dev null"},
+		{"§3.6 the main manifest", roll, "<+manifestConfig.primaryManifestId> <+manifests.main.type>", "main K8sManifest"},
+		{"§3.4 outputs that were exported", roll, `<+exportedVariables.getValue("pipeline.built.x")>`, "one,two"},
+		{"§3.4 all outputs of an alias", roll, `<+exportedVariables.getValue("pipeline.built").x.split(",")[1]>`, "two"},
+		{"§3.4 an export that hasn't run is null", deep, `<+exportedVariables.getValue("stepGroup.deep.x")>`, "null"},
 		{"§3.6 a rollback step sees the deployment", back, "<+infra.namespace>", "shop-dev"},
 		{"kubernetes §4.1 the release number is left to the delegate", roll, "v<+kubernetes.release.revision>", "v<+kubernetes.release.revision>"},
 	}
@@ -234,6 +269,9 @@ func TestWhatDoesNotExistIsAnError(t *testing.T) {
 	const later = "pipeline.stages.build.spec.execution.steps.later"
 	tests := []struct{ name, text, want string }{
 		{"§14.4 an unknown variable, even in a comment", "# <+pipeline.variables.undefined>", `"undefined"`},
+		{"an unknown variable where there are none", "<+pipeline.stages.deploy.variables.x>", `"x"`},
+		{"an unknown export", `<+exportedVariables.getValue("pipeline.nope.x")>`, `"nope"`},
+		{"an export in another scope", `<+exportedVariables.getValue("stage.built.x")>`, `"built"`},
 		{"an unknown step", "<+steps.nope.output.x>", `"nope"`},
 		{"an unknown stage", "<+pipeline.stages.nope.status>", `"nope"`},
 		{"an unknown root", "<+nonsense.x>", "nonsense"},

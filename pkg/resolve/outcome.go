@@ -1,0 +1,76 @@
+package resolve
+
+import (
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// verdict resolves OnPipelineSuccess and its like: booleans that conditions of
+// Harness are made of (pipeline spec §3.6).
+func (s *Scope) verdict(name string) (expr.Value, int, error) {
+	failed := func(n *plan.Node) bool { return n != nil && s.State(n.ID).Worst.Bad() }
+	switch name {
+	case "OnPipelineSuccess":
+		return expr.Bool(!failed(s.Plan.Root)), 1, nil
+	case "OnPipelineFailure":
+		return expr.Bool(failed(s.Plan.Root)), 1, nil
+	case "OnStageSuccess":
+		return expr.Bool(!failed(s.Node.Stage())), 1, nil
+	case "OnStageFailure":
+		return expr.Bool(failed(s.Node.Stage())), 1, nil
+	}
+	return expr.Bool(true), 1, nil // Always
+}
+
+// shortcut resolves a path that begins with the identifier of a step, which
+// is looked for in the enclosing groups, the inner ones first, and then in the
+// stage (pipeline spec §3.5). Within one container identifiers are unique.
+func (s *Scope) shortcut(path []string) (expr.Value, int, error) {
+	for at := s.Node; at != nil; at = at.Parent() {
+		base := string(at.ID) + ".steps."
+		if at.Kind == plan.KindStage {
+			base = string(at.ID) + ".spec.execution.steps."
+		}
+		if id := plan.NodeID(base + path[0]); s.Plan.Node(id) != nil {
+			full := join(strings.Split(string(id), "."), path[1:])
+			return s.absolute(full, len(full)-len(path))
+		}
+	}
+	return expr.Null(), 0, expr.ErrUnknown
+}
+
+// approval resolves what people said in the stage's latest approval that has
+// ended (pipeline spec §3.6).
+func (s *Scope) approval(path []string) (expr.Value, int, error) {
+	var latest *plan.Node
+	var at time.Time
+	for _, n := range steps(s.Node.Stage()) {
+		if ended := s.State(n.ID).EndedAt; n.Type == "HarnessApproval" && ended.After(at) {
+			latest, at = n, ended
+		}
+	}
+	if latest == nil {
+		return expr.Null(), len(path), nil
+	}
+	return s.nodeField(latest, join([]string{"output"}, path[1:]))
+}
+
+// steps lists the steps below a node; none below nil.
+func steps(n *plan.Node) []*plan.Node {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == plan.KindStep:
+		return []*plan.Node{n}
+	}
+	var out []*plan.Node
+	for _, list := range [][]*plan.Node{n.Children, n.Rollback} {
+		for _, c := range list {
+			out = append(out, steps(c)...)
+		}
+	}
+	return out
+}
