@@ -1,0 +1,44 @@
+package arch
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	caseRow  = regexp.MustCompile(`(?m)^\| (\d+) \| .* \| (.*) \|$`)
+	caseTest = regexp.MustCompile("^`([^`]+)`: (.+)$")
+)
+
+// TestSpecCases: every test that docs/spec-cases.md names exists, and each of
+// the forty cases has one or says that it has none.
+func TestSpecCases(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(root(), "docs", "spec-cases.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := caseRow.FindAllStringSubmatch(string(page), -1)
+	if len(rows) != 40 {
+		t.Errorf("there are %d rows; want 40", len(rows))
+	}
+	for _, row := range rows {
+		if strings.HasPrefix(row[2], "none yet: ") {
+			continue
+		}
+		for _, one := range strings.Split(row[2], "; ") {
+			m := caseTest.FindStringSubmatch(one)
+			if m == nil {
+				t.Errorf("case %s: %q isn't a file and a name", row[1], one)
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(root(), filepath.FromSlash(m[1])))
+			if err != nil || !strings.Contains(string(text), m[2]) {
+				t.Errorf("case %s: %s has no %q (%v)", row[1], m[1], m[2], err)
+			}
+		}
+	}
+}
