@@ -204,3 +204,24 @@ func TestListingIsPaged(t *testing.T) {
 		t.Errorf("ids (-want +got):\n%s", diff)
 	}
 }
+
+func TestNamesThatNeverResolveWarn(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	got := s.save(`pipeline:
+  identifier: names
+  name: Names
+  stages:
+    - stage:
+        identifier: s
+        name: S
+        type: Custom
+        spec:
+          execution:
+            steps:
+              - step: {identifier: a, name: A, type: Wait, timeout: <+pipeline.variables.nope>, spec: {duration: 10s}}
+`)
+	if len(got.Warnings) != 1 || got.Warnings[0].Code != "UNRESOLVABLE_EXPRESSION" || got.Warnings[0].Line != 12 || got.Warnings[0].Severity != "warning" {
+		t.Errorf("warnings are %+v; want one in line 12", got.Warnings)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -27,11 +28,24 @@ func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.R
 	if len(docs) != 1 {
 		return nil, report, fault.New(fault.Invalid, "found %d documents; want one", len(docs))
 	}
-	e, _, err := Resolve(ctx, docs[0], report, d.Scope, Templates(c.Store))
+	e, resolved, err := Resolve(ctx, docs[0], report, d.Scope, Templates(c.Store))
 	if err != nil {
 		return nil, report, err
 	}
+	if e != nil && e.Kind == ref.Pipeline && !report.Failed() {
+		report.Within("", func(part *yamldoc.Report) { warnOfNames(resolved.Doc, part) })
+	}
 	return e, report, report.Err()
+}
+
+// warnOfNames reports the expressions of a pipeline that no run can resolve.
+// They are no errors: a branch that never runs may have them.
+func warnOfNames(doc *yamldoc.Node, r *yamldoc.Report) {
+	lint.Names(doc.Get(string(ref.Pipeline)), r)
+	r.Amend(func(f yamldoc.Finding) (yamldoc.Finding, bool) {
+		f.Severity = yamldoc.Warning
+		return f, f.File == r.File()
+	})
 }
 
 // Resolve puts what templates bring in place of the links to them, then

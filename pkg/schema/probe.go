@@ -168,6 +168,7 @@ type sight struct {
 	expression bool // one may stand for it
 	input      bool // a runtime input may
 	filled     bool // a list that mustn't be empty
+	blank      bool // an empty text counts as nothing
 }
 
 // look tries values of every sort at once on each of the spots, which are the
@@ -188,6 +189,7 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 	text, object := try(scalar("x")), try(unknownMapping())
 	list := try(&yamldoc.Node{Kind: yamldoc.Sequence, Items: []*yamldoc.Node{unknownMapping()}})
 	input, expression, empty := try(scalar("<+input>")), try(scalar("<+a.b>")), try(&yamldoc.Node{Kind: yamldoc.Sequence})
+	blank := try(scalar(""))
 	zero, off := try(scalar("0")), try(mapping(map[string]*yamldoc.Node{"enabled": scalar("false"), bogus: scalar("x")}))
 	flags := map[string]answer{"true": try(scalar("true")), "false": try(scalar("false"))}
 	names := keys
@@ -211,6 +213,7 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 		s.keys, s.object = object.keys(path)
 		s.types, _ = object.words(parent.child(name, nil).child("type", nil).path(), yamldoc.UseEnum)
 		s.filled = s.uses[yamldoc.UseList] && empty.wrong(path)
+		s.blank = !blank.wrong(path) && text.wrong(path)
 		if !slices.ContainsFunc([]answer{text, object, list, zero, off}, func(a answer) bool { return a.unsupported(path) == "" }) {
 			s.refused = text.unsupported(path)
 		}

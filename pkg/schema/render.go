@@ -176,6 +176,9 @@ func (r *renderer) shape(s *Shape, required bool) part {
 	if pattern := s.pattern(); pattern != "" && (s.Object != nil || s.Item != nil || s.Uses[yamldoc.UseStrings] || s.Uses[yamldoc.UseStringMap]) {
 		any = append(any, part{"type": "string", "pattern": pattern})
 	}
+	if s.Blank && (s.Object != nil || s.Item != nil) {
+		any = append(any, part{"enum": []string{""}})
+	}
 	if !required {
 		any = append(any, part{"type": "null"})
 	}

@@ -23,6 +23,7 @@ type Shape struct {
 	Object     *Object              // of a mapping with known keys
 	Item       *Shape               // of a list
 	Filled     bool                 // the list mustn't be empty
+	Blank      bool                 // an empty text counts as nothing
 }
 
 // template is the key that stands for others.
@@ -72,7 +73,7 @@ func Explore(kind ref.Kind) *Object {
 
 // shape explores one value that has been looked at.
 func (e *explorer) shape(at *spot, name string, s sight) *Shape {
-	out := &Shape{Uses: s.uses, Words: s.words, Others: s.others, Refused: s.refused, RefusedIf: s.refusedIf, Expression: s.expression, Input: s.input, Filled: s.filled}
+	out := &Shape{Uses: s.uses, Words: s.words, Others: s.others, Refused: s.refused, RefusedIf: s.refusedIf, Expression: s.expression, Input: s.input, Filled: s.filled, Blank: s.blank}
 	if out.Refused != "" || at.depth() > maxDepth {
 		return out
 	}
@@ -120,9 +121,10 @@ func (e *explorer) object(at *spot, name string, keys []string) *Object {
 	if cases > 0 {
 		o.join(keys)
 		o.decided(needs(at, nil, keys))
-		return o
+	} else {
+		e.fill(o, at, nil, keys, bare)
 	}
-	e.fill(o, at, nil, keys, bare)
+	o.Blank = at.parent != nil && ask(at.document(mapping(unknownMappings()))).wrong(at.path()) && !ask(at.document(mapping(nil))).wrong(at.path())
 	return o
 }
 
@@ -238,7 +240,6 @@ func (e *explorer) fill(o *Object, at *spot, words map[string]string, keys []str
 		o.Keys[key] = e.shape(at.child(key, inner), name, views[key])
 	}
 	o.Required, o.Unless = needs(at, words, keys)
-	o.Blank = at.parent != nil && ask(at.document(with(words, unknownMappings()))).wrong(at.path()) && !ask(at.document(mapping(nil))).wrong(at.path())
 	full := ask(at.document(with(words, all(keys, template))))
 	for _, u := range full.usages[at.path()] {
 		if u.Use == yamldoc.UseOneOf && !slices.ContainsFunc(o.OneOf, func(w []string) bool { return slices.Equal(w, u.Words) }) {
