@@ -82,8 +82,8 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return s.approval(path)
 	case "OnPipelineSuccess", "OnPipelineFailure", "OnStageSuccess", "OnStageFailure", "Always":
 		return s.verdict(path[0])
-	case "rollbackArtifact", "lastPublished", "variable", "instance":
-		// Null would be a wrong answer.
+	}
+	if contains(Later(), path[0]) {
 		return expr.Null(), 0, fault.New(fault.Unsupported, "<+%s> can't be resolved yet", dotted(path))
 	}
 	return s.shortcut(path)

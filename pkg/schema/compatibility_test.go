@@ -13,12 +13,13 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 )
 
 const introduction = `# What of Harness's YAML Slipway reads
 
-This page is made from the code that reads documents (` + "`go test ./pkg/schema -update`" + `); a test keeps it true. Of
+This page is made from the code that reads documents (` + "`go generate ./pkg/schema`" + `); a test keeps it true. Of
 each type, word and key there are three sorts: it is honoured; Harness has it and Slipway refuses it when a document
 is saved, with the reason below; nobody documents it, then it is a warning and kept as it is.
 
@@ -45,7 +46,7 @@ func TestCompatibility(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("docs/compatibility.md isn't what the code says (-page +code); go test ./pkg/schema -update writes it anew:\n%s", diff)
+		t.Errorf("docs/compatibility.md isn't what the code says (-page +code); go generate ./pkg/schema writes it anew:\n%s", diff)
 	}
 }
 
@@ -83,6 +84,11 @@ func compatibility(lacking string) string {
 			fmt.Fprintf(&b, "- %s\n", reason)
 		}
 	}
+	b.WriteString("\n## Expressions that can't be resolved yet\n\n")
+	for _, root := range resolve.Later() {
+		fmt.Fprintf(&b, "- `<+%s...>`\n", root)
+	}
+	b.WriteString("- `configFile.getAsString`, `fileStore.getAsString` and their base64 forms\n")
 	b.WriteString("\n## Keys that Slipway doesn't know\n\n" +
 		"These are in Harness's public JSON Schema for a supported type; Slipway warns of them and does nothing with them\n" +
 		"(`go run ./tools/compareschema CHECKOUT` compares with a checkout of harness-schema).\n\n")

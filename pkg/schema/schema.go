@@ -14,6 +14,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
+//go:generate go test -run "Outline|Compatibility" -update .
+
 // draft is the JSON Schema version that editors know best.
 const draft = "http://json-schema.org/draft-07/schema#"
 

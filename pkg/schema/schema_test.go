@@ -69,7 +69,7 @@ func TestOutline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
-				t.Errorf("keys (-want +got); go test ./pkg/schema -update writes them anew:\n%s", diff)
+				t.Errorf("keys (-want +got); go generate ./pkg/schema writes them anew:\n%s", diff)
 			}
 		})
 	}
