@@ -46,10 +46,12 @@ func (c *Compute) domain() *awsapigatewayv2.DomainMappingOptions {
 	if c.cfg.Domain == "" {
 		return nil
 	}
-	return &awsapigatewayv2.DomainMappingOptions{DomainName: awsapigatewayv2.NewDomainName(c.Stack, jsii.String("Domain"), &awsapigatewayv2.DomainNameProps{
+	name := awsapigatewayv2.NewDomainName(c.Stack, jsii.String("Domain"), &awsapigatewayv2.DomainNameProps{
 		DomainName:  jsii.String(c.cfg.Domain),
 		Certificate: awscertificatemanager.Certificate_FromCertificateArn(c.Stack, jsii.String("Certificate"), jsii.String(c.cfg.Certificate)),
-	})}
+	})
+	awscdk.NewCfnOutput(c.Stack, jsii.String("DomainTarget"), &awscdk.CfnOutputProps{Value: name.RegionalDomainName()}) // of the CNAME record
+	return &awsapigatewayv2.DomainMappingOptions{DomainName: name}
 }
 
 // url is where the HTTP API is reached.

@@ -157,7 +157,7 @@ func (r *Reader) ofAudit(ctx context.Context, c store.Change) ([]Event, error) {
 	a := c.Audit
 	d := Detail{Account: a.Scope.Account, Org: a.Scope.Org, Project: a.Scope.Project}
 	var t Type
-	switch a.Action { //nolint:exhaustive // the others show in what they change, or concern nobody else
+	switch a.Action {
 	case audit.Create, audit.Update:
 		t, d.Entity = EntitySaved, &Entity{Kind: a.Kind, ID: a.ID, New: a.Action == audit.Create}
 	case audit.Delete:
@@ -171,7 +171,7 @@ func (r *Reader) ofAudit(ctx context.Context, c store.Change) ([]Event, error) {
 			return nil, err
 		}
 		d = about(e)
-	default:
+	default: // it shows in what was changed, or concerns nobody else
 		return nil, nil
 	}
 	d.Actor = a.Actor
