@@ -10,14 +10,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
+// templateVersion names a version of a template; without a label the stable one.
+type templateVersion struct {
+	name  ref.Ref
+	label string
+}
+
 // templates finds templates among documents. The stable version is the first
 // one, as it is if they are saved in that order.
 func (a *app) templates(docs []document, scope ref.Scope) template.Lookup {
-	type version struct {
-		name  ref.Ref
-		label string
-	}
-	known := map[version]template.Version{}
+	known := map[templateVersion]template.Version{}
 	for _, d := range docs {
 		body := d.node.Get(string(ref.Template))
 		if body == nil {
@@ -25,47 +27,59 @@ func (a *app) templates(docs []document, scope ref.Scope) template.Lookup {
 		}
 		v := template.Version{Label: textOf(body.Get("versionLabel")), Doc: body}
 		name := ref.Ref{Scope: d.scope(a, scope), ID: textOf(body.Get("identifier"))}
-		known[version{name, v.Label}] = v
-		if _, ok := known[version{name, ""}]; !ok {
-			known[version{name, ""}] = v
+		known[templateVersion{name, v.Label}] = v
+		if _, ok := known[templateVersion{name, ""}]; !ok {
+			known[templateVersion{name, ""}] = v
 		}
 	}
 	return func(_ context.Context, name ref.Ref, label string) (template.Version, error) {
-		if v, ok := known[version{name, label}]; ok {
+		if v, ok := known[templateVersion{name, label}]; ok {
 			return v, nil
 		}
 		return template.Version{}, fault.New(fault.NotFound, "template %s isn't among the documents", template.Name(name, label))
 	}
 }
 
-// withServer asks a server for what isn't among documents, and first of all
-// for which version is stable.
+// withServer asks a server, once for each, for what isn't among documents, and
+// first of all for which version is stable.
 func withServer(client *apiclient.Client, local template.Lookup) template.Lookup {
+	known := map[templateVersion]template.Version{}
 	return func(ctx context.Context, name ref.Ref, label string) (template.Version, error) {
-		if label != "" {
-			if v, err := local(ctx, name, label); err == nil {
-				return v, nil
-			}
+		if v, err := local(ctx, name, label); err == nil && label != "" {
+			return v, nil
 		}
-		key := apiclient.EntityKey{Scope: name.Scope, Kind: ref.Template, ID: name.ID}
-		if label != "" {
-			key.ID = template.ID(name.ID, label)
+		wanted := templateVersion{name, label}
+		if v, ok := known[wanted]; ok {
+			return v, nil
 		}
-		e, err := client.Entity(ctx, key)
+		v, err := fromServer(ctx, client, name, label)
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden) { // the server itself may see it
 			return local(ctx, name, label)
 		}
 		if err != nil {
-			return template.Version{}, err
+			return v, err
 		}
-		_, stable := template.SplitID(e.ID)
-		if v, err := local(ctx, name, stable); err == nil {
-			return v, nil // as it is about to be saved
+		if ours, err := local(ctx, name, v.Label); err == nil {
+			v = ours // as it is about to be saved
 		}
-		docs, report := yamldoc.Parse("", []byte(e.YAML))
-		if err := report.Err(); err != nil || len(docs) != 1 {
-			return template.Version{}, fault.New(fault.Unavailable, "the server gave template %s in a form that can't be read", e.ID)
-		}
-		return template.Version{Label: stable, Revision: e.Version, Doc: docs[0].Get(string(ref.Template))}, nil
+		known[wanted] = v
+		return v, nil
 	}
+}
+
+func fromServer(ctx context.Context, client *apiclient.Client, name ref.Ref, label string) (template.Version, error) {
+	key := apiclient.EntityKey{Scope: name.Scope, Kind: ref.Template, ID: name.ID}
+	if label != "" {
+		key.ID = template.ID(name.ID, label)
+	}
+	e, err := client.Entity(ctx, key)
+	if err != nil {
+		return template.Version{}, err
+	}
+	docs, report := yamldoc.Parse("", []byte(e.YAML))
+	if err := report.Err(); err != nil || len(docs) != 1 {
+		return template.Version{}, fault.New(fault.Unavailable, "the server gave template %s in a form that can't be read", e.ID)
+	}
+	_, label = template.SplitID(e.ID)
+	return template.Version{Label: label, Revision: e.Version, Doc: docs[0].Get(string(ref.Template))}, nil
 }
