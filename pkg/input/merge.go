@@ -109,7 +109,8 @@ type merger struct {
 	late   bool
 	values map[string]string // by path; what is left has no place
 	found  []Runtime
-	strays []*yamldoc.Node // values that have no place
+	inputs map[*yamldoc.Node]Runtime // by where they stand; nil: nobody asks
+	strays []*yamldoc.Node           // values that have no place
 	out    Merged
 }
 

@@ -286,6 +286,13 @@ func TestForm(t *testing.T) {
 	if len(m.Wrong) > 0 || len(m.Missing) != 2 {
 		t.Errorf("wrong %v, missing %v", m.Wrong, m.Missing)
 	}
+	// What templates brought may stand at the same place of another file.
+	two := parse(t, "one", "{a: <+input>.default(x)}")
+	two.Entries = append(two.Entries, parse(t, "two", "{a: <+input>.default(y)}").Entries...)
+	two.Entries[1].Key = "b"
+	if diff := cmp.Diff("p:\n  a: x # default \"x\"\n  b: y # default \"y\"\n", string(input.Form("p", two))); diff != "" {
+		t.Errorf("form of two files (-want +got):\n%s", diff)
+	}
 	if got := input.Form("pipeline", parse(t, "", "{identifier: p, v: x}")); got != nil {
 		t.Errorf("form of a document without inputs: %s", got)
 	}

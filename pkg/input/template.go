@@ -17,19 +17,13 @@ func Template(doc *yamldoc.Node) *yamldoc.Node {
 // with defaults filled in and a comment at each input that says what its value
 // may be. What is required stays <+input>, which counts as no value.
 func Form(key string, doc *yamldoc.Node) []byte {
-	m := merger{template: true}
+	m := merger{template: true, inputs: map[*yamldoc.Node]Runtime{}}
 	_, pruned := m.node(doc, spot{})
 	if pruned == nil {
 		return nil
 	}
-	var asked []Runtime // as they stand in the template: places aren't unique in what is made of templates
-	for _, r := range m.found {
-		if !r.Input.AtStart {
-			asked = append(asked, r)
-		}
-	}
 	comments := map[*yamldoc.Node]string{}
-	return yamldoc.Format(below(key, prefilled(pruned, &asked, comments)), func(n *yamldoc.Node) string { return comments[n] })
+	return yamldoc.Format(below(key, prefilled(pruned, m.inputs, comments)), func(n *yamldoc.Node) string { return comments[n] })
 }
 
 // Text is a document as YAML below the given key.
@@ -44,21 +38,19 @@ func below(key string, doc *yamldoc.Node) *yamldoc.Node {
 	return &yamldoc.Node{Kind: yamldoc.Mapping, Entries: []yamldoc.Entry{{Key: key, Value: doc}}}
 }
 
-// prefilled is a template with its defaults filled in; it notes the comments,
-// and takes its inputs from the list in their order.
-func prefilled(n *yamldoc.Node, asked *[]Runtime, comments map[*yamldoc.Node]string) *yamldoc.Node {
+// prefilled is a template with its defaults filled in; it notes the comments.
+func prefilled(n *yamldoc.Node, inputs map[*yamldoc.Node]Runtime, comments map[*yamldoc.Node]string) *yamldoc.Node {
 	c := copyOf(n)
 	for i, e := range c.Entries {
-		c.Entries[i].Value = prefilled(e.Value, asked, comments)
+		c.Entries[i].Value = prefilled(e.Value, inputs, comments)
 	}
 	for i, item := range c.Items {
-		c.Items[i] = prefilled(item, asked, comments)
+		c.Items[i] = prefilled(item, inputs, comments)
 	}
-	if _, ok := runtime(n); !ok || len(*asked) == 0 {
+	r, ok := inputs[n]
+	if !ok || r.Input.AtStart {
 		return c
 	}
-	r := (*asked)[0]
-	*asked = (*asked)[1:]
 	if c.Value = "<+input>"; r.HasDefault {
 		c.Value = r.Default
 	}

@@ -17,6 +17,9 @@ func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned 
 	}
 	r := describe(n, in, at)
 	m.found = append(m.found, r)
+	if m.inputs != nil {
+		m.inputs[n] = r
+	}
 	if m.overlay {
 		return m.overlaid(n, r, at), nil
 	}
