@@ -29,6 +29,7 @@ func Names(pipeline *yamldoc.Node, r *yamldoc.Report) {
 	}
 	c := &checker{report: r, pipeline: outline(pipeline)}
 	c.walk(yamldoc.Sub(pipeline, ""), nil, false)
+	c.exports()
 }
 
 // checker walks a pipeline's document.
@@ -72,15 +73,21 @@ func forgiving(key string) bool {
 
 func (c *checker) scalar(v yamldoc.Value, in *stage, harmless bool) {
 	for _, path := range expr.References(v.Node.Value) {
-		why := c.reason(path, in)
-		switch name := strings.Join(path, "."); {
-		case why == "":
-		case harmless:
-			c.report.Warnf(v, Unresolvable, "<+%s> never has a value: %s", name, why)
-		default:
-			c.report.Errorf(v, Unresolvable, "<+%s> can never be resolved: %s", name, why)
+		if why := c.reason(path, in); why != "" {
+			c.found(v, harmless, strings.Join(path, "."), why)
 		}
 	}
+	for _, why := range c.exported(v.Node.Value, in) {
+		c.found(v, harmless, "exportedVariables.getValue(..)", why)
+	}
+}
+
+func (c *checker) found(v yamldoc.Value, harmless bool, name, why string) {
+	if harmless {
+		c.report.Warnf(v, Unresolvable, "<+%s> never has a value: %s", name, why)
+		return
+	}
+	c.report.Errorf(v, Unresolvable, "<+%s> can never be resolved: %s", name, why)
 }
 
 // reason says why a path can't be resolved; empty if it may be.

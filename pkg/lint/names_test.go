@@ -22,7 +22,7 @@ pipeline:
         spec:
           execution:
             steps:
-              - step: {identifier: make, type: ShellScript, spec: {script: "@here"}}
+              - step: {identifier: make, type: ShellScript, spec: {outputAlias: {key: made, scope: Stage}, script: "@here"}}
               - parallel:
                   - step: {identifier: test, type: ShellScript}
                   - stepGroup: {identifier: g, steps: [{step: {identifier: inner}}]}
@@ -131,6 +131,37 @@ p.yaml:15:29 stages[0].stage.spec.execution.steps[0].step.spec.script: <+stag.na
 p.yaml:18:38 stages[0].stage.spec.execution.steps[0].step.spec.approvalMessage: warning: <+env.name> never has a value: the stage s deploys nothing [UNRESOLVABLE_EXPRESSION]`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestExports(t *testing.T) {
+	t.Parallel()
+	doc := `
+pipeline:
+  stages:
+    - stage:
+        identifier: a
+        spec:
+          execution:
+            steps:
+              - step: {identifier: p, spec: {outputAlias: {key: made, scope: Pipeline}}}
+              - step: {identifier: s, spec: {outputAlias: {key: own, scope: Stage}}}
+              - stepGroup: {identifier: g, strategy: {parallelism: 2}, steps: [{step: {identifier: l, spec: {outputAlias: {key: many, scope: Stage}}}}]}
+    - stage:
+        identifier: b
+        spec: {execution: {steps: [{step: {identifier: x, spec: {script: "@here"}}}]}}
+`
+	const looped = `p.yaml:11:129 "many" is published in a loop; every iteration would publish the same name [LOOPED_ALIAS]`
+	for script, want := range map[string]string{
+		`<+exportedVariables.getValue('pipeline.made.x')>`: "",
+		`<+exportedVariables.getValue('pipeline.maid.x')>`: `no step publishes its outputs as "maid" in its pipeline`,
+		`<+exportedVariables.getValue('stage.own.x')>`:     `no step publishes its outputs as "own" in its stage`,
+		`<+exportedVariables.getValue(<+stage.name>)>`:     "",
+	} {
+		got := findings(t, strings.Replace(doc, "@here", script, 1))
+		if !strings.Contains(got, looped) || !strings.Contains(got, want) || want == "" && strings.Count(got, "\n") > 0 {
+			t.Errorf("%s: found\n%s\nwant %s and the loop", script, got, want)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type stage struct {
 	variables []string
 	steps     []string // of all step groups, and of the rollback
 	loops     []string // those of them, and itself, that a strategy copies
+	exports   []export
 	deploys   answer
 	chains    bool // it runs another pipeline
 	open      bool // a template brings steps that aren't known here
@@ -88,11 +89,12 @@ func stageOf(n *yamldoc.Node) *stage {
 	}
 	spec := n.Get("spec")
 	s.deploys = deploys(text(n.Get("type")), spec)
+	looped := n.Get("strategy") != nil
 	for _, list := range []string{"steps", "rollbackSteps"} {
-		s.collect(spec.At("execution", list))
+		s.collect(spec.At("execution", list), looped)
 	}
-	s.collect(spec.At("environment", "provisioner", "steps"))
-	s.collect(spec.At("infrastructure", "infrastructureDefinition", "provisioner", "steps"))
+	s.collect(spec.At("environment", "provisioner", "steps"), looped)
+	s.collect(spec.At("infrastructure", "infrastructureDefinition", "provisioner", "steps"), looped)
 	s.open = s.open || spec != nil && spec.Kind == yamldoc.Scalar
 	return s
 }
@@ -114,11 +116,12 @@ func deploys(typ string, spec *yamldoc.Node) answer {
 	return unknown
 }
 
-// collect adds the steps of a list, and those of its groups.
-func (s *stage) collect(list *yamldoc.Node) {
+// collect adds the steps of a list, and those of its groups; looped says that
+// they are within a loop.
+func (s *stage) collect(list *yamldoc.Node, looped bool) {
 	s.open = s.open || list != nil && list.Kind == yamldoc.Scalar
 	for _, item := range items(list) {
-		s.collect(item.Get("parallel"))
+		s.collect(item.Get("parallel"), looped)
 		s.open = s.open || item.Get("insert") != nil
 		for _, key := range []string{"step", "stepGroup"} {
 			n := item.Get(key)
@@ -131,8 +134,10 @@ func (s *stage) collect(list *yamldoc.Node) {
 			if n.Get("strategy") != nil {
 				s.loops = append(s.loops, id)
 			}
-			s.collect(n.Get("steps"))
-			s.collect(n.Get("rollbackSteps"))
+			s.published(n, looped)
+			inner := looped || n.Get("strategy") != nil
+			s.collect(n.Get("steps"), inner)
+			s.collect(n.Get("rollbackSteps"), inner)
 		}
 	}
 }

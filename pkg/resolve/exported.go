@@ -36,6 +36,8 @@ func (s *Scope) exported(path string) (expr.Value, error) {
 	switch {
 	case !p.known:
 		return expr.Null(), unknown("no step publishes outputs under the alias %q in this %s", parts[1], parts[0])
+	case p.looped:
+		return expr.Null(), fault.New(fault.Invalid, "the outputs %q are published in a loop; every iteration would publish the same name", parts[1])
 	case p.step == nil:
 		return expr.Null(), nil // none of them has run
 	}
@@ -48,6 +50,7 @@ type publication struct {
 	*Scope
 	scope, alias string
 	known        bool       // a step would
+	looped       bool       // one in a loop would: each iteration the same name
 	step         *plan.Node // the first that has outputs: what was published stays
 }
 
@@ -62,7 +65,8 @@ func (p *publication) search(n, nearest *plan.Node) {
 		if text(doc.Get("key")) != p.alias || text(doc.Get("scope")) != p.scope || nearest != nil && group(n.Parent()).ID != nearest.ID {
 			return
 		}
-		p.known = true
+		loop, _ := n.Looped()
+		p.known, p.looped = true, p.looped || loop != nil
 		if st := p.State(n.ID); st.Status == plan.Success && len(st.Outputs) > 0 {
 			p.step = n
 		}

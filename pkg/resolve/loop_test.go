@@ -32,7 +32,7 @@ stages:
       spec:
         execution:
           steps:
-            - step: {identifier: first, name: First, type: ShellScript, spec: {}}
+            - step: {identifier: first, name: First, type: ShellScript, spec: {outputAlias: {key: looped, scope: Pipeline}}}
             - stepGroup:
                 identifier: g
                 name: G
@@ -200,6 +200,7 @@ func TestNamesOfAnIteration(t *testing.T) {
 		{"§6 no such number", first, "<+pipeline.stages.s_7.name>", "error"},
 		{"§6 a looped stage without an iteration", first, "<+pipeline.stages.s.name>", "error"},
 		{"§6 no such axis", first, "<+matrix.size>", "error"},
+		{"§7.4 outputs that a loop publishes", in, `<+exportedVariables.getValue("pipeline.looped.x")>`, "error"},
 		{"§6 nothing repeats here", first, "<+repeat.item>", "error"},
 	}
 	for _, tt := range tests {

@@ -144,30 +144,30 @@ func (entities) Entity(_ context.Context, k store.EntityKey) (store.Entity, erro
 	return store.Entity{Key: k, YAML: []byte(hubYAML)}, nil
 }
 
-func parse(t testing.TB, text string) *yamldoc.Node {
-	t.Helper()
+func parse(tb testing.TB, text string) *yamldoc.Node {
+	tb.Helper()
 	docs, report := yamldoc.Parse("test.yaml", []byte(text))
 	if err := report.Err(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return docs[0]
 }
 
-func scopeAt(t testing.TB, node plan.NodeID) *resolve.Scope {
-	t.Helper()
+func scopeAt(tb testing.TB, node plan.NodeID) *resolve.Scope {
+	tb.Helper()
 	p, err := plan.Build(plan.Source{
-		Pipeline: parse(t, pipelineYAML),
+		Pipeline: parse(tb, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
-			Service: parse(t, serviceYAML), Environment: parse(t, environmentYAML), Infrastructure: parse(t, infrastructureYAML),
+			Service: parse(tb, serviceYAML), Environment: parse(tb, environmentYAML), Infrastructure: parse(tb, infrastructureYAML),
 		}},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	n := p.Node(node)
 	if n == nil {
-		t.Fatalf("the plan has no node %s", node)
+		tb.Fatalf("the plan has no node %s", node)
 	}
 	states := map[plan.NodeID]plan.State{
 		"pipeline.stages.build": {Status: plan.Success, StartedAt: time.Unix(10, 0)},
@@ -186,7 +186,7 @@ func scopeAt(t testing.TB, node plan.NodeID) *resolve.Scope {
 		"pipeline.stages.deploy":                           {Status: plan.Running, Worst: plan.Failed},
 	}
 	return resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
+		Context: tb.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
 		State: func(id plan.NodeID) plan.State { return states[id] },
 		Execution: store.Execution{
 			ID: "x1", Sequence: 7, Actor: "ann", StartedAt: time.Unix(5, 0),

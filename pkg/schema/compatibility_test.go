@@ -58,7 +58,7 @@ func compatibility(lacking string) string {
 	slices.SortStableFunc(kinds, func(x, y ref.Kind) int { return rank(x) - rank(y) })
 	b.WriteString("\n## Kinds of documents\n\n")
 	for _, k := range kinds {
-		fmt.Fprintf(&b, "- `%s`\n", k)
+		fmt.Fprintf(&b, "- `%s`: [every key and what it may hold](../pkg/schema/testdata/%s.txt)\n", k, k)
 	}
 	fmt.Fprintf(&b, "\nRefused: %s.\n", strings.Join(sorted(entity.OtherKinds()), ", "))
 	steps(&b)

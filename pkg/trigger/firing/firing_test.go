@@ -206,7 +206,7 @@ func TestARepeatedExecutionKnowsItsEvent(t *testing.T) {
 	h.save(onPush("on_push", ""))
 	first := h.deliver(push("d1", "web", "main"))[0].Execution
 	h.end(first)
-	again, err := h.Executions.Retry(t.Context(), first, "", audit.Author{Actor: "ann"})
+	again, err := h.Executions.Retry(t.Context(), first, execution.RetryRequest{By: audit.Author{Actor: "ann"}})
 	if err != nil {
 		t.Fatal(err)
 	}
