@@ -203,17 +203,20 @@ type Retry struct {
 func (s *Server) retryExecution(ctx context.Context, in *struct {
 	OfExecution
 	Keyed
-	Body    Retry `required:"false"`
-	RawBody []byte
+	Body *Retry
 }) (*executionAnswer, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, in.RawBody, "retryExecution "+in.ID, func(key string) (Execution, error) {
-		e, err := s.Executions.Retry(ctx, in.ID, execution.RetryRequest{
-			From: in.Body.FromStage, FromFailed: in.Body.FromFailed, All: in.Body.All, By: author(ctx), Key: key,
-			Within: caller(ctx).Scope,
-		})
+	var asked Retry
+	if in.Body != nil {
+		asked = *in.Body
+	}
+	body, err := once(ctx, s, in.Keyed, fmt.Append(nil, asked), "retryExecution "+in.ID, func(key string) (Execution, error) {
+		r := execution.RetryRequest{
+			From: asked.FromStage, FromFailed: asked.FromFailed, All: asked.All, By: author(ctx), Key: key, Within: caller(ctx).Scope,
+		}
+		e, err := s.Executions.Retry(ctx, in.ID, r)
 		if err != nil {
 			return Execution{}, err
 		}

@@ -126,6 +126,9 @@ func validate(t *testing.T, path string) (wrong []string, documents int) {
 func TestGoodDocumentsAreValid(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t, "../entity/testdata/ok/*.yaml", "../../examples/*/*.yaml", "../step/*/example.yaml") {
+		if strings.HasSuffix(path, "-off.yaml") {
+			continue // it says why
+		}
 		if wrong, n := validate(t, path); len(wrong) > 0 {
 			t.Errorf("%s:\n%s", path, strings.Join(wrong, "\n"))
 		} else if n == 0 && !strings.HasSuffix(path, "example.yaml") {

@@ -45,6 +45,7 @@ Deployment stage: stages[].stage.mood
 Wait: colour
 Wait: spec.patience
 pipeline: novelty
+pipeline: stages[].stage.mood
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
