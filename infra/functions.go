@@ -28,6 +28,7 @@ func specs() []spec {
 		{name: "connect", purpose: "lets delegates in", memory: 256, timeout: 10},
 		{name: "events", purpose: "takes in the ends of machine runs", memory: 256, timeout: 60, reserved: 10, queued: true},
 		{name: "feed", purpose: "tells the event bus what happens", memory: 256, timeout: 60, queued: true},
+		{name: "notify", purpose: "sends notifications", memory: 256, timeout: 180, reserved: 10, queued: true},
 		{name: "sweeper", purpose: "repairs executions", memory: 256, timeout: 300, reserved: 1, queued: true},
 	}
 }

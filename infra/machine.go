@@ -87,6 +87,9 @@ func (c *Compute) permissions() {
 			f.allow("Blobs", []string{"s3:GetObject"}, blobs)
 			f.allow("Stream", streamActions, c.state.Table.TableStreamArn())
 			f.allow("Tell", []string{"events:PutEvents"}, c.bus.EventBusArn())
+		case "notify":
+			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"}, table)
+			f.allow("Blobs", []string{"s3:GetObject"}, blobs)
 		default:
 			f.allow("Table", tableActions, table, indices)
 			f.allow("Blobs", blobActions, blobs)

@@ -29,6 +29,13 @@ func (c *Compute) rules(machine awsstepfunctions.StateMachine) {
 		},
 		Targets: target(c.functions["events"]),
 	})
+	awsevents.NewRule(c.Stack, jsii.String("Notify"), &awsevents.RuleProps{
+		RuleName: jsii.String(c.cfg.name("notify")), Description: jsii.String("What pipelines' notification rules may ask for"), EventBus: c.bus,
+		EventPattern: &awsevents.EventPattern{Source: jsii.Strings("slipway"), DetailType: jsii.Strings(
+			"Execution Started", "Execution Ended", "Stage Started", "Stage Ended", "Step Ended", "Approval Waiting", "Intervention Waiting",
+		)},
+		Targets: target(c.functions["notify"]),
+	})
 	awsevents.NewRule(c.Stack, jsii.String("Sweep"), &awsevents.RuleProps{
 		RuleName: jsii.String(c.cfg.name("sweep")), Description: jsii.String("Repairs what events didn't"),
 		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(5))), Targets: target(c.functions["sweeper"]),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/resolve"
 )
 
 // Plan reads a plan by its hash.
@@ -17,6 +18,21 @@ func (h *Handler) Plan(ctx context.Context, hash string) (*plan.Plan, error) {
 // values files that only its delegate has. Secrets stay placeholders; the map
 // says which secret each stands for.
 func (h *Handler) Resolve(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (map[string]string, map[string]string, error) {
+	return h.texts(ctx, execution, node, texts, (*resolve.Scope).Text)
+}
+
+// ResolveKnown is Resolve for people, in the context of any node: what can't
+// be resolved stays in a text as it was written (pipeline spec §3.5, item 4).
+func (h *Handler) ResolveKnown(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (map[string]string, map[string]string, error) {
+	return h.texts(ctx, execution, node, texts, func(s *resolve.Scope, text string) (string, error) {
+		v, err := s.InterpolateKnown(text)
+		return v.Text(), err
+	})
+}
+
+func (h *Handler) texts(
+	ctx context.Context, execution string, node plan.NodeID, texts map[string]string, one func(*resolve.Scope, string) (string, error),
+) (map[string]string, map[string]string, error) {
 	snap, err := h.snapshot(ctx, execution)
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +44,7 @@ func (h *Handler) Resolve(ctx context.Context, execution string, node plan.NodeI
 	scope := h.scope(ctx, snap, n, snap.state)
 	out := make(map[string]string, len(texts))
 	for name, text := range texts {
-		v, err := scope.Text(text)
+		v, err := one(scope, text)
 		if err != nil {
 			return nil, nil, fault.New(fault.CodeOf(err), "%s: %w", name, err)
 		}

@@ -16,6 +16,7 @@ type Pipeline struct {
 	AllowStageExecutions yamldoc.Field[bool]
 	FixedInputsOnRerun   yamldoc.Field[bool]
 	Barriers             []Barrier
+	NotificationRules    []NotificationRule // those that are switched on
 }
 
 // StageItem is an item of a list of stages: a stage, stages that run at the
@@ -31,7 +32,7 @@ func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	p := &Pipeline{}
 	d.fields(v, merge(d.meta(e), d.pipelineKeys(p), keys{
 		"template":          d.link,
-		"notificationRules": d.notificationRules,
+		"notificationRules": d.notificationRules(&p.NotificationRules),
 	}))
 	d.need(v, "identifier", "name")
 	if !linked(v, "stages") {
@@ -52,16 +53,6 @@ func (d *decoder) pipelineKeys(p *Pipeline) keys {
 		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
 		"flowControl":          d.flowControl(p),
 		"properties":           d.refuse("the CI codebase isn't supported"),
-	}
-}
-
-// notificationRules passes rules that are switched off.
-func (d *decoder) notificationRules(v yamldoc.Value) {
-	for rule := range d.list(v) {
-		if enabled := rule.Node.Get("enabled"); enabled != nil && neutral(enabled) {
-			continue
-		}
-		d.Unsupported(rule, "notifications aren't supported yet; a rule with enabled: false is kept")
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -65,28 +63,9 @@ func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment
 		LogStream: t.LogStream, Execution: t.Execution, Node: string(t.Node), Attempt: t.Attempt, Traceparent: t.Traceparent,
 	}
 	a.Timeout = max(a.Timeout, time.Second)
-	values, err := s.reveal(ctx, t.Scope, t.Secrets)
+	values, err := s.Secret.RevealAll(ctx, t.Scope, t.Secrets)
 	a.Secrets = values
 	return a, err
-}
-
-// reveal decrypts secrets by their placeholders.
-func (s *Service) reveal(ctx context.Context, scope ref.Scope, refs map[string]string) (map[string]string, error) {
-	if len(refs) == 0 {
-		return nil, nil
-	}
-	values := make(map[string]string, len(refs))
-	for placeholder, name := range refs {
-		if owner, err := secret.ScopeOf(name); err != nil || !owner.Covers(scope) {
-			return nil, fault.New(fault.Forbidden, "%s isn't for executions in %s", name, scope)
-		}
-		v, err := s.Secret.Reveal(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		values[placeholder] = v
-	}
-	return values, nil
 }
 
 // refuse ends a task whose secrets can't be opened, as its delegate would.
@@ -226,7 +205,7 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 	if err != nil {
 		return task.Resolved{}, err
 	}
-	values, err := s.reveal(ctx, t.Scope, refs)
+	values, err := s.Secret.RevealAll(ctx, t.Scope, refs)
 	return task.Resolved{Texts: texts, Secrets: values}, err
 }
 

@@ -81,6 +81,26 @@ func (k *Keeper) Reveal(ctx context.Context, name string) (string, error) {
 	return string(value), err
 }
 
+// RevealAll gives the values behind names, each under its key, to an execution
+// in a scope. A secret that isn't for that scope is fault.Forbidden.
+func (k *Keeper) RevealAll(ctx context.Context, scope ref.Scope, names map[string]string) (map[string]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	values := make(map[string]string, len(names))
+	for key, name := range names {
+		if owner, err := ScopeOf(name); err != nil || !owner.Covers(scope) {
+			return nil, fault.New(fault.Forbidden, "%s isn't for executions in %s", name, scope)
+		}
+		v, err := k.Reveal(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		values[key] = v
+	}
+	return values, nil
+}
+
 // explain says why there is no value.
 func (k *Keeper) explain(ctx context.Context, key store.EntityKey) error {
 	_, err := k.store.Entity(ctx, key)

@@ -271,3 +271,22 @@ func TestPrintingShowsNoKey(t *testing.T) {
 		}
 	}
 }
+
+// A secret of another project isn't opened, whatever an execution asks for.
+func TestSecretsOfOtherScopesStayShut(t *testing.T) {
+	t.Parallel()
+	k, _ := setup(t)
+	if err := k.Put(t.Context(), token(), "value"); err != nil {
+		t.Fatal(err)
+	}
+	name := secret.Name(token())
+	got, err := k.RevealAll(t.Context(), token().Scope, map[string]string{"⟦1⟧": name})
+	if err != nil || got["⟦1⟧"] != "value" {
+		t.Errorf("in its own scope: %v, %v", got, err)
+	}
+	for _, from := range []ref.Scope{{Account: "acme", Org: "default", Project: "other"}, {Account: "acme", Org: "default"}, {Account: "evil"}} {
+		if _, err := k.RevealAll(t.Context(), from, map[string]string{"⟦1⟧": name}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("from %s: %v", from, err)
+		}
+	}
+}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/eventbridge"
+	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/notify"
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/socket"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
@@ -49,6 +51,11 @@ func Connect(l *socket.Lobby) lambda.Handler { return lambda.NewHandler(l.Handle
 func Events(p *plane.Plane, log *slog.Logger) lambda.Handler {
 	receiver := eventbridge.Receiver{Repair: p.Repair, Log: log}
 	return lambda.NewHandler(receiver.Handle)
+}
+
+// Notify takes in what the event bus tells.
+func Notify(n *notify.Notifier) lambda.Handler {
+	return lambda.NewHandler(func(ctx context.Context, e feed.Envelope) error { return n.Handle(ctx, e.Event()) })
 }
 
 // startGrace is how long whoever starts an execution is given to start its

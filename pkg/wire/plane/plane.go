@@ -16,6 +16,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/notify"
+	"github.com/slipway-cd/slipway/pkg/notify/send"
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -65,6 +68,7 @@ type Plane struct {
 	Executions *execution.Service
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
+	Notifier   *notify.Notifier
 
 	api api.Config
 }
@@ -103,6 +107,10 @@ func New(p Parts) *Plane {
 	})
 	return &Plane{
 		Engine: handler, Executions: executions,
+		// In a function, what listens on loopback is the function's own runtime.
+		Notifier: notify.New(notify.Config{
+			Executions: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Live != nil), Mail: p.Mail, Now: time.Now, Log: p.Log,
+		}),
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
 		}),

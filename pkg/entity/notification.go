@@ -1,0 +1,257 @@
+package entity
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// NotificationRule says who is told of what in a pipeline's executions
+// (pipeline spec §10).
+type NotificationRule struct {
+	ID      yamldoc.Field[string] // empty: the rule is known by its name
+	Name    yamldoc.Field[string]
+	Enabled yamldoc.Field[bool]
+	Events  []NotificationEvent
+	Method  NotificationMethod
+}
+
+// Active says whether the rule sends anything. One that doesn't say does.
+func (r *NotificationRule) Active() bool { return r.Enabled.Or(true) }
+
+// NotificationEvent is an event that a rule tells of.
+type NotificationEvent struct {
+	Type   string   // one of NotificationEvents
+	Stages []string // of which stages, by identifier; none: of all
+	Steps  []string // likewise of which steps
+}
+
+// NotificationMethod is the channel of a rule and its address. Texts may hold
+// expressions, and so may what they name secrets with; they are resolved when
+// a message is sent.
+type NotificationMethod struct {
+	Type       yamldoc.Field[string] // one of the channels
+	URL        string                // webhookUrl of Slack and Webhook, url of Datadog
+	Key        string                // integrationKey of PagerDuty, apiKey of Datadog
+	Teams      []string              // msTeamKeys of MsTeams: webhook URLs
+	Recipients []string              // of Email
+	Headers    map[string]string     // of Webhook and Datadog
+}
+
+// The channels of a NotificationMethod.
+const (
+	ChannelEmail     = "Email"
+	ChannelSlack     = "Slack"
+	ChannelMSTeams   = "MsTeams"
+	ChannelPagerDuty = "PagerDuty"
+	ChannelWebhook   = "Webhook"
+	ChannelDatadog   = "Datadog"
+)
+
+// AllEvents as an event's type stands for each of them.
+const AllEvents = "AllEvents"
+
+// allStages among an event's stages is the same as naming none.
+const allStages = "AllStages"
+
+// NotificationEvents are the types of event that a rule may name.
+func NotificationEvents() []string {
+	return []string{
+		AllEvents, "PipelineStart", "PipelineSuccess", "PipelineFailed", "PipelineEnd", "PipelinePaused", "PipelineResumed",
+		"StageStart", "StageSuccess", "StageFailed", "StepFailed", "WaitingForUserAction",
+	}
+}
+
+// NotificationRules decodes the rules of a pipeline's document that has been
+// checked before, as a plan holds it.
+func NotificationRules(pipeline *yamldoc.Node, scope ref.Scope, r *yamldoc.Report) []NotificationRule {
+	rules := pipeline.Get("notificationRules")
+	if rules == nil {
+		return nil
+	}
+	d := &decoder{Report: r, scope: scope}
+	var out []NotificationRule
+	d.notificationRules(&out)(yamldoc.Sub(rules, "notificationRules"))
+	return out
+}
+
+func (d *decoder) notificationRules(out *[]NotificationRule) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		ids := seen{}
+		for item := range d.list(v) {
+			if off(item) { // what it says can't matter
+				continue
+			}
+			rule := d.notificationRule(item)
+			d.unique(ids, item, rule.Known())
+			*out = append(*out, rule)
+		}
+	}
+}
+
+// Known is what the rule is told apart from the pipeline's others by.
+func (r *NotificationRule) Known() string {
+	if r.ID.Value != "" {
+		return r.ID.Value
+	}
+	return r.Name.Value
+}
+
+// off says whether a rule is switched off.
+func off(rule yamldoc.Value) bool {
+	enabled := rule.Node.Get("enabled")
+	return enabled != nil && enabled.Kind == yamldoc.Scalar && neutral(enabled)
+}
+
+func (d *decoder) notificationRule(v yamldoc.Value) NotificationRule {
+	var r NotificationRule
+	var description yamldoc.Field[string]
+	d.fields(v, keys{
+		"identifier":         func(v yamldoc.Value) { r.ID = d.nodeID(v) },
+		"name":               d.constant(d.text(&r.Name)),
+		"description":        d.text(&description),
+		"enabled":            d.constant(d.flag(&r.Enabled)),
+		"pipelineEvents":     func(v yamldoc.Value) { r.Events = d.notificationEvents(v) },
+		"notificationMethod": func(v yamldoc.Value) { d.notificationMethod(v, &r.Method) },
+		"template":           d.refuse("templates of notifications aren't supported"),
+	})
+	d.need(v, "pipelineEvents", "notificationMethod")
+	if v.Is(yamldoc.Mapping) && r.Known() == "" {
+		d.Missing(v, "identifier")
+	}
+	return r
+}
+
+// constant decodes a key and reports an expression: the value must be known
+// before anything runs.
+func (d *decoder) constant(decode func(yamldoc.Value)) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		decode(v)
+		if v.Is(yamldoc.Scalar) && strings.Contains(v.Node.Value, "<+") {
+			d.Errorf(v, wrongValue, "found an expression; want a fixed value")
+		}
+	}
+}
+
+func (d *decoder) notificationEvents(v yamldoc.Value) []NotificationEvent {
+	var out []NotificationEvent
+	for item := range d.list(v) {
+		var typ, description yamldoc.Field[string]
+		var e NotificationEvent
+		d.fields(item, keys{
+			"type":        d.supported(&typ, "the event", NotificationEvents(), "TriggerFailed"),
+			"forStages":   func(v yamldoc.Value) { e.Stages = d.among(v) },
+			"forSteps":    func(v yamldoc.Value) { e.Steps = d.among(v) },
+			"description": d.text(&description),
+		})
+		d.need(item, "type")
+		e.Type = typ.Value
+		out = append(out, e)
+	}
+	if v.Is(yamldoc.Sequence) && len(out) == 0 {
+		d.Errorf(v, emptyList, "found no events; want one at least, such as %s", AllEvents)
+	}
+	return out
+}
+
+// among decodes a list of identifiers to which an event is limited; none if it
+// isn't.
+func (d *decoder) among(v yamldoc.Value) []string {
+	list := d.addresses(v)
+	for _, item := range list {
+		if strings.Contains(item, "<+") {
+			d.Errorf(v, wrongValue, "found an expression; want identifiers")
+			return nil
+		}
+	}
+	if slices.Contains(list, allStages) {
+		return nil
+	}
+	return list
+}
+
+func (d *decoder) notificationMethod(v yamldoc.Value, m *NotificationMethod) {
+	typ := peek(v, "type")
+	var description yamldoc.Field[string]
+	d.fields(v, keys{
+		"type":        d.literal(&m.Type, ChannelEmail, ChannelSlack, ChannelMSTeams, ChannelPagerDuty, ChannelWebhook, ChannelDatadog),
+		"spec":        func(v yamldoc.Value) { d.channel(v, typ, m) },
+		"description": d.text(&description),
+	})
+	d.need(v, "type", "spec")
+}
+
+// channel decodes the address of a channel. What its keys have in common is
+// that somebody is reached by at least one of them.
+func (d *decoder) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
+	var own keys
+	var needed string
+	switch typ {
+	case ChannelEmail:
+		own, needed = keys{"recipients": func(v yamldoc.Value) { m.Recipients = d.addresses(v) }}, "recipients"
+	case ChannelSlack:
+		own, needed = keys{"webhookUrl": d.address(&m.URL)}, "webhookUrl"
+	case ChannelMSTeams:
+		own, needed = keys{"msTeamKeys": func(v yamldoc.Value) { m.Teams = d.addresses(v) }}, "msTeamKeys"
+	case ChannelPagerDuty:
+		own, needed = keys{"integrationKey": d.address(&m.Key)}, "integrationKey"
+	case ChannelWebhook:
+		own, needed = keys{"webhookUrl": d.address(&m.URL), "headers": d.headers(&m.Headers)}, "webhookUrl"
+	case ChannelDatadog:
+		own, needed = keys{"url": d.address(&m.URL), "apiKey": d.address(&m.Key), "headers": d.headers(&m.Headers)}, "url"
+		d.need(v, "apiKey")
+	default:
+		return // the type is reported
+	}
+	var description yamldoc.Field[string]
+	d.fields(v, merge(own, keys{
+		"userGroups":  d.refuse("user groups of a notification aren't supported"),
+		"description": d.text(&description),
+	}))
+	d.need(v, needed)
+	if n := v.Node.Get(needed); n != nil && n.Kind != yamldoc.Null && neutral(n) {
+		d.Errorf(child(v, needed), missingKey, "%s is empty; nobody would be told", needed)
+	}
+}
+
+// address binds a text that may hold expressions, but no runtime input
+// (pipeline spec §10).
+func (d *decoder) address(out *string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		f := d.String(v)
+		if expr.IsRuntimeInput(f.Expr) {
+			d.Errorf(v, wrongValue, "found a runtime input; a notification takes fixed values and expressions")
+		}
+		*out = f.Value + f.Expr
+	}
+}
+
+// addresses decodes a list of such texts.
+func (d *decoder) addresses(v yamldoc.Value) []string {
+	var out []string
+	for item := range d.list(v) {
+		var one string
+		if d.address(&one)(item); one != "" {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// headers binds a mapping of such texts.
+func (d *decoder) headers(out *map[string]string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if d.whole(v) {
+			return
+		}
+		*out = map[string]string{}
+		for e := range d.Mapping(v) {
+			var one string
+			d.address(&one)(e)
+			(*out)[e.Key] = one
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package message
+
+import "time"
+
+// webhookMessage is Harness's document for webhooks (pipeline spec §10).
+type webhookMessage struct {
+	Event webhookEvent `json:"eventData"`
+}
+
+type webhookEvent struct {
+	Account      string    `json:"accountIdentifier"`
+	Org          string    `json:"orgIdentifier"`
+	Project      string    `json:"projectIdentifier"`
+	Pipeline     string    `json:"pipelineIdentifier"`
+	PipelineName string    `json:"pipelineName"`
+	Execution    string    `json:"planExecutionId"`
+	ExecutionURL string    `json:"executionUrl"`
+	PipelineURL  string    `json:"pipelineUrl"`
+	Type         string    `json:"eventType"`
+	NodeStatus   string    `json:"nodeStatus"`
+	By           webhookBy `json:"triggeredBy"`
+	ModuleInfo   struct{}  `json:"moduleInfo"`
+	webhookTimes
+	Message   string `json:"errorMessage,omitempty"`
+	Stage     string `json:"stageIdentifier,omitempty"`
+	StageName string `json:"stageName,omitempty"`
+	StepName  string `json:"stepName,omitempty"`
+}
+
+type webhookBy struct {
+	Trigger string `json:"triggerType"`
+	Name    string `json:"name"`
+	Email   string `json:"email"`
+}
+
+// webhookTimes are texts for people and seconds since 1970.
+type webhookTimes struct {
+	StartTime string `json:"startTime,omitempty"`
+	StartTS   int64  `json:"startTs,omitempty"`
+	EndTime   string `json:"endTime,omitempty"`
+	EndTS     int64  `json:"endTs,omitempty"`
+}
+
+func webhook(a About) webhookMessage {
+	d := a.Event.Detail
+	e := webhookEvent{
+		Account: d.Account, Org: d.Org, Project: d.Project, Pipeline: d.Pipeline, PipelineName: d.PipelineName,
+		Execution: d.Execution, ExecutionURL: a.Origin.ExecutionURL, PipelineURL: a.Origin.PipelineURL,
+		Type: a.Type, NodeStatus: a.nodeStatus(), By: webhookBy{a.Origin.Trigger, a.by(), a.Origin.Email},
+	}
+	e.StartTime, e.StartTS = moment(d.StartedAt)
+	e.EndTime, e.EndTS = moment(d.EndedAt)
+	if a.tone() == bad {
+		e.Message = d.Message
+	}
+	if d.Stage != nil {
+		e.Stage, e.StageName = d.Stage.ID, d.Stage.Name
+	}
+	if d.Step != nil {
+		e.StepName = d.Step.Name
+	}
+	return webhookMessage{e}
+}
+
+func (a About) nodeStatus() string {
+	switch {
+	case a.Type == pipelineStart || a.Type == stageStart:
+		return "started"
+	case a.tone() == bad:
+		return "failed"
+	case a.Type == waitingForUser:
+		return "waiting"
+	}
+	return "completed"
+}
+
+// moment is a time as Harness writes it, e.g. "Fri Jan 02 03:04:05 UTC 2026".
+func moment(t time.Time) (string, int64) {
+	if t.IsZero() {
+		return "", 0
+	}
+	return t.UTC().Format("Mon Jan 02 15:04:05 MST 2006"), t.Unix()
+}

@@ -1,0 +1,173 @@
+// Package notify tells people and systems of what pipelines do, as the
+// pipelines' rules say (pipeline spec §10).
+//
+// It hears of events from pkg/feed, which gives each at least once and loses
+// none; no execution waits for it. Each message is sent once: that it was is
+// kept in the store. Only a process that dies between a channel's answer and
+// that record sends a message twice. What messages say is pkg/notify/message's,
+// and tries and addresses are pkg/notify/send's.
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/notify/message"
+	"github.com/slipway-cd/slipway/pkg/notify/send"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Config is what a Notifier works with.
+type Config struct {
+	Executions store.Executions
+	Sent       store.Keys // keeps what was sent
+	Engine     *engine.Handler
+	Secret     *secret.Keeper
+	Sender     *send.Sender
+	Mail       *task.MailServer // nil: no mail can be sent. Its password refers to a secret.
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Notifier sends notifications. It is for many goroutines.
+type Notifier struct{ Config }
+
+// New makes a Notifier.
+func New(cfg Config) *Notifier { return &Notifier{cfg} }
+
+// Subscriber hears events for the Notifier.
+func (n *Notifier) Subscriber() feed.Subscriber {
+	return feed.Subscriber{Name: "notify", Handle: n.Handle}
+}
+
+// atOnce is how many messages of one event are sent at once.
+const atOnce = 8
+
+// Handle sends the messages that are due after an event. A channel that
+// doesn't take its message is logged and is no error: the event needn't come
+// again.
+func (n *Notifier) Handle(ctx context.Context, e feed.Event) error {
+	types := message.Types(e)
+	if len(types) == 0 {
+		return nil
+	}
+	x, err := n.Executions.Execution(ctx, e.Detail.Execution)
+	if err != nil {
+		return err
+	}
+	p, err := n.Engine.Plan(ctx, x.PlanHash)
+	if err != nil {
+		return fmt.Errorf("read the plan of execution %s: %w", x.ID, err)
+	}
+	g := errgroup.Group{} // one message's trouble is none of the others'
+	g.SetLimit(atOnce)
+	for _, d := range due(x, p, e, types) {
+		g.Go(func() error {
+			if err := n.deliver(ctx, d); err != nil {
+				return fmt.Errorf("rule %s of pipeline %s: %w", d.rule.Known(), x.Pipeline, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// delivery is one message to be sent.
+type delivery struct {
+	execution store.Execution
+	node      plan.NodeID // in whose context expressions are resolved
+	event     feed.Event
+	rule      entity.NotificationRule
+	typ       string // of the event, as rules name it
+	target    int    // of the channel
+}
+
+// due lists the messages that rules want after an event.
+func due(x store.Execution, p *plan.Plan, e feed.Event, types []string) []delivery {
+	var out []delivery
+	node, stage, step := p.Root.ID, "", ""
+	if s := e.Detail.Stage; s != nil {
+		node, stage = s.Node, written(p, s)
+	}
+	if s := e.Detail.Step; s != nil {
+		node, step = s.Node, written(p, s)
+	}
+	// The rules were checked when the pipeline was saved and when the plan was made.
+	for _, rule := range entity.NotificationRules(p.Pipeline, x.Scope, yamldoc.NewReport("")) {
+		for _, typ := range types {
+			if !message.Meets(rule, typ, stage, step) {
+				continue
+			}
+			for target := range message.Targets(rule.Method) {
+				out = append(out, delivery{execution: x, node: node, event: e, rule: rule, typ: typ, target: target})
+			}
+		}
+	}
+	return out
+}
+
+// written is a node's identifier as it stands in the pipeline, without what a
+// looping strategy adds.
+func written(p *plan.Plan, of *feed.Node) string {
+	n := p.Node(of.Node)
+	if n == nil {
+		return of.ID
+	}
+	return n.Identifier[:len(n.Identifier)-len(n.Postfix())]
+}
+
+// deliver sends a message unless that was done. Its error is one after which
+// the event should come again.
+func (n *Notifier) deliver(ctx context.Context, d delivery) error {
+	mine, err := n.claim(ctx, d.key())
+	if err != nil || !mine {
+		return err
+	}
+	err = n.send(ctx, d)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil && !hopeless(err) {
+		return err
+	}
+	log := n.Log.With("execution", d.execution.ID, "rule", d.rule.Known(), "channel", d.rule.Method.Type.Value, "event", d.typ)
+	if err != nil {
+		log.WarnContext(ctx, "a notification wasn't sent", "error", err)
+	} else {
+		log.InfoContext(ctx, "a notification was sent")
+	}
+	return n.done(ctx, d.key())
+}
+
+// refusal is the error of a message that its channel didn't take, after all
+// tries.
+type refusal struct{ message string }
+
+// Error says why.
+func (r refusal) Error() string { return r.message }
+
+// hopeless says whether an event needn't come again for an error: a person has
+// to change something, or all tries have been made.
+func hopeless(err error) bool {
+	if r := (refusal{}); errors.As(err, &r) {
+		return true
+	}
+	switch fault.CodeOf(err) { //nolint:exhaustive // the others are the store's troubles
+	case fault.Invalid, fault.NotFound, fault.Forbidden, fault.Unsupported, fault.UnresolvedExpression:
+		return true
+	}
+	return false
+}
