@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -105,6 +107,55 @@ func (l *listener) lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Sorted(slices.Values(l.got))
+}
+
+// A server that is killed while it sends a message sends it when it is back.
+func TestAKilledServerSendsItsNotifications(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 10)
+	var mu sync.Mutex
+	var taken []string
+	dead := false
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		now := dead
+		if now {
+			taken = append(taken, r.URL.Path)
+		}
+		mu.Unlock()
+		asked <- struct{}{}
+		_, _ = io.Copy(io.Discard, r.Body) // only then it is seen that the other side has gone
+		if !now {
+			<-r.Context().Done() // the server dies meanwhile
+		}
+	}))
+	t.Cleanup(hook.Close)
+	data, addr := filepath.Join(t.TempDir(), "data"), freeAddr(t)
+	serve := func() *process { return spawn(t, serveEnv+"="+data, addrEnv+"="+addr, delegateEnv+"=embedded") }
+	wait := func() {
+		select {
+		case <-asked:
+		case <-time.After(time.Minute):
+			t.Fatal("no message came within a minute")
+		}
+	}
+	p := serve()
+	s := client(p)
+	rule := fmt.Sprintf("pipeline: {notificationRules: [{identifier: r, pipelineEvents: [{type: PipelineEnd}], notificationMethod: {type: Slack, spec: {webhookUrl: '%s/end'}}}], ", hook.URL)
+	s.Apply(t, strings.Replace(one("p", shell("a", "true"), ""), "pipeline: {", rule, 1))
+	run(t, s, "p", "Success", nil)
+	wait()
+	p.kill()
+	mu.Lock()
+	dead = true
+	mu.Unlock()
+	serve()
+	wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff([]string{"/end"}, taken); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
 }
 
 func notifies(t *testing.T, s *e2e.Server, l *listener) {

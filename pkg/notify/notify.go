@@ -38,8 +38,11 @@ type Config struct {
 	Secret     *secret.Keeper
 	Sender     *send.Sender
 	Mail       *task.MailServer // nil: no mail can be sent. Its password refers to a secret.
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Alone says that no other process sends, and that this one gets one event
+	// after the other: then nobody needs to be kept from sending the same.
+	Alone bool
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Notifier sends notifications. It is for many goroutines.

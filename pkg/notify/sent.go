@@ -36,6 +36,9 @@ func (n *Notifier) claim(ctx context.Context, key string) (bool, error) {
 	if sent, err := n.has(ctx, key+"/sent"); err != nil || sent {
 		return false, err
 	}
+	if n.Alone {
+		return true, nil
+	}
 	if _, err := n.has(ctx, key+"/sending"); err != nil { // forgets one that has expired
 		return false, err
 	}
