@@ -112,6 +112,12 @@ func TestWhatIsEmitted(t *testing.T) {
 	// What a person does when asked.
 	answers := map[feed.Type]func() error{
 		feed.ApprovalWaiting: func() error {
+			if _, err := b.Executions.Pause(t.Context(), e.ID, audit.Author{Actor: "bob"}); err != nil {
+				return err
+			}
+			if _, err := b.Executions.Resume(t.Context(), e.ID, audit.Author{Actor: "bob"}); err != nil {
+				return err
+			}
 			return b.Executions.Approve(t.Context(), e.ID, node, execution.ApprovalAnswer{Action: "REJECT", By: audit.Author{Actor: "bob"}})
 		},
 		feed.InterventionWaiting: func() error {
@@ -141,7 +147,8 @@ func TestWhatIsEmitted(t *testing.T) {
 		t.Error(err)
 	}
 	want := []feed.Type{
-		feed.EntitySaved, feed.ExecutionStarted, feed.StageStarted, feed.StepStarted, feed.ApprovalWaiting, feed.InterventionWaiting,
+		feed.EntitySaved, feed.ExecutionStarted, feed.StageStarted, feed.StepStarted, feed.ApprovalWaiting,
+		feed.ExecutionPaused, feed.ExecutionResumed, feed.InterventionWaiting,
 		feed.StepEnded, feed.StageEnded, feed.ExecutionEnded, feed.EntityDeleted,
 	}
 	if !slices.Equal(got, want) {

@@ -34,6 +34,9 @@ func (r *Reader) Events(ctx context.Context, c store.Change) ([]Event, error) {
 	case c.Node != nil:
 		return r.ofNode(ctx, c)
 	case c.Audit != nil:
+		if t, status := interrupt(c.Audit.Action); t != "" {
+			return r.ofInterrupt(ctx, c, t, status)
+		}
 		return ofAudit(c), nil
 	}
 	return nil, nil
@@ -150,6 +153,28 @@ func (m moment) of(k plan.Kind) Type {
 		}
 	}
 	return ""
+}
+
+// interrupt is the type of event of a person's pausing an execution or letting
+// it go on, with the status that it has then; empty for other actions.
+func interrupt(a audit.Action) (Type, plan.Status) {
+	switch a { //nolint:exhaustive // the others are no interrupts, or events of their own
+	case audit.Pause:
+		return ExecutionPaused, plan.Paused
+	case audit.Resume:
+		return ExecutionResumed, plan.Running
+	}
+	return "", ""
+}
+
+func (r *Reader) ofInterrupt(ctx context.Context, c store.Change, t Type, status plan.Status) ([]Event, error) {
+	e, err := r.execution(ctx, c.Audit.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := about(e)
+	d.Actor, d.Status, d.StartedAt = c.Audit.Actor, status, e.StartedAt
+	return []Event{event(t, c, d, c.Audit.Scope.Account, c.Audit.Sequence)}, nil
 }
 
 // ofAudit is what a record of an entity's change means.
