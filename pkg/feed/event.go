@@ -19,9 +19,9 @@ type Type string
 // The types; events/README.md describes them.
 const (
 	ExecutionStarted    Type = "Execution Started"
-	ExecutionEnded      Type = "Execution Ended"
 	ExecutionPaused     Type = "Execution Paused"
 	ExecutionResumed    Type = "Execution Resumed"
+	ExecutionEnded      Type = "Execution Ended"
 	StageStarted        Type = "Stage Started"
 	StageEnded          Type = "Stage Ended"
 	StepStarted         Type = "Step Started"
@@ -35,7 +35,7 @@ const (
 // Types lists them all.
 func Types() []Type {
 	return []Type{
-		ExecutionStarted, ExecutionEnded, ExecutionPaused, ExecutionResumed, StageStarted, StageEnded, StepStarted, StepEnded,
+		ExecutionStarted, ExecutionPaused, ExecutionResumed, ExecutionEnded, StageStarted, StageEnded, StepStarted, StepEnded,
 		ApprovalWaiting, InterventionWaiting, EntitySaved, EntityDeleted,
 	}
 }
@@ -57,7 +57,7 @@ type Detail struct {
 	Account string `json:"account"`
 	Org     string `json:"org,omitempty"`
 	Project string `json:"project,omitempty"`
-	Actor   string `json:"actor,omitempty"` // who started the execution; who paused or resumed it; who changed the entity
+	Actor   string `json:"actor,omitempty"` // who started, paused or resumed the execution, or changed the entity
 
 	// An execution's part, also of its stages and steps.
 

@@ -34,7 +34,10 @@ func (r *Reader) Events(ctx context.Context, c store.Change) ([]Event, error) {
 	case c.Node != nil:
 		return r.ofNode(ctx, c)
 	case c.Audit != nil:
-		return r.ofAudit(ctx, c)
+		if t, status := interrupt(c.Audit.Action); t != "" {
+			return r.ofInterrupt(ctx, c, t, status)
+		}
+		return ofAudit(c), nil
 	}
 	return nil, nil
 }
@@ -57,7 +60,7 @@ func ofExecution(c store.Change) []Event {
 // blocks are how a pipeline is written, and no event.
 func (r *Reader) ofNode(ctx context.Context, c store.Change) ([]Event, error) {
 	moments := momentsOf(c.Before, c.Node.State.Status)
-	if len(moments) == 0 || c.Node.State.Inherited {
+	if len(moments) == 0 {
 		return nil, nil
 	}
 	e, err := r.execution(ctx, c.Node.Execution)
@@ -152,30 +155,42 @@ func (m moment) of(k plan.Kind) Type {
 	return ""
 }
 
-// ofAudit is what a record of something that a person did means.
-func (r *Reader) ofAudit(ctx context.Context, c store.Change) ([]Event, error) {
-	a := c.Audit
-	d := Detail{Account: a.Scope.Account, Org: a.Scope.Org, Project: a.Scope.Project}
-	var t Type
-	switch a.Action {
-	case audit.Create, audit.Update:
-		t, d.Entity = EntitySaved, &Entity{Kind: a.Kind, ID: a.ID, New: a.Action == audit.Create}
-	case audit.Delete:
-		t, d.Entity = EntityDeleted, &Entity{Kind: a.Kind, ID: a.ID}
-	case audit.Pause, audit.Resume:
-		if t = ExecutionPaused; a.Action == audit.Resume {
-			t = ExecutionResumed
-		}
-		e, err := r.execution(ctx, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		d = about(e)
-	default: // it shows in what was changed, or concerns nobody else
-		return nil, nil
+// interrupt is the type of event of a person's pausing an execution or letting
+// it go on, with the status that it has then; empty for other actions.
+func interrupt(a audit.Action) (Type, plan.Status) {
+	switch a { //nolint:exhaustive // the others are no interrupts, or events of their own
+	case audit.Pause:
+		return ExecutionPaused, plan.Paused
+	case audit.Resume:
+		return ExecutionResumed, plan.Running
 	}
-	d.Actor = a.Actor
-	return []Event{event(t, c, d, a.Scope.Account, a.Sequence)}, nil
+	return "", ""
+}
+
+func (r *Reader) ofInterrupt(ctx context.Context, c store.Change, t Type, status plan.Status) ([]Event, error) {
+	e, err := r.execution(ctx, c.Audit.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := about(e)
+	d.Actor, d.Status, d.StartedAt = c.Audit.Actor, status, e.StartedAt
+	return []Event{event(t, c, d, c.Audit.Scope.Account, c.Audit.Sequence)}, nil
+}
+
+// ofAudit is what a record of an entity's change means.
+func ofAudit(c store.Change) []Event {
+	a := c.Audit
+	d := Detail{
+		Account: a.Scope.Account, Org: a.Scope.Org, Project: a.Scope.Project, Actor: a.Actor,
+		Entity: &Entity{Kind: a.Kind, ID: a.ID, New: a.Action == audit.Create},
+	}
+	switch a.Action { //nolint:exhaustive // the others are no entity's
+	case audit.Create, audit.Update:
+		return []Event{event(EntitySaved, c, d, a.Scope.Account, a.Sequence)}
+	case audit.Delete:
+		return []Event{event(EntityDeleted, c, d, a.Scope.Account, a.Sequence)}
+	}
+	return nil
 }
 
 // event gives an event its id, which is made of what changed and the version

@@ -21,6 +21,8 @@ const (
 	pipelineSuccess = "PipelineSuccess"
 	pipelineFailed  = "PipelineFailed"
 	pipelineEnd     = "PipelineEnd"
+	pipelinePaused  = "PipelinePaused"
+	pipelineResumed = "PipelineResumed"
 	stageStart      = "StageStart"
 	stageSuccess    = "StageSuccess"
 	stageFailed     = "StageFailed"
@@ -40,6 +42,10 @@ func Types(e feed.Event) []string {
 			return []string{pipelineFailed, pipelineEnd}
 		}
 		return []string{pipelineSuccess, pipelineEnd}
+	case feed.ExecutionPaused:
+		return []string{pipelinePaused}
+	case feed.ExecutionResumed:
+		return []string{pipelineResumed}
 	case feed.StageStarted:
 		return []string{stageStart}
 	case feed.StageEnded:
@@ -100,7 +106,7 @@ func (a About) tone() tone {
 		return good
 	case pipelineFailed, stageFailed, stepFailed:
 		return bad
-	case waitingForUser:
+	case waitingForUser, pipelinePaused:
 		return warning
 	case pipelineEnd:
 		if a.Event.Detail.Status.Bad() {
@@ -130,6 +136,10 @@ func (a About) title() string {
 		return of + " " + how(d.Status)
 	case pipelineEnd:
 		return of + " ended: " + string(d.Status)
+	case pipelinePaused:
+		return of + " was paused"
+	case pipelineResumed:
+		return of + " goes on"
 	case waitingForUser:
 		return of + " waits for somebody"
 	}

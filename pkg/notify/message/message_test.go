@@ -66,6 +66,8 @@ func TestTypes(t *testing.T) {
 		{feed.ExecutionEnded, plan.Expired, "PipelineFailed PipelineEnd"},
 		{feed.ExecutionEnded, plan.ApprovalRejected, "PipelineFailed PipelineEnd"},
 		{feed.ExecutionEnded, plan.Aborted, "PipelineFailed PipelineEnd"},
+		{feed.ExecutionPaused, plan.Paused, "PipelinePaused"},
+		{feed.ExecutionResumed, plan.Running, "PipelineResumed"},
 		{feed.StageStarted, plan.Running, "StageStart"},
 		{feed.StageEnded, plan.Success, "StageSuccess"},
 		{feed.StageEnded, plan.Failed, "StageFailed"},
@@ -119,7 +121,8 @@ func TestMeets(t *testing.T) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	events := []feed.Event{
-		event(feed.ExecutionStarted, plan.Running), event(feed.ExecutionEnded, plan.Success), event(feed.StageEnded, plan.Success),
+		event(feed.ExecutionStarted, plan.Running), event(feed.ExecutionPaused, plan.Paused), event(feed.ExecutionResumed, plan.Running),
+		event(feed.ExecutionEnded, plan.Success), event(feed.StageEnded, plan.Success),
 		event(feed.StepEnded, plan.Failed), event(feed.ApprovalWaiting, plan.ApprovalWaiting), event(feed.ExecutionEnded, plan.Aborted),
 	}
 	for channel, method := range map[string]entity.NotificationMethod{

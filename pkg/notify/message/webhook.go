@@ -70,6 +70,10 @@ func (a About) nodeStatus() string {
 		return "failed"
 	case a.Type == waitingForUser:
 		return "waiting"
+	case a.Type == pipelinePaused:
+		return "paused"
+	case a.Type == pipelineResumed:
+		return "resumed"
 	}
 	return "completed"
 }
