@@ -57,6 +57,8 @@ const asking = `pipeline:
         identifier: s
         name: s
         type: Custom
+        variables:
+          - {name: where, type: String, value: <+input>.executionInput()}
         spec:
           execution:
             steps:
@@ -111,6 +113,10 @@ func TestWhatIsEmitted(t *testing.T) {
 	const node = plan.NodeID("pipeline.stages.s.spec.execution.steps.ask")
 	// What a person does when asked.
 	answers := map[feed.Type]func() error{
+		feed.InputWaiting: func() error {
+			in := execution.Inputs{Values: map[string]string{"variables.where": "eu"}}
+			return b.Executions.Answer(t.Context(), e.ID, "pipeline.stages.s", in, audit.Author{Actor: "bob"})
+		},
 		feed.ApprovalWaiting: func() error {
 			if _, err := b.Executions.Pause(t.Context(), e.ID, audit.Author{Actor: "bob"}); err != nil {
 				return err
@@ -147,7 +153,7 @@ func TestWhatIsEmitted(t *testing.T) {
 		t.Error(err)
 	}
 	want := []feed.Type{
-		feed.EntitySaved, feed.ExecutionStarted, feed.StageStarted, feed.StepStarted, feed.ApprovalWaiting,
+		feed.EntitySaved, feed.ExecutionStarted, feed.StageStarted, feed.InputWaiting, feed.StepStarted, feed.ApprovalWaiting,
 		feed.ExecutionPaused, feed.ExecutionResumed, feed.InterventionWaiting,
 		feed.StepEnded, feed.StageEnded, feed.ExecutionEnded, feed.EntityDeleted,
 	}

@@ -28,6 +28,7 @@ const (
 	StepEnded           Type = "Step Ended"
 	ApprovalWaiting     Type = "Approval Waiting"
 	InterventionWaiting Type = "Intervention Waiting"
+	InputWaiting        Type = "Input Waiting"
 	EntitySaved         Type = "Entity Saved"
 	EntityDeleted       Type = "Entity Deleted"
 )
@@ -36,7 +37,7 @@ const (
 func Types() []Type {
 	return []Type{
 		ExecutionStarted, ExecutionPaused, ExecutionResumed, ExecutionEnded, StageStarted, StageEnded, StepStarted, StepEnded,
-		ApprovalWaiting, InterventionWaiting, EntitySaved, EntityDeleted,
+		ApprovalWaiting, InterventionWaiting, InputWaiting, EntitySaved, EntityDeleted,
 	}
 }
 

@@ -91,7 +91,7 @@ func (r *Reader) ofNode(ctx context.Context, c store.Change) ([]Event, error) {
 			if s.Approval != nil {
 				d.Message = short(s.Approval.Message)
 			}
-		case started, intervenes:
+		case started, intervenes, wants:
 		}
 		if t := m.of(n.Kind); t != "" {
 			list = append(list, event(t, c, d, e.ID+"/"+string(n.ID), c.Node.Version))
@@ -108,6 +108,7 @@ const (
 	ended
 	asks       // for an approval
 	intervenes // waits for a person after a failure
+	wants      // waits for inputs
 )
 
 // momentsOf says what becomes of a node by its status before and after.
@@ -125,6 +126,10 @@ func momentsOf(before, after plan.Status) []moment {
 		list = append(list, asks)
 	case plan.InterventionWaiting:
 		list = append(list, intervenes)
+	case plan.InputWaiting:
+		if before != after { // not again when its wait is noted
+			list = append(list, wants)
+		}
 	}
 	return list
 }
@@ -151,6 +156,8 @@ func (m moment) of(k plan.Kind) Type {
 		if !stage {
 			return InterventionWaiting
 		}
+	case wants:
+		return InputWaiting
 	}
 	return ""
 }
