@@ -59,7 +59,7 @@ func Types(e feed.Event) []string {
 		if bad {
 			return []string{stepFailed}
 		}
-	case feed.ApprovalWaiting, feed.InterventionWaiting:
+	case feed.ApprovalWaiting, feed.InterventionWaiting, feed.InputWaiting:
 		return []string{waitingForUser}
 	}
 	return nil

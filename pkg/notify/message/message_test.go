@@ -77,6 +77,7 @@ func TestTypes(t *testing.T) {
 		{feed.StepEnded, plan.Failed, "StepFailed"},
 		{feed.ApprovalWaiting, plan.ApprovalWaiting, "WaitingForUserAction"},
 		{feed.InterventionWaiting, plan.InterventionWaiting, "WaitingForUserAction"},
+		{feed.InputWaiting, plan.InputWaiting, "WaitingForUserAction"},
 		{feed.EntitySaved, "", ""},
 	} {
 		if got := strings.Join(message.Types(event(c.typ, c.status)), " "); got != c.want {
