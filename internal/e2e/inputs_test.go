@@ -152,7 +152,7 @@ const asksLate = `pipeline:
                   identifier: b
                   name: b
                   type: ShellScript
-                  timeout: 10s
+                  timeout: 15s
                   spec:
                     shell: Bash
                     onDelegate: true
@@ -174,7 +174,7 @@ func inputsWhileItRuns(t *testing.T, start func(testing.TB) *e2e.Server) {
 	t.Helper()
 	s := start(t)
 	s.Apply(t, asksLate)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	id := s.Begin(t, "late", nil)
 	waits := func(node string) {
