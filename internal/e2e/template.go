@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -150,13 +151,15 @@ func (t *template) readMachine(dir string, doc json.RawMessage) error {
 	return err
 }
 
+var indexName = regexp.MustCompile(`/index/(\w+)`)
+
 // readPolicy takes the actions of a function's role, whose logical name begins
-// with the function's.
+// with the function's. Those on an index of the table name it.
 func (t *template) readPolicy(doc json.RawMessage) error {
 	var p struct {
 		Roles          []struct{ Ref string }
 		PolicyDocument struct {
-			Statement []struct{ Action json.RawMessage }
+			Statement []struct{ Action, Resource json.RawMessage }
 		}
 	}
 	if err := json.Unmarshal(doc, &p); err != nil {
@@ -169,7 +172,15 @@ func (t *template) readPolicy(doc json.RawMessage) error {
 			if json.Unmarshal(s.Action, &list) != nil {
 				list = []string{strings.Trim(string(s.Action), `"`)}
 			}
-			t.rights[name] = append(t.rights[name], list...)
+			indices := indexName.FindAllSubmatch(s.Resource, -1)
+			for _, index := range indices {
+				for _, action := range list {
+					t.rights[name] = append(t.rights[name], action+" on "+string(index[1]))
+				}
+			}
+			if len(indices) == 0 {
+				t.rights[name] = append(t.rights[name], list...)
+			}
 		}
 	}
 	return nil

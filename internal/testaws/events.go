@@ -105,7 +105,7 @@ func meets(want, value any) bool {
 	if suffix, ok := condition["suffix"].(string); ok {
 		return strings.HasSuffix(text, suffix)
 	}
-	return condition["Ref"] != nil || condition["Fn::GetAtt"] != nil
+	return value != nil && (condition["Ref"] != nil || condition["Fn::GetAtt"] != nil)
 }
 
 // over says that the test has ended.

@@ -1,7 +1,10 @@
 package testaws
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -59,7 +62,7 @@ func Proxy(tb testing.TB, target string, r *Recorder, throttled func() float64) 
 	next := httputil.NewSingleHostReverseProxy(u)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if m := app.FindStringSubmatch(req.Header.Get("User-Agent")); m != nil {
-			r.record(m[1], action(req)...)
+			r.record(m[1], action(req, body(req))...)
 		}
 		if rand.Float64() < throttled() { //nolint:gosec // a die is enough
 			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -73,9 +76,19 @@ func Proxy(tb testing.TB, target string, r *Recorder, throttled func() float64) 
 	return server.URL
 }
 
-// action is what a request does, as IAM names it. A transaction is what it
-// writes, which the table's own actions say.
-func action(r *http.Request) []string {
+// body reads a request's body, and leaves it to be read.
+func body(r *http.Request) []byte {
+	doc, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil // the service will tell
+	}
+	r.Body = io.NopCloser(bytes.NewReader(doc))
+	return doc
+}
+
+// action is what a request does, as IAM names it, and on which index of a
+// table. A transaction is what it writes, which the table's own actions say.
+func action(r *http.Request, body []byte) []string {
 	service, operation, found := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if !found { // S3, which has paths and methods
 		return []string{"s3:" + map[string]string{http.MethodGet: "GetObject", http.MethodPut: "PutObject"}[r.Method]}
@@ -84,6 +97,10 @@ func action(r *http.Request) []string {
 	case strings.HasPrefix(service, "DynamoDB") && operation == "TransactWriteItems":
 		return nil
 	case strings.HasPrefix(service, "DynamoDB"):
+		var in struct{ IndexName string }
+		if err := json.Unmarshal(body, &in); err == nil && in.IndexName != "" {
+			return []string{"dynamodb:" + operation + " on " + in.IndexName}
+		}
 		return []string{"dynamodb:" + operation}
 	case service == "AWSStepFunctions":
 		return []string{"states:" + operation}
