@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -135,9 +136,17 @@ func TestTableIsTheStores(t *testing.T) {
 	}
 }
 
-// Every alarm says which page helps, and the page is there.
+// Every alarm says which page helps, and the page is there. docs/cost.md says
+// how many there are to pay for.
 func TestAlarmsHavePlaybooks(t *testing.T) {
 	t.Parallel()
+	cost, err := os.ReadFile("../docs/cost.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("each of the %d alarms", len(load(t, "prod", "Compute").of(t, "AWS::CloudWatch::Alarm"))); !strings.Contains(string(cost), want) {
+		t.Errorf("docs/cost.md doesn't say %q", want)
+	}
 	page := regexp.MustCompile(`docs/playbooks/[a-z-]+\.md`)
 	for name, r := range load(t, "prod", "Compute").of(t, "AWS::CloudWatch::Alarm") {
 		named := page.FindString(short(r.Properties["AlarmDescription"]))
