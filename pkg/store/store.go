@@ -156,8 +156,8 @@ type Executions interface {
 	RunningExecutions(ctx context.Context, before time.Time, page Page) ([]Execution, string, error)
 	// Plan reads a plan document by its hash. AP-9
 	Plan(ctx context.Context, hash string) ([]byte, error)
-	// Nodes reads the named nodes of an execution; a node without a record is
-	// left out. AP-10
+	// Nodes reads the named nodes of an execution, each once; a node without a
+	// record is left out. AP-10
 	Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]Node, error)
 	// AllNodes reads every node record of an execution, for people. AP-11
 	AllNodes(ctx context.Context, execution string) ([]Node, error)

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -20,9 +21,11 @@ func readNode(ctx context.Context, s *Store, it item) (store.Node, error) {
 
 // Nodes reads the named nodes that have a record.
 func (s *Store) Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]store.Node, error) {
-	keys := make([]key, len(ids))
-	for i, id := range ids {
-		keys[i] = nodeAt(execution, id)
+	keys := make([]key, 0, len(ids))
+	for _, id := range ids {
+		if k := nodeAt(execution, id); !slices.Contains(keys, k) { // DynamoDB takes no key twice
+			keys = append(keys, k)
+		}
 	}
 	found, err := s.getAll(ctx, keys)
 	if err != nil {
