@@ -99,3 +99,16 @@ stages:
 		t.Errorf("what the template has no place for: %v; want it to be refused at stages.s.timeout", wrong.Wrong)
 	}
 }
+
+// A setting that a link overrides with an input, for which nobody gives a
+// value, is that of the system, not the template's (pipeline spec §9.3).
+func TestSettingsWithoutAValueAreLeftOut(t *testing.T) {
+	t.Parallel()
+	got := input.Merge(tree(t, "step: {when: <+input>, timeout: <+input>, failureStrategies: <+input>, spec: {duration: <+input>}}"), nil)
+	if len(got.Missing) != 1 || got.Missing[0].Path != "step.spec.duration" {
+		t.Errorf("missing are %v; want step.spec.duration alone", got.Missing)
+	}
+	if when := got.Doc.At("step", "when"); when.Kind != yamldoc.Null {
+		t.Errorf("when is %v; want nothing", when)
+	}
+}

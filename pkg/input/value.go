@@ -71,13 +71,16 @@ func describe(n *yamldoc.Node, in expr.Input, at spot) Runtime {
 }
 
 // optional says that an input without a value is left out: a String variable
-// that says required: false, or inputs for what a stage deploys.
+// that says required: false, inputs for what a stage deploys, and settings of
+// a node that it needn't have (pipeline spec §2.1 and §9.3).
 func optional(at spot) bool {
 	if at.variable != nil {
 		return scalar(at.variable, "required") == "false" && scalar(at.variable, "type") == "String"
 	}
 	switch at.key {
-	case "serviceInputs", "environmentInputs", "inputs", "infrastructureInputs":
+	case "serviceInputs", "environmentInputs", "inputs", "infrastructureInputs",
+		"when", "strategy", "failureStrategies", "delegateSelectors", "runMode", "enforce",
+		"timeout", "allowStageExecutions", "fixedInputsOnRerun":
 		return true
 	}
 	return false
