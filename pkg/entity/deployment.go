@@ -104,7 +104,7 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment) {
 		"environmentInputs":         d.node(&s.Inputs),
 		"infrastructureDefinition":  func(v yamldoc.Value) { s.Infrastructure = d.stageInfrastructure(v, environment) },
 		"infrastructureDefinitions": func(v yamldoc.Value) { s.Infrastructure = d.oneInfrastructure(v, environment) },
-		"serviceOverrideInputs":     d.refuse("overrides of services aren't supported"),
+		"serviceOverrideInputs":     d.asked(d.refuse("overrides of services aren't supported")),
 		"servicesOverrides":         d.refuse("overrides of services aren't supported"),
 		"deployToAll":               d.refuse("deploying to all infrastructures of an environment isn't supported"),
 		"gitOpsClusters":            d.refuse("GitOps clusters aren't supported"),

@@ -78,7 +78,7 @@ func optional(at spot) bool {
 		return scalar(at.variable, "required") == "false" && scalar(at.variable, "type") == "String"
 	}
 	switch at.key {
-	case "serviceInputs", "environmentInputs", "inputs", "infrastructureInputs",
+	case "serviceInputs", "environmentInputs", "serviceOverrideInputs", "inputs", "infrastructureInputs",
 		"when", "strategy", "failureStrategies", "delegateSelectors", "runMode", "enforce",
 		"timeout", "allowStageExecutions", "fixedInputsOnRerun":
 		return true

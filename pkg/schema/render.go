@@ -144,7 +144,11 @@ func (r *renderer) then(o *Object, c Case) part {
 // shape writes what a value may be. null is the same as no value.
 func (r *renderer) shape(s *Shape, required bool) part {
 	if s.Refused != "" {
-		return part{"description": s.Refused, "allOf": []any{r.neutral()}}
+		may := []any{r.neutral()}
+		if s.Input {
+			may = append(may, part{"type": "string", "pattern": input})
+		}
+		return part{"description": s.Refused, "anyOf": may}
 	}
 	var any []any
 	if s.Object != nil {
