@@ -180,8 +180,7 @@ func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
 func (d *decoder) source(v yamldoc.Value, t *Trigger) {
 	typ := peek(v, "type")
 	d.fields(v, keys{
-		"type": d.supported(&t.Type, "trigger type", []string{"Webhook", "Scheduled"},
-			"Artifact", "Manifest", "MultiRegionArtifact", "SystemEvent"),
+		"type": func(v yamldoc.Value) { d.sourceType(v, typ, t) },
 		"spec": func(v yamldoc.Value) {
 			switch typ {
 			case "Webhook":
@@ -194,6 +193,15 @@ func (d *decoder) source(v yamldoc.Value, t *Trigger) {
 		"webhookId":    func(yamldoc.Value) {}, // Harness's name of what it registered
 	})
 	d.need(v, "type", "spec")
+}
+
+func (d *decoder) sourceType(v yamldoc.Value, typ string, t *Trigger) {
+	switch typ {
+	case "Artifact", "Manifest", "MultiRegionArtifact":
+		d.Unsupported(v, "trigger type %s isn't supported: nothing asks registries for new versions; let the registry's own event call a webhook of type Custom, see docs/triggers.md", typ)
+	default:
+		d.supported(&t.Type, "trigger type", []string{"Webhook", "Scheduled"}, "SystemEvent")(v)
+	}
 }
 
 // polled refuses to ask a Git host for events; 0 means that it isn't asked.

@@ -123,6 +123,9 @@ func TestConditions(t *testing.T) {
 		{"files that nobody lists", "gitlab-push-many-commits",
 			"type: Gitlab\nspec:\n  type: Push\n  spec:\n    connectorRef: git\n    payloadConditions: [{key: changedFiles, operator: Equals, value: a.txt}]",
 			"changedFiles can't be compared: the delivery doesn't list all files that changed"},
+		{"an image was pushed to ECR", "custom-ecr", "type: Custom\nspec:\n  payloadConditions:\n" +
+			"    - {key: '<+trigger.payload.detail[\"repository-name\"]>', operator: Equals, value: acme/web}\n" +
+			"    - {key: '<+trigger.payload.detail[\"image-tag\"]>', operator: Regex, value: '\\d+\\.\\d+\\.\\d+'}", ""},
 		{"custom", "custom", "type: Custom\nspec:\n  payloadConditions: [{key: <+trigger.payload.environment>, operator: In, value: \"dev,qa\"}]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

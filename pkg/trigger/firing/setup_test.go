@@ -25,7 +25,7 @@ var project = ref.Scope{Account: "default", Org: "default", Project: "shop"}
 
 // host is a whole control plane on one machine.
 type host struct {
-	*testing.T
+	testing.TB
 	*wire.Local
 }
 
