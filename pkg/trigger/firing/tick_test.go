@@ -1,0 +1,90 @@
+package firing_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/trigger/firing"
+)
+
+// minutes is a store with one schedule, which is due each minute and whose
+// pipeline doesn't exist. It keeps the minutes of its fires.
+type minutes struct {
+	store.Store
+	mu   sync.Mutex
+	seen []string
+}
+
+func (m *minutes) Referrers(context.Context, store.EntityKey, store.Page) ([]store.EntityKey, string, error) {
+	return []store.EntityKey{{Scope: project, Kind: ref.Trigger, Env: "deploy", ID: "often"}}, "", nil
+}
+
+func (m *minutes) Entity(_ context.Context, k store.EntityKey) (store.Entity, error) {
+	if k.Kind != ref.Trigger {
+		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
+	}
+	return store.Entity{Key: k, YAML: []byte(schedule("often", "* * * * *", "UTC"))}, nil
+}
+
+func (m *minutes) Execution(_ context.Context, id string) (store.Execution, error) {
+	return store.Execution{}, fault.New(fault.NotFound, "no execution %s", id)
+}
+
+func (m *minutes) PutFire(_ context.Context, f store.Fire) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen = append(m.seen, strings.TrimPrefix(f.ID, "2000-01-01T"))
+	return nil
+}
+
+// TestRun: each minute once, and what a pause of the machine hid for up to
+// five minutes. The clock of a bubble begins at 2000-01-01T00:00Z.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var slept time.Duration // the machine did, unseen by its timers
+		now := func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Now().Add(slept)
+		}
+		kept := &minutes{}
+		s := firing.New(firing.Config{
+			Account: "default", Store: kept, Executions: execution.New(execution.Config{Store: kept, Now: now}), Now: now,
+			Log: slog.New(slog.DiscardHandler),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx) }()
+		<-time.After(2*time.Minute + 10*time.Second)
+		sleep := func(d time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			slept += d
+		}
+		sleep(3 * time.Minute)
+		<-time.After(time.Minute) // 00:06:10
+		sleep(time.Hour)
+		<-time.After(time.Minute) // 01:07:10
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		want := []string{"00:01Z", "00:02Z", "00:03Z", "00:04Z", "00:05Z", "00:06Z", "01:07Z"}
+		if diff := cmp.Diff(want, kept.seen); diff != "" {
+			t.Errorf("minutes (-want +got):\n%s", diff)
+		}
+	})
+}
