@@ -102,8 +102,8 @@ func (w *watch) functions() {
 	for _, s := range specs() {
 		f := w.Compute.functions[s.name]
 		widgets := []awscloudwatch.IWidget{
-			w.alarm(upper(s.name)+"Errors", s.name+"-errors", "execution-stuck", f.MetricErrors(options), 0, 3),
-			w.alarm(upper(s.name)+"Throttles", s.name+"-throttles", "execution-stuck", f.MetricThrottles(options), 0, 3),
+			w.alarm(upper(s.name)+"Errors", s.name+"-errors", s.playbook(), f.MetricErrors(options), 0, 3),
+			w.alarm(upper(s.name)+"Throttles", s.name+"-throttles", s.playbook(), f.MetricThrottles(options), 0, 3),
 			w.graph("invocations", f.MetricInvocations(options)),
 			w.graph("ms of the slowest in a hundred", f.MetricDuration(&awscloudwatch.MetricOptions{Period: w.period, Statistic: jsii.String("p99")})),
 		}
