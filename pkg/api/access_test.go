@@ -14,7 +14,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// endpoints lists every method and path of the OpenAPI description.
+// endpoints lists every method and path of the OpenAPI description that wants
+// a token: all but those of one-time links.
 func endpoints(t *testing.T, s *server) [][2]string {
 	t.Helper()
 	doc, err := s.OpenAPI()
@@ -29,7 +30,7 @@ func endpoints(t *testing.T, s *server) [][2]string {
 	}
 	all := [][2]string{{"GET", "/openapi.json"}, {"GET", "/"}, {"GET", "/v1/delegate/x/socket"}, {"GET", "/healthz/x"}}
 	for path, methods := range described.Paths {
-		if strings.HasPrefix(path, "/webhooks/") { // TestDeliverRefuses
+		if strings.HasPrefix(path, "/webhooks/") || strings.HasPrefix(path, linkPaths) { // they have tests of their own
 			continue
 		}
 		for method := range methods {
@@ -54,6 +55,23 @@ func TestEveryEndpointWantsAToken(t *testing.T) {
 	}
 	if got := s.ask("GET", "/healthz", "", "Authorization", "").want(204, nil); len(got.body) > 0 {
 		t.Errorf("/healthz says %q; want nothing", got.body)
+	}
+}
+
+// linkPaths is where a link stands in for a token.
+const linkPaths = "/v1/approvals/"
+
+// Without a link nothing is to be had there, whatever token comes with it.
+func TestLinksAreKnownOrRefused(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, authorization := range []string{"", "Bearer " + s.token} {
+		for _, method := range []string{"GET", "POST"} {
+			if p := s.ask(method, linkPaths+"guess", `{"action":"APPROVE"}`, "Authorization", authorization).problem(401); p.Code != fault.Unauthenticated {
+				t.Errorf("%s with %q: code %s", method, authorization, p.Code)
+			}
+		}
+		s.ask("GET", linkPaths, "", "Authorization", authorization).problem(404)
 	}
 }
 

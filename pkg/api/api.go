@@ -53,6 +53,7 @@ func New(cfg Config) *Server {
 	s.inputs()
 	s.executions()
 	s.nodes()
+	s.approvalLinks()
 	s.watching()
 	s.delegates()
 	s.tokens()

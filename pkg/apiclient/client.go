@@ -35,6 +35,9 @@ func New(server, token string) *Client {
 	return &Client{HTTP: &http.Client{}, base: strings.TrimSuffix(server, "/"), token: token}
 }
 
+// URL is the server's address, without a slash at its end.
+func (c *Client) URL() string { return c.base }
+
 // request is one request.
 type request struct {
 	method, path string

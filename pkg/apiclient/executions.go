@@ -71,6 +71,11 @@ func (c *Client) AnswerInputs(ctx context.Context, id, node string, in api.Input
 	return err
 }
 
+// ApprovalLink makes a link by which one person can answer an approval once.
+func (c *Client) ApprovalLink(ctx context.Context, id, node string, in api.MakeLink) (api.NewApprovalLink, error) {
+	return post[api.NewApprovalLink](ctx, c, path("executions", id, "nodes", node, "approval", "links"), nil, in)
+}
+
 // LogQuery says which part of a log is wanted.
 type LogQuery struct {
 	Attempt int   // 0: the latest

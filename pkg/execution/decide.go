@@ -70,11 +70,17 @@ type ApprovalAnswer struct {
 	// caller shows nothing, such as a script; then the current one is meant.
 	Digest string
 	By     audit.Author
+	link   string // who made the link by which the answer comes; empty: there was none
 }
 
 // Approve counts a person's answer to a HarnessApproval step (pipeline spec
 // §7.7): the first rejection ends it, the minimum of distinct approvers does.
 func (s *Service) Approve(ctx context.Context, id string, node plan.NodeID, a ApprovalAnswer) error {
+	return s.approve(ctx, id, node, a, func(*plan.State) error { return nil })
+}
+
+// approve counts an answer after a check.
+func (s *Service) approve(ctx context.Context, id string, node plan.NodeID, a ApprovalAnswer, check func(*plan.State) error) error {
 	if a.Action != plan.Approve && a.Action != plan.Reject {
 		return fault.New(fault.Invalid, "action is %q; want APPROVE or REJECT", a.Action)
 	}
@@ -84,6 +90,9 @@ func (s *Service) Approve(ctx context.Context, id string, node plan.NodeID, a Ap
 	}
 	return s.decide(ctx, id, d, func(e store.Execution, st *plan.State) (bool, error) {
 		if err := asks(node, st); err != nil {
+			return false, err
+		}
+		if err := check(st); err != nil {
 			return false, err
 		}
 		if err := s.mayAnswer(ctx, e, *st.Approval, a.By.Actor); err != nil {
@@ -113,7 +122,7 @@ func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (boo
 	}
 	ap.Activities = slices.DeleteFunc(slices.Clone(ap.Activities), func(x plan.ApprovalActivity) bool { return x.User == a.By.Actor })
 	ap.Activities = append(ap.Activities, plan.ApprovalActivity{
-		User: a.By.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(),
+		User: a.By.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(), Link: a.link,
 	})
 	st.Approval = &ap
 	st.Outcome, err = approvalOutcome(ap)

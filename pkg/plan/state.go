@@ -145,6 +145,17 @@ type Approval struct {
 	// Auto approves at a time; nil: only people do.
 	Auto       *AutoApproval      `json:"auto,omitempty"`
 	Activities []ApprovalActivity `json:"activities,omitempty"`
+	Links      []ApprovalLink     `json:"links,omitempty"`
+}
+
+// ApprovalLink is a link by which one person can answer once. What is here
+// isn't enough to use it: the link is signed.
+type ApprovalLink struct {
+	ID       string    `json:"id"`
+	Approver string    `json:"approver"`
+	MadeBy   string    `json:"madeBy"`
+	Expires  time.Time `json:"expires"`
+	Used     bool      `json:"used,omitempty"`
 }
 
 // AutoApproval approves by itself at a time.
@@ -170,4 +181,5 @@ type ApprovalActivity struct {
 	Comments string            `json:"comments,omitempty"`
 	Inputs   map[string]string `json:"inputs,omitempty"`
 	At       time.Time         `json:"at"`
+	Link     string            `json:"link,omitempty"` // who made the one-time link by which the answer came
 }

@@ -55,6 +55,11 @@ func (k *Keeper) Keep(ctx context.Context, scope ref.Scope, id, value string) (s
 	return name(key), k.put(ctx, key, value)
 }
 
+// Kept gives a value that Keep has kept; fault.NotFound if there is none.
+func (k *Keeper) Kept(ctx context.Context, scope ref.Scope, id string) (string, error) {
+	return k.Reveal(ctx, name(store.EntityKey{Scope: scope, Kind: kindOutput, ID: id}))
+}
+
 func (k *Keeper) put(ctx context.Context, key store.EntityKey, value string) error {
 	sealed, err := k.Seal(ctx, key, []byte(value))
 	if err != nil {
