@@ -155,7 +155,7 @@ func execute(command string, channel ssh.Channel) uint32 {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
-		return uint32(exit.ExitCode()) //nolint:gosec // an exit code is small
+		return uint32(exit.ExitCode())
 	}
 	return 255
 }
