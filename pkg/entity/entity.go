@@ -43,6 +43,7 @@ type Entity struct {
 	OverlayInputSet *OverlayInputSet
 	Template        *Template
 	UserGroup       *UserGroup
+	Variable        *ScopeVariable
 }
 
 // Options say what a document is checked against.
@@ -111,6 +112,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Template = d.template(v, e)
 	case ref.UserGroup:
 		e.UserGroup = d.userGroup(v, e)
+	case ref.Variable:
+		e.Variable = d.scopeVariable(v, e)
 	}
 }
 
@@ -118,7 +121,7 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 func OtherKinds() []string {
 	return []string{
 		"environmentGroup", "freeze", "overrides", "serviceOverrides",
-		"variable", "gitops", "monitoredService", "policy", "policySet",
+		"gitops", "monitoredService", "policy", "policySet",
 	}
 }
 

@@ -80,6 +80,8 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return expr.Null(), len(path), nil // a known name without a value
 	case "approval":
 		return s.approval(path)
+	case "variable":
+		return s.scopeVariable(path)
 	case "OnPipelineSuccess", "OnPipelineFailure", "OnStageSuccess", "OnStageFailure", "Always":
 		return s.verdict(path[0])
 	}

@@ -134,10 +134,13 @@ connector:
   spec: {dockerRegistryUrl: "https://index.docker.io/v2/", providerType: DockerHub, auth: {type: Anonymous}}
 `
 
-// entities serves one connector.
+// entities serves one connector and a few variables.
 type entities struct{ store.Entities }
 
 func (entities) Entity(_ context.Context, k store.EntityKey) (store.Entity, error) {
+	if k.Kind == ref.Variable && (k.ID == "region" || k.ID == "company" && k.Scope == (ref.Scope{Account: "acme"})) {
+		return store.Entity{Key: k, YAML: []byte("variable: {spec: {valueType: FIXED, fixedValue: " + k.ID + " of " + k.Scope.String() + "}}")}, nil
+	}
 	if k.Kind != ref.Connector || k.ID != "hub" {
 		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
 	}
@@ -237,6 +240,8 @@ func TestNamesOfAStep(t *testing.T) {
 		{"entities §17.7 primaryArtifactRef chooses; §17.9 Docker Hub", roll, "<+artifact.identifier> <+artifact.image>", "hub index.docker.io/library/nginx:dev"},
 		{"entities §2.2 both prefixes", roll, "<+artifacts.primary.tag>", "dev"},
 		{"entities §4 the key: sha1 of shop-dev-cluster-shop-dev", roll, "<+infra.releaseName>", "release-8f9e33"},
+		{"§1.5 variables of the scopes", later, "<+variable.region>, <+variable.org.region>, <+variable.account.region>", "region of acme/default/web, region of acme/default, region of acme"},
+		{"§1.5 a variable that was deleted", later, "<+variable.company> <+variable.account.none>", "null null"},
 		{"§3.5 a step by its identifier alone", later, "<+make.output.outputVariables.x> <+g.steps.inner.output.outputVariables.y>", "one,two inner"},
 		{"§3.5 the identifier in the own group comes first", other, "<+inner.output.outputVariables.y>", "inner"},
 		{"§3.6 what people said", later, "<+approval.approvalActivities[0].user.name>: <+approval.approvalActivities[0].comments>", "bo: fine"},

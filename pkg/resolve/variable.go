@@ -1,0 +1,37 @@
+package resolve
+
+import (
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// scopeVariable resolves variable.account.X, variable.org.X and variable.X.
+// One that doesn't exist is null: it may have been deleted (pipeline spec
+// §1.5).
+func (s *Scope) scopeVariable(path []string) (expr.Value, int, error) {
+	scope, used := s.Execution.Scope, 2
+	switch {
+	case len(path) < 2:
+		return expr.Null(), 0, unknown("variable needs a name; want variable.X, variable.org.X or variable.account.X")
+	case len(path) > 2 && path[1] == "account":
+		scope, used = ref.Scope{Account: scope.Account}, 3
+	case len(path) > 2 && path[1] == "org":
+		scope, used = ref.Scope{Account: scope.Account, Org: scope.Org}, 3
+	}
+	id := path[used-1]
+	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: scope, Kind: ref.Variable, ID: id})
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return expr.Null(), used, nil
+	case err != nil:
+		return expr.Null(), 0, err
+	}
+	docs, report := yamldoc.Parse(id, e.YAML)
+	if err := report.Err(); err != nil {
+		return expr.Null(), 0, err
+	}
+	return expr.String(text(docs[0].At(string(ref.Variable), "spec", "fixedValue"))), used, nil
+}
