@@ -36,13 +36,13 @@ func (t Route) fits(r *http.Request) bool {
 func HTTPGateway(tb testing.TB, host *Host, function string, routes ...Route) string {
 	tb.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		function, key := function, "$default"
+		to := Route{Function: function, Key: "$default"}
 		for _, t := range routes {
 			if t.fits(r) {
-				function, key = t.Function, t.Key
+				to = t
 			}
 		}
-		event, err := requestEvent(r, key)
+		event, err := requestEvent(r, to.Key)
 		if err != nil {
 			refuse(w, http.StatusBadRequest)
 			return
@@ -51,13 +51,13 @@ func HTTPGateway(tb testing.TB, host *Host, function string, routes ...Route) st
 			refuse(w, http.StatusRequestEntityTooLarge)
 			return
 		}
-		result, err := host.Invoke(r.Context(), function, event)
+		result, err := host.Invoke(r.Context(), to.Function, event)
 		if err != nil || result.Error != "" {
 			refuse(w, http.StatusInternalServerError)
 			return
 		}
 		if err := answer(w, result.Payload); err != nil {
-			tb.Logf("function %s: %v", function, err)
+			tb.Logf("function %s: %v", to.Function, err)
 			refuse(w, http.StatusInternalServerError)
 		}
 	}))

@@ -234,11 +234,11 @@ func (s *Service) resume(ctx context.Context, e store.Execution, old *plan.Plan,
 	if s.Now().Sub(e.StartedAt) > maxAge {
 		return nil, fault.New(fault.Conflict, "execution %s is older than 30 days; run the pipeline as a whole", e.ID)
 	}
-	planned, err := s.plans.plan(ctx, start)
+	made, err := s.plans.plan(ctx, start)
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := plan.Decode(planned.doc)
+	fresh, err := plan.Decode(made.doc)
 	if err != nil {
 		return nil, fmt.Errorf("decode the plan: %w", err)
 	}
