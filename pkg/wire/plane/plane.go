@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"log/slog"
 	"time"
+	_ "time/tzdata" // schedules and deadlines name zones, which a function's or a container's image may lack
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/catalog"
