@@ -55,7 +55,7 @@ func root(a *app) *cobra.Command {
 	)
 	c.AddCommand(
 		applyCommand(a), lintCommand(a), schemaCommand(a), getCommand(a), describeCommand(a), deleteCommand(a), templateCommand(a),
-		runCommand(a), inputsCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a), linkCommand(a),
+		planCommand(a), runCommand(a), inputsCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a), linkCommand(a),
 		interveneCommand(a), abortCommand(a), pauseCommand(a), resumeCommand(a), markCommand(a), retryCommand(a), triggerCommand(a),
 		serveCommand(a), delegateCommand(a), delegatesCommand(a), tokenCommand(a), auditCommand(a), doctorCommand(a), eventCommand(a), costCommand(a), deployCommand(a), loginCommand(a), versionCommand(a),
 	)

@@ -87,6 +87,10 @@ func (s *Server) executions() {
 		Summary: "Run a pipeline",
 	}, s.startExecution)
 	handle(s, huma.Operation{
+		OperationID: "planExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/plan", Tags: tags,
+		Summary: "Say what a run of a pipeline would do, and start nothing",
+	}, s.planExecution)
+	handle(s, huma.Operation{
 		OperationID: "listExecutions", Method: http.MethodGet, Path: "/v1/executions", Tags: tags,
 		Summary: "List executions, newest first",
 	}, s.listExecutions)
@@ -137,6 +141,32 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 		return executionOf(e)
 	})
 	return &executionAnswer{Body: body}, err
+}
+
+// Plan is what a run of a pipeline would do.
+type Plan struct {
+	Pipeline string               `json:"pipeline"`
+	Hash     string               `json:"hash" doc:"Of the plan; a run with the same inputs has the same"`
+	Warnings []fault.Detail       `json:"warnings" nullable:"false" doc:"Values that had no place in the pipeline"`
+	Root     *execution.Rehearsed `json:"root"`
+}
+
+func (s *Server) planExecution(ctx context.Context, in *struct {
+	OfPipeline
+	Body StartExecution `required:"false"`
+}) (*struct{ Body Plan }, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := in.Body.inputs()
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Executions.Rehearse(ctx, execution.StartRequest{
+		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: in.Body.Stages, Within: caller(ctx).Scope,
+	})
+	return &struct{ Body Plan }{Plan{Pipeline: r.Pipeline, Hash: r.Hash, Warnings: r.Warnings, Root: r.Root}}, err
 }
 
 // ExecutionList is a part of the list of executions.

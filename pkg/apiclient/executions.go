@@ -14,6 +14,11 @@ func (c *Client) Start(ctx context.Context, scope ref.Scope, pipeline string, in
 	return post[api.Execution](ctx, c, path("pipelines", pipeline, "executions"), scoped(scope), in)
 }
 
+// Plan says what Start would run, and starts nothing.
+func (c *Client) Plan(ctx context.Context, scope ref.Scope, pipeline string, in api.StartExecution) (api.Plan, error) {
+	return post[api.Plan](ctx, c, path("pipelines", pipeline, "plan"), scoped(scope), in)
+}
+
 // Execution gets an execution with its nodes.
 func (c *Client) Execution(ctx context.Context, id string) (api.ExecutionTree, error) {
 	return get[api.ExecutionTree](ctx, c, path("executions", id), nil)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -23,6 +24,12 @@ const Alive = 2 * time.Minute
 func Eligible(t store.Task, d store.Delegate, now time.Time) bool {
 	return d.Scope.Covers(t.Scope) && connected(d, now) && !d.Draining && !busy(d) &&
 		slices.Contains(d.Kinds, t.Kind) && carriesAll(d, t.Selectors)
+}
+
+// Fits says whether a delegate that is connected may see tasks of a scope and
+// carries all selectors, whatever it is doing now.
+func Fits(d store.Delegate, scope ref.Scope, selectors []string, now time.Time) bool {
+	return d.Scope.Covers(scope) && connected(d, now) && !d.Draining && carriesAll(d, selectors)
 }
 
 func connected(d store.Delegate, now time.Time) bool { return now.Sub(d.LastSeen) <= Alive }

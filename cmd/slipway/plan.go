@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+func planCommand(a *app) *cobra.Command {
+	var inputs inputFlags
+	var stages []string
+	c := &cobra.Command{
+		Use: "plan PIPELINE", Short: "Show what a run of a pipeline would do, and start nothing", GroupID: groupRun, Args: cobra.ExactArgs(1),
+		Long: "Plan prints the tree of stages and steps that \"slipway run\" would start with the same flags. Conditions and loops are\n" +
+			"resolved as far as they can be before the run; what only the run knows is shown as it is written. Of each step it\n" +
+			"says which connected delegates could take it.",
+		Example:           "  slipway plan guestbook --input-set staging",
+		ValidArgsFunction: a.completePipelines,
+		RunE:              func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0], inputs, stages) },
+	}
+	inputs.add(c.Flags())
+	c.Flags().StringSliceVar(&stages, "stage", nil, "only this stage; may be repeated")
+	return c
+}
+
+func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, stages []string) error {
+	request, err := inputs.read(a.in)
+	if err != nil {
+		return err
+	}
+	request.Stages = stages
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	p, err := client.Plan(ctx, scope, pipeline, request)
+	if err != nil {
+		return inputs.named(err)
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintln(a.err, finding(w))
+	}
+	return a.print(p, func() error {
+		fmt.Fprintf(a.out, "pipeline %s\n", p.Pipeline)
+		for _, c := range p.Root.Children {
+			a.rehearsed(c, "  ")
+		}
+		return nil
+	})
+}
+
+// rehearsed prints a node that would run, and what is below it.
+func (a *app) rehearsed(n *execution.Rehearsed, indent string) {
+	parts := []string{string(n.Kind)}
+	for _, p := range []struct{ before, text string }{{"", n.Identifier}, {"", bracketed(n.Type)}, {"timeout ", n.Timeout}} {
+		if p.text != "" {
+			parts = append(parts, p.before+p.text)
+		}
+	}
+	if n.Rollback {
+		parts = append(parts, "only to roll back")
+	}
+	if n.Status != "" && n.Status != "Success" {
+		parts = append(parts, "when "+n.Status)
+	}
+	if n.AtOnce > 0 {
+		parts = append(parts, fmt.Sprintf("%d at a time", n.AtOnce))
+	}
+	switch {
+	case n.Runs == execution.No && n.Kind == plan.KindLoop:
+		parts = append(parts, "skipped: it has no iterations")
+	case n.Runs == execution.No:
+		parts = append(parts, "skipped: "+n.Condition+" is false")
+	case n.Runs == execution.Unknown && n.Kind == plan.KindLoop:
+		parts = append(parts, "its iterations aren't known yet")
+	case n.Runs == execution.Unknown:
+		parts = append(parts, "perhaps: "+n.Condition)
+	}
+	fmt.Fprintln(a.out, indent+strings.Join(parts, "  "))
+	if n.Kind == plan.KindStep && n.Runs != execution.No {
+		a.taker(n, indent+"    ")
+	}
+	for _, u := range n.Unknown {
+		fmt.Fprintf(a.out, "%s    not known yet: %s\n", indent, u)
+	}
+	if n.Runs == execution.No {
+		return
+	}
+	for _, c := range n.Children {
+		a.rehearsed(c, indent+"  ")
+	}
+}
+
+// taker says which delegates could take a step. A step that needs none says
+// nothing of selectors.
+func (a *app) taker(n *execution.Rehearsed, indent string) {
+	switch {
+	case len(n.Delegates) > 0 && len(n.Selectors) > 0:
+		fmt.Fprintf(a.out, "%sdelegates with %s: %s\n", indent, strings.Join(n.Selectors, ", "), strings.Join(n.Delegates, ", "))
+	case len(n.Selectors) > 0:
+		fmt.Fprintf(a.out, "%sno connected delegate has %s\n", indent, strings.Join(n.Selectors, ", "))
+	}
+}
+
+func bracketed(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "(" + text + ")"
+}

@@ -1,0 +1,231 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/dispatch"
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Rehearsal is what a run of a pipeline would be, as far as that can be known
+// before it runs. Nothing is stored and nothing starts.
+type Rehearsal struct {
+	Pipeline string
+	Hash     string // of the plan; a run with the same inputs has the same
+	Warnings []fault.Detail
+	Root     *Rehearsed
+}
+
+// Rehearsed is a node of the tree that would run.
+type Rehearsed struct {
+	ID         plan.NodeID `json:"id"`
+	Kind       plan.Kind   `json:"kind"`
+	Identifier string      `json:"identifier,omitempty"`
+	Name       string      `json:"name,omitempty"`
+	Type       string      `json:"type,omitempty"`
+	Rollback   bool        `json:"rollback,omitempty" doc:"It is in rollbackSteps"`
+	Line       int         `json:"line,omitempty" doc:"In the pipeline's document"`
+	Status     string      `json:"status,omitempty" doc:"What must have become of what comes before it: Success, Failure or All"`
+	Condition  string      `json:"condition,omitempty" doc:"As written"`
+	Runs       Answer      `json:"runs" enum:"yes,no,unknown" doc:"Whether its own condition lets it run"`
+	Timeout    string      `json:"timeout,omitempty"`
+	Unknown    []string    `json:"unknown,omitempty" nullable:"false" doc:"Expressions in it that only the run can resolve, or nothing can"`
+	Selectors  []string    `json:"selectors,omitempty" nullable:"false" doc:"The delegate selectors of a step"`
+	Delegates  []string    `json:"delegates,omitempty" nullable:"false" doc:"The connected delegates that could take a step now"`
+	AtOnce     int         `json:"atOnce,omitempty" doc:"How many iterations of a loop run at the same time; 0: all"`
+
+	Children []*Rehearsed `json:"children,omitempty" nullable:"false"`
+}
+
+// Answer is what a rehearsal knows.
+type Answer string
+
+// The answers.
+const (
+	Yes     Answer = "yes"
+	No      Answer = "no"
+	Unknown Answer = "unknown"
+)
+
+// maxUnknown bounds the expressions that are listed of one node.
+const maxUnknown = 20
+
+// Rehearse says what Start would run.
+func (s *Service) Rehearse(ctx context.Context, r StartRequest) (Rehearsal, error) {
+	made, err := s.plans.plan(ctx, r)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	if err := r.reach(made); err != nil {
+		return Rehearsal{}, err
+	}
+	p, err := plan.Decode(made.doc)
+	if err != nil {
+		return Rehearsal{}, fmt.Errorf("decode the plan: %w", err)
+	}
+	e := store.Execution{Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, Inputs: made.inputs, Actor: r.By.Actor, StartedAt: s.Now()}
+	given, err := GivenTo(e)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	delegates, err := s.Store.ListDelegates(ctx, r.Scope.Account, s.Now().Add(-dispatch.Alive))
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}}
+	return Rehearsal{Pipeline: r.Pipeline, Hash: made.hash, Warnings: given.Warnings, Root: h.node(p.Root)}, nil
+}
+
+// rehearsal is one in the making. Its states are those of loops alone, which
+// say what their iterations would be.
+type rehearsal struct {
+	ctx       context.Context //nolint:containedctx // lives for one call
+	plan      *plan.Plan
+	execution store.Execution
+	store     store.Entities
+	delegates []store.Delegate
+	now       time.Time
+	states    map[plan.NodeID]plan.State
+}
+
+func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
+	return resolve.New(resolve.Config{
+		Context: h.ctx, Plan: h.plan, Node: n, Execution: h.execution, Entities: h.store, Now: h.now,
+		State: func(id plan.NodeID) plan.State { return h.states[id] },
+	})
+}
+
+func (h *rehearsal) node(n *plan.Node) *Rehearsed {
+	out := &Rehearsed{
+		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(), Line: n.Line,
+		Timeout: n.Timeout, Runs: Yes,
+	}
+	if n.When != nil {
+		out.Status, out.Condition = n.When.Status, n.When.Condition
+		h.condition(n, out)
+	}
+	if n.Kind == plan.KindStep {
+		h.step(n, out)
+	}
+	if n.Kind == plan.KindLoop {
+		h.loop(n, out)
+		return out
+	}
+	for _, c := range slices.Concat(n.Children, n.Rollback) {
+		out.Children = append(out.Children, h.node(c))
+	}
+	return out
+}
+
+// condition evaluates a node's condition, if all that it names is known.
+func (h *rehearsal) condition(n *plan.Node, out *Rehearsed) {
+	if strings.TrimSpace(n.When.Condition) == "" {
+		return
+	}
+	s := h.scope(n)
+	if out.Unknown = unknown(s, expr.References(n.When.Condition)); len(out.Unknown) > 0 {
+		out.Runs = Unknown
+		return
+	}
+	switch run, err := s.Condition(n.When.Condition); {
+	case err != nil:
+		out.Runs, out.Unknown = Unknown, []string{err.Error()}
+	case !run:
+		out.Runs = No
+	}
+}
+
+// loop finds a loop's iterations, or shows its template where only the run
+// knows them.
+func (h *rehearsal) loop(n *plan.Node, out *Rehearsed) {
+	s := h.scope(n)
+	out.Unknown = unknown(s, references(n.Loop.Doc))
+	var its plan.Iterations
+	if len(out.Unknown) == 0 {
+		var err error
+		if its, err = s.Iterations(); err != nil {
+			out.Unknown = []string{err.Error()}
+		}
+	}
+	if len(out.Unknown) > 0 {
+		out.Runs = Unknown
+		if when := n.Children[0].When; when != nil { // of each iteration
+			out.Status, out.Condition = when.Status, when.Condition
+		}
+		return
+	}
+	if len(its.List) == 0 {
+		out.Runs = No
+	}
+	h.states[n.ID], out.AtOnce = plan.State{Iterations: &its}, its.MaxConcurrency
+	for _, it := range its.List {
+		c := h.node(h.plan.Node(n.Iteration(it.Postfix)))
+		c.Name = it.Name
+		out.Children = append(out.Children, c)
+	}
+}
+
+// step lists what of a step can't be resolved yet, and who could take it.
+func (h *rehearsal) step(n *plan.Node, out *Rehearsed) {
+	s := h.scope(n)
+	for _, text := range unknown(s, references(n.Doc.Get("spec"))) {
+		if !slices.Contains(out.Unknown, text) && len(out.Unknown) < maxUnknown {
+			out.Unknown = append(out.Unknown, text)
+		}
+	}
+	selectors, err := s.Selectors(n.Selectors)
+	if err != nil {
+		out.Selectors = n.Selectors
+		return
+	}
+	out.Selectors = selectors
+	for _, d := range h.delegates {
+		if dispatch.Fits(d, h.execution.Scope, selectors, h.now) {
+			out.Delegates = append(out.Delegates, d.Name)
+		}
+	}
+	slices.Sort(out.Delegates)
+	out.Delegates = slices.Compact(out.Delegates)
+}
+
+// unknown are the paths that have no value before the run.
+func unknown(s *resolve.Scope, paths [][]string) []string {
+	var out []string
+	for _, path := range paths {
+		text := "<+" + strings.Join(path, ".") + ">"
+		if slices.Contains(out, text) || len(out) == maxUnknown {
+			continue
+		}
+		if v, _, err := s.Lookup(path); err != nil || v.IsNull() {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// references are the paths that expressions in a document name.
+func references(n *yamldoc.Node) [][]string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yamldoc.Scalar {
+		return expr.References(n.Value)
+	}
+	var out [][]string
+	for _, e := range n.Entries {
+		out = append(out, references(e.Value)...)
+	}
+	for _, item := range n.Items {
+		out = append(out, references(item)...)
+	}
+	return out
+}
