@@ -44,8 +44,8 @@ func TestOutputAlias(t *testing.T) {
 		}
 	}
 	for step, want := range map[string]string{
-		"outside": `no step has published outputs under the alias "build" in this stepGroup`,
-		"other":   `no step has published outputs under the alias "build" in this stage`,
+		"outside": `no step publishes outputs under the alias "build" in this stepGroup`,
+		"other":   `no step publishes outputs under the alias "build" in this stage`,
 	} {
 		if n := e.Root.Find(step); n.Status != "IgnoreFailed" || !strings.Contains(n.Message, want) {
 			t.Errorf("%s is %s: %s; want …%s", step, n.Status, n.Message, want)

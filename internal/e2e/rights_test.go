@@ -33,6 +33,7 @@ func spare() map[string]string {
 	return map[string]string{
 		"api dynamodb:Query on index2":    "a delegate that says goodbye",
 		"api states:SendTaskHeartbeat":    "a task that runs for longer than a minute",
+		"events states:StartExecution":    "a schedule that fires",
 		"events states:SendTaskFailure":   "a step that still waits when its execution breaks off",
 		"events states:SendTaskSuccess":   "an execution that breaks off with a turn that others wait for",
 		"sweeper states:SendTaskSuccess":  "the same as with events",
