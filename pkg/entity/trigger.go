@@ -21,8 +21,9 @@ type Trigger struct {
 	// expression for all of them.
 	InputSets    []yamldoc.Field[string]
 	InputSetList yamldoc.Field[string]
-	Secret       yamldoc.Field[string] // encryptedWebhookSecretIdentifier
-	Type         yamldoc.Field[string] // Webhook or Scheduled
+	Stages       yamldoc.Field[[]string] // stagesToExecute: the only ones; none: all
+	Secret       yamldoc.Field[string]   // encryptedWebhookSecretIdentifier
+	Type         yamldoc.Field[string]   // Webhook or Scheduled
 	// Of the last two, Type says which is meant.
 	Webhook Webhook
 	Cron    Cron
@@ -121,10 +122,13 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 		"encryptedWebhookSecretIdentifier": d.secretRef(&t.Secret),
 		"source":                           func(v yamldoc.Value) { d.source(v, t) },
 		"inputSetRefs":                     func(v yamldoc.Value) { d.triggerSets(v, t) },
-		"stagesToExecute":                  d.refuse("running some of the stages isn't supported"),
-		"pipelineBranchName":               d.refuse("pipelines in Git aren't supported"),
-		"inputSetBranchName":               d.refuse("input sets in Git aren't supported"),
-		"eventConditions":                  d.refuse("conditions outside of the source aren't supported"),
+		"stagesToExecute": func(v yamldoc.Value) {
+			t.Stages = d.Strings(v)
+			d.fixed(v, t.Stages.Expr)
+		},
+		"pipelineBranchName": d.refuse("pipelines in Git aren't supported"),
+		"inputSetBranchName": d.refuse("input sets in Git aren't supported"),
+		"eventConditions":    d.refuse("conditions outside of the source aren't supported"),
 	}))
 	d.need(v, "identifier", "pipelineIdentifier", "source")
 	d.inProject(v, "a trigger")

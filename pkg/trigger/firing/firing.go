@@ -149,7 +149,7 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 		}
 	}
 	started, err = s.Executions.Start(ctx, execution.StartRequest{
-		Scope: e.key.Scope, Pipeline: e.key.Env, Inputs: inputs, By: by, Key: key, Trigger: doc,
+		Scope: e.key.Scope, Pipeline: e.key.Env, Inputs: inputs, By: by, Key: key, Trigger: doc, Stages: e.trigger.Stages.Value,
 	})
 	return started, "", err
 }

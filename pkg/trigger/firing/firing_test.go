@@ -1,6 +1,7 @@
 package firing_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,6 +198,31 @@ inputSet:
 	given, err := execution.GivenTo(list[0])
 	if err != nil || !strings.Contains(given.YAML, "value: main") || !strings.Contains(given.YAML, "value: the set") {
 		t.Errorf("inputs are %q, %v; want the branch of the push and the rest of the set", given.YAML, err)
+	}
+}
+
+// stagesToExecute are the only stages that run (pipeline spec §8.5).
+func TestSomeStages(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	some := func(id, stage string) string {
+		return strings.Replace(onPush(id, ""), "  inputYaml", "  stagesToExecute: ["+stage+"]\n  inputYaml", 1)
+	}
+	h.save(some("on_push", "s"))
+	if f := h.deliver(push("d1", "web", "main"))[0]; f.Outcome != store.FireFailed || !strings.Contains(f.Reason, "not allowed") {
+		t.Errorf("of a pipeline that doesn't allow it: %+v; want a failure that says so", f)
+	}
+	h.save(strings.Replace(deployPipeline, "  stages:", "  allowStageExecutions: true\n  stages:", 1))
+	f := h.deliver(push("d2", "web", "main"))[0]
+	if f.Outcome != store.FireStarted {
+		t.Fatalf("%+v; want it started", f)
+	}
+	e, err := h.Store.Execution(t.Context(), f.Execution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if given, err := execution.GivenTo(e); err != nil || !slices.Equal(given.Stages, []string{"s"}) {
+		t.Errorf("it runs the stages %v (%v), want s", given.Stages, err)
 	}
 }
 

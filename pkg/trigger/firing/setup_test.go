@@ -79,7 +79,10 @@ connector:
     type: Account
     authentication: {type: Http, spec: {type: Anonymous}}
 ---
-pipeline:
+` + deployPipeline
+
+// deployPipeline is what triggers start.
+const deployPipeline = `pipeline:
   name: deploy
   identifier: deploy
   orgIdentifier: default
