@@ -16,7 +16,8 @@ import (
 )
 
 // The events of a watched execution. The first is always the whole tree, also
-// after a reconnect; then comes what changed since the last event. The stream
+// after a reconnect; then comes what changed since the last event, or the
+// whole tree again when it has grown: by the iterations of a loop. The stream
 // ends with the execution.
 const (
 	EventTree   = "tree"   // ExecutionTree
@@ -83,7 +84,12 @@ func (s *Server) follow(ctx context.Context, stream *eventStream, tree Execution
 		if tree, err = s.tree(ctx, tree.ID); err != nil {
 			return err
 		}
-		if nodes := seen.changed(tree.Root); len(nodes) > 0 || tree.Status != status {
+		known := len(seen)
+		nodes := seen.changed(tree.Root)
+		switch {
+		case len(seen) > known:
+			stream.send(EventTree, tree)
+		case len(nodes) > 0 || tree.Status != status:
 			stream.send(EventChange, ExecutionChange{Execution: tree.Execution, Nodes: list(nodes)})
 		}
 		if err := stream.flush(); err != nil {

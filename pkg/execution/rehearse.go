@@ -148,7 +148,7 @@ func (h *rehearsal) condition(n *plan.Node, out *Rehearsed) {
 // knows them.
 func (h *rehearsal) loop(n *plan.Node, out *Rehearsed) {
 	s := h.scope(n)
-	out.Unknown = unknown(s, references(n.Loop.Doc))
+	out.Unknown = unknown(s, references(withoutNames(n.Loop.Doc)))
 	var its plan.Iterations
 	if len(out.Unknown) == 0 {
 		var err error
@@ -172,6 +172,21 @@ func (h *rehearsal) loop(n *plan.Node, out *Rehearsed) {
 		c.Name = it.Name
 		out.Children = append(out.Children, c)
 	}
+}
+
+// withoutNames is a looping strategy without the names of its iterations,
+// which may stay as they are written.
+func withoutNames(strategy *yamldoc.Node) *yamldoc.Node {
+	doc := *strategy
+	doc.Entries = slices.Clone(doc.Entries)
+	for i, e := range doc.Entries {
+		if e.Key == "matrix" && e.Value != nil && e.Value.Kind == yamldoc.Mapping {
+			axes := *e.Value
+			axes.Entries = slices.DeleteFunc(slices.Clone(axes.Entries), func(a yamldoc.Entry) bool { return a.Key == "nodeName" })
+			doc.Entries[i].Value = &axes
+		}
+	}
+	return &doc
 }
 
 // step lists what of a step can't be resolved yet, and who could take it.
