@@ -6,6 +6,21 @@ set -euo pipefail
 time=$1
 shift
 [ $# -gt 0 ] || { echo "fuzz: no package named" >&2; exit 1; }
+# A time that ends while an input is being tried can fail a run with nothing
+# but "context deadline exceeded". What fuzzing finds
+# is written to a file, which the output names.
+run() {
+	local log
+	log=$(mktemp)
+	if ! go test -run '^$' -fuzz "^$1\$" -fuzztime "$time" "$2" 2>&1 | tee "$log"; then
+		if grep -q 'Failing input written' "$log" || ! grep -q 'context deadline exceeded' "$log"; then
+			return 1
+		fi
+		echo "fuzz: the time ended while an input was being tried; nothing was found"
+	fi
+	rm -f "$log"
+}
+
 # "go test -list" prints the names of a package's targets, then a line "ok <package> ...".
 listed=$(go test -list '^Fuzz' "$@")
 targets=()
@@ -16,7 +31,7 @@ while read -r first package _; do
 	ok)
 		for target in "${targets[@]}"; do
 			echo "fuzz: $package $target for $time"
-			go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package"
+			run "$target" "$package"
 			found=$((found + 1))
 		done
 		targets=()
