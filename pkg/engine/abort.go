@@ -15,21 +15,12 @@ import (
 // are cancelled, every wait is answered, nothing is rolled back. It is
 // idempotent; repeating it continues one that was cut short.
 func (h *Handler) Abort(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
-	e, err := h.Store.SetInterrupt(ctx, id, store.InterruptAbort, a)
-	if err != nil {
-		return store.Execution{}, err
-	}
-	nodes, err := h.Store.AllNodes(ctx, id)
-	if err != nil {
-		return store.Execution{}, err
-	}
-	var errs []error
-	for _, n := range nodes {
-		if (n.State.Attempt > 0 || n.State.Wait != plan.WaitWork) && !n.State.Status.Terminal() {
-			errs = append(errs, h.interrupt(ctx, n))
+	return h.interruptWith(ctx, id, store.InterruptAbort, a, func(n store.Node) error {
+		if n.State.Status.Terminal() || n.State.Attempt == 0 && n.State.Wait == plan.WaitWork {
+			return nil
 		}
-	}
-	return e, errors.Join(errs...)
+		return h.interrupt(ctx, n)
+	})
 }
 
 // abort is Abort by the engine itself.

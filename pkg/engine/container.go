@@ -170,12 +170,7 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 	if n.Asks != "" && !s.Answered {
 		s.Status, s.Wait = plan.InputWaiting, plan.WaitInput
 	}
-	switch n.Kind {
-	case plan.KindStage:
-	case plan.KindPipeline: // it may go on from another execution's
-		old := w.get(n.ID)
-		s.Cursor, s.Worst, s.Message, s.FailedSoFar, s.IgnoredSoFar = old.Cursor, old.Worst, old.Message, old.FailedSoFar, old.IgnoredSoFar
-	case plan.KindGroup, plan.KindParallel, plan.KindStep, plan.KindLoop:
+	if n.Kind != plan.KindStage {
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 	}
 	timeout, err := w.Timeout(n)

@@ -50,8 +50,7 @@ func (w *walk) loop(n *plan.Node) {
 	back := w.After == At{Node: n.ID, Wait: waitChildren}
 	var open []Run
 	ended := s
-	for _, it := range s.Iterations.List {
-		c := w.Plan.Node(n.Iteration(it.Postfix))
+	for _, c := range w.Plan.Children(n, s) {
 		if back && !w.get(c.ID).Status.Terminal() {
 			w.lost(c)
 		}

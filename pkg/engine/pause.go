@@ -29,11 +29,7 @@ func (w *walk) held(n *plan.Node) bool {
 		s.Wait, s.Status, s.Token = plan.WaitPause, waiting, ""
 		w.put(n.ID, s)
 	}
-	w.out.Do, w.out.At = DoAwait, At{Node: n.ID, Attempt: s.Attempt, Wait: plan.WaitPause, Look: s.Look}
-	w.out.Wake = w.turnCheck(s.StartedAt)
-	if !s.Deadline.IsZero() {
-		w.out.Wake = min(w.out.Wake, s.Deadline.Sub(w.Now))
-	}
+	w.hold(At{Node: n.ID, Attempt: s.Attempt, Wait: plan.WaitPause, Look: s.Look}, s)
 	return true
 }
 
@@ -45,7 +41,18 @@ func (h *Handler) Pause(ctx context.Context, id string, a audit.Record) (store.E
 // Resume lets a paused execution go on; again is no change, but wakes what an
 // earlier one that was cut short hasn't.
 func (h *Handler) Resume(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
-	e, err := h.Store.SetInterrupt(ctx, id, store.InterruptNone, a)
+	return h.interruptWith(ctx, id, store.InterruptNone, a, func(n store.Node) error {
+		if n.State.Wait != plan.WaitPause || n.State.Token == "" {
+			return nil
+		}
+		return h.answer(ctx, n.State.Token)
+	})
+}
+
+// interruptWith sets an interrupt and tells every node of it, also those that
+// an earlier call which was cut short has told.
+func (h *Handler) interruptWith(ctx context.Context, id string, i store.Interrupt, a audit.Record, tell func(store.Node) error) (store.Execution, error) {
+	e, err := h.Store.SetInterrupt(ctx, id, i, a)
 	if err != nil {
 		return store.Execution{}, err
 	}
@@ -55,9 +62,7 @@ func (h *Handler) Resume(ctx context.Context, id string, a audit.Record) (store.
 	}
 	var errs []error
 	for _, n := range nodes {
-		if n.State.Wait == plan.WaitPause && n.State.Token != "" {
-			errs = append(errs, h.answer(ctx, n.State.Token))
-		}
+		errs = append(errs, tell(n))
 	}
 	return e, errors.Join(errs...)
 }

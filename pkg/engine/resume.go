@@ -37,8 +37,8 @@ func CanResume(old, fresh *plan.Plan, stage string) error {
 }
 
 // inherit gives an execution that goes on from another's stage what that
-// one's earlier stages came to. The root's record, written last, says that it
-// has been done.
+// one's earlier stages came to: as they have ended, the pipeline passes them.
+// The root's record, written last, says that it has been done.
 func (h *Handler) inherit(ctx context.Context, snap *snapshot) error {
 	from, root := snap.execution.Resume, snap.plan.Root
 	if from == nil || snap.state(root.ID).Status != "" || snap.err != nil {
@@ -52,52 +52,45 @@ func (h *Handler) inherit(ctx context.Context, snap *snapshot) error {
 	if at < 0 {
 		return fault.New(fault.NotFound, "the plan has no stage %q", from.Stage)
 	}
+	kept := passed(root.Children, at, from.All, nodes)
 	var writes []Write
-	s := plan.State{Status: plan.NotStarted, Cursor: at}
 	ids := []plan.NodeID{root.ID}
 	for _, old := range nodes {
-		n := snap.plan.Node(old.ID)
-		if n == nil || !inherited(root, n, at, from, nodes) {
+		if !within(snap.plan.Node(old.ID), kept) {
 			continue
 		}
-		st := old.State
-		st.Token, st.Turn, st.Inherited = "", "", true
-		writes, ids = append(writes, Write{Node: old.ID, State: st}), append(ids, old.ID)
-		if i := slices.IndexFunc(root.Children[:at], func(c *plan.Node) bool { return c.ID == old.ID }); i >= 0 {
-			s = count(s, n, st)
-		}
+		s := old.State
+		s.Token, s.Turn, s.Unwind, s.Inherited = "", "", plan.Unwind{}, true
+		writes, ids = append(writes, Write{Node: old.ID, State: s}), append(ids, old.ID)
 	}
-	s.Unwind = plan.Unwind{}
 	snap.load(ids...)
 	if snap.err != nil {
 		return snap.err
 	}
-	return h.commit(ctx, snap, append(writes, Write{Node: root.ID, State: s}))
+	return h.commit(ctx, snap, append(writes, Write{Node: root.ID, State: plan.State{Status: plan.NotStarted}}))
 }
 
-// inherited says whether a node keeps what it came to: one of a stage before
-// the point, or, unless all of a parallel block is repeated, of a stage beside
-// it that ended well.
-func inherited(root, n *plan.Node, at int, from *store.Resume, nodes []store.Node) bool {
-	stage := n
-	for stage.Parent() != nil && stage.Parent().ID != root.ID {
-		if stage.Parent().Kind == plan.KindParallel && stage.Parent().Parent().ID == root.ID {
-			break
+// passed are the nodes that aren't repeated: those before the point and,
+// unless all of a parallel block is repeated, its stages that ended well.
+func passed(stages []*plan.Node, at int, all bool, nodes []store.Node) map[plan.NodeID]bool {
+	kept := map[plan.NodeID]bool{}
+	for _, c := range stages[:at] {
+		kept[c.ID] = true
+	}
+	if block := stages[at]; block.Kind == plan.KindParallel && !all {
+		for _, n := range nodes {
+			kept[n.ID] = n.State.Status.Good() && slices.ContainsFunc(block.Children, func(c *plan.Node) bool { return c.ID == n.ID }) || kept[n.ID]
 		}
-		stage = stage.Parent()
 	}
-	if stage.ID == root.ID {
-		return false
+	return kept
+}
+
+// within says whether a node, if there is one, is or stands below one of some.
+func within(n *plan.Node, some map[plan.NodeID]bool) bool {
+	for ; n != nil; n = n.Parent() {
+		if some[n.ID] {
+			return true
+		}
 	}
-	child := stage
-	if child.Parent().ID != root.ID {
-		child = child.Parent()
-	}
-	index := slices.IndexFunc(root.Children, func(c *plan.Node) bool { return c.ID == child.ID })
-	if index < at {
-		return true
-	}
-	return index == at && !from.All && child.ID != stage.ID && slices.ContainsFunc(nodes, func(o store.Node) bool {
-		return o.ID == stage.ID && o.State.Status.Good()
-	})
+	return false
 }

@@ -122,18 +122,11 @@ func (w *walk) undone(n, c *plan.Node) []*plan.Node {
 	if c.Kind == kind && len(section(c, plan.State{Rollback: true})) > 0 {
 		return []*plan.Node{c}
 	}
-	children := c.Children
-	if c.Kind == plan.KindLoop {
-		children = nil
-		for _, it := range s.Iterations.List {
-			children = append(children, w.Plan.Node(c.Iteration(it.Postfix)))
-		}
-	}
 	if c.Kind == plan.KindStage {
-		children = nil
+		return nil
 	}
 	var list []*plan.Node
-	for _, child := range children {
+	for _, child := range w.Plan.Children(c, s) {
 		list = append(list, w.undone(n, child)...)
 	}
 	return list
@@ -199,16 +192,7 @@ func (w *walk) reset(n *plan.Node) {
 	if s.Status == "" {
 		return
 	}
-	children := n.Children
-	if n.Kind == plan.KindLoop {
-		children = nil
-		if s.Iterations != nil {
-			for _, it := range s.Iterations.List {
-				children = append(children, w.Plan.Node(n.Iteration(it.Postfix)))
-			}
-		}
-	}
-	for _, c := range children {
+	for _, c := range w.Plan.Children(n, s) {
 		w.reset(c)
 	}
 	if s.Attempt > s.Base {

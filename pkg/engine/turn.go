@@ -50,11 +50,17 @@ func (w *walk) turn(n *plan.Node) bool {
 		w.put(n.ID, s)
 		return false
 	}
+	w.hold(at, s)
+	return true
+}
+
+// hold makes a container's machine run wait until somebody answers, or its
+// time is up; it looks by itself now and then whether it has been forgotten.
+func (w *walk) hold(at At, s plan.State) {
 	w.out.Do, w.out.At, w.out.Wake = DoAwait, at, w.turnCheck(s.StartedAt)
 	if !s.Deadline.IsZero() {
 		w.out.Wake = min(w.out.Wake, s.Deadline.Sub(w.Now))
 	}
-	return true
 }
 
 // takeTurn queues a stage up and lets it go on if it is the first. Who stands

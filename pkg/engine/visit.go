@@ -14,9 +14,9 @@ func stepsOf(p *plan.Plan, n *plan.Node, typ string, state func(plan.NodeID) pla
 		case n.Kind == plan.KindStep:
 			found = append(found, n)
 		case n.Kind == plan.KindLoop:
-			if its := state(n.ID).Iterations; its != nil {
-				for _, it := range its.List {
-					walk(p.Node(n.Iteration(it.Postfix)))
+			if s := state(n.ID); s.Iterations != nil {
+				for _, c := range p.Children(n, s) {
+					walk(c)
 				}
 				return
 			}

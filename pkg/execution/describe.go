@@ -118,19 +118,13 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 	if st.Attempt > 0 {
 		t.LogStream = engine.LogStream(execution, n.ID, st.Attempt)
 	}
-	if n.Kind == plan.KindLoop {
-		if st.Iterations == nil {
-			return t // not started: what it will come to isn't known
-		}
-		for _, it := range st.Iterations.List {
-			c := treeOf(execution, p, p.Node(n.Iteration(it.Postfix)), states)
-			c.Name = it.Name
-			t.Children = append(t.Children, c)
-		}
-		return t
-	}
-	for _, c := range slices.Concat(n.Children, n.Rollback) {
+	for _, c := range slices.Concat(p.Children(n, st), n.Rollback) {
 		t.Children = append(t.Children, treeOf(execution, p, c, states))
+	}
+	if n.Kind == plan.KindLoop {
+		for i, c := range t.Children {
+			c.Name = st.Iterations.List[i].Name
+		}
 	}
 	return t
 }

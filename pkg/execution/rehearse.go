@@ -167,10 +167,10 @@ func (h *rehearsal) loop(n *plan.Node, out *Rehearsed) {
 		out.Runs = No
 	}
 	h.states[n.ID], out.AtOnce = plan.State{Iterations: &its}, its.MaxConcurrency
-	for _, it := range its.List {
-		c := h.node(h.plan.Node(n.Iteration(it.Postfix)))
-		c.Name = it.Name
-		out.Children = append(out.Children, c)
+	for i, c := range h.plan.Children(n, h.states[n.ID]) {
+		child := h.node(c)
+		child.Name = its.List[i].Name
+		out.Children = append(out.Children, child)
 	}
 }
 

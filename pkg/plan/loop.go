@@ -75,6 +75,22 @@ func isPostfix(s string) bool {
 // Iteration is the id of a loop's iteration.
 func (n *Node) Iteration(postfix string) NodeID { return n.ID + NodeID(postfix) }
 
+// Children are the children of a node that an execution has, by the node's
+// state: of a loop those of its iterations, none before it has started.
+func (p *Plan) Children(n *Node, s State) []*Node {
+	if n.Kind != KindLoop {
+		return n.Children
+	}
+	if s.Iterations == nil {
+		return nil
+	}
+	children := make([]*Node, len(s.Iterations.List))
+	for i, it := range s.Iterations.List {
+		children[i] = p.Node(n.Iteration(it.Postfix))
+	}
+	return children
+}
+
 // Looped is the nearest loop that a node is in, with the postfix of its
 // iteration; nil outside loops.
 func (n *Node) Looped() (loop *Node, postfix string) {
