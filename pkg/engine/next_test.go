@@ -471,6 +471,15 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed a_0:Success a_1:Failed a_2:Skipped a_3:Skipped",
 		},
 		{
+			name: "§5.4 StageRollback after a group whose loop couldn't be found out: nothing of it is undone",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", loop(rolling(group("g", st("a")), st("u"))), st("b", when("All"), rollback)), st("r")))
+			},
+			script: map[string][]any{"b": {broken}},
+			loops:  map[string]any{"g": errors.New("no such list")},
+			ends:   "p:Failed s:Failed g:Failed b:Failed r:Success",
+		},
+		{
 			name:   "§5.2 strategies on a looped step act on the iteration",
 			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a", level(on(retry(1, plan.Ignore))))))) },
 			script: map[string][]any{"a_0": {broken, true}, "a_1": {broken, broken}},
