@@ -44,3 +44,35 @@ func TestApprovalByItself(t *testing.T) {
 		})
 	}
 }
+
+// Only an approval that was given rejects the older ones; it leaves its list
+// however it ends, and a second attempt asks anew.
+func TestApprovalsLeaveTheirList(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		timeout string
+		older   int // how often older ones were rejected
+		left    int // how often the list was left
+		ends    string
+	}{
+		{"approved", "24h", 1, 1, "p:Success s:Success a:Success"},
+		{"not in time, then not asked", "30m", 0, 1, "p:Success s:Success a:Success"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSim(t, pipeline(stage("s", st("a", timeout(tt.timeout), level(on(retryOnce()))))))
+			s.twice = true
+			s.script["a"] = []any{asks(plan.Approval{Minimum: 1, RejectsOlder: true, Auto: &plan.AutoApproval{At: s.now.Add(time.Hour)}}), true}
+			s.run(s.plan.Root.ID)
+			state := s.states[s.plan.Root.Children[0].Children[0].ID]
+			if s.ends() != tt.ends || len(s.olders) != tt.older || len(s.left) != tt.left || state.Turn != "" {
+				t.Errorf("%s; rejected older ones of %q, left %q, still on %q; want %s, %d, %d", s.ends(), s.olders, s.left, state.Turn, tt.ends, tt.older, tt.left)
+			}
+			if asked := state.Approval != nil; asked != (state.Attempt == 1) {
+				t.Errorf("attempt %d has the approval %v", state.Attempt, state.Approval)
+			}
+		})
+	}
+}

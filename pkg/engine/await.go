@@ -129,6 +129,9 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 		s.Status, s.Until, s.Outputs = plan.WaitStepRunning, h.Now().Add(action.Wait.Duration), action.Wait.Outputs
 	case action.Approval != nil:
 		s.Status, s.Approval = plan.ApprovalWaiting, action.Approval
+		if s, err = h.enrol(ctx, snap, n, s); err != nil {
+			return false, err
+		}
 		if auto := action.Approval.Auto; auto != nil {
 			s.Until = auto.At // which the machine run must learn, as above
 		} else {

@@ -103,6 +103,7 @@ type Decision struct {
 	Writes         []Write  // members before their container
 	Cancel         []At     // delegate tasks that are no longer wanted
 	Leave          []Left   // queues that steps no longer wait in
+	Approved       []Left   // lists of approvals that wait, on which older ones are now rejected
 	Stop           []string // executions that Pipeline stages no longer wait for
 	Abort          bool     // a failure strategy aborts the execution
 }

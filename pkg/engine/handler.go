@@ -185,6 +185,11 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 			return false, err
 		}
 	}
+	for _, l := range d.Approved {
+		if err := h.rejectOlder(ctx, snap.execution, l); err != nil {
+			return false, err
+		}
+	}
 	if d.Abort {
 		if err := h.abort(ctx, snap.execution.ID, "failure strategy"); err != nil {
 			return false, err

@@ -30,6 +30,7 @@ type sim struct {
 	given   []string       // identifiers of those who get their inputs, after a minute
 	turn    bool           // what waits for its turn gets it
 	left    []string       // queues that were left without having been passed
+	olders  []string       // lists on which older approvals were rejected
 	stopped []string       // executions that steps no longer wait for
 	parts   int            // machine runs of one node, at most
 	twice   bool           // deliver every advance twice
@@ -111,6 +112,9 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 	}
 	for _, l := range d.Leave {
 		s.left = append(s.left, l.Key)
+	}
+	for _, l := range d.Approved {
+		s.olders = append(s.olders, l.Key)
 	}
 	s.stopped = append(s.stopped, d.Stop...)
 	s.aborted = s.aborted || d.Abort
@@ -242,7 +246,13 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 			return false
 		}
 		approval := plan.Approval(a)
-		st.Status, st.Approval, st.Until = plan.ApprovalWaiting, &approval, a.Auto.At
+		st.Status, st.Approval = plan.ApprovalWaiting, &approval
+		if a.Auto != nil {
+			st.Until = a.Auto.At
+		}
+		if a.RejectsOlder {
+			st.Turn = "list"
+		}
 		s.states[n.ID] = st
 		return true
 	case looks:

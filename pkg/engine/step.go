@@ -24,7 +24,7 @@ func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
 		s.StartedAt = w.Now
 	}
 	s.Attempt++
-	s.Status, s.Wait, s.Token, s.Outcome, s.Until = plan.Running, plan.WaitWork, "", nil, time.Time{}
+	s.Status, s.Wait, s.Token, s.Outcome, s.Until, s.Approval = plan.Running, plan.WaitWork, "", nil, time.Time{}, nil
 	s.Deadline = w.Now.Add(timeout)
 	if n.Asks != "" && !s.Answered {
 		s.Status, s.Wait = plan.InputWaiting, plan.WaitInput
@@ -61,6 +61,7 @@ func (w *walk) step(n *plan.Node) bool {
 				w.lookAgain(n, s, *o)
 				continue
 			}
+			w.approved(n, s, *o)
 			w.put(n.ID, w.conclude(n, w.quit(n, s), *o, w.over(outer)))
 		case w.over(outer):
 			s.Status, s.Message = plan.Expired, "the time of its stage or pipeline was up"

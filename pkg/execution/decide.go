@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,7 +124,7 @@ func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (boo
 		User: a.By.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(), Link: a.link,
 	})
 	st.Approval = &ap
-	st.Outcome, err = approvalOutcome(ap)
+	st.Outcome, err = ap.Outcome()
 	return st.Outcome != nil, err
 }
 
@@ -176,27 +175,4 @@ func checkInput(in plan.ApprovalInput, v string) error {
 		}
 	}
 	return nil
-}
-
-// approvalOutcome ends an approval that has its answers; nil while it hasn't.
-func approvalOutcome(ap plan.Approval) (*plan.Outcome, error) {
-	o := plan.Outcome{}
-	approvals := 0
-	for _, a := range ap.Activities {
-		if a.Action == plan.Reject {
-			o.Status, o.Failures = plan.ApprovalRejected, []fault.FailureType{fault.ApprovalRejection}
-			o.Message = strings.TrimSuffix(fmt.Sprintf("rejected by %s: %s", a.User, a.Comments), ": ")
-		} else {
-			approvals++
-		}
-	}
-	if o.Status == "" {
-		if approvals < max(ap.Minimum, 1) {
-			return nil, nil
-		}
-		o.Status = plan.Success
-	}
-	var err error
-	o.Outputs, err = ap.Outputs()
-	return &o, err
 }

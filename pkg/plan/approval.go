@@ -3,10 +3,16 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 // AutoApprover is who answers an approval that approves by itself.
 const AutoApprover = "auto approval"
+
+// AutoRejecter is who answers an approval that a newer execution's rejects.
+const AutoRejecter = "auto rejection"
 
 // The answers to an approval.
 const (
@@ -58,6 +64,31 @@ func (a Approval) Outputs() (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode the approval: %w", err)
 	}
 	return doc, nil
+}
+
+// Outcome ends an approval that has its answers (pipeline spec §7.7): the
+// first rejection does, the minimum of distinct approvers does. nil while it
+// hasn't them.
+func (a Approval) Outcome() (*Outcome, error) {
+	o := Outcome{}
+	approvals := 0
+	for _, x := range a.Activities {
+		if x.Action == Reject {
+			o.Status, o.Failures = ApprovalRejected, []fault.FailureType{fault.ApprovalRejection}
+			o.Message = strings.TrimSuffix(fmt.Sprintf("rejected by %s: %s", x.User, x.Comments), ": ")
+		} else {
+			approvals++
+		}
+	}
+	if o.Status == "" {
+		if approvals < max(a.Minimum, 1) {
+			return nil, nil
+		}
+		o.Status = Success
+	}
+	var err error
+	o.Outputs, err = a.Outputs()
+	return &o, err
 }
 
 // Values are the inputs as they are before the next answer: the last one's,

@@ -142,6 +142,9 @@ type Approval struct {
 	Refused []string `json:"refused,omitempty"`
 	// Callback is the name by which another system finds the approval.
 	Callback string `json:"callback,omitempty"`
+	// RejectsOlder says that its approval rejects those of older executions that
+	// wait at the same step.
+	RejectsOlder bool `json:"rejectsOlder,omitempty"`
 	// Auto approves at a time; nil: only people do.
 	Auto       *AutoApproval      `json:"auto,omitempty"`
 	Activities []ApprovalActivity `json:"activities,omitempty"`

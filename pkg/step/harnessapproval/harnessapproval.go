@@ -29,11 +29,12 @@ func Type() step.Type {
 
 // Spec is the step's spec.
 type Spec struct {
-	Message   yamldoc.Field[string]
-	Approvers approvers
-	Inputs    []input
-	Auto      auto
-	Callback  yamldoc.Field[string]
+	Message      yamldoc.Field[string]
+	Approvers    approvers
+	Inputs       []input
+	RejectsOlder yamldoc.Field[bool]
+	Auto         auto
+	Callback     yamldoc.Field[string]
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -50,9 +51,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "approverInputs":
 			s.Inputs = decodeInputs(e, r)
 		case "isAutoRejectEnabled":
-			if on := r.Bool(e); on.Value {
-				r.Unsupported(e, "rejecting older executions that wait isn't supported yet")
-			}
+			s.RejectsOlder = r.Bool(e)
 		case "autoApproval":
 			s.Auto = decodeAuto(e, r)
 		case "callbackId":
@@ -85,6 +84,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	a := &plan.Approval{
 		Message: message.Text(), Groups: s.Approvers.Groups, Refused: s.Approvers.Refused,
 		Minimum: s.Approvers.Minimum.Value, NotExecutor: s.Approvers.NotExecutor.Value, Callback: step.Text(s.Callback),
+		RejectsOlder: s.RejectsOlder.Value,
 	}
 	for _, x := range s.Inputs {
 		a.Inputs = append(a.Inputs, x.ask())
