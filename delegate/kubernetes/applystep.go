@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -15,16 +16,15 @@ import (
 // chosen renders the manifests of some files: paths below the manifest's
 // path, also of files that ask to be skipped by deployments.
 func (s *session) chosen(ctx context.Context, paths []string, everything bool) ([]*unstructured.Unstructured, error) {
-	log := s.env.Log(unitFetch)
 	m := s.p.Target.Manifest
 	if s.p.ApplySource != nil {
 		m = s.p.ApplySource
 	}
-	files, defaults, root, err := s.fetch(ctx, m, log)
+	got, err := s.source().Fetch(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	files = slices.DeleteFunc(files, func(f source) bool { return isValues(m, f) })
+	files := slices.DeleteFunc(got.Manifests, func(f manifest.File) bool { return isValues(m, f) })
 	if !everything {
 		if files, err = choose(files, paths); err != nil {
 			return nil, err
@@ -32,7 +32,7 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 	}
 	values := map[string]any{}
 	if !s.p.SkipRendering {
-		if values, err = s.values(ctx, m, defaults, root, s.p.ApplyValues, log); err != nil {
+		if values, err = s.source().Values(ctx, m, got, slices.Concat(s.p.Target.Values, s.p.ApplyValues)); err != nil {
 			return nil, err
 		}
 	}
@@ -47,13 +47,13 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 }
 
 // choose finds files by their names or by a folder.
-func choose(files []source, paths []string) ([]source, error) {
-	var out []source
+func choose(files []manifest.File, paths []string) ([]manifest.File, error) {
+	var out []manifest.File
 	for _, p := range paths {
 		clean := strings.TrimPrefix(path.Clean(p), "/")
 		n := len(out)
 		for _, f := range files {
-			if f.name == clean || strings.HasPrefix(f.name, clean+"/") || strings.HasSuffix("/"+clean, "/"+f.name) {
+			if f.Name == clean || strings.HasPrefix(f.Name, clean+"/") || strings.HasSuffix("/"+clean, "/"+f.Name) {
 				out = append(out, f)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -37,7 +38,7 @@ func TestCustomConditions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m, err := decode(object)
+			m, err := manifest.Decode(object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ func seen(o *unstructured.Unstructured) bool {
 func TestPastFailureOfACustomResource(t *testing.T) {
 	t.Parallel()
 	gadget := func(state string) *unstructured.Unstructured {
-		m, err := decode("{kind: Gadget, metadata: {uid: u, annotations: {harness.io/managed-workload: 'true', harness.io/failureCondition: 'status.state == \"sick\"', " +
+		m, err := manifest.Decode("{kind: Gadget, metadata: {uid: u, annotations: {harness.io/managed-workload: 'true', harness.io/failureCondition: 'status.state == \"sick\"', " +
 			"harness.io/steadyStateCondition: 'status.state == \"well\"'}}, status: {state: " + state + "}}")
 		check(t, err)
 		return &unstructured.Unstructured{Object: m}

@@ -1,6 +1,10 @@
 package kubernetes
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/slipway-cd/slipway/delegate/manifest"
+)
 
 // Whatever a manifest holds, reading it ends in objects or an error, and what
 // strategies do to sound objects doesn't break them.
@@ -13,7 +17,7 @@ func FuzzManifests(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		objects, err := render([]source{{name: "fuzz.yaml", text: text}}, nil, true)
+		objects, err := render([]manifest.File{{Name: "fuzz.yaml", Text: text}}, nil, true)
 		if err != nil {
 			return
 		}

@@ -1,22 +1,20 @@
 package kubernetes
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // objects renders a manifest without values.
 func objects(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
-	out, err := render([]source{{name: "all.yaml", text: text}}, nil, true)
+	out, err := render([]manifest.File{{Name: "all.yaml", Text: text}}, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +44,11 @@ func TestRender(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			values, err := decode(tt.values)
+			values, err := manifest.Decode(tt.values)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := render([]source{{name: "c.yaml", text: tt.manifest}}, values, false)
+			got, err := render([]manifest.File{{Name: "c.yaml", Text: tt.manifest}}, values, false)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v; want one about %s", err, tt.err)
@@ -84,44 +82,8 @@ items:
 // §23.1: the directive counts in the first line only.
 func TestSkipDirective(t *testing.T) {
 	t.Parallel()
-	if !skipped(source{text: skipDirective + "\nkind: Job"}) || skipped(source{text: "\n" + skipDirective + "\nkind: Job"}) {
+	if !skipped(manifest.File{Text: skipDirective + "\nkind: Job"}) || skipped(manifest.File{Text: "\n" + skipDirective + "\nkind: Job"}) {
 		t.Error("the directive counts in the first line, and only there")
-	}
-}
-
-// §23.5, §23.16 and entities §17.16-17: the layers of values.
-func TestValues(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	for name, text := range map[string]string{"a.yaml": "replicas: 4\nport: {http: 80}", "b.yaml": "replicas: 2\nport: {tls: 443}"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := executortest.New(t, nil)
-	s := &session{env: env.Env, number: 7}
-	s.p.Target.Values = []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "rev: <+kubernetes.release.revision>"}}}
-	m := &task.Manifest{ValuesPaths: []string{"/a.yaml", "b.yaml"}}
-	got, err := s.values(t.Context(), m, []source{{name: "values.yaml", text: "replicas: 1\nname: web"}}, root, nil, env.Log("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{"replicas": int64(2), "name": "web", "port": map[string]any{"http": int64(80), "tls": int64(443)}, "rev": int64(7)}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("values (-want +got):\n%s", diff)
-	}
-	m.ValuesPaths = []string{"none.yaml"}
-	if _, err := s.values(t.Context(), m, nil, root, nil, env.Log("x")); err == nil || !strings.Contains(err.Error(), "none.yaml") {
-		t.Errorf("a missing values file gave %v", err)
-	}
-	m.OptionalValuesYAML = true
-	if _, err := s.values(t.Context(), m, nil, root, nil, env.Log("x")); err != nil {
-		t.Errorf("a missing optional values file gave %v", err)
-	}
-	m.ValuesPaths = []string{"../../etc/passwd"}
-	m.OptionalValuesYAML = false
-	if _, err := s.values(t.Context(), m, nil, root, nil, env.Log("x")); err == nil {
-		t.Error("a path out of the repository was read")
 	}
 }
 
@@ -168,7 +130,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("made (-want +got):\n%s", diff)
 	}
 	spec, _, _ := unstructured.NestedMap(all[4].Object, "spec", "template", "spec")
-	want, err := decode(`
+	want, err := manifest.Decode(`
 imagePullSecrets: [{name: pull}, {name: keys-5}]
 initContainers: [{name: i, env: [{name: E, valueFrom: {secretKeyRef: {name: keys-5, key: k}}}]}]
 containers: [{name: c, envFrom: [{configMapRef: {name: cfg-5}}, {configMapRef: {name: other}}]}]
@@ -279,7 +241,7 @@ func TestRollout(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m, err := decode(tt.object)
+			m, err := manifest.Decode(tt.object)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -195,7 +196,7 @@ func (s *session) unprune(ctx context.Context, current, previous *release) error
 }
 
 // skipped says whether a file asks to be left out of deployments.
-func skipped(f source) bool {
-	first, _, _ := strings.Cut(f.text, "\n")
+func skipped(f manifest.File) bool {
+	first, _, _ := strings.Cut(f.Text, "\n")
 	return strings.TrimSpace(first) == skipDirective
 }

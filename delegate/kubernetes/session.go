@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -174,22 +175,21 @@ func (s *session) say(w io.Writer, format string, args ...any) { say(w, format, 
 // manifests fetches and renders what the service deploys, without the files
 // that ask to be skipped.
 func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	log := s.env.Log(unitFetch)
 	m := s.p.Target.Manifest
-	files, defaults, root, err := s.fetch(ctx, m, log)
+	files, err := s.source().Fetch(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	values, err := s.values(ctx, m, defaults, root, nil, log)
+	values, err := s.source().Values(ctx, m, files, s.p.Target.Values)
 	if err != nil {
 		return nil, err
 	}
-	return s.renderAll(files, values)
+	return s.renderAll(files.Manifests, values)
 }
 
-func (s *session) renderAll(files []source, values map[string]any) ([]*unstructured.Unstructured, error) {
+func (s *session) renderAll(files []manifest.File, values map[string]any) ([]*unstructured.Unstructured, error) {
 	log := s.env.Log(unitInitialize)
-	files = slices.DeleteFunc(slices.Clone(files), func(f source) bool { return skipped(f) || isValues(s.p.Target.Manifest, f) })
+	files = slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool { return skipped(f) || isValues(s.p.Target.Manifest, f) })
 	objects, err := render(files, values, false)
 	if err != nil {
 		return nil, err
@@ -205,9 +205,9 @@ func (s *session) renderAll(files []source, values map[string]any) ([]*unstructu
 
 // isValues says whether a file is one of the listed values files, which are
 // no manifests.
-func isValues(m *task.Manifest, f source) bool {
+func isValues(m *task.Manifest, f manifest.File) bool {
 	root := func(p string) string { return path.Clean("/" + p) }
-	return f.place != "" && slices.ContainsFunc(m.ValuesPaths, func(p string) bool { return root(p) == root(f.place) })
+	return f.Place != "" && slices.ContainsFunc(m.ValuesPaths, func(p string) bool { return root(p) == root(f.Place) })
 }
 
 // changed is the ledger's entry of what was put into the target.
