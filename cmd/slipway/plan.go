@@ -85,6 +85,9 @@ func (a *app) rehearsed(n *execution.Rehearsed, indent string) {
 	if n.Kind == plan.KindStep && n.Runs != execution.No {
 		a.taker(n, indent+"    ")
 	}
+	if d := n.Deploys; d != nil && n.Runs != execution.No {
+		fmt.Fprintf(a.out, "%s    deploys %s to %s of %s\n", indent, d.Service, d.Infrastructure, d.Environment)
+	}
 	for _, u := range n.Unknown {
 		fmt.Fprintf(a.out, "%s    not known yet: %s\n", indent, u)
 	}

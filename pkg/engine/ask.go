@@ -41,7 +41,7 @@ func (w *walk) asking(n *plan.Node) bool {
 // answered lets a stage or a step go on that has its inputs.
 func (w *walk) answered(n *plan.Node, s plan.State) plan.State {
 	s.Status, s.Wait, s.Token = plan.Running, plan.WaitWork, ""
-	if exclusive(n) {
+	if exclusive(n, s) {
 		s.Wait = plan.WaitTurn
 	}
 	return s
@@ -56,7 +56,13 @@ func (w *walk) unanswered(n *plan.Node, s plan.State) plan.State {
 		s.Answered = true
 		return w.answered(n, s)
 	}
-	s.EndedAt, s.Message = w.Now, o.Message
+	return w.unbegun(s, o, action)
+}
+
+// unbegun ends a stage that fails before its first step by its strategy: it
+// has done nothing that could be undone or tried again.
+func (w *walk) unbegun(s plan.State, o plan.Outcome, action plan.Action) plan.State {
+	s.Status, s.EndedAt, s.Message = o.Status, w.Now, o.Message
 	switch action.Type {
 	case plan.Ignore:
 		s.Status = plan.IgnoreFailed
@@ -66,9 +72,6 @@ func (w *walk) unanswered(n *plan.Node, s plan.State) plan.State {
 		s.Status, w.out.Abort = plan.Aborted, true
 	case plan.MarkAsFailure, plan.Retry, plan.StageRollback, plan.ManualIntervention, plan.PipelineRollback, plan.StepGroupRollback,
 		plan.RetryStepGroup, plan.ProceedWithDefaultValues:
-		s.Status = plan.Expired // it has done nothing that could be undone
-	default:
-		s.Status = plan.Expired
 	}
 	return s
 }

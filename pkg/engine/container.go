@@ -13,7 +13,10 @@ func (w *walk) sequence(n *plan.Node) {
 	if w.get(n.ID).Status == plan.NotStarted || w.get(n.ID).Status == "" {
 		w.begin(n, plan.State{})
 	}
-	if w.asking(n) || w.turn(n) {
+	if w.asking(n) {
+		return
+	}
+	if w.choose(n); w.turn(n) {
 		return
 	}
 	if s := w.get(n.ID); w.After == (At{Node: n.ID, Wait: waitChildren}) && !s.Status.Terminal() {
@@ -164,7 +167,7 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 		return true
 	}
 	s.Status, s.StartedAt, s.Deadline = plan.Running, w.Now, parent.Deadline
-	if exclusive(n) {
+	if exclusive(n, s) {
 		s.Wait = plan.WaitTurn
 	}
 	if n.Asks != "" && !s.Answered {

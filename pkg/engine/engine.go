@@ -37,6 +37,8 @@ type Input struct {
 	Condition func(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error)
 	// Loop evaluates a looping strategy; no iterations if its condition is false.
 	Loop func(n *plan.Node) (plan.Iterations, error)
+	// Choose finds what a stage that chooses when it starts deploys where.
+	Choose func(n *plan.Node) (*plan.Deployment, error)
 	// Timeout evaluates a node's timeout; 0 means none.
 	Timeout func(n *plan.Node) (time.Duration, error)
 }

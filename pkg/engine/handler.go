@@ -151,7 +151,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause,
 		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
-		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop,
+		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop, Choose: snap.choose,
 		Gated: len(h.gates(snap.execution)) > 0,
 	})
 	if snap.err != nil {

@@ -137,7 +137,7 @@ func (w *walk) reopen(n, t *plan.Node, s plan.State) plan.State {
 	s.Forward, s.Status, s.EndedAt = s.Status, plan.Running, time.Time{}
 	s = w.turnBack(t, s)
 	s.Worst, s.Deadline = plan.Success, w.get(n.ID).Deadline
-	if exclusive(t) {
+	if exclusive(t, s) {
 		s.Wait, s.Turn = plan.WaitTurn, ""
 	}
 	return s

@@ -35,6 +35,7 @@ type sim struct {
 	parts   int            // machine runs of one node, at most
 	twice   bool           // deliver every advance twice
 	loops   map[string]any // identifier -> how many iterations, or an error
+	choose  func() (*plan.Deployment, error)
 }
 
 // hang is an attempt that gives no answer; its time-out ends it.
@@ -156,6 +157,7 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 			}
 			return plan.Iterations{}, nil
 		},
+		Choose: func(*plan.Node) (*plan.Deployment, error) { return s.choose() },
 		Timeout: func(n *plan.Node) (time.Duration, error) {
 			if n.Timeout == "" {
 				return 0, nil

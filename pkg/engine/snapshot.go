@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/target"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -219,6 +220,10 @@ func (s *snapshot) loop(n *plan.Node) (plan.Iterations, error) {
 		return plan.Iterations{}, fault.New(fault.Invalid, "the looping strategy: %w", err)
 	}
 	return found, nil
+}
+
+func (s *snapshot) choose(n *plan.Node) (*plan.Deployment, error) {
+	return target.Choose(s.ctx, s.h.scope(s.ctx, s, n, s.state))
 }
 
 // maxTimeout caps every timeout, silently (pipeline spec §1.4).

@@ -8,7 +8,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // turnCheck is how often what waits for its turn looks whether it has come, in
@@ -19,21 +18,10 @@ func (w *walk) turnCheck(since time.Time) time.Duration {
 	return max(2*time.Minute, w.Now.Sub(since)/16)
 }
 
-// exclusive says whether a stage deploys where only one may at a time: one
-// stage for each service and infrastructure, in the order of asking, unless
-// the infrastructure allows simultaneous deployments (pipeline spec §7.2).
-func exclusive(n *plan.Node) bool {
-	if n.Kind != plan.KindStage || n.Deployment == nil {
-		return false
-	}
-	const key = "allowSimultaneousDeployments"
-	infra := n.Deployment.Infrastructure
-	for _, allowed := range []*yamldoc.Node{infra.Get(key), infra.At("spec", key)} {
-		if allowed != nil && allowed.Value == "true" {
-			return false
-		}
-	}
-	return true
+// exclusive says whether a stage in the given state deploys where only one may
+// at a time: in the order of asking.
+func exclusive(n *plan.Node, s plan.State) bool {
+	return n.Kind == plan.KindStage && n.Deploys(s).Exclusive()
 }
 
 // turn makes the machine run of an exclusive stage wait for its turn; false

@@ -84,7 +84,7 @@ func (d *decoder) deployment(s *Deployment) keys {
 
 func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
 	d.fields(v, keys{
-		"serviceRef":                d.chosen(ref.Service, &s.Ref),
+		"serviceRef":                d.reference(ref.Service, &s.Ref),
 		"serviceInputs":             d.node(&s.Inputs),
 		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
 		"useFromStage":              d.refuse("taking the service of another stage (useFromStage) isn't supported"),
@@ -100,7 +100,7 @@ func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
 func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment) {
 	environment := peek(v, "environmentRef")
 	d.fields(v, keys{
-		"environmentRef":            d.chosen(ref.Environment, &s.Ref),
+		"environmentRef":            d.reference(ref.Environment, &s.Ref),
 		"environmentInputs":         d.node(&s.Inputs),
 		"infrastructureDefinition":  func(v yamldoc.Value) { s.Infrastructure = d.stageInfrastructure(v, environment) },
 		"infrastructureDefinitions": func(v yamldoc.Value) { s.Infrastructure = d.oneInfrastructure(v, environment) },
@@ -144,7 +144,6 @@ func (d *decoder) stageInfrastructure(v yamldoc.Value, environment string) Stage
 	d.fields(v, keys{
 		"identifier": func(v yamldoc.Value) {
 			s.Identifier = d.String(v)
-			d.fixed(v, s.Identifier.Expr)
 			d.referInfrastructure(v, s.Identifier.Value, environment)
 		},
 		"inputs":      d.node(&s.Inputs),

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/target"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -30,17 +31,17 @@ func (b *build) chained(stages *yamldoc.Node) ([]ref.Scope, error) {
 	err := eachChain(stages, func(stage *yamldoc.Node) error {
 		spec := stage.Get("spec")
 		key := store.EntityKey{
-			Scope: ref.Scope{Account: b.scope.Account, Org: text(spec, "org"), Project: text(spec, "project")},
+			Scope: ref.Scope{Account: b.Scope.Account, Org: text(spec, "org"), Project: text(spec, "project")},
 			Kind:  ref.Pipeline, ID: text(spec, "pipeline"),
 		}
-		e, err := b.entities.Entity(b.ctx, key)
+		e, err := b.Entities.Entity(b.ctx, key)
 		if fault.Is(err, fault.NotFound) {
 			return fault.New(fault.NotFound, "stage %s: there is no pipeline %q in %s", text(stage, "identifier"), key.ID, key.Scope)
 		}
 		if err != nil {
 			return err
 		}
-		doc, err := root("pipeline "+key.ID, e)
+		doc, err := target.Root("pipeline "+key.ID, e)
 		if err != nil {
 			return err
 		}

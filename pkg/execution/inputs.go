@@ -86,7 +86,7 @@ func (s *Service) Preview(ctx context.Context, scope ref.Scope, pipeline string,
 	if err != nil {
 		return input.Merged{}, err
 	}
-	b := build{ctx: ctx, entities: &recorder{Entities: s.Store}, scope: scope, pipeline: e}
+	b := newBuild(ctx, s.Store, e)
 	return b.merge(in)
 }
 
@@ -97,8 +97,8 @@ func (s *Service) InputForm(ctx context.Context, scope ref.Scope, pipeline strin
 	if err != nil {
 		return nil, nil, err
 	}
-	b := build{ctx: ctx, entities: &recorder{Entities: s.Store}, scope: scope, pipeline: e}
-	doc, err := b.document(e)
+	b := newBuild(ctx, s.Store, e)
+	doc, err := b.Document(b.ctx, e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Service) InputForm(ctx context.Context, scope ref.Scope, pipeline strin
 
 // merge fills the pipeline's inputs.
 func (b *build) merge(in Inputs) (input.Merged, error) {
-	doc, err := b.document(b.pipeline)
+	doc, err := b.Document(b.ctx, b.pipeline)
 	if err != nil {
 		return input.Merged{}, err
 	}
@@ -176,10 +176,10 @@ func (b *build) overlaid(id string, overlay *yamldoc.Node) ([]input.Source, erro
 // set reads an input set or an overlay of the pipeline.
 func (b *build) set(kind ref.Kind, id string) (*yamldoc.Node, error) {
 	key := store.EntityKey{Scope: b.pipeline.Key.Scope, Kind: kind, Env: b.pipeline.Key.ID, ID: id}
-	e, err := b.entities.Entity(b.ctx, key)
+	e, err := b.Entities.Entity(b.ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := b.document(e)
+	doc, err := b.Document(b.ctx, e)
 	return doc.From(fmt.Sprintf("%s %s", kind, id)), err
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/target"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -57,7 +57,8 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 		return planned{}, err
 	}
 	if r.Trigger != nil { // no other execution has the same event
-		b := build{ctx: ctx, entities: &recorder{Entities: p.entities}, scope: r.Scope, pipeline: pipeline, trigger: r.Trigger, stages: r.Stages}
+		b := newBuild(ctx, p.entities, pipeline)
+		b.trigger, b.stages = r.Trigger, r.Stages
 		return b.plan(r.Inputs)
 	}
 	asked, err := json.Marshal(struct {
@@ -74,12 +75,13 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	if known, ok := p.remembered(made); ok {
 		return known, nil
 	}
-	b := build{ctx: ctx, entities: &recorder{Entities: p.entities}, scope: r.Scope, pipeline: pipeline, stages: r.Stages}
+	b := newBuild(ctx, p.entities, pipeline)
+	b.stages = r.Stages
 	fresh, err := b.plan(r.Inputs)
 	if err != nil {
 		return planned{}, err
 	}
-	p.remember(p.learn(pipeline, b.entities.read, asked), fresh)
+	p.remember(p.learn(pipeline, b.read.read, asked), fresh)
 	return fresh, nil
 }
 
@@ -172,15 +174,18 @@ func (r *recorder) Entity(ctx context.Context, key store.EntityKey) (store.Entit
 
 // build makes one plan.
 type build struct {
+	target.Reader
+
 	ctx      context.Context //nolint:containedctx // lives for one call
-	entities *recorder
-	scope    ref.Scope
+	read     *recorder
 	pipeline store.Entity
-	stages   []string       // the only ones to run; none: all
-	warnings []fault.Detail // about inputs that have no place
-	// templates are the versions that links were resolved with, each once.
-	templates []plan.Template
-	trigger   json.RawMessage
+	stages   []string // the only ones to run; none: all
+	trigger  json.RawMessage
+}
+
+func newBuild(ctx context.Context, entities store.Entities, pipeline store.Entity) *build {
+	read := &recorder{Entities: entities}
+	return &build{Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope}, ctx: ctx, read: read, pipeline: pipeline}
 }
 
 func (b *build) plan(in Inputs) (planned, error) {
@@ -192,14 +197,14 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, err
 	}
 	doc := merged.Doc
-	if err := check(ref.Pipeline, doc, b.scope); err != nil {
+	if err := target.Check(ref.Pipeline, doc, b.Scope); err != nil {
 		return planned{}, err
 	}
 	src := plan.Source{Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, Deployments: map[string]*plan.Deployment{}}
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return planned{}, err
 	}
-	src.Templates = b.templates
+	src.Templates = b.Templates
 	chained, err := b.chained(doc.Get("stages"))
 	if err != nil {
 		return planned{}, err
@@ -213,25 +218,13 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, fmt.Errorf("encode the plan of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
 	given, err := json.Marshal(Given{
-		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Stages: b.stages, Warnings: append(merged.Warnings, b.warnings...),
+		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Stages: b.stages, Warnings: append(merged.Warnings, b.Warnings...),
 	})
 	if err != nil {
 		return planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
 	sum := sha256.Sum256(encoded)
 	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID, inputs: given, chained: chained}, nil
-}
-
-// root is an entity's document as it was saved.
-func root(file string, e store.Entity) (*yamldoc.Node, error) {
-	docs, report := yamldoc.Parse(file, e.YAML)
-	if err := report.Err(); err != nil {
-		return nil, err
-	}
-	if len(docs) != 1 || docs[0].Get(string(e.Key.Kind)) == nil {
-		return nil, fmt.Errorf("%s %s has no document", e.Key.Kind, e.Key.ID)
-	}
-	return docs[0], nil
 }
 
 // deployments reads what the Deployment stages of a list deploy where.
@@ -259,91 +252,14 @@ func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployme
 	return nil
 }
 
+// deployment reads what a stage deploys where, unless that is chosen when the
+// stage starts.
 func (b *build) deployment(stage *yamldoc.Node) (*plan.Deployment, error) {
-	spec := stage.Get("spec")
-	environment := spec.Get("environment")
-	infra := environment.Get("infrastructureDefinition")
-	if list := environment.Get("infrastructureDefinitions"); list != nil && len(list.Items) == 1 {
-		infra = list.Items[0]
+	c := plan.ChoiceOf(stage.Get("spec"))
+	if c.Late() {
+		return &plan.Deployment{Type: c.Type, Late: true}, nil
 	}
-	d := &plan.Deployment{
-		Type: text(spec, "deploymentType"), ServiceRef: text(spec.Get("service"), "serviceRef"),
-		EnvironmentRef: text(environment, "environmentRef"),
-	}
-	var err error
-	if d.Service, err = b.entity(ref.Service, d.ServiceRef, "", spec.At("service", "serviceInputs")); err != nil {
-		return nil, err
-	}
-	if d.Environment, err = b.entity(ref.Environment, d.EnvironmentRef, "", environment.Get("environmentInputs")); err != nil {
-		return nil, err
-	}
-	if d.Infrastructure, err = b.entity(ref.Infrastructure, text(infra, "identifier"), d.EnvironmentRef, infra.Get("inputs")); err != nil {
-		return nil, err
-	}
-	return d, sameType(d)
-}
-
-// sameType checks that stage, service and infrastructure are of one
-// deployment type (entities spec §2).
-func sameType(d *plan.Deployment) error {
-	for _, other := range []struct{ what, typ string }{
-		{"service " + d.ServiceRef, text(d.Service.Get("serviceDefinition"), "type")},
-		{"infrastructure " + text(d.Infrastructure, "identifier"), text(d.Infrastructure, "deploymentType")},
-	} {
-		if other.typ != d.Type {
-			return fault.New(fault.Invalid, "the stage deploys %s, but %s is of type %s", d.Type, other.what, other.typ)
-		}
-	}
-	return nil
-}
-
-// entity reads a referenced entity and fills its runtime inputs; env is the
-// environment of an infrastructure definition.
-func (b *build) entity(kind ref.Kind, name, env string, inputs *yamldoc.Node) (*yamldoc.Node, error) {
-	if name == "" || strings.Contains(name, "<+") {
-		return nil, fault.New(fault.Unsupported, "the %s is %q; want an identifier: an expression can't choose it yet", kind, name)
-	}
-	r, err := ref.Parse(name, b.scope)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "%s %w", kind, err)
-	}
-	key := store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID}
-	if kind == ref.Infrastructure {
-		from, err := ref.Parse(env, b.scope)
-		if err != nil {
-			return nil, fault.New(fault.Invalid, "environment %w", err)
-		}
-		key.Scope, key.Env = from.Scope, from.ID
-	}
-	e, err := b.entities.Entity(b.ctx, key)
-	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "there is no %s %q in %s", kind, r.ID, key.Scope)
-	}
-	if err != nil {
-		return nil, err
-	}
-	doc, err := b.document(e)
-	if err != nil {
-		return nil, err
-	}
-	merged := input.Merge(doc, nil, input.Source{Doc: inputs, Lenient: true})
-	b.warnings = append(b.warnings, merged.Warnings...)
-	if err = merged.Err(); err == nil {
-		err = check(kind, merged.Doc, key.Scope)
-	}
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "%s %s: %w", kind, name, err)
-	}
-	return merged.Doc, nil
-}
-
-// check checks a document again, now that its inputs have values: what was an
-// input on save may be anything.
-func check(kind ref.Kind, doc *yamldoc.Node, scope ref.Scope) error {
-	root := &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column, Entries: []yamldoc.Entry{{Key: string(kind), Line: doc.Line, Column: doc.Column, Value: doc}}}
-	report := yamldoc.NewReport(string(kind))
-	catalog.Decode(root, report, scope)
-	return report.Err()
+	return b.Deployment(b.ctx, c)
 }
 
 func text(n *yamldoc.Node, key string) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/target"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -42,8 +43,16 @@ type Rehearsed struct {
 	Selectors  []string    `json:"selectors,omitempty" nullable:"false" doc:"The delegate selectors of a step"`
 	Delegates  []string    `json:"delegates,omitempty" nullable:"false" doc:"The connected delegates that could take a step now"`
 	AtOnce     int         `json:"atOnce,omitempty" doc:"How many iterations of a loop run at the same time; 0: all"`
+	Deploys    *Deploys    `json:"deploys,omitempty" doc:"What a Deployment stage deploys where, if that is known"`
 
 	Children []*Rehearsed `json:"children,omitempty" nullable:"false"`
+}
+
+// Deploys is what a Deployment stage deploys where.
+type Deploys struct {
+	Service        string `json:"service"`
+	Environment    string `json:"environment"`
+	Infrastructure string `json:"infrastructure"`
 }
 
 // Answer is what a rehearsal knows.
@@ -120,6 +129,9 @@ func (h *rehearsal) node(n *plan.Node) *Rehearsed {
 		h.loop(n, out)
 		return out
 	}
+	if n.Kind == plan.KindStage && n.Deployment != nil {
+		h.deploys(n, out)
+	}
 	for _, c := range slices.Concat(n.Children, n.Rollback) {
 		out.Children = append(out.Children, h.node(c))
 	}
@@ -142,6 +154,28 @@ func (h *rehearsal) condition(n *plan.Node, out *Rehearsed) {
 	case !run:
 		out.Runs = No
 	}
+}
+
+// deploys says what a Deployment stage deploys where. What the stage would
+// choose is kept, for the expressions of its steps.
+func (h *rehearsal) deploys(n *plan.Node, out *Rehearsed) {
+	if n.Deployment.Late {
+		s := h.scope(n)
+		c := plan.ChoiceOf(s.Doc(n).Get("spec"))
+		missing := unknown(s, expr.References(c.Service.Ref+" "+c.Environment.Ref+" "+c.Infrastructure.Ref))
+		if len(missing) > 0 {
+			out.Unknown = append(out.Unknown, missing...)
+			return
+		}
+		d, err := target.Choose(h.ctx, s)
+		if err != nil {
+			out.Unknown = append(out.Unknown, err.Error())
+			return
+		}
+		h.states[n.ID] = plan.State{Deployment: d}
+	}
+	d := n.Deploys(h.states[n.ID])
+	out.Deploys = &Deploys{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: text(d.Infrastructure, "identifier")}
 }
 
 // loop finds a loop's iterations, or shows its template where only the run

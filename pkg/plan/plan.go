@@ -85,7 +85,8 @@ type Node struct {
 
 	// Doc is the node's own document: a step's, group's or stage's mapping.
 	Doc *yamldoc.Node `json:"doc,omitempty"`
-	// Deployment is what a Deployment stage deploys where.
+	// Deployment is what a Deployment stage deploys where, as far as the plan
+	// knows; see Deploys.
 	Deployment *Deployment `json:"deployment,omitempty"`
 	Loop       *Loop       `json:"loop,omitempty"`
 
@@ -151,17 +152,6 @@ type Action struct {
 	// Depth is that of the group that StepGroupRollback and RetryStepGroup are
 	// about: 1 for the outermost of the stage.
 	Depth int `json:"depth,omitempty"`
-}
-
-// Deployment is what a Deployment stage deploys where: the documents of its
-// service, environment and infrastructure with their inputs filled in.
-type Deployment struct {
-	Type           string        `json:"type"` // Kubernetes, NativeHelm, ...
-	Service        *yamldoc.Node `json:"service"`
-	ServiceRef     string        `json:"serviceRef"` // as written, e.g. "account.web"
-	Environment    *yamldoc.Node `json:"environment"`
-	EnvironmentRef string        `json:"environmentRef"`
-	Infrastructure *yamldoc.Node `json:"infrastructure"`
 }
 
 // Node finds a node by id; nil if the plan has none such. A node of a loop's

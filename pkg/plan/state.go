@@ -30,6 +30,10 @@ type State struct {
 	Answered bool          `json:"answered,omitempty"`
 	Given    *yamldoc.Node `json:"given,omitempty"`
 
+	// Deployment is what a stage has chosen when it started, if its plan leaves
+	// that to it.
+	Deployment *Deployment `json:"deployment,omitempty"`
+
 	// A step's part.
 
 	Attempt  int                 `json:"attempt,omitempty"` // 1 for the first

@@ -19,10 +19,10 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 	if s.Node.Kind == plan.KindStage && s.Node == stage {
 		return expr.Null(), len(path), nil
 	}
-	if stage == nil || stage.Deployment == nil {
-		return expr.Null(), 0, unknown("%s has no value: the stage deploys nothing", path[0])
+	d, err := s.deploys(stage)
+	if err != nil {
+		return expr.Null(), 0, unknown("%s has no value: %w", path[0], err)
 	}
-	d := stage.Deployment
 	switch path[0] {
 	case "service":
 		return s.serviceField(d, path)
@@ -57,6 +57,24 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 		return expr.String(key), 1, err
 	}
 	return expr.Null(), 0, expr.ErrUnknown
+}
+
+// deploys is what a stage deploys where.
+func (s *Scope) deploys(stage *plan.Node) (*plan.Deployment, error) {
+	if stage == nil {
+		return nil, fault.New(fault.Invalid, "there is no stage here")
+	}
+	if stage.Deployment == nil {
+		return nil, fault.New(fault.Invalid, "stage %s deploys nothing", stage.Identifier)
+	}
+	d := stage.Deployment
+	if d.Late {
+		d = stage.Deploys(s.State(stage.ID))
+	}
+	if d == nil {
+		return nil, fault.New(fault.Invalid, "stage %s hasn't chosen yet what it deploys", stage.Identifier)
+	}
+	return d, nil
 }
 
 // below resolves a path below a document, given how much of it led there.
@@ -217,9 +235,9 @@ func (s *Scope) legacyInfrastructureField(d *plan.Deployment, path []string) (ex
 // InfrastructureKey is the key of what the node's stage deploys where, which
 // expressions know as INFRA_KEY inside the stage.
 func (s *Scope) InfrastructureKey() (string, error) {
-	d := s.Node.Stage().Deployment
-	if d == nil {
-		return "", fault.New(fault.Invalid, "stage %s deploys nothing", s.Node.Stage().Identifier)
+	d, err := s.deploys(s.Node.Stage())
+	if err != nil {
+		return "", err
 	}
 	return s.infraKey(d)
 }

@@ -14,16 +14,14 @@ import (
 
 // Deployment resolves what the node's stage deploys where, for a delegate.
 func (s *Scope) Deployment() (*step.Deployment, error) {
-	stage := s.Node.Stage()
-	if stage == nil || stage.Deployment == nil {
-		return nil, fault.New(fault.Invalid, "the step needs a Deployment stage; %s deploys nothing", stage.Identifier)
+	d, err := s.deploys(s.Node.Stage())
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the step needs a Deployment stage: %w", err)
 	}
-	d := stage.Deployment
 	out := &step.Deployment{
 		Type: d.Type, ServiceID: d.ServiceRef, EnvironmentID: d.EnvironmentRef,
 		Infrastructure: text(d.Infrastructure.Get("identifier")),
 	}
-	var err error
 	out.Kubernetes, err = s.kubernetes(d)
 	return out, err
 }

@@ -148,7 +148,7 @@ func beyond() []string {
 		// what depends on where it is saved
 		"deployment-references", "scope-",
 		// the language of expressions
-		"pipeline-expression", "pipeline-input",
+		"deployment-expressions", "pipeline-expression", "pipeline-input",
 		// warnings
 		"deployment-no-strategies",
 	}

@@ -1,0 +1,123 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/pkg/wire"
+)
+
+// shop saves two services and two environments with an infrastructure each.
+const shop = `connector: {identifier: cluster, name: cluster, type: K8sCluster, spec: {credential: {type: InheritFromDelegate}, delegateSelectors: [embedded]}}
+---
+service:
+  identifier: web
+  name: The web
+  serviceDefinition:
+    type: Kubernetes
+    spec: {variables: [{name: port, type: String, value: "80"}, {name: size, type: String, value: <+input>}]}
+---
+service:
+  identifier: api
+  name: The API
+  serviceDefinition:
+    type: Kubernetes
+    spec: {variables: [{name: port, type: String, value: "90"}]}
+---
+environment: {identifier: dev, name: Development, type: PreProduction, variables: [{name: who, type: String, value: <+service.name> in <+env.name>}]}
+---
+environment: {identifier: prod, name: Production, type: Production, variables: [{name: who, type: String, value: <+service.name> for all}]}
+---
+infrastructureDefinition:
+  identifier: eu
+  name: Europe
+  environmentRef: dev
+  deploymentType: Kubernetes
+  type: KubernetesDirect
+  spec: {connectorRef: cluster, namespace: dev-eu, releaseName: release-<+INFRA_KEY_SHORT_ID>}
+---
+infrastructureDefinition:
+  identifier: eu
+  name: Europe
+  environmentRef: prod
+  deploymentType: Kubernetes
+  type: KubernetesDirect
+  spec: {connectorRef: cluster, namespace: prod-eu, releaseName: release-<+INFRA_KEY_SHORT_ID>}
+`
+
+// deploying is a pipeline of one Deployment stage, whose one step says what it
+// deploys where.
+func deploying(id, target, more string) string {
+	return strings.NewReplacer("ID", id, "TARGET", target, "MORE", more).Replace(`pipeline:
+  identifier: ID
+  name: ID
+  variables: [{name: to, type: String, value: <+input>.default(dev)}]
+  stages:
+    - stage:
+        identifier: s
+        name: S
+        type: Deployment
+        MORE
+        spec:
+          deploymentType: Kubernetes
+          TARGET
+          execution:
+            steps:
+              - step:
+                  identifier: say
+                  name: Say
+                  type: ShellScript
+                  timeout: 1m
+                  spec:
+                    shell: Bash
+                    onDelegate: true
+                    source: {type: Inline, spec: {script: 'echo "said <+service.identifier>:<+serviceVariables.port> <+env.variables.who> <+infra.namespace>"'}}
+        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: MarkAsFailure}}}]
+`)
+}
+
+// said lists what the iterations of the stage s said, by their identifiers.
+func said(t *testing.T, s *e2e.Server, e e2e.Execution) []string {
+	t.Helper()
+	var out []string
+	for _, c := range e.Root.Find("s").Children {
+		line := c.Identifier + " " + c.Status
+		if n := c.Find("say"); n != nil {
+			for text := range strings.Lines(logOf(t, s, e.ID, n)) {
+				if _, what, ok := strings.Cut(text, "said "); ok {
+					line += ": " + strings.TrimSpace(what)
+				}
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// A service, an environment and an infrastructure may be chosen by
+// expressions, in a matrix too (entities spec §5).
+func TestExpressionsChooseWhatIsDeployed(t *testing.T) {
+	t.Parallel()
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s.Apply(t, shop)
+	s.Apply(t, deploying("each", `service: {serviceRef: <+matrix.service>, serviceInputs: {serviceDefinition: {type: Kubernetes, spec: {variables: [{name: size, type: String, value: S}]}}}}
+          environment: {environmentRef: <+matrix.env>, infrastructureDefinitions: [{identifier: '<+pipeline.variables.to.replace("dev", "eu")>'}]}`,
+		"strategy: {matrix: {service: [web, api], env: [dev, prod]}}"))
+	want := []string{
+		"s_0_0 Success: web:80 The web in Development dev-eu", "s_0_1 Success: web:80 The web for all prod-eu",
+		"s_1_0 Success: api:90 The API in Development dev-eu", "s_1_1 Success: api:90 The API for all prod-eu",
+	}
+	if diff := cmp.Diff(want, said(t, s, run(t, s, "each", "Success", nil))); diff != "" {
+		t.Errorf("iterations (-want +got):\n%s", diff)
+	}
+
+	s.Apply(t, deploying("one", `service: {serviceRef: api}
+          environment: {environmentRef: <+pipeline.variables.to>, infrastructureDefinitions: [{identifier: eu}]}`, ""))
+	e := run(t, s, "one", "Failed", map[string]string{"variables.to": "moon"})
+	if stage := e.Root.Find("s"); !strings.Contains(stage.Message, `there is no environment "moon" in default/default/default_project`) {
+		t.Errorf("the stage says %q", stage.Message)
+	}
+}

@@ -1,0 +1,25 @@
+package engine
+
+import "github.com/slipway-cd/slipway/pkg/plan"
+
+// choose finds what a stage deploys where, if its plan leaves that to its
+// start (entities spec §5). What was chosen stays, whatever happens to what
+// chose it. A stage that can't choose fails by its strategy.
+func (w *walk) choose(n *plan.Node) {
+	s := w.get(n.ID)
+	if n.Deployment == nil || !n.Deployment.Late || s.Deployment != nil || s.Status.Terminal() || w.Aborted || w.over(s.Deadline) {
+		return
+	}
+	d, err := w.Choose(n)
+	if err != nil {
+		o := failed(err)
+		action, _ := choose(n.Strategies, o.Failures)
+		w.put(n.ID, w.unbegun(s, o, action))
+		return
+	}
+	s.Deployment = d
+	if exclusive(n, s) {
+		s.Wait = plan.WaitTurn
+	}
+	w.put(n.ID, s)
+}

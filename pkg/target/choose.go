@@ -1,0 +1,75 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+)
+
+// Choose finds what a stage, the scope's node, deploys where (entities spec §5).
+func Choose(ctx context.Context, s *resolve.Scope) (*plan.Deployment, error) {
+	c, err := choice(s)
+	if err != nil {
+		return nil, err
+	}
+	r := Reader{Entities: s.Entities, Scope: s.Execution.Scope}
+	d, err := r.Deployment(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return d, small(d)
+}
+
+// maxBytes bounds the documents of what a stage has chosen, which are kept in
+// its state.
+const maxBytes = 256 << 10
+
+func small(d *plan.Deployment) error {
+	doc, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("encode what is deployed: %w", err)
+	}
+	if len(doc) > maxBytes {
+		return fault.New(fault.TooLarge, "service, environment and infrastructure have %d bytes together; the limit is %d", len(doc), maxBytes)
+	}
+	return nil
+}
+
+// choice is what the stage names, its expressions resolved.
+func choice(s *resolve.Scope) (plan.Choice, error) {
+	c := plan.ChoiceOf(s.Doc(s.Node).Get("spec"))
+	var err error
+	for _, p := range []struct {
+		what string
+		ref  *string
+	}{
+		{"serviceRef", &c.Service.Ref}, {"environmentRef", &c.Environment.Ref},
+		{"the infrastructure's identifier", &c.Infrastructure.Ref},
+	} {
+		if *p.ref, err = name(s, *p.ref); err != nil {
+			return c, fault.New(fault.CodeOf(err), "%s: %w", p.what, err)
+		}
+	}
+	return c, nil
+}
+
+// name is an identifier as it is written, or as an expression gives it.
+func name(s *resolve.Scope, written string) (string, error) {
+	v, err := s.InterpolateWith(written, nil)
+	switch {
+	case err != nil:
+		return "", err
+	case v.Secret():
+		return "", fault.New(fault.Invalid, "%s is a secret, which can't choose what is deployed", written)
+	case v.Kind() != expr.KindString:
+		return "", fault.New(fault.Invalid, "%s is a %s; want an identifier", written, v.Kind())
+	case v.Text() == "":
+		return "", fault.New(fault.Invalid, "%s is empty; want an identifier", written)
+	}
+	return v.Text(), nil
+}

@@ -1,0 +1,182 @@
+// Package target finds what a Deployment stage deploys where: it reads the
+// service, the environment and the infrastructure definition that the stage
+// names, fills in their inputs, and finds the deployments of a stage that has
+// several.
+//
+// What an expression means is pkg/resolve's to say, and what a step makes of
+// a deployment too; when a stage chooses is the engine's.
+package target
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/input"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Reader reads saved documents as a run needs them. It is for one goroutine.
+type Reader struct {
+	Entities store.Entities
+	Scope    ref.Scope // of the pipeline that names them
+
+	Templates []plan.Template // that the documents were resolved with, each once
+	Warnings  []fault.Detail  // about values that no input takes
+}
+
+// Document is an entity's document below its root key, with what templates
+// bring in place of the links to them as they are now.
+func (r *Reader) Document(ctx context.Context, e store.Entity) (*yamldoc.Node, error) {
+	file := string(e.Key.Kind) + " " + e.Key.ID
+	root, err := Root(file, e)
+	if err != nil {
+		return nil, err
+	}
+	report := yamldoc.NewReport(file)
+	resolved, err := template.Resolve(ctx, root, e.Key.Scope, report, catalog.Templates(r.Entities))
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range resolved.Missing() {
+		report.ErrorAt(u.At, "UNKNOWN_REFERENCE", "there is no template %s", u)
+	}
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	for _, u := range resolved.Uses {
+		one := plan.Template{Scope: u.Template.Scope, ID: u.Template.ID, Version: u.Label, Revision: u.Revision}
+		if !slices.Contains(r.Templates, one) {
+			r.Templates = append(r.Templates, one)
+		}
+	}
+	return resolved.Doc.Get(string(e.Key.Kind)), nil
+}
+
+// Root is an entity's document as it was saved.
+func Root(file string, e store.Entity) (*yamldoc.Node, error) {
+	docs, report := yamldoc.Parse(file, e.YAML)
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 || docs[0].Get(string(e.Key.Kind)) == nil {
+		return nil, fmt.Errorf("%s %s has no document", e.Key.Kind, e.Key.ID)
+	}
+	return docs[0], nil
+}
+
+// Check checks a document again, now that its inputs have values: what was an
+// input on save may be anything.
+func Check(kind ref.Kind, doc *yamldoc.Node, scope ref.Scope) error {
+	root := &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column, Entries: []yamldoc.Entry{{Key: string(kind), Line: doc.Line, Column: doc.Column, Value: doc}}}
+	report := yamldoc.NewReport(string(kind))
+	catalog.Decode(root, report, scope)
+	return report.Err()
+}
+
+// Deployment reads what a choice names.
+func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deployment, error) {
+	d := &plan.Deployment{Type: c.Type, ServiceRef: c.Service.Ref, EnvironmentRef: c.Environment.Ref}
+	var err error
+	if d.Service, err = r.entity(ctx, ref.Service, c.Service, ""); err != nil {
+		return nil, err
+	}
+	if d.Environment, err = r.entity(ctx, ref.Environment, c.Environment, ""); err != nil {
+		return nil, err
+	}
+	if d.Infrastructure, err = r.entity(ctx, ref.Infrastructure, c.Infrastructure, c.Environment.Ref); err != nil {
+		return nil, err
+	}
+	return d, sameType(d)
+}
+
+// sameType checks that stage, service and infrastructure are of one
+// deployment type (entities spec §2).
+func sameType(d *plan.Deployment) error {
+	for _, other := range []struct{ what, typ string }{
+		{"service " + d.ServiceRef, text(d.Service.Get("serviceDefinition"), "type")},
+		{"infrastructure " + text(d.Infrastructure, "identifier"), text(d.Infrastructure, "deploymentType")},
+	} {
+		if other.typ != d.Type {
+			return fault.New(fault.Invalid, "the stage deploys %s, but %s is of type %s", d.Type, other.what, other.typ)
+		}
+	}
+	return nil
+}
+
+// entity reads what is picked and fills its runtime inputs; env is the
+// environment of an infrastructure definition.
+func (r *Reader) entity(ctx context.Context, kind ref.Kind, p plan.Pick, env string) (*yamldoc.Node, error) {
+	key, err := r.key(kind, p.Ref, env)
+	if err != nil {
+		return nil, err
+	}
+	e, err := r.Entities.Entity(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.New(fault.NotFound, "there is no %s %q in %s", kind, key.ID, place(key))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.fill(ctx, e, p)
+}
+
+// place is where an entity is looked for, for people.
+func place(key store.EntityKey) string {
+	if key.Env == "" {
+		return key.Scope.String()
+	}
+	return fmt.Sprintf("environment %s of %s", key.Env, key.Scope)
+}
+
+// key is where what is picked is kept.
+func (r *Reader) key(kind ref.Kind, name, env string) (store.EntityKey, error) {
+	if name == "" {
+		return store.EntityKey{}, fault.New(fault.Invalid, "no %s is named; want an identifier", kind)
+	}
+	if kind == ref.Infrastructure {
+		from, err := ref.Parse(env, r.Scope)
+		if err != nil {
+			return store.EntityKey{}, fault.New(fault.Invalid, "environment %w", err)
+		}
+		if err := ref.CheckID(kind, name); err != nil {
+			return store.EntityKey{}, fault.New(fault.Invalid, "%s %w", kind, err)
+		}
+		return store.EntityKey{Scope: from.Scope, Kind: kind, Env: from.ID, ID: name}, nil
+	}
+	to, err := ref.Parse(name, r.Scope)
+	if err != nil {
+		return store.EntityKey{}, fault.New(fault.Invalid, "%s %w", kind, err)
+	}
+	return store.EntityKey{Scope: to.Scope, Kind: kind, ID: to.ID}, nil
+}
+
+// fill gives an entity's document with its runtime inputs filled in.
+func (r *Reader) fill(ctx context.Context, e store.Entity, p plan.Pick) (*yamldoc.Node, error) {
+	doc, err := r.Document(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	merged := input.Merge(doc, nil, input.Source{Doc: p.Inputs, Lenient: true})
+	r.Warnings = append(r.Warnings, merged.Warnings...)
+	if err = merged.Err(); err == nil {
+		err = Check(e.Key.Kind, merged.Doc, e.Key.Scope)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%s %s: %w", e.Key.Kind, p.Ref, err)
+	}
+	return merged.Doc, nil
+}
+
+func text(n *yamldoc.Node, key string) string {
+	if f := n.Get(key); f != nil {
+		return f.Value
+	}
+	return ""
+}
