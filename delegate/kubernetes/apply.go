@@ -25,44 +25,43 @@ const atOnce = 16
 
 // apply applies objects in the order of their kinds, those of one kind side
 // by side.
-func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructured, dryRun bool, log io.Writer) error {
+func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) error {
 	for start := 0; start < len(objects); {
 		end := start
 		for end < len(objects) && order(objects[end].GetKind()) == order(objects[start].GetKind()) {
 			end++
 		}
-		if dryRun {
-			end = len(objects) // nothing depends on what isn't made
-		}
 		g, waveCtx := errgroup.WithContext(ctx)
 		g.SetLimit(atOnce)
 		for _, o := range objects[start:end] {
-			g.Go(func() error { return s.applyOne(waveCtx, o, dryRun, log) })
+			g.Go(func() error {
+				_, err := s.applyOne(waveCtx, o, false, log)
+				return err
+			})
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
-		if !dryRun {
-			for _, o := range objects[start:end] {
-				say(log, "%s applied", display(o))
-			}
-			if err := s.define(ctx, objects[start:end]); err != nil {
-				return err
-			}
+		for _, o := range objects[start:end] {
+			say(log, "%s applied", display(o))
+		}
+		if err := s.define(ctx, objects[start:end]); err != nil {
+			return err
 		}
 		start = end
 	}
 	return nil
 }
 
-// applyOne is a server-side apply.
-func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool, log io.Writer) error {
+// applyOne is a server-side apply and gives the object as the server has it
+// then, or would have it. That is nil if only the real thing can tell.
+func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool, log io.Writer) (*unstructured.Unstructured, error) {
 	res, err := s.client.resource(o)
 	if err != nil {
 		if dryRun && errors.Is(err, errNoKind) {
-			return nil // of a kind that the manifests define themselves
+			return nil, nil // of a kind that the manifests define themselves
 		}
-		return err
+		return nil, err
 	}
 	live, err := s.patch(ctx, res, o, dryRun)
 	for err != nil { // the server tells of some at a time
@@ -75,7 +74,7 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 	}
 	if err != nil && (s.flags.Recreate || s.beside == display(o)) && immutable(err) {
 		if dryRun {
-			return nil
+			return nil, nil
 		}
 		if err = s.recreate(ctx, res, o); err == nil {
 			say(log, "%s can't be changed and is made anew", display(o))
@@ -89,13 +88,15 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 		}
 	}
 	if err == nil {
-		s.past.note(live)
-		return nil
+		if !dryRun {
+			s.past.note(live)
+		}
+		return live, nil
 	}
 	if dryRun && apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces") {
-		return nil // the manifests may bring their namespace
+		return nil, nil // the manifests may bring their namespace
 	}
-	return about(o, classify(err))
+	return nil, about(o, classify(err))
 }
 
 // about says which object an error is about; its code stays.
@@ -118,17 +119,20 @@ func (s *session) patch(ctx context.Context, res dynamic.ResourceInterface, o *u
 	return res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, s.patchOptions(dryRun))
 }
 
-// dryRun has the server check all objects before anything is changed.
+// dryRun has the server check all objects before anything is changed, and
+// tells what will change.
 func (s *session) dryRun(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if s.p.SkipDryRun {
 		return nil
 	}
 	log := s.env.Log(unitInitialize)
-	err := s.apply(ctx, objects, true, log)
-	if err == nil {
-		say(log, "Dry run: the cluster accepts the manifests")
+	found, err := s.rehearse(ctx, objects, log)
+	if err != nil {
+		return err
 	}
-	return err
+	say(log, "Dry run: the cluster accepts the manifests")
+	tell(found, false, log)
+	return nil
 }
 
 // delete deletes an object and its dependents; one that isn't there is fine,

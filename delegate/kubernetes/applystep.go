@@ -77,7 +77,7 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 	if err := s.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.apply(ctx, objects, false, s.env.Log(unitApply)); err != nil {
+	if err := s.apply(ctx, objects, s.env.Log(unitApply)); err != nil {
 		return task.Result{}, err
 	}
 	var waited []*unstructured.Unstructured
@@ -95,9 +95,11 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 // onlyDryRun is K8sApply with --dry-run: nothing is changed, so nothing is
 // waited for.
 func (s *session) onlyDryRun(ctx context.Context, objects []*unstructured.Unstructured) (task.Result, error) {
-	if err := s.apply(ctx, objects, true, s.env.Log(unitApply)); err != nil {
+	found, err := s.rehearse(ctx, objects, s.env.Log(unitApply))
+	if err != nil {
 		return task.Result{}, err
 	}
+	tell(found, false, s.env.Log(unitApply))
 	say(s.env.Log(unitApply), "Dry run: nothing was applied")
 	return s.done(nil)
 }

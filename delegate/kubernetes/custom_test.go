@@ -202,7 +202,7 @@ func TestDeleteOfAKindAndItsResources(t *testing.T) {
 			check(t, s.dyn.Resource(definitions()).Delete(t.Context(), resource.GroupResource().String(), metav1.DeleteOptions{}))
 		}
 		p := s.step(task.OpDelete, "")
-		p.Delete = &task.DeleteResources{Type: "ReleaseName"}
+		p.Delete = &task.ResourceSelection{Type: "ReleaseName"}
 		s.succeed(t, p)
 		_, err := s.dyn.Resource(definitions()).Get(t.Context(), resource.GroupResource().String(), metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) || len(s.records(t)) != 0 {

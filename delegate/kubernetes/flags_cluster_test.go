@@ -191,7 +191,7 @@ func TestDeleteFlags(t *testing.T) {
 			check(t, err)
 			t.Cleanup(func() { s.release(t) })
 			p := flagged(s.step(task.OpDelete, ""), tt.flags)
-			p.Delete = &task.DeleteResources{Type: "ResourceName", Names: []string{tt.name}}
+			p.Delete = &task.ResourceSelection{Type: "ResourceName", Names: []string{tt.name}}
 			if tt.err == "" {
 				s.succeed(t, p)
 			} else {

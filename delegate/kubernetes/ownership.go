@@ -16,13 +16,13 @@ import (
 const clientSide = "kubectl-client-side-apply"
 
 // takeOver gives an owner the fields that kubectl applied to an object before,
-// and says whether there were any. Without it a field that the manifests no
+// or that an undo brought back, and says whether there were any. Without it a field that the manifests no
 // longer have would stay for ever, because its owner never comes back.
 func takeOver(ctx context.Context, res dynamic.ResourceInterface, live *unstructured.Unstructured, owner string) (bool, error) {
-	if !slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == clientSide }) {
+	if !slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == clientSide || f.Manager == undoManager }) {
 		return false, nil
 	}
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(clientSide), owner)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(clientSide, undoManager), owner)
 	if err != nil || patch == nil {
 		return false, err
 	}

@@ -50,6 +50,18 @@ func (s *session) toDelete(ctx context.Context) ([]*unstructured.Unstructured, e
 	if d == nil {
 		return nil, fault.New(fault.Invalid, "deleteResources is missing")
 	}
+	if d.Type == "ReleaseName" {
+		return s.ofRelease(ctx, d.DeleteNamespace)
+	}
+	objects, err := s.picked(ctx, *d)
+	if d.Type == "ManifestPath" {
+		slices.Reverse(objects)
+	}
+	return objects, err
+}
+
+// picked are objects that are named, or that manifests have.
+func (s *session) picked(ctx context.Context, d task.ResourceSelection) ([]*unstructured.Unstructured, error) {
 	switch d.Type {
 	case "ResourceName":
 		var out []*unstructured.Unstructured
@@ -62,13 +74,9 @@ func (s *session) toDelete(ctx context.Context) ([]*unstructured.Unstructured, e
 		}
 		return out, nil
 	case "ManifestPath":
-		objects, err := s.chosen(ctx, d.ManifestPaths, d.AllManifests)
-		slices.Reverse(objects)
-		return objects, err
-	case "ReleaseName":
-		return s.ofRelease(ctx, d.DeleteNamespace)
+		return s.chosen(ctx, d.ManifestPaths, d.AllManifests)
 	}
-	return nil, fault.New(fault.Invalid, "deleteResources.type is %q; want ResourceName, ManifestPath or ReleaseName", d.Type)
+	return nil, fault.New(fault.Invalid, "the type of resources is %q; want ResourceName, ManifestPath or ReleaseName", d.Type)
 }
 
 // ofRelease is everything that the release's history tells of, workloads

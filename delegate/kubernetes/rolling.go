@@ -18,17 +18,8 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	current := s.begin(all, modeRolling)
-	objects, err := s.manifests(ctx)
+	objects, current, err := s.rendered(ctx, all)
 	if err != nil {
-		return task.Result{}, err
-	}
-	m := s.p.Target.Manifest
-	current.Hash, current.Declarative = hashOf(objects), m.Declarative
-	if !m.SkipVersioning && !m.Declarative {
-		current.Versioned = version(objects, s.number)
-	}
-	if err := s.label(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
 	if err := s.dryRun(ctx, objects); err != nil {
@@ -110,7 +101,7 @@ func (s *session) rollOut(ctx context.Context, all []*release, current *release,
 }
 
 func (s *session) applyRelease(ctx context.Context, r *release, objects []*unstructured.Unstructured, late bool) error {
-	err := s.apply(ctx, objects, false, s.env.Log(unitApply))
+	err := s.apply(ctx, objects, s.env.Log(unitApply))
 	if err == nil && late {
 		return s.save(ctx, r)
 	}
@@ -142,7 +133,7 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 			return task.Result{}, err
 		}
 	}
-	if err := s.apply(ctx, objects, false, log); err != nil {
+	if err := s.apply(ctx, objects, log); err != nil {
 		return task.Result{}, err
 	}
 	if err := s.unprune(ctx, current, previous); err != nil {
@@ -180,7 +171,7 @@ func (s *session) unprune(ctx context.Context, current, previous *release) error
 		return nil
 	}
 	log := s.env.Log(unitRollback)
-	if err := s.apply(ctx, sorted(missing(previous, current.objects())), false, log); err != nil {
+	if err := s.apply(ctx, sorted(missing(previous, current.objects())), log); err != nil {
 		return err
 	}
 	for _, o := range slices.Backward(missing(current, previous.objects())) {

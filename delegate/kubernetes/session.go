@@ -33,6 +33,9 @@ const (
 	unitSwap       = "Swap Service Selectors"
 	unitScale      = "Scale"
 	unitDelete     = "Delete"
+	unitDiff       = "Diff"
+	unitPatch      = "Patch"
+	unitRollout    = "Rollout"
 )
 
 // New makes the executor of Kubernetes tasks. Fetched repositories are cached
@@ -68,6 +71,9 @@ type session struct {
 	// beside is a workload that serves nobody yet, as Kind/name: it is made
 	// anew if it can't be changed.
 	beside string
+	// older are the names that versioned objects, as Kind/name, had in the
+	// previous release.
+	older map[string]string
 }
 
 // outputs is what expressions read below the step (kubernetes spec §18).
@@ -131,6 +137,18 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 		return s.remove(ctx)
 	case task.OpApply:
 		return s.applyStep(ctx)
+	case task.OpDryRun:
+		return s.dryRunStep(ctx)
+	case task.OpDiff:
+		return s.diffStep(ctx)
+	case task.OpPatch:
+		return s.patchStep(ctx)
+	case task.OpRollout:
+		return s.rolloutStep(ctx)
+	case task.OpStageScaleDown:
+		return s.stageScaleDown(ctx)
+	case task.OpStageScaleUp:
+		return s.stageScaleUp(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "the operation %s isn't known to this delegate", s.p.Op)
 }

@@ -66,7 +66,7 @@ func TestSpec23Rendering(t *testing.T) {
 			t.Errorf("after K8sApply (-want +got):\n%s", diff)
 		}
 		p = from(s.step(task.OpDelete, ""), g)
-		p.Delete = &task.DeleteResources{Type: "ManifestPath", ManifestPaths: []string{"first.yaml", "sub"}}
+		p.Delete = &task.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"first.yaml", "sub"}}
 		s.succeed(t, p)
 		if diff := cmp.Diff([]string{"ConfigMap/second"}, s.names(t)); diff != "" {
 			t.Errorf("after K8sDelete (-want +got):\n%s", diff)

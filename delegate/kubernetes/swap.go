@@ -36,6 +36,9 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 	if s.p.Rollback {
 		wanted = made.PrimaryColor
 	}
+	if err := s.hasInstances(ctx, all, wanted, log); err != nil {
+		return task.Result{}, err
+	}
 	swapped, err := s.pointBoth(ctx, made, wanted, log)
 	if err != nil {
 		return task.Result{}, err

@@ -84,17 +84,17 @@ func TestDelete(t *testing.T) {
 	all := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web", "web") + fixedYAML("fixed", "1") + configYAML("cfg", "1")
 	tests := []struct {
 		name   string
-		delete task.DeleteResources
+		delete task.ResourceSelection
 		want   []string // what is left
 		err    string
 	}{
-		{"§15 by name", task.DeleteResources{Type: "ResourceName", Names: []string{"Service/web", "ConfigMap/fixed"}}, []string{"ConfigMap/cfg-1", "Deployment/web"}, ""},
-		{"§15 what isn't there is fine", task.DeleteResources{Type: "ResourceName", Names: []string{"Service/none", "Service/web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web"}, ""},
-		{"§15 a name without a kind", task.DeleteResources{Type: "ResourceName", Names: []string{"web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, "want [namespace/]Kind/name"},
-		{"§15 by manifests", task.DeleteResources{Type: "ManifestPath", AllManifests: true}, []string{"ConfigMap/cfg-1"}, ""},
-		{"§15 a manifest that isn't there", task.DeleteResources{Type: "ManifestPath", ManifestPaths: []string{"none.yaml"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `no file "none.yaml"`},
-		{"§15 by release", task.DeleteResources{Type: "ReleaseName"}, nil, ""},
-		{"an unknown type", task.DeleteResources{Type: "Everything"}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `"Everything"`},
+		{"§15 by name", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/web", "ConfigMap/fixed"}}, []string{"ConfigMap/cfg-1", "Deployment/web"}, ""},
+		{"§15 what isn't there is fine", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/none", "Service/web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web"}, ""},
+		{"§15 a name without a kind", task.ResourceSelection{Type: "ResourceName", Names: []string{"web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, "want [namespace/]Kind/name"},
+		{"§15 by manifests", task.ResourceSelection{Type: "ManifestPath", AllManifests: true}, []string{"ConfigMap/cfg-1"}, ""},
+		{"§15 a manifest that isn't there", task.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"none.yaml"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `no file "none.yaml"`},
+		{"§15 by release", task.ResourceSelection{Type: "ReleaseName"}, nil, ""},
+		{"an unknown type", task.ResourceSelection{Type: "Everything"}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `"Everything"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestDeleteReleaseWithItsNamespace(t *testing.T) {
 	s.succeed(t, p)
 
 	gone := in(p, task.OpDelete)
-	gone.Delete = &task.DeleteResources{Type: "ReleaseName"}
+	gone.Delete = &task.ResourceSelection{Type: "ReleaseName"}
 	s.succeed(t, gone)
 	ns, err := s.CoreV1().Namespaces().Get(t.Context(), own, metav1.GetOptions{})
 	check(t, err)
@@ -155,7 +155,7 @@ func TestDeleteReleaseThatNeverWas(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	p := s.step(task.OpDelete, "")
-	p.Delete = &task.DeleteResources{Type: "ReleaseName"}
+	p.Delete = &task.ResourceSelection{Type: "ReleaseName"}
 	if log := s.succeed(t, p).log(unitDelete); !contains(log, "no resources found") {
 		t.Errorf("the log says %q", log)
 	}

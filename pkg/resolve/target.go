@@ -203,8 +203,7 @@ func (s *Scope) manifest(m *yamldoc.Node, t *task.KubernetesTarget) error {
 
 func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }
 
-// Store resolves a manifest store of a step's own (K8sApply's manifestSource
-// and overrides).
+// Store resolves a store of a step's own files, such as K8sPatch's source.
 func (s *Scope) Store(doc *yamldoc.Node) (task.Store, error) { return s.store(doc) }
 
 // store is where a manifest's files are (entities spec §2.4).

@@ -81,6 +81,8 @@ type In struct {
 	// SSHKey resolves a secret of type SSHKey, by its reference as written in
 	// the step: who logs in, with which key, at which port.
 	SSHKey func(ref string) (task.SSH, error)
+	// Store resolves a store of files, {type, spec}, as written in the step.
+	Store func(doc *yamldoc.Node) (task.Store, error)
 	// UserGroup says whether there is a user group, by its reference.
 	UserGroup func(ref string) error
 	// MailServer is the installation's; its password is a placeholder.

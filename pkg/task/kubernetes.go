@@ -14,6 +14,12 @@ const (
 	OpScale           KubernetesOp = "K8sScale"
 	OpDelete          KubernetesOp = "K8sDelete"
 	OpApply           KubernetesOp = "K8sApply"
+	OpPatch           KubernetesOp = "K8sPatch"
+	OpRollout         KubernetesOp = "K8sRollout"
+	OpDryRun          KubernetesOp = "K8sDryRun"
+	OpDiff            KubernetesOp = "K8sDiff"
+	OpStageScaleDown  KubernetesOp = "K8sBlueGreenStageScaleDown"
+	OpStageScaleUp    KubernetesOp = "K8sBlueGreenStageScaleUp"
 )
 
 // Kubernetes is the payload of every Kubernetes step.
@@ -37,14 +43,18 @@ type Kubernetes struct {
 	// templates get harness.io/track: stable (kubernetes spec §11.1).
 	CanaryInStage bool `json:"canaryInStage,omitempty"`
 
-	Instances *InstanceSelection `json:"instances,omitempty"` // canary, scale
-	Workload  string             `json:"workload,omitempty"`  // scale: [namespace/]Kind/Name
+	Instances *InstanceSelection `json:"instances,omitempty"` // canary, scale, stage scale-up
+	Workload  string             `json:"workload,omitempty"`  // scale, patch: [namespace/]Kind/Name
 	FilePaths []string           `json:"filePaths,omitempty"` // apply
 	// ApplySource replaces the service's manifests for K8sApply (manifestSource).
 	ApplySource *Manifest `json:"applySource,omitempty"`
 	// ApplyValues are K8sApply's overrides, the highest layer of values.
-	ApplyValues []ValuesFile     `json:"applyValues,omitempty"`
-	Delete      *DeleteResources `json:"delete,omitempty"`
+	ApplyValues []ValuesFile       `json:"applyValues,omitempty"`
+	Delete      *ResourceSelection `json:"delete,omitempty"`
+	Patch       *KubernetesPatch   `json:"patch,omitempty"`
+	Rollout     *KubernetesRollout `json:"rollout,omitempty"`
+	// EncryptOutput: the manifests that K8sDryRun gives are a secret output.
+	EncryptOutput bool `json:"encryptOutput,omitempty"`
 	// CommandFlags are those that CheckFlag lets pass; the executor refuses others.
 	CommandFlags []CommandFlag `json:"commandFlags,omitempty"`
 }
@@ -55,13 +65,45 @@ type InstanceSelection struct {
 	Percentage *int `json:"percentage,omitempty"`
 }
 
-// DeleteResources says what K8sDelete deletes (kubernetes spec §15).
-type DeleteResources struct {
+// ResourceSelection says which objects K8sDelete deletes, or K8sRollout rolls
+// (kubernetes spec §15).
+type ResourceSelection struct {
 	Type            string   `json:"type"` // ResourceName, ManifestPath, ReleaseName
 	Names           []string `json:"names,omitempty"`
 	ManifestPaths   []string `json:"manifestPaths,omitempty"`
 	AllManifests    bool     `json:"allManifests,omitempty"`
 	DeleteNamespace bool     `json:"deleteNamespace,omitempty"`
+}
+
+// The strategies of a KubernetesPatch.
+const (
+	PatchStrategic = "Strategic"
+	PatchMerge     = "Merge"
+	PatchJSON      = "Json"
+)
+
+// KubernetesPatch is what K8sPatch does to a workload.
+type KubernetesPatch struct {
+	Strategy string `json:"strategy"` // Strategic, Merge, Json
+	Source   Store  `json:"source"`   // the patch, in YAML or JSON
+	// RecordCause annotates the workload with what changed it.
+	RecordCause bool `json:"recordCause,omitempty"`
+}
+
+// The commands of a KubernetesRollout.
+const (
+	RolloutHistory = "history"
+	RolloutPause   = "pause"
+	RolloutRestart = "restart"
+	RolloutResume  = "resume"
+	RolloutStatus  = "status"
+	RolloutUndo    = "undo"
+)
+
+// KubernetesRollout is what K8sRollout does to which workloads.
+type KubernetesRollout struct {
+	Command   string            `json:"command"`
+	Resources ResourceSelection `json:"resources"`
 }
 
 // KubernetesTarget is a cluster, a namespace in it and what is deployed there.

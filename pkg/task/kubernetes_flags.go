@@ -19,8 +19,10 @@ type CommandFlag struct {
 
 // The commands that have flags.
 const (
-	CommandApply  = "Apply"
-	CommandDelete = "Delete"
+	CommandApply   = "Apply"
+	CommandDelete  = "Delete"
+	CommandPatch   = "Patch"
+	CommandRollout = "Rollout"
 )
 
 // KubernetesFlags is what command flags ask for. There is no kubectl behind
@@ -28,13 +30,14 @@ const (
 type KubernetesFlags struct {
 	Conflicts    bool   // Apply: fields of other owners are an error; else they are taken over
 	Validation   string // Apply: Strict, Warn, Ignore; empty is Strict
-	FieldManager string // Apply: the owner of the fields, if not Slipway
-	Record       bool   // Apply: annotate with the cause of the change
+	FieldManager string // Apply, Patch: the owner of the fields, if not Slipway
+	Record       bool   // Apply, Patch: annotate with the cause of the change
 	Recreate     bool   // Apply: delete what can't be changed and make it anew
 	DryRun       bool   // change nothing
 	GracePeriod  *int64 // Delete: seconds; nil leaves it to each object
 	Cascade      string // Delete: Background, Foreground, Orphan; empty is Background
-	NoWait       bool   // Delete: don't wait until the objects are gone
+	NoWait       bool   // Delete, Rollout: don't wait until the objects are gone, or steady
+	Revision     int64  // Rollout: the revision to show or to go back to; 0 is the last one
 	// WaitLimit bounds that wait; zero leaves it to the step's timeout.
 	WaitLimit time.Duration
 }
@@ -100,7 +103,17 @@ func rulesOf(op KubernetesOp, command string) (map[string]flagRule, error) {
 			delete(rules, "--dry-run")
 		}
 		return rules, nil
-	case OpCanaryDelete, OpSwap, OpScale:
+	case OpPatch:
+		if command == CommandPatch {
+			return patchRules(), nil
+		}
+		return nil, fault.New(fault.Invalid, "%s has no flags for the command %q; want Patch", op, command)
+	case OpRollout:
+		if command == CommandRollout {
+			return rolloutRules(), nil
+		}
+		return nil, fault.New(fault.Invalid, "%s has no flags for the command %q; want Rollout", op, command)
+	case OpCanaryDelete, OpSwap, OpScale, OpDryRun, OpDiff, OpStageScaleDown, OpStageScaleUp:
 	}
 	return nil, fault.New(fault.Invalid, "%s has no command flags", op)
 }
@@ -118,6 +131,38 @@ func applyRules() map[string]flagRule {
 		"--dry-run":       dryRun(),
 		"--field-manager": {set: func(p *flagParser, value string) error { p.FieldManager = value; return nil }},
 	}
+}
+
+func patchRules() map[string]flagRule {
+	all := applyRules()
+	return map[string]flagRule{"--dry-run": all["--dry-run"], "--field-manager": all["--field-manager"], "--record": all["--record"]}
+}
+
+func rolloutRules() map[string]flagRule {
+	return map[string]flagRule{
+		"--dry-run":       dryRun(),
+		"--field-manager": applyRules()["--field-manager"],
+		"--revision":      {set: revision},
+		"--to-revision":   {set: revision},
+		"--timeout":       {set: waitLimit},
+		"--watch":         boolean(func(p *flagParser, on bool) { p.NoWait = !on }),
+	}
+}
+
+// CheckRollout says whether a command of K8sRollout has the flags that are set.
+func CheckRollout(command string, f KubernetesFlags) error {
+	changes := command != RolloutHistory && command != RolloutStatus
+	switch {
+	case !slices.Contains([]string{RolloutHistory, RolloutPause, RolloutRestart, RolloutResume, RolloutStatus, RolloutUndo}, command):
+		return fault.New(fault.Invalid, "the command is %q; want history, pause, restart, resume, status or undo", command)
+	case f.Revision != 0 && command != RolloutHistory && command != RolloutUndo:
+		return fault.New(fault.Invalid, "%s has no flag for a revision; history and undo have", command)
+	case (f.NoWait || f.WaitLimit != 0) && command != RolloutStatus:
+		return fault.New(fault.Invalid, "%s has no flags --watch and --timeout; status has", command)
+	case (f.DryRun || f.FieldManager != "") && !changes:
+		return fault.New(fault.Invalid, "%s has no flags --dry-run and --field-manager: it changes nothing", command)
+	}
+	return nil
 }
 
 func deleteRules() map[string]flagRule {
@@ -222,6 +267,15 @@ func gracePeriod(p *flagParser, value string) error {
 	default:
 		p.GracePeriod = &seconds
 	}
+	return nil
+}
+
+func revision(p *flagParser, value string) error {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 0 {
+		return fault.New(fault.Invalid, "%q isn't a number of a revision", value)
+	}
+	p.Revision = n
 	return nil
 }
 

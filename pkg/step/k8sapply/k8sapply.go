@@ -1,5 +1,6 @@
 // Package k8sapply is the step type K8sApply: chosen files of the service's
-// manifests are applied as they are, Jobs too (kubernetes spec §15).
+// manifests, or manifests of the step's own, are applied as they are, Jobs too
+// (kubernetes spec §15).
 //
 // Outputs: output.releaseName. The files are rendered and applied by
 // delegate/kubernetes; nothing is versioned, and no rollback takes it back.
@@ -24,6 +25,10 @@ type Spec struct {
 	SkipSteadyState yamldoc.Field[bool]
 	SkipRendering   yamldoc.Field[bool] // the files are no templates
 	Flags           []task.CommandFlag
+	// Source replaces the service's manifests; nil if it doesn't.
+	Source *kubernetes.Manifest
+	// Overrides are layers of values above all others, low to high.
+	Overrides []*kubernetes.Manifest
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -39,8 +44,12 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 			s.SkipSteadyState = r.Bool(e)
 		case "skipRendering":
 			s.SkipRendering = r.Bool(e)
-		case "manifestSource", "overrides":
-			kubernetes.NotYet(r, e)
+		case "manifestSource":
+			if !e.Null() {
+				s.Source = kubernetes.Source(r, e)
+			}
+		case "overrides":
+			s.Overrides = kubernetes.Overrides(r, e)
 		case "commandFlags":
 			s.Flags = kubernetes.Flags(r, e, task.OpApply)
 		case "delegateSelectors": // the plan's
@@ -50,19 +59,35 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 				"commandFlags", "delegateSelectors")
 		}
 	}
-	r.Missing(v, "filePaths")
+	if s.Source == nil {
+		r.Missing(v, "filePaths")
+	}
 	return s
 }
 
 // Start has a delegate apply the files.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	if len(s.Files.Value) == 0 {
+	if len(s.Files.Value) == 0 && s.Source == nil {
 		return step.Action{}, fault.New(fault.Invalid, "filePaths is empty; want at least one file or folder of the manifests")
 	}
-	return kubernetes.Start(in, task.Kubernetes{
+	p := task.Kubernetes{
 		Op: task.OpApply, FilePaths: s.Files.Value, CommandFlags: s.Flags,
 		SkipDryRun: s.SkipDryRun.Value, SkipSteadyState: s.SkipSteadyState.Value, SkipRendering: s.SkipRendering.Value,
-	})
+	}
+	if s.Source != nil {
+		var err error
+		if p.ApplySource, err = s.Source.Resolve(in); err != nil {
+			return step.Action{}, err
+		}
+	}
+	for _, o := range s.Overrides {
+		layer, err := o.Values(in)
+		if err != nil {
+			return step.Action{}, err
+		}
+		p.ApplyValues = append(p.ApplyValues, layer)
+	}
+	return kubernetes.Start(in, p)
 }
 
 // Finish takes the delegate's result as it is.

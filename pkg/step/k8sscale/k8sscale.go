@@ -6,8 +6,6 @@
 package k8sscale
 
 import (
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -32,10 +30,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 	for e := range r.Mapping(v) {
 		switch e.Key {
 		case "workload":
-			s.Workload = r.String(e)
-			if n := strings.Count(s.Workload.Value, "/"); s.Workload.Set && s.Workload.Expr == "" && (n < 1 || n > 2) {
-				r.Errorf(e, "WRONG_VALUE", "found %q; want [namespace/]Kind/name", s.Workload.Value)
-			}
+			s.Workload = kubernetes.Workload(r, e)
 		case "instanceSelection":
 			s.Instances = kubernetes.Instances(r, e)
 		case "skipSteadyStateCheck":

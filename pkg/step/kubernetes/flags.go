@@ -28,8 +28,13 @@ func Flags(r *yamldoc.Report, v yamldoc.Value, op task.KubernetesOp) []task.Comm
 // flag decodes one entry; false if it isn't known to be right.
 func flag(r *yamldoc.Report, item yamldoc.Value, op task.KubernetesOp) (task.CommandFlag, bool) {
 	command := task.CommandApply
-	if op == task.OpDelete {
+	switch op { //nolint:exhaustive // the others deploy, which is to apply
+	case task.OpDelete:
 		command = task.CommandDelete
+	case task.OpPatch:
+		command = task.CommandPatch
+	case task.OpRollout:
+		command = task.CommandRollout
 	}
 	var kind, text yamldoc.Field[string]
 	var at yamldoc.Value

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // given is what a case's in.json may say about where the step runs.
@@ -71,6 +72,13 @@ func In(tb testing.TB, doc []byte) step.In {
 				return task.SSH{}, fault.New(fault.NotFound, "secret %q doesn't exist", name)
 			}
 			return task.SSH{Port: 22, User: "ada", Key: "⟦key⟧"}, nil
+		},
+		Store: func(doc *yamldoc.Node) (task.Store, error) {
+			spec := doc.Get("spec")
+			if content := spec.Get("content"); content != nil {
+				return task.Store{Inline: content.Value}, nil
+			}
+			return task.Store{Git: &task.Git{URL: "https://git.example.com/" + spec.Get("connectorRef").Value}}, nil
 		},
 		UserGroup: func(name string) error {
 			if plan.EverybodysGroup(name) || strings.HasSuffix(name, "ops") {

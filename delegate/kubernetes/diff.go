@@ -1,0 +1,238 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// difference is how an object in the cluster would change.
+type difference struct {
+	object *unstructured.Unstructured
+	made   bool   // it isn't there yet
+	than   string // what it is compared with, if that has another name
+	text   string // unified hunks; empty if nothing would change
+}
+
+// rehearse has the server say what applying objects would do, without doing
+// it, and compares that with what there is. Everything that the server refuses
+// is said; the error is the first of it.
+func (s *session) rehearse(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) ([]difference, error) {
+	found := make([]difference, len(objects))
+	refused := make([]error, len(objects))
+	g, waveCtx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i, o := range objects {
+		g.Go(func() error {
+			found[i], refused[i] = s.rehearseOne(waveCtx, o, log)
+			if fault.Is(refused[i], fault.Unavailable) || fault.Is(refused[i], fault.Unauthenticated) {
+				return refused[i] // so would be the rest
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	refused = slices.DeleteFunc(refused, func(err error) bool { return err == nil })
+	if len(refused) == 0 {
+		return found, nil
+	}
+	if len(refused) > 1 && ctx.Err() == nil {
+		for _, err := range refused {
+			say(s.env.LogError(unitInitialize), "%s", err)
+		}
+		return nil, fmt.Errorf("the cluster refuses %d of %d objects, first %w", len(refused), len(objects), refused[0])
+	}
+	return nil, refused[0]
+}
+
+func (s *session) rehearseOne(ctx context.Context, o *unstructured.Unstructured, log io.Writer) (difference, error) {
+	d := difference{object: o}
+	after, err := s.applyOne(ctx, o, true, log)
+	if err != nil {
+		return d, err
+	}
+	before, err := s.present(ctx, o)
+	if err != nil {
+		return d, err
+	}
+	d.made = before == nil
+	if older := s.older[display(o)]; d.made && older != "" {
+		d.than = older
+		if before, err = s.present(ctx, olderOf(o, older)); err != nil {
+			return d, err
+		}
+		if before != nil {
+			before.SetName(o.GetName())
+		}
+	}
+	if after == nil { // nobody knows yet what the cluster would make of it
+		after = o
+	}
+	d.text, err = compared(before, after)
+	return d, err
+}
+
+// olderOf is the object that was of the same use in an earlier release.
+func olderOf(o *unstructured.Unstructured, name string) *unstructured.Unstructured {
+	older := o.DeepCopy()
+	older.SetName(name)
+	return older
+}
+
+// present reads an object if its kind is known.
+func (s *session) present(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live, err := s.get(ctx, o)
+	if errors.Is(err, errNoKind) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// compared gives the difference of two states of an object as people write it.
+func compared(before, after *unstructured.Unstructured) (string, error) {
+	was, is := plain(before), plain(after)
+	if after.GetKind() == "Secret" {
+		hide(was, is)
+	}
+	a, err := asYAML(was)
+	if err != nil {
+		return "", err
+	}
+	b, err := asYAML(is)
+	if err != nil {
+		return "", err
+	}
+	return textDiff(a, b), nil
+}
+
+// plain is an object without what the server alone writes.
+func plain(o *unstructured.Unstructured) map[string]any {
+	if o == nil {
+		return nil
+	}
+	o = o.DeepCopy()
+	delete(o.Object, "status")
+	for _, key := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"} {
+		unstructured.RemoveNestedField(o.Object, "metadata", key)
+	}
+	for _, note := range []string{"kubectl.kubernetes.io/last-applied-configuration", annotationRevision} {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", note)
+	}
+	if len(o.GetAnnotations()) == 0 {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations")
+	}
+	return o.Object
+}
+
+func asYAML(m map[string]any) (string, error) {
+	if m == nil {
+		return "", nil
+	}
+	doc, err := yaml.Marshal(m)
+	return string(doc), err
+}
+
+// What is shown instead of a Secret's values.
+const (
+	hidden       = "***"
+	hiddenBefore = "*** (before)"
+	hiddenAfter  = "*** (after)"
+)
+
+// hide masks the values of a Secret's two states; whether one changed can
+// still be seen.
+func hide(before, after map[string]any) {
+	for _, key := range []string{"data", "stringData"} {
+		was, is := child(before, key), child(after, key)
+		for name, value := range maps.Clone(is) {
+			old, there := was[name]
+			switch {
+			case !there:
+				is[name] = hidden
+			case old == value:
+				was[name], is[name] = hidden, hidden
+			default:
+				was[name], is[name] = hiddenBefore, hiddenAfter
+			}
+		}
+		for name := range was {
+			if _, there := is[name]; !there {
+				was[name] = hidden
+			}
+		}
+	}
+}
+
+func child(m map[string]any, key string) map[string]any {
+	inner, _ := m[key].(map[string]any)
+	return inner
+}
+
+// maxDiffLines bounds what a deployment logs of its changes.
+const maxDiffLines = 2000
+
+// tell says in the log what would change. What is new is only named, unless
+// all is asked for.
+func tell(found []difference, all bool, log io.Writer) {
+	left, same := maxDiffLines, 0
+	for _, d := range found {
+		switch {
+		case d.text == "" && d.than == "":
+			same++
+			continue
+		case d.made && d.than == "":
+			say(log, "%s is new", display(d.object))
+		case d.made && d.text == "":
+			say(log, "%s is new, the same as %s", display(d.object), d.than)
+		case d.made:
+			say(log, "%s is new; compared with %s:", display(d.object), d.than)
+		default:
+			say(log, "%s changes:", display(d.object))
+		}
+		if d.made && d.than == "" && !all {
+			continue
+		}
+		lines := split(d.text)
+		for _, line := range lines[:min(len(lines), left)] {
+			say(log, "%s", line)
+		}
+		if left -= len(lines); left <= 0 {
+			say(log, "more changes aren't shown after %d lines", maxDiffLines)
+			return
+		}
+	}
+	if same > 0 {
+		say(log, "%d of %d objects don't change", same, len(found))
+	}
+}
+
+// diffText is all differences as one text, each below the name of its object.
+func diffText(found []difference) string {
+	var b strings.Builder
+	for _, d := range found {
+		if d.text == "" {
+			continue
+		}
+		before := display(d.object)
+		switch {
+		case d.than != "":
+			before = d.object.GetKind() + "/" + d.than
+		case d.made:
+			before = "/dev/null"
+		}
+		fmt.Fprintf(&b, "--- %s\n+++ %s\n%s", before, display(d.object), d.text)
+	}
+	return b.String()
+}

@@ -1,0 +1,118 @@
+package kubernetes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+func secretYAML(name, value string) string {
+	return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", annotations: {harness.io/skip-versioning: \"true\"}}\nstringData: {token: " + value + "}\n"
+}
+
+// §15: a dry run gives the manifests, asks the cluster and changes nothing.
+func TestDryRunStepChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	e := s.succeed(t, s.step(task.OpDryRun, configYAML("cfg", "1")+secretYAML("key", "geheim")))
+	if got := s.names(t); len(got) != 0 {
+		t.Errorf("there are %v", got)
+	}
+	if got := s.records(t); len(got) != 0 {
+		t.Errorf("it made the releases %v", got)
+	}
+	for _, path := range []string{`"ManifestDryRun":`, `"manifestDryRun":`, `kind: ConfigMap`, `namespace: ` + s.namespace} {
+		if !contains(string(e.Outputs), path) {
+			t.Errorf("the outputs don't have %s:\n%s", path, e.Outputs)
+		}
+	}
+	if contains(string(e.Outputs), "geheim") {
+		t.Error("a Secret's value is among the outputs")
+	}
+	s.fail(t, s.step(task.OpDryRun, deploymentYAML("web", "nginx:1", 1)+"      nonsense: 1\n"), "Deployment/web", "nonsense")
+}
+
+func TestDryRunKeepsItsOutputSecretIfAskedTo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := s.step(task.OpDryRun, secretYAML("key", "geheim"))
+	p.EncryptOutput = true
+	e := s.succeed(t, p)
+	if contains(string(e.Outputs), "kind:") {
+		t.Errorf("the manifests are among the outputs: %s", e.Outputs)
+	}
+	if !contains(e.SecretOutputs["k8s.ManifestDryRun"], "token: geheim") {
+		t.Errorf("the secret output is %q", e.SecretOutputs["k8s.ManifestDryRun"])
+	}
+}
+
+// §15: a diff is what a deployment would change, no more: an object that is
+// the same has none, whatever the cluster has added to it.
+func TestDiffIsWhatADeploymentWouldChange(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	all := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web", "web") + secretYAML("key", "one")
+	if got := s.succeed(t, s.step(task.OpDiff, all)).output(t, "changed"); len(got.([]any)) != 3 {
+		t.Errorf("before the first deployment there change %v", got)
+	}
+	s.succeed(t, s.step(task.OpRolling, all))
+
+	same := s.succeed(t, s.step(task.OpDiff, all))
+	if got := same.output(t, "diff"); got != "" {
+		t.Errorf("the same manifests differ:\n%s", got)
+	}
+	if got := same.output(t, "hasChanges"); got != false {
+		t.Errorf("hasChanges is %v", got)
+	}
+
+	other := s.succeed(t, s.step(task.OpDiff, deploymentYAML("web", "nginx:2", 1)+serviceYAML("web", "web")+secretYAML("key", "two")))
+	if diff := cmp.Diff([]any{"Secret/key", "Deployment/web"}, other.output(t, "changed")); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	text, _ := other.output(t, "diff").(string)
+	for _, want := range []string{"-      - image: nginx:1", "+      - image: nginx:2", "-  token: '*** (before)'", "+  token: '*** (after)'"} {
+		if !contains(text, want+"\n") {
+			t.Errorf("the diff doesn't have %q:\n%s", want, text)
+		}
+	}
+	if contains(text, "b25l") || contains(other.log(unitDiff), "b25l") { // "one" in base64
+		t.Error("a Secret's value is told")
+	}
+	if got := s.image(t, "web"); got != "nginx:1" {
+		t.Errorf("the Deployment runs %s by now", got)
+	}
+}
+
+// A deployment tells first what it will change; a versioned ConfigMap is
+// compared with the one before.
+func TestDeploymentTellsWhatChanges(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "1")+deploymentYAML("web", "nginx:1", 1)+serviceYAML("web", "web")))
+	log := s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "2")+deploymentYAML("web", "nginx:1", 2)+serviceYAML("web", "web"))).log(unitInitialize)
+	for _, want := range []string{"ConfigMap/cfg-2 is new; compared with cfg-1:", `-  x: "1"`, `+  x: "2"`, "Deployment/web changes:", "-  replicas: 1", "+  replicas: 2", "1 of 3 objects don't change"} {
+		if !contains(log, want+"\n") {
+			t.Errorf("the log doesn't have %q:\n%s", want, log)
+		}
+	}
+	if contains(log, "Service/web changes") || strings.Count(log, "@@") != 4 {
+		t.Errorf("the log tells of more than two changes:\n%s", log)
+	}
+}
+
+// Everything that the cluster refuses is told at once.
+func TestDryRunTellsAllThatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	e := s.fail(t, s.step(task.OpRolling, "---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 0}]}\n"+
+		"---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\nspec: {ports: [{port: 99999}]}\n"+serviceYAML("c", "web")), "refuses 2 of 3 objects, first Service/a")
+	if log := e.log(unitInitialize); !contains(log, "Service/a") || !contains(log, "Service/b") {
+		t.Errorf("the log says only\n%s", log)
+	}
+	if got := s.names(t); len(got) != 0 {
+		t.Errorf("there are %v", got)
+	}
+}

@@ -1,0 +1,116 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// patchStep is K8sPatch (kubernetes spec §15). No rollback takes it back.
+func (s *session) patchStep(ctx context.Context) (task.Result, error) {
+	if s.p.Patch == nil {
+		return task.Result{}, fault.New(fault.Invalid, "the patch is missing")
+	}
+	w, err := s.named(s.p.Workload)
+	if err != nil {
+		return task.Result{}, err
+	}
+	body, err := s.patchBody(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	log := s.env.Log(unitPatch)
+	live, err := s.patchLive(ctx, w, body, log)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if s.flags.DryRun {
+		say(log, "Dry run: nothing was changed")
+		return s.done(nil)
+	}
+	if s.p.Patch.RecordCause || s.flags.Record {
+		if err := s.recordCause(ctx, w, body, log); err != nil {
+			return task.Result{}, err
+		}
+	}
+	if isWorkload(live.GetKind()) || isCustom(live) {
+		if err := s.steady(ctx, []*unstructured.Unstructured{live}); err != nil {
+			return task.Result{}, err
+		}
+	}
+	all := []*unstructured.Unstructured{live}
+	return s.done(nil, s.changed("patched", all, s.instances(ctx, all, nil)))
+}
+
+// patchBody reads the patch, which is YAML or JSON, and gives it as JSON.
+func (s *session) patchBody(ctx context.Context) ([]byte, error) {
+	layers, err := s.valuesFile(ctx, task.ValuesFile{ID: "patch", Store: s.p.Patch.Source})
+	if err != nil {
+		return nil, err
+	}
+	if len(layers) != 1 {
+		return nil, fault.New(fault.Invalid, "the source of the patch has %d files; want one", len(layers))
+	}
+	if layers, err = s.resolve(ctx, layers); err != nil {
+		return nil, err
+	}
+	doc, err := yaml.YAMLToJSON([]byte(layers[0].text))
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the patch %s: %w", layers[0].name, err)
+	}
+	if list := len(doc) > 0 && doc[0] == '['; list != (s.p.Patch.Strategy == task.PatchJSON) {
+		return nil, fault.New(fault.Invalid, "the patch %s can't be of the type %s: a Json patch is a list of operations, the others are mappings", layers[0].name, s.p.Patch.Strategy)
+	}
+	return doc, nil
+}
+
+// patchLive changes the object and tells what that changed.
+func (s *session) patchLive(ctx context.Context, w *unstructured.Unstructured, body []byte, log io.Writer) (*unstructured.Unstructured, error) {
+	kind, ok := map[string]types.PatchType{
+		task.PatchStrategic: types.StrategicMergePatchType, task.PatchMerge: types.MergePatchType, task.PatchJSON: types.JSONPatchType,
+	}[s.p.Patch.Strategy]
+	if !ok {
+		return nil, fault.New(fault.Invalid, "mergeStrategyType is %q; want Strategic, Merge or Json", s.p.Patch.Strategy)
+	}
+	res, err := s.client.resource(w)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.get(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	after, err := res.Patch(ctx, w.GetName(), kind, body, s.changeOptions(manager+"-patch"))
+	if apierrors.IsUnsupportedMediaType(err) {
+		return nil, fault.New(fault.Invalid, "%s can't be changed by a %s patch, because it is a custom resource; want Merge or Json", display(w), s.p.Patch.Strategy)
+	}
+	if err != nil {
+		return nil, about(w, classify(err))
+	}
+	s.past.note(after)
+	d := difference{object: after}
+	if d.text, err = compared(before, after); err != nil {
+		return nil, err
+	}
+	tell([]difference{d}, true, log)
+	return after, nil
+}
+
+// recordCause annotates an object with what changed it. The content of a
+// Secret's patch stays out of that.
+func (s *session) recordCause(ctx context.Context, w *unstructured.Unstructured, body []byte, log io.Writer) error {
+	cause := fmt.Sprintf("%s %s of %s", s.p.Op, s.p.Patch.Strategy, display(w))
+	if w.GetKind() != "Secret" {
+		cause += ": " + string(body)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotationCause, cause)
+	return s.patchWorkload(ctx, w, patch, "annotated with the cause", log)
+}

@@ -1,0 +1,162 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// annotationRestarted makes pods new without another change, as kubectl has it.
+const annotationRestarted = "kubectl.kubernetes.io/restartedAt"
+
+// rolloutStep is K8sRollout (kubernetes spec §15): one command for each of the
+// chosen workloads. What restarts or goes back is waited for.
+func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
+	if s.p.Rollout == nil {
+		return task.Result{}, fault.New(fault.Invalid, "the command of the roll-out is missing")
+	}
+	command := s.p.Rollout.Command
+	if err := task.CheckRollout(command, s.flags); err != nil {
+		return task.Result{}, err
+	}
+	targets, err := s.toRoll(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	log := s.env.Log(unitRollout)
+	if len(targets) == 0 {
+		say(log, "no resources found")
+	}
+	for i, w := range targets {
+		live, err := s.get(ctx, w)
+		if err != nil {
+			return task.Result{}, err
+		}
+		if live == nil {
+			return task.Result{}, fault.New(fault.NotFound, "there is no %s in %s", display(w), w.GetNamespace())
+		}
+		if err := s.roll(ctx, live, log); err != nil {
+			return task.Result{}, err
+		}
+		targets[i] = live
+	}
+	if s.flags.DryRun {
+		say(log, "Dry run: nothing was changed")
+		return s.done(nil)
+	}
+	if err := s.rolled(ctx, targets); err != nil {
+		return task.Result{}, err
+	}
+	if command == task.RolloutHistory || command == task.RolloutStatus {
+		return s.done(nil)
+	}
+	return s.done(nil, s.changed(command, targets, s.instances(ctx, targets, nil)))
+}
+
+// toRoll are the workloads that are chosen: by name, those in the manifests,
+// or those of the newest release.
+func (s *session) toRoll(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	if s.p.Rollout.Resources.Type != "ReleaseName" {
+		objects, err := s.picked(ctx, s.p.Rollout.Resources)
+		if err == nil && s.p.Rollout.Resources.Type == "ManifestPath" {
+			objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !isWorkload(o.GetKind()) })
+		}
+		return objects, err
+	}
+	all, err := s.history(ctx)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return managed(all[0].objects()), nil
+}
+
+// roll does the command to one workload.
+func (s *session) roll(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+	kind, command := w.GetKind(), s.p.Rollout.Command
+	if !isWorkload(kind) {
+		return fault.New(fault.Invalid, "%s doesn't roll out; want a Deployment, a StatefulSet or a DaemonSet", display(w))
+	}
+	paused, _, _ := unstructured.NestedBool(w.Object, "spec", "paused")
+	switch command {
+	case task.RolloutHistory:
+		return s.showHistory(ctx, w, log)
+	case task.RolloutStatus:
+		_, progress, err := rollout(w)
+		say(log, "%s: %s", display(w), progress)
+		return err
+	case task.RolloutUndo:
+		if paused {
+			return fault.New(fault.Conflict, "%s is paused, so it can't go back; resume it first", display(w)).Causing(fault.Unknown)
+		}
+		return s.undo(ctx, w, s.flags.Revision, log)
+	case task.RolloutRestart:
+		if paused {
+			return fault.New(fault.Conflict, "%s is paused, so it can't restart; resume it first", display(w)).Causing(fault.Unknown)
+		}
+		patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, annotationRestarted, time.Now().UTC().Format(time.RFC3339Nano))
+		return s.patchWorkload(ctx, w, patch, "restarted", log)
+	}
+	if kind != "Deployment" {
+		return fault.New(fault.Invalid, "%s can't %s; only a Deployment can", display(w), command)
+	}
+	want := command == task.RolloutPause
+	if want == paused {
+		say(log, "%s has that state already", display(w))
+		return nil
+	}
+	return s.patchWorkload(ctx, w, fmt.Sprintf(`{"spec":{"paused":%t}}`, want), command+"d", log)
+}
+
+// patchWorkload changes a live workload in place.
+func (s *session) patchWorkload(ctx context.Context, w *unstructured.Unstructured, patch, what string, log io.Writer) error {
+	res, err := s.client.resource(w)
+	if err != nil {
+		return err
+	}
+	changed, err := res.Patch(ctx, w.GetName(), types.MergePatchType, []byte(patch), s.changeOptions(manager+"-rollout"))
+	if err != nil {
+		return about(w, classify(err))
+	}
+	s.past.note(changed)
+	say(log, "%s %s", display(w), what)
+	return nil
+}
+
+// changeOptions are those of a change that isn't an apply.
+func (s *session) changeOptions(owner string) metav1.PatchOptions {
+	opts := metav1.PatchOptions{FieldManager: owner}
+	if s.flags.FieldManager != "" {
+		opts.FieldManager = s.flags.FieldManager
+	}
+	if s.flags.DryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	return opts
+}
+
+// rolled waits where the command is to be waited for.
+func (s *session) rolled(ctx context.Context, workloads []*unstructured.Unstructured) error {
+	switch s.p.Rollout.Command {
+	case task.RolloutHistory, task.RolloutPause, task.RolloutResume:
+		return nil
+	case task.RolloutStatus:
+		if s.flags.NoWait {
+			return nil
+		}
+	}
+	if limit := s.flags.WaitLimit; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fault.New(fault.Conflict, "%w", errWaitLimit).Causing(fault.Unknown))
+		defer cancel()
+	}
+	return s.steady(ctx, workloads)
+}

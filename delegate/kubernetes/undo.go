@@ -1,0 +1,156 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// undoManager owns the fields that an undo brought back, until the next apply
+// takes them over.
+const undoManager = manager + "-undo"
+
+// labelTemplate is what a Deployment's controller adds to the template of a
+// ReplicaSet.
+const labelTemplate = "pod-template-hash"
+
+// revision is an earlier state of a workload, as the cluster keeps it: a
+// ReplicaSet of a Deployment, a ControllerRevision of the others.
+type revision struct {
+	number int64
+	cause  string
+	object *unstructured.Unstructured
+}
+
+// revisions lists those of a workload, the oldest first.
+func (s *session) revisions(ctx context.Context, w *unstructured.Unstructured) ([]revision, error) {
+	kept := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "controllerrevisions"}
+	if w.GetKind() == "Deployment" {
+		kept.Resource = "replicasets"
+	}
+	selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
+	list, err := s.client.dynamic.Resource(kept).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{
+		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
+	})
+	if err != nil {
+		return nil, about(w, classify(err))
+	}
+	var out []revision
+	for i := range list.Items {
+		o := &list.Items[i]
+		owner := metav1.GetControllerOf(o)
+		if owner == nil || owner.UID != w.GetUID() {
+			continue
+		}
+		r := revision{cause: o.GetAnnotations()[annotationCause], object: o}
+		if w.GetKind() == "Deployment" {
+			r.number, _ = strconv.ParseInt(o.GetAnnotations()[annotationRevision], 10, 64)
+		} else {
+			r.number, _ = number(o, "revision")
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b revision) int { return int(a.number - b.number) })
+	return out, nil
+}
+
+// showHistory tells of the revisions, or of one with its pod template.
+func (s *session) showHistory(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+	all, err := s.revisions(ctx, w)
+	if err != nil {
+		return err
+	}
+	if want := s.flags.Revision; want > 0 {
+		r, err := find(w, all, want)
+		if err != nil {
+			return err
+		}
+		template, _, _ := unstructured.NestedMap(r.object.Object, templatePath(w)...)
+		doc, err := asYAML(template)
+		if err != nil {
+			return err
+		}
+		say(log, "%s with revision %d:", display(w), want)
+		for _, line := range split(doc) {
+			say(log, "%s", line)
+		}
+		return nil
+	}
+	for _, r := range all {
+		cause := r.cause
+		if cause == "" {
+			cause = "no cause recorded"
+		}
+		say(log, "%s: revision %d: %s", display(w), r.number, cause)
+	}
+	return nil
+}
+
+// templatePath is where a revision has the pod template.
+func templatePath(w *unstructured.Unstructured) []string {
+	if w.GetKind() == "Deployment" {
+		return []string{"spec", "template"}
+	}
+	return []string{"data", "spec", "template"}
+}
+
+func find(w *unstructured.Unstructured, all []revision, want int64) (revision, error) {
+	i := slices.IndexFunc(all, func(r revision) bool { return r.number == want })
+	if i < 0 {
+		return revision{}, fault.New(fault.NotFound, "%s has no revision %d", display(w), want)
+	}
+	return all[i], nil
+}
+
+// undo gives a workload the pod template of an earlier revision; 0 is the one
+// before the newest.
+func (s *session) undo(ctx context.Context, w *unstructured.Unstructured, to int64, log io.Writer) error {
+	all, err := s.revisions(ctx, w)
+	if err != nil {
+		return err
+	}
+	if to == 0 {
+		if len(all) < 2 {
+			return fault.New(fault.Conflict, "%s has no earlier revision to go back to", display(w)).Causing(fault.Unknown)
+		}
+		to = all[len(all)-2].number
+	}
+	r, err := find(w, all, to)
+	if err != nil {
+		return err
+	}
+	template, _, _ := unstructured.NestedMap(r.object.Object, templatePath(w)...)
+	delete(template, "$patch")
+	unstructured.RemoveNestedField(template, "metadata", "labels", labelTemplate)
+	now, _, _ := unstructured.NestedMap(w.Object, "spec", "template")
+	if equality.Semantic.DeepEqual(template, now) {
+		say(log, "%s has the pod template of revision %d already", display(w), to)
+		return nil
+	}
+	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec/template", "value": template}})
+	if err != nil {
+		return fmt.Errorf("encode the pod template: %w", err)
+	}
+	res, err := s.client.resource(w)
+	if err != nil {
+		return err
+	}
+	changed, err := res.Patch(ctx, w.GetName(), types.JSONPatchType, patch, s.changeOptions(undoManager))
+	if err != nil {
+		return about(w, classify(err))
+	}
+	s.past.note(changed)
+	say(log, "%s goes back to revision %d", display(w), to)
+	return nil
+}

@@ -1,0 +1,43 @@
+// Package k8sbluegreenstagescaledown is the step type
+// K8sBlueGreenStageScaleDown: the colour that users don't see has no instances
+// any more (kubernetes spec §14.4).
+//
+// Outputs: output.releaseName. Which colour that is, is found in the cluster
+// by delegate/kubernetes; the one that serves is never touched.
+package k8sbluegreenstagescaledown
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpStageScaleDown), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec. It has no fields of its own.
+type Spec struct{}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "delegateSelectors")
+		}
+	}
+	return &Spec{}
+}
+
+// Start has a delegate scale the colour down.
+func (*Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpStageScaleDown})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,74 @@
+// Package k8sbluegreenstagescaleup is the step type K8sBlueGreenStageScaleUp:
+// the colour that users don't see gets instances again (kubernetes spec §14.5).
+//
+// Outputs: output.releaseName. Which colour that is, and how many instances it
+// had, is found in the cluster by delegate/kubernetes.
+package k8sbluegreenstagescaleup
+
+import (
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// The modes: the instances that there were, or a selection.
+const (
+	auto   = "Auto"
+	custom = "Custom"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpStageScaleUp), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec.
+type Spec struct {
+	Mode yamldoc.Field[string] // Auto unless set
+	// Instances is how many; a percentage is of the colour that serves.
+	Instances       *task.InstanceSelection
+	SkipSteadyState yamldoc.Field[bool]
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "replicaCountMode":
+			s.Mode = r.Enum(e, auto, custom)
+		case "instanceSelection":
+			if !e.Null() {
+				s.Instances = kubernetes.Instances(r, e)
+			}
+		case "skipSteadyStateCheck":
+			s.SkipSteadyState = r.Bool(e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "replicaCountMode", "instanceSelection", "skipSteadyStateCheck", "delegateSelectors")
+		}
+	}
+	if s.Mode.Value == custom {
+		r.Missing(v, "instanceSelection")
+	}
+	return s
+}
+
+// Start has a delegate scale the colour up.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	p := task.Kubernetes{Op: task.OpStageScaleUp, SkipSteadyState: s.SkipSteadyState.Value}
+	if s.Mode.Value == custom {
+		if s.Instances == nil {
+			return step.Action{}, fault.New(fault.Invalid, "instanceSelection is missing; replicaCountMode Custom needs it")
+		}
+		p.Instances = s.Instances
+	}
+	return kubernetes.Start(in, p)
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,41 @@
+// Package k8sdiff is the step type K8sDiff: what K8sRollingDeploy would change
+// in the cluster is told, and nothing is changed (kubernetes spec §15).
+//
+// Outputs: output.diff, output.changed, output.hasChanges and
+// output.releaseName. The comparison is made by the cluster and
+// delegate/kubernetes.
+package k8sdiff
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpDiff), Deploys: true, New: decode} }
+
+// Spec is the step's spec. It has no fields of its own.
+type Spec struct{}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "delegateSelectors")
+		}
+	}
+	return &Spec{}
+}
+
+// Start has a delegate compare.
+func (*Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpDiff})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

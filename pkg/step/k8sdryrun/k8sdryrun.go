@@ -1,0 +1,46 @@
+// Package k8sdryrun is the step type K8sDryRun: the service's manifests are
+// rendered, the cluster checks them, and nothing is changed (kubernetes spec
+// §15).
+//
+// Outputs: k8s.ManifestDryRun, the rendered manifests, and output.releaseName.
+// Rendering and checking are delegate/kubernetes's.
+package k8sdryrun
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpDryRun), Deploys: true, New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	Encrypt yamldoc.Field[bool] // the manifests are a secret output
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "encryptYamlOutput":
+			s.Encrypt = r.Bool(e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "encryptYamlOutput", "delegateSelectors")
+		}
+	}
+	return s
+}
+
+// Start has a delegate render the manifests and ask the cluster.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpDryRun, EncryptOutput: s.Encrypt.Value})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,91 @@
+// Package k8spatch is the step type K8sPatch: an object in the cluster is
+// changed in place by a strategic merge, merge or JSON patch (kubernetes spec
+// §15).
+//
+// Outputs: output.releaseName. The patch is fetched and sent by
+// delegate/kubernetes; no rollback takes it back.
+package k8spatch
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpPatch), Deploys: true, New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	Workload        yamldoc.Field[string] // [namespace/]Kind/name
+	Strategy        yamldoc.Field[string]
+	Source          kubernetes.Store
+	RecordCause     yamldoc.Field[bool]
+	SkipSteadyState yamldoc.Field[bool]
+	Flags           []task.CommandFlag
+}
+
+func strategies() []string {
+	return []string{task.PatchStrategic, task.PatchMerge, task.PatchJSON}
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "workload":
+			s.Workload = kubernetes.Workload(r, e)
+		case "mergeStrategyType":
+			s.Strategy = strategy(r, e)
+		case "source":
+			s.Source = kubernetes.DecodeStore(r, e)
+		case "recordChangeCause":
+			s.RecordCause = r.Bool(e)
+		case "skipSteadyStateCheck":
+			s.SkipSteadyState = r.Bool(e)
+		case "commandFlags":
+			s.Flags = kubernetes.Flags(r, e, task.OpPatch)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "workload", "mergeStrategyType", "source", "recordChangeCause", "skipSteadyStateCheck", "commandFlags", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "workload", "mergeStrategyType", "source")
+	return s
+}
+
+// strategy reads a strategy in any case: the documentation and the schema
+// write it differently.
+func strategy(r *yamldoc.Report, v yamldoc.Value) yamldoc.Field[string] {
+	for _, known := range strategies() {
+		if v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, known) {
+			f := r.String(v)
+			r.Takes(v, yamldoc.UseEnum, strategies()...)
+			f.Value = known
+			return f
+		}
+	}
+	return r.Enum(v, strategies()...)
+}
+
+// Start has a delegate patch the object.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	source, err := s.Source.Resolve(in)
+	if err != nil {
+		return step.Action{}, fault.New(fault.CodeOf(err), "the source of the patch: %w", err)
+	}
+	return kubernetes.Start(in, task.Kubernetes{
+		Op: task.OpPatch, Workload: step.Text(s.Workload), SkipSteadyState: s.SkipSteadyState.Value, CommandFlags: s.Flags,
+		Patch: &task.KubernetesPatch{Strategy: s.Strategy.Value, Source: source, RecordCause: s.RecordCause.Value},
+	})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

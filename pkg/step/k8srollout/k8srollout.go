@@ -1,0 +1,91 @@
+// Package k8srollout is the step type K8sRollout: workloads restart, go back,
+// pause or go on, or their roll-outs are looked at, as by "kubectl rollout"
+// (kubernetes spec §15).
+//
+// Outputs: output.releaseName. The commands are carried out by
+// delegate/kubernetes; no rollback takes them back.
+package k8srollout
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpRollout), Deploys: true, New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	Command   yamldoc.Field[string]
+	Resources task.ResourceSelection
+	Flags     []task.CommandFlag
+}
+
+func commands() []string {
+	return []string{task.RolloutRestart, task.RolloutResume, task.RolloutStatus, task.RolloutUndo, task.RolloutPause, task.RolloutHistory}
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "command":
+			s.Command = command(r, e)
+		case "resources":
+			s.Resources = kubernetes.Resources(r, e, false)
+		case "commandFlags":
+			s.Flags = kubernetes.Flags(r, e, task.OpRollout)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "command", "resources", "commandFlags", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "command", "resources")
+	s.suited(r, v)
+	return s
+}
+
+// command reads a command in any case: the documentation and the schema write
+// it differently.
+func command(r *yamldoc.Report, v yamldoc.Value) yamldoc.Field[string] {
+	for _, known := range commands() {
+		if v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, known) {
+			f := r.String(v)
+			r.Takes(v, yamldoc.UseEnum, commands()...)
+			f.Value = known
+			return f
+		}
+	}
+	return r.Enum(v, commands()...)
+}
+
+// suited reports flags that the command doesn't have.
+func (s *Spec) suited(r *yamldoc.Report, v yamldoc.Value) {
+	flags, err := task.ParseFlags(task.OpRollout, s.Flags)
+	if err != nil || s.Command.Value == "" || !v.Is(yamldoc.Mapping) {
+		return // expressions, or said before
+	}
+	if err := task.CheckRollout(s.Command.Value, flags); err != nil {
+		r.Errorf(yamldoc.Sub(v.Node.Get("commandFlags"), "commandFlags"), "WRONG_VALUE", "%s", err)
+	}
+}
+
+// Start has a delegate do the command.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	if err := kubernetes.CheckResources(s.Resources, "resources"); err != nil {
+		return step.Action{}, err
+	}
+	return kubernetes.Start(in, task.Kubernetes{
+		Op: task.OpRollout, CommandFlags: s.Flags, Rollout: &task.KubernetesRollout{Command: s.Command.Value, Resources: s.Resources},
+	})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
