@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -33,6 +34,7 @@ func delegateCommand(a *app) *cobra.Command {
 			}
 			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors(cache)
+			cfg.PullSecret = pullsecret.New()
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -40,6 +41,8 @@ type Config struct {
 	// Capacity is how many tasks run at once; 0 means 10.
 	Capacity  int
 	Executors map[task.Kind]executor.Executor
+	// PullSecret makes secrets that pull images; nil: tasks that need one fail.
+	PullSecret pullsecret.Maker
 	// HTTP carries every request, the WebSocket's included; nil makes one that
 	// honours the proxies of the environment.
 	HTTP *http.Client

@@ -148,13 +148,14 @@ func (e *environment) resolve(ctx context.Context, texts map[string]string) (map
 	if err := e.agent.api.post(ctx, e.agent.taskPath(e.task.ID, "resolve"), in, &out); err != nil {
 		return nil, err
 	}
-	if len(out.Secrets) == 0 {
-		return out.Texts, nil
-	}
 	for _, value := range out.Secrets {
 		e.mask(value)
 	}
-	open := replacer(out.Secrets)
+	secrets, err := e.withPulls(ctx, out.Secrets, out.PullSecrets)
+	if err != nil || len(secrets) == 0 {
+		return out.Texts, err
+	}
+	open := replacer(secrets)
 	for name, text := range out.Texts {
 		out.Texts[name] = open.Replace(text)
 	}

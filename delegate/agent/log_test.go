@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -178,6 +181,43 @@ func TestLeaseLostByALog(t *testing.T) {
 			t.Errorf("reported %d times, want never", n)
 		}
 	})
+}
+
+// What pulls images is made on the delegate of the task's secrets, wherever
+// its placeholder stands, and nobody reads it in the log.
+func TestPullSecrets(t *testing.T) {
+	t.Parallel()
+	pull := func(placeholder string) map[string]task.PullSecret {
+		return map[string]task.PullSecret{placeholder: {Form: task.PullDockerCfg, Registry: "https://r", Username: "me", Password: "⟦s-1⟧"}}
+	}
+	p := newPlane(t)
+	p.resolved = func(task.Resolve) task.Resolved {
+		return task.Resolved{Texts: map[string]string{"v": "⟦p-2⟧"}, Secrets: map[string]string{"⟦s-1⟧": "0ther"}, PullSecrets: pull("⟦p-2⟧")}
+	}
+	a := assignment("t1")
+	a.Payload = json.RawMessage(`{"text":"⟦p-1⟧"}`)
+	a.Secrets, a.PullSecrets = map[string]string{"⟦s-1⟧": "hunter2"}, pull("⟦p-1⟧")
+	p.offer(a)
+	got := make(chan string, 2)
+	s := p.start(func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		texts, err := env.Resolve(ctx, map[string]string{"v": "<+artifact.imagePullSecret>"})
+		got <- string(a.Payload)
+		got <- texts["v"]
+		fmt.Fprintln(env.Log("Fetch"), texts["v"], "hunter2 0ther")
+		return task.Result{Status: task.Succeeded}, err
+	}, func(c *agent.Config) { c.PullSecret = pullsecret.New() })
+	<-p.done
+	s.finish()
+	want := func(password string) string {
+		doc := fmt.Sprintf(`{"https://r":{"username":"me","password":%q,"auth":%q}}`, password, base64.StdEncoding.EncodeToString([]byte("me:"+password)))
+		return base64.StdEncoding.EncodeToString([]byte(doc))
+	}
+	if diff := cmp.Diff([]string{`{"text":"` + want("hunter2") + `"}`, want("0ther")}, []string{<-got, <-got}); diff != "" {
+		t.Errorf("the executor got (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Fetch INFO: ************** ************** **************"}, p.lines("t1")); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
 }
 
 func TestResolve(t *testing.T) {

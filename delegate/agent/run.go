@@ -59,10 +59,6 @@ func (a *Agent) perform(r *running) task.Result {
 	if !ok {
 		return failed(fault.New(fault.Unsupported, "delegate %s can't run tasks of kind %q", a.Name, r.Kind))
 	}
-	payload, err := reveal(r.Payload, r.Secrets)
-	if err != nil {
-		return failed(err)
-	}
 	ctx := r.ctx
 	if r.Timeout > 0 {
 		var stop context.CancelFunc
@@ -70,12 +66,24 @@ func (a *Agent) perform(r *running) task.Result {
 		defer stop()
 	}
 	env := newEnvironment(a, r)
-	assignment := r.Assignment
-	assignment.Payload, assignment.Secrets = payload, nil
-	result, err := guarded(ctx, execute, assignment, env.env())
+	result, err := env.execute(ctx, execute)
 	result = settle(result, err, context.Cause(ctx))
 	env.close()
 	return env.hide(result)
+}
+
+// execute runs the executor with the task's secrets in their places.
+func (e *environment) execute(ctx context.Context, execute executor.Executor) (task.Result, error) {
+	secrets, err := e.withPulls(ctx, e.task.Secrets, e.task.PullSecrets)
+	if err != nil {
+		return task.Result{}, err
+	}
+	assignment := e.task.Assignment
+	if assignment.Payload, err = reveal(assignment.Payload, secrets); err != nil {
+		return task.Result{}, err
+	}
+	assignment.Secrets, assignment.PullSecrets = nil, nil
+	return guarded(ctx, execute, assignment, e.env())
 }
 
 // guarded turns an executor's panic into its error: one bad task must not end

@@ -27,6 +27,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testdynamo"
 	"github.com/slipway-cd/slipway/pkg/access"
@@ -203,7 +204,7 @@ func (a *AWS) delegate(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	d := agent.New(agent.Config{
-		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10, Executors: delegate.Executors(tb.TempDir()),
+		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10, Executors: delegate.Executors(tb.TempDir()), PullSecret: pullsecret.New(),
 		HTTP: &http.Client{Transport: repeater{&a.repeats}},
 		Log:  slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})

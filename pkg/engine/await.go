@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -113,7 +114,8 @@ func answeredEarly(s plan.State) bool {
 
 // start begins a step's own work.
 func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (bool, error) {
-	action, secrets, err := h.action(snap, n, s)
+	scope := h.scope(snap.ctx, snap, n, snap.state)
+	action, err := h.action(snap, scope, n, s)
 	if snap.err != nil {
 		return false, snap.err
 	}
@@ -123,7 +125,7 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 		o := failed(err)
 		s.Outcome = &o
 	case action.Task != nil:
-		return h.createTask(ctx, snap, n, s, action.Task, secrets, token)
+		return h.createTask(ctx, snap, n, s, action.Task, scope, token)
 	case action.Wait != nil:
 		// The machine run must learn how long to wait, so it asks once more.
 		s.Status, s.Until, s.Outputs = plan.WaitStepRunning, h.Now().Add(action.Wait.Duration), action.Wait.Outputs
@@ -148,22 +150,24 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 }
 
 // action asks the step's type what to do.
-func (h *Handler) action(snap *snapshot, n *plan.Node, s plan.State) (step.Action, map[string]string, error) {
-	scope := h.scope(snap.ctx, snap, n, snap.state)
+func (h *Handler) action(snap *snapshot, scope *resolve.Scope, n *plan.Node, s plan.State) (step.Action, error) {
 	spec, in, err := h.decodeIn(snap, scope, n, s.Attempt)
 	if err != nil {
-		return step.Action{}, nil, err
+		return step.Action{}, err
 	}
 	in.Timeout = s.Deadline.Sub(in.Now)
-	action, err := spec.Start(in)
-	return action, scope.Secrets(), err
+	return spec.Start(in)
 }
 
 // createTask makes the step's delegate task and wakes delegates.
-func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, work *step.Task, secrets map[string]string, token string) (bool, error) {
+func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, work *step.Task, scope *resolve.Scope, token string) (bool, error) {
 	payload, err := json.Marshal(work.Payload)
 	if err != nil {
 		return false, fmt.Errorf("encode the task of %s: %w", n.ID, err)
+	}
+	pulls, selectors := scope.PullSecrets(), slices.Clone(work.Selectors)
+	for _, p := range pulls {
+		selectors = append(selectors, p.Selectors...)
 	}
 	e := snap.execution
 	timeout := s.Deadline.Sub(h.Now())
@@ -172,7 +176,7 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 	}
 	t, err := h.Store.CreateTask(ctx, store.Task{
 		ID: TaskID(e.ID, n.ID, s.Attempt, s.Look), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt, Look: s.Look,
-		Kind: work.Kind, Selectors: work.Selectors, Payload: payload, Secrets: secrets,
+		Kind: work.Kind, Selectors: selectors, Payload: payload, Secrets: scope.Secrets(), PullSecrets: pulls,
 		Timeout: timeout, LogStream: LogStream(e.ID, n.ID, s.Attempt),
 		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID),
 	})

@@ -79,7 +79,7 @@ func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 	if err != nil {
 		return store.Execution{}, err
 	}
-	if len(scope.Secrets()) > 0 {
+	if scope.Hidden() {
 		return store.Execution{}, fault.New(fault.Invalid, "inputs hold the value of a secret; name the secret where it is used instead")
 	}
 	c := Chained{
@@ -156,7 +156,7 @@ func (h *Handler) childOutputs(ctx context.Context, n *plan.Node, child string) 
 		}
 		values[word(item, "name")] = v
 	}
-	if len(scope.Secrets()) > 0 {
+	if scope.Hidden() {
 		return nil, fault.New(fault.Invalid, "an output holds the value of a secret; outputs can't be secret")
 	}
 	return json.Marshal(map[string]any{"output": values})

@@ -18,6 +18,8 @@ type ArtifactSource struct {
 	Name       yamldoc.Field[string]
 	Type       yamldoc.Field[string]
 	Docker     DockerArtifact
+	ECR        ECRArtifact
+	S3         S3Artifact
 }
 
 // DockerArtifact is the spec of a DockerRegistry source. The image is named
@@ -29,10 +31,12 @@ type DockerArtifact struct {
 	Digest       yamldoc.Field[string]
 }
 
+func artifactTypes() []string { return []string{"DockerRegistry", "Ecr", "AmazonS3"} }
+
 // otherArtifactTypes are those that can't be resolved yet.
 func otherArtifactTypes() []string {
 	return []string{
-		"Gcr", "Ecr", "Nexus3Registry", "Nexus2Registry", "ArtifactoryRegistry", "CustomArtifact", "Acr", "Jenkins", "AmazonS3",
+		"Gcr", "Nexus3Registry", "Nexus2Registry", "ArtifactoryRegistry", "CustomArtifact", "Acr", "Jenkins",
 		"GoogleArtifactRegistry", "GithubPackageRegistry", "AzureArtifacts", "AmazonMachineImage", "Bamboo",
 		"GoogleCloudStorage", "GoogleCloudSource", "GceImage", "Har", "SalesforcePackage", "SalesforceOrg",
 		"SalesforceDxProject",
@@ -104,10 +108,15 @@ func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) keys {
 	return keys{
 		"identifier": func(v yamldoc.Value) { s.Identifier = d.identifier(v, ref.CheckNodeID) },
 		"name":       d.text(&s.Name),
-		"type":       d.supported(&s.Type, "artifact type", []string{"DockerRegistry"}, otherArtifactTypes()...),
+		"type":       d.supported(&s.Type, "artifact type", artifactTypes(), otherArtifactTypes()...),
 		"spec": func(v yamldoc.Value) {
-			if typ == "DockerRegistry" {
+			switch typ {
+			case "DockerRegistry":
 				d.dockerArtifact(v, &s.Docker)
+			case "Ecr":
+				d.ecrArtifact(v, &s.ECR)
+			case "AmazonS3":
+				d.s3Artifact(v, &s.S3)
 			}
 		},
 	}

@@ -17,6 +17,7 @@ type Connector struct {
 	Git               GitConnector    // Git, Github, Gitlab, Bitbucket
 	Docker            DockerRegistry  // DockerRegistry
 	Server            ServerConnector // Jira, ServiceNow, Jenkins, Bamboo
+	AWS               AWSConnector    // Aws
 }
 
 // Cluster is how a Kubernetes cluster is reached: with the delegate's own
@@ -50,12 +51,12 @@ type Auth struct {
 }
 
 func connectorTypes() []string {
-	return slices.Concat([]string{"K8sCluster", "DockerRegistry"}, gitConnectors(), serverConnectorTypes())
+	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws"}, gitConnectors(), serverConnectorTypes())
 }
 
 func otherConnectors() []string {
 	return []string{
-		"AzureRepo", "Codecommit", "Artifactory", "Nexus", "Aws", "Gcp", "Azure", "HttpHelmRepo", "OciHelmRepo",
+		"AzureRepo", "Codecommit", "Artifactory", "Nexus", "Gcp", "Azure", "HttpHelmRepo", "OciHelmRepo",
 		"AzureArtifacts", "Pdc", "Spot", "Tas", "Rancher", "TerraformCloud", "Vault", "AwsKms",
 		"AwsSecretManager", "GcpKms", "GcpSecretManager", "AzureKeyVault", "CustomSecretManager", "Local", "Prometheus",
 		"Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth", "PagerDuty",
@@ -88,6 +89,8 @@ func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 	case typ == "DockerRegistry":
 		d.fields(v, merge(common, d.dockerRegistry(&c.Docker)))
 		d.need(v, "dockerRegistryUrl", "providerType", "auth")
+	case typ == "Aws":
+		d.awsConnector(v, common, &c.AWS)
 	case slices.Contains(gitConnectors(), typ):
 		d.gitConnector(v, typ, common, &c.Git)
 	case slices.Contains(serverConnectorTypes(), typ):
@@ -178,7 +181,6 @@ func (d *decoder) dockerRegistry(r *DockerRegistry) keys {
 			d.need(v, "type")
 			if typ == "UsernamePassword" {
 				d.need(v, "spec")
-				d.Warnf(v, unsupportedAtRun, "the credentials are kept, but nothing uses them yet: artifact.imagePullSecret stays empty")
 			}
 		},
 	}

@@ -59,7 +59,7 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 // assignment opens a claimed task's secrets.
 func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment, error) {
 	a := task.Assignment{
-		ID: t.ID, Fence: t.Fence, Kind: t.Kind, Payload: t.Payload, Timeout: t.Timeout - s.Now().Sub(t.CreatedAt), Lease: s.Lease,
+		ID: t.ID, Fence: t.Fence, Kind: t.Kind, Payload: t.Payload, PullSecrets: t.PullSecrets, Timeout: t.Timeout - s.Now().Sub(t.CreatedAt), Lease: s.Lease,
 		LogStream: t.LogStream, Execution: t.Execution, Node: string(t.Node), Attempt: t.Attempt, Traceparent: t.Traceparent,
 	}
 	a.Timeout = max(a.Timeout, time.Second)
@@ -201,12 +201,12 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 	if err != nil {
 		return task.Resolved{}, err
 	}
-	texts, refs, err := s.Engine.Resolve(ctx, t.Execution, t.Node, r.Texts)
+	out, err := s.Engine.Resolve(ctx, t.Execution, t.Node, r.Texts)
 	if err != nil {
 		return task.Resolved{}, err
 	}
-	values, err := s.Secret.RevealAll(ctx, t.Scope, refs)
-	return task.Resolved{Texts: texts, Secrets: values}, err
+	values, err := s.Secret.RevealAll(ctx, t.Scope, out.Secrets)
+	return task.Resolved{Texts: out.Texts, Secrets: values, PullSecrets: out.PullSecrets}, err
 }
 
 // ReleaseTask takes back a task that the delegate hasn't begun.

@@ -65,10 +65,14 @@ func (n *Notifier) resolve(ctx context.Context, d delivery, origin *message.Orig
 		want(text)
 	}
 	each(d.rule.Method, want)
-	texts, names, err := n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, wanted)
+	out, err := n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, wanted)
 	if err != nil {
 		return entity.NotificationMethod{}, nil, err
 	}
+	if len(out.PullSecrets) > 0 {
+		return entity.NotificationMethod{}, nil, fault.New(fault.Invalid, "an image pull secret can't be in a notification: only delegates can make one")
+	}
+	texts, names := out.Texts, out.Secrets
 	known := func(text string) string {
 		if v := texts[text]; v != text && v != "null" {
 			return v

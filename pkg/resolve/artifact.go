@@ -6,6 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -52,15 +53,19 @@ func (s *Scope) artifactField(d *plan.Deployment, path, rest []string) (expr.Val
 		return expr.FromAny(true), used, nil
 	case "image":
 		image, err := s.image(source)
-		return expr.String(image), used, err
+		return image, used, err
 	case "metadata":
 		return s.artifactMetadata(path, rest, source)
 	case "label", "digest": // what only the registry knows
 		return s.constant(spec.Get(rest[0]), used)
-	case "tag", "version", "imagePath", "connectorRef", "path", "filePath":
+	case "tag", "version", "imagePath", "connectorRef", "path", "filePath", "region", "registryId", "bucketName":
 		return s.constant(spec.Get(rest[0]), used)
-	case "imagePullSecret", "dockerConfigJsonSecret":
-		return expr.String(""), used, nil // as for an anonymous registry
+	case "imagePullSecret":
+		v, err := s.pullSecret(source, task.PullDockerCfg)
+		return v, used, err
+	case "dockerConfigJsonSecret":
+		v, err := s.pullSecret(source, task.PullDockerConfigJSON)
+		return v, used, err
 	}
 	return expr.Null(), 0, unknown("the artifact has no %q", rest[0])
 }
@@ -72,42 +77,60 @@ func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node) (exp
 	if len(rest) > 1 {
 		switch rest[1] {
 		case "image", "url":
+			if text(source.Get("type")) == amazonS3 && rest[1] == "url" {
+				url, err := s.objectURL(source.Get("spec"))
+				return url, used, err
+			}
 			image, err := s.image(source)
-			return expr.String(image), used, err
-		case "tag":
-			return s.constant(source.At("spec", "tag"), used)
+			return image, used, err
+		case "tag", "region", "bucketName":
+			return s.constant(source.At("spec", rest[1]), used)
+		case "artifactPath", "key", "fileName":
+			return s.objectName(source, rest[1], used)
 		}
 	}
 	return expr.Null(), len(path), nil
 }
 
-// image is the artifact's image (entities spec §2.2).
-func (s *Scope) image(source *yamldoc.Node) (string, error) {
-	if t := source.Get("type"); t == nil || t.Value != "DockerRegistry" {
-		return "", fault.New(fault.Unsupported, "artifact sources other than DockerRegistry can't be resolved yet")
+// image is the artifact's image (entities spec §2.2); null for one that is none.
+func (s *Scope) image(source *yamldoc.Node) (expr.Value, error) {
+	if text(source.Get("type")) == amazonS3 {
+		return expr.Null(), nil
 	}
 	spec := source.Get("spec")
 	path, err := s.scalar(spec.Get("imagePath"))
 	if err != nil {
-		return "", err
+		return expr.Null(), err
 	}
 	tag, err := s.scalar(spec.Get("tag"))
 	if err != nil {
-		return "", err
+		return expr.Null(), err
 	}
 	if spec.Get("tag") == nil || tag.Text() == "" {
-		return "", fault.New(fault.Unsupported, "an artifact without a fixed tag (tagRegex) can't be resolved yet")
+		return expr.Null(), fault.New(fault.Unsupported, "an artifact without a fixed tag (tagRegex) can't be resolved yet")
 	}
-	host, err := s.registry(spec.Get("connectorRef"))
+	host, err := s.host(source)
 	if err != nil {
-		return "", err
+		return expr.Null(), err
 	}
 	image := host + "/" + path.Text() + ":" + tag.Text()
 	if digest := spec.Get("digest"); digest != nil && digest.Value != "" {
 		v, err := s.scalar(digest)
-		return image + "@" + v.Text(), err
+		return expr.String(image + "@" + v.Text()), err
 	}
-	return image, nil
+	return expr.String(image), nil
+}
+
+// host is the registry that a source's image is pulled from.
+func (s *Scope) host(source *yamldoc.Node) (string, error) {
+	switch typ := text(source.Get("type")); typ {
+	case "DockerRegistry":
+		return s.registry(source.At("spec", "connectorRef"))
+	case "Ecr":
+		return s.ecrHost(source.Get("spec"))
+	default:
+		return "", fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", typ)
+	}
 }
 
 // registry is the host of a Docker registry connector. Docker Hub's is

@@ -3,6 +3,7 @@ package resolve
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -16,21 +17,35 @@ import (
 type placeholders struct {
 	nonce string
 	byRef map[string]string
+	pulls map[string]task.PullSecret // by placeholder
 }
 
-func newPlaceholders() *placeholders { return &placeholders{byRef: map[string]string{}} }
+func newPlaceholders() *placeholders {
+	return &placeholders{byRef: map[string]string{}, pulls: map[string]task.PullSecret{}}
+}
 
 // of is the handle of a secret, by the name under which pkg/secret opens it.
 func (p *placeholders) of(name string) expr.Value {
-	if p.nonce == "" {
-		p.nonce = rand.Text()[:16]
-	}
 	ph, ok := p.byRef[name]
 	if !ok {
-		ph = fmt.Sprintf("⟦secret-%s-%d⟧", p.nonce, len(p.byRef))
+		ph = fmt.Sprintf("⟦secret-%s-%d⟧", p.random(), len(p.byRef))
 		p.byRef[name] = ph
 	}
 	return expr.SecretRef(ph)
+}
+
+// pull is the handle of a secret that a delegate makes.
+func (p *placeholders) pull(s task.PullSecret) expr.Value {
+	ph := fmt.Sprintf("⟦pull-%s-%d⟧", p.random(), len(p.pulls))
+	p.pulls[ph] = s
+	return expr.SecretRef(ph)
+}
+
+func (p *placeholders) random() string {
+	if p.nonce == "" {
+		p.nonce = rand.Text()[:16]
+	}
+	return p.nonce
 }
 
 // MailServer is the installation's mail server, its password a placeholder.
@@ -59,6 +74,18 @@ func (s *Scope) Secrets() map[string]string {
 	}
 	return out
 }
+
+// PullSecrets says how to make what its placeholders stand for. Its strings
+// hold placeholders of Secrets.
+func (s *Scope) PullSecrets() map[string]task.PullSecret {
+	if len(s.secrets.pulls) == 0 {
+		return nil
+	}
+	return maps.Clone(s.secrets.pulls)
+}
+
+// Hidden says whether any placeholder was given out.
+func (s *Scope) Hidden() bool { return len(s.secrets.byRef)+len(s.secrets.pulls) > 0 }
 
 // secret is the handle of a secret by its reference, as written in the scope.
 func (s *Scope) secret(text string, from ref.Scope) (expr.Value, error) {

@@ -61,7 +61,13 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 		return nil, err
 	}
 	if source, err := s.primarySource(d); err == nil && source != nil {
-		t.Image, _ = s.image(source) // only for the log; values files name what they need
+		if image, err := s.image(source); err == nil { // only for the log; values files name what they need
+			t.Image = image.Text()
+		}
+		// Values files may ask for a pull secret, when the delegate is chosen already.
+		if chosen, err := s.pullSelectors(source); err == nil {
+			t.Selectors = append(t.Selectors, chosen...)
+		}
 	}
 	return t, nil
 }

@@ -211,7 +211,8 @@ type Task struct {
 	Selectors   []string
 	Payload     json.RawMessage   // holds placeholders where secrets go
 	Secrets     map[string]string // placeholder -> scoped secret reference; never a value
-	Timeout     time.Duration     // of the work, from the claim on
+	PullSecrets map[string]task.PullSecret
+	Timeout     time.Duration // of the work, from the claim on
 	LogStream   string
 	Token       string // of the state machine's wait
 	Status      TaskStatus

@@ -34,17 +34,20 @@ const (
 // Assignment is a claimed task as the delegate gets it. Secrets are in it
 // only now, because only a claim opens them (design, decision 7).
 type Assignment struct {
-	ID        ID                `json:"id"`
-	Fence     int64             `json:"fence"`
-	Kind      Kind              `json:"kind"`
-	Payload   json.RawMessage   `json:"payload"`
-	Secrets   map[string]string `json:"secrets,omitempty"` // placeholder -> value; replace in every string of the payload, mask in logs
-	Timeout   time.Duration     `json:"timeout"`           // nanoseconds, from now on
-	Lease     time.Duration     `json:"lease"`             // renew well before it ends
-	LogStream string            `json:"logStream"`
-	Execution string            `json:"execution"`
-	Node      string            `json:"node"`
-	Attempt   int               `json:"attempt"`
+	ID      ID                `json:"id"`
+	Fence   int64             `json:"fence"`
+	Kind    Kind              `json:"kind"`
+	Payload json.RawMessage   `json:"payload"`
+	Secrets map[string]string `json:"secrets,omitempty"` // placeholder -> value; replace in every string of the payload, mask in logs
+	// PullSecrets are made on the delegate: placeholder -> how. Strings in them
+	// hold placeholders of Secrets.
+	PullSecrets map[string]PullSecret `json:"pullSecrets,omitempty"`
+	Timeout     time.Duration         `json:"timeout"` // nanoseconds, from now on
+	Lease       time.Duration         `json:"lease"`   // renew well before it ends
+	LogStream   string                `json:"logStream"`
+	Execution   string                `json:"execution"`
+	Node        string                `json:"node"`
+	Attempt     int                   `json:"attempt"`
 	// Traceparent continues the execution's trace (W3C trace context).
 	Traceparent string `json:"traceparent,omitempty"`
 }
@@ -167,8 +170,9 @@ type Resolve struct {
 // Resolved answers Resolve. Secrets are placeholders in the texts, with their
 // values beside them.
 type Resolved struct {
-	Texts   map[string]string `json:"texts"`
-	Secrets map[string]string `json:"secrets,omitempty"`
+	Texts       map[string]string     `json:"texts"`
+	Secrets     map[string]string     `json:"secrets,omitempty"`
+	PullSecrets map[string]PullSecret `json:"pullSecrets,omitempty"` // as in Assignment
 }
 
 // Report posts a result.

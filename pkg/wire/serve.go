@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/inprocess"
+	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/asl"
@@ -287,7 +288,8 @@ func (m *machine) delegate(ctx context.Context) error {
 	}()
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
-		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.api)},
+		PullSecret: pullsecret.New(),
+		Executors:  delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.api)},
 		Drain: grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

@@ -28,23 +28,24 @@ const (
 
 // taskDoc is what of a task never changes and no query asks for.
 type taskDoc struct {
-	Scope       ref.Scope         `json:"scope"`
-	Execution   string            `json:"execution"`
-	Node        plan.NodeID       `json:"node"`
-	Attempt     int               `json:"attempt"`
-	Look        int               `json:"look,omitempty"`
-	Kind        task.Kind         `json:"kind"`
-	Selectors   []string          `json:"selectors,omitempty"`
-	Secrets     map[string]string `json:"secrets,omitempty"`
-	Timeout     time.Duration     `json:"timeout"`
-	LogStream   string            `json:"log"`
-	Traceparent string            `json:"trace,omitempty"`
+	Scope       ref.Scope                  `json:"scope"`
+	Execution   string                     `json:"execution"`
+	Node        plan.NodeID                `json:"node"`
+	Attempt     int                        `json:"attempt"`
+	Look        int                        `json:"look,omitempty"`
+	Kind        task.Kind                  `json:"kind"`
+	Selectors   []string                   `json:"selectors,omitempty"`
+	Secrets     map[string]string          `json:"secrets,omitempty"`
+	PullSecrets map[string]task.PullSecret `json:"pulls,omitempty"`
+	Timeout     time.Duration              `json:"timeout"`
+	LogStream   string                     `json:"log"`
+	Traceparent string                     `json:"trace,omitempty"`
 }
 
 func encodeTask(t store.Task) (string, error) {
 	doc, err := json.Marshal(taskDoc{
 		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Look: t.Look, Kind: t.Kind, Selectors: t.Selectors,
-		Secrets: t.Secrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
+		Secrets: t.Secrets, PullSecrets: t.PullSecrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
 	})
 	if err != nil {
 		return "", fmt.Errorf("encode task %s: %w", t.ID, err)
@@ -65,7 +66,7 @@ func scanTask(row scanner) (store.Task, error) {
 	}
 	t.Scope, t.Execution, t.Node, t.Attempt, t.Look = d.Scope, d.Execution, d.Node, d.Attempt, d.Look
 	t.Kind, t.Selectors = d.Kind, d.Selectors
-	t.Secrets, t.Timeout, t.LogStream, t.Traceparent = d.Secrets, d.Timeout, d.LogStream, d.Traceparent
+	t.Secrets, t.PullSecrets, t.Timeout, t.LogStream, t.Traceparent = d.Secrets, d.PullSecrets, d.Timeout, d.LogStream, d.Traceparent
 	t.LeaseUntil, t.CreatedAt = fromMillis(lease), fromMillis(created)
 	if len(payload) > 0 {
 		t.Payload = payload

@@ -1,0 +1,114 @@
+// Package aws gives a delegate what an Aws connector stands for: a
+// configuration of the SDK with the connector's credentials, role, region and
+// back-off, from which callers make the client that they need.
+//
+//	cfg, err := aws.Config(ctx, connector) // connector is a task.AWS
+//	ecr.NewFromConfig(cfg)
+//
+// What is asked of AWS is the caller's, but for the login to ECR, which
+// several need. The control plane's own AWS is pkg/wire/aws's.
+package aws
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// session names what the delegate does in a role, in AWS's own logs.
+const session = "slipway-delegate"
+
+// Config makes the SDK's configuration of a connector. Nothing is asked of AWS
+// before the first use. more is applied last, such as an endpoint.
+func Config(ctx context.Context, a task.AWS, more ...func(*config.LoadOptions) error) (sdk.Config, error) {
+	var options []func(*config.LoadOptions) error
+	if a.Region != "" {
+		options = append(options, config.WithRegion(a.Region))
+	}
+	if a.BackOff != nil {
+		options = append(options, config.WithRetryer(func() sdk.Retryer { return retryer(*a.BackOff) }))
+	}
+	switch a.Auth {
+	case task.AWSKeys:
+		options = append(options, config.WithCredentialsProvider(
+			credentials.NewStaticCredentialsProvider(a.AccessKey, a.SecretKey, a.SessionToken)))
+	case task.AWSInherit, task.AWSIRSA:
+	default:
+		return sdk.Config{}, fault.New(fault.Unsupported, "the AWS authentication %q can't be used", a.Auth)
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, append(options, more...)...)
+	if err != nil {
+		return sdk.Config{}, fault.New(fault.Invalid, "load the delegate's AWS configuration: %w", err)
+	}
+	if cfg.Region == "" {
+		return sdk.Config{}, fault.New(fault.Invalid, "neither the connector nor the delegate names a region of AWS")
+	}
+	if a.Auth == task.AWSIRSA {
+		if cfg.Credentials, err = serviceAccount(cfg); err != nil {
+			return sdk.Config{}, err
+		}
+	}
+	if a.Role != "" {
+		cfg.Credentials = sdk.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), a.Role, func(o *stscreds.AssumeRoleOptions) {
+			o.RoleSessionName = session
+			if a.ExternalID != "" {
+				o.ExternalID = sdk.String(a.ExternalID)
+			}
+		}))
+	}
+	return cfg, nil
+}
+
+// serviceAccount is the role of the delegate's service account in EKS, by the
+// token that EKS puts beside it.
+func serviceAccount(cfg sdk.Config) (sdk.CredentialsProvider, error) {
+	env, err := config.NewEnvConfig()
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "read AWS's part of the delegate's environment: %w", err)
+	}
+	if env.RoleARN == "" || env.WebIdentityTokenFilePath == "" {
+		return nil, fault.New(fault.Invalid, "the connector's type is Irsa, but the delegate's service account has no role: AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE aren't set")
+	}
+	return sdk.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(cfg), env.RoleARN,
+		stscreds.IdentityTokenFile(env.WebIdentityTokenFilePath),
+		func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = session })), nil
+}
+
+// retryer sends requests again as the connector says.
+func retryer(b task.AWSBackOff) sdk.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = b.Retries + 1
+		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
+			return delay(b, attempt, rand.Int64N), nil
+		})
+	})
+}
+
+// delay is the time before the next attempt. random gives a number from 0 up
+// to, but not including, its argument.
+func delay(b task.AWSBackOff, attempt int, random func(int64) int64) time.Duration {
+	if b.Strategy == "FixedDelayBackoffStrategy" {
+		return time.Duration(b.Fixed) * time.Millisecond
+	}
+	limit := int64(b.Base) << min(max(attempt-1, 0), 30)
+	limit = min(limit, int64(b.Max))
+	if b.Strategy == "EqualJitterBackoffStrategy" {
+		return time.Duration(limit/2+random(limit/2+1)) * time.Millisecond
+	}
+	return time.Duration(random(limit+1)) * time.Millisecond
+}
+
+// refused is an error of AWS for people.
+func refused(what string, err error) error {
+	return fault.New(fault.Unavailable, "%s: %w", what, err)
+}

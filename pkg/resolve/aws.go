@@ -1,0 +1,141 @@
+package resolve
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// amazonS3 is the type of artifact sources that are objects of a bucket.
+const amazonS3 = "AmazonS3"
+
+// AWS resolves an Aws connector for a delegate: its keys as placeholders, and
+// the selectors that it adds (entities spec §9). region wins over its own.
+func (s *Scope) AWS(connector *yamldoc.Node, region string) (task.AWS, []string, error) {
+	doc, err := s.connector(connector, s.Execution.Scope)
+	if err != nil {
+		return task.AWS{}, nil, err
+	}
+	if typ := text(doc.Get("type")); typ != "Aws" {
+		return task.AWS{}, nil, fault.New(fault.Invalid, "connector %s is of type %s; want Aws", text(doc.Get("identifier")), typ)
+	}
+	credential := doc.At("spec", "credential")
+	cross := credential.Get("crossAccountAccess")
+	a := task.AWS{
+		Auth: task.AWSAuth(text(credential.Get("type"))), Region: region,
+		Role: text(cross.Get("crossAccountRoleArn")), ExternalID: text(cross.Get("externalId")),
+	}
+	if a.Region == "" {
+		a.Region = text(credential.Get("region"))
+	}
+	if a.BackOff, err = backOff(doc.At("spec", "awsSdkClientBackOffStrategyOverride")); err != nil {
+		return task.AWS{}, nil, err
+	}
+	if a.Auth == task.AWSKeys {
+		err = s.awsKeys(credential.Get("spec"), &a)
+	}
+	return a, words(doc.At("spec", "delegateSelectors")), err
+}
+
+func (s *Scope) awsKeys(spec *yamldoc.Node, a *task.AWS) (err error) {
+	if a.AccessKey = text(spec.Get("accessKey")); a.AccessKey == "" {
+		if a.AccessKey, err = s.secretAt(spec.Get("accessKeyRef")); err != nil {
+			return err
+		}
+	}
+	if a.SecretKey, err = s.secretAt(spec.Get("secretKeyRef")); err != nil {
+		return err
+	}
+	a.SessionToken, err = s.secretAt(spec.Get("sessionTokenRef"))
+	return err
+}
+
+// backOff is how requests that failed are sent again; nil: as the SDK does.
+func backOff(n *yamldoc.Node) (*task.AWSBackOff, error) {
+	if text(n.Get("type")) == "" {
+		return nil, nil //nolint:nilnil // none is the usual case
+	}
+	b := &task.AWSBackOff{Strategy: text(n.Get("type"))}
+	for key, to := range map[string]*int{"retryCount": &b.Retries, "fixedBackoff": &b.Fixed, "baseDelay": &b.Base, "maxBackoffTime": &b.Max} {
+		word := text(n.At("spec", key))
+		if word == "" {
+			continue
+		}
+		number, err := strconv.Atoi(word)
+		if err != nil || number < 0 {
+			return nil, fault.New(fault.Invalid, "%s of awsSdkClientBackOffStrategyOverride is %q; want a number that isn't negative", key, word)
+		}
+		*to = number
+	}
+	return b, nil
+}
+
+// ecrHost is the address of an ECR registry. Its account is the source's
+// registryId, else that of the role which the connector assumes.
+func (s *Scope) ecrHost(spec *yamldoc.Node) (string, error) {
+	region, err := s.scalar(spec.Get("region"))
+	if err != nil {
+		return "", err
+	}
+	var owner string
+	if id := spec.Get("registryId"); id != nil {
+		v, err := s.scalar(id)
+		if err != nil {
+			return "", err
+		}
+		owner = v.Text()
+	}
+	if owner == "" || owner == "null" {
+		doc, err := s.connector(spec.Get("connectorRef"), s.Execution.Scope)
+		if err != nil {
+			return "", err
+		}
+		role := text(doc.At("spec", "credential", "crossAccountAccess", "crossAccountRoleArn"))
+		if parts := strings.Split(role, ":"); len(parts) > 4 {
+			owner = parts[4]
+		}
+	}
+	if owner == "" {
+		return "", fault.New(fault.Unsupported, "which account has the image isn't known: give the artifact source its registryId, or the connector a crossAccountRoleArn")
+	}
+	return owner + ".dkr.ecr." + region.Text() + ".amazonaws.com" + partition(region.Text()), nil
+}
+
+// partition is what the names of China's regions have behind them.
+func partition(region string) string {
+	if strings.HasPrefix(region, "cn-") {
+		return ".cn"
+	}
+	return ""
+}
+
+// objectURL is the address of an artifact in S3.
+func (s *Scope) objectURL(spec *yamldoc.Node) (expr.Value, error) {
+	bucket, err := s.scalar(spec.Get("bucketName"))
+	if err != nil {
+		return expr.Null(), err
+	}
+	key, err := s.scalar(spec.Get("filePath"))
+	if err != nil {
+		return expr.Null(), err
+	}
+	return expr.String("s3://" + bucket.Text() + "/" + key.Text()), nil
+}
+
+// objectName is the key of an artifact in S3, or the last part of it; null for
+// artifacts of other types.
+func (s *Scope) objectName(source *yamldoc.Node, name string, used int) (expr.Value, int, error) {
+	if text(source.Get("type")) != amazonS3 {
+		return expr.Null(), used, nil
+	}
+	v, err := s.scalar(source.At("spec", "filePath"))
+	if err != nil || name != "fileName" {
+		return v, used, err
+	}
+	return expr.String(path.Base(v.Text())), used, nil
+}

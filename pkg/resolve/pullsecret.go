@@ -1,0 +1,72 @@
+package resolve
+
+import (
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// dockerHub is how clients know Docker Hub, whatever its connector's URL is.
+const dockerHub = "https://index.docker.io/v1/"
+
+// pullSecret is the handle of the secret that pulls a source's image; empty
+// where nobody has to log in (entities spec §2.2). A delegate makes it.
+func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value, error) {
+	p := task.PullSecret{Form: form}
+	var err error
+	switch text(source.Get("type")) {
+	case "DockerRegistry":
+		err = s.dockerPull(source.At("spec", "connectorRef"), &p)
+	case "Ecr":
+		err = s.ecrPull(source.Get("spec"), &p)
+	}
+	if err != nil || p.Registry == "" {
+		return expr.String(""), err
+	}
+	return s.secrets.pull(p), nil
+}
+
+func (s *Scope) dockerPull(connector *yamldoc.Node, p *task.PullSecret) error {
+	doc, err := s.connector(connector, s.Execution.Scope)
+	if err != nil {
+		return err
+	}
+	auth := doc.At("spec", "auth")
+	if text(auth.Get("type")) != "UsernamePassword" {
+		return nil
+	}
+	var login task.Server
+	if err := s.credentials("UsernamePassword", auth.Get("spec"), &login); err != nil {
+		return err
+	}
+	p.Username, p.Password = login.Username, login.Password
+	host, err := s.registry(connector)
+	if p.Registry = text(doc.At("spec", "dockerRegistryUrl")); host == "index.docker.io" {
+		p.Registry = dockerHub
+	}
+	return err
+}
+
+func (s *Scope) ecrPull(spec *yamldoc.Node, p *task.PullSecret) error {
+	host, err := s.ecrHost(spec)
+	if err != nil {
+		return err
+	}
+	region, err := s.scalar(spec.Get("region"))
+	if err != nil {
+		return err
+	}
+	account, selectors, err := s.AWS(spec.Get("connectorRef"), region.Text())
+	p.Registry, p.ECR, p.Selectors = "https://"+host, &account, selectors
+	return err
+}
+
+// pullSelectors are those of the connector that a source's pull secret is
+// made with.
+func (s *Scope) pullSelectors(source *yamldoc.Node) ([]string, error) {
+	if text(source.Get("type")) != "Ecr" {
+		return nil, nil
+	}
+	_, selectors, err := s.AWS(source.At("spec", "connectorRef"), "")
+	return selectors, err
+}

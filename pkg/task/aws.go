@@ -1,0 +1,57 @@
+package task
+
+// AWS is an account of Amazon's and how to prove there who asks (entities
+// spec §9). Keys are placeholders of secrets until a claim opens them.
+type AWS struct {
+	Auth         AWSAuth `json:"auth"`
+	AccessKey    string  `json:"accessKey,omitempty"`
+	SecretKey    string  `json:"secretKey,omitempty"`
+	SessionToken string  `json:"sessionToken,omitempty"`
+	Region       string  `json:"region,omitempty"`
+	// Role is assumed with the credentials above; empty: they are used themselves.
+	Role       string      `json:"role,omitempty"`
+	ExternalID string      `json:"externalId,omitempty"`
+	BackOff    *AWSBackOff `json:"backOff,omitempty"`
+}
+
+// AWSAuth says where a delegate has its credentials from.
+type AWSAuth string
+
+// The ways to prove to AWS who asks.
+const (
+	AWSKeys    AWSAuth = "ManualConfig"        // the keys of the connector
+	AWSInherit AWSAuth = "InheritFromDelegate" // what the delegate finds around it: environment, instance, task role
+	AWSIRSA    AWSAuth = "Irsa"                // the delegate's service account in EKS
+)
+
+// AWSBackOff replaces the way in which requests that failed are sent again.
+// All times are milliseconds.
+type AWSBackOff struct {
+	Strategy string `json:"strategy"` // FixedDelay-, EqualJitter- or FullJitterBackoffStrategy
+	Retries  int    `json:"retries"`
+	Fixed    int    `json:"fixed,omitempty"`
+	Base     int    `json:"base,omitempty"`
+	Max      int    `json:"max,omitempty"`
+}
+
+// PullForm is the shape of a PullSecret's value (entities spec §2.2).
+type PullForm string
+
+// The forms: the base64 of a dockercfg's JSON, and of a .dockerconfigjson's.
+const (
+	PullDockerCfg        PullForm = "dockercfg"
+	PullDockerConfigJSON PullForm = "dockerconfigjson"
+)
+
+// PullSecret is a secret that pulls an artifact's image. Only the delegate
+// makes it, because it is made of other secrets or asked for with them.
+type PullSecret struct {
+	Form     PullForm `json:"form"`
+	Registry string   `json:"registry"` // the address as clients of the registry know it
+	Username string   `json:"username,omitempty"`
+	Password string   `json:"password,omitempty"`
+	// ECR asks for the user name and a password of short life instead.
+	ECR *AWS `json:"ecr,omitempty"`
+	// Selectors are those of the connector: which delegates may make it.
+	Selectors []string `json:"selectors,omitempty"`
+}
