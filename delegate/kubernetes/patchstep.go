@@ -52,22 +52,16 @@ func (s *session) patchStep(ctx context.Context) (task.Result, error) {
 
 // patchBody reads the patch, which is YAML or JSON, and gives it as JSON.
 func (s *session) patchBody(ctx context.Context) ([]byte, error) {
-	layers, err := s.valuesFile(ctx, task.ValuesFile{ID: "patch", Store: s.p.Patch.Source})
+	f, err := s.source().One(ctx, "patch", s.p.Patch.Source)
 	if err != nil {
 		return nil, err
 	}
-	if len(layers) != 1 {
-		return nil, fault.New(fault.Invalid, "the source of the patch has %d files; want one", len(layers))
-	}
-	if layers, err = s.resolve(ctx, layers); err != nil {
-		return nil, err
-	}
-	doc, err := yaml.YAMLToJSON([]byte(layers[0].text))
+	doc, err := yaml.YAMLToJSON([]byte(f.Text))
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the patch %s: %w", layers[0].name, err)
+		return nil, fault.New(fault.Invalid, "the patch %s: %w", f.Name, err)
 	}
 	if list := len(doc) > 0 && doc[0] == '['; list != (s.p.Patch.Strategy == task.PatchJSON) {
-		return nil, fault.New(fault.Invalid, "the patch %s can't be of the type %s: a Json patch is a list of operations, the others are mappings", layers[0].name, s.p.Patch.Strategy)
+		return nil, fault.New(fault.Invalid, "the patch %s can't be of the type %s: a Json patch is a list of operations, the others are mappings", f.Name, s.p.Patch.Strategy)
 	}
 	return doc, nil
 }

@@ -78,6 +78,20 @@ func (s Source) valuesFile(ctx context.Context, v task.ValuesFile) ([]File, erro
 	return out, nil
 }
 
+// One reads the only file of a store that isn't the service's, such as a
+// patch, with its expressions resolved; what is its name if it is inline.
+func (s Source) One(ctx context.Context, what string, from task.Store) (File, error) {
+	files, err := s.valuesFile(ctx, task.ValuesFile{ID: what, Store: from})
+	if err != nil {
+		return File{}, err
+	}
+	if len(files) != 1 {
+		return File{}, fault.New(fault.Invalid, "the source of the %s has %d files; want one", what, len(files))
+	}
+	err = s.resolve(ctx, files)
+	return files[0], err
+}
+
 // resolve has the control plane resolve the expressions of values files, all
 // in one question.
 func (s Source) resolve(ctx context.Context, layers []File) error {
