@@ -28,7 +28,7 @@ func (w *walk) sequence(n *plan.Node) {
 		}
 		s := w.get(n.ID)
 		list := section(n, s)
-		if s.Cursor >= len(list) || w.stops(s, list[s.Cursor]) {
+		if s.Cursor >= len(list) || w.stops(n, s, list[s.Cursor]) {
 			w.endSection(n)
 			continue
 		}
@@ -80,13 +80,15 @@ func partOf(n *plan.Node, s plan.State) int {
 }
 
 // stops says whether the section ends before a child that hasn't started:
-// the execution is aborted, the time is up, or an earlier child asked to roll
-// back. A child that is under way is always seen to its end.
-func (w *walk) stops(s plan.State, next *plan.Node) bool {
+// the execution is aborted, the time is up, an earlier child asked to roll
+// back, or another member's failure fails all. A child that is under way is
+// always seen to its end.
+func (w *walk) stops(n *plan.Node, s plan.State, next *plan.Node) bool {
 	if !notStarted(w.get(next.ID).Status) {
 		return false
 	}
-	return w.Aborted || s.Worst == plan.Aborted || s.Unwind.Action != "" || w.over(s.Deadline)
+	return w.Aborted || s.Worst == plan.Aborted || s.Unwind.Action != "" || w.over(s.Deadline) ||
+		!s.Rollback && w.swept(n)
 }
 
 func notStarted(s plan.Status) bool { return s == "" || s == plan.NotStarted }
@@ -242,8 +244,11 @@ func (w *walk) endSection(n *plan.Node) {
 			return
 		}
 	}
-	if s.Rollback {
+	switch {
+	case s.Rollback:
 		s.Unwind = plan.Unwind{} // what fails in a rollback leads to no other
+	case s.Cursor < len(n.Children) && s.Message == "" && w.swept(n):
+		s.Message = sweptMessage
 	}
 	s.Status, s.EndedAt = w.endStatus(n, s), w.Now
 	w.put(n.ID, s)
@@ -260,10 +265,12 @@ func (w *walk) endStatus(n *plan.Node, s plan.State) plan.Status {
 		return plan.Failed // pipeline spec §5.4: what rolled back is Failed
 	case s.Worst.Bad() || s.Worst == plan.IgnoreFailed:
 		return s.Worst
-	case n.Kind != plan.KindParallel && n.Kind != plan.KindLoop && s.Cursor < len(n.Children):
-		return plan.Expired // it was the time that ended it
+	case n.Kind == plan.KindParallel || n.Kind == plan.KindLoop || s.Cursor >= len(n.Children):
+		return plan.Success
+	case w.swept(n):
+		return plan.Failed
 	}
-	return plan.Success
+	return plan.Expired // it was the time that ended it
 }
 
 // parentID is the id of a node's container; empty for the pipeline.

@@ -39,6 +39,8 @@ type Input struct {
 	Loop func(n *plan.Node) (plan.Iterations, error)
 	// Choose finds what a stage that chooses when it starts deploys where.
 	Choose func(n *plan.Node) (*plan.Deployment, error)
+	// Deploys says whether a step's type deploys something.
+	Deploys func(n *plan.Node) bool
 	// Timeout evaluates a node's timeout; 0 means none.
 	Timeout func(n *plan.Node) (time.Duration, error)
 }

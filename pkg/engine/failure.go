@@ -12,15 +12,16 @@ import (
 const maxHistory = 50
 
 // conclude ends an attempt: success ends the step, a failure goes to the
-// strategies. expired says that the time of the stage or pipeline is up: then
-// no step strategy applies any more (pipeline spec §5.5).
-func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, expired bool) plan.State {
+// strategies. late says that the time of the stage or pipeline is up, or that
+// another member's failure fails all: then no step strategy applies any more
+// (pipeline spec §5.5).
+func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, late bool) plan.State {
 	s.Outcome, s.Outputs, s.Failures, s.Message = &o, o.Outputs, o.Failures, o.Message
 	switch {
 	case o.Status.Good():
 		s.Status, s.Outcome = o.Status, nil
 		return s
-	case o.Status == plan.Aborted || expired:
+	case o.Status == plan.Aborted || late:
 		s.Status = o.Status
 		return s
 	case s.Strategy != nil: // a decision was made at the first failure (spec §5.2 rule 3)
@@ -71,7 +72,7 @@ func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 	case plan.StageRollback, plan.PipelineRollback, plan.StepGroupRollback, plan.RetryStepGroup:
 		s.Status = o.Status
 		if !n.InRollback() { // there it degrades to MarkAsFailure (spec §5.4)
-			s.Unwind = plan.Unwind{Action: a.Type, Depth: a.Depth, RetryCount: a.RetryCount, RetryIntervals: a.RetryIntervals}
+			s.Unwind = plan.Unwind{Action: a.Type, Depth: a.Depth, FailAll: a.FailAll, RetryCount: a.RetryCount, RetryIntervals: a.RetryIntervals}
 		}
 	case plan.ProceedWithDefaultValues:
 		return w.proceed(n, s, o)
@@ -157,7 +158,7 @@ func (w *walk) leaveForward(n *plan.Node, s plan.State) plan.State {
 	}
 	switch action.Type {
 	case plan.StageRollback, plan.PipelineRollback:
-		s.Unwind.Action = action.Type
+		s.Unwind.Action, s.Unwind.FailAll = action.Type, action.FailAll
 	case plan.Ignore:
 		s.Worst = plan.IgnoreFailed
 	case plan.MarkAsSuccess:

@@ -152,7 +152,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause,
 		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop, Choose: snap.choose,
-		Gated: len(h.gates(snap.execution)) > 0,
+		Gated: len(h.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.steps[n.Type].Deploys },
 	})
 	if snap.err != nil {
 		return Answer{}, snap.err
@@ -233,6 +233,9 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 			return err
 		}
 		if err := h.meet(ctx, snap, part); err != nil {
+			return err
+		}
+		if err := h.sweep(ctx, snap, part); err != nil {
 			return err
 		}
 		if c.Execution != nil {

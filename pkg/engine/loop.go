@@ -82,6 +82,8 @@ func (w *walk) enterIteration(loop, n *plan.Node) bool {
 		w.ended(n.ID, plan.Aborted, "")
 	case w.over(s.Deadline):
 		w.ended(n.ID, plan.Expired, "the time of its stage or pipeline was up")
+	case w.Plan.FailsAll() && (w.swept(loop) || w.failedAll(loop, s)):
+		w.ended(n.ID, plan.Skipped, sweptMessage)
 	case loop.Loop.SkipQueued && w.anyBad(loop, s):
 		w.ended(n.ID, plan.Skipped, "another iteration failed before this one started")
 	default:

@@ -25,6 +25,7 @@ type ask struct {
 	action plan.ActionType // empty: nothing
 	depth  int
 	count  int
+	all    bool // it ends the other members
 }
 
 // past is what conditions see of what came before.
@@ -114,7 +115,7 @@ func (m *model) end(worst plan.Status) plan.Status {
 // together runs the members of a parallel block, or iterations of a loop. All
 // that is asked for is asked once all have ended; the strongest wins.
 func (m *model) together(n *plan.Node, members []*plan.Node, p past, rollback, queued bool) ask {
-	worst, asked, broke := plan.Skipped, ask{}, false
+	worst, asked, broke, all := plan.Skipped, ask{}, false, false
 	skip := map[plan.NodeID]bool{}
 	for _, c := range members { // a block starts all its members at once
 		if !queued && c.Kind != plan.KindParallel && c.Kind != plan.KindLoop && !wants(c, p) {
@@ -131,6 +132,10 @@ func (m *model) together(n *plan.Node, members []*plan.Node, p past, rollback, q
 			m.ends[c.ID] = plan.Skipped
 		case queued && m.aborted:
 			m.ends[c.ID] = plan.Aborted
+		case all && (queued || c.Kind == plan.KindLoop):
+			m.skipAll(c)
+		case all:
+			m.swept(c)
 		case queued && broke && n.Loop.SkipQueued:
 			m.ends[c.ID] = plan.Skipped
 		case queued || c.Kind == plan.KindLoop:
@@ -139,7 +144,7 @@ func (m *model) together(n *plan.Node, members []*plan.Node, p past, rollback, q
 			one = m.begun(c, p, rollback)
 		}
 		s := m.ends[c.ID]
-		broke = broke || bad(s)
+		broke, all = broke || bad(s), all || one.all
 		if rank(s) > rank(worst) {
 			worst = s
 		}
@@ -149,6 +154,37 @@ func (m *model) together(n *plan.Node, members []*plan.Node, p past, rollback, q
 	}
 	m.ends[n.ID] = m.end(worst)
 	return asked
+}
+
+// swept ends a member of a block that another member's failure ends (§5.4):
+// what deploys at once, another step after its attempt.
+func (m *model) swept(n *plan.Node) {
+	switch {
+	case m.aborted:
+		m.ends[n.ID] = plan.Aborted
+	case n.Kind != plan.KindStep:
+		m.ends[n.ID] = plan.Failed
+	case n.Type == deployer:
+		m.tries[n.ID]++
+		m.ends[n.ID] = plan.Failed
+	default:
+		if _, failed := m.attempt(n); failed {
+			m.ends[n.ID] = plan.Failed
+		} else {
+			m.ends[n.ID] = plan.Success
+		}
+	}
+}
+
+// skipAll skips an iteration, or those of a loop, before they begin.
+func (m *model) skipAll(n *plan.Node) {
+	m.ends[n.ID] = plan.Skipped
+	if n.Kind == plan.KindLoop {
+		for _, c := range m.iterations(n) {
+			m.ends[c.ID] = plan.Skipped
+		}
+		m.ends[n.ID] = plan.Success
+	}
 }
 
 // strength: a pipeline's rollback before a stage's, that before a group's, of
@@ -189,12 +225,7 @@ func (m *model) iterations(n *plan.Node) []*plan.Node {
 func (m *model) step(n *plan.Node, rollback bool) ask {
 	var action *plan.Action
 	for attempt := 1; ; attempt++ {
-		m.tries[n.ID]++
-		list := m.script[n.Identifier]
-		types, failed := fails(nil), false
-		if len(list) > 0 {
-			types, failed = list[min(m.tries[n.ID], len(list))-1].(fails)
-		}
+		types, failed := m.attempt(n)
 		if !failed {
 			m.ends[n.ID] = plan.Success
 			return ask{}
@@ -216,6 +247,15 @@ func (m *model) step(n *plan.Node, rollback bool) ask {
 	}
 }
 
+// attempt makes one and says how it failed, if it did.
+func (m *model) attempt(n *plan.Node) (types fails, failed bool) {
+	m.tries[n.ID]++
+	if list := m.script[n.Identifier]; len(list) > 0 {
+		types, failed = list[min(m.tries[n.ID], len(list))-1].(fails)
+	}
+	return types, failed
+}
+
 // act carries out an action that ends a step.
 func (m *model) act(n *plan.Node, a plan.Action, rollback bool) ask {
 	for a.Type == plan.Retry || a.Type == plan.ManualIntervention {
@@ -233,7 +273,7 @@ func (m *model) act(n *plan.Node, a plan.Action, rollback bool) ask {
 	default:
 		m.ends[n.ID] = plan.Failed
 		if !rollback {
-			return ask{a.Type, a.Depth, a.RetryCount}
+			return ask{a.Type, a.Depth, a.RetryCount, a.FailAll}
 		}
 	}
 	return ask{}

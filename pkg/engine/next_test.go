@@ -480,6 +480,41 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed g:Failed b:Failed r:Success",
 		},
 		{
+			name: "§5.4 failAll: the other groups of the block stop, and the stage turns back",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", parallel(st("a", failAll), group("g", st("b"), st("c", when("All"))), st("d")), st("e")), st("r")))
+			},
+			script: map[string][]any{"a": {broken}, "d": {broken}},
+			ends:   "p:Failed s:Failed a:Failed g:Failed d:Failed r:Success",
+			begun:  "a d r",
+		},
+		{
+			name: "§5.4 failAll: a step of the block that deploys is ended, and its strategies don't apply",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", parallel(st("a", failAll), st("b", level(on(act(plan.Ignore))), deploying))), st("r")))
+			},
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed b:Failed r:Success",
+			begun:  "a r",
+		},
+		{
+			name: "§5.4 failAll: iterations that haven't started are skipped",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", loop(st("a", failAll, deploying))), st("r")))
+			},
+			script: map[string][]any{"a_1": {broken}},
+			loops:  map[string]any{"a": 4},
+			ends:   "p:Failed s:Failed a:Failed a_0:Success a_1:Failed a_2:Skipped a_3:Skipped r:Success",
+		},
+		{
+			name: "§5.4 StageRollback with failAll is its stage's affair alone",
+			plan: func() *plan.Node {
+				return pipeline(parallel(stage("s", st("a", failAll)), stage("t", st("b"), st("c"))))
+			},
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed t:Success b:Success c:Success",
+		},
+		{
 			name:   "§5.2 strategies on a looped step act on the iteration",
 			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a", level(on(retry(1, plan.Ignore))))))) },
 			script: map[string][]any{"a_0": {broken, true}, "a_1": {broken, broken}},

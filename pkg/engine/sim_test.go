@@ -38,6 +38,9 @@ type sim struct {
 	choose  func() (*plan.Deployment, error)
 }
 
+// deployer is the type of steps that deploy something.
+const deployer = "deploys"
+
 // hang is an attempt that gives no answer; its time-out ends it.
 type hang struct{}
 
@@ -132,9 +135,10 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 func (s *sim) input(id plan.NodeID, part int, after At) Input {
 	return Input{
 		Plan: s.plan, Node: id, Part: part, Now: s.now, Gated: s.gated, Aborted: s.aborted, Paused: s.paused, After: after,
-		Window: Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
-		State:  func(id plan.NodeID) plan.State { return s.states[id] },
-		Task:   func(*plan.Node, int, int) TaskFacts { return TaskFacts{} },
+		Window:  Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
+		State:   func(id plan.NodeID) plan.State { return s.states[id] },
+		Deploys: func(n *plan.Node) bool { return n.Type == deployer },
+		Task:    func(*plan.Node, int, int) TaskFacts { return TaskFacts{} },
 		Condition: func(_ *plan.Node, body string, _ func(plan.NodeID) plan.State) (bool, error) {
 			switch body {
 			case "true":
@@ -370,6 +374,14 @@ func on(a plan.Action, types ...fault.FailureType) plan.Strategy {
 }
 
 func act(t plan.ActionType) plan.Action { return plan.Action{Type: t} }
+
+// failAll rolls the stage back without waiting for the others of the block.
+func failAll(n *plan.Node) {
+	level(on(plan.Action{Type: plan.StageRollback, FailAll: true}))(n)
+}
+
+// deploying makes a step one that deploys something.
+func deploying(n *plan.Node) { n.Type = deployer }
 
 // level adds strategies of the next outer level to a step.
 func level(list ...plan.Strategy) func(*plan.Node) {

@@ -54,7 +54,7 @@ func (s *snapshot) prefetch(id, after plan.NodeID) {
 	ids := []plan.NodeID{id}
 	if p := n.Parent(); p != nil {
 		ids = append(ids, p.ID)
-		if p.Kind == plan.KindLoop && p.Loop.SkipQueued {
+		if p.Kind == plan.KindLoop && (p.Loop.SkipQueued || s.plan.FailsAll()) {
 			s.load(p.ID) // an iteration that starts looks at the others
 			ids = append(ids, s.iterations(p)...)
 		}

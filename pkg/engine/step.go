@@ -62,9 +62,12 @@ func (w *walk) step(n *plan.Node) bool {
 				continue
 			}
 			w.approved(n, s, *o)
-			w.put(n.ID, w.conclude(n, w.quit(n, s), *o, w.over(outer)))
+			w.put(n.ID, w.conclude(n, w.quit(n, s), *o, w.over(outer) || w.swept(n)))
 		case w.over(outer):
 			s.Status, s.Message = plan.Expired, "the time of its stage or pipeline was up"
+			w.put(n.ID, s)
+		case (s.Wait == plan.WaitIntervention || s.Wait == plan.WaitRetry) && w.swept(n):
+			s.Status = plan.Failed
 			w.put(n.ID, s)
 		case s.Wait == plan.WaitIntervention && s.Outcome.Decision != "":
 			w.put(n.ID, w.decided(n, s))
@@ -204,6 +207,8 @@ func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFa
 			Failures: []fault.FailureType{fault.Unknown},
 			Message:  fmt.Sprintf("couldn't be started: %s: %s", w.Failure.Error, w.Failure.Cause),
 		}
+	case w.Deploys(n) && w.swept(n):
+		return &plan.Outcome{Status: plan.Failed, Failures: []fault.FailureType{fault.Unknown}, Message: sweptMessage}
 	case t.Lost && t.Looks:
 		return lookedInVain()
 	case t.Lost:

@@ -130,6 +130,9 @@ func (g *grower) item(levels plan.Levels, depth int, rollback bool) *plan.Node {
 	}
 	g.when(n)
 	g.act(n.Identifier)
+	if g.often(50) {
+		n.Type = deployer
+	}
 	return g.looped(n)
 }
 
@@ -192,6 +195,8 @@ func (g *grower) action(depth, nested int) plan.Action {
 	}
 	a := plan.Action{Type: types[g.IntN(len(types))]}
 	switch a.Type { //nolint:exhaustive // the others have nothing beside their type
+	case plan.StageRollback, plan.PipelineRollback:
+		a.FailAll = g.often(40)
 	case plan.StepGroupRollback:
 		a.Depth = depth
 	case plan.RetryStepGroup:
@@ -220,6 +225,7 @@ func outlineOf(n *plan.Node, indent string) string {
 		b.WriteString(" skip queued")
 	}
 	if n.Kind == plan.KindStep {
+		b.WriteString(" " + n.Type)
 		for i, level := range n.Strategies {
 			for _, s := range level {
 				fmt.Fprintf(&b, " |%d %v %s", i, s.Errors, actionOf(s.Action))
@@ -238,6 +244,9 @@ func outlineOf(n *plan.Node, indent string) string {
 
 func actionOf(a plan.Action) string {
 	s := string(a.Type)
+	if a.FailAll {
+		s += " of all"
+	}
 	if a.RetryCount > 0 {
 		s += fmt.Sprint(" ", a.RetryCount)
 	}
@@ -265,6 +274,9 @@ func TestTreesHaveEverything(t *testing.T) {
 			if st.Forward != "" {
 				seen[string(n.Kind)+" undone"]++
 			}
+			if st.Message == sweptMessage {
+				seen[string(n.Kind)+" swept"]++
+			}
 			if st.Try > 0 {
 				seen[string(n.Kind)+" again"]++
 			}
@@ -272,7 +284,7 @@ func TestTreesHaveEverything(t *testing.T) {
 	}
 	for _, want := range []string{
 		"pipeline Aborted", "pipeline Failed", "pipeline IgnoreFailed", "pipeline Success", "stage undone", "stepGroup undone",
-		"stepGroup again", "strategy Failed", "strategy Skipped", "strategy IgnoreFailed", "step Skipped", "parallel Failed", "step again",
+		"stepGroup again", "strategy Failed", "strategy Skipped", "strategy IgnoreFailed", "step Skipped", "parallel Failed", "step again", "stepGroup swept", "step swept",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("no tree has a %s; there are %v", want, slices.Sorted(maps.Keys(seen)))

@@ -23,7 +23,8 @@ type Action struct {
 	RetryIntervals []yamldoc.Field[time.Duration]
 	Condition      yamldoc.Field[string] // of Retry
 	Timeout        yamldoc.Field[time.Duration]
-	Then           *Action // when the retries or the time of an intervention are used up
+	FailAll        yamldoc.Field[bool] // of StageRollback and PipelineRollback
+	Then           *Action             // when the retries or the time of an intervention are used up
 }
 
 // The actions that have a spec; the others are told apart by name only.
@@ -158,7 +159,10 @@ func (d *decoder) actionSpec(v yamldoc.Value, typ string, a *Action, l level) {
 		})
 		d.need(v, "retryCount", "retryIntervals")
 	case actionRollback, actionUndo:
-		d.fields(v, keys{"failAll": d.refuse("failing all steps at once (failAll) isn't supported")})
+		d.fields(v, keys{"failAll": func(v yamldoc.Value) {
+			a.FailAll = d.Bool(v)
+			d.fixed(v, a.FailAll.Expr)
+		}})
 	default:
 		d.fields(v, keys{})
 	}

@@ -263,8 +263,10 @@ func (b *builder) action(doc *yamldoc.Node) *Action {
 		a.RetryCount, _ = strconv.Atoi(str(spec, "retryCount"))
 		a.RetryIntervals = b.durations(spec.Get("retryIntervals"))
 		return a
-	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, StageRollback, PipelineRollback, StepGroupRollback,
-		ProceedWithDefaultValues:
+	case StageRollback, PipelineRollback:
+		a.FailAll = strings.EqualFold(str(spec, "failAll"), "true")
+		return a
+	case Ignore, MarkAsSuccess, MarkAsFailure, Abort, StepGroupRollback, ProceedWithDefaultValues:
 		return a
 	}
 	if a.Then == nil {

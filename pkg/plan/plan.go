@@ -49,8 +49,9 @@ type Plan struct {
 	// encoded): <+trigger>, <+eventPayload>. nil: a person started it.
 	Trigger json.RawMessage `json:"trigger,omitempty"`
 
-	index map[NodeID]*Node
-	loops bool // there are any
+	index   map[NodeID]*Node
+	loops   bool // there are any
+	failAll bool // likewise strategies with FailAll
 
 	mu   sync.Mutex
 	made map[NodeID]*Node // of iterations, from templates
@@ -113,6 +114,19 @@ type When struct {
 // of its groups inner to outer, then its stage's (pipeline spec §5.2).
 type Levels [][]Strategy
 
+func (l Levels) failAll() bool {
+	for _, level := range l {
+		for _, s := range level {
+			for a := &s.Action; a != nil; a = a.Then {
+				if a.FailAll {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Strategy says what to do about some failures.
 type Strategy struct {
 	Errors []fault.FailureType `json:"errors"`
@@ -152,6 +166,9 @@ type Action struct {
 	// Depth is that of the group that StepGroupRollback and RetryStepGroup are
 	// about: 1 for the outermost of the stage.
 	Depth int `json:"depth,omitempty"`
+	// FailAll says that StageRollback and PipelineRollback don't wait for the
+	// other members of a parallel block to come to their end.
+	FailAll bool `json:"failAll,omitempty"`
 }
 
 // Node finds a node by id; nil if the plan has none such. A node of a loop's
@@ -166,6 +183,9 @@ func (p *Plan) Node(id NodeID) *Node {
 
 // Loops says whether anything in the plan is looped.
 func (p *Plan) Loops() bool { return p.loops }
+
+// FailsAll says whether a failure strategy in the plan has FailAll.
+func (p *Plan) FailsAll() bool { return p.failAll }
 
 // Parent is the node's container; nil for the pipeline.
 func (n *Node) Parent() *Node { return n.parent }
@@ -203,6 +223,7 @@ func (p *Plan) link() {
 	walk = func(n, parent *Node, rollback bool) {
 		n.parent, n.inRollback = parent, rollback
 		p.loops = p.loops || n.Kind == KindLoop
+		p.failAll = p.failAll || n.Strategies.failAll()
 		for _, c := range n.Children {
 			walk(c, n, rollback)
 		}

@@ -69,6 +69,8 @@ type State struct {
 type Unwind struct {
 	Action ActionType `json:"action,omitempty"` // StageRollback, PipelineRollback, StepGroupRollback or RetryStepGroup
 	Depth  int        `json:"depth,omitempty"`  // of the group; see Action
+	// FailAll ends the other members of the parallel blocks below that container.
+	FailAll bool `json:"failAll,omitempty"`
 	// RetryStepGroup: how often, and the waits before each.
 	RetryCount     int             `json:"retryCount,omitempty"`
 	RetryIntervals []time.Duration `json:"retryIntervals,omitempty"`
