@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/slipway-cd/slipway/delegate/artifact"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/http"
@@ -25,6 +26,7 @@ import (
 // tasks, such as fetched repositories, is below the cache folder.
 func Executors(cache string) map[task.Kind]executor.Executor {
 	return map[task.Kind]executor.Executor{
+		task.KindArtifact:   artifact.New(nil),
 		task.KindHTTP:       http.New(nil),
 		task.KindBamboo:     bamboo.New(nil),
 		task.KindJenkins:    jenkins.New(nil),

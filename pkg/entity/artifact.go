@@ -17,30 +17,10 @@ type ArtifactSource struct {
 	Identifier yamldoc.Field[string]
 	Name       yamldoc.Field[string]
 	Type       yamldoc.Field[string]
-	Docker     DockerArtifact
 	ECR        ECRArtifact
 	S3         S3Artifact
-}
-
-// DockerArtifact is the spec of a DockerRegistry source. The image is named
-// by a fixed tag, perhaps with a digest.
-type DockerArtifact struct {
-	ConnectorRef yamldoc.Field[string]
-	ImagePath    yamldoc.Field[string]
-	Tag          yamldoc.Field[string]
-	Digest       yamldoc.Field[string]
-}
-
-func artifactTypes() []string { return []string{"DockerRegistry", "Ecr", "AmazonS3"} }
-
-// otherArtifactTypes are those that can't be resolved yet.
-func otherArtifactTypes() []string {
-	return []string{
-		"Gcr", "Nexus3Registry", "Nexus2Registry", "ArtifactoryRegistry", "CustomArtifact", "Acr", "Jenkins",
-		"GoogleArtifactRegistry", "GithubPackageRegistry", "AzureArtifacts", "AmazonMachineImage", "Bamboo",
-		"GoogleCloudStorage", "GoogleCloudSource", "GceImage", "Har", "SalesforcePackage", "SalesforceOrg",
-		"SalesforceDxProject",
-	}
+	// Spec has the settings of other types, by their keys.
+	Spec map[string]yamldoc.Field[string]
 }
 
 func (d *decoder) artifacts(v yamldoc.Value, a *Artifact) {
@@ -111,28 +91,13 @@ func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) keys {
 		"type":       d.supported(&s.Type, "artifact type", artifactTypes(), otherArtifactTypes()...),
 		"spec": func(v yamldoc.Value) {
 			switch typ {
-			case "DockerRegistry":
-				d.dockerArtifact(v, &s.Docker)
 			case "Ecr":
 				d.ecrArtifact(v, &s.ECR)
 			case "AmazonS3":
 				d.s3Artifact(v, &s.S3)
+			default:
+				s.Spec = d.artifactSpec(v, typ)
 			}
 		},
-	}
-}
-
-func (d *decoder) dockerArtifact(v yamldoc.Value, a *DockerArtifact) {
-	d.fields(v, keys{
-		"connectorRef": d.reference(ref.Connector, &a.ConnectorRef),
-		"imagePath":    d.text(&a.ImagePath),
-		"tag":          d.text(&a.Tag),
-		"tagRegex":     d.refuse("choosing the newest tag (tagRegex) isn't supported"),
-		"digest":       d.text(&a.Digest),
-		"description":  func(yamldoc.Value) {},
-	})
-	d.need(v, "connectorRef", "imagePath")
-	if neutral(v.Node.Get("tagRegex")) {
-		d.need(v, "tag")
 	}
 }

@@ -127,6 +127,9 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	execution := doc.At("spec", "execution")
 	in := place{id: NodeID(string(n.ID) + ".spec.execution.steps"), selectors: n.Selectors, levels: n.Strategies}
 	n.Children = b.steps(execution.Get("steps"), in)
+	if first := b.lookup(n, doc, in); first != nil {
+		n.Children = slices.Insert(n.Children, 0, first)
+	}
 	// The stage's strategies don't hold inside rollbackSteps (pipeline spec §5.4).
 	back := place{id: NodeID(string(n.ID) + ".spec.execution.rollbackSteps"), selectors: n.Selectors, rollback: true}
 	n.Rollback = b.steps(execution.Get("rollbackSteps"), back)

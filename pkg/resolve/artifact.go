@@ -1,7 +1,7 @@
 package resolve
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -38,28 +38,66 @@ func (s *Scope) primarySource(d *plan.Deployment) (*yamldoc.Node, error) {
 	return sources.Items[0], nil
 }
 
+// artifactResults is what looking the artifact up has found, once for the
+// stage; nil if there was nothing to look up.
+func (s *Scope) artifactResults(stage *plan.Node) (map[string]any, error) {
+	id := stage.ID + ".spec.service"
+	if s.Plan.Node(id) == nil {
+		return nil, nil
+	}
+	st := s.State(id)
+	if !st.Status.Terminal() {
+		return nil, fault.New(fault.UnresolvedExpression, "the artifact of stage %s isn't known before its source was asked", stage.Identifier)
+	}
+	outputs, err := s.outputsOf(id, st)
+	if err != nil {
+		return nil, err
+	}
+	at := outputs
+	for _, key := range []string{"output", "artifactResults", "primary"} {
+		m, _ := at.(map[string]any)
+		at = m[key]
+	}
+	found, _ := at.(map[string]any)
+	return found, nil
+}
+
+// versionKeys are those by which a source says a fixed version.
+func versionKeys() []string { return []string{"tag", "version", "build", "filePath"} }
+
 // artifactField resolves artifact.X. Without an artifact everything is null.
-func (s *Scope) artifactField(d *plan.Deployment, path, rest []string) (expr.Value, int, error) {
-	source, err := s.primarySource(d)
+func (s *Scope) artifactField(stage *plan.Node, path, rest []string) (expr.Value, int, error) {
+	source, err := s.primarySource(stage.Deployment)
 	if err != nil || source == nil || len(rest) == 0 {
 		return expr.Null(), len(path), err
 	}
 	used := len(path) - len(rest) + 1
-	spec := source.Get("spec")
 	switch rest[0] {
 	case "identifier", "type":
 		return s.constant(source.Get(rest[0]), used)
 	case "primaryArtifact":
 		return expr.FromAny(true), used, nil
+	case "imagePath", "connectorRef", "region", "registryId", "bucketName":
+		return s.constant(source.At("spec", rest[0]), used)
+	}
+	found, err := s.artifactResults(stage)
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	switch rest[0] {
+	case "tag", "version", "build":
+		v, err := s.artifactVersion(source, found)
+		return v, used, err
 	case "image":
-		image, err := s.image(source)
-		return image, used, err
+		v, err := s.artifactImage(source, found)
+		return v, used, err
 	case "metadata":
-		return s.artifactMetadata(path, rest, source)
-	case "label", "digest": // what only the registry knows
-		return s.constant(spec.Get(rest[0]), used)
-	case "tag", "version", "imagePath", "connectorRef", "path", "filePath", "region", "registryId", "bucketName":
-		return s.constant(spec.Get(rest[0]), used)
+		return s.artifactMetadata(path, rest, source, found)
+	case "label", "digest", "path", "filePath", "url": // what its source knows
+		if v, ok := found[rest[0]]; ok {
+			return expr.FromAny(v), used, nil
+		}
+		return s.constant(source.At("spec", rest[0]), used)
 	case "imagePullSecret":
 		v, err := s.pullSecret(source, task.PullDockerCfg)
 		return v, used, err
@@ -70,87 +108,75 @@ func (s *Scope) artifactField(d *plan.Deployment, path, rest []string) (expr.Val
 	return expr.Null(), 0, unknown("the artifact has no %q", rest[0])
 }
 
-// artifactMetadata resolves artifact.metadata.X. What only the registry knows,
-// such as SHA, is null.
-func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node) (expr.Value, int, error) {
-	used := len(path) - len(rest) + 2
-	if len(rest) > 1 {
-		switch rest[1] {
-		case "image", "url":
-			if text(source.Get("type")) == amazonS3 && rest[1] == "url" {
-				url, err := s.objectURL(source.Get("spec"))
-				return url, used, err
-			}
-			image, err := s.image(source)
-			return image, used, err
-		case "tag", "region", "bucketName":
-			return s.constant(source.At("spec", rest[1]), used)
-		case "artifactPath", "key", "fileName":
-			return s.objectName(source, rest[1], used)
+// artifactVersion is the version that was found, else the fixed one.
+func (s *Scope) artifactVersion(source *yamldoc.Node, found map[string]any) (expr.Value, error) {
+	if v, ok := found["version"]; ok {
+		return expr.FromAny(v), nil
+	}
+	for _, key := range versionKeys() {
+		if n := source.At("spec", key); n != nil {
+			return s.scalar(n)
 		}
 	}
-	return expr.Null(), len(path), nil
+	return expr.Null(), nil
 }
 
-// image is the artifact's image (entities spec §2.2); null for one that is none.
-func (s *Scope) image(source *yamldoc.Node) (expr.Value, error) {
-	if text(source.Get("type")) == amazonS3 {
-		return expr.Null(), nil
+// artifactImage is the image that was found, else that of the fixed tag. What
+// isn't an image has none.
+func (s *Scope) artifactImage(source *yamldoc.Node, found map[string]any) (expr.Value, error) {
+	if v, ok := found["image"]; ok {
+		return expr.FromAny(v), nil
 	}
-	spec := source.Get("spec")
-	path, err := s.scalar(spec.Get("imagePath"))
-	if err != nil {
+	a, err := s.artifactOf(source)
+	if err != nil || a.Registry == nil {
 		return expr.Null(), err
 	}
-	tag, err := s.scalar(spec.Get("tag"))
+	image, err := a.Image()
 	if err != nil {
-		return expr.Null(), err
-	}
-	if spec.Get("tag") == nil || tag.Text() == "" {
-		return expr.Null(), fault.New(fault.Unsupported, "an artifact without a fixed tag (tagRegex) can't be resolved yet")
-	}
-	host, err := s.host(source)
-	if err != nil {
-		return expr.Null(), err
-	}
-	image := host + "/" + path.Text() + ":" + tag.Text()
-	if digest := spec.Get("digest"); digest != nil && digest.Value != "" {
-		v, err := s.scalar(digest)
-		return expr.String(image + "@" + v.Text()), err
+		return expr.Null(), fault.New(fault.Invalid, "the artifact has no image: %w", err)
 	}
 	return expr.String(image), nil
 }
 
-// host is the registry that a source's image is pulled from.
-func (s *Scope) host(source *yamldoc.Node) (string, error) {
-	switch typ := text(source.Get("type")); typ {
-	case "DockerRegistry":
-		return s.registry(source.At("spec", "connectorRef"))
-	case "Ecr":
-		return s.ecrHost(source.Get("spec"))
-	default:
-		return "", fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", typ)
+// artifactMetadata resolves artifact.metadata.X. What its source doesn't tell
+// is null.
+func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node, found map[string]any) (expr.Value, int, error) {
+	used := len(path) - len(rest) + 2
+	metadata, _ := found["metadata"].(map[string]any)
+	if len(rest) == 1 {
+		return expr.FromAny(metadata), used - 1, nil
 	}
+	if v, ok := metadata[rest[1]]; ok {
+		return expr.FromAny(v), used, nil
+	}
+	switch rest[1] {
+	case "url":
+		if text(source.Get("type")) == amazonS3 {
+			v, err := s.objectURL(source.Get("spec"))
+			return v, used, err
+		}
+		fallthrough
+	case "image":
+		v, err := s.artifactImage(source, found)
+		return v, used, err
+	case "tag":
+		v, err := s.artifactVersion(source, found)
+		return v, used, err
+	case "region", "bucketName":
+		return s.constant(source.At("spec", rest[1]), used)
+	case "artifactPath", "key", "fileName":
+		return s.objectName(source, rest[1], used)
+	}
+	return expr.Null(), len(path), nil
 }
 
-// registry is the host of a Docker registry connector. Docker Hub's is
-// index.docker.io whatever form its URL has.
-func (s *Scope) registry(connector *yamldoc.Node) (string, error) {
-	doc, err := s.connector(connector, s.Execution.Scope)
-	if err != nil {
-		return "", err
+// artifactOutput resolves what the console of Harness shows of a stage's
+// service: output.artifactResults.primary.X (entities spec §2.2).
+func (s *Scope) artifactOutput(stage *plan.Node, path []string) (expr.Value, int, bool, error) {
+	at := slices.Index(path, "output")
+	if at < 0 || len(path) < at+4 || path[at+1] != "artifactResults" || path[at+2] != "primary" {
+		return expr.Null(), 0, false, nil
 	}
-	url := doc.At("spec", "dockerRegistryUrl")
-	if url == nil {
-		return "", fault.New(fault.Invalid, "connector %q isn't a Docker registry", connector.Value)
-	}
-	_, host, found := strings.Cut(url.Value, "://")
-	if !found {
-		host = url.Value
-	}
-	host, _, _ = strings.Cut(host, "/")
-	if strings.HasSuffix(host, "docker.io") || strings.HasSuffix(host, "hub.docker.com") {
-		return "index.docker.io", nil
-	}
-	return host, nil
+	v, used, err := s.artifactField(stage, path, path[at+3:])
+	return v, used, true, err
 }

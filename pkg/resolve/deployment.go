@@ -23,6 +23,9 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 	if err != nil {
 		return expr.Null(), 0, unknown("%s has no value: %w", path[0], err)
 	}
+	if v, used, ok, err := s.artifactOutput(stage, path); ok {
+		return v, used, err
+	}
 	switch path[0] {
 	case "service":
 		return s.serviceField(d, path)
@@ -39,10 +42,10 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 	case "infrastructure":
 		return s.legacyInfrastructureField(d, path)
 	case "artifact":
-		return s.artifactField(d, path, path[1:])
+		return s.artifactField(stage, path, path[1:])
 	case "artifacts":
 		if len(path) > 1 && path[1] == "primary" {
-			return s.artifactField(d, path, path[2:])
+			return s.artifactField(stage, path, path[2:])
 		}
 		return expr.Null(), 0, unknown("only the primary artifact is supported; found %s", dotted(path))
 	case "manifests", "manifest":

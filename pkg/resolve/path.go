@@ -104,6 +104,10 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 	if n.Kind == plan.KindLoop {
 		return s.loopField(n, rest)
 	}
+	if n.Type == plan.TypeService { // its place is that of the stage's service
+		v, used, err := s.deployed(n.Stage(), join([]string{"service"}, rest))
+		return v, max(used-1, 0), err
+	}
 	if len(rest) == 0 {
 		return expr.FromAny(s.Doc(n).Any()), 0, nil
 	}

@@ -40,11 +40,11 @@ func (s *Scope) dockerPull(connector *yamldoc.Node, p *task.PullSecret) error {
 		return err
 	}
 	p.Username, p.Password = login.Username, login.Password
-	host, err := s.registry(connector)
-	if p.Registry = text(doc.At("spec", "dockerRegistryUrl")); host == "index.docker.io" {
+	p.Registry = text(doc.At("spec", "dockerRegistryUrl"))
+	if registryHost(p.Registry) == "index.docker.io" {
 		p.Registry = dockerHub
 	}
-	return err
+	return nil
 }
 
 func (s *Scope) ecrPull(spec *yamldoc.Node, p *task.PullSecret) error {

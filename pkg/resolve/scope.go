@@ -85,6 +85,9 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	case "OnPipelineSuccess", "OnPipelineFailure", "OnStageSuccess", "OnStageFailure", "Always":
 		return s.verdict(path[0])
 	}
+	if path[0] == "lastPublished" {
+		return expr.Null(), 0, fault.New(fault.Invalid, "<+%s> is the tag or the version of an artifact source, and nothing else", dotted(path))
+	}
 	if contains(Later(), path[0]) {
 		return expr.Null(), 0, fault.New(fault.Unsupported, "<+%s> can't be resolved yet", dotted(path))
 	}

@@ -61,8 +61,10 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 		return nil, err
 	}
 	if source, err := s.primarySource(d); err == nil && source != nil {
-		if image, err := s.image(source); err == nil { // only for the log; values files name what they need
-			t.Image = image.Text()
+		if found, err := s.artifactResults(s.Node.Stage()); err == nil {
+			if image, err := s.artifactImage(source, found); err == nil { // only for the log; values files name what they need
+				t.Image = image.Text()
+			}
 		}
 		// Values files may ask for a pull secret, when the delegate is chosen already.
 		if chosen, err := s.pullSelectors(source); err == nil {

@@ -78,6 +78,9 @@ type In struct {
 	// Connector resolves a connector to a system with an HTTP API, by its
 	// reference as written in the step.
 	Connector func(ref string) (Connector, error)
+	// Artifact resolves the artifact of the stage's service as far as it is
+	// known before its source was asked.
+	Artifact func() (Artifact, error)
 	// SSHKey resolves a secret of type SSHKey, by its reference as written in
 	// the step: who logs in, with which key, at which port.
 	SSHKey func(ref string) (task.SSH, error)
@@ -94,6 +97,13 @@ type Connector struct {
 	Type      string // as in YAML, e.g. Jira
 	Server    task.Server
 	Selectors []string // a delegate needs these besides the step's own
+}
+
+// Artifact is a service's primary artifact (entities spec §2.2).
+type Artifact struct {
+	Task      *task.Artifact // asks its source; nil: there is nothing to ask
+	Selectors []string       // a delegate needs these besides the stage's
+	Timeout   time.Duration  // of the task; 0: the step's
 }
 
 // Deployment is the resolved service, environment and infrastructure of a

@@ -29,6 +29,7 @@ const (
 	KindServiceNow Kind = "servicenow"
 	KindJenkins    Kind = "jenkins"
 	KindBamboo     Kind = "bamboo"
+	KindArtifact   Kind = "artifact"
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it

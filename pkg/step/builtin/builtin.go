@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/k8srollout"
 	"github.com/slipway-cd/slipway/pkg/step/k8sscale"
 	"github.com/slipway-cd/slipway/pkg/step/queue"
+	"github.com/slipway-cd/slipway/pkg/step/service"
 	"github.com/slipway-cd/slipway/pkg/step/servicenowapproval"
 	"github.com/slipway-cd/slipway/pkg/step/servicenowcreate"
 	"github.com/slipway-cd/slipway/pkg/step/servicenowimportset"
@@ -78,6 +79,10 @@ func Steps() []step.Type {
 		wait.Type(),
 	}
 }
+
+// Engine lists what the engine runs: besides the types that a pipeline may
+// name those that plans add by themselves.
+func Engine() []step.Type { return append(Steps(), service.Type()) }
 
 // Names lists the names of the step types, sorted.
 func Names() []string {

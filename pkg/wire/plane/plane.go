@@ -102,7 +102,7 @@ func New(p Parts) *Plane {
 		hub, live, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
 	}
 	handler := engine.NewHandler(engine.Config{
-		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Steps(), Now: time.Now, Log: p.Log,
+		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Now: time.Now, Log: p.Log,
 		Mail: p.Mail, Limits: p.Limits,
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: changed, Trace: p.Trace,

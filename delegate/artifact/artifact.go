@@ -1,0 +1,125 @@
+// Package artifact finds versions of artifacts: it asks a registry, a
+// repository manager or a CI server which there are, and chooses the one that
+// a stage deploys (entities spec §2.2).
+//
+// It downloads no artifact; an image's configuration is all that it reads of
+// one.
+package artifact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Unit is the command unit of the log.
+const Unit = "Service"
+
+// New makes the executor. Requests are sent over t; nil is a transport with
+// net/http's defaults.
+func New(t http.RoundTripper) executor.Executor {
+	if t == nil {
+		t = http.DefaultTransport
+	}
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		p, err := executor.Payload[task.Artifact](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		r, err := run(ctx, p, t, env)
+		if err != nil {
+			if ctx.Err() != nil {
+				return task.Result{}, context.Cause(ctx)
+			}
+			fmt.Fprintln(env.LogError(Unit), err)
+			return executor.Fail(fault.Failures(err), "%s", err), nil
+		}
+		return r, nil
+	}
+}
+
+// source is where the versions of one artifact are.
+type source interface {
+	// versions lists them, the newest first; at most maxVersions.
+	versions(ctx context.Context) ([]version, error)
+	// find looks one up. One that isn't there is fault.NotFound.
+	find(ctx context.Context, id string) (found, error)
+}
+
+// version is one of those that there are.
+type version struct {
+	id      string
+	created time.Time // zero where the source doesn't tell
+}
+
+// found is what is known of the chosen version.
+type found struct {
+	task.ArtifactResults
+
+	// secrets are the pull secrets that were made, by their key in the results.
+	secrets map[string]string
+}
+
+// maxVersions is how many versions of an artifact are looked at.
+const maxVersions = 10_000
+
+// open makes the source that a task is about.
+func open(p task.Artifact, t http.RoundTripper) (source, error) {
+	switch {
+	case p.Registry != nil:
+		return newRegistry(*p.Registry, t)
+	}
+	return nil, fault.New(fault.Unsupported, "artifact sources of type %s aren't known to this delegate; it may be older than the control plane", p.Type)
+}
+
+func run(ctx context.Context, p task.Artifact, t http.RoundTripper, env executor.Env) (task.Result, error) {
+	src, err := open(p, t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	var f found
+	if p.Choice.List > 0 {
+		f.Versions, err = list(ctx, src, p.Choice.List)
+	} else {
+		f, err = choose(ctx, src, p, env)
+	}
+	if err != nil {
+		return task.Result{}, err
+	}
+	return result(f)
+}
+
+// list gives the newest versions.
+func list(ctx context.Context, src source, limit int) ([]task.ArtifactVersion, error) {
+	all, err := src.versions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]task.ArtifactVersion, 0, min(limit, len(all)))
+	for _, v := range all[:min(limit, len(all))] {
+		out = append(out, task.ArtifactVersion{Version: v.id, Created: v.created})
+	}
+	return out, nil
+}
+
+// result puts what was found where the expressions of a stage look for it.
+func result(f found) (task.Result, error) {
+	doc, err := json.Marshal(map[string]any{"output": map[string]any{"artifactResults": map[string]any{"primary": f.ArtifactResults}}})
+	if err != nil {
+		return task.Result{}, fmt.Errorf("encode the artifact: %w", err)
+	}
+	r := task.Result{Status: task.Succeeded, Outputs: doc}
+	for key, value := range f.secrets {
+		if r.SecretOutputs == nil {
+			r.SecretOutputs = map[string]string{}
+		}
+		r.SecretOutputs["output.artifactResults.primary."+key] = value
+	}
+	return r, nil
+}

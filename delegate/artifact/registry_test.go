@@ -1,0 +1,151 @@
+package artifact_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/delegate/artifact"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/internal/testservers"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// imageTask asks a registry for an image.
+func imageTask(r *testservers.Images, repo string, c task.ArtifactChoice) task.Artifact {
+	return task.Artifact{
+		Type: "DockerRegistry", Name: "example.com/" + repo, Choice: c,
+		Registry: &task.ImageRegistry{Server: task.Server{URL: r.URL, Auth: task.AuthNone}, Repository: repo, Image: "example.com/" + repo},
+	}
+}
+
+// look runs a task and gives what it puts out.
+func look(t *testing.T, p task.Artifact) (task.Result, task.ArtifactResults) {
+	t.Helper()
+	env := executortest.New(t, nil)
+	r, err := artifact.New(nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		Output struct {
+			Results struct{ Primary task.ArtifactResults } `json:"artifactResults"`
+		}
+	}
+	if r.Status == task.Succeeded {
+		if err := json.Unmarshal(r.Outputs, &out); err != nil {
+			t.Fatal(err)
+		}
+	} else if log := env.Text(artifact.Unit, executor.Error); !strings.Contains(log, r.Message) {
+		t.Errorf("the log %q doesn't say %q", log, r.Message)
+	}
+	return r, out.Output.Results.Primary
+}
+
+func TestImagesAreChosen(t *testing.T) {
+	t.Parallel()
+	r := testservers.NewImages(t, false)
+	older := r.Push(t, "team/web", "1.9", "1.10", "1.2")
+	newer := r.Push(t, "team/web", "latest", "1.30")
+	tests := []struct {
+		name   string
+		choice task.ArtifactChoice
+		tag    string
+		digest string
+		image  string
+	}{
+		{"a fixed tag", task.ArtifactChoice{Version: "1.10"}, "1.10", older, ""},
+		{"with its digest", task.ArtifactChoice{Version: "1.30", Digest: newer}, "1.30", newer, "example.com/team/web:1.30@" + newer},
+		{"with its digest alone", task.ArtifactChoice{Version: "1.30", Digest: newer[7:]}, "1.30", newer, "example.com/team/web:1.30@" + newer},
+		{"the last in lexical order", task.ArtifactChoice{Pattern: ".*"}, "latest", newer, ""},
+		{"the last that matches", task.ArtifactChoice{Pattern: `1\.\d`}, "1.9", older, ""},
+		{"of the whole tag", task.ArtifactChoice{Pattern: `1\.3|1\.2`}, "1.2", older, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r, got := look(t, imageTask(r, "team/web", tt.choice))
+			image := "example.com/team/web:" + tt.tag
+			want := task.ArtifactResults{
+				Version: tt.tag, Digest: tt.digest, Image: image, Label: map[string]string{"commit": "abc"},
+				Metadata: map[string]string{"SHA": tt.digest, "SHAV2": tt.digest, "image": image, "url": image, "tag": tt.tag},
+			}
+			if tt.image != "" {
+				want.Image = tt.image
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: results (-want +got):\n%s", r.Message, diff)
+			}
+		})
+	}
+}
+
+func TestVersionsAreListed(t *testing.T) {
+	t.Parallel()
+	r := testservers.NewImages(t, false)
+	r.Push(t, "team/web", "a", "b", "c")
+	_, got := look(t, imageTask(r, "team/web", task.ArtifactChoice{List: 2}))
+	want := []task.ArtifactVersion{{Version: "c"}, {Version: "b"}}
+	if diff := cmp.Diff(want, got.Versions); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsWrongWithAnImage(t *testing.T) {
+	t.Parallel()
+	r := testservers.NewImages(t, false)
+	digest := r.Push(t, "team/web", "1", "2", "3", "4", "5", "6")
+	tests := []struct {
+		name   string
+		repo   string
+		choice task.ArtifactChoice
+		want   string
+		typ    fault.FailureType
+	}{
+		{"no such tag", "team/web", task.ArtifactChoice{Version: "7"}, "example.com/team/web has no version 7: it has 6, the newest of which are 6, 5, 4, 3, 2", fault.Unknown},
+		{"no tag matches", "team/web", task.ArtifactChoice{Pattern: "v.*"}, "no version of example.com/team/web matches v.*: it has 6, the newest of which are", fault.Unknown},
+		{"another digest", "team/web", task.ArtifactChoice{Version: "1", Digest: strings.Repeat("0", 64)}, "1 of example.com/team/web has the digest " + digest + "; want sha256:000", fault.Verification},
+		{"no such image", "team/none", task.ArtifactChoice{Pattern: ".*"}, "example.com/team/none: ", fault.Unknown},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r, _ := look(t, imageTask(r, tt.repo, tt.choice))
+			if r.Status != task.Failed || !strings.Contains(r.Message, tt.want) {
+				t.Errorf("%s: %s\nwant Failed: %s", r.Status, r.Message, tt.want)
+			}
+			if len(r.FailureTypes) == 0 || r.FailureTypes[0] != tt.typ {
+				t.Errorf("failure types %v; want %s", r.FailureTypes, tt.typ)
+			}
+		})
+	}
+}
+
+func TestUncheckedVersionsAreTaken(t *testing.T) {
+	t.Parallel()
+	r := testservers.NewImages(t, false)
+	r.Push(t, "team/web", "1")
+	_, got := look(t, imageTask(r, "team/web", task.ArtifactChoice{Version: "7", Unchecked: true}))
+	if got.Version != "7" || got.Image != "example.com/team/web:7" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	r := testservers.NewImages(t, true)
+	r.Push(t, "team/web", "1")
+	p := imageTask(r, "team/web", task.ArtifactChoice{Version: "1"})
+	p.Registry.Server.Auth, p.Registry.Server.Username, p.Registry.Server.Password = task.AuthBasic, testservers.Username, testservers.Password
+	if _, got := look(t, p); got.Version != "1" {
+		t.Errorf("got %+v", got)
+	}
+	p.Registry.Server.Password = "wrong"
+	if r, _ := look(t, p); len(r.FailureTypes) != 1 || r.FailureTypes[0] != fault.Authentication || strings.Contains(r.Message, "wrong") {
+		t.Errorf("%v: %s; want %s", r.FailureTypes, r.Message, fault.Authentication)
+	}
+}

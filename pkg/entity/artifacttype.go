@@ -1,0 +1,124 @@
+package entity
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// artifactType says which settings the sources of one type have (entities
+// spec §2.2). All of them are texts.
+type artifactType struct {
+	need []string
+	may  []string
+	// fixed and pattern are the keys of a fixed version and of an expression
+	// for the newest that matches; exactly one of them is set.
+	fixed, pattern string
+	digest         bool
+	// connectorless says that no connector is named.
+	connectorless bool
+}
+
+// artifactKinds says what each type that can be resolved has.
+func artifactKinds() map[string]artifactType {
+	return map[string]artifactType{
+		"DockerRegistry": {need: []string{"imagePath"}, fixed: "tag", pattern: "tagRegex", digest: true},
+	}
+}
+
+func artifactTypes() []string {
+	return append(slices.Sorted(maps.Keys(artifactKinds())), "Ecr", "AmazonS3")
+}
+
+// otherArtifactTypes are those that can't be resolved yet.
+func otherArtifactTypes() []string {
+	all := []string{
+		"Gcr", "Ecr", "Nexus3Registry", "Nexus2Registry", "ArtifactoryRegistry", "CustomArtifact", "Acr", "Jenkins", "AmazonS3",
+		"GoogleArtifactRegistry", "GithubPackageRegistry", "AzureArtifacts", "AmazonMachineImage", "Bamboo",
+		"GoogleCloudStorage", "GoogleCloudSource", "GceImage", "Har", "SalesforcePackage", "SalesforceOrg",
+		"SalesforceDxProject",
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(artifactTypes(), name) })
+}
+
+// artifactSpec decodes the settings of a source.
+func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.Field[string] {
+	t, ok := artifactKinds()[typ]
+	if !ok {
+		return nil // the type is refused already; its keys aren't known here
+	}
+	out := map[string]yamldoc.Field[string]{}
+	put := func(key string, decode func(*yamldoc.Field[string]) func(yamldoc.Value)) func(yamldoc.Value) {
+		return func(v yamldoc.Value) {
+			var f yamldoc.Field[string]
+			decode(&f)(v)
+			out[key] = f
+		}
+	}
+	known := keys{"description": func(yamldoc.Value) {}}
+	for _, key := range slices.Concat(t.need, t.may) {
+		known[key] = put(key, d.text)
+	}
+	if t.digest {
+		known["digest"] = put("digest", d.digest)
+	}
+	if !t.connectorless {
+		known["connectorRef"] = put("connectorRef", func(f *yamldoc.Field[string]) func(yamldoc.Value) { return d.reference(ref.Connector, f) })
+	}
+	if t.fixed != "" {
+		known[t.fixed] = put(t.fixed, d.text)
+	}
+	if t.pattern != "" {
+		known[t.pattern] = put(t.pattern, d.regex)
+	}
+	d.fields(v, known)
+	d.need(v, t.need...)
+	if !t.connectorless {
+		d.need(v, "connectorRef")
+	}
+	d.versionOf(v, t)
+	return out
+}
+
+// versionOf checks that a source says which version is meant, in one way.
+// Harness's editor leaves the other key blank.
+func (d *decoder) versionOf(v yamldoc.Value, t artifactType) {
+	switch {
+	case t.fixed == "" || !v.Is(yamldoc.Mapping):
+	case t.pattern == "":
+		d.need(v, t.fixed)
+	default:
+		d.Takes(v, yamldoc.UseOneOf, t.fixed, t.pattern)
+		fixed, pattern := !neutral(v.Node.Get(t.fixed)), !neutral(v.Node.Get(t.pattern))
+		if fixed && pattern {
+			d.Errorf(v, ambiguous, "found %s and %s; want only one of them", t.fixed, t.pattern)
+		}
+		if !fixed && !pattern {
+			d.Errorf(v, missingKey, "one of the keys %s, %s is missing", t.fixed, t.pattern)
+		}
+	}
+}
+
+// regex binds a regular expression, all of which a version must match.
+func (d *decoder) regex(f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if *f = d.String(v); f.Value != "" {
+			d.pattern(v, f.Value)
+		}
+	}
+}
+
+var digestForm = regexp.MustCompile(`^(sha256:)?[0-9a-f]{64}$`)
+
+// digest binds an image's digest.
+func (d *decoder) digest(f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.String(v)
+		if f.Expr == "" && f.Value != "" && !digestForm.MatchString(f.Value) {
+			d.Errorf(v, wrongValue, "found %q; want a digest such as sha256: and 64 hexadecimal digits", f.Value)
+		}
+	}
+}

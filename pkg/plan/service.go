@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// TypeService is the type of the step that looks an artifact up. It stands
+// before the steps of its stage and isn't among them: its place is that of the
+// stage's service, <+pipeline.stages.STAGE.spec.service>.
+const TypeService = "Service"
+
+// lookup makes the step that looks the artifact of a stage's service up; nil
+// if its document says all that there is to know.
+func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
+	if stage.Deployment == nil || !slices.ContainsFunc(sources(stage.Deployment.Service), lookedUp) {
+		return nil
+	}
+	id := NodeID(string(stage.ID) + ".spec.service")
+	b.add(id, doc)
+	return &Node{
+		ID: id, Kind: KindStep, Identifier: "service", Name: "Service", Type: TypeService, Line: doc.Line,
+		Strategies: slices.Clone(at.levels), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
+	}
+}
+
+// sources are the artifact sources of a service that may be its primary one.
+func sources(service *yamldoc.Node) []*yamldoc.Node {
+	primary := service.At("serviceDefinition", "spec", "artifacts", "primary")
+	if primary.Get("type") != nil {
+		return []*yamldoc.Node{primary}
+	}
+	list := items(primary.Get("sources"))
+	want := str(primary, "primaryArtifactRef")
+	if want == "" || strings.Contains(want, "<+") {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(n *yamldoc.Node) bool { return str(n, "identifier") != want })
+}
+
+// lookedUp says whether a source must be asked. An image of a registry whose
+// connector has the credentials is known by a fixed tag; a custom artifact
+// without a script by its version.
+func lookedUp(source *yamldoc.Node) bool {
+	spec := source.Get("spec")
+	named := func(key string) bool {
+		v := str(spec, key)
+		return v != "" && !strings.Contains(v, "lastPublished") && str(spec, "digest") == ""
+	}
+	switch str(source, "type") {
+	case "DockerRegistry":
+		return !named("tag")
+	case "Ecr", "AmazonS3": // which say all that there is to know
+		return false
+	}
+	return true
+}

@@ -1,0 +1,234 @@
+package resolve_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// connectors serves connectors by their documents' specs: type and spec.
+type connectors struct {
+	store.Entities
+
+	docs map[string]string
+}
+
+func (c connectors) Entity(_ context.Context, k store.EntityKey) (store.Entity, error) {
+	doc, ok := c.docs[k.ID]
+	if !ok {
+		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
+	}
+	return store.Entity{Key: k, YAML: fmt.Appendf(nil, "connector: {identifier: %s, name: %s, %s}", k.ID, k.ID, doc)}, nil
+}
+
+func registries() connectors {
+	return connectors{docs: map[string]string{
+		"hub":    `type: DockerRegistry, spec: {dockerRegistryUrl: "https://index.docker.io/v2/", providerType: DockerHub, auth: {type: Anonymous}}`,
+		"harbor": `type: DockerRegistry, spec: {dockerRegistryUrl: "https://harbor.example.com:8443", providerType: Harbor, delegateSelectors: [near], auth: {type: UsernamePassword, spec: {username: robot, passwordRef: account.harbor}}}`,
+	}}
+}
+
+// stageWith is a stage that deploys a service with one artifact source; state
+// is that of the step that looks it up.
+func stageWith(t *testing.T, source string, state plan.State, at plan.NodeID) *resolve.Scope {
+	t.Helper()
+	p, err := plan.Build(plan.Source{
+		Pipeline: parse(t, `
+identifier: web
+name: Web
+variables: [{name: env, type: String, value: dev}]
+stages:
+  - stage:
+      identifier: deploy
+      name: Deploy
+      type: Deployment
+      spec:
+        deploymentType: Kubernetes
+        execution: {steps: [{step: {identifier: roll, name: roll, type: ShellScript, spec: {}}}]}
+`),
+		Deployments: map[string]*plan.Deployment{"deploy": {
+			Service:     parse(t, "serviceDefinition: {spec: {artifacts: {primary: {sources: [{identifier: main, "+source+"}]}}}}"),
+			Environment: parse(t, environmentYAML), Infrastructure: parse(t, infrastructureYAML),
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := p.Node(at)
+	if n == nil {
+		t.Fatalf("the plan has no node %s", at)
+	}
+	return resolve.New(resolve.Config{
+		Context: t.Context(), Plan: p, Node: n, Entities: registries(),
+		State: func(id plan.NodeID) plan.State {
+			if strings.HasSuffix(string(id), ".spec.service") {
+				return state
+			}
+			return plan.State{}
+		},
+		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
+	})
+}
+
+const (
+	lookupNode = "pipeline.stages.deploy.spec.service"
+	rollNode   = "pipeline.stages.deploy.spec.execution.steps.roll"
+)
+
+func TestWhatASourceIsAsked(t *testing.T) {
+	t.Parallel()
+	hub := func(c task.ArtifactChoice) task.Artifact {
+		return task.Artifact{
+			Type: "DockerRegistry", Name: "index.docker.io/library/nginx", Choice: c,
+			Registry: &task.ImageRegistry{
+				Server:     task.Server{URL: "https://index.docker.io", Auth: task.AuthNone},
+				Repository: "library/nginx", Image: "index.docker.io/library/nginx",
+			},
+		}
+	}
+	digest := strings.Repeat("ab", 32)
+	tests := []struct {
+		name, spec string
+		want       task.ArtifactChoice
+	}{
+		{"the newest that matches", `tag: "", tagRegex: "1\\.<+pipeline.variables.env>.*"`, task.ArtifactChoice{Pattern: `1\.dev.*`}},
+		{"a digest", "tag: <+pipeline.variables.env>, digest: " + digest, task.ArtifactChoice{Version: "dev", Digest: digest}},
+		{"the newest", "tag: <+lastPublished.tag>", task.ArtifactChoice{Pattern: ".*"}},
+		{"the newest of some", "tag: '<+lastPublished.tag>.regex(v\\d+(-rc)?)'", task.ArtifactChoice{Pattern: `v\d+(-rc)?`}},
+		{"the newest of some, within the expression", `tag: '<+lastPublished.tag.regex("v.*")>'`, task.ArtifactChoice{Pattern: `v.*`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := stageWith(t, "type: DockerRegistry, spec: {connectorRef: hub, imagePath: library/nginx, "+tt.spec+"}", plan.State{}, lookupNode)
+			got, err := s.Artifact()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(hub(tt.want), *got.Task); diff != "" {
+				t.Errorf("task (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestARegistryIsAskedWithItsCredentials(t *testing.T) {
+	t.Parallel()
+	s := stageWith(t, "type: DockerRegistry, spec: {connectorRef: harbor, imagePath: team/web, tagRegex: .*}", plan.State{}, lookupNode)
+	got, err := s.Artifact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := got.Task.Registry.Server
+	if server.URL != "https://harbor.example.com:8443" || server.Username != "robot" || s.Secrets()[server.Password] != "secret:acme:harbor" {
+		t.Errorf("server %+v with the secrets %v", server, s.Secrets())
+	}
+	if diff := cmp.Diff([]string{"near"}, got.Selectors); diff != "" {
+		t.Errorf("selectors (-want +got):\n%s", diff)
+	}
+}
+
+const results = `{"output":{"artifactResults":{"primary":{"version":"1.7","image":"index.docker.io/library/nginx:1.7","digest":"sha256:ab",
+	"metadata":{"SHA":"sha256:ab","tag":"1.7"},"label":{"commit":"abc","a.b":"c"}}}}}`
+
+func TestNamesOfALookedUpArtifact(t *testing.T) {
+	t.Parallel()
+	source := "type: DockerRegistry, spec: {connectorRef: hub, imagePath: library/nginx, tagRegex: .*}"
+	for text, want := range map[string]string{
+		"<+artifact.tag> <+artifacts.primary.version>": "1.7 1.7",
+		"<+artifact.image>":                            "index.docker.io/library/nginx:1.7",
+		"<+artifact.imagePath> <+artifact.type> <+artifact.connectorRef> <+artifact.identifier>": "library/nginx DockerRegistry hub main",
+		"<+artifact.metadata.SHA> <+artifact.metadata.tag> <+artifact.metadata.none>":            "sha256:ab 1.7 null",
+		`<+<+artifacts.primary.label>.get("a.b")> <+artifact.label.get("commit")>`:               "c abc",
+		"<+artifact.digest>": "sha256:ab",
+		"<+pipeline.stages.deploy.spec.service.output.artifactResults.primary.tag>":       "1.7",
+		"<+pipeline.stages.deploy.spec.serviceConfig.output.artifactResults.primary.tag>": "1.7",
+		"<+pipeline.stages.deploy.spec.artifacts.primary.image>":                          "index.docker.io/library/nginx:1.7",
+		"<+service.output.artifactResults.primary.metadata.SHA>":                          "sha256:ab",
+	} {
+		s := stageWith(t, source, plan.State{Status: plan.Success, Outputs: []byte(results)}, rollNode)
+		got, err := s.Text(text)
+		if err != nil || got != want {
+			t.Errorf("%s\n got %q, %v\nwant %q", text, got, err, want)
+		}
+	}
+}
+
+func TestAnArtifactIsntKnownBeforeItWasLookedUp(t *testing.T) {
+	t.Parallel()
+	s := stageWith(t, "type: DockerRegistry, spec: {connectorRef: hub, imagePath: a/b, tagRegex: .*}", plan.State{Status: plan.Running}, rollNode)
+	_, err := s.Text("<+artifact.tag>")
+	if !fault.Is(err, fault.UnresolvedExpression) {
+		t.Errorf("got %v; want an error", err)
+	}
+	if _, err := s.Text("<+lastPublished.tag>"); !fault.Is(err, fault.Invalid) {
+		t.Errorf("<+lastPublished.tag> in a step gives %v; want an error", err)
+	}
+}
+
+// TestWhichArtifactsAreLookedUp: what a document says costs no task.
+func TestWhichArtifactsAreLookedUp(t *testing.T) {
+	t.Parallel()
+	fixed := `{identifier: fixed, type: DockerRegistry, spec: {connectorRef: hub, imagePath: a/b, tag: <+pipeline.variables.env>}}`
+	newest := `{identifier: newest, type: DockerRegistry, spec: {connectorRef: hub, imagePath: a/b, tagRegex: .*}}`
+	for primary, want := range map[string]bool{
+		"{sources: [" + fixed + "]}":                                                       false,
+		"{sources: [" + newest + "]}":                                                      true,
+		"{primaryArtifactRef: fixed, sources: [" + fixed + ", " + newest + "]}":            false,
+		"{primaryArtifactRef: <+stage.name>, sources: [" + fixed + ", " + newest + "]}":    true,
+		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tag: "1"}}`:        false,
+		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tagRegex: "1.*"}}`: true,
+		"{}": false,
+	} {
+		p, err := plan.Build(plan.Source{
+			Pipeline: parse(t, "identifier: p\nstages: [{stage: {identifier: s, type: Deployment, spec: {execution: {steps: [{step: {identifier: x, type: Wait}}]}}}}]"),
+			Deployments: map[string]*plan.Deployment{"s": {
+				Service: parse(t, "serviceDefinition: {spec: {artifacts: {primary: "+primary+"}}}"),
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := p.Node("pipeline.stages.s.spec.service")
+		if got := n != nil; got != want {
+			t.Errorf("%s is looked up: %t; want %t", primary, got, want)
+		}
+		if n != nil && n.Parent().Children[0].ID != n.ID {
+			t.Errorf("%s isn't looked up first", primary)
+		}
+	}
+}
+
+func TestResultsAreWhatDelegatesSend(t *testing.T) {
+	t.Parallel()
+	var sent struct {
+		Output struct {
+			ArtifactResults struct{ Primary map[string]any } `json:"artifactResults"`
+		} `json:"output"`
+	}
+	doc, err := json.Marshal(map[string]any{"output": map[string]any{"artifactResults": map[string]any{"primary": task.ArtifactResults{
+		Version: "1.7", Image: "i", Digest: "d", Metadata: map[string]string{"SHA": "s"}, Label: map[string]string{"a": "b"},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(doc, &sent); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"version", "image", "digest", "metadata", "label"} {
+		if _, ok := sent.Output.ArtifactResults.Primary[key]; !ok {
+			t.Errorf("%s isn't in %s", key, doc)
+		}
+	}
+}

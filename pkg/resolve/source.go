@@ -1,0 +1,190 @@
+package resolve
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// artifact is a source with its expressions resolved and its connector read.
+type artifact struct {
+	task.Artifact
+	selectors []string
+	// connector is the resolved connector; nil for a source that has none.
+	connector *yamldoc.Node
+}
+
+// Image is the image of a fixed tag.
+func (a artifact) Image() (string, error) {
+	if a.Choice.Version == "" {
+		return "", fault.New(fault.UnresolvedExpression, "%s has no fixed tag, and its source wasn't asked", a.Name)
+	}
+	return task.ImageName(a.Registry.Image, a.Choice.Version, a.Choice.Digest), nil
+}
+
+// Artifact resolves the artifact of the stage's service, for a delegate that
+// looks it up.
+func (s *Scope) Artifact() (step.Artifact, error) {
+	stage := s.Node.Stage()
+	source, err := s.primarySource(stage.Deployment)
+	if err != nil || source == nil {
+		return step.Artifact{}, err
+	}
+	a, err := s.artifactOf(source)
+	if err != nil {
+		return step.Artifact{}, err
+	}
+	if a.Choice == (task.ArtifactChoice{Version: a.Choice.Version}) && a.connectorHasAll() {
+		return step.Artifact{}, nil // another of the sources would have to be asked
+	}
+	a.Choice.Unchecked = isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
+	return step.Artifact{Task: &a.Artifact, Selectors: a.selectors}, nil
+}
+
+// connectorHasAll says whether nothing but the version is to be found out.
+func (a artifact) connectorHasAll() bool {
+	return a.Type == "DockerRegistry" || a.Type == "Ecr" || a.Type == amazonS3
+}
+
+// artifactOf resolves a source.
+func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
+	a := artifact{Artifact: task.Artifact{Type: text(source.Get("type"))}}
+	spec := source.Get("spec")
+	err := s.choice(spec, &a.Choice)
+	if err != nil {
+		return a, fault.New(fault.CodeOf(err), "artifact source %s: %w", text(source.Get("identifier")), err)
+	}
+	if spec.Get("connectorRef") != nil {
+		if a.connector, err = s.connector(spec.Get("connectorRef"), s.Execution.Scope); err != nil {
+			return a, err
+		}
+		a.selectors = words(a.connector.At("spec", "delegateSelectors"))
+	}
+	switch a.Type {
+	case "DockerRegistry":
+		err = s.dockerRegistry(spec, &a)
+	case "Ecr":
+		err = s.ecrRegistry(spec, &a)
+	case amazonS3:
+	default:
+		err = fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", a.Type)
+	}
+	return a, err
+}
+
+// lastPublished is a version that stands for the newest, perhaps of those that
+// match an expression (pipeline spec §3.6).
+var lastPublished = regexp.MustCompile(`(?s)^\s*<\+\s*lastPublished\.(?:tag|version|build)\s*(?:>\s*|(\.regex\(.*\))\s*>\s*|>\s*(\.regex\(.*\))\s*)$`)
+
+// choice reads which version a source is to give.
+func (s *Scope) choice(spec *yamldoc.Node, c *task.ArtifactChoice) error {
+	for _, key := range []string{"tagRegex", "versionRegex", "filePathRegex"} {
+		if n := spec.Get(key); n != nil && n.Value != "" {
+			v, err := s.scalar(n)
+			if err != nil {
+				return err
+			}
+			c.Pattern = v.Text()
+		}
+	}
+	for _, key := range versionKeys() {
+		n := spec.Get(key)
+		if n == nil || n.Value == "" || c.Version != "" || c.Pattern != "" {
+			continue
+		}
+		if m := lastPublished.FindStringSubmatch(n.Value); m != nil {
+			c.Pattern = newest(m[1] + m[2])
+			continue
+		}
+		v, err := s.scalar(n)
+		if err != nil {
+			return err
+		}
+		c.Version = v.Text()
+	}
+	digest, err := s.scalar(spec.Get("digest"))
+	c.Digest = digest.Text()
+	if spec.Get("digest") == nil {
+		c.Digest = ""
+	}
+	if _, bad := regexp.Compile(c.Pattern); bad != nil && err == nil {
+		return fault.New(fault.Invalid, "the regular expression %q: %w", c.Pattern, bad)
+	}
+	return err
+}
+
+// newest is the expression that the newest version must match: that in
+// .regex(...), or any.
+func newest(call string) string {
+	if call == "" {
+		return ".*"
+	}
+	re := strings.TrimSuffix(strings.TrimPrefix(call, ".regex("), ")")
+	if len(re) > 1 && (re[0] == '"' || re[0] == '\'') && re[len(re)-1] == re[0] {
+		re = re[1 : len(re)-1]
+	}
+	return re
+}
+
+// dockerRegistry fills in an image of a Docker registry.
+func (s *Scope) dockerRegistry(spec *yamldoc.Node, a *artifact) error {
+	if typ := text(a.connector.Get("type")); typ != "DockerRegistry" {
+		return fault.New(fault.Invalid, "connector %s is a %s; want a DockerRegistry", text(a.connector.Get("identifier")), typ)
+	}
+	path, err := s.scalar(spec.Get("imagePath"))
+	if err != nil {
+		return err
+	}
+	url := text(a.connector.At("spec", "dockerRegistryUrl"))
+	host := registryHost(url)
+	a.Registry = &task.ImageRegistry{Server: task.Server{URL: serverURL(url, host)}, Repository: path.Text(), Image: host + "/" + path.Text()}
+	a.Name = a.Registry.Image
+	return s.registryLogin(a.connector.At("spec", "auth"), &a.Registry.Server)
+}
+
+// registryLogin fills in the user name and the password that a connector has.
+func (s *Scope) registryLogin(auth *yamldoc.Node, server *task.Server) error {
+	server.Auth = task.AuthNone
+	if kind := text(auth.Get("type")); kind != "" {
+		return s.credentials(kind, auth.Get("spec"), server)
+	}
+	return nil
+}
+
+// ecrRegistry fills in an image of ECR.
+func (s *Scope) ecrRegistry(spec *yamldoc.Node, a *artifact) error {
+	path, err := s.scalar(spec.Get("imagePath"))
+	if err != nil {
+		return err
+	}
+	host, err := s.ecrHost(spec)
+	a.Registry = &task.ImageRegistry{Repository: path.Text(), Image: host + "/" + path.Text()}
+	a.Name = a.Registry.Image
+	return err
+}
+
+// registryHost is the host of a registry's URL. Docker Hub's is
+// index.docker.io whatever form its URL has.
+func registryHost(url string) string {
+	_, host, found := strings.Cut(url, "://")
+	if !found {
+		host = url
+	}
+	host, _, _ = strings.Cut(host, "/")
+	if strings.HasSuffix(host, "docker.io") || strings.HasSuffix(host, "hub.docker.com") {
+		return "index.docker.io"
+	}
+	return host
+}
+
+// serverURL is where a registry's API is.
+func serverURL(url, host string) string {
+	if strings.HasPrefix(url, "http://") {
+		return "http://" + host
+	}
+	return "https://" + host
+}

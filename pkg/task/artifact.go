@@ -1,0 +1,73 @@
+package task
+
+import (
+	"strings"
+	"time"
+)
+
+// Artifact asks for one version of an artifact, or for the newest ones
+// (entities spec §2.2). The field that is set says which kind of source it is.
+type Artifact struct {
+	Type     string         `json:"type"` // of the source, as in YAML, e.g. DockerRegistry
+	Name     string         `json:"name"` // of the artifact, for people
+	Choice   ArtifactChoice `json:"choice"`
+	Registry *ImageRegistry `json:"registry,omitempty"`
+}
+
+// ArtifactChoice says which version is wanted: Version, or the newest one all
+// of which matches Pattern.
+type ArtifactChoice struct {
+	Version string `json:"version,omitempty"`
+	Pattern string `json:"pattern,omitempty"` // RE2
+	// Digest is what the chosen image must have, with or without "sha256:".
+	Digest string `json:"digest,omitempty"`
+	// Unchecked takes a fixed version without looking whether it is there.
+	Unchecked bool `json:"unchecked,omitempty"`
+	// List gives that many of the newest versions instead of one.
+	List int `json:"list,omitempty"`
+}
+
+// ImageRegistry is a repository of container images.
+type ImageRegistry struct {
+	Server Server `json:"server"` // whose credentials are Basic or none
+	// Repository is the image's path on the server, e.g. "library/nginx".
+	Repository string `json:"repository"`
+	// Image is the image's name without a tag, as clusters pull it.
+	Image string `json:"image"`
+}
+
+// ArtifactResults is what a task with an Artifact puts out: one version of it.
+// Pull secrets are among the task's secret outputs.
+type ArtifactResults struct {
+	Version  string            `json:"version,omitempty"`
+	Image    string            `json:"image,omitempty"`
+	Digest   string            `json:"digest,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	Label    map[string]string `json:"label,omitempty"`
+	// Versions are the newest ones, where a list was asked for.
+	Versions []ArtifactVersion `json:"versions,omitempty"`
+}
+
+// ArtifactVersion is one of several versions.
+type ArtifactVersion struct {
+	Version string    `json:"version"`
+	Created time.Time `json:"created,omitzero"` // where the registry tells
+}
+
+// ImageName is the name by which clusters pull an image. The digest is
+// empty, or has the form sha256:... or that without "sha256:".
+func ImageName(image, tag, digest string) string {
+	name := image + ":" + tag
+	if digest == "" {
+		return name
+	}
+	return name + "@" + CanonicalDigest(digest)
+}
+
+// CanonicalDigest is a digest with the name of its algorithm.
+func CanonicalDigest(digest string) string {
+	if strings.Contains(digest, ":") {
+		return digest
+	}
+	return "sha256:" + digest
+}
