@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -93,8 +92,8 @@ func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dr
 		}
 		return live, nil
 	}
-	if dryRun && apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces") {
-		return nil, nil // the manifests may bring their namespace
+	if dryRun && s.brings[missingNamespace(err)] {
+		return nil, nil // so only the real thing can tell
 	}
 	return nil, about(o, classify(err))
 }

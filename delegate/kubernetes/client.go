@@ -1,17 +1,15 @@
 package kubernetes
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,6 +35,9 @@ type clients struct {
 type client struct {
 	dynamic dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	// http and base are for what isn't an object: the logs of pods.
+	http *http.Client
+	base *url.URL
 }
 
 // Requests a second and at once. A delegate deploys many services side by
@@ -90,7 +91,11 @@ func newClient(cluster task.Cluster) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a discovery client: %w", err)
 	}
-	return &client{dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
+	base, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	return &client{dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds)), http: httpClient, base: base}, nil
 }
 
 // config is how a cluster is reached (kubernetes spec §2).
@@ -152,34 +157,4 @@ func services() schema.GroupVersionResource {
 }
 func pods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-}
-
-// untyped is how the server refuses fields that a kind doesn't have; it calls
-// that an error of its own.
-const untyped = "failed to create typed patch object"
-
-// classify gives an error of the API its failure type (pipeline spec §5.1).
-func classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	var coded *fault.Error
-	var netErr *url.Error
-	switch {
-	case errors.As(err, &coded), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case apierrors.IsUnauthorized(err):
-		return fault.New(fault.Unauthenticated, "the cluster refused the credentials: %w", err)
-	case apierrors.IsForbidden(err):
-		return fault.New(fault.Forbidden, "the cluster: %w", err)
-	case apierrors.IsNotFound(err):
-		return fault.New(fault.NotFound, "the cluster: %w", err)
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		return fault.New(fault.Conflict, "the cluster: %w", err)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), untyped):
-		return fault.New(fault.Invalid, "the cluster: %w", err)
-	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), errors.As(err, &netErr):
-		return fault.New(fault.Unavailable, "the cluster can't be reached: %w", err)
-	}
-	return fmt.Errorf("the cluster: %w", err)
 }

@@ -28,6 +28,12 @@ type difference struct {
 // it, and compares that with what there is. Everything that the server refuses
 // is said; the error is the first of it.
 func (s *session) rehearse(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) ([]difference, error) {
+	s.brings = map[string]bool{}
+	for _, o := range objects {
+		if o.GetKind() == "Namespace" {
+			s.brings[o.GetName()] = true
+		}
+	}
 	found := make([]difference, len(objects))
 	refused := make([]error, len(objects))
 	g, waveCtx := errgroup.WithContext(ctx)

@@ -71,6 +71,8 @@ type session struct {
 	// beside is a workload that serves nobody yet, as Kind/name: it is made
 	// anew if it can't be changed.
 	beside string
+	// brings are the namespaces that the manifests make themselves.
+	brings map[string]bool
 	// older are the names that versioned objects, as Kind/name, had in the
 	// previous release.
 	older map[string]string

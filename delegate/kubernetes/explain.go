@@ -1,0 +1,233 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// What is read to explain a failure.
+const (
+	explained    = 5  // pods of a workload, and events
+	lastLines    = 10 // of a container that ended
+	maxLastLines = 4 << 10
+	explainTime  = 5 * time.Second
+)
+
+// because puts the reasons that were found before an error, whose code stays.
+func because(reasons []string, err error) error {
+	const told = 2
+	if len(reasons) == 0 {
+		return err
+	}
+	if more := len(reasons) - told; more > 0 {
+		reasons = append(slices.Clone(reasons[:told]), fmt.Sprintf("%d more reasons are in the log", more))
+	}
+	why := strings.Join(reasons, "; ")
+	var coded *fault.Error
+	if errors.As(err, &coded) {
+		return fault.New(coded.Code, "%s; %w", why, err).Causing(coded.Failures...)
+	}
+	return fmt.Errorf("%s; %w", why, err)
+}
+
+// explain says in the log why workloads that failed aren't ready: what the
+// controller can't do, what their containers wait for, the last lines of those
+// that ended, and the newest warnings. It gives the reasons, the plainest first.
+func (s *session) explain(ctx context.Context, workloads []*unstructured.Unstructured) []string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	log := s.env.LogError(unitSteady)
+	var reasons []string
+	for _, w := range workloads {
+		live, err := s.get(ctx, w)
+		if err != nil || live == nil {
+			continue
+		}
+		if done, _, err := rollout(live); done && err == nil {
+			continue
+		}
+		reasons = append(reasons, s.explainOne(ctx, live, log)...)
+	}
+	s.explainEvents(ctx, workloads, log)
+	return reasons
+}
+
+// explainOne explains one workload. Pods that have the same trouble are
+// counted in the reasons; the log names each.
+func (s *session) explainOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) []string {
+	var reasons []string
+	if c := condition(w, "ReplicaFailure"); c["status"] == "True" {
+		reasons = append(reasons, fmt.Sprintf("%s can't make its pods: %s", display(w), c["message"]))
+		say(log, "%s", reasons[0])
+	}
+	seen := map[string]int{}
+	var order []string
+	for _, p := range s.podsOf(ctx, w) {
+		for _, t := range troubles(p) {
+			say(log, "pod %s: %s", p.GetName(), t.what)
+			if t.ended {
+				s.lastWords(ctx, p, t, log)
+			}
+			if seen[t.what]++; seen[t.what] == 1 {
+				order = append(order, t.what)
+			}
+		}
+	}
+	for _, what := range order {
+		pods := "1 pod"
+		if seen[what] > 1 {
+			pods = fmt.Sprintf("%d pods", seen[what])
+		}
+		reasons = append(reasons, fmt.Sprintf("%s of %s: %s", pods, display(w), what))
+	}
+	return reasons
+}
+
+// explainEvents says the newest warnings about workloads and what is theirs:
+// such objects' names begin with the workload's.
+func (s *session) explainEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) {
+	var events []unstructured.Unstructured
+	for _, namespace := range namespaces(workloads) {
+		list, err := s.client.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(namespace).
+			List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
+		if err == nil {
+			events = append(events, list.Items...)
+		}
+	}
+	events = slices.DeleteFunc(events, func(e unstructured.Unstructured) bool {
+		about := text(&e, "involvedObject", "name")
+		return !slices.ContainsFunc(workloads, func(w *unstructured.Unstructured) bool {
+			return about == w.GetName() || strings.HasPrefix(about, w.GetName()+"-")
+		})
+	})
+	slices.SortFunc(events, func(a, b unstructured.Unstructured) int {
+		return strings.Compare(text(&b, "lastTimestamp"), text(&a, "lastTimestamp"))
+	})
+	for _, e := range events[:min(len(events), explained)] {
+		say(log, "event on %s/%s: %s: %s", text(&e, "involvedObject", "kind"), text(&e, "involvedObject", "name"), text(&e, "reason"), text(&e, "message"))
+	}
+}
+
+// podsOf lists the pods that a workload selects, the newest first.
+func (s *session) podsOf(ctx context.Context, w *unstructured.Unstructured) []*unstructured.Unstructured {
+	selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
+	if len(selector) == 0 {
+		return nil
+	}
+	list, err := s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{
+		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
+	})
+	if err != nil {
+		return nil
+	}
+	out := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		out[i] = &list.Items[i]
+	}
+	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int {
+		return b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time)
+	})
+	return out[:min(len(out), explained)]
+}
+
+// trouble is a reason for which a pod isn't ready.
+type trouble struct {
+	what      string
+	container string
+	ended     bool // the container ran and ended, so its log tells more
+	previous  bool // it has been started again since
+}
+
+// troubles are the reasons for which a pod isn't ready.
+func troubles(pod *unstructured.Unstructured) []trouble {
+	var out []trouble
+	for _, key := range []string{"initContainerStatuses", "containerStatuses"} {
+		list, _, _ := unstructured.NestedSlice(pod.Object, "status", key)
+		for _, item := range list {
+			m, _ := item.(map[string]any)
+			if t, ok := troubleOf(&unstructured.Unstructured{Object: m}); ok {
+				out = append(out, t)
+			}
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if c := condition(pod, "PodScheduled"); c["status"] == "False" {
+		return []trouble{{what: "no node takes it: " + c["message"]}}
+	}
+	if c := condition(pod, "Ready"); c["status"] != "True" {
+		return []trouble{{what: strings.TrimSpace("isn't ready: " + c["reason"] + " " + c["message"])}}
+	}
+	return nil
+}
+
+// troubleOf reads one container's status.
+func troubleOf(c *unstructured.Unstructured) (trouble, bool) {
+	t := trouble{container: text(c, "name")}
+	waits := text(c, "state", "waiting", "reason")
+	code, ended := number(c, "state", "terminated", "exitCode")
+	reason := text(c, "state", "terminated", "reason")
+	if !ended {
+		code, ended = number(c, "lastState", "terminated", "exitCode")
+		reason, t.previous = text(c, "lastState", "terminated", "reason"), ended
+	}
+	t.ended = ended
+	switch {
+	case slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}, waits):
+		t.what = fmt.Sprintf("container %s can't get its image %s: %s: %s", t.container, text(c, "image"), waits, text(c, "state", "waiting", "message"))
+	case ended && code != 0:
+		t.what = fmt.Sprintf("container %s ended with exit code %d (%s)", t.container, code, reason)
+		if restarts, _ := number(c, "restartCount"); restarts > 0 {
+			t.what += fmt.Sprintf(" and was restarted %d times", restarts)
+		}
+		if waits != "" {
+			t.what += ": " + waits
+		}
+	case waits != "" && waits != "ContainerCreating" && waits != "PodInitializing":
+		t.what = strings.TrimSpace(fmt.Sprintf("container %s waits: %s %s", t.container, waits, text(c, "state", "waiting", "message")))
+	default:
+		return t, false
+	}
+	return t, true
+}
+
+// lastWords copies the end of the log of a container that ended. What can't
+// be read is left out.
+func (s *session) lastWords(ctx context.Context, pod *unstructured.Unstructured, t trouble, log io.Writer) {
+	query := url.Values{"container": {t.container}, "tailLines": {fmt.Sprint(lastLines)}, "limitBytes": {fmt.Sprint(maxLastLines)}}
+	if t.previous {
+		query.Set("previous", "true")
+	}
+	place := s.client.base.JoinPath("api", "v1", "namespaces", pod.GetNamespace(), "pods", pod.GetName(), "log")
+	place.RawQuery = query.Encode()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.String(), nil)
+	if err != nil {
+		return
+	}
+	answer, err := s.client.http.Do(r)
+	if err != nil {
+		return
+	}
+	defer answer.Body.Close()
+	doc, err := io.ReadAll(io.LimitReader(answer.Body, maxLastLines))
+	if err != nil || answer.StatusCode != http.StatusOK {
+		return
+	}
+	for _, line := range split(string(doc)) {
+		say(log, "pod %s, container %s: %s", pod.GetName(), t.container, line)
+	}
+}
