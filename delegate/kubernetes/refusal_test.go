@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -95,7 +96,7 @@ func jsonNumbers(t *testing.T, m map[string]any) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := decode(string(doc))
+	out, err := manifest.Decode(string(doc))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,11 @@ import (
 const TypeService = "Service"
 
 // lookup makes the step that looks the artifact of a stage's service up; nil
-// if its document says all that there is to know.
+// if its document says all that there is to know. A service that is chosen
+// later may need it.
 func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
-	if stage.Deployment == nil || !slices.ContainsFunc(sources(stage.Deployment.Service), lookedUp) {
+	d := stage.Deployment
+	if d == nil || !d.Late && !slices.ContainsFunc(sources(d.Service), lookedUp) {
 		return nil
 	}
 	id := NodeID(string(stage.ID) + ".spec.service")

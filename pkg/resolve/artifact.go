@@ -67,7 +67,11 @@ func versionKeys() []string { return []string{"tag", "version", "build", "filePa
 
 // artifactField resolves artifact.X. Without an artifact everything is null.
 func (s *Scope) artifactField(stage *plan.Node, path, rest []string) (expr.Value, int, error) {
-	source, err := s.primarySource(stage.Deployment)
+	d, err := s.deploys(stage)
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	source, err := s.primarySource(d)
 	if err != nil || source == nil || len(rest) == 0 {
 		return expr.Null(), len(path), err
 	}

@@ -30,7 +30,11 @@ func (a artifact) Image() (string, error) {
 // looks it up.
 func (s *Scope) Artifact() (step.Artifact, error) {
 	stage := s.Node.Stage()
-	source, err := s.primarySource(stage.Deployment)
+	d, err := s.deploys(stage)
+	if err != nil {
+		return step.Artifact{}, err
+	}
+	source, err := s.primarySource(d)
 	if err != nil || source == nil {
 		return step.Artifact{}, err
 	}
