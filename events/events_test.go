@@ -151,6 +151,11 @@ secret:
 	}
 	return append(list,
 		"trigger: {name: custom, identifier: custom, pipelineIdentifier: p, source: {type: Webhook, spec: {type: Custom, spec: {}}}}",
+		"connector: {name: aws, identifier: aws, type: Aws, spec: {credential: {type: InheritFromDelegate}}}",
+		"trigger: {name: image, identifier: image, pipelineIdentifier: p, source: {type: Artifact, spec: {type: Ecr, spec: "+
+			"{connectorRef: aws, region: eu-west-1, imagePath: acme/web, eventConditions: [{key: build, operator: Regex, value: '\\d+\\.\\d+\\.\\d+'}]}}}}",
+		"trigger: {name: object, identifier: object, pipelineIdentifier: p, source: {type: Artifact, spec: {type: AmazonS3, spec: "+
+			"{connectorRef: aws, bucketName: acme-builds, filePathRegex: web/.*}}}}",
 		"trigger: {name: nightly, identifier: nightly, pipelineIdentifier: p, source: {type: Scheduled, spec: {type: Cron, spec: {expression: 15 3 * * *}}}}",
 	)
 }
@@ -233,6 +238,8 @@ func TestSamples(t *testing.T) {
 				}
 			},
 		},
+		"aws.ecr.image-action":  {func(b *bench) lambda.Handler { return function.Events(b.Plane, log) }, fired("image")},
+		"aws.s3.object-created": {func(b *bench) lambda.Handler { return function.Events(b.Plane, log) }, fired("object")},
 		"aws.events.minute": {
 			func(b *bench) lambda.Handler { return function.Events(b.Plane, log) }, fired("nightly"),
 		},

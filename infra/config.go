@@ -31,6 +31,9 @@ type config struct {
 	MaxExecutions, MaxPipelineExecutions string
 	// The mail server, as in docs/notifications.md; none: no mail can be sent.
 	SMTPServer, SMTPFrom, SMTPPassword string
+	// ArtifactBuckets are those whose new objects fire triggers; none: all that
+	// send their events to EventBridge.
+	ArtifactBuckets []string
 	// Delegate is one on ECS Fargate; nil for none.
 	Delegate *delegateConfig
 }
@@ -50,6 +53,9 @@ func fromContext(node constructs.Node) (config, error) {
 		LogLevel: get("logLevel", "INFO"), Domain: get("domain", ""), Certificate: get("certificate", ""), Alarms: get("alarms", ""),
 		MaxExecutions: get("maxExecutions", ""), MaxPipelineExecutions: get("maxPipelineExecutions", ""),
 		SMTPServer: get("smtpServer", ""), SMTPFrom: get("smtpFrom", ""), SMTPPassword: get("smtpPassword", ""),
+	}
+	if names := get("artifactBuckets", ""); names != "" {
+		c.ArtifactBuckets = strings.Split(names, ",")
 	}
 	c.Keep = c.Stage != "dev" && !strings.HasPrefix(c.Stage, "dev-")
 	var errs []error

@@ -29,6 +29,25 @@ func (c *Compute) rules(machine awsstepfunctions.StateMachine) {
 		RuleName: jsii.String(c.cfg.name("minute")), Description: jsii.String("Fires the schedules of triggers"),
 		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))), Targets: target(c.functions["events"]),
 	})
+	awsevents.NewRule(c.Stack, jsii.String("ImagePushed"), &awsevents.RuleProps{
+		RuleName: jsii.String(c.cfg.name("image-pushed")), Description: jsii.String("New images in ECR fire artifact triggers"),
+		EventPattern: &awsevents.EventPattern{
+			Source: jsii.Strings("aws.ecr"), DetailType: jsii.Strings("ECR Image Action"),
+			Detail: &map[string]any{"action-type": []any{"PUSH"}, "result": []any{"SUCCESS"}},
+		},
+		Targets: target(c.functions["events"]),
+	})
+	var objects *map[string]any
+	if c.cfg.ArtifactBuckets != nil {
+		objects = &map[string]any{"bucket": map[string]any{"name": c.cfg.ArtifactBuckets}}
+	}
+	awsevents.NewRule(c.Stack, jsii.String("ObjectCreated"), &awsevents.RuleProps{
+		RuleName: jsii.String(c.cfg.name("object-created")), Description: jsii.String("New objects in S3 fire artifact triggers"),
+		EventPattern: &awsevents.EventPattern{
+			Source: jsii.Strings("aws.s3"), DetailType: jsii.Strings("Object Created"), Detail: objects,
+		},
+		Targets: target(c.functions["events"]),
+	})
 	awsevents.NewRule(c.Stack, jsii.String("Notify"), &awsevents.RuleProps{
 		RuleName: jsii.String(c.cfg.name("notify")), Description: jsii.String("What pipelines' notification rules may ask for"), EventBus: c.bus,
 		EventPattern: &awsevents.EventPattern{Source: jsii.Strings("slipway"), DetailType: jsii.Strings(

@@ -130,8 +130,9 @@ func triggerTestCommand(a *app) *cobra.Command {
 	var repository string
 	c := &cobra.Command{
 		Use: "test TRIGGER.yaml PAYLOAD.json", Short: "Say whether a trigger fits a delivery, without a server", Args: cobra.ExactArgs(2),
-		Long: "Test reads a webhook's trigger and the body of a delivery, such as a Git host shows it, and says whether its event, actions\n" +
-			"and conditions fit, and if not, which doesn't. It starts nothing, and asks for no signature.",
+		Long: "Test reads a webhook's trigger and the body of a delivery, such as a Git host shows it, or an artifact's trigger and an event\n" +
+			"of EventBridge, and says whether its event, actions and conditions fit, and if not, which doesn't. It starts nothing, and\n" +
+			"asks for no signature.",
 		Example: "  slipway trigger test trigger.yaml payload.json -H 'X-GitHub-Event: push' --repository https://github.com/acme/web",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.testTrigger(args[0], args[1], headers, repository)
@@ -143,7 +144,7 @@ func triggerTestCommand(a *app) *cobra.Command {
 }
 
 func (a *app) testTrigger(file, payload string, headers []string, repository string) error {
-	w, err := readWebhook(file)
+	t, err := readTrigger(file)
 	if err != nil {
 		return err
 	}
@@ -151,6 +152,10 @@ func (a *app) testTrigger(file, payload string, headers []string, repository str
 	if err != nil {
 		return fault.New(fault.Invalid, "read the payload: %w", err)
 	}
+	if t.Artifact.Type.Value != "" {
+		return a.testArtifact(t.Artifact, body)
+	}
+	w := t.Webhook
 	d := trigger.Delivery{Source: w.Host.Value, Body: body, Header: trigger.Header{}}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
@@ -173,6 +178,27 @@ func (a *app) testTrigger(file, payload string, headers []string, repository str
 	return nil
 }
 
+// testArtifact says whether a trigger fits an event of EventBridge. Whose
+// registry its connector means isn't known without a server.
+func (a *app) testArtifact(t entity.ArtifactTrigger, body []byte) error {
+	e, err := trigger.ReadAWS(body)
+	if err != nil {
+		return err
+	}
+	if !trigger.ConcernsArtifact(t, t.RegistryID.Value, e) {
+		return fault.New(fault.Conflict, "the trigger wouldn't fire: it doesn't listen to %s of %s in %s", e.Source, e.Artifact.Name, e.Artifact.Region)
+	}
+	mismatch, err := trigger.MatchArtifact(t, e)
+	if err != nil {
+		return err
+	}
+	if mismatch != "" {
+		return fault.New(fault.Conflict, "the trigger wouldn't fire: %s", mismatch)
+	}
+	fmt.Fprintln(a.out, "the trigger would fire")
+	return nil
+}
+
 // fits says why an event isn't for a webhook; empty: it is.
 func fits(w entity.Webhook, e trigger.Event, repository string) (string, error) {
 	if repository == "" && len(e.Repository) > 0 {
@@ -185,21 +211,21 @@ func fits(w entity.Webhook, e trigger.Event, repository string) (string, error) 
 	return trigger.Match(w, e)
 }
 
-func readWebhook(file string) (entity.Webhook, error) {
+func readTrigger(file string) (*entity.Trigger, error) {
 	doc, err := os.ReadFile(file)
 	if err != nil {
-		return entity.Webhook{}, fault.New(fault.Invalid, "read the trigger: %w", err)
+		return nil, fault.New(fault.Invalid, "read the trigger: %w", err)
 	}
 	docs, report := yamldoc.Parse(file, doc)
 	if len(docs) != 1 {
-		return entity.Webhook{}, fault.New(fault.Invalid, "%s has %d documents; want one trigger", file, len(docs))
+		return nil, fault.New(fault.Invalid, "%s has %d documents; want one trigger", file, len(docs))
 	}
 	e := entity.Decode(docs[0], report, entity.Options{Scope: ref.Scope{Account: "default", Org: defaultOrg, Project: defaultProject}})
 	if err := report.Err(); err != nil {
-		return entity.Webhook{}, err
+		return nil, err
 	}
-	if e.Trigger == nil || e.Trigger.Webhook.Host.Value == "" {
-		return entity.Webhook{}, fault.New(fault.Invalid, "%s isn't the trigger of a webhook", file)
+	if e.Trigger == nil || e.Trigger.Webhook.Host.Value == "" && e.Trigger.Artifact.Type.Value == "" {
+		return nil, fault.New(fault.Invalid, "%s isn't the trigger of a webhook or of an artifact", file)
 	}
-	return e.Trigger.Webhook, nil
+	return e.Trigger, nil
 }

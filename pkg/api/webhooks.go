@@ -84,6 +84,15 @@ func (s *Server) webhooks() {
 		SkipValidateBody: true,
 		Summary:          "Take in any JSON for custom triggers; X-Api-Key has a token, or X-Hub-Signature-256 fits the secret of a trigger",
 	}, s.deliverCustom)
+	handle(s, huma.Operation{
+		OperationID: "deliverAWS", Method: http.MethodPost, Path: webhookPaths + "aws", Tags: tags, MaxBodyBytes: limit, Security: public,
+		SkipValidateBody: true,
+		Summary:          "Take in an event of ECR or S3 as EventBridge delivers it, for artifact triggers; X-Api-Key has a token",
+	}, s.deliverAWS)
+}
+
+func (s *Server) deliverAWS(ctx context.Context, in *struct{ delivered }) (*struct{ Body Received }, error) {
+	return received(s.Triggers.DeliverAWS(ctx, in.delivery("")))
 }
 
 func (s *Server) deliver(ctx context.Context, in *struct {

@@ -23,10 +23,11 @@ type Trigger struct {
 	InputSetList yamldoc.Field[string]
 	Stages       yamldoc.Field[[]string] // stagesToExecute: the only ones; none: all
 	Secret       yamldoc.Field[string]   // encryptedWebhookSecretIdentifier
-	Type         yamldoc.Field[string]   // Webhook or Scheduled
-	// Of the last two, Type says which is meant.
-	Webhook Webhook
-	Cron    Cron
+	Type         yamldoc.Field[string]   // Webhook, Scheduled or Artifact
+	// Of the last three, Type says which is meant.
+	Webhook  Webhook
+	Cron     Cron
+	Artifact ArtifactTrigger
 }
 
 // Active says whether the trigger starts anything. One that doesn't say is.
@@ -191,9 +192,11 @@ func (d *decoder) source(v yamldoc.Value, t *Trigger) {
 				d.webhook(v, &t.Webhook)
 			case "Scheduled":
 				d.scheduled(v, &t.Cron)
+			case "Artifact":
+				d.artifactTrigger(v, &t.Artifact)
 			}
 		},
-		"pollInterval": d.polled,
+		"pollInterval": func(v yamldoc.Value) { d.polled(v, typ) },
 		"webhookId":    func(yamldoc.Value) {}, // Harness's name of what it registered
 	})
 	d.need(v, "type", "spec")
@@ -201,15 +204,20 @@ func (d *decoder) source(v yamldoc.Value, t *Trigger) {
 
 func (d *decoder) sourceType(v yamldoc.Value, typ string, t *Trigger) {
 	switch typ {
-	case "Artifact", "Manifest", "MultiRegionArtifact":
+	case "Manifest", "MultiRegionArtifact":
 		d.Unsupported(v, "trigger type %s isn't supported: nothing asks registries for new versions; let the registry's own event call a webhook of type Custom, see docs/triggers.md", typ)
 	default:
-		d.supported(&t.Type, "trigger type", []string{"Webhook", "Scheduled"}, "SystemEvent")(v)
+		d.supported(&t.Type, "trigger type", []string{"Webhook", "Scheduled", "Artifact"}, "SystemEvent")(v)
 	}
 }
 
 // polled refuses to ask a Git host for events; 0 means that it isn't asked.
-func (d *decoder) polled(v yamldoc.Value) {
+// AWS tells of artifacts at once, sooner than any interval.
+func (d *decoder) polled(v yamldoc.Value, typ string) {
+	if typ == "Artifact" {
+		d.String(v)
+		return
+	}
 	if !v.Is(yamldoc.Scalar) || strings.Trim(v.Node.Value, "0") != "" {
 		d.refuse("asking a Git host for events (pollInterval) instead of a webhook isn't supported")(v)
 	}

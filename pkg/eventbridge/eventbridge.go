@@ -1,5 +1,5 @@
 // Package eventbridge takes in what EventBridge delivers: the ends of machine
-// runs, and the minutes at which schedules may be due.
+// runs, the minutes at which schedules may be due, and new images and objects.
 //
 // It decodes and calls; what is done about a run that ended is pkg/repair's,
 // which schedules are due is pkg/trigger/firing's.
@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/repair"
+	"github.com/slipway-cd/slipway/pkg/trigger"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
@@ -44,9 +45,23 @@ func (r *Receiver) Handle(ctx context.Context, e events.EventBridgeEvent) error 
 			return fmt.Errorf("fire the schedules of %s: %w", e.Time, err)
 		}
 		return nil
+	case trigger.ImagePushed, trigger.ObjectCreated:
+		return r.artifact(ctx, e)
 	default:
 		return fault.New(fault.Unsupported, "event %s is of the unknown kind %q", e.ID, kind)
 	}
+}
+
+// artifact takes in a new version of an image or an object.
+func (r *Receiver) artifact(ctx context.Context, e events.EventBridgeEvent) error {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode event %s: %w", e.ID, err)
+	}
+	if _, err := r.Triggers.Artifact(ctx, body); err != nil {
+		return fmt.Errorf("fire the triggers of event %s: %w", e.ID, err)
+	}
+	return nil
 }
 
 // change is the detail of a run's change of status.

@@ -56,6 +56,8 @@ type Event struct {
 	Files      []string `json:"files,omitempty"`
 	FilesKnown bool     `json:"filesKnown,omitempty"`
 
+	Artifact *Artifact `json:"artifact,omitempty"` // a new version; nil of other events
+
 	Header Header `json:"header,omitempty"` // without what proves the sender
 	Body   string `json:"body,omitempty"`   // JSON, as it came
 }
@@ -99,10 +101,12 @@ func (e Event) Encode() ([]byte, error) {
 
 // TriggerType is what <+pipeline.triggerType> says.
 func (e Event) TriggerType() string {
-	switch e.Source {
-	case Custom:
+	switch {
+	case e.Artifact != nil:
+		return "ARTIFACT"
+	case e.Source == Custom:
 		return "WEBHOOK_CUSTOM"
-	case Scheduled:
+	case e.Source == Scheduled:
 		return "SCHEDULER_CRON"
 	}
 	return "WEBHOOK"
@@ -148,6 +152,9 @@ func (n *names) Lookup(path []string) (expr.Value, int, error) {
 		return expr.Null(), 1, nil
 	}
 	switch path[1] {
+	case "artifact":
+		v, used := n.event.artifact(path)
+		return v, used, nil
 	case "payload":
 		return n.below(path, 2)
 	case "eventPayload":
@@ -179,7 +186,10 @@ func (n *names) Call(string, []expr.Value) (expr.Value, error) {
 func (e Event) field(name string) string {
 	switch name {
 	case "type":
-		if e.Source == Scheduled {
+		switch {
+		case e.Artifact != nil:
+			return "Artifact"
+		case e.Source == Scheduled:
 			return Scheduled
 		}
 		return "Webhook"

@@ -49,7 +49,12 @@ func Match(w entity.Webhook, e Event) (mismatch string, err error) {
 			return m, err
 		}
 	}
-	ok, err := expr.Condition(w.JEXL.Value+w.JEXL.Expr, scope)
+	return jexl(w.JEXL.Value+w.JEXL.Expr, scope)
+}
+
+// jexl evaluates a jexlCondition; none holds.
+func jexl(body string, scope expr.Scope) (mismatch string, err error) {
+	ok, err := expr.Condition(body, scope)
 	if err != nil {
 		return "", fmt.Errorf("the jexlCondition: %w", err)
 	}

@@ -1,5 +1,6 @@
 // Package firing starts the executions that events ask for: deliveries of
-// webhooks and the minutes of schedules (pipeline spec §11).
+// webhooks, the minutes of schedules and new versions of artifacts (pipeline
+// spec §11).
 //
 // Everything in it may happen twice. An execution's id is made of the trigger
 // and the event, so that an event that is taken in again starts nothing more.
@@ -122,10 +123,15 @@ func reason(err error) string {
 
 // start starts what one event asks for, unless a condition doesn't hold.
 func (s *Service) start(ctx context.Context, e event) (started store.Execution, mismatch string, err error) {
-	if e.Source != trigger.Scheduled {
-		if mismatch, err = trigger.Match(e.trigger.Webhook, e.Event); mismatch != "" || err != nil {
-			return store.Execution{}, mismatch, err
-		}
+	switch {
+	case e.Source == trigger.Scheduled:
+	case e.Artifact != nil:
+		mismatch, err = trigger.MatchArtifact(e.trigger.Artifact, e.Event)
+	default:
+		mismatch, err = trigger.Match(e.trigger.Webhook, e.Event)
+	}
+	if mismatch != "" || err != nil {
+		return store.Execution{}, mismatch, err
 	}
 	// Not before the id is known: what came since must not be aborted, nor must
 	// a pipeline that was deleted since be an error.

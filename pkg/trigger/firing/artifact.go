@@ -1,0 +1,92 @@
+package firing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/trigger"
+)
+
+// Artifact takes in a new image or object, as EventBridge tells of it, and
+// fires the triggers that it fits. The same version again fires nothing more.
+func (s *Service) Artifact(ctx context.Context, body []byte) (Report, error) {
+	return s.artifact(ctx, body, func(ref.Scope) bool { return true })
+}
+
+// DeliverAWS is Artifact for an event that somebody forwards. He shows an API
+// token, and reaches the triggers of the projects that it is for.
+func (s *Service) DeliverAWS(ctx context.Context, d trigger.Delivery) (Report, error) {
+	text := d.Header.Get("X-Api-Key")
+	if text == "" {
+		return Report{}, fault.New(fault.Unauthenticated, "an event needs an API token in the header X-Api-Key")
+	}
+	t, err := access.Verify(ctx, s.Store, text)
+	if err != nil {
+		return Report{}, err
+	}
+	if t.Kind != store.TokenUser {
+		return Report{}, fault.New(fault.Forbidden, "a %s token doesn't fire triggers", t.Kind)
+	}
+	return s.artifact(ctx, d.Body, func(scope ref.Scope) bool { return access.Check(t, scope) == nil })
+}
+
+func (s *Service) artifact(ctx context.Context, body []byte, may func(ref.Scope) bool) (Report, error) {
+	e, err := trigger.ReadAWS(body)
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{ID: e.ArtifactID()}
+	all, err := s.listeners(ctx, entity.ArtifactSourceName(e.Source, e.Artifact.Name))
+	if err != nil {
+		return Report{}, err
+	}
+	now := s.Now()
+	var events []event
+	for _, l := range all {
+		if !may(l.key.Scope) {
+			continue
+		}
+		owner, err := s.owner(ctx, l)
+		if err != nil {
+			return Report{}, err
+		}
+		if !trigger.ConcernsArtifact(l.trigger.Artifact, owner, e) {
+			continue
+		}
+		events = append(events, event{listener: l, Event: e.For(l.key.ID, l.trigger.Artifact), id: report.ID, at: now})
+	}
+	report.Fires, err = s.fireAll(ctx, events)
+	return report, err
+}
+
+// owner is the account whose registry a trigger means: its own registryId, or
+// that of the role which its connector assumes. Empty: any account whose
+// events come here.
+func (s *Service) owner(ctx context.Context, l listener) (string, error) {
+	a := l.trigger.Artifact
+	if a.Type.Value != entity.ECR || a.RegistryID.Value != "" {
+		return a.RegistryID.Value, nil
+	}
+	r, err := ref.Parse(a.Connector.Value, l.key.Scope)
+	if err != nil {
+		return "", nil //nolint:nilerr // it was checked when the trigger was saved
+	}
+	e, err := s.read(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.Connector, ID: r.ID})
+	switch {
+	case fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid):
+		s.Log.WarnContext(ctx, "a trigger's connector can't be read", "trigger", l.key.ID, "connector", r.ID, "error", err)
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read the connector of trigger %s: %w", l.key.ID, err)
+	}
+	if parts := strings.Split(e.Connector.AWS.Role.Value, ":"); len(parts) > 4 {
+		return parts[4], nil
+	}
+	return "", nil
+}
