@@ -235,7 +235,8 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
-		Connector: scope.Connector, Artifact: scope.Artifact, MailServer: scope.MailServer, UserGroup: scope.UserGroup, SSHKey: scope.SSHKey, Store: scope.Store,
+		Connector: scope.Connector, Artifact: scope.Artifact, Store: scope.Store, SSHKey: scope.SSHKey,
+		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 	}
 	if t.Deploys {
 		if in.Deployment, err = scope.Deployment(); err != nil {

@@ -39,6 +39,9 @@ type NotificationMethod struct {
 	Teams      []string              // msTeamKeys of MsTeams: webhook URLs
 	Recipients []string              // of Email
 	Headers    map[string]string     // of Webhook and Datadog
+	// Groups are told too, in their own ways of the channel: references to user
+	// groups, which may be expressions. Not of Webhook and Datadog.
+	Groups []string
 }
 
 // The channels of a NotificationMethod.
@@ -207,14 +210,32 @@ func (d *decoder) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
 		return // the type is reported
 	}
 	var description yamldoc.Field[string]
-	d.fields(v, merge(own, keys{
-		"userGroups":  d.refuse("user groups of a notification aren't supported"),
-		"description": d.text(&description),
-	}))
+	groups := d.refuse("a user group has no such address and can't be told by " + typ + "; that isn't supported")
+	if typ != ChannelWebhook && typ != ChannelDatadog {
+		groups = func(v yamldoc.Value) { m.Groups = d.groups(v) }
+	}
+	d.fields(v, merge(own, keys{"userGroups": groups, "description": d.text(&description)}))
+	if len(m.Groups) > 0 {
+		return
+	}
 	d.need(v, needed)
 	if n := v.Node.Get(needed); n != nil && n.Kind != yamldoc.Null && neutral(n) {
 		d.Errorf(child(v, needed), missingKey, "%s is empty; nobody would be told", needed)
 	}
+}
+
+// groups decodes references to user groups, which are looked for when they are
+// told something.
+func (d *decoder) groups(v yamldoc.Value) []string {
+	list := d.addresses(v)
+	for _, name := range list {
+		if strings.HasSuffix(name, "_all_users") {
+			d.Unsupported(v, "who is in %s isn't known; name a group that was saved", name)
+		} else if _, err := ref.Parse(name, d.scope); err != nil && !strings.Contains(name, "<+") {
+			d.Errorf(v, badReference, "user group %s", err)
+		}
+	}
+	return list
 }
 
 // address binds a text that may hold expressions, but no runtime input

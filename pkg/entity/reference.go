@@ -56,6 +56,26 @@ func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
 
 var secretCall = regexp.MustCompile(`secrets\.getValue\(\s*["']([^"'<>]+)["']\s*\)`)
 
+// QualifySecrets makes the secrets that a text of an entity in a scope names
+// the same ones where the text is resolved in a scope below.
+func QualifySecrets(text string, scope ref.Scope) string {
+	prefix := "org."
+	switch {
+	case scope.Project != "":
+		return text
+	case scope.Org == "":
+		prefix = "account."
+	}
+	return secretCall.ReplaceAllStringFunc(text, func(call string) string {
+		name := secretCall.FindStringSubmatch(call)[1]
+		if strings.Contains(name, ".") {
+			return call
+		}
+		at := strings.LastIndex(call, name)
+		return call[:at] + prefix + call[at:]
+	})
+}
+
 // deferred goes through the whole document for what may stand in any text:
 // secrets in expressions, and inputs that are asked for while a pipeline runs.
 func (d *decoder) deferred(v yamldoc.Value) {

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"net/mail"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -10,6 +11,14 @@ import (
 // tokens have (entities spec §13).
 type UserGroup struct {
 	Users []string
+	Ways  []GroupWay
+}
+
+// GroupWay is a way in which a group as such is told something.
+type GroupWay struct {
+	Channel string // ChannelEmail, ChannelSlack, ChannelMSTeams or ChannelPagerDuty
+	Address string // an address, a webhook's URL or an integration key; may name a secret
+	Members bool   // Email: each user gets the mail, too
 }
 
 func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
@@ -18,8 +27,8 @@ func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 		"users":      func(v yamldoc.Value) { g.add(d, v) },
 		"userEmails": func(v yamldoc.Value) { g.add(d, v) },
 		"notificationConfigs": func(v yamldoc.Value) {
-			if len(v.Node.Items) > 0 {
-				d.Unsupported(v, "a group's own ways of notification aren't supported yet; notification rules of the pipeline are")
+			for item := range d.list(v) {
+				g.Ways = append(g.Ways, d.groupWay(item))
 			}
 		},
 		"ssoLinked": func(v yamldoc.Value) {
@@ -35,6 +44,70 @@ func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 	}))
 	d.need(v, "identifier", "name")
 	return g
+}
+
+// groupWay decodes one of notificationConfigs (entities spec §13).
+func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
+	var w GroupWay
+	var typ yamldoc.Field[string]
+	all := keys{"type": d.literal(&typ, "EMAIL", "SLACK", "MSTEAMS", "PAGERDUTY")}
+	needed := ""
+	switch peek(v, "type") {
+	case "EMAIL":
+		w.Channel = ChannelEmail
+		all["groupEmail"] = d.address(&w.Address)
+		all["sendEmailToAllUsers"] = d.constant(func(v yamldoc.Value) { w.Members = d.Bool(v).Value })
+	case "SLACK":
+		w.Channel, needed = ChannelSlack, "slackWebhookUrl"
+	case "MSTEAMS":
+		w.Channel, needed = ChannelMSTeams, "microsoftTeamsWebhookUrl"
+	case "PAGERDUTY":
+		w.Channel, needed = ChannelPagerDuty, "pagerDutyKey"
+	}
+	if needed != "" {
+		all[needed] = d.address(&w.Address)
+	}
+	d.fields(v, all)
+	d.need(v, "type")
+	switch {
+	case needed != "" && w.Address == "":
+		d.need(v, needed)
+	case w.Channel == ChannelEmail && w.Address == "" && !w.Members:
+		d.Errorf(v, missingKey, "nobody gets the mail; want groupEmail, or sendEmailToAllUsers: true")
+	}
+	return w
+}
+
+// Addresses are those that the group is told at by a channel: its own ways.
+// Mail that a group says nothing about goes to its users, as far as their
+// names are addresses.
+func (g *UserGroup) Addresses(channel string) []string {
+	var out []string
+	own, members := false, false
+	for _, w := range g.Ways {
+		if w.Channel != channel {
+			continue
+		}
+		own, members = true, members || w.Members
+		if w.Address != "" {
+			out = append(out, w.Address)
+		}
+	}
+	if members || !own && channel == ChannelEmail {
+		out = append(out, g.Mails()...)
+	}
+	return out
+}
+
+// Mails are the names of users that are addresses.
+func (g *UserGroup) Mails() []string {
+	var out []string
+	for _, u := range g.Users {
+		if _, err := mail.ParseAddress(u); err == nil {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 func (g *UserGroup) add(d *decoder, v yamldoc.Value) {

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // mayAnswer says whether a person may answer an approval (pipeline spec §7.7):
@@ -36,23 +35,11 @@ func (s *Service) memberOf(ctx context.Context, from ref.Scope, name, user strin
 	if plan.EverybodysGroup(name) {
 		return true, nil // whoever may reach the execution
 	}
-	r, err := ref.Parse(name, from)
-	if err != nil {
-		return false, fault.New(fault.Invalid, "user group %q: %w", name, err)
-	}
-	doc, err := s.Store.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.UserGroup, ID: r.ID})
+	group, _, err := resolve.Group(ctx, s.Store, from, name)
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	docs, report := yamldoc.Parse(r.ID, doc.YAML)
-	if err := report.Err(); err != nil {
-		return false, err
-	}
-	group := catalog.Decode(docs[0], report, r.Scope)
-	return group != nil && group.UserGroup.Has(user), report.Err()
+	return err == nil && group.Has(user), err
 }
 
 // FindCallback finds the one step of an execution that waits for approval and

@@ -33,7 +33,8 @@ import (
 // Config is what a Notifier works with.
 type Config struct {
 	Executions store.Executions
-	Sent       store.Keys // keeps what was sent
+	Entities   store.Entities // user groups
+	Sent       store.Keys     // keeps what was sent
 	Engine     *engine.Handler
 	Secret     *secret.Keeper
 	Sender     *send.Sender
@@ -75,9 +76,13 @@ func (n *Notifier) Handle(ctx context.Context, e feed.Event) error {
 	if err != nil {
 		return fmt.Errorf("read the plan of execution %s: %w", x.ID, err)
 	}
+	all, err := n.due(ctx, x, p, e, types)
+	if err != nil {
+		return err
+	}
 	g := errgroup.Group{} // one message's trouble is none of the others'
 	g.SetLimit(atOnce)
-	for _, d := range due(x, p, e, types) {
+	for _, d := range all {
 		g.Go(func() error {
 			if err := n.deliver(ctx, d); err != nil {
 				return fmt.Errorf("rule %s of pipeline %s: %w", d.rule.Known(), x.Pipeline, err)
@@ -94,12 +99,14 @@ type delivery struct {
 	node      plan.NodeID // in whose context expressions are resolved
 	event     feed.Event
 	rule      entity.NotificationRule
+	method    entity.NotificationMethod
 	typ       string // of the event, as rules name it
-	target    int    // of the channel
+	target    int    // of the method's channel
+	number    int    // of the message among those of the rule
 }
 
 // due lists the messages that rules want after an event.
-func due(x store.Execution, p *plan.Plan, e feed.Event, types []string) []delivery {
+func (n *Notifier) due(ctx context.Context, x store.Execution, p *plan.Plan, e feed.Event, types []string) ([]delivery, error) {
 	var out []delivery
 	node, stage, step := p.Root.ID, "", ""
 	if s := e.Detail.Stage; s != nil {
@@ -114,12 +121,21 @@ func due(x store.Execution, p *plan.Plan, e feed.Event, types []string) []delive
 			if !message.Meets(rule, typ, stage, step) {
 				continue
 			}
-			for target := range message.Targets(rule.Method) {
-				out = append(out, delivery{execution: x, node: node, event: e, rule: rule, typ: typ, target: target})
+			d := delivery{execution: x, node: node, event: e, rule: rule, typ: typ}
+			methods, err := n.methods(ctx, d)
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range methods {
+				d.method = m
+				for d.target = range message.Targets(m) {
+					out = append(out, d)
+					d.number++
+				}
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // written is a node's identifier as it stands in the pipeline, without what a

@@ -44,6 +44,7 @@ var (
 type bench struct {
 	*notify.Notifier
 	log bytes.Buffer
+	url string // of the channel
 
 	mu     sync.Mutex
 	now    time.Time
@@ -88,6 +89,7 @@ func setup(t *testing.T, rules string, setting mail.Setting, sender mail.Sender)
 	b := &bench{now: noon}
 	channel := httptest.NewServer(http.HandlerFunc(b.serve))
 	t.Cleanup(channel.Close)
+	b.url = channel.URL
 	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
@@ -104,7 +106,7 @@ func setup(t *testing.T, rules string, setting mail.Setting, sender mail.Sender)
 	must(t, err)
 	log := slog.New(slog.NewTextHandler(&b.log, nil))
 	b.Notifier = notify.New(notify.Config{
-		Executions: s, Sent: s, Secret: keeper, Sender: send.New(sender, true), Mail: server, Now: b.clock, Log: log,
+		Executions: s, Entities: s, Sent: s, Secret: keeper, Sender: send.New(sender, true), Mail: server, Now: b.clock, Log: log,
 		Engine: engine.NewHandler(engine.Config{Store: s, Now: b.clock, Log: log}),
 	})
 	return b
@@ -116,7 +118,7 @@ func execute(t *testing.T, s *sqlite.Store, rules string) {
 pipeline:
   identifier: web
   name: Web
-  variables: [{name: path, type: String, value: from-a-variable}]
+  variables: [{name: path, type: String, value: from-a-variable}, {name: group, type: String, value: ops}]
   notificationRules:
 `+rules+`
   stages:
@@ -323,5 +325,46 @@ func TestOtherChannels(t *testing.T) {
 	got := mails.Received()
 	if len(got) != 1 || got[0].To[0] != "web@example.com" || !strings.Contains(got[0].Text, "Subject: [Slipway] Pipeline Web started") {
 		t.Errorf("mail: %+v", got)
+	}
+}
+
+// User groups are told in their own ways of the channel, as they are now; one
+// that isn't there is logged, and the others are told.
+func TestUserGroups(t *testing.T) {
+	t.Parallel()
+	mails := testmail.Start(t, testmail.Config{TLS: task.MailStartTLS, Username: "slipway", Password: "mail-pass"})
+	b := setup(t, `    - {identifier: mail, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: Email, spec: {userGroups: [account.ops, plain, gone]}}}
+    - {identifier: slack, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: Slack, spec: {webhookUrl: URL/own, userGroups: ['account.<+pipeline.variables.group>', plain]}}}
+    - {identifier: teams, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: MsTeams, spec: {userGroups: [plain]}}}`,
+		mail.Setting{URL: "smtp://slipway@" + mails.Address, From: "slipway@example.com", Password: "account.smtp"}, mail.Sender{Roots: mails.Roots})
+	save := func(at ref.Scope, id, doc string) {
+		_, err := b.Entities.SaveEntity(t.Context(), store.Entity{
+			Key: store.EntityKey{Scope: at, Kind: ref.UserGroup, ID: id}, YAML: []byte("userGroup: {identifier: " + id + ", name: " + id + ", " + doc + "}"),
+		}, audit.Record{Scope: at, Action: audit.Create})
+		must(t, err)
+	}
+	must(t, b.Secret.Put(t.Context(), ref.Ref{Scope: ref.Scope{Account: "acme"}, ID: "secrets"}, b.url+"/of-the-account"))
+	save(ref.Scope{Account: "acme"}, "ops", `users: [ada@example.com, bob], notificationConfigs: [{type: EMAIL, groupEmail: ops@example.com, sendEmailToAllUsers: true},
+  {type: SLACK, slackWebhookUrl: '<+secrets.getValue("secrets")>'}]`)
+	save(scope, "plain", `userEmails: [eve@example.com, ada@example.com]`)
+	for range 2 {
+		must(t, b.Handle(t.Context(), event("e1", feed.ExecutionStarted, plan.Running)))
+	}
+	got := mails.Received()
+	if want := []string{"ops@example.com", "ada@example.com", "eve@example.com"}; len(got) != 1 || !cmp.Equal(got[0].To, want) {
+		t.Errorf("mail: %+v; want one to %v", got, want)
+	}
+	paths := map[string]int{}
+	for _, p := range b.got() {
+		path, _, _ := strings.Cut(p, " ")
+		paths[path]++
+	}
+	if diff := cmp.Diff(map[string]int{"/own": 1, "/of-the-account": 1}, paths); diff != "" {
+		t.Errorf("Slack (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{`a user group wasn't told`, `group=gone`, `a user group has no address of the channel`} {
+		if !strings.Contains(b.log.String(), want) {
+			t.Errorf("the log doesn't say %q:\n%s", want, &b.log)
+		}
 	}
 }

@@ -64,7 +64,7 @@ func (n *Notifier) resolve(ctx context.Context, d delivery, origin *message.Orig
 	for _, text := range []string{triggerType, triggeredBy, triggeredEmail, executionURL} {
 		want(text)
 	}
-	each(d.rule.Method, want)
+	each(d.method, want)
 	out, err := n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, wanted)
 	if err != nil {
 		return entity.NotificationMethod{}, nil, err
@@ -80,7 +80,7 @@ func (n *Notifier) resolve(ctx context.Context, d delivery, origin *message.Orig
 		return ""
 	}
 	*origin = message.Origin{Trigger: known(triggerType), Name: known(triggeredBy), Email: known(triggeredEmail), ExecutionURL: known(executionURL)}
-	return each(d.rule.Method, func(text string) string { return texts[text] }), names, nil
+	return each(d.method, func(text string) string { return texts[text] }), names, nil
 }
 
 // fill puts secrets where their placeholders are.
@@ -113,7 +113,7 @@ func each(m entity.NotificationMethod, change func(string) string) entity.Notifi
 // mailServer is the installation's, with its password; nil for other channels
 // than mail.
 func (n *Notifier) mailServer(ctx context.Context, d delivery) (*task.MailServer, error) {
-	if d.rule.Method.Type.Value != entity.ChannelEmail || n.Mail == nil || n.Mail.Password == "" {
+	if d.method.Type.Value != entity.ChannelEmail || n.Mail == nil || n.Mail.Password == "" {
 		return n.Mail, nil
 	}
 	server := *n.Mail

@@ -25,7 +25,7 @@ const (
 // key is the same for the same message: of an event, by a rule, to one of a
 // channel's targets.
 func (d delivery) key() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%d", d.event.Detail.ID, d.rule.Known(), d.typ, d.target))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%d", d.event.Detail.ID, d.rule.Known(), d.typ, d.number))
 	return d.execution.Scope.Account + "/notification/" + hex.EncodeToString(sum[:16])
 }
 

@@ -1,11 +1,40 @@
 package resolve
 
 import (
+	"context"
+
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
+
+// Group reads a user group as it is now, by its reference from a scope; with
+// it comes where it lives.
+func Group(ctx context.Context, entities store.Entities, from ref.Scope, name string) (*entity.UserGroup, ref.Ref, error) {
+	r, err := ref.Parse(name, from)
+	if err != nil {
+		return nil, r, fault.New(fault.Invalid, "user group %q: %w", name, err)
+	}
+	doc, err := entities.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.UserGroup, ID: r.ID})
+	if fault.Is(err, fault.NotFound) {
+		return nil, r, fault.New(fault.NotFound, "user group %q isn't in %s", r.ID, r.Scope)
+	}
+	if err != nil {
+		return nil, r, err
+	}
+	docs, report := yamldoc.Parse(r.ID, doc.YAML)
+	if err := report.Err(); err != nil {
+		return nil, r, err
+	}
+	e := entity.Decode(docs[0], report, entity.Options{Scope: r.Scope})
+	if err := report.Err(); err != nil {
+		return nil, r, err
+	}
+	return e.UserGroup, r, nil
+}
 
 // UserGroup says whether there is a user group. Who is in it is read when it
 // matters.
@@ -13,13 +42,18 @@ func (s *Scope) UserGroup(name string) error {
 	if plan.EverybodysGroup(name) {
 		return nil
 	}
-	r, err := ref.Parse(name, s.Execution.Scope)
-	if err != nil {
-		return fault.New(fault.Invalid, "user group %q: %w", name, err)
-	}
-	_, err = s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.UserGroup, ID: r.ID})
-	if fault.Is(err, fault.NotFound) {
-		return fault.New(fault.NotFound, "user group %q isn't in %s", r.ID, r.Scope)
-	}
+	_, _, err := Group(s.Context, s.Entities, s.Execution.Scope, name)
 	return err
+}
+
+// GroupMails are the addresses of a user group's members.
+func (s *Scope) GroupMails(name string) ([]string, error) {
+	if plan.EverybodysGroup(name) {
+		return nil, fault.New(fault.Unsupported, "who is in %s isn't known; name a group that was saved", name)
+	}
+	g, _, err := Group(s.Context, s.Entities, s.Execution.Scope, name)
+	if err != nil {
+		return nil, err
+	}
+	return g.Mails(), nil
 }

@@ -88,6 +88,8 @@ type In struct {
 	Store func(doc *yamldoc.Node) (task.Store, error)
 	// UserGroup says whether there is a user group, by its reference.
 	UserGroup func(ref string) error
+	// GroupMails are the addresses of a user group's members, by its reference.
+	GroupMails func(ref string) ([]string, error)
 	// MailServer is the installation's; its password is a placeholder.
 	MailServer func() (task.MailServer, error)
 }

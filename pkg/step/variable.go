@@ -21,6 +21,25 @@ func Text(f yamldoc.Field[string]) string {
 	return f.Value
 }
 
+// Texts decodes a list of texts. Harness also takes a text with commas, which
+// is what an expression for the whole list may give.
+func Texts(v yamldoc.Value, r *yamldoc.Report) []string {
+	if !v.Is(yamldoc.Scalar) {
+		return r.Strings(v).Value
+	}
+	f := r.String(v)
+	if f.Expr != "" {
+		return []string{f.Expr} // a list, once it is resolved
+	}
+	var list []string
+	for part := range strings.SplitSeq(f.Value, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
 // The types of variables (pipeline spec §1.5).
 const (
 	TypeString = "String"

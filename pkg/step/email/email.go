@@ -9,10 +9,12 @@ package email
 
 import (
 	"net/mail"
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -23,10 +25,13 @@ func Type() step.Type { return step.Type{Name: "Email", New: decode} }
 
 // Spec is the step's spec.
 type Spec struct {
-	To      yamldoc.Field[string] // addresses, separated by commas
-	CC      yamldoc.Field[string]
-	Subject yamldoc.Field[string]
-	Body    yamldoc.Field[string] // HTML
+	To yamldoc.Field[string] // addresses, separated by commas
+	CC yamldoc.Field[string]
+	// ToGroups and CCGroups are user groups, whose members get the mail.
+	ToGroups []string
+	CCGroups []string
+	Subject  yamldoc.Field[string]
+	Body     yamldoc.Field[string] // HTML
 	// FireAndForget says that the step succeeds even if no server takes the mail.
 	FireAndForget yamldoc.Field[bool]
 }
@@ -46,10 +51,10 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 			s.Body = r.String(e)
 		case "fireAndForget":
 			s.FireAndForget = r.Bool(e)
-		case "toUserGroups", "ccUserGroups":
-			if e.Node.Kind != yamldoc.Null && (e.Node.Kind != yamldoc.Sequence || len(e.Node.Items) > 0) {
-				r.Unsupported(e, "user groups of an Email step aren't supported yet; write out the addresses")
-			}
+		case "toUserGroups":
+			s.ToGroups = groups(e, r)
+		case "ccUserGroups":
+			s.CCGroups = groups(e, r)
 		case "inputVariables": // read by expressions, <+spec.inputVariables.x>
 			step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
 		case "delegateSelectors": // the plan's
@@ -59,10 +64,27 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		}
 	}
 	r.Missing(v, "subject")
-	if v.Is(yamldoc.Mapping) && step.Text(s.To) == "" && step.Text(s.CC) == "" {
-		r.Errorf(v, "WRONG_VALUE", "nobody gets the mail; want addresses in to or cc")
+	if v.Is(yamldoc.Mapping) && step.Text(s.To) == "" && step.Text(s.CC) == "" && len(s.ToGroups)+len(s.CCGroups) == 0 {
+		r.Errorf(v, "WRONG_VALUE", "nobody gets the mail; want addresses in to or cc, or user groups")
 	}
 	return s
+}
+
+// groups reads references to user groups.
+func groups(v yamldoc.Value, r *yamldoc.Report) []string {
+	list := step.Texts(v, r)
+	for _, name := range list {
+		switch {
+		case strings.Contains(name, "<+"):
+		case plan.EverybodysGroup(name):
+			r.Unsupported(v, "who is in %s isn't known; name a group that was saved", name)
+		default:
+			if _, err := ref.Parse(name, ref.Scope{Org: "org", Project: "project"}); err != nil {
+				r.Errorf(v, "WRONG_VALUE", "user group %s", err)
+			}
+		}
+	}
+	return list
 }
 
 // addresses reads a list of addresses that is one text.
@@ -93,11 +115,34 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	p := task.Mail{Server: server, To: split(step.Text(s.To)), CC: split(step.Text(s.CC)), Subject: step.Text(s.Subject), HTML: step.Text(s.Body), FireAndForget: s.FireAndForget.Value}
+	p := task.Mail{Server: server, Subject: step.Text(s.Subject), HTML: step.Text(s.Body), FireAndForget: s.FireAndForget.Value}
+	if p.To, err = everybody(step.Text(s.To), s.ToGroups, in); err != nil {
+		return step.Action{}, err
+	}
+	if p.CC, err = everybody(step.Text(s.CC), s.CCGroups, in); err != nil {
+		return step.Action{}, err
+	}
 	if len(p.To)+len(p.CC) == 0 {
-		return step.Action{}, fault.New(fault.Invalid, "nobody gets the mail: to and cc are empty")
+		return step.Action{}, fault.New(fault.Invalid, "nobody gets the mail: to and cc are empty, and so are their user groups of people with addresses")
 	}
 	return step.Action{Task: &step.Task{Kind: task.KindMail, Payload: p, Selectors: in.Selectors}}, nil
+}
+
+// everybody is a list of addresses with those of user groups' members.
+func everybody(list string, groups []string, in step.In) ([]string, error) {
+	all := split(list)
+	for _, name := range groups {
+		members, err := in.GroupMails(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range members {
+			if !slices.Contains(all, m) {
+				all = append(all, m)
+			}
+		}
+	}
+	return all, nil
 }
 
 // Finish passes the delegate's result on.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -28,16 +29,16 @@ func decodeApprovers(v yamldoc.Value, r *yamldoc.Report) approvers {
 		case "disallowPipelineExecutor":
 			a.NotExecutor = r.Bool(e)
 		case "userGroups":
-			a.Groups = texts(e, r)
+			a.Groups = step.Texts(e, r)
 			for _, g := range a.Groups {
 				checkGroup(g, e, r)
 			}
 		case "serviceAccounts":
-			if len(texts(e, r)) > 0 {
+			if len(step.Texts(e, r)) > 0 {
 				r.Unsupported(e, "approval by service accounts isn't supported yet; name userGroups")
 			}
 		case "disallowedUserEmails":
-			a.Refused = texts(e, r)
+			a.Refused = step.Texts(e, r)
 		default:
 			r.Unknown(e, "minimumCount", "disallowPipelineExecutor", "userGroups", "serviceAccounts", "disallowedUserEmails")
 		}

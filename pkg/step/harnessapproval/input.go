@@ -53,7 +53,7 @@ func decodeInput(item yamldoc.Value, r *yamldoc.Report) input {
 		case "required":
 			x.Required = r.Bool(e)
 		case "allowedValues", "selectOneFrom", "selectManyFrom":
-			if x.Allowed = texts(e, r); len(x.Allowed) > 0 {
+			if x.Allowed = step.Texts(e, r); len(x.Allowed) > 0 {
 				validators = append(validators, e.Key)
 			}
 			x.Multiple = e.Key == "selectManyFrom"
@@ -75,23 +75,4 @@ func decodeInput(item yamldoc.Value, r *yamldoc.Report) input {
 		r.Errorf(item, "WRONG_VALUE", "found %s; want at most one of them", strings.Join(validators, " and "))
 	}
 	return x
-}
-
-// texts decodes a list of texts. Harness also takes a text with commas, which
-// is what an expression for the whole list may give.
-func texts(v yamldoc.Value, r *yamldoc.Report) []string {
-	if !v.Is(yamldoc.Scalar) {
-		return r.Strings(v).Value
-	}
-	f := r.String(v)
-	if f.Expr != "" {
-		return []string{f.Expr} // a list, once it is resolved
-	}
-	var list []string
-	for part := range strings.SplitSeq(f.Value, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	return list
 }

@@ -86,6 +86,12 @@ func In(tb testing.TB, doc []byte) step.In {
 			}
 			return fault.New(fault.NotFound, "user group %q doesn't exist", name)
 		},
+		GroupMails: func(name string) ([]string, error) {
+			if !strings.HasSuffix(name, "ops") {
+				return nil, fault.New(fault.NotFound, "user group %q doesn't exist", name)
+			}
+			return []string{"ada@example.com", "bob@example.com"}, nil
+		},
 		InterpolateKnown: func(text string) (expr.Value, error) { return expr.InterpolateKnown(text, scope(nil)) },
 	}
 }

@@ -117,7 +117,7 @@ func New(p Parts) *Plane {
 		Engine: handler, Catalog: saved, Executions: executions, Triggers: triggers,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
-			Executions: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Live != nil), Mail: p.Mail, Alone: p.Live != nil, Now: time.Now, Log: p.Log,
+			Executions: p.Store, Entities: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Live != nil), Mail: p.Mail, Alone: p.Live != nil, Now: time.Now, Log: p.Log,
 		}),
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
