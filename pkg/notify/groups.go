@@ -53,17 +53,17 @@ func (n *Notifier) addresses(ctx context.Context, d delivery) ([]string, error) 
 	for _, g := range d.rule.Method.Groups {
 		names[g] = g
 	}
-	resolved, _, err := n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, names)
+	resolved, err := n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, names)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, name := range d.rule.Method.Groups {
-		g, at, err := resolve.Group(ctx, n.Entities, d.execution.Scope, resolved[name])
+		g, at, err := resolve.Group(ctx, n.Entities, d.execution.Scope, resolved.Texts[name])
 		if err != nil && !hopeless(err) {
 			return nil, err
 		}
-		log := n.Log.With("execution", d.execution.ID, "rule", d.rule.Known(), "group", resolved[name])
+		log := n.Log.With("execution", d.execution.ID, "rule", d.rule.Known(), "group", resolved.Texts[name])
 		if err != nil {
 			log.WarnContext(ctx, "a user group wasn't told", "error", err)
 			continue
