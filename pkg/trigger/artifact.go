@@ -66,8 +66,11 @@ func (e Event) image(detail json.RawMessage) (Event, error) {
 		Digest     string `json:"image-digest"`
 		Tag        string `json:"image-tag"`
 	}
-	if err := json.Unmarshal(detail, &d); err != nil || d.Repository == "" {
-		return Event{}, invalid("the detail of an image's event has no repository-name: %w", err)
+	if err := json.Unmarshal(detail, &d); err != nil {
+		return Event{}, invalid("the detail of an image's event can't be read: %w", err)
+	}
+	if d.Repository == "" {
+		return Event{}, invalid("the detail of an image's event has no repository-name")
 	}
 	e.Source, e.Artifact.Name, e.Artifact.Build, e.Tag = entity.ECR, d.Repository, d.Tag, d.Tag
 	if d.Action == "PUSH" && d.Result == "SUCCESS" && d.Tag != "" {
@@ -89,8 +92,11 @@ func (e Event) object(detail json.RawMessage) (Event, error) {
 			Version string `json:"version-id"`
 		} `json:"object"`
 	}
-	if err := json.Unmarshal(detail, &d); err != nil || d.Bucket.Name == "" || d.Object.Key == "" {
-		return Event{}, invalid("the detail of an object's event has no bucket or key: %w", err)
+	if err := json.Unmarshal(detail, &d); err != nil {
+		return Event{}, invalid("the detail of an object's event can't be read: %w", err)
+	}
+	if d.Bucket.Name == "" || d.Object.Key == "" {
+		return Event{}, invalid("the detail of an object's event has no bucket.name or no object.key")
 	}
 	e.Source, e.Artifact.Name, e.Artifact.Build, e.Types = entity.AmazonS3, d.Bucket.Name, d.Object.Key, []string{"Push"}
 	e.Artifact.Metadata = map[string]string{
