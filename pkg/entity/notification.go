@@ -215,12 +215,15 @@ func (d *decoder) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
 		groups = func(v yamldoc.Value) { m.Groups = d.groups(v) }
 	}
 	d.fields(v, merge(own, keys{"userGroups": groups, "description": d.text(&description)}))
-	if len(m.Groups) > 0 {
-		return
+	if typ == ChannelWebhook || typ == ChannelDatadog {
+		d.need(v, needed)
 	}
-	d.need(v, needed)
-	if n := v.Node.Get(needed); n != nil && n.Kind != yamldoc.Null && neutral(n) {
+	switch n := v.Node.Get(needed); {
+	case len(m.Groups) > 0 || !v.Is(yamldoc.Mapping):
+	case n != nil && n.Kind != yamldoc.Null && neutral(n):
 		d.Errorf(child(v, needed), missingKey, "%s is empty; nobody would be told", needed)
+	case (n == nil || n.Kind == yamldoc.Null) && typ != ChannelWebhook && typ != ChannelDatadog:
+		d.Errorf(v, missingKey, "nobody would be told; want %s or userGroups", needed)
 	}
 }
 
