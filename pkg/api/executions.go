@@ -31,6 +31,7 @@ type Execution struct {
 	Warnings  []fault.Detail `json:"warnings,omitempty" nullable:"false" doc:"Values that had no place in the pipeline"`
 	Actor     string         `json:"actor" doc:"Who started it"`
 	RetryOf   string         `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
+	Undoes    string         `json:"rollbackOf,omitempty" doc:"The execution that this one rolls back"`
 	From      string         `json:"fromStage,omitempty" doc:"The stage from which it goes on where that one failed"`
 	Stages    []string       `json:"stages,omitempty" nullable:"false" doc:"The only stages that it runs, if not all"`
 	Parent    string         `json:"parent,omitempty" doc:"The execution whose Pipeline stage started this one"`
@@ -54,7 +55,7 @@ type UsedTemplate struct {
 func executionOf(e store.Execution) (Execution, error) {
 	out := Execution{
 		ID: e.ID, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Name: e.Name, Sequence: e.Sequence,
-		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Parent: e.Parent.Execution, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
+		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Undoes: e.RollbackOf, Parent: e.Parent.Execution, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
 	}
 	given, err := execution.GivenTo(e)
 	out.Inputs, out.InputSets, out.Warnings, out.Stages = given.YAML, given.Sets, given.Warnings, given.Stages
@@ -114,6 +115,10 @@ func (s *Server) executions() {
 		OperationID: "retryExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/retry", Tags: tags,
 		Summary: "Run the pipeline again with the same inputs, as a whole or from a stage on",
 	}, s.retryExecution)
+	handle(s, huma.Operation{
+		OperationID: "rollbackExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/rollback", Tags: tags,
+		Summary: "Roll an execution back that succeeded: the rollback steps of its stages run in reverse, as an execution of their own",
+	}, s.rollbackExecution)
 }
 
 func (s *Server) startExecution(ctx context.Context, in *struct {
@@ -247,6 +252,23 @@ func (s *Server) retryExecution(ctx context.Context, in *struct {
 			From: asked.FromStage, FromFailed: asked.FromFailed, All: asked.All, By: author(ctx), Key: key, Within: caller(ctx).Scope,
 		}
 		e, err := s.Executions.Retry(ctx, in.ID, r)
+		if err != nil {
+			return Execution{}, err
+		}
+		return executionOf(e)
+	})
+	return &executionAnswer{Body: body}, err
+}
+
+func (s *Server) rollbackExecution(ctx context.Context, in *struct {
+	OfExecution
+	Keyed
+}) (*executionAnswer, error) {
+	if err := s.visible(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	body, err := once(ctx, s, in.Keyed, nil, "rollbackExecution "+in.ID, func(key string) (Execution, error) {
+		e, err := s.Executions.Rollback(ctx, in.ID, execution.RollbackRequest{By: author(ctx), Key: key})
 		if err != nil {
 			return Execution{}, err
 		}

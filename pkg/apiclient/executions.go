@@ -53,6 +53,11 @@ func (c *Client) Mark(ctx context.Context, id, node string, in api.Marking) erro
 	return err
 }
 
+// Rollback rolls an execution back that succeeded.
+func (c *Client) Rollback(ctx context.Context, id string) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("executions", id, "rollback"), nil, struct{}{})
+}
+
 // Retry runs the pipeline of an execution again with the same inputs.
 func (c *Client) Retry(ctx context.Context, id string, in api.Retry) (api.Execution, error) {
 	return post[api.Execution](ctx, c, path("executions", id, "retry"), nil, in)

@@ -231,7 +231,7 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 	}
 	stage := n.Stage()
 	in := step.In{
-		Account: snap.execution.Scope.Account, Execution: snap.execution.ID, Pipeline: snap.execution.Pipeline,
+		Account: snap.execution.Scope.Account, Execution: snap.execution.Origin(), Pipeline: snap.execution.Pipeline,
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,

@@ -19,6 +19,7 @@ func (w *walk) sequence(n *plan.Node) {
 	if w.choose(n); w.turn(n) {
 		return
 	}
+	w.undoes(n)
 	if s := w.get(n.ID); w.After == (At{Node: n.ID, Wait: waitChildren}) && !s.Status.Terminal() {
 		w.lost(n) // the run in which it went on
 	}
@@ -47,9 +48,7 @@ func (w *walk) sequence(n *plan.Node) {
 			if !w.undo(n, c) {
 				return
 			}
-			s = w.get(n.ID)
-			s.Cursor++
-			w.put(n.ID, s)
+			w.undid(n, c)
 			continue
 		}
 		if !w.child(n, c) {

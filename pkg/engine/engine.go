@@ -23,6 +23,7 @@ type Input struct {
 	Part    int         // which of the node's machine runs: 0 for the first
 	Now     time.Time
 	Paused  bool // a person asked to start nothing new
+	Undoes  bool // the pipeline begins with its rollback: all has ended well before
 	Gated   bool // the pipeline must pass its gates before it begins
 	Aborted bool // a person asked to abort the execution
 	After   At   // what the run waited for before it asked

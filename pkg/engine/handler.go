@@ -152,7 +152,8 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause,
 		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop, Choose: snap.choose,
-		Gated: len(h.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.steps[n.Type].Deploys },
+		Undoes: snap.execution.RollbackOf != "",
+		Gated:  len(h.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.steps[n.Type].Deploys },
 	})
 	if snap.err != nil {
 		return Answer{}, snap.err

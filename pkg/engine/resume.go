@@ -12,8 +12,8 @@ import (
 // resumePoint is where an execution that goes on from another's stage begins:
 // the index of the stage, or of its parallel block, in the pipeline; -1 if
 // there is no such stage.
-func resumePoint(p *plan.Plan, stage string) int {
-	return slices.IndexFunc(p.Root.Children, func(c *plan.Node) bool {
+func resumePoint(root *plan.Node, stage string) int {
+	return slices.IndexFunc(root.Children, func(c *plan.Node) bool {
 		named := func(n *plan.Node) bool { return n.Kind != plan.KindParallel && n.Identifier == stage }
 		return named(c) || c.Kind == plan.KindParallel && slices.ContainsFunc(c.Children, named)
 	})
@@ -23,7 +23,7 @@ func resumePoint(p *plan.Plan, stage string) int {
 // has a stage: what comes before it must be the same stages (pipeline spec
 // §8.4).
 func CanResume(old, fresh *plan.Plan, stage string) error {
-	at, was := resumePoint(fresh, stage), resumePoint(old, stage)
+	at, was := resumePoint(fresh.Root, stage), resumePoint(old.Root, stage)
 	if at < 0 || was < 0 {
 		return fault.New(fault.NotFound, "the pipeline has no stage %q", stage)
 	}
@@ -37,22 +37,17 @@ func CanResume(old, fresh *plan.Plan, stage string) error {
 }
 
 // inherit gives an execution that goes on from another's stage what that
-// one's earlier stages came to: as they have ended, the pipeline passes them.
+// one's earlier stages came to, and one that rolls another back what all came to: as they have ended, the pipeline passes them.
 // The root's record, written last, says that it has been done.
 func (h *Handler) inherit(ctx context.Context, snap *snapshot) error {
-	from, root := snap.execution.Resume, snap.plan.Root
-	if from == nil || snap.state(root.ID).Status != "" || snap.err != nil {
+	e, root := snap.execution, snap.plan.Root
+	if e.Resume == nil && e.RollbackOf == "" || snap.state(root.ID).Status != "" || snap.err != nil {
 		return snap.err
 	}
-	nodes, err := h.Store.AllNodes(ctx, from.Execution)
+	nodes, kept, err := h.heirloom(ctx, e, root)
 	if err != nil {
 		return err
 	}
-	at := resumePoint(snap.plan, from.Stage)
-	if at < 0 {
-		return fault.New(fault.NotFound, "the plan has no stage %q", from.Stage)
-	}
-	kept := passed(root.Children, at, from.All, nodes)
 	var writes []Write
 	ids := []plan.NodeID{root.ID}
 	for _, old := range nodes {
@@ -70,12 +65,34 @@ func (h *Handler) inherit(ctx context.Context, snap *snapshot) error {
 	return h.commit(ctx, snap, append(writes, Write{Node: root.ID, State: plan.State{Status: plan.NotStarted}}))
 }
 
+// heirloom is what an execution takes over: the nodes of another, and which of
+// the pipeline's children with all below them. One that is rolled back gives
+// everything.
+func (h *Handler) heirloom(ctx context.Context, e store.Execution, root *plan.Node) ([]store.Node, map[plan.NodeID]bool, error) {
+	if e.RollbackOf != "" {
+		nodes, err := h.Store.AllNodes(ctx, e.RollbackOf)
+		return nodes, passed(root.Children, len(root.Children), false, nodes), err
+	}
+	nodes, err := h.Store.AllNodes(ctx, e.Resume.Execution)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := resumePoint(root, e.Resume.Stage)
+	if at < 0 {
+		return nil, nil, fault.New(fault.NotFound, "the plan has no stage %q", e.Resume.Stage)
+	}
+	return nodes, passed(root.Children, at, e.Resume.All, nodes), nil
+}
+
 // passed are the nodes that aren't repeated: those before the point and,
 // unless all of a parallel block is repeated, its stages that ended well.
 func passed(stages []*plan.Node, at int, all bool, nodes []store.Node) map[plan.NodeID]bool {
 	kept := map[plan.NodeID]bool{}
 	for _, c := range stages[:at] {
 		kept[c.ID] = true
+	}
+	if at == len(stages) {
+		return kept
 	}
 	if block := stages[at]; block.Kind == plan.KindParallel && !all {
 		for _, n := range nodes {

@@ -108,6 +108,31 @@ func (w *walk) undo(n, c *plan.Node) bool {
 	return false
 }
 
+// undoes turns a pipeline back that begins with its rollback (pipeline spec
+// §5.4, post-deployment rollback): it succeeds unless undoing something fails.
+func (w *walk) undoes(n *plan.Node) {
+	s := w.get(n.ID)
+	if !w.Undoes || n.Kind != plan.KindPipeline || s.Rollback || s.Status.Terminal() {
+		return
+	}
+	s = w.turnBack(n, s)
+	s.Forward = plan.Success
+	w.put(n.ID, s)
+}
+
+// undid moves a container on whose child has been undone. A pipeline that does
+// nothing else counts how that has ended.
+func (w *walk) undid(n, c *plan.Node) {
+	s := w.get(n.ID)
+	s.Cursor++
+	if n.Kind == plan.KindPipeline && s.Forward != "" {
+		for _, t := range w.undone(n, c) {
+			s = count(s, t, w.get(t.ID))
+		}
+	}
+	w.put(n.ID, s)
+}
+
 // undone lists the stages, or the groups, at or below a child that began and
 // have something to undo.
 func (w *walk) undone(n, c *plan.Node) []*plan.Node {

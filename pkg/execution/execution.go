@@ -199,6 +199,9 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 	if !e.Status.Terminal() {
 		return store.Execution{}, fault.New(fault.Conflict, "execution %s is %s; only one that has ended can be repeated", id, e.Status)
 	}
+	if e.RollbackOf != "" {
+		return store.Execution{}, fault.New(fault.Conflict, "execution %s has rolled %s back; repeat that one, or roll it back again", id, e.RollbackOf)
+	}
 	given, err := GivenTo(e)
 	if err != nil {
 		return store.Execution{}, err

@@ -25,6 +25,9 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	case "sequenceId":
 		return expr.Int(e.Sequence), 1, nil
 	case "executionMode":
+		if e.RollbackOf != "" {
+			return expr.String("POST_EXECUTION_ROLLBACK"), 1, nil
+		}
 		if s.State(s.Plan.Root.ID).Rollback {
 			return expr.String("PIPELINE_ROLLBACK"), 1, nil
 		}

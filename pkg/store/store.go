@@ -11,6 +11,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -95,25 +96,32 @@ const (
 
 // Execution is one run of a pipeline.
 type Execution struct {
-	ID        string
-	Scope     ref.Scope
-	Pipeline  string
-	Name      string // the pipeline's name
-	Sequence  int64  // 1 for the pipeline's first execution; given by CreateExecution
-	PlanHash  string
-	Status    plan.Status
-	Message   string // why it failed, for people
-	Inputs    json.RawMessage
-	Actor     string
-	RetryOf   string // the execution that this one repeats
-	Resume    *Resume
-	Parent    Holder // the step of a Pipeline stage that started it; none: a person or an event did
-	Interrupt Interrupt
-	Version   int64
-	StartedAt time.Time
-	EndedAt   time.Time
-	Deadline  time.Time // the pipeline's timeout
+	ID       string
+	Scope    ref.Scope
+	Pipeline string
+	Name     string // the pipeline's name
+	Sequence int64  // 1 for the pipeline's first execution; given by CreateExecution
+	PlanHash string
+	Status   plan.Status
+	Message  string // why it failed, for people
+	Inputs   json.RawMessage
+	Actor    string
+	RetryOf  string // the execution that this one repeats
+	Resume   *Resume
+	// RollbackOf is the execution that succeeded and that this one rolls back,
+	// by its plan; its stages' states are taken over.
+	RollbackOf string
+	Parent     Holder // the step of a Pipeline stage that started it; none: a person or an event did
+	Interrupt  Interrupt
+	Version    int64
+	StartedAt  time.Time
+	EndedAt    time.Time
+	Deadline   time.Time // the pipeline's timeout
 }
+
+// Origin is the execution that has deployed what this one's steps are about:
+// the one that is rolled back, else itself.
+func (e Execution) Origin() string { return cmp.Or(e.RollbackOf, e.ID) }
 
 // Resume says from where an execution goes on: stages before that one keep
 // what they came to in the other execution (pipeline spec §8.4).

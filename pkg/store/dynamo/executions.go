@@ -23,6 +23,7 @@ type executionDoc struct {
 	Actor     string          `json:"actor,omitempty"`
 	RetryOf   string          `json:"retryOf,omitempty"`
 	Resume    *store.Resume   `json:"resume,omitempty"`
+	Back      string          `json:"rollbackOf,omitempty"`
 	Parent    store.Holder    `json:"parent,omitzero"`
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
@@ -32,7 +33,7 @@ type executionDoc struct {
 func docOf(e store.Execution) executionDoc {
 	return executionDoc{
 		Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor,
-		RetryOf: e.RetryOf, Resume: e.Resume, Parent: e.Parent, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
+		RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	}
 }
 
@@ -43,7 +44,7 @@ func readExecution(ctx context.Context, s *Store, it item) (store.Execution, err
 	}
 	return store.Execution{
 		ID: text(it, "id"), Scope: d.Scope, Pipeline: d.Pipeline, Name: d.Name, Sequence: number(it, "sequence"), PlanHash: d.PlanHash,
-		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, Parent: d.Parent,
+		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent,
 		Interrupt: d.Interrupt, Version: number(it, "version"), StartedAt: fromMillis(number(it, "started")),
 		EndedAt: fromMillis(d.EndedAt), Deadline: fromMillis(d.Deadline),
 	}, nil

@@ -33,6 +33,7 @@ type executionDoc struct {
 	Actor     string          `json:"actor,omitempty"`
 	RetryOf   string          `json:"retryOf,omitempty"`
 	Resume    *store.Resume   `json:"resume,omitempty"`
+	Back      string          `json:"rollbackOf,omitempty"`
 	Parent    store.Holder    `json:"parent,omitzero"`
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
@@ -41,7 +42,7 @@ type executionDoc struct {
 
 func encodeExecution(e store.Execution) (string, error) {
 	doc, err := json.Marshal(executionDoc{
-		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf, Resume: e.Resume, Parent: e.Parent,
+		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent,
 		Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	})
 	if err != nil {
@@ -67,7 +68,7 @@ func scanExecution(row scanner) (store.Execution, error) {
 
 // complete adds to an execution what its columns don't say as it is.
 func (d *executionDoc) complete(e store.Execution, scope string, started int64) (store.Execution, error) {
-	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume, e.Parent = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume, d.Parent
+	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume, e.RollbackOf, e.Parent = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume, d.Back, d.Parent
 	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
 	var err error
 	e.Scope, err = parseScope(scope)

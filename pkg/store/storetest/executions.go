@@ -52,7 +52,7 @@ func (b *bench) create(e store.Execution) store.Execution {
 func createdAsItWas(b *bench) {
 	e := b.execution("x1")
 	e.Resume = &store.Resume{Execution: "x0", Stage: "deploy", All: true}
-	e.RetryOf, e.Parent = "x0", store.Holder{Execution: "x9", Node: "pipeline.stages.s.pipeline"}
+	e.RetryOf, e.RollbackOf, e.Parent = "x0", "x1", store.Holder{Execution: "x9", Node: "pipeline.stages.s.pipeline"}
 	made := b.create(e)
 	e.Version, e.Sequence = 1, 1
 	same(b, "created", e, made)

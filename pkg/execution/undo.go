@@ -1,0 +1,105 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// RollbackRequest says who rolls an execution back.
+type RollbackRequest struct {
+	By audit.Author
+	// Key starts one execution, as in StartRequest.
+	Key string
+}
+
+// Rollback starts the rollback of an execution that succeeded (pipeline spec
+// §5.4, post-deployment rollback): an execution of the same plan that runs
+// the rollback steps of its stages in reverse, once. Only the latest execution
+// of the pipeline can be rolled back, and not after 30 days.
+func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (store.Execution, error) {
+	e, err := s.Store.Execution(ctx, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	made := newID(r.Key, s.Now())
+	if r.Key != "" { // the first answer to the same key
+		if again, err := s.Store.Execution(ctx, made); err == nil && again.RollbackOf == id {
+			return again, s.Run(ctx, again, plan.NodeID(ref.Pipeline))
+		}
+	}
+	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if err := s.mayRollBack(ctx, e, p); err != nil {
+		return store.Execution{}, err
+	}
+	doc, err := s.Store.Plan(ctx, e.PlanHash)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	back, err := s.Store.CreateExecution(ctx, store.Execution{
+		ID: made, Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Status: plan.Running, Inputs: e.Inputs,
+		Actor: r.By.Actor, RollbackOf: e.ID, StartedAt: s.Now(),
+	}, doc, audit.Record{
+		Time: s.Now(), Actor: r.By.Actor, Request: r.By.Request, Scope: e.Scope, Action: audit.Start, Kind: "execution", ID: made,
+		After: fmt.Sprintf("rollback of execution %s, plan %s", e.ID, e.PlanHash),
+	})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return back, s.Run(ctx, back, p.Root.ID)
+}
+
+// mayRollBack says why an execution can't be rolled back.
+func (s *Service) mayRollBack(ctx context.Context, e store.Execution, p *plan.Plan) error {
+	switch {
+	case e.RollbackOf != "":
+		return fault.New(fault.Conflict, "execution %s has rolled %s back; a rollback can't be rolled back", e.ID, e.RollbackOf)
+	case !e.Status.Good():
+		return fault.New(fault.Conflict, "execution %s is %s; only one that succeeded can be rolled back", e.ID, e.Status)
+	case s.Now().Sub(e.StartedAt) > maxAge:
+		return fault.New(fault.Conflict, "execution %s is older than 30 days", e.ID)
+	case !undoable(p.Root):
+		return fault.New(fault.Conflict, "no stage of execution %s has rollback steps", e.ID)
+	}
+	page := store.Page{Limit: 50}
+	for {
+		list, next, err := s.Store.ListExecutions(ctx, e.Scope, e.Pipeline, page)
+		if err != nil {
+			return err
+		}
+		for _, later := range list {
+			switch {
+			case later.ID == e.ID:
+				return nil
+			case later.RollbackOf == "":
+				return fault.New(fault.Conflict, "execution %s came after %s; only the latest of a pipeline can be rolled back", later.ID, e.ID)
+			case later.RollbackOf == e.ID && !later.Status.Bad(): // one that failed may be tried again
+				return fault.New(fault.Conflict, "execution %s has rolled %s back already; run the pipeline again first", later.ID, e.ID)
+			}
+		}
+		if page.Token = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// undoable says whether a plan has rollback steps.
+func undoable(n *plan.Node) bool {
+	if len(n.Rollback) > 0 {
+		return true
+	}
+	for _, c := range n.Children {
+		if undoable(c) {
+			return true
+		}
+	}
+	return false
+}
