@@ -86,6 +86,9 @@ func (s *session) deployColor(ctx context.Context, all []*release, current *rele
 	if err == nil {
 		err = s.steady(ctx, []*unstructured.Unstructured{w})
 	}
+	if err == nil && s.p.Traffic != nil {
+		_, err = s.routeTraffic(ctx, s.p.Traffic, current)
+	}
 	if err != nil {
 		_ = s.mark(ctx, current, releaseFailed) // the step fails either way
 		r, _ := s.done(out, s.changed("applied", objects, nil))

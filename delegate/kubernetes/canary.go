@@ -37,7 +37,11 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	original := w.GetName()
 	s.turnCanary(w, count)
 	made := append(renameFollowers(objects, w, original, canarySuffix), display(w))
-	current.Made = append(made, current.Versioned...)
+	objects, more, err := s.canaryServices(ctx, objects, w, original, current)
+	if err != nil {
+		return task.Result{}, err
+	}
+	current.Made = slices.Concat(made, more, current.Versioned)
 	s.beside = display(w)
 	if err := s.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
@@ -52,7 +56,13 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	if err == nil {
 		err = s.steady(ctx, []*unstructured.Unstructured{w})
 	}
+	if err == nil && s.p.Traffic != nil {
+		_, err = s.routeTraffic(ctx, s.p.Traffic, current)
+	}
 	out := outputs{"canaryWorkload": w.GetNamespace() + "/" + display(w), "targetInstances": count}
+	if current.StableService != "" {
+		out["stableService"], out["canaryService"] = current.StableService, current.CanaryService
+	}
 	if err != nil {
 		_ = s.mark(ctx, current, releaseFailed) // the step fails either way; the record is found by its stage
 		r, _ := s.done(out, s.changed("applied", objects, nil))
@@ -179,6 +189,9 @@ func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 	if made == nil {
 		say(log, "This stage has no canary, so there is nothing to delete")
 		return s.done(nil)
+	}
+	if err := s.toStable(ctx, made.CanaryService, made.StableService); err != nil {
+		return task.Result{}, err
 	}
 	var deleted []*unstructured.Unstructured
 	for _, o := range slices.Backward(made.objects()) {

@@ -167,7 +167,7 @@ func (s *site) names(t *testing.T) []string {
 		}
 	}
 	for _, o := range s.secrets(t) {
-		if o.Type != "harness.io/release" {
+		if !strings.HasPrefix(string(o.Type), "harness.io/") {
 			add("Secret", []metav1.ObjectMeta{o.ObjectMeta})
 		}
 	}

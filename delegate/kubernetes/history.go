@@ -67,6 +67,9 @@ type release struct {
 	StageService   string `json:"stageService,omitempty"`
 	ServiceSpace   string `json:"serviceNamespace,omitempty"` // of both services
 	Skipped        bool   `json:"skipped,omitempty"`
+	// Canary: the services that traffic is routed to, if it is.
+	StableService string `json:"stableService,omitempty"`
+	CanaryService string `json:"canaryService,omitempty"`
 
 	version string // of the Secret
 }
@@ -101,8 +104,11 @@ func (s *session) history(ctx context.Context) ([]*release, error) {
 	return out, nil
 }
 
+// decode64 reads the text of a Secret's value.
+func decode64(text string) ([]byte, error) { return base64.StdEncoding.DecodeString(text) }
+
 func unpack(o *unstructured.Unstructured) (*release, error) {
-	packed, err := base64.StdEncoding.DecodeString(text(o, "data", "release"))
+	packed, err := decode64(text(o, "data", "release"))
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,11 @@ func (s *session) ofRelease(ctx context.Context, withNamespace bool) ([]*unstruc
 		}
 		records = append(records, record)
 	}
+	routes, err := s.routes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out = sorted(out)
 	slices.Reverse(out)
-	return append(out, records...), nil
+	return slices.Concat(routes, out, records), nil
 }

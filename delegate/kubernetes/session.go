@@ -36,6 +36,7 @@ const (
 	unitDiff       = "Diff"
 	unitPatch      = "Patch"
 	unitRollout    = "Rollout"
+	unitTraffic    = "Traffic Routing"
 )
 
 // New makes the executor of Kubernetes tasks. Fetched repositories are cached
@@ -147,6 +148,8 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 		return s.patchStep(ctx)
 	case task.OpRollout:
 		return s.rolloutStep(ctx)
+	case task.OpTrafficRouting:
+		return s.trafficStep(ctx)
 	case task.OpStageScaleDown:
 		return s.stageScaleDown(ctx)
 	case task.OpStageScaleUp:

@@ -43,6 +43,11 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
+	if s.p.Rollback { // what is behind the stage service now is what failed
+		if err := s.toStable(ctx, made.StageService, made.PrimaryService); err != nil {
+			return task.Result{}, err
+		}
+	}
 	if !swapped {
 		return s.done(nil)
 	}

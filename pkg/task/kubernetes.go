@@ -20,6 +20,7 @@ const (
 	OpDiff            KubernetesOp = "K8sDiff"
 	OpStageScaleDown  KubernetesOp = "K8sBlueGreenStageScaleDown"
 	OpStageScaleUp    KubernetesOp = "K8sBlueGreenStageScaleUp"
+	OpTrafficRouting  KubernetesOp = "K8sTrafficRouting"
 )
 
 // Kubernetes is the payload of every Kubernetes step.
@@ -53,6 +54,9 @@ type Kubernetes struct {
 	Delete      *ResourceSelection `json:"delete,omitempty"`
 	Patch       *KubernetesPatch   `json:"patch,omitempty"`
 	Rollout     *KubernetesRollout `json:"rollout,omitempty"`
+	// Traffic is the routing that is made or changed; of a deployment, once its
+	// workload is steady.
+	Traffic *TrafficRouting `json:"traffic,omitempty"`
 	// EncryptOutput: the manifests that K8sDryRun gives are a secret output.
 	EncryptOutput bool `json:"encryptOutput,omitempty"`
 	// CommandFlags are those that CheckFlag lets pass; the executor refuses others.

@@ -113,7 +113,7 @@ func rulesOf(op KubernetesOp, command string) (map[string]flagRule, error) {
 			return rolloutRules(), nil
 		}
 		return nil, fault.New(fault.Invalid, "%s has no flags for the command %q; want Rollout", op, command)
-	case OpCanaryDelete, OpSwap, OpScale, OpDryRun, OpDiff, OpStageScaleDown, OpStageScaleUp:
+	case OpCanaryDelete, OpSwap, OpScale, OpDryRun, OpDiff, OpStageScaleDown, OpStageScaleUp, OpTrafficRouting:
 	}
 	return nil, fault.New(fault.Invalid, "%s has no command flags", op)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/k8srollingrollback"
 	"github.com/slipway-cd/slipway/pkg/step/k8srollout"
 	"github.com/slipway-cd/slipway/pkg/step/k8sscale"
+	"github.com/slipway-cd/slipway/pkg/step/k8strafficrouting"
 	"github.com/slipway-cd/slipway/pkg/step/queue"
 	"github.com/slipway-cd/slipway/pkg/step/service"
 	"github.com/slipway-cd/slipway/pkg/step/servicenowapproval"
@@ -70,6 +71,7 @@ func Steps() []step.Type {
 		k8srollingrollback.Type(),
 		k8srollout.Type(),
 		k8sscale.Type(),
+		k8strafficrouting.Type(),
 		queue.Type(),
 		servicenowapproval.Type(),
 		servicenowcreate.Type(),

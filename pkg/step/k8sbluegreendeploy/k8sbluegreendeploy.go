@@ -28,6 +28,7 @@ type Spec struct {
 	// Pruning deletes what neither colour has any more.
 	Pruning yamldoc.Field[bool]
 	Flags   []task.CommandFlag
+	Traffic *task.TrafficRouting // once the colour is steady; nil for none
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -41,7 +42,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "pruningEnabled":
 			s.Pruning = r.Bool(e)
 		case "trafficRouting":
-			kubernetes.NotYet(r, e)
+			if !e.Null() {
+				s.Traffic = kubernetes.Traffic(r, e)
+			}
 		case "commandFlags":
 			s.Flags = kubernetes.Flags(r, e, task.OpBlueGreen)
 		case "delegateSelectors": // the plan's
@@ -57,7 +60,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 func (s *Spec) Start(in step.In) (step.Action, error) {
 	return kubernetes.Start(in, task.Kubernetes{
 		Op: task.OpBlueGreen, SkipDryRun: s.SkipDryRun.Value, SkipSameManifest: s.SkipSame.Value,
-		Pruning: s.Pruning.Value, CommandFlags: s.Flags,
+		Pruning: s.Pruning.Value, CommandFlags: s.Flags, Traffic: s.Traffic,
 	})
 }
 

@@ -24,6 +24,7 @@ type Spec struct {
 	Instances  *task.InstanceSelection
 	SkipDryRun yamldoc.Field[bool]
 	Flags      []task.CommandFlag
+	Traffic    *task.TrafficRouting // once the canary is steady; nil for none
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -44,7 +45,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 				r.Unsupported(e, "targetPercentage belongs to a Progressive canary, which can't be deployed yet")
 			}
 		case "trafficRouting":
-			kubernetes.NotYet(r, e)
+			if !e.Null() {
+				s.Traffic = kubernetes.Traffic(r, e)
+			}
 		case "commandFlags":
 			s.Flags = kubernetes.Flags(r, e, task.OpCanary)
 		case "delegateSelectors": // the plan's
@@ -59,7 +62,7 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 
 // Start has a delegate deploy the canary.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	return kubernetes.Start(in, task.Kubernetes{Op: task.OpCanary, Instances: s.Instances, SkipDryRun: s.SkipDryRun.Value, CommandFlags: s.Flags})
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpCanary, Instances: s.Instances, SkipDryRun: s.SkipDryRun.Value, CommandFlags: s.Flags, Traffic: s.Traffic})
 }
 
 // Finish takes the delegate's result as it is.

@@ -11,7 +11,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // Start makes the task of a payload: it adds where the step stands and what
@@ -27,13 +26,4 @@ func Start(in step.In, p task.Kubernetes) (step.Action, error) {
 	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
 	return step.Action{Task: &step.Task{Kind: task.KindKubernetes, Payload: p, Selectors: selectors}}, nil
-}
-
-// NotYet refuses a field that Harness has and that can't be honoured yet. One
-// that says nothing, such as an empty list, is fine: Harness's editor writes it.
-func NotYet(r *yamldoc.Report, v yamldoc.Value) {
-	if v.Null() || v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
-		return
-	}
-	r.Unsupported(v, "%s can't be honoured yet", v.Key)
 }

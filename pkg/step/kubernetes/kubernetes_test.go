@@ -1,7 +1,6 @@
 package kubernetes_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,25 +41,6 @@ func TestStart(t *testing.T) {
 	for _, d := range []*step.Deployment{nil, {Type: "NativeHelm"}} {
 		if _, err := kubernetes.Start(step.In{Deployment: d}, task.Kubernetes{}); err == nil {
 			t.Errorf("%+v was taken for a Kubernetes infrastructure", d)
-		}
-	}
-}
-
-func TestNotYet(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"{routes: }":         "[]",
-		"{routes: []}":       "[]",
-		"{routes: [a]}":      "[1:2 routes: routes can't be honoured yet [UNSUPPORTED]]",
-		"{routes: {}}":       "[1:2 routes: routes can't be honoured yet [UNSUPPORTED]]",
-		"{routes: <+input>}": "[1:2 routes: routes can't be honoured yet [UNSUPPORTED]]",
-	} {
-		r := yamldoc.NewReport("")
-		for e := range r.Mapping(mapping(t, text)) {
-			kubernetes.NotYet(r, e)
-		}
-		if diff := cmp.Diff(want, fmt.Sprint(r.Findings())); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
 }

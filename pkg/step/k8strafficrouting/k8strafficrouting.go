@@ -1,0 +1,66 @@
+// Package k8strafficrouting is the step type K8sTrafficRouting: requests are
+// sent to services by weight, or the weights of an earlier step change
+// (kubernetes spec §16).
+//
+// Outputs: output.releaseName. The objects of Istio, SMI, the Gateway API or
+// ingress-nginx are made by delegate/kubernetes.
+package k8strafficrouting
+
+import (
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// The types: routes that are made, or those that there are.
+const (
+	config  = "config"
+	inherit = "inherit"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpTrafficRouting), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec.
+type Spec struct {
+	Routing *task.TrafficRouting
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	kind := r.Enum(yamldoc.Sub(v.Node.Get("type"), "type"), config, inherit).Value
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "type": // read before, wherever it stands
+		case "trafficRouting":
+			if kind == inherit {
+				s.Routing = kubernetes.InheritedTraffic(r, e)
+			} else {
+				s.Routing = kubernetes.Traffic(r, e)
+			}
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "type", "trafficRouting", "delegateSelectors")
+		}
+	}
+	r.Missing(v, "type", "trafficRouting")
+	return s
+}
+
+// Start has a delegate route the traffic.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	if s.Routing == nil || len(s.Routing.Routes) == 0 {
+		return step.Action{}, fault.New(fault.Invalid, "trafficRouting has no routes")
+	}
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpTrafficRouting, Traffic: s.Routing})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
