@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ service:
 service:
   identifier: api
   name: The API
+  tags: {tier: gold}
   serviceDefinition:
     type: Kubernetes
     spec: {variables: [{name: port, type: String, value: "90"}]}
@@ -119,5 +121,66 @@ func TestExpressionsChooseWhatIsDeployed(t *testing.T) {
 	e := run(t, s, "one", "Failed", map[string]string{"variables.to": "moon"})
 	if stage := e.Root.Find("s"); !strings.Contains(stage.Message, `there is no environment "moon" in default/default/default_project`) {
 		t.Errorf("the stage says %q", stage.Message)
+	}
+}
+
+// Entities spec §5.2 and §5.3: the deployments of a stage with several, in
+// their order, as far as names say.
+func TestStagesWithSeveralDeployments(t *testing.T) {
+	t.Parallel()
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s.Apply(t, shop+`---
+infrastructureDefinition:
+  identifier: us
+  name: America
+  tags: {tier: gold}
+  environmentRef: dev
+  deploymentType: Kubernetes
+  type: KubernetesDirect
+  scopedServices: [api]
+  spec: {connectorRef: cluster, namespace: dev-us, releaseName: <+INFRA_KEY_SHORT_ID>}
+---
+infrastructureDefinition: {identifier: helm, name: Helm, environmentRef: dev, deploymentType: NativeHelm, type: KubernetesDirect, spec: {connectorRef: cluster, namespace: x, releaseName: x}}
+---
+environmentGroup: {identifier: west, name: The West, envIdentifiers: [dev, prod]}
+`)
+	sized := `{serviceRef: web, serviceInputs: {serviceDefinition: {type: Kubernetes, spec: {variables: [{name: size, type: String, value: S}]}}}}`
+	both := "services: {values: [" + sized + ", {serviceRef: '<+pipeline.variables.to.replace(\"dev\", \"api\")>'}]%s}"
+	tests := []struct{ id, target, want string }{
+		{
+			"to_all", fmt.Sprintf(both, "") + "\n          environment: {environmentRef: dev, deployToAll: true}",
+			"web:80 eu dev-eu, api:90 eu dev-eu, api:90 us dev-us",
+		},
+		{
+			"services_first", fmt.Sprintf(both, "") + `
+          environments: {metadata: {parallel: true}, values: [{environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, {environmentRef: prod, deployToAll: true}]}`,
+			"web:80 eu dev-eu, web:80 eu prod-eu, api:90 eu dev-eu, api:90 eu prod-eu",
+		},
+		{
+			"group", `service: {serviceRef: api}
+          environmentGroup: {envGroupRef: west, deployToAll: true}
+          multiDeploymentConfig: {maxConcurrency: 1}`,
+			"api:90 eu dev-eu, api:90 us dev-us, api:90 eu prod-eu",
+		},
+		{
+			"filtered", `service: {serviceRef: api}
+          environmentGroup: {envGroupRef: west, filters: [{identifier: f, type: tags, entities: [infrastructures], spec: {matchType: any, tags: {tier: gold, x: y}}}]}`,
+			"api:90 us dev-us",
+		},
+		{
+			"filtered_by_service", `service: {serviceRef: api}
+          environments: {filters: [{identifier: f, type: tags, entities: [infrastructures], spec: {matchType: all, tags: <+service.tags>}}]}`,
+			"api:90 us dev-us",
+		},
+	}
+	for _, tt := range tests {
+		s.Apply(t, strings.Replace(deploying(tt.id, tt.target, ""), "<+env.variables.who>", "<+matrix.identifier>", 1))
+		var want []string
+		for i, what := range strings.Split(tt.want, ", ") {
+			want = append(want, fmt.Sprintf("s_%d Success: %s", i, what))
+		}
+		if diff := cmp.Diff(want, said(t, s, run(t, s, tt.id, "Success", nil))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.id, diff)
+		}
 	}
 }

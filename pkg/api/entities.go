@@ -141,7 +141,7 @@ func (s *Server) validateEntity(ctx context.Context, in *Document) (*savedAnswer
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup"`
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup"`
 	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline"`
 }
 

@@ -104,7 +104,7 @@ func keyOf(e *entity.Entity) store.EntityKey {
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
 	case ref.Template:
 		key = versionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
-	case ref.Pipeline, ref.Service, ref.Environment, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup:
+	case ref.Pipeline, ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup:
 	}
 	return key
 }

@@ -40,34 +40,54 @@ func (w *walk) skip(n *plan.Node) {
 }
 
 // loop decides for a loop: each iteration has a machine run of its own, at
-// most MaxConcurrency of them at a time, and the loop ends with the last.
+// most MaxConcurrency of them at a time, one wave after the other, and the
+// loop ends with the last.
 func (w *walk) loop(n *plan.Node) {
 	s := w.get(n.ID)
 	w.out.Do = DoDone
 	if s.Status.Terminal() {
 		return
 	}
-	back := w.After == At{Node: n.ID, Wait: waitChildren}
-	var open []Run
+	for children := w.Plan.Children(n, s); ; s.Wave++ {
+		at := At{Node: n.ID, Wait: waitChildren, Look: s.Wave}
+		open, more := w.wave(s, children, w.After == at)
+		if len(open) > 0 {
+			if s.Wave != w.get(n.ID).Wave {
+				w.put(n.ID, s)
+			}
+			w.out.Do, w.out.At = DoChildren, at
+			w.out.Children, w.out.MaxConcurrency = open, s.Iterations.MaxConcurrency
+			return
+		}
+		if !more {
+			break
+		}
+	}
 	ended := s
 	for _, c := range w.Plan.Children(n, s) {
-		if back && !w.get(c.ID).Status.Terminal() {
-			w.lost(c)
-		}
-		cs := w.get(c.ID)
-		if !cs.Status.Terminal() {
-			open = append(open, w.runOf(c))
-		}
-		ended = count(ended, c, cs)
-	}
-	if len(open) > 0 {
-		w.out.Do, w.out.At = DoChildren, At{Node: n.ID, Wait: waitChildren}
-		w.out.Children, w.out.MaxConcurrency = open, s.Iterations.MaxConcurrency
-		return
+		ended = count(ended, c, w.get(c.ID))
 	}
 	ended.FailedSoFar, ended.IgnoredSoFar = s.FailedSoFar, s.IgnoredSoFar
 	ended.Status, ended.EndedAt = w.endStatus(n, ended), w.Now
 	w.put(n.ID, ended)
+}
+
+// wave lists the machine runs of a loop's present wave that haven't ended, and
+// says whether there are later waves. Back from them, those without an end are lost.
+func (w *walk) wave(s plan.State, children []*plan.Node, back bool) (open []Run, more bool) {
+	for i, c := range children {
+		if wave := s.Iterations.List[i].Wave; wave != s.Wave {
+			more = more || wave > s.Wave
+			continue
+		}
+		if back && !w.get(c.ID).Status.Terminal() {
+			w.lost(c)
+		}
+		if !w.get(c.ID).Status.Terminal() {
+			open = append(open, w.runOf(c))
+		}
+	}
+	return open, more
 }
 
 // enterIteration starts an iteration whose machine run has begun, which may
@@ -86,10 +106,24 @@ func (w *walk) enterIteration(loop, n *plan.Node) bool {
 		w.ended(n.ID, plan.Skipped, sweptMessage)
 	case loop.Loop.SkipQueued && w.anyBad(loop, s):
 		w.ended(n.ID, plan.Skipped, "another iteration failed before this one started")
+	case s.Iterations.Lined && w.failedBefore(loop, s, n):
+		w.ended(n.ID, plan.Skipped, "another service has failed on the same infrastructure before")
 	default:
 		w.enter(loop, n)
 	}
 	return true
+}
+
+// failedBefore says whether an earlier iteration has failed that deployed to
+// the same infrastructure.
+func (w *walk) failedBefore(loop *plan.Node, s plan.State, n *plan.Node) bool {
+	mine := s.Iterations.Of(n.Postfix())
+	for _, it := range s.Iterations.List {
+		if it.Wave < mine.Wave && it.Choice.SamePlace(mine.Choice) && w.get(loop.Iteration(it.Postfix)).Status.Bad() {
+			return true
+		}
+	}
+	return false
 }
 
 // anyBad says whether an iteration has failed.

@@ -17,7 +17,7 @@ type sim struct {
 	t       *testing.T
 	plan    *plan.Plan
 	states  map[plan.NodeID]plan.State
-	script  map[string][]any // step identifier -> what each attempt does
+	script  map[string][]any // step identifier, or id -> what each attempt does
 	decide  map[string]plan.ActionType
 	now     time.Time
 	aborted bool
@@ -32,6 +32,7 @@ type sim struct {
 	left    []string       // queues that were left without having been passed
 	olders  []string       // lists on which older approvals were rejected
 	stopped []string       // executions that steps no longer wait for
+	waves   []int          // iterations that were started together
 	parts   int            // machine runs of one node, at most
 	twice   bool           // deliver every advance twice
 	loops   map[string]any // identifier -> how many iterations, or an error
@@ -95,6 +96,9 @@ func (s *sim) runPart(id plan.NodeID, part int) {
 		case DoDone:
 			return
 		case DoChildren:
+			if s.plan.Node(id).Kind == plan.KindLoop {
+				s.waves = append(s.waves, len(d.Children))
+			}
 			for _, c := range d.Children {
 				s.runPart(c.Node, c.Part)
 			}
@@ -152,6 +156,8 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 			switch v := s.loops[n.Identifier].(type) {
 			case error:
 				return plan.Iterations{}, v
+			case plan.Iterations:
+				return v, nil
 			case int:
 				var its plan.Iterations
 				for i := range v {
@@ -235,7 +241,11 @@ func (s *sim) child(n *plan.Node, st plan.State) bool {
 func (s *sim) work(n *plan.Node, st plan.State) bool {
 	s.begun = append(s.begun, n.Identifier)
 	var act any = true
-	if list := s.script[n.Identifier]; len(list) > 0 {
+	list := s.script[string(n.ID)]
+	if len(list) == 0 {
+		list = s.script[n.Identifier]
+	}
+	if len(list) > 0 {
 		act = list[min(st.Attempt, len(list))-1]
 	}
 	o := plan.Outcome{Status: plan.Success}

@@ -54,7 +54,7 @@ func (s *snapshot) prefetch(id, after plan.NodeID) {
 	ids := []plan.NodeID{id}
 	if p := n.Parent(); p != nil {
 		ids = append(ids, p.ID)
-		if p.Kind == plan.KindLoop && (p.Loop.SkipQueued || s.plan.FailsAll()) {
+		if p.Kind == plan.KindLoop && (p.Loop.SkipQueued || p.Loop.Deploys || s.plan.FailsAll()) {
 			s.load(p.ID) // an iteration that starts looks at the others
 			ids = append(ids, s.iterations(p)...)
 		}
@@ -215,7 +215,11 @@ func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) 
 }
 
 func (s *snapshot) loop(n *plan.Node) (plan.Iterations, error) {
-	found, err := s.h.scope(s.ctx, s, n, s.state).Iterations()
+	scope := s.h.scope(s.ctx, s, n, s.state)
+	if n.Loop.Deploys {
+		return target.Expand(s.ctx, scope)
+	}
+	found, err := scope.Iterations()
 	if err != nil {
 		return plan.Iterations{}, fault.New(fault.Invalid, "the looping strategy: %w", err)
 	}

@@ -1,5 +1,5 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
-// environments, infrastructure definitions, connectors, secrets, triggers,
+// environments and groups of them, infrastructure definitions, connectors, secrets, triggers,
 // input sets, templates and user groups. It says everything that is wrong with a document,
 // each finding with its place.
 //
@@ -36,6 +36,7 @@ type Entity struct {
 	Service         *Service
 	Environment     *Environment
 	Infrastructure  *Infrastructure
+	Group           *EnvironmentGroup
 	Connector       *Connector
 	Secret          *Secret
 	Trigger         *Trigger
@@ -98,6 +99,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Environment = d.environment(v, e)
 	case ref.Infrastructure:
 		e.Infrastructure = d.infrastructure(v, e)
+	case ref.EnvironmentGroup:
+		e.Group = d.environmentGroup(v, e)
 	case ref.Connector:
 		e.Connector = d.connector(v, e)
 	case ref.Secret:
@@ -120,7 +123,7 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 // OtherKinds are root keys that Harness has for what Slipway doesn't save yet.
 func OtherKinds() []string {
 	return []string{
-		"environmentGroup", "freeze", "overrides", "serviceOverrides",
+		"freeze", "overrides", "serviceOverrides",
 		"gitops", "monitoredService", "policy", "policySet",
 	}
 }

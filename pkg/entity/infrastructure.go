@@ -16,6 +16,7 @@ type Infrastructure struct {
 	ConnectorRef                 yamldoc.Field[string]
 	Namespace                    yamldoc.Field[string]
 	ReleaseName                  yamldoc.Field[string]
+	ScopedServices               []yamldoc.Field[string] // the only services that it takes; none: all
 }
 
 // InfraDirect is the one infrastructure type that Slipway deploys to.
@@ -33,7 +34,14 @@ func otherInfrastructures() []string {
 func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 	i := &Infrastructure{}
 	typ := peek(v, "type")
-	scoped := d.refuse("infrastructures scoped to services (scopedServices) aren't supported")
+	scoped := func(v yamldoc.Value) {
+		for item := range d.list(v) {
+			var one yamldoc.Field[string]
+			d.reference(ref.Service, &one)(item)
+			d.fixed(item, one.Expr)
+			i.ScopedServices = append(i.ScopedServices, one)
+		}
+	}
 	d.fields(v, merge(d.meta(e), keys{
 		"environmentRef":               func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
 		"deploymentType":               d.deploymentType(&i.DeploymentType),

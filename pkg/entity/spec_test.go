@@ -254,7 +254,7 @@ func TestPipelineIsTyped(t *testing.T) {
 		"input":          p.Variables[0].Value.Expr,
 		"selectors":      deploy.DelegateSelectors.Expr,
 		"service":        deploy.Deployment.Service.Ref.Value,
-		"infrastructure": deploy.Deployment.Environment.Infrastructure.Identifier.Value,
+		"infrastructure": deploy.Deployment.Environment.Infrastructures[0].Identifier.Value,
 		"inputs":         deploy.Deployment.Service.Inputs.At("serviceDefinition", "type").Value,
 		"in a group":     deploy.Steps[0].Group.Steps[0].Parallel[1].Group.Steps[0].Step.Type.Value,
 		"condition":      check.When.Condition.Expr,

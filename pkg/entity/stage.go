@@ -75,6 +75,9 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 	if !linked(v) {
 		d.need(v, "type", "spec")
 	}
+	if typ == StageDeployment {
+		d.onceOnly(v)
+	}
 	if typ == StageDeployment && neutral(v.Node.Get("failureStrategies")) {
 		d.Warnf(v, missingKey, `key "failureStrategies" is missing; a failure then rolls nothing back`)
 	}

@@ -243,23 +243,13 @@ func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployme
 		if text(stage, "type") != "Deployment" {
 			continue
 		}
-		d, err := b.deployment(stage)
+		d, err := b.Plan(b.ctx, stage.Get("spec"))
 		if err != nil {
 			return fault.New(fault.CodeOf(err), "stage %s: %w", text(stage, "identifier"), err)
 		}
 		into[text(stage, "identifier")] = d
 	}
 	return nil
-}
-
-// deployment reads what a stage deploys where, unless that is chosen when the
-// stage starts.
-func (b *build) deployment(stage *yamldoc.Node) (*plan.Deployment, error) {
-	c := plan.ChoiceOf(stage.Get("spec"))
-	if c.Late() {
-		return &plan.Deployment{Type: c.Type, Late: true}, nil
-	}
-	return b.Deployment(b.ctx, c)
 }
 
 func text(n *yamldoc.Node, key string) string {

@@ -160,14 +160,7 @@ func (h *rehearsal) condition(n *plan.Node, out *Rehearsed) {
 // choose is kept, for the expressions of its steps.
 func (h *rehearsal) deploys(n *plan.Node, out *Rehearsed) {
 	if n.Deployment.Late {
-		s := h.scope(n)
-		c := plan.ChoiceOf(s.Doc(n).Get("spec"))
-		missing := unknown(s, expr.References(c.Service.Ref+" "+c.Environment.Ref+" "+c.Infrastructure.Ref))
-		if len(missing) > 0 {
-			out.Unknown = append(out.Unknown, missing...)
-			return
-		}
-		d, err := target.Choose(h.ctx, s)
+		d, err := target.Choose(h.ctx, h.scope(n))
 		if err != nil {
 			out.Unknown = append(out.Unknown, err.Error())
 			return
@@ -181,15 +174,7 @@ func (h *rehearsal) deploys(n *plan.Node, out *Rehearsed) {
 // loop finds a loop's iterations, or shows its template where only the run
 // knows them.
 func (h *rehearsal) loop(n *plan.Node, out *Rehearsed) {
-	s := h.scope(n)
-	out.Unknown = unknown(s, references(withoutNames(n.Loop.Doc)))
-	var its plan.Iterations
-	if len(out.Unknown) == 0 {
-		var err error
-		if its, err = s.Iterations(); err != nil {
-			out.Unknown = []string{err.Error()}
-		}
-	}
+	its := h.iterations(n, out)
 	if len(out.Unknown) > 0 {
 		out.Runs = Unknown
 		if when := n.Children[0].When; when != nil { // of each iteration
@@ -206,6 +191,22 @@ func (h *rehearsal) loop(n *plan.Node, out *Rehearsed) {
 		child.Name = its.List[i].Name
 		out.Children = append(out.Children, child)
 	}
+}
+
+// iterations finds a loop's iterations, or says what isn't known of them.
+func (h *rehearsal) iterations(n *plan.Node, out *Rehearsed) plan.Iterations {
+	s := h.scope(n)
+	find := s.Iterations
+	if n.Loop.Deploys {
+		find = func() (plan.Iterations, error) { return target.Expand(h.ctx, s) }
+	} else if out.Unknown = unknown(s, references(withoutNames(n.Loop.Doc))); len(out.Unknown) > 0 {
+		return plan.Iterations{}
+	}
+	its, err := find()
+	if err != nil {
+		out.Unknown = []string{err.Error()}
+	}
+	return its
 }
 
 // withoutNames is a looping strategy without the names of its iterations,

@@ -13,12 +13,22 @@ type Deployment struct {
 	// Late says that what is deployed is chosen when the stage starts; then
 	// its State has the Deployment, and this one has the type alone.
 	Late bool `json:"late,omitempty"`
+	// Several says that the stage deploys several services or to several
+	// infrastructures: it is repeated for each.
+	Several bool `json:"several,omitempty"`
 
 	Service        *yamldoc.Node `json:"service,omitempty"`
 	ServiceRef     string        `json:"serviceRef,omitempty"` // as written, e.g. "account.web"
 	Environment    *yamldoc.Node `json:"environment,omitempty"`
 	EnvironmentRef string        `json:"environmentRef,omitempty"`
 	Infrastructure *yamldoc.Node `json:"infrastructure,omitempty"`
+	Group          *Group        `json:"group,omitempty"` // nil: no environment group was named
+}
+
+// Group is the environment group by which a stage named its environment.
+type Group struct {
+	Ref  string `json:"ref"` // as written, e.g. "org.west"
+	Name string `json:"name"`
 }
 
 // Deploys is what a stage in the given state deploys where; nil for one that
@@ -52,6 +62,7 @@ type Choice struct {
 	Service        Pick   `json:"service"`
 	Environment    Pick   `json:"environment"`
 	Infrastructure Pick   `json:"infrastructure"`
+	Group          *Group `json:"group,omitempty"`
 }
 
 // Pick is one of a stage's entities with the values of its runtime inputs.
@@ -60,22 +71,7 @@ type Pick struct {
 	Inputs *yamldoc.Node `json:"inputs,omitempty"`
 }
 
-// ChoiceOf reads the choice of a stage's spec.
-func ChoiceOf(spec *yamldoc.Node) Choice {
-	environment := spec.Get("environment")
-	infra := environment.Get("infrastructureDefinition")
-	if list := environment.Get("infrastructureDefinitions"); list != nil && len(list.Items) == 1 {
-		infra = list.Items[0]
-	}
-	return Choice{
-		Type:           str(spec, "deploymentType"),
-		Service:        Pick{Ref: str(spec.Get("service"), "serviceRef"), Inputs: spec.At("service", "serviceInputs")},
-		Environment:    Pick{Ref: str(environment, "environmentRef"), Inputs: environment.Get("environmentInputs")},
-		Infrastructure: Pick{Ref: str(infra, "identifier"), Inputs: infra.Get("inputs")},
-	}
-}
-
-// Late says whether only the start of the stage can tell what is named.
-func (c Choice) Late() bool {
-	return strings.Contains(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref, "<+")
+// SamePlace says whether two choices have the same infrastructure.
+func (c *Choice) SamePlace(o *Choice) bool {
+	return c.Environment.Ref == o.Environment.Ref && c.Infrastructure.Ref == o.Infrastructure.Ref
 }

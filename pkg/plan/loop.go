@@ -13,7 +13,10 @@ import (
 // are is known when the loop starts, so the plan has the loop's only child as
 // a template; the nodes of an iteration are made from it by Plan.Node.
 type Loop struct {
-	Doc        *yamldoc.Node `json:"doc"`                  // below the key "strategy"
+	// Doc is below the key strategy; of a stage with several deployments, below
+	// multiDeploymentConfig, and nil if there is none.
+	Doc        *yamldoc.Node `json:"doc,omitempty"`
+	Deploys    bool          `json:"deploys,omitempty"`    // its iterations are the stage's deployments
 	SkipQueued bool          `json:"skipQueued,omitempty"` // a failure skips iterations that haven't started
 }
 
@@ -21,6 +24,9 @@ type Loop struct {
 type Iterations struct {
 	List           []Iteration `json:"list"`
 	MaxConcurrency int         `json:"maxConcurrency,omitempty"` // 0: all at once
+	// Lined says that services follow each other on an infrastructure: where one
+	// fails, those after it are skipped (entities spec §5.2).
+	Lined bool `json:"lined,omitempty"`
 }
 
 // Iteration is one run of a loop's template.
@@ -30,22 +36,55 @@ type Iteration struct {
 	// Values are what expressions read: {"matrix": {axis: value}} or
 	// {"repeat": {"item": value}}.
 	Values json.RawMessage `json:"values,omitempty"`
+	// Wave orders iterations: one begins when all of earlier waves have ended.
+	Wave int `json:"wave,omitempty"`
+	// Choice is what an iteration of a stage with several deployments deploys
+	// where.
+	Choice *Choice `json:"choice,omitempty"`
+}
+
+// Of finds the iteration with a postfix; nil if there is none such.
+func (its *Iterations) Of(postfix string) *Iteration {
+	if its == nil {
+		return nil
+	}
+	i := slices.IndexFunc(its.List, func(it Iteration) bool { return it.Postfix == postfix })
+	if i < 0 {
+		return nil
+	}
+	return &its.List[i]
 }
 
 // MaxIterations is how many a loop may have (pipeline spec §6).
 const MaxIterations = 256
 
-// looped puts a node below its looping strategy, if it has one.
+// looped puts a node below the loop that repeats it, if there is one.
 func (b *builder) looped(n *Node, doc *yamldoc.Node) *Node {
-	strategy := doc.Get("strategy")
-	if strategy == nil || strategy.Kind != yamldoc.Mapping || len(strategy.Entries) == 0 {
+	l := loopOf(n, doc)
+	if l == nil {
 		return n
+	}
+	line := n.Line
+	if l.Doc != nil {
+		line = l.Doc.Line
 	}
 	b.loops = append(b.loops, n)
 	return &Node{
-		ID: n.ID, Kind: KindLoop, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Line: strategy.Line, Children: []*Node{n},
-		Loop: &Loop{Doc: strategy, SkipQueued: str(strategy, "onFailure") == "SkipQueued"},
+		ID: n.ID, Kind: KindLoop, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Line: line, Children: []*Node{n}, Loop: l,
 	}
+}
+
+// loopOf is a node's looping strategy, or that of a stage with several
+// deployments; nil: it runs once.
+func loopOf(n *Node, doc *yamldoc.Node) *Loop {
+	strategy := doc.Get("strategy")
+	deploys := n.Deployment != nil && n.Deployment.Several
+	if deploys {
+		strategy = doc.At("spec", "multiDeploymentConfig")
+	} else if strategy == nil || strategy.Kind != yamldoc.Mapping || len(strategy.Entries) == 0 {
+		return nil
+	}
+	return &Loop{Doc: strategy, Deploys: deploys, SkipQueued: str(strategy, "onFailure") == "SkipQueued"}
 }
 
 // checkLoops refuses a node that is named like an iteration of a loop.

@@ -62,6 +62,7 @@ type State struct {
 	IgnoredSoFar bool   `json:"ignoredSoFar,omitempty"` // something earlier ended IgnoreFailed
 
 	Iterations *Iterations `json:"iterations,omitempty"` // of a loop that has started
+	Wave       int         `json:"wave,omitempty"`       // which of them run now
 }
 
 // Unwind is what a failed step asks of a container around it: the one that

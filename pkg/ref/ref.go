@@ -25,7 +25,9 @@ const (
 	Trigger        Kind = "trigger"
 	Template       Kind = "template"
 	UserGroup      Kind = "userGroup"
-	Variable       Kind = "variable" // of an account, an organization or a project
+	// EnvironmentGroup is a group of environments of its own scope.
+	EnvironmentGroup Kind = "environmentGroup"
+	Variable         Kind = "variable" // of an account, an organization or a project
 	// InputSet and OverlayInputSet are values for a pipeline's inputs.
 	InputSet        Kind = "inputSet"
 	OverlayInputSet Kind = "overlayInputSet"
@@ -34,7 +36,7 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, Pipeline, InputSet, OverlayInputSet, Trigger}
+	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Pipeline, InputSet, OverlayInputSet, Trigger}
 }
 
 // Parent is the kind of entity within which identifiers of a kind are unique
@@ -45,7 +47,7 @@ func Parent(kind Kind) Kind {
 		return Environment
 	case Trigger, InputSet, OverlayInputSet:
 		return Pipeline
-	case Pipeline, Service, Environment, Connector, Secret, Template, UserGroup, Variable:
+	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable:
 	}
 	return ""
 }
@@ -135,7 +137,7 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case Service, Environment, Infrastructure, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable:
+	case Service, Environment, EnvironmentGroup, Infrastructure, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable:
 	}
 	return check(re, id, allowed)
 }

@@ -193,7 +193,13 @@ func (s *Scope) legacyServiceField(d *plan.Deployment, path []string) (expr.Valu
 
 func (s *Scope) environmentField(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) > 1 && (path[1] == "envGroupName" || path[1] == "envGroupRef") {
-		return expr.Null(), 2, nil
+		switch {
+		case d.Group == nil:
+			return expr.Null(), 2, nil
+		case path[1] == "envGroupName":
+			return expr.String(d.Group.Name), 2, nil
+		}
+		return expr.String(d.Group.Ref), 2, nil
 	}
 	return s.below(d.Environment, path, 1)
 }

@@ -42,7 +42,14 @@ func small(d *plan.Deployment) error {
 
 // choice is what the stage names, its expressions resolved.
 func choice(s *resolve.Scope) (plan.Choice, error) {
-	c := plan.ChoiceOf(s.Doc(s.Node).Get("spec"))
+	if loop, postfix := s.Node.Looped(); loop != nil && loop.Loop.Deploys && loop == s.Node.Parent() {
+		it := s.State(loop.ID).Iterations.Of(postfix)
+		if it == nil || it.Choice == nil {
+			return plan.Choice{}, fmt.Errorf("%s isn't one of its stage's deployments", s.Node.ID)
+		}
+		return *it.Choice, nil
+	}
+	c, _ := read(s.Doc(s.Node).Get("spec")).one()
 	var err error
 	for _, p := range []struct {
 		what string

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -82,7 +83,7 @@ func Check(kind ref.Kind, doc *yamldoc.Node, scope ref.Scope) error {
 
 // Deployment reads what a choice names.
 func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deployment, error) {
-	d := &plan.Deployment{Type: c.Type, ServiceRef: c.Service.Ref, EnvironmentRef: c.Environment.Ref}
+	d := &plan.Deployment{Type: c.Type, ServiceRef: c.Service.Ref, EnvironmentRef: c.Environment.Ref, Group: c.Group}
 	var err error
 	if d.Service, err = r.entity(ctx, ref.Service, c.Service, ""); err != nil {
 		return nil, err
@@ -93,7 +94,32 @@ func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deploymen
 	if d.Infrastructure, err = r.entity(ctx, ref.Infrastructure, c.Infrastructure, c.Environment.Ref); err != nil {
 		return nil, err
 	}
-	return d, sameType(d)
+	if err := sameType(d); err != nil {
+		return nil, err
+	}
+	if !r.scopedTo(d.Infrastructure, d.EnvironmentRef, d.ServiceRef) {
+		return nil, fault.New(fault.Invalid, "infrastructure %s of environment %s isn't scoped to service %s (scopedServices)",
+			text(d.Infrastructure, "identifier"), d.EnvironmentRef, d.ServiceRef)
+	}
+	return d, nil
+}
+
+// scopedTo says whether a service may be deployed to an infrastructure of an
+// environment: it names none, or it names this one (entities spec §4).
+func (r *Reader) scopedTo(infrastructure *yamldoc.Node, env, service string) bool {
+	list := items(infrastructure.Get("scopedServices"))
+	if len(list) == 0 {
+		list = items(infrastructure.At("spec", "scopedServices"))
+	}
+	if len(list) == 0 {
+		return true
+	}
+	of, err := ref.Parse(env, r.Scope)
+	want, wrong := ref.Parse(service, r.Scope)
+	return err == nil && wrong == nil && slices.ContainsFunc(list, func(n *yamldoc.Node) bool {
+		one, err := ref.Parse(n.Value, of.Scope)
+		return err == nil && one == want
+	})
 }
 
 // sameType checks that stage, service and infrastructure are of one
@@ -113,18 +139,34 @@ func sameType(d *plan.Deployment) error {
 // entity reads what is picked and fills its runtime inputs; env is the
 // environment of an infrastructure definition.
 func (r *Reader) entity(ctx context.Context, kind ref.Kind, p plan.Pick, env string) (*yamldoc.Node, error) {
-	key, err := r.key(kind, p.Ref, env)
-	if err != nil {
-		return nil, err
-	}
-	e, err := r.Entities.Entity(ctx, key)
-	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "there is no %s %q in %s", kind, key.ID, place(key))
-	}
+	e, err := r.read(ctx, kind, p.Ref, env)
 	if err != nil {
 		return nil, err
 	}
 	return r.fill(ctx, e, p)
+}
+
+// read reads what is named; env is the environment of an infrastructure
+// definition.
+func (r *Reader) read(ctx context.Context, kind ref.Kind, name, env string) (store.Entity, error) {
+	key, err := r.key(kind, name, env)
+	if err != nil {
+		return store.Entity{}, err
+	}
+	e, err := r.Entities.Entity(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return e, fault.New(fault.NotFound, "there is no %s %q in %s", kind, key.ID, place(key))
+	}
+	return e, err
+}
+
+// scopePrefix is what stands before an identifier to say that it is of the
+// organization or the account.
+func scopePrefix(name string) string {
+	if at := strings.IndexByte(name, '.'); at >= 0 {
+		return name[:at+1]
+	}
+	return ""
 }
 
 // place is where an entity is looked for, for people.

@@ -1,0 +1,225 @@
+package entity
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// StageEnvironment is an environment of a stage with the infrastructures of it
+// that are deployed to.
+type StageEnvironment struct {
+	Ref             yamldoc.Field[string]
+	Inputs          *yamldoc.Node
+	Infrastructures []StageInfrastructure
+	All             yamldoc.Field[bool] // deployToAll
+	Filters         []Filter
+}
+
+// StageInfrastructure is an infrastructure definition of a stage.
+type StageInfrastructure struct {
+	Identifier yamldoc.Field[string]
+	Inputs     *yamldoc.Node
+}
+
+// StageEnvironments are the environments of a stage that deploys to several.
+type StageEnvironments struct {
+	Values   []StageEnvironment
+	Parallel yamldoc.Field[bool] // otherwise one infrastructure after the other
+	Filters  []Filter
+}
+
+// StageGroup is the environment group of a stage.
+type StageGroup struct {
+	Ref          yamldoc.Field[string]
+	All          yamldoc.Field[bool]
+	Environments []StageEnvironment
+	Parallel     yamldoc.Field[bool]
+	Filters      []Filter
+}
+
+// Filter narrows down the environments or the infrastructures that are
+// deployed to (entities spec §5.3).
+type Filter struct {
+	Identifier yamldoc.Field[string]
+	Type       yamldoc.Field[string] // all or tags
+	Entities   yamldoc.Field[[]string]
+	MatchType  yamldoc.Field[string]
+	Tags       *yamldoc.Node // a mapping, or an expression for one
+}
+
+// stageEnvironment decodes an environment; narrowed says that filters around
+// it may choose its infrastructures.
+func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowed bool) {
+	environment := peek(v, "environmentRef")
+	narrowed = narrowed || !neutral(v.Node.Get("deployToAll")) || !neutral(v.Node.Get("filters"))
+	d.fields(v, keys{
+		"environmentRef":    d.reference(ref.Environment, &s.Ref),
+		"environmentInputs": d.node(&s.Inputs),
+		"infrastructureDefinition": func(v yamldoc.Value) {
+			s.Infrastructures = append(s.Infrastructures, d.stageInfrastructure(v, environment))
+		},
+		"infrastructureDefinitions": func(v yamldoc.Value) {
+			for item := range d.list(v) {
+				s.Infrastructures = append(s.Infrastructures, d.stageInfrastructure(item, environment))
+			}
+			if !narrowed {
+				d.some(v, "infrastructure definitions")
+			}
+		},
+		"deployToAll":           d.decided(&s.All),
+		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v) },
+		"serviceOverrideInputs": d.asked(d.refuse("overrides of services aren't supported")),
+		"servicesOverrides":     d.refuse("overrides of services aren't supported"),
+		"gitOpsClusters":        d.refuse("GitOps clusters aren't supported"),
+		"provisioner":           d.refuse("provisioners aren't supported"),
+		"useFromStage":          d.refuse("taking the environment of another stage (useFromStage) isn't supported"),
+		"gitBranch":             d.refuse("environments on a Git branch aren't supported"),
+		"failureStrategies":     d.refuse("failure strategies of an environment aren't supported"),
+		"description":           func(yamldoc.Value) {},
+	})
+	if v.Node.Get("useFromStage") != nil {
+		return
+	}
+	d.need(v, "environmentRef")
+	if !narrowed {
+		d.oneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
+	}
+}
+
+// decided binds a flag that says what else is read, so that only an input may
+// stand for it.
+func (d *decoder) decided(f *yamldoc.Field[bool]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.Bool(v)
+		d.fixed(v, f.Expr)
+	}
+}
+
+func (d *decoder) stageInfrastructure(v yamldoc.Value, environment string) StageInfrastructure {
+	var s StageInfrastructure
+	d.fields(v, keys{
+		"identifier": func(v yamldoc.Value) {
+			s.Identifier = d.String(v)
+			d.referInfrastructure(v, s.Identifier.Value, environment)
+		},
+		"inputs":      d.node(&s.Inputs),
+		"metadata":    func(yamldoc.Value) {}, // the console's
+		"description": func(yamldoc.Value) {},
+	})
+	d.need(v, "identifier")
+	return s
+}
+
+// referInfrastructure adds the reference to an infrastructure definition,
+// which lives in its environment's scope.
+func (d *decoder) referInfrastructure(v yamldoc.Value, id, environment string) {
+	if id == "" || environment == "" || strings.Contains(environment, "<+") {
+		return
+	}
+	env, err := ref.Parse(environment, d.scope)
+	if err != nil {
+		return // reported where the environment is named
+	}
+	if err := ref.CheckID(ref.Infrastructure, id); err != nil {
+		d.Errorf(v, badReference, "%s", err)
+		return
+	}
+	d.references = append(d.references, Reference{
+		Kind: ref.Infrastructure, Ref: ref.Ref{Scope: env.Scope, ID: id}, Environment: env.ID, Text: id, At: v.Pos(d.Report),
+	})
+}
+
+func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments) {
+	narrowed := !neutral(v.Node.Get("filters"))
+	d.fields(v, keys{
+		"values": func(v yamldoc.Value) {
+			s.Values = d.environmentList(v, narrowed)
+			d.some(v, "environments")
+		},
+		"metadata":          d.parallel(&s.Parallel),
+		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
+		"failureStrategies": d.refuse("failure strategies of environments aren't supported"),
+		"description":       func(yamldoc.Value) {},
+	})
+	if !narrowed {
+		d.need(v, "values")
+	}
+}
+
+func (d *decoder) environmentList(v yamldoc.Value, narrowed bool) []StageEnvironment {
+	var list []StageEnvironment
+	for item := range d.list(v) {
+		var one StageEnvironment
+		d.stageEnvironment(item, &one, narrowed)
+		list = append(list, one)
+	}
+	return list
+}
+
+func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup) {
+	narrowed := !neutral(v.Node.Get("filters")) || !neutral(v.Node.Get("deployToAll"))
+	d.fields(v, keys{
+		"envGroupRef":       d.reference(ref.EnvironmentGroup, &s.Ref),
+		"deployToAll":       d.decided(&s.All),
+		"environments":      func(v yamldoc.Value) { s.Environments = d.environmentList(v, narrowed) },
+		"metadata":          d.parallel(&s.Parallel),
+		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
+		"failureStrategies": d.refuse("failure strategies of an environment group aren't supported"),
+		"description":       func(yamldoc.Value) {},
+	})
+	d.need(v, "envGroupRef")
+	if !narrowed && neutral(v.Node.Get("environments")) {
+		d.Errorf(v, missingKey, "one of deployToAll, environments and filters is missing: they say which environments of the group are meant")
+	}
+}
+
+func (d *decoder) filters(v yamldoc.Value) []Filter {
+	var list []Filter
+	ids := seen{}
+	for item := range d.list(v) {
+		var f Filter
+		typ := peek(item, "type")
+		d.fields(item, keys{
+			"identifier": func(v yamldoc.Value) {
+				f.Identifier = d.identifier(v, ref.CheckNodeID)
+				d.unique(ids, v, f.Identifier.Value)
+			},
+			"type": d.literal(&f.Type, "all", "tags"),
+			"entities": func(v yamldoc.Value) {
+				for item := range d.list(v) {
+					var one yamldoc.Field[string]
+					d.supported(&one, "filtering", []string{"environments", "infrastructures"}, "gitOpsClusters")(item)
+					f.Entities.Value = append(f.Entities.Value, one.Value)
+				}
+				d.some(v, "entities")
+			},
+			"spec":        func(v yamldoc.Value) { d.filterSpec(v, typ, &f) },
+			"description": func(yamldoc.Value) {},
+		})
+		d.need(item, "identifier", "type", "entities")
+		if typ == "tags" {
+			d.need(item, "spec")
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func (d *decoder) filterSpec(v yamldoc.Value, typ string, f *Filter) {
+	d.fields(v, keys{
+		"matchType": d.word(&f.MatchType, "all", "any"),
+		"tags": func(v yamldoc.Value) {
+			if f.Tags = v.Node; v.Is(yamldoc.Scalar) {
+				d.loopExpression(v)
+				return
+			}
+			d.StringMap(v)
+		},
+		"description": func(yamldoc.Value) {},
+	})
+	if typ == "tags" {
+		d.need(v, "matchType", "tags")
+	}
+}

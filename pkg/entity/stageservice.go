@@ -1,0 +1,76 @@
+package entity
+
+import (
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// StageService is a service of a stage.
+type StageService struct {
+	Ref                       yamldoc.Field[string]
+	Inputs                    *yamldoc.Node // values of the service's runtime inputs
+	DisableArtifactValidation yamldoc.Field[bool]
+}
+
+// StageServices are the services of a stage that deploys several.
+type StageServices struct {
+	Values                    []StageService
+	Parallel                  yamldoc.Field[bool] // otherwise one after the other
+	DisableArtifactValidation yamldoc.Field[bool]
+}
+
+func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
+	d.fields(v, merge(d.serviceOfStage(s), keys{
+		"useFromStage": d.refuse("taking the service of another stage (useFromStage) isn't supported"),
+	}))
+	if v.Node.Get("useFromStage") == nil {
+		d.need(v, "serviceRef")
+	}
+}
+
+func (d *decoder) serviceOfStage(s *StageService) keys {
+	return keys{
+		"serviceRef":                d.reference(ref.Service, &s.Ref),
+		"serviceInputs":             d.node(&s.Inputs),
+		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
+		"gitBranch":                 d.refuse("services on a Git branch aren't supported"),
+		"failureStrategies":         d.refuse("failure strategies of a service aren't supported"),
+		"description":               func(yamldoc.Value) {},
+	}
+}
+
+func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
+	d.fields(v, keys{
+		"values": func(v yamldoc.Value) {
+			for item := range d.list(v) {
+				var one StageService
+				d.fields(item, d.serviceOfStage(&one))
+				d.need(item, "serviceRef")
+				s.Values = append(s.Values, one)
+			}
+			d.some(v, "services")
+		},
+		"metadata":                  d.parallel(&s.Parallel),
+		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
+		"useFromStage":              d.refuse("taking the services of another stage (useFromStage) isn't supported"),
+		"failureStrategies":         d.refuse("failure strategies of services aren't supported"),
+		"description":               func(yamldoc.Value) {},
+	})
+	if v.Node.Get("useFromStage") == nil {
+		d.need(v, "values")
+	}
+}
+
+// parallel binds metadata.parallel: whether the deployments run at the same time.
+func (d *decoder) parallel(f *yamldoc.Field[bool]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		d.fields(v, keys{"parallel": d.flag(f), "description": func(yamldoc.Value) {}})
+	}
+}
+
+// some reports a list without items.
+func (d *decoder) some(v yamldoc.Value, what string) {
+	if v.Null() || v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
+		d.Errorf(v, emptyList, "found no %s; want one at least", what)
+	}
+}

@@ -1,0 +1,155 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Expand finds the deployments of a stage that may have several, whose loop is
+// the scope's node: each service to each infrastructure (entities spec §5.2).
+// None if the loop's condition is false.
+func Expand(ctx context.Context, s *resolve.Scope) (plan.Iterations, error) {
+	x := expansion{Scope: s, ctx: ctx, reader: Reader{Entities: s.Entities, Scope: s.Execution.Scope}}
+	if when := text(s.Node.Loop.Doc, "when"); when != "" {
+		if run, err := s.Condition(when); err != nil || !run {
+			return plan.Iterations{}, err
+		}
+	}
+	w := read(s.Node.Children[0].Doc.Get("spec"))
+	for i := range w.services {
+		var err error
+		if w.services[i].Ref, err = name(s, w.services[i].Ref); err != nil {
+			return plan.Iterations{}, fault.New(fault.CodeOf(err), "serviceRef: %w", err)
+		}
+	}
+	places, err := x.places(w)
+	if err != nil {
+		return plan.Iterations{}, err
+	}
+	return x.iterations(w, places)
+}
+
+// expansion is one in the making.
+type expansion struct {
+	*resolve.Scope
+
+	ctx    context.Context //nolint:containedctx // lives for one call
+	reader Reader
+}
+
+// iterations are the combinations in their order. Services follow each other
+// on an infrastructure unless they are parallel, and infrastructures follow
+// each other unless they are.
+func (x *expansion) iterations(w wanted, places []spot) (plan.Iterations, error) {
+	servicesParallel, err := x.flag("services.metadata.parallel", w.servicesParallel)
+	if err != nil {
+		return plan.Iterations{}, err
+	}
+	placesParallel, err := x.flag("metadata.parallel", w.placesParallel)
+	if err != nil {
+		return plan.Iterations{}, err
+	}
+	out := plan.Iterations{Lined: !servicesParallel && text(x.Node.Loop.Doc, "onFailure") != "RunAll"}
+	byService := !servicesParallel && placesParallel
+	outer, inner := len(places), len(w.services)
+	if byService {
+		outer, inner = inner, outer
+	}
+	wave := 0
+	for i := range outer {
+		for j := range inner {
+			service, place := w.services[j%len(w.services)], places[i%len(places)]
+			if byService {
+				service, place = w.services[i], places[j]
+			}
+			takes, err := x.takes(place, service)
+			if err != nil {
+				return plan.Iterations{}, err
+			}
+			if !takes {
+				continue
+			}
+			if err := x.add(&out, w.typ, service, place, wave); err != nil {
+				return plan.Iterations{}, err
+			}
+			if !servicesParallel && !placesParallel {
+				wave++
+			}
+		}
+		if servicesParallel != placesParallel {
+			wave++
+		}
+	}
+	if len(out.List) == 0 {
+		return plan.Iterations{}, fault.New(fault.Invalid, "no infrastructure matched: the stage has nothing to deploy to")
+	}
+	return out, x.bound(&out)
+}
+
+// add adds a deployment.
+func (x *expansion) add(out *plan.Iterations, typ string, service plan.Pick, place spot, wave int) error {
+	values, err := json.Marshal(map[string]any{"matrix": map[string]string{
+		"serviceRef": service.Ref, "environmentRef": place.environment.Ref, "identifier": place.infrastructure.Ref,
+	}})
+	if err != nil {
+		return fmt.Errorf("encode the values of a deployment: %w", err)
+	}
+	out.List = append(out.List, plan.Iteration{
+		Postfix: "_" + strconv.Itoa(len(out.List)), Values: values, Wave: wave,
+		Name: strings.Join([]string{x.Node.Name, service.Ref, place.environment.Ref, place.infrastructure.Ref}, " "),
+		Choice: &plan.Choice{
+			Type: typ, Service: service, Environment: place.environment, Infrastructure: place.infrastructure, Group: place.group,
+		},
+	})
+	return nil
+}
+
+// bound checks how much there is, and reads how many may run at a time.
+func (x *expansion) bound(out *plan.Iterations) error {
+	if len(out.List) > plan.MaxIterations {
+		return fault.New(fault.TooLarge, "there would be %d deployments; the limit is %d", len(out.List), plan.MaxIterations)
+	}
+	doc, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode the deployments: %w", err)
+	}
+	if len(doc) > maxBytes {
+		return fault.New(fault.TooLarge, "what is deployed where, with its inputs, has %d bytes; the limit is %d", len(doc), maxBytes)
+	}
+	most := text(x.Node.Loop.Doc, "maxConcurrency")
+	if most == "" {
+		return nil
+	}
+	v, err := x.InterpolateWith(most, nil)
+	if err != nil {
+		return fault.New(fault.CodeOf(err), "maxConcurrency: %w", err)
+	}
+	if out.MaxConcurrency, err = strconv.Atoi(strings.TrimSpace(v.Text())); err != nil || out.MaxConcurrency < 0 {
+		return fault.New(fault.Invalid, "maxConcurrency is %q; want a whole number from 0 on", v.Text())
+	}
+	return nil
+}
+
+// flag evaluates a flag; false where there is none.
+func (x *expansion) flag(what string, n *yamldoc.Node) (bool, error) {
+	if n == nil || n.Value == "" {
+		return false, nil
+	}
+	v, err := x.InterpolateWith(n.Value, nil)
+	if err != nil {
+		return false, fault.New(fault.CodeOf(err), "%s: %w", what, err)
+	}
+	is, err := strconv.ParseBool(strings.ToLower(v.Text()))
+	if err != nil {
+		return false, fault.New(fault.Invalid, "%s is %q; want true or false", what, v.Text())
+	}
+	return is, nil
+}

@@ -1,0 +1,92 @@
+package target
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// about are the filters of environments or of infrastructures.
+func about(entities string, filters []*yamldoc.Node) []*yamldoc.Node {
+	return slices.DeleteFunc(slices.Clone(filters), func(f *yamldoc.Node) bool {
+		return !slices.ContainsFunc(items(f.Get("entities")), func(n *yamldoc.Node) bool { return n.Value == entities })
+	})
+}
+
+// passes says whether a document passes every filter (entities spec §5.3).
+// service is what <+service> means in them; nil: nothing.
+func (x *expansion) passes(filters []*yamldoc.Node, doc *yamldoc.Node, service func() (expr.Value, error)) (bool, error) {
+	for _, f := range filters {
+		if text(f, "type") == "all" {
+			continue
+		}
+		tags, err := x.tags(f.At("spec", "tags"), service)
+		if err != nil {
+			return false, fault.New(fault.CodeOf(err), "filter %s: %w", text(f, "identifier"), err)
+		}
+		if !matches(doc.Get("tags"), tags, strings.EqualFold(text(f.Get("spec"), "matchType"), "all")) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// tags are those that a filter wants, perhaps those of the service.
+func (x *expansion) tags(n *yamldoc.Node, service func() (expr.Value, error)) (map[string]string, error) {
+	out := map[string]string{}
+	if n == nil || n.Kind == yamldoc.Mapping {
+		for _, e := range entries(n) {
+			v, err := x.InterpolateWith(e.Value.Value, nil)
+			if err != nil {
+				return nil, err
+			}
+			out[e.Key] = v.Text()
+		}
+		return out, nil
+	}
+	names := map[string]expr.Value{}
+	if service != nil {
+		v, err := service()
+		if err != nil {
+			return nil, err
+		}
+		names["service"] = v
+	}
+	v, err := x.EvaluateWith(n.Value, names)
+	if err != nil {
+		return nil, err
+	}
+	if v.Kind() != expr.KindMap {
+		return nil, fault.New(fault.Invalid, "%s is a %s; want tags with their values", n.Value, v.Kind())
+	}
+	for _, key := range v.Keys() {
+		field, _ := v.Field(key)
+		out[key] = field.Text()
+	}
+	return out, nil
+}
+
+// matches says whether a document has all of the tags, or any. A tag without a
+// value means that the document has it, whatever its value.
+func matches(has *yamldoc.Node, want map[string]string, all bool) bool {
+	found := 0
+	for key, value := range want {
+		if tag := has.Get(key); tag != nil && (value == "" || tag.Value == value) {
+			found++
+		}
+	}
+	if all {
+		return found == len(want)
+	}
+	return found > 0
+}
+
+func entries(n *yamldoc.Node) []yamldoc.Entry {
+	if n == nil {
+		return nil
+	}
+	return n.Entries
+}
