@@ -26,7 +26,7 @@ func (s *session) cleanUp(ctx context.Context, all []*release, current *release,
 	for _, r := range append([]*release{current}, all...) {
 		wanted := r.Number >= current.Number || r.Execution == current.Execution ||
 			r.Status == releaseInProgress && time.Since(r.CreatedAt) < underWay
-		if !wanted && r.Status == releaseSucceeded && r.Mode == current.Mode && good < keptReleases {
+		if !wanted && r.Status == releaseSucceeded && line(r.Mode) == line(current.Mode) && good < keptReleases {
 			good++
 			wanted = true
 		}
@@ -43,6 +43,15 @@ func (s *session) cleanUp(ctx context.Context, all []*release, current *release,
 			say(log, "Release %d couldn't be cleaned up: %s", r.Number, err)
 		}
 	}
+}
+
+// line is what releases of a mode succeed one another in: a progressive canary
+// takes the place of a rolling deployment.
+func line(mode string) string {
+	if mode == modeProgressive {
+		return modeRolling
+	}
+	return mode
 }
 
 func (s *session) forget(ctx context.Context, r *release, used map[string]bool) error {

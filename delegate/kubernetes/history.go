@@ -25,9 +25,10 @@ import (
 
 // The modes of a release.
 const (
-	modeRolling   = "rolling"
-	modeCanary    = "canary"
-	modeBlueGreen = "bluegreen"
+	modeRolling     = "rolling"
+	modeCanary      = "canary"
+	modeBlueGreen   = "bluegreen"
+	modeProgressive = "progressive"
 )
 
 // The statuses of a release.
@@ -70,6 +71,11 @@ type release struct {
 	// Canary: the services that traffic is routed to, if it is.
 	StableService string `json:"stableService,omitempty"`
 	CanaryService string `json:"canaryService,omitempty"`
+
+	// Progressive: what the new workload takes the place of, and how many
+	// instances there are in whole.
+	Succeeds *succession `json:"succeeds,omitempty"`
+	Budget   int64       `json:"budget,omitempty"`
 
 	version string // of the Secret
 }

@@ -127,7 +127,12 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 	case task.OpRollingRollback:
 		return s.rollingRollback(ctx)
 	case task.OpCanary:
+		if s.p.TargetPercentage > 0 {
+			return s.numbered(ctx, s.progressive)
+		}
 		return s.numbered(ctx, s.canary)
+	case task.OpProgressiveRollback:
+		return s.progressiveRollback(ctx)
 	case task.OpCanaryDelete:
 		return s.canaryDelete(ctx)
 	case task.OpBlueGreen:

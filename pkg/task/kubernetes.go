@@ -5,22 +5,23 @@ type KubernetesOp string
 
 // The operations (kubernetes spec §1).
 const (
-	OpRolling         KubernetesOp = "K8sRollingDeploy"
-	OpRollingRollback KubernetesOp = "K8sRollingRollback"
-	OpCanary          KubernetesOp = "K8sCanaryDeploy"
-	OpCanaryDelete    KubernetesOp = "K8sCanaryDelete"
-	OpBlueGreen       KubernetesOp = "K8sBlueGreenDeploy"
-	OpSwap            KubernetesOp = "K8sBGSwapServices"
-	OpScale           KubernetesOp = "K8sScale"
-	OpDelete          KubernetesOp = "K8sDelete"
-	OpApply           KubernetesOp = "K8sApply"
-	OpPatch           KubernetesOp = "K8sPatch"
-	OpRollout         KubernetesOp = "K8sRollout"
-	OpDryRun          KubernetesOp = "K8sDryRun"
-	OpDiff            KubernetesOp = "K8sDiff"
-	OpStageScaleDown  KubernetesOp = "K8sBlueGreenStageScaleDown"
-	OpStageScaleUp    KubernetesOp = "K8sBlueGreenStageScaleUp"
-	OpTrafficRouting  KubernetesOp = "K8sTrafficRouting"
+	OpRolling             KubernetesOp = "K8sRollingDeploy"
+	OpRollingRollback     KubernetesOp = "K8sRollingRollback"
+	OpCanary              KubernetesOp = "K8sCanaryDeploy"
+	OpCanaryDelete        KubernetesOp = "K8sCanaryDelete"
+	OpProgressiveRollback KubernetesOp = "K8sProgressiveCanaryRollback"
+	OpBlueGreen           KubernetesOp = "K8sBlueGreenDeploy"
+	OpSwap                KubernetesOp = "K8sBGSwapServices"
+	OpScale               KubernetesOp = "K8sScale"
+	OpDelete              KubernetesOp = "K8sDelete"
+	OpApply               KubernetesOp = "K8sApply"
+	OpPatch               KubernetesOp = "K8sPatch"
+	OpRollout             KubernetesOp = "K8sRollout"
+	OpDryRun              KubernetesOp = "K8sDryRun"
+	OpDiff                KubernetesOp = "K8sDiff"
+	OpStageScaleDown      KubernetesOp = "K8sBlueGreenStageScaleDown"
+	OpStageScaleUp        KubernetesOp = "K8sBlueGreenStageScaleUp"
+	OpTrafficRouting      KubernetesOp = "K8sTrafficRouting"
 )
 
 // Kubernetes is the payload of every Kubernetes step.
@@ -45,8 +46,12 @@ type Kubernetes struct {
 	CanaryInStage bool `json:"canaryInStage,omitempty"`
 
 	Instances *InstanceSelection `json:"instances,omitempty"` // canary, scale, stage scale-up
-	Workload  string             `json:"workload,omitempty"`  // scale, patch: [namespace/]Kind/Name
-	FilePaths []string           `json:"filePaths,omitempty"` // apply
+	// TargetPercentage makes a canary a progressive one: it takes over this
+	// share of the pods that serve; 0 for a standard canary.
+	TargetPercentage int `json:"targetPercentage,omitempty"`
+
+	Workload  string   `json:"workload,omitempty"`  // scale, patch: [namespace/]Kind/Name
+	FilePaths []string `json:"filePaths,omitempty"` // apply
 	// ApplySource replaces the service's manifests for K8sApply (manifestSource).
 	ApplySource *Manifest `json:"applySource,omitempty"`
 	// ApplyValues are K8sApply's overrides, the highest layer of values.

@@ -94,7 +94,7 @@ func rulesOf(op KubernetesOp, command string) (map[string]flagRule, error) {
 			return deleteRules(), nil
 		}
 		return nil, fault.New(fault.Invalid, "%s has no flags for the command %q; want Delete", op, command)
-	case OpRolling, OpCanary, OpBlueGreen, OpApply, OpRollingRollback:
+	case OpRolling, OpCanary, OpBlueGreen, OpApply, OpRollingRollback, OpProgressiveRollback:
 		if command != CommandApply {
 			return nil, fault.New(fault.Invalid, "%s has no flags for the command %q; want Apply", op, command)
 		}

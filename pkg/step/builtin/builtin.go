@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/k8sdiff"
 	"github.com/slipway-cd/slipway/pkg/step/k8sdryrun"
 	"github.com/slipway-cd/slipway/pkg/step/k8spatch"
+	"github.com/slipway-cd/slipway/pkg/step/k8sprogressivecanaryrollback"
 	"github.com/slipway-cd/slipway/pkg/step/k8srollingdeploy"
 	"github.com/slipway-cd/slipway/pkg/step/k8srollingrollback"
 	"github.com/slipway-cd/slipway/pkg/step/k8srollout"
@@ -67,6 +68,7 @@ func Steps() []step.Type {
 		k8sdiff.Type(),
 		k8sdryrun.Type(),
 		k8spatch.Type(),
+		k8sprogressivecanaryrollback.Type(),
 		k8srollingdeploy.Type(),
 		k8srollingrollback.Type(),
 		k8srollout.Type(),

@@ -1,10 +1,12 @@
-// Package k8scanarydeploy is the step type K8sCanaryDeploy of the standard
-// type: a copy of the one workload stands beside the one that serves, with its
-// own few instances (kubernetes spec §13.1). Progressive canaries are refused.
+// Package k8scanarydeploy is the step type K8sCanaryDeploy. A standard canary
+// is a copy of the one workload beside the one that serves, with its own few
+// instances (kubernetes spec §13.1); K8sCanaryDelete deletes it. A progressive
+// one takes over the pods of the one that serves, a share in each phase
+// (§13.4); K8sProgressiveCanaryRollback gives them back.
 //
 // Outputs: output.canaryWorkload ("namespace/Kind/name-canary"),
-// output.targetInstances, output.releaseName and output.releaseNumber. The
-// copy is made by delegate/kubernetes and deleted by K8sCanaryDelete.
+// output.targetInstances, output.releaseName and output.releaseNumber. Pods
+// are made and moved by delegate/kubernetes.
 package k8scanarydeploy
 
 import (
@@ -18,8 +20,18 @@ import (
 // Type describes the step type.
 func Type() step.Type { return step.Type{Name: string(task.OpCanary), Deploys: true, New: decode} }
 
+// The types of a canary.
+const (
+	standard    = "Standard"
+	progressive = "Progressive"
+)
+
 // Spec is the step's spec.
 type Spec struct {
+	Kind yamldoc.Field[string] // Standard unless set
+	// Target is the percentage of the pods that a progressive canary has after
+	// the step.
+	Target yamldoc.Field[int]
 	// Instances is how many the canary has; a percentage is of the manifest's.
 	Instances  *task.InstanceSelection
 	SkipDryRun yamldoc.Field[bool]
@@ -37,12 +49,10 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "skipDryRun":
 			s.SkipDryRun = r.Bool(e)
 		case "canaryType":
-			if t := r.Enum(e, "Standard", "Progressive"); t.Value == "Progressive" {
-				r.Unsupported(e, "a Progressive canary can't be deployed yet; Standard can")
-			}
+			s.Kind = r.Enum(e, standard, progressive)
 		case "targetPercentage":
-			if !e.Null() {
-				r.Unsupported(e, "targetPercentage belongs to a Progressive canary, which can't be deployed yet")
+			if s.Target = r.Int(e); s.Target.Set && s.Target.Expr == "" && (s.Target.Value < 1 || s.Target.Value > 100) {
+				r.Errorf(e, "WRONG_VALUE", "found %d; want a percentage from 1 to 100", s.Target.Value)
 			}
 		case "trafficRouting":
 			if !e.Null() {
@@ -56,13 +66,43 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 			r.Unknown(e, "instanceSelection", "skipDryRun", "canaryType", "targetPercentage", "trafficRouting", "commandFlags", "delegateSelectors")
 		}
 	}
-	r.Missing(v, "instanceSelection")
+	s.suited(r, v)
 	return s
+}
+
+// suited reports the fields that the canary's type needs or can't have.
+func (s *Spec) suited(r *yamldoc.Report, v yamldoc.Value) {
+	if s.Kind.Expr != "" { // it is known when the step starts
+		return
+	}
+	if s.Kind.Value != progressive {
+		r.Missing(v, "instanceSelection")
+		noEffect(r, v, "targetPercentage", standard)
+		return
+	}
+	r.Missing(v, "targetPercentage")
+	noEffect(r, v, "instanceSelection", progressive)
+	if s.Traffic != nil {
+		r.Unsupported(yamldoc.Sub(v.Node.Get("trafficRouting"), "trafficRouting"), "a Progressive canary can't route traffic yet: its pods get requests by their number")
+	}
+}
+
+// noEffect warns of a field of the other type.
+func noEffect(r *yamldoc.Report, v yamldoc.Value, key, kind string) {
+	if n := v.Node.Get(key); n != nil && n.Kind != yamldoc.Null {
+		r.Warnf(yamldoc.Sub(n, key), "NO_EFFECT", "%s has no effect on a %s canary", key, kind)
+	}
 }
 
 // Start has a delegate deploy the canary.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	return kubernetes.Start(in, task.Kubernetes{Op: task.OpCanary, Instances: s.Instances, SkipDryRun: s.SkipDryRun.Value, CommandFlags: s.Flags, Traffic: s.Traffic})
+	p := task.Kubernetes{Op: task.OpCanary, SkipDryRun: s.SkipDryRun.Value, CommandFlags: s.Flags}
+	if s.Kind.Value == progressive {
+		p.TargetPercentage = s.Target.Value
+	} else {
+		p.Instances, p.Traffic = s.Instances, s.Traffic
+	}
+	return kubernetes.Start(in, p)
 }
 
 // Finish takes the delegate's result as it is.

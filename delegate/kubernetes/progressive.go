@@ -1,0 +1,364 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// succession is what a progressive canary takes the place of, as it was when
+// the first phase began. It is nil for the first deployment of all.
+type succession struct {
+	// Workload is the Deployment that served.
+	Workload map[string]any `json:"workload"`
+	// Scalers are its autoscalers, with the bounds that they had.
+	Scalers []map[string]any `json:"scalers,omitempty"`
+	// Budgets are its disruption budgets.
+	Budgets []map[string]any `json:"budgets,omitempty"`
+}
+
+func (o *succession) workload() *unstructured.Unstructured {
+	return (&unstructured.Unstructured{Object: o.Workload}).DeepCopy()
+}
+
+// progressive is a phase of a progressive canary (kubernetes spec §13.4): the
+// new Deployment takes over a share of the pods of the one that serves. The
+// first phase makes the release, the others of the stage go on with it.
+func (s *session) progressive(ctx context.Context) (task.Result, error) {
+	all, err := s.history(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	current := s.ofStage(all, modeProgressive)
+	switch {
+	case current == nil:
+		current, err = s.firstPhase(ctx, all)
+	case current.Status != releaseSucceeded:
+		err = s.again(ctx, current)
+	}
+	if err != nil {
+		return task.Result{}, err
+	}
+	s.number = current.Number
+	w := managed(current.objects())[0]
+	out := outputs{"canaryWorkload": w.GetNamespace() + "/" + display(w), "targetInstances": portion(current.Budget, int64(s.p.TargetPercentage))}
+	err = s.phase(ctx, current, w)
+	if err == nil && s.p.TargetPercentage == whole {
+		err = s.succeed(ctx, all, current)
+	}
+	if err != nil {
+		if markErr := s.mark(ctx, current, releaseFailed); markErr != nil {
+			say(s.env.LogError(unitWrapUp), "release %d couldn't be marked as failed: %s", current.Number, markErr)
+		}
+		r, _ := s.done(out, s.changed("applied", current.objects(), nil))
+		return r, err
+	}
+	return s.done(out, s.changed("applied", current.objects(), s.instances(ctx, []*unstructured.Unstructured{w}, nil)))
+}
+
+// firstPhase renders the manifests, makes the new Deployment without pods
+// beside the one that serves, and records both.
+func (s *session) firstPhase(ctx context.Context, all []*release) (*release, error) {
+	current := s.begin(all, modeProgressive)
+	objects, err := s.manifests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w, err := single(objects, "progressive canary", "Deployment")
+	if err != nil {
+		return nil, err
+	}
+	if current.Succeeds, err = s.predecessor(ctx, all, w); err != nil {
+		return nil, err
+	}
+	current.Hash = hashOf(objects)
+	if current.Budget, err = s.baseReplicas(ctx, objects, w); err != nil {
+		return nil, err
+	}
+	if current.Succeeds != nil {
+		current.Budget = replicas(current.Succeeds.workload())
+	}
+	suffix, original := fmt.Sprintf("-v%d", s.number), w.GetName()
+	current.Versioned = rename(objects, suffix)
+	s.turnVersion(w, suffix)
+	current.Made = slices.Concat(renameFollowers(objects, w, original, suffix), []string{display(w)}, current.Versioned)
+	if err := s.dryRun(ctx, objects); err != nil {
+		return nil, err
+	}
+	say(s.env.Log(unitPrepare), "Release %s, number %d: %s takes over %d instances", s.p.Target.ReleaseName, s.number, display(w), current.Budget)
+	current.fill(objects)
+	late, err := s.record(ctx, current)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.applyRelease(ctx, current, unscaled(objects, w), late); err != nil {
+		_ = s.mark(ctx, current, releaseFailed) // the step fails either way
+		return nil, err
+	}
+	return current, nil
+}
+
+// unscaled are the objects without the autoscalers of the new workload, which
+// come when it has its pods.
+func unscaled(objects []*unstructured.Unstructured, w *unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return scales(o, w.GetKind(), w.GetName()) })
+}
+
+// again goes on with a release of an earlier phase, or of an earlier try of
+// this one, which may not have come far.
+func (s *session) again(ctx context.Context, current *release) error {
+	s.number = current.Number
+	objects := current.objects()
+	w := managed(objects)[0]
+	live, err := s.get(ctx, w)
+	if err != nil {
+		return err
+	}
+	if live == nil {
+		if err := s.apply(ctx, unscaled(objects, w), s.env.Log(unitApply)); err != nil {
+			return err
+		}
+	}
+	return s.mark(ctx, current, releaseInProgress)
+}
+
+// turnVersion makes the workload one of its own without pods: its selector has
+// the version, so it shares none with the one that serves.
+func (s *session) turnVersion(w *unstructured.Unstructured, suffix string) {
+	track := suffix[1:]
+	w.SetName(withSuffix(w.GetName(), suffix))
+	set(w, int64(0), "spec", "replicas")
+	putLabel(w, labelTrack, track, "spec", "selector", "matchLabels")
+	putLabel(w, labelTrack, track, "spec", "template", "metadata", "labels")
+	putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
+}
+
+// predecessor finds the Deployment that serves: the one of the newest good
+// release, be it a version of its own or the manifests' name.
+func (s *session) predecessor(ctx context.Context, all []*release, w *unstructured.Unstructured) (*succession, error) {
+	candidate := w
+	for _, r := range all {
+		if r.Status == releaseSucceeded && (r.Mode == modeRolling || r.Mode == modeProgressive) {
+			if list := managed(r.objects()); len(list) == 1 {
+				candidate = list[0]
+			}
+			break
+		}
+	}
+	live, err := s.get(ctx, candidate)
+	if err == nil && live == nil {
+		live, err = s.get(ctx, w)
+	}
+	if err != nil || live == nil {
+		return nil, err
+	}
+	out := &succession{Workload: plain(live)}
+	if out.Scalers, err = s.followers(ctx, "autoscaling", "HorizontalPodAutoscaler", func(o *unstructured.Unstructured) bool { return scales(o, "Deployment", live.GetName()) }, live); err != nil {
+		return nil, err
+	}
+	out.Budgets, err = s.followers(ctx, "policy", "PodDisruptionBudget", func(o *unstructured.Unstructured) bool { return protects(o, live) }, live)
+	return out, err
+}
+
+// followers lists objects of a kind in a workload's namespace.
+func (s *session) followers(ctx context.Context, group, kind string, follows func(*unstructured.Unstructured) bool, w *unstructured.Unstructured) ([]map[string]any, error) {
+	m, err := s.client.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.client.dynamic.Resource(m.Resource).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, classify(err)
+	}
+	var out []map[string]any
+	for i := range list.Items {
+		if follows(&list.Items[i]) {
+			out = append(out, plain(&list.Items[i]))
+		}
+	}
+	return out, nil
+}
+
+// phase moves pods until the new workload has its share. Meanwhile no
+// autoscaler may keep it from that.
+func (s *session) phase(ctx context.Context, current *release, w *unstructured.Unstructured) error {
+	log := s.env.Log(unitScale)
+	share := int64(s.p.TargetPercentage)
+	var scalers []*unstructured.Unstructured
+	for _, o := range current.objects() {
+		if scales(o, w.GetKind(), w.GetName()) {
+			scalers = append(scalers, o)
+		}
+	}
+	m := mover{s: s, to: w, budget: current.Budget, log: log}
+	if current.Succeeds != nil {
+		m.from = current.Succeeds.workload()
+		if err := s.bound(ctx, current.Succeeds.scalers(), whole-share, log); err != nil {
+			return err
+		}
+	}
+	for _, o := range scalers {
+		if _, err := s.delete(ctx, o); err != nil {
+			return err
+		}
+	}
+	if err := m.move(ctx, portion(current.Budget, share)); err != nil {
+		return err
+	}
+	return s.bound(ctx, scalers, share, log)
+}
+
+func (o *succession) scalers() []*unstructured.Unstructured { return asObjects(o.Scalers) }
+
+func asObjects(list []map[string]any) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, m := range list {
+		out = append(out, (&unstructured.Unstructured{Object: m}).DeepCopy())
+	}
+	return out
+}
+
+// bound gives autoscalers a percentage of the bounds that they have in whole,
+// rounded up. One of nothing is deleted: an autoscaler keeps one pod at least.
+func (s *session) bound(ctx context.Context, scalers []*unstructured.Unstructured, share int64, log io.Writer) error {
+	for _, o := range scalers {
+		if share == 0 {
+			if _, err := s.delete(ctx, o); err != nil {
+				return err
+			}
+			say(log, "%s deleted", display(o))
+			continue
+		}
+		least, ok := number(o, "spec", "minReplicas")
+		if !ok {
+			least = 1
+		}
+		most, _ := number(o, "spec", "maxReplicas")
+		set(o, portion(least, share), "spec", "minReplicas")
+		set(o, portion(most, share), "spec", "maxReplicas")
+		if _, err := s.applyOne(ctx, o, false, log); err != nil {
+			return err
+		}
+		say(log, "%s keeps %d to %d pods", display(o), portion(least, share), portion(most, share))
+	}
+	return nil
+}
+
+// portion is a percentage of a number, rounded up.
+func portion(n, percent int64) int64 { return (n*percent + whole - 1) / whole }
+
+// succeed ends the last phase: what served is deleted, and the release is one
+// to go back to.
+func (s *session) succeed(ctx context.Context, all []*release, current *release) error {
+	wrap := s.env.Log(unitWrapUp)
+	if was := current.Succeeds; was != nil {
+		for _, o := range append([]*unstructured.Unstructured{was.workload()}, asObjects(was.Budgets)...) {
+			gone, err := s.delete(ctx, o)
+			if err != nil {
+				return err
+			}
+			if gone {
+				say(wrap, "%s deleted", display(o))
+			}
+		}
+	}
+	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
+		return err
+	}
+	s.cleanUp(ctx, all, current, wrap)
+	return nil
+}
+
+// progressiveRollback is K8sProgressiveCanaryRollback (kubernetes spec §13.4):
+// the pods move back, and what the canary made is deleted.
+func (s *session) progressiveRollback(ctx context.Context) (task.Result, error) {
+	log := s.env.Log(unitRollback)
+	all, err := s.history(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	made := s.ofStage(all, modeProgressive)
+	if made == nil {
+		say(log, "This stage deployed nothing, so there is nothing to roll back")
+		return s.done(nil)
+	}
+	if made.Succeeds == nil {
+		say(log, "There was nothing before this deployment, so there is nothing to go back to")
+		return s.done(nil, s.changed("kept", nil, nil))
+	}
+	if made.Status != releaseFailed { // however the rollback ends, nobody goes back to it
+		if err := s.mark(ctx, made, releaseFailed); err != nil {
+			return task.Result{}, err
+		}
+	}
+	old, err := s.revive(ctx, made.Succeeds, log)
+	if err != nil {
+		return task.Result{}, err
+	}
+	w := managed(made.objects())[0]
+	var mine []*unstructured.Unstructured
+	for _, o := range slices.Backward(made.objects()) {
+		if slices.Contains(made.Made, display(o)) {
+			mine = append(mine, o)
+		}
+	}
+	for _, o := range mine { // an autoscaler would keep what is to go
+		if o.GetKind() == "HorizontalPodAutoscaler" {
+			if _, err := s.delete(ctx, o); err != nil {
+				return task.Result{}, err
+			}
+		}
+	}
+	if err := s.bound(ctx, made.Succeeds.scalers(), whole, log); err != nil {
+		return task.Result{}, err
+	}
+	m := mover{s: s, from: w, to: old, budget: made.Budget, log: log}
+	if has, err := m.pods(ctx, old); err != nil {
+		return task.Result{}, err
+	} else if has > m.budget { // an autoscaler was quicker
+		m.budget = has
+	}
+	if err := m.move(ctx, m.budget); err != nil {
+		return task.Result{}, err
+	}
+	for _, o := range mine {
+		gone, err := s.delete(ctx, o)
+		if err != nil {
+			return task.Result{}, err
+		}
+		if gone {
+			say(log, "%s deleted", display(o))
+		}
+	}
+	return s.done(nil, s.changed("rolled back", []*unstructured.Unstructured{old}, s.instances(ctx, []*unstructured.Unstructured{old}, nil)))
+}
+
+// revive makes what served anew if it has been deleted, without pods.
+func (s *session) revive(ctx context.Context, was *succession, log io.Writer) (*unstructured.Unstructured, error) {
+	old := was.workload()
+	live, err := s.get(ctx, old)
+	if err != nil || live != nil && live.GetDeletionTimestamp() == nil {
+		return old, err
+	}
+	if live != nil {
+		if err := s.gone(ctx, old); err != nil {
+			return nil, err
+		}
+	}
+	empty := was.workload()
+	set(empty, int64(0), "spec", "replicas")
+	for _, o := range append(asObjects(was.Budgets), empty) {
+		if _, err := s.applyOne(ctx, o, false, log); err != nil {
+			return nil, err
+		}
+		say(log, "%s is made anew", display(o))
+	}
+	return old, nil
+}

@@ -1,0 +1,48 @@
+// Package k8sprogressivecanaryrollback is the step type
+// K8sProgressiveCanaryRollback: the pods that the stage's progressive canary
+// took over move back, and what it made is deleted (kubernetes spec §13.4).
+// Where there is no such canary it succeeds and changes nothing.
+//
+// Outputs: output.releaseName. The pods are moved by delegate/kubernetes.
+package k8sprogressivecanaryrollback
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpProgressiveRollback), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec.
+type Spec struct {
+	Flags []task.CommandFlag
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "commandFlags":
+			s.Flags = kubernetes.Flags(r, e, task.OpProgressiveRollback)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "commandFlags", "delegateSelectors")
+		}
+	}
+	return s
+}
+
+// Start has a delegate move the pods back.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return kubernetes.Start(in, task.Kubernetes{Op: task.OpProgressiveRollback, CommandFlags: s.Flags})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
