@@ -32,7 +32,7 @@ func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	w, err := single(objects, "blue-green", "Deployment", "StatefulSet")
+	w, err := single(objects, "blue-green", "Deployment", "StatefulSet", kindConfig)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -109,7 +109,7 @@ func (s *session) deployColor(ctx context.Context, all []*release, current *rele
 func (s *session) color(objects []*unstructured.Unstructured, w *unstructured.Unstructured, c string) {
 	suffix, original := "-"+c, w.GetName()
 	w.SetName(withSuffix(w.GetName(), suffix))
-	putLabel(w, labelColor, c, "spec", "selector", "matchLabels")
+	putLabel(w, labelColor, c, selectorOf(w)...)
 	putLabel(w, labelColor, c, "spec", "template", "metadata", "labels")
 	putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
 	renameFollowers(objects, w, original, suffix)

@@ -24,7 +24,7 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	w, err := single(objects, "canary", "Deployment", "StatefulSet")
+	w, err := single(objects, "canary", "Deployment", "StatefulSet", kindConfig)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -105,7 +105,7 @@ func percentage(base int64, percent int) int64 { return (base*int64(percent) + 9
 func (s *session) turnCanary(w *unstructured.Unstructured, count int64) {
 	w.SetName(withSuffix(w.GetName(), canarySuffix))
 	set(w, count, "spec", "replicas")
-	putLabel(w, labelTrack, "canary", "spec", "selector", "matchLabels")
+	putLabel(w, labelTrack, "canary", selectorOf(w)...)
 	putLabel(w, labelTrack, "canary", "spec", "template", "metadata", "labels")
 	putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
 }
@@ -166,7 +166,7 @@ func renameFollowers(objects []*unstructured.Unstructured, w *unstructured.Unstr
 		case scales(o, w.GetKind(), original):
 			set(o, w.GetName(), "spec", "scaleTargetRef", "name")
 		case protects(o, w):
-			selector, _, _ := unstructured.NestedMap(w.Object, "spec", "selector", "matchLabels")
+			selector, _, _ := unstructured.NestedMap(w.Object, selectorOf(w)...)
 			set(o, selector, "spec", "selector", "matchLabels")
 		default:
 			continue

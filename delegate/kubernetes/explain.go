@@ -123,7 +123,7 @@ func (s *session) explainEvents(ctx context.Context, workloads []*unstructured.U
 
 // podsOf lists the pods that a workload selects, the newest first.
 func (s *session) podsOf(ctx context.Context, w *unstructured.Unstructured) []*unstructured.Unstructured {
-	selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
+	selector, _, _ := unstructured.NestedStringMap(w.Object, selectorOf(w)...)
 	if len(selector) == 0 {
 		return nil
 	}

@@ -49,9 +49,21 @@ func annotated(o *unstructured.Unstructured, name string) bool {
 	return strings.EqualFold(o.GetAnnotations()[name], "true")
 }
 
-// hasReplicas says whether a kind is a workload of pods that rolls out.
+// kindConfig is OpenShift's own kind of Deployment.
+const kindConfig = "DeploymentConfig"
+
+// isWorkload says whether a kind is a workload of pods that rolls out.
 func isWorkload(kind string) bool {
-	return kind == "Deployment" || kind == "StatefulSet" || kind == "DaemonSet"
+	return kind == "Deployment" || kind == "StatefulSet" || kind == "DaemonSet" || kind == kindConfig
+}
+
+// selectorOf is where a workload has the labels of its pods, and more labels
+// below it if any are given.
+func selectorOf(w *unstructured.Unstructured, more ...string) []string {
+	if w.GetKind() == kindConfig {
+		return append([]string{"spec", "selector"}, more...)
+	}
+	return append([]string{"spec", "selector", "matchLabels"}, more...)
 }
 
 // managed gives the workloads that strategies work on (kubernetes spec §6).
@@ -68,7 +80,7 @@ func managed(objects []*unstructured.Unstructured) []*unstructured.Unstructured 
 // podSpecPath is where a kind has its pod template's spec; nil for none.
 func podSpecPath(kind string) []string {
 	switch kind {
-	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "ReplicationController", "DeploymentConfig":
+	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "ReplicationController", kindConfig:
 		return []string{"spec", "template", "spec"}
 	case "CronJob":
 		return []string{"spec", "jobTemplate", "spec", "template", "spec"}

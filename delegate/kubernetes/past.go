@@ -31,7 +31,7 @@ func (p *past) note(o *unstructured.Unstructured) {
 		_, _, err := customRollout(o)
 		failed = err != nil
 	} else {
-		failed = condition(o, "Progressing")["reason"] == deadlineExceeded
+		failed = condition(o, "Progressing")["status"] == "False"
 	}
 	if !failed {
 		return
@@ -63,7 +63,8 @@ func (p *past) without(o *unstructured.Unstructured) *unstructured.Unstructured 
 // failureOf is the part of a status that tells of a failure and when it was.
 func failureOf(o *unstructured.Unstructured) string {
 	if !isCustom(o) {
-		return condition(o, "Progressing")["lastUpdateTime"]
+		c := condition(o, "Progressing")
+		return c["reason"] + " " + c["lastUpdateTime"]
 	}
 	doc, _ := json.Marshal(o.Object["status"]) //nolint:errchkjson // it came as JSON
 	return string(doc)

@@ -89,18 +89,42 @@ func parse(name, text string) ([]*unstructured.Unstructured, error) {
 		if o.GetKind() == "" || o.GetAPIVersion() == "" {
 			return nil, fault.New(fault.Invalid, "%s, document %d: kind or apiVersion is missing", name, i+1)
 		}
-		if items, ok := m["items"].([]any); ok && strings.HasSuffix(o.GetKind(), "List") {
-			for _, item := range items {
-				if inner, ok := item.(map[string]any); ok {
-					out = append(out, coerce(&unstructured.Unstructured{Object: inner}))
-				}
-			}
-			continue
+		found, err := expand(o)
+		if err != nil {
+			return nil, fault.New(fault.CodeOf(err), "%s, document %d: %w", name, i+1, err)
 		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// expand gives the objects of a list, or the object itself. Items of a list of
+// one kind, such as a ServiceList, needn't say their kind.
+func expand(o *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	of, isList := strings.CutSuffix(o.GetKind(), "List")
+	items, hasItems := o.Object["items"].([]any)
+	if !isList || !hasItems {
 		if o.GetName() == "" {
-			return nil, fault.New(fault.Invalid, "%s, document %d: a %s without metadata.name", name, i+1, o.GetKind())
+			return nil, fault.New(fault.Invalid, "a %s without metadata.name", o.GetKind())
 		}
-		out = append(out, coerce(o))
+		return []*unstructured.Unstructured{coerce(o)}, nil
+	}
+	var out []*unstructured.Unstructured
+	for i, item := range items {
+		inner := &unstructured.Unstructured{}
+		inner.Object, _ = item.(map[string]any)
+		if of != "" && inner.Object != nil && inner.GetKind() == "" {
+			inner.SetKind(of)
+			inner.SetAPIVersion(o.GetAPIVersion())
+		}
+		if inner.GetKind() == "" || inner.GetAPIVersion() == "" {
+			return nil, fault.New(fault.Invalid, "item %d of the %s has no kind or apiVersion", i+1, o.GetKind())
+		}
+		found, err := expand(inner)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
 	}
 	return out, nil
 }

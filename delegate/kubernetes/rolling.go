@@ -43,9 +43,9 @@ func (s *session) label(ctx context.Context, objects []*unstructured.Unstructure
 		if err != nil {
 			return err
 		}
-		tracked := live != nil && text(live, "spec", "selector", "matchLabels", labelTrack) == "stable"
+		tracked := live != nil && text(live, selectorOf(live, labelTrack)...) == "stable"
 		if tracked { // a selector can't be changed
-			putLabel(w, labelTrack, "stable", "spec", "selector", "matchLabels")
+			putLabel(w, labelTrack, "stable", selectorOf(w)...)
 		}
 		if tracked || s.p.CanaryInStage {
 			putLabel(w, labelTrack, "stable", "spec", "template", "metadata", "labels")

@@ -29,6 +29,8 @@ func rollout(o *unstructured.Unstructured) (done bool, progress string, err erro
 		return statefulSetRollout(o)
 	case "DaemonSet":
 		return daemonSetRollout(o)
+	case kindConfig:
+		return configRollout(o)
 	}
 	if isCustom(o) {
 		return customRollout(o)
@@ -49,6 +51,20 @@ func deploymentRollout(o *unstructured.Unstructured) (bool, string, error) {
 		progress += fmt.Sprintf(", %d old ones left", all-updated)
 	}
 	return updated == want && all == updated && available == updated, progress, nil
+}
+
+// configRollout is that of a DeploymentConfig: the newest of its roll-outs must
+// be complete.
+func configRollout(o *unstructured.Unstructured) (bool, string, error) {
+	c := condition(o, "Progressing")
+	if c["status"] == "False" {
+		return false, "failed", fault.New(fault.Conflict, "%s failed: %s: %s", display(o), c["reason"], c["message"]).Causing(fault.Unknown)
+	}
+	want := replicas(o)
+	updated, _ := number(o, "status", "updatedReplicas")
+	available, _ := number(o, "status", "availableReplicas")
+	done := c["reason"] == "NewReplicationControllerAvailable" && updated == want && available >= want
+	return done, fmt.Sprintf("%d of %d updated, %d available", updated, want, available), nil
 }
 
 func replicas(o *unstructured.Unstructured) int64 {

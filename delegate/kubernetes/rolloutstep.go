@@ -68,7 +68,7 @@ func (s *session) toRoll(ctx context.Context) ([]*unstructured.Unstructured, err
 	if s.p.Rollout.Resources.Type != "ReleaseName" {
 		objects, err := s.picked(ctx, s.p.Rollout.Resources)
 		if err == nil && s.p.Rollout.Resources.Type == "ManifestPath" {
-			objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !isWorkload(o.GetKind()) })
+			objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !rolls(o) })
 		}
 		return objects, err
 	}
@@ -76,13 +76,18 @@ func (s *session) toRoll(ctx context.Context) ([]*unstructured.Unstructured, err
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	return managed(all[0].objects()), nil
+	return slices.DeleteFunc(managed(all[0].objects()), func(o *unstructured.Unstructured) bool { return !rolls(o) }), nil
+}
+
+// rolls says whether a workload is of the kinds that the commands are for.
+func rolls(w *unstructured.Unstructured) bool {
+	return isWorkload(w.GetKind()) && w.GetKind() != kindConfig
 }
 
 // roll does the command to one workload.
 func (s *session) roll(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
 	kind, command := w.GetKind(), s.p.Rollout.Command
-	if !isWorkload(kind) {
+	if !rolls(w) {
 		return fault.New(fault.Invalid, "%s doesn't roll out; want a Deployment, a StatefulSet or a DaemonSet", display(w))
 	}
 	paused, _, _ := unstructured.NestedBool(w.Object, "spec", "paused")

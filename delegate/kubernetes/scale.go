@@ -60,8 +60,8 @@ func (s *session) scale(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if kind := w.GetKind(); kind != "Deployment" && kind != "StatefulSet" && kind != "ReplicaSet" {
-		return task.Result{}, fault.New(fault.Invalid, "%s can't be scaled; want a Deployment, a StatefulSet or a ReplicaSet", display(w))
+	if kind := w.GetKind(); kind != "Deployment" && kind != "StatefulSet" && kind != "ReplicaSet" && kind != kindConfig {
+		return task.Result{}, fault.New(fault.Invalid, "%s can't be scaled; want a Deployment, a StatefulSet, a ReplicaSet or a DeploymentConfig", display(w))
 	}
 	live, err := s.get(ctx, w)
 	if err != nil {
