@@ -49,7 +49,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (30s)
 
 .PHONY: bench
 bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl, and parts
-	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 20m ./internal/e2e
+	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 20m ./internal/e2e ./delegate/kubernetes
 	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /internal/)
 
 .PHONY: generate

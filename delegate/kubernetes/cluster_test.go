@@ -34,24 +34,24 @@ type site struct {
 	stage     int // numbers the executions
 }
 
-func newSite(t *testing.T) *site {
-	t.Helper()
-	kubeconfig, namespace := testcluster.Namespace(t)
+func newSite(tb testing.TB) *site {
+	tb.Helper()
+	kubeconfig, namespace := testcluster.Namespace(tb)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	config.QPS = -1
 	client, err := clientset.NewForConfig(config)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	dyn, err := dynamic.NewForConfig(config)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &site{
-		Interface: client, dyn: dyn, config: config, namespace: namespace, run: New(t.TempDir()),
+		Interface: client, dyn: dyn, config: config, namespace: namespace, run: New(tb.TempDir()),
 		cluster: task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)},
 	}
 }

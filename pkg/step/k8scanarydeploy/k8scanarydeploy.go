@@ -83,7 +83,7 @@ func (s *Spec) suited(r *yamldoc.Report, v yamldoc.Value) {
 	r.Missing(v, "targetPercentage")
 	noEffect(r, v, "instanceSelection", progressive)
 	if s.Traffic != nil {
-		r.Unsupported(yamldoc.Sub(v.Node.Get("trafficRouting"), "trafficRouting"), "a Progressive canary can't route traffic yet: its pods get requests by their number")
+		r.Errorf(yamldoc.Sub(v.Node.Get("trafficRouting"), "trafficRouting"), "WRONG_VALUE", "a Progressive canary can't route traffic yet: its pods get requests by their number")
 	}
 }
 
