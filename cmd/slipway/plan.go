@@ -13,7 +13,7 @@ import (
 
 func planCommand(a *app) *cobra.Command {
 	var inputs inputFlags
-	var stages []string
+	var chosen stageFlags
 	c := &cobra.Command{
 		Use: "plan PIPELINE", Short: "Show what a run of a pipeline would do, and start nothing", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Plan prints the tree of stages and steps that \"slipway run\" would start with the same flags. Conditions and loops are\n" +
@@ -21,19 +21,21 @@ func planCommand(a *app) *cobra.Command {
 			"says which connected delegates could take it.",
 		Example:           "  slipway plan guestbook --input-set staging",
 		ValidArgsFunction: a.completePipelines,
-		RunE:              func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0], inputs, stages) },
+		RunE:              func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0], inputs, chosen) },
 	}
 	inputs.add(c.Flags())
-	c.Flags().StringSliceVar(&stages, "stage", nil, "only this stage; may be repeated")
+	chosen.flags(c.Flags(), "only this stage; may be repeated")
 	return c
 }
 
-func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, stages []string) error {
+func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags) error {
 	request, err := inputs.read(a.in)
 	if err != nil {
 		return err
 	}
-	request.Stages = stages
+	if err := chosen.add(&request); err != nil {
+		return err
+	}
 	client, scope, err := a.connect()
 	if err != nil {
 		return err

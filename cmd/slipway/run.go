@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 func runCommand(a *app) *cobra.Command {
 	var inputs inputFlags
-	var stages []string
+	var chosen stageFlags
 	var follow bool
 	c := &cobra.Command{
 		Use: "run PIPELINE", Short: "Run a pipeline", GroupID: groupRun, Args: cobra.ExactArgs(1),
@@ -23,21 +25,23 @@ func runCommand(a *app) *cobra.Command {
 			"  slipway run guestbook --input-set staging --input-set latest --inputs inputs.yaml",
 		ValidArgsFunction: a.completePipelines,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.run(c.Context(), args[0], inputs, stages, follow)
+			return a.run(c.Context(), args[0], inputs, chosen, follow)
 		},
 	}
 	inputs.add(c.Flags())
-	c.Flags().StringSliceVar(&stages, "stage", nil, "run only this stage; may be repeated")
+	chosen.flags(c.Flags(), "run only this stage; may be repeated")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the progress until the end")
 	return c
 }
 
-func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, stages []string, follow bool) error {
+func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags, follow bool) error {
 	request, err := inputs.read(a.in)
 	if err != nil {
 		return err
 	}
-	request.Stages = stages
+	if err := chosen.add(&request); err != nil {
+		return err
+	}
 	client, scope, err := a.connect()
 	if err != nil {
 		return err
@@ -50,6 +54,33 @@ func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, stage
 		fmt.Fprintln(a.err, finding(w))
 	}
 	return a.started(ctx, client, e, follow)
+}
+
+// stageFlags choose some of a pipeline's stages.
+type stageFlags struct {
+	stages []string
+	values []string // EXPRESSION=VALUE
+}
+
+func (f *stageFlags) flags(set *pflag.FlagSet, what string) {
+	set.StringSliceVar(&f.stages, "stage", nil, what)
+	set.StringArrayVar(&f.values, "expression", nil, "the value of an expression that names another stage, as EXPRESSION=VALUE; may be repeated")
+}
+
+func (f *stageFlags) add(request *api.StartExecution) error {
+	request.Stages = f.stages
+	if len(f.values) == 0 {
+		return nil
+	}
+	request.Values = map[string]string{}
+	for _, pair := range f.values {
+		expression, value, found := strings.Cut(pair, ">=")
+		if !found {
+			return fault.New(fault.Invalid, "%q isn't an expression and its value, such as '<+pipeline.stages.build.variables.tag>=1.2'", pair)
+		}
+		request.Values[expression+">"] = value
+	}
+	return nil
 }
 
 // keyValues reads pairs such as variables.image=nginx.

@@ -137,7 +137,7 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	}
 	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
 		e, err := s.Executions.Start(ctx, execution.StartRequest{
-			Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Key: key, Stages: in.Body.Stages,
+			Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Key: key, Stages: in.Body.Stages, Values: in.Body.Values,
 			Within: caller(ctx).Scope,
 		})
 		if err != nil {
@@ -169,7 +169,7 @@ func (s *Server) planExecution(ctx context.Context, in *struct {
 		return nil, err
 	}
 	r, err := s.Executions.Rehearse(ctx, execution.StartRequest{
-		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: in.Body.Stages, Within: caller(ctx).Scope,
+		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: in.Body.Stages, Values: in.Body.Values, Within: caller(ctx).Scope,
 	})
 	return &struct{ Body Plan }{Plan{Pipeline: r.Pipeline, Hash: r.Hash, Warnings: r.Warnings, Root: r.Root}}, err
 }

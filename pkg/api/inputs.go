@@ -169,6 +169,7 @@ type StartExecution struct {
 	InputsYAML string            `json:"inputsYaml,omitempty" doc:"Values of runtime inputs as YAML, a part of the pipeline's document"`
 	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
 	Stages     []string          `json:"stages,omitempty" nullable:"false" maxItems:"1000" doc:"Identifiers of the only stages to run; the pipeline must have allowStageExecutions"`
+	Values     map[string]string `json:"expressionValues,omitempty" doc:"Values of expressions that name stages which don't run, e.g. <+pipeline.stages.build.variables.tag>"`
 }
 
 func (in StartExecution) inputs() (execution.Inputs, error) {

@@ -59,6 +59,9 @@ type StartRequest struct {
 	RetryOf string
 	// Stages are the only ones to run; none: all (pipeline spec §8.5).
 	Stages []string
+	// Values are what expressions give that name the other stages, e.g. by
+	// "<+pipeline.stages.build.variables.tag>".
+	Values map[string]string
 
 	resume *store.Resume
 	// Trigger is the event that starts it (trigger.Event, encoded), which its
@@ -215,7 +218,7 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 		return store.Execution{}, err
 	}
 	start := StartRequest{
-		Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: r.By, Key: r.Key, RetryOf: cmp.Or(e.RetryOf, e.ID), Stages: given.Stages,
+		Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: r.By, Key: r.Key, RetryOf: cmp.Or(e.RetryOf, e.ID), Stages: given.Stages, Values: given.Values,
 		Trigger: before.Trigger, Within: r.Within,
 	}
 	if r.From != "" || r.FromFailed {

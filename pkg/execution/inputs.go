@@ -36,6 +36,8 @@ type Given struct {
 	Sets     []string       `json:"sets,omitempty"`
 	Warnings []fault.Detail `json:"warnings,omitempty"` // values that had no place
 	Stages   []string       `json:"stages,omitempty"`   // the only ones that ran
+	// Values are of expressions that name other stages.
+	Values map[string]string `json:"values,omitempty"`
 }
 
 // GivenTo reads what is kept of an execution's inputs.

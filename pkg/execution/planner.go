@@ -58,13 +58,14 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 	}
 	if r.Trigger != nil { // no other execution has the same event
 		b := newBuild(ctx, p.entities, pipeline)
-		b.trigger, b.stages = r.Trigger, r.Stages
+		b.trigger, b.stages, b.values = r.Trigger, r.Stages, r.Values
 		return b.plan(r.Inputs)
 	}
 	asked, err := json.Marshal(struct {
 		Inputs Inputs
 		Stages []string
-	}{r.Inputs, r.Stages})
+		Values map[string]string
+	}{r.Inputs, r.Stages, r.Values})
 	if err != nil {
 		return planned{}, fmt.Errorf("encode the inputs: %w", err)
 	}
@@ -76,7 +77,7 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 		return known, nil
 	}
 	b := newBuild(ctx, p.entities, pipeline)
-	b.stages = r.Stages
+	b.stages, b.values = r.Stages, r.Values
 	fresh, err := b.plan(r.Inputs)
 	if err != nil {
 		return planned{}, err
@@ -180,6 +181,7 @@ type build struct {
 	read     *recorder
 	pipeline store.Entity
 	stages   []string // the only ones to run; none: all
+	values   map[string]string
 	trigger  json.RawMessage
 }
 
@@ -200,7 +202,11 @@ func (b *build) plan(in Inputs) (planned, error) {
 	if err := target.Check(ref.Pipeline, doc, b.Scope); err != nil {
 		return planned{}, err
 	}
-	src := plan.Source{Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, Deployments: map[string]*plan.Deployment{}}
+	values, err := valuesOf(b.values, b.stages)
+	if err != nil {
+		return planned{}, err
+	}
+	src := plan.Source{Values: values, Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, Deployments: map[string]*plan.Deployment{}}
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return planned{}, err
 	}
@@ -218,7 +224,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, fmt.Errorf("encode the plan of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
 	given, err := json.Marshal(Given{
-		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Stages: b.stages, Warnings: append(merged.Warnings, b.Warnings...),
+		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Stages: b.stages, Values: b.values, Warnings: append(merged.Warnings, b.Warnings...),
 	})
 	if err != nil {
 		return planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -57,4 +58,31 @@ func chosen(list *yamldoc.Node, stages []string, missing *[]string) *yamldoc.Nod
 		}
 	}
 	return &out
+}
+
+// valuesOf reads the values of expressions that name stages which don't run,
+// by their paths.
+func valuesOf(given map[string]string, stages []string) (map[string]string, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
+	if len(stages) == 0 {
+		return nil, fault.New(fault.Invalid, "expressionValues are for runs of some of the stages")
+	}
+	out := map[string]string{}
+	for name, value := range given {
+		path := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(name), "<+"), ">"))
+		parts := strings.Split(path, ".")
+		if len(parts) < 4 || parts[0] != string(ref.Pipeline) || parts[1] != "stages" || strings.ContainsAny(path, "<>() ") {
+			return nil, fault.New(fault.Invalid, "%q can't be given a value; want an expression such as <+pipeline.stages.build.variables.tag>", name)
+		}
+		if slices.Contains(stages, parts[2]) {
+			return nil, fault.New(fault.Invalid, "stage %s runs; %s gets its value from it", parts[2], name)
+		}
+		if strings.Contains(value, "<+") {
+			return nil, fault.New(fault.Invalid, "the value of %s is an expression; want a fixed value", name)
+		}
+		out[path] = value
+	}
+	return out, nil
 }

@@ -22,6 +22,7 @@ type Source struct {
 	Inputs      *yamldoc.Node // the pipeline's inputs with their values; nil: it has none
 	Templates   []Template    // that the documents were resolved with
 	Trigger     json.RawMessage
+	Values      map[string]string // Plan.Values
 }
 
 // Limits of a plan (pipeline spec §1.3).
@@ -43,7 +44,7 @@ func Build(src Source) (*Plan, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs, Templates: src.Templates, Trigger: src.Trigger}
+	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs, Templates: src.Templates, Trigger: src.Trigger, Values: src.Values}
 	p.link()
 	return p, nil
 }

@@ -49,6 +49,10 @@ type Plan struct {
 	// encoded): <+trigger>, <+eventPayload>. nil: a person started it.
 	Trigger json.RawMessage `json:"trigger,omitempty"`
 
+	// Values are of expressions that name stages which don't run (pipeline spec
+	// §8.5), by their path, e.g. "pipeline.stages.build.variables.tag".
+	Values map[string]string `json:"values,omitempty"`
+
 	index   map[NodeID]*Node
 	loops   bool // there are any
 	failAll bool // likewise strategies with FailAll

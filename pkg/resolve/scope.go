@@ -57,9 +57,16 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	}
 	switch path[0] {
 	case "pipeline":
+		if v, n, ok := s.elsewhere(path); ok {
+			return v, n, nil
+		}
 		return s.absolute(path, 0)
 	case "stages":
-		return s.absolute(join([]string{"pipeline"}, path), 1)
+		path = join([]string{"pipeline"}, path)
+		if v, n, ok := s.elsewhere(path); ok {
+			return v, n - 1, nil
+		}
+		return s.absolute(path, 1)
 	case "stage", "execution", "steps", "stepGroup", "step", "spec":
 		return s.relative(path)
 	case "matrix", "repeat", "strategy":
@@ -92,6 +99,17 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return expr.Null(), 0, fault.New(fault.Unsupported, "<+%s> can't be resolved yet", dotted(path))
 	}
 	return s.shortcut(path)
+}
+
+// elsewhere finds the value that was given for a path into a stage that
+// doesn't run (pipeline spec §8.5).
+func (s *Scope) elsewhere(path []string) (expr.Value, int, bool) {
+	for n := len(path); n > 3 && len(s.Plan.Values) > 0; n-- {
+		if v, ok := s.Plan.Values[strings.Join(path[:n], ".")]; ok {
+			return expr.String(v), n, true
+		}
+	}
+	return expr.Null(), 0, false
 }
 
 // inputSet is what the execution was started with: the pipeline's inputs with
