@@ -84,7 +84,7 @@ func (c *Compute) permissions() {
 		f.allow("Data", dataActions, c.state.Key.KeyArn())
 		switch name {
 		case "connect":
-			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:PutItem"}, table)
+			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:DeleteItem"}, table)
 		case "feed":
 			f.allow("Table", []string{"dynamodb:GetItem"}, table)
 			f.allow("Blobs", []string{"s3:GetObject"}, blobs)

@@ -53,7 +53,7 @@ const (
 	gbSeconds                             = 0.5 * 0.05 // of an invocation: 512 MB for 50 ms, as measured
 
 	minutesPerMonth = 43_800
-	pollsPerMinute  = 0.2 // connected; and a heartbeat each minute
+	pollsPerMinute  = 0.2 // connected and idle: they stand for heartbeats
 	sweepsPerMonth  = minutesPerMonth / 5
 )
 
@@ -76,12 +76,12 @@ func (a *app) cost(steps, runs, delegates int) error {
 		line("DynamoDB write units", writesPerRun+n*writesPerStep, priceWrite),
 		line("DynamoDB read units", readsPerRun+n*readsPerStep, priceRead),
 	}
-	requests := d * minutesPerMonth * (1 + pollsPerMinute)
+	requests := d * minutesPerMonth * pollsPerMinute
 	idle := []expense{
 		line("API requests", requests, priceRequest),
-		line("Lambda invocations", requests+sweepsPerMonth, priceInvocation+gbSeconds/5*priceGBSecond),
-		line("DynamoDB write units", d*minutesPerMonth, priceWrite),
-		line("DynamoDB read units", 3*requests, priceRead),
+		line("Lambda invocations", requests+sweepsPerMonth+minutesPerMonth, priceInvocation+gbSeconds/5*priceGBSecond),
+		line("DynamoDB write units", requests, priceWrite),
+		line("DynamoDB read units", 3*requests+sweepsPerMonth+minutesPerMonth, priceRead),
 		line("connection minutes", d*minutesPerMonth, priceMinute),
 		line("KMS key", 1, priceKey),
 	}

@@ -75,8 +75,9 @@ type Agent struct {
 	// connected is whether the socket is open, so that polls are only for
 	// wake-ups that got lost.
 	connected bool
-	beatAt    time.Time // when the next heartbeat is due
-	beatLast  time.Time // when the last one was sent
+	beatAt    time.Time     // when the next heartbeat is due
+	beatLast  time.Time     // when the last one was sent
+	quiet     time.Duration // the silence that was announced then
 }
 
 // New makes an agent. It does nothing until Run.

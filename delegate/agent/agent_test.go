@@ -123,6 +123,95 @@ func TestAnIdleDelegateCostsNextToNothing(t *testing.T) {
 	})
 }
 
+// quietPlane lets idle delegates be silent between polls.
+func quietPlane(t *testing.T) *plane {
+	t.Helper()
+	p := newPlane(t)
+	p.timing.PollEvery, p.timing.Quiet = 5*time.Minute, 5*time.Minute
+	return p
+}
+
+// While the socket is open, polls are an idle delegate's only words.
+func TestAQuietDelegate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := quietPlane(t)
+		s := p.start(succeed, nil)
+		elapse(time.Hour)
+		if beats, claims := p.count("heartbeat"), p.count("claim"); beats > 0 || claims > 15 {
+			t.Errorf("in an hour %d heartbeats and %d claims; want no heartbeats and a claim every five minutes", beats, claims)
+		}
+		if last := p.claims[len(p.claims)-1]; last.Quiet != 5*time.Minute {
+			t.Errorf("the last claim is %+v; want one that announces five minutes", last)
+		}
+		s.finish()
+	})
+}
+
+// A task is renewed as ever, and afterwards the delegate says once that it is
+// silent again.
+func TestAQuietDelegateThatWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := quietPlane(t)
+		s := p.start(func(context.Context, task.Assignment, executor.Env) (task.Result, error) {
+			elapse(95 * time.Second)
+			return task.Result{Status: task.Succeeded}, nil
+		}, nil)
+		<-p.opened
+		p.offer(assignment("t1"))
+		p.say(task.Wake{Type: "work"})
+		<-p.done
+		if n := p.count("heartbeat"); n != 9 {
+			t.Errorf("%d heartbeats in 95 s with a lease of 30 s, want 9", n)
+		}
+		elapse(2 * time.Hour)
+		if n := p.count("heartbeat"); n != 10 || p.beats[8].Quiet != 0 || p.beats[9].Quiet != 5*time.Minute {
+			t.Errorf("%d heartbeats, the last %+v; want one more, which announces five minutes", n, p.beats[n-1])
+		}
+		s.finish()
+	})
+}
+
+// Without a socket silence means death, so the delegate beats at once and each
+// minute until it is heard again.
+func TestAQuietDelegateLosesItsSocket(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := quietPlane(t)
+		s := p.start(succeed, nil)
+		<-p.opened
+		elapse(time.Minute)
+		gate := func(refuse func(string, int) error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.refuse = refuse
+		}
+		gate(func(what string, _ int) error {
+			if what == "socket" {
+				return fault.New(fault.Unavailable, "no socket")
+			}
+			return nil
+		})
+		_ = p.socket.CloseNow()
+		elapse(time.Second)
+		if n := p.count("heartbeat"); n != 1 || p.beats[0].Quiet != 0 {
+			t.Errorf("%d heartbeats, %+v; want one at once that announces no silence", n, p.beats)
+		}
+		elapse(10 * time.Minute)
+		if n := p.count("heartbeat"); n < 10 {
+			t.Errorf("%d heartbeats in ten minutes without a socket; want one each minute", n)
+		}
+		gate(nil)
+		<-p.opened
+		elapse(time.Second)
+		if last := p.claims[len(p.claims)-1]; last.Quiet != 5*time.Minute {
+			t.Errorf("with a new socket the last claim is %+v; want one that announces five minutes", last)
+		}
+		s.finish()
+	})
+}
+
 // untilStopped is an executor that runs until it is told to stop.
 func untilStopped(ctx context.Context, _ task.Assignment, _ executor.Env) (task.Result, error) {
 	<-ctx.Done()

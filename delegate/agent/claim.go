@@ -38,7 +38,7 @@ func (a *Agent) claimLoop(ctx, alive context.Context) {
 // claim fills the free places, until there are none or no more open tasks.
 func (a *Agent) claim(ctx, alive context.Context) error {
 	for ctx.Err() == nil {
-		running, free := a.places()
+		running, free, quiet := a.places()
 		if free == 0 {
 			return nil
 		}
@@ -48,9 +48,10 @@ func (a *Agent) claim(ctx, alive context.Context) error {
 			Tasks []task.Assignment `json:"tasks"`
 		}
 		at := time.Now()
-		if err := a.api.post(alive, a.id+"/claim", task.Claim{Max: free, Running: running}, &out); err != nil {
+		if err := a.api.post(alive, a.id+"/claim", task.Claim{Max: free, Running: running, Quiet: quiet}, &out); err != nil {
 			return a.known(ctx, err)
 		}
+		a.announced(at, quiet)
 		if ctx.Err() != nil {
 			a.release(alive, out.Tasks)
 			return nil
@@ -64,14 +65,14 @@ func (a *Agent) claim(ctx, alive context.Context) error {
 }
 
 // places counts running tasks and free places. Without a free one, the next
-// that gets free asks for more.
-func (a *Agent) places() (running, free int) {
+// that gets free asks for more. quiet is how long the delegate may be silent.
+func (a *Agent) places() (running, free int, quiet time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	running = len(a.running)
 	free = max(a.Capacity-running, 0)
 	a.backlog = free == 0
-	return running, free
+	return running, free, a.mayBeQuiet()
 }
 
 // unconnectedPoll is how often an agent looks for work that nobody can wake it

@@ -10,7 +10,8 @@ import (
 
 // heartbeatLoop renews the leases of running tasks, three times within each
 // lease, and says that the delegate lives. An idle delegate sends one
-// heartbeat per period and nothing else.
+// heartbeat per period and nothing else; where its polls count as heartbeats
+// and its socket is open, not even these.
 func (a *Agent) heartbeatLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -61,7 +62,7 @@ func (a *Agent) schedule(now time.Time) {
 // due is when a heartbeat after now must be sent: in a third of the shortest
 // lease, so that two may get lost. The caller holds the lock.
 func (a *Agent) due(now time.Time) time.Time {
-	next := a.beatLast.Add(a.timing.HeartbeatEvery)
+	next := a.beatLast.Add(a.timing.HeartbeatEvery + a.quiet)
 	for _, r := range a.running {
 		if renew := now.Add(r.Lease / 3); renew.Before(next) {
 			next = renew
@@ -82,18 +83,39 @@ type heartbeat struct {
 func (a *Agent) prepareBeat(now time.Time) (heartbeat, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.running) == 0 && !a.draining && now.Before(a.beatLast.Add(a.timing.HeartbeatEvery)) {
+	if len(a.running) == 0 && !a.draining && now.Before(a.beatLast.Add(a.timing.HeartbeatEvery+a.quiet)) {
 		a.beatAt = a.due(now)
 		return heartbeat{}, false
 	}
-	b := heartbeat{at: now, Heartbeat: task.Heartbeat{Draining: a.draining, Running: []task.Held{}}}
+	b := heartbeat{at: now, Heartbeat: task.Heartbeat{Draining: a.draining, Running: []task.Held{}, Quiet: a.mayBeQuiet()}}
 	for _, r := range a.running {
 		b.tasks = append(b.tasks, r)
 		b.Running = append(b.Running, task.Held{ID: r.ID, Fence: r.Fence})
 	}
-	a.beatLast = now
+	a.beatLast, a.quiet = now, b.Quiet
 	a.beatAt = a.due(now)
 	return b, true
+}
+
+// mayBeQuiet is how long the delegate may be silent: while it holds nothing
+// and would be woken. The caller holds the lock.
+func (a *Agent) mayBeQuiet() time.Duration {
+	if len(a.running) > 0 || a.draining || !a.connected {
+		return 0
+	}
+	return a.timing.Quiet
+}
+
+// announced takes in that the control plane heard of the delegate at a time,
+// and for how long it will be silent.
+func (a *Agent) announced(at time.Time, quiet time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if quiet > 0 && a.connected {
+		a.beatLast, a.quiet = at, quiet
+		a.beatAt = a.due(at)
+		signal(a.beats)
+	}
 }
 
 // beat sends a heartbeat and does what its answer says.

@@ -119,6 +119,11 @@ func (a *Agent) follow(message []byte) error {
 func (a *Agent) setConnected(yes bool) {
 	a.mu.Lock()
 	a.connected = yes
+	if !yes && a.quiet > 0 { // silence would be taken for an end
+		a.quiet, a.beatAt = 0, time.Now()
+		a.beatLast = a.beatAt.Add(-a.timing.HeartbeatEvery)
+		signal(a.beats)
+	}
 	a.mu.Unlock()
 	if !yes {
 		signal(a.work)

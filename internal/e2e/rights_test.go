@@ -13,6 +13,9 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/wire/plane"
 )
 
 // unseen are the actions that no request of a function shows: what AWS does in
@@ -33,7 +36,6 @@ func spare() map[string]string {
 	return map[string]string{
 		"api dynamodb:Query on index2":    "a delegate that says goodbye",
 		"api states:SendTaskHeartbeat":    "a task that runs for longer than a minute",
-		"events states:StartExecution":    "a schedule that fires",
 		"events states:SendTaskFailure":   "a step that still waits when its execution breaks off",
 		"events states:SendTaskSuccess":   "an execution that breaks off with a turn that others wait for",
 		"sweeper states:SendTaskSuccess":  "the same as with events",
@@ -59,6 +61,7 @@ func TestRightsOnAWS(t *testing.T) { //nolint:tparallel // the scenarios share n
 			scenario(t, func(testing.TB) *e2e.Server { return a.Server })
 		})
 	}
+	told(t, a)
 	stoppedAndSwept(t, a)
 	if err := a.Call(t.Context(), "GET", "/v1/tokens?kind=user", nil, nil); err != nil {
 		t.Fatal(err)
@@ -73,6 +76,40 @@ func compareAll(t *testing.T, a *e2e.AWS) {
 			continue
 		}
 		compareRights(t, function, a.Calls.Calls(function), a.Rights(function))
+	}
+}
+
+// told gives functions what EventBridge and API Gateway tell of: a minute in
+// which a schedule is due, a new image, and a WebSocket that has closed.
+func told(t *testing.T, a *e2e.AWS) {
+	t.Helper()
+	a.Apply(t, one("due", shell("say", "echo due"), ""))
+	a.Apply(t, "connector: {name: aws, identifier: aws, type: Aws, spec: {credential: {type: InheritFromDelegate}}}")
+	a.Apply(t, "trigger: {name: nightly, identifier: nightly, pipelineIdentifier: due, source: {type: Scheduled, spec: {type: Cron, spec: {expression: 15 3 * * *}}}}")
+	a.Apply(t, "trigger: {name: image, identifier: image, pipelineIdentifier: due, source: {type: Artifact, spec: {type: Ecr, spec: "+
+		"{connectorRef: aws, region: eu-west-1, imagePath: acme/web}}}}")
+	for _, one := range []struct{ function, event, trigger string }{
+		{"events", "aws.events.minute", "nightly"}, {"events", "aws.ecr.image-action", "image"}, {"connect", "aws.apigateway.websocket.disconnect", ""},
+	} {
+		event, err := os.ReadFile("../../events/" + one.event + "/sample.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := a.Host.Invoke(t.Context(), one.function, event)
+		if err != nil || result.Error != "" {
+			t.Fatalf("%s: %v %s", one.event, err, result.Payload)
+		}
+		if one.trigger == "" {
+			continue
+		}
+		key := store.EntityKey{Scope: ref.Scope{Account: plane.Account, Org: "default", Project: "default_project"}, Kind: ref.Trigger, Env: "due", ID: one.trigger}
+		fires, _, err := a.Store.ListFires(t.Context(), key, time.Time{}, store.Page{})
+		if err != nil || len(fires) != 1 || fires[0].Outcome != store.FireStarted {
+			t.Fatalf("%s: fires are %+v, %v; want one that started", one.event, fires, err)
+		}
+		if e, err := a.Until(t.Context(), fires[0].Execution, e2e.Ended); err != nil || e.Status != "Success" {
+			t.Errorf("%s: the execution is %s, %v", one.event, e.Status, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -72,12 +72,10 @@ func (s *Server) listDelegates(ctx context.Context, in *struct {
 }
 
 func (s *Server) delegateOf(d store.Delegate) Delegate {
-	// Two heartbeats may get lost before it counts as gone.
-	silent := s.Now().Sub(d.LastSeen)
 	return Delegate{
 		ID: d.ID, Name: d.Name, Host: d.Host, Org: d.Scope.Org, Project: d.Scope.Project,
 		Tags: list(d.Tags), Version: d.Version, Kinds: list(d.Kinds),
 		Capacity: d.Capacity, Running: d.Running, Draining: d.Draining,
-		Connected: silent < 3*cmp.Or(s.Timing.HeartbeatEvery, time.Minute), LastSeen: d.LastSeen, StartedAt: d.StartedAt,
+		Connected: dispatch.Connected(d, s.Now()), LastSeen: d.LastSeen, StartedAt: d.StartedAt,
 	}
 }

@@ -157,6 +157,38 @@ func (c *control) register(id string) {
 	}
 }
 
+// A claim that announces silence counts as a heartbeat; others write nothing.
+func TestAClaimMayBeAHeartbeat(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	c.register("d1")
+	for _, quiet := range []time.Duration{0, 5 * time.Minute} {
+		before := c.seen("d1")
+		if got := c.post(c.dlg, "d1/claim", task.Claim{Max: 1, Running: 1, Quiet: quiet}, nil); got != http.StatusOK {
+			t.Fatalf("claim: status %d", got)
+		}
+		if after := c.seen("d1"); (after.Running == 1) != (quiet > 0) || after.LastSeen.Before(before.LastSeen) {
+			t.Errorf("announcing %s: %+v, before %+v", quiet, after, before)
+		}
+	}
+}
+
+// seen is a delegate as people see it.
+func (c *control) seen(id string) api.Delegate {
+	c.t.Helper()
+	all, _, err := c.Delegates(c.t.Context(), ref.Scope{}, apiclient.Page{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, d := range all {
+		if d.ID == id {
+			return d
+		}
+	}
+	c.t.Fatalf("no delegate %s in %+v", id, all)
+	return api.Delegate{}
+}
+
 // claim claims tasks until it gets some; each try asks for work that a
 // wake-up would have told of.
 func (c *control) claim(id string) task.Assignment {

@@ -16,23 +16,38 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// Alive is how long after its last heartbeat a delegate counts as connected
-// (pipeline spec §12.1).
-const Alive = 2 * time.Minute
+const (
+	// Alive is how long after its last heartbeat a delegate counts as connected
+	// (pipeline spec §12.1), beyond the silence that it has announced.
+	Alive = 2 * time.Minute
+	// LongestQuiet bounds the silence that a delegate may announce.
+	LongestQuiet = 10 * time.Minute
+)
 
 // Eligible says whether a delegate may take a task now.
 func Eligible(t store.Task, d store.Delegate, now time.Time) bool {
-	return d.Scope.Covers(t.Scope) && connected(d, now) && !d.Draining && !busy(d) &&
+	return d.Scope.Covers(t.Scope) && Connected(d, now) && !d.Draining && !busy(d) &&
 		slices.Contains(d.Kinds, t.Kind) && carriesAll(d, t.Selectors)
 }
 
 // Fits says whether a delegate that is connected may see tasks of a scope and
 // carries all selectors, whatever it is doing now.
 func Fits(d store.Delegate, scope ref.Scope, selectors []string, now time.Time) bool {
-	return d.Scope.Covers(scope) && connected(d, now) && !d.Draining && carriesAll(d, selectors)
+	return d.Scope.Covers(scope) && Connected(d, now) && !d.Draining && carriesAll(d, selectors)
 }
 
-func connected(d store.Delegate, now time.Time) bool { return now.Sub(d.LastSeen) <= Alive }
+// Connected says whether a delegate counts as there. While its socket is open
+// an idle one is silent for longer: that the socket closes would be seen.
+func Connected(d store.Delegate, now time.Time) bool {
+	return now.Sub(d.LastSeen) <= Alive+min(d.Quiet, LongestQuiet)
+}
+
+// Unplugged is a delegate whose socket has just closed: from now on it beats,
+// or is gone.
+func Unplugged(d store.Delegate, now time.Time) store.Delegate {
+	d.LastSeen, d.Quiet = now, 0
+	return d
+}
 
 func busy(d store.Delegate) bool { return d.Capacity > 0 && d.Running >= d.Capacity }
 
@@ -99,7 +114,7 @@ func count(n int, one, many string) string {
 // reasons says why a delegate may not take a task.
 func reasons(t store.Task, d store.Delegate, now time.Time) []string {
 	var why []string
-	if !connected(d, now) {
+	if !Connected(d, now) {
 		why = append(why, fmt.Sprintf("was last seen %s ago", now.Sub(d.LastSeen).Round(time.Second)))
 	}
 	if d.Draining {

@@ -61,7 +61,24 @@ func TestEligible(t *testing.T) {
 		"§12.3 one place free":                        {work(project), func(d *store.Delegate) { d.Running = 9 }, true},
 		"§12.1 seen 2 minutes ago":                    {work(project), func(d *store.Delegate) { d.LastSeen = now.Add(-2 * time.Minute) }, true},
 		"§12.1 not seen for longer":                   {work(project), func(d *store.Delegate) { d.LastSeen = now.Add(-2*time.Minute - 1) }, false},
-		"§12.1 draining":                              {work(project), func(d *store.Delegate) { d.Draining = true }, false},
+		"it has announced its silence": {work(project), func(d *store.Delegate) {
+			d.LastSeen, d.Quiet = now.Add(-7*time.Minute), 5*time.Minute
+		}, true},
+		"it is silent for longer": {work(project), func(d *store.Delegate) {
+			d.LastSeen, d.Quiet = now.Add(-7*time.Minute-1), 5*time.Minute
+		}, false},
+		"nobody may be silent for hours": {work(project), func(d *store.Delegate) {
+			d.LastSeen, d.Quiet = now.Add(-13*time.Minute), 5*time.Hour
+		}, false},
+		"its socket has closed since": {work(project), func(d *store.Delegate) {
+			d.LastSeen, d.Quiet = now.Add(-4*time.Minute), 5*time.Minute
+			*d = dispatch.Unplugged(*d, now.Add(-3*time.Minute))
+		}, false},
+		"it has just closed": {work(project), func(d *store.Delegate) {
+			d.LastSeen, d.Quiet = now.Add(-4*time.Minute), 5*time.Minute
+			*d = dispatch.Unplugged(*d, now.Add(-time.Minute))
+		}, true},
+		"§12.1 draining": {work(project), func(d *store.Delegate) { d.Draining = true }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

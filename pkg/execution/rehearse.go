@@ -86,7 +86,7 @@ func (s *Service) Rehearse(ctx context.Context, r StartRequest) (Rehearsal, erro
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	delegates, err := s.Store.ListDelegates(ctx, r.Scope.Account, s.Now().Add(-dispatch.Alive))
+	delegates, err := s.Store.ListDelegates(ctx, r.Scope.Account, s.Now().Add(-dispatch.Alive-dispatch.LongestQuiet))
 	if err != nil {
 		return Rehearsal{}, err
 	}

@@ -20,6 +20,12 @@ const scanned = 200
 // ClaimTasks gives a delegate open tasks that it may take, with the secrets
 // that they need.
 func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim) ([]task.Assignment, error) {
+	if c.Quiet > 0 { // it stands for a heartbeat
+		d.LastSeen, d.Running, d.Quiet = s.Now(), c.Running, min(c.Quiet, dispatch.LongestQuiet)
+		if err := s.Store.PutDelegate(ctx, d); err != nil {
+			return nil, err
+		}
+	}
 	if c.Max <= 0 || d.Draining {
 		return nil, nil
 	}
@@ -135,7 +141,7 @@ func (s *Service) sealOutputs(ctx context.Context, id task.ID, r task.Result) (t
 
 // Heartbeat renews what a delegate holds and lists what it must stop.
 func (s *Service) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartbeat) (task.HeartbeatAnswer, error) {
-	d.LastSeen, d.Running, d.Draining = s.Now(), len(h.Running), h.Draining
+	d.LastSeen, d.Running, d.Draining, d.Quiet = s.Now(), len(h.Running), h.Draining, min(h.Quiet, dispatch.LongestQuiet)
 	if err := s.Store.PutDelegate(ctx, d); err != nil {
 		return task.HeartbeatAnswer{}, err
 	}

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -29,6 +30,7 @@ import (
 
 // Lobby lets delegates in: it answers the routes of the WebSocket API.
 type Lobby struct {
+	Account     string // of the installation
 	Store       store.Store
 	Connections store.Connections
 	Now         func() time.Time
@@ -37,9 +39,14 @@ type Lobby struct {
 
 // Handle answers one event. $connect needs a delegate token that has
 // registered the delegate of the query; what a delegate says later is only to
-// keep the connection open.
+// keep the connection open. With $disconnect its silence no longer means that
+// it is there.
 func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
-	if e.RequestContext.RouteKey != "$connect" {
+	switch e.RequestContext.RouteKey {
+	case "$connect":
+	case "$disconnect":
+		return events.APIGatewayProxyResponse{StatusCode: 200}, l.leave(ctx, e.RequestContext.ConnectionID)
+	default:
 		return events.APIGatewayProxyResponse{StatusCode: 200}, nil
 	}
 	err := l.enter(ctx, e)
@@ -76,6 +83,32 @@ func (l *Lobby) enter(ctx context.Context, e events.APIGatewayWebsocketProxyRequ
 		return err
 	}
 	return l.Connections.PutConnection(ctx, store.Connection{ID: e.RequestContext.ConnectionID, Delegate: id, Scope: t.Scope, Opened: l.Now()})
+}
+
+// leave takes in that a connection has ended. One that the delegate has
+// replaced by another is of no interest.
+func (l *Lobby) leave(ctx context.Context, connection string) error {
+	all, err := l.Connections.Connections(ctx, l.Account)
+	if err != nil {
+		return fmt.Errorf("find the delegate of a connection: %w", err)
+	}
+	for _, c := range all {
+		if c.ID != connection {
+			continue
+		}
+		if err := l.Connections.DeleteConnection(ctx, c); err != nil {
+			return fmt.Errorf("forget the connection of delegate %s: %w", c.Delegate, err)
+		}
+		d, err := l.Store.Delegate(ctx, l.Account, c.Delegate)
+		if fault.Is(err, fault.NotFound) || err == nil && d.Quiet == 0 {
+			return nil // it said goodbye, or beats anyway
+		}
+		if err != nil {
+			return fmt.Errorf("read the delegate of a connection: %w", err)
+		}
+		return l.Store.PutDelegate(ctx, dispatch.Unplugged(d, l.Now()))
+	}
+	return nil
 }
 
 // bearer is the token in the headers, whose names come in any case.

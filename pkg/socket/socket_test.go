@@ -3,6 +3,7 @@ package socket_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -131,6 +132,54 @@ func TestOnlyARegisteredDelegateIsLetIn(t *testing.T) {
 				t.Errorf("let in: %t, want %t", in, tt.in)
 			}
 		})
+	}
+}
+
+// When its socket closes, a silent delegate has two minutes to say something;
+// a connection that it has replaced says nothing about it.
+func TestAClosedSocketEndsSilence(t *testing.T) {
+	t.Parallel()
+	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	st, err := sqlite.New(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	scope := ref.Scope{Account: "default"}
+	for _, tt := range []struct {
+		name, connection string
+		quiet            time.Duration
+		seen             time.Time
+		left             []string
+	}{
+		{"another one, of before", "older", 5 * time.Minute, at.Add(-4 * time.Minute), []string{"c1"}},
+		{"its own", "c1", 0, at, nil},
+		{"its own again", "c1", 0, at, nil},
+	} {
+		connections := &list{}
+		if err := errors.Join(
+			st.PutDelegate(t.Context(), store.Delegate{ID: "d1", Scope: scope, Name: "blue", LastSeen: at.Add(-4 * time.Minute), Quiet: 5 * time.Minute}),
+			connections.PutConnection(t.Context(), store.Connection{ID: "c1", Delegate: "d1", Scope: scope}),
+		); err != nil {
+			t.Fatal(err)
+		}
+		lobby := socket.Lobby{Account: "default", Store: st, Connections: connections, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+		e := events.APIGatewayWebsocketProxyRequest{}
+		e.RequestContext.RouteKey, e.RequestContext.ConnectionID = "$disconnect", tt.connection
+		if _, err := lobby.Handle(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		d, err := st.Delegate(t.Context(), "default", "d1")
+		if err != nil || d.Quiet != tt.quiet || !d.LastSeen.Equal(tt.seen) {
+			t.Errorf("%s: the delegate is %+v, %v; want it silent for %s since %s", tt.name, d, err, tt.quiet, tt.seen)
+		}
+		if diff := cmp.Diff(tt.left, connections.ids()); diff != "" {
+			t.Errorf("%s: connections that are left (-want +got):\n%s", tt.name, diff)
+		}
 	}
 }
 

@@ -276,6 +276,7 @@ type Delegate struct {
 	Draining  bool
 	TokenID   string
 	LastSeen  time.Time
+	Quiet     time.Duration // that it said it will be silent from then on, its socket being open
 	StartedAt time.Time
 }
 

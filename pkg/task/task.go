@@ -119,6 +119,9 @@ type Register struct {
 type Registered struct {
 	HeartbeatEvery time.Duration `json:"heartbeatEvery"` // of the delegate itself
 	PollEvery      time.Duration `json:"pollEvery"`      // covers a lost wake-up
+	// Quiet is how long a delegate may be silent that holds no task and whose
+	// socket is open: its polls are its heartbeats. 0: it has to beat.
+	Quiet time.Duration `json:"quiet,omitempty"`
 	// Socket is where to open the WebSocket, if not at the API; the query
 	// parameter delegate gets the delegate's id.
 	Socket string `json:"socket,omitempty"`
@@ -128,12 +131,16 @@ type Registered struct {
 type Claim struct {
 	Max     int `json:"max"`     // free places
 	Running int `json:"running"` // tasks under way
+	// Quiet makes the claim a heartbeat: the delegate will be silent that long.
+	Quiet time.Duration `json:"quiet,omitempty"`
 }
 
 // Heartbeat renews the leases of running tasks and says that the delegate lives.
 type Heartbeat struct {
 	Running  []Held `json:"running"`
 	Draining bool   `json:"draining"`
+	// Quiet is how long the delegate will be silent; 0: until the next beat.
+	Quiet time.Duration `json:"quiet,omitempty"`
 }
 
 // Held is a task that the delegate holds.

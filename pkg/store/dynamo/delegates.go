@@ -15,17 +15,18 @@ const remembered = 24 * time.Hour
 
 // delegateDoc is what no condition asks a delegate for.
 type delegateDoc struct {
-	Scope     ref.Scope   `json:"scope"`
-	Name      string      `json:"name"`
-	Host      string      `json:"host,omitempty"`
-	Tags      []string    `json:"tags,omitempty"`
-	Version   string      `json:"version,omitempty"`
-	Kinds     []task.Kind `json:"kinds,omitempty"`
-	Capacity  int         `json:"capacity"`
-	Running   int         `json:"running"`
-	Draining  bool        `json:"draining,omitempty"`
-	TokenID   string      `json:"token,omitempty"`
-	StartedAt int64       `json:"started,omitempty"`
+	Scope     ref.Scope     `json:"scope"`
+	Name      string        `json:"name"`
+	Host      string        `json:"host,omitempty"`
+	Tags      []string      `json:"tags,omitempty"`
+	Version   string        `json:"version,omitempty"`
+	Kinds     []task.Kind   `json:"kinds,omitempty"`
+	Capacity  int           `json:"capacity"`
+	Running   int           `json:"running"`
+	Draining  bool          `json:"draining,omitempty"`
+	TokenID   string        `json:"token,omitempty"`
+	StartedAt int64         `json:"started,omitempty"`
+	Quiet     time.Duration `json:"quiet,omitempty"`
 }
 
 // PutDelegate registers or refreshes one.
@@ -34,7 +35,7 @@ func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
 	it["seen"], it[Expires] = num(millis(d.LastSeen)), num(d.LastSeen.Add(remembered).Unix())
 	if err := s.encode(ctx, it, "doc", delegateDoc{
 		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
-		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt),
+		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Quiet: d.Quiet,
 	}, largestValue); err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func readDelegate(ctx context.Context, s *Store, it item) (store.Delegate, error
 	return store.Delegate{
 		ID: text(it, "sk"), Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds,
 		Capacity: d.Capacity, Running: d.Running, Draining: d.Draining, TokenID: d.TokenID,
-		LastSeen: fromMillis(number(it, "seen")), StartedAt: fromMillis(d.StartedAt),
+		LastSeen: fromMillis(number(it, "seen")), StartedAt: fromMillis(d.StartedAt), Quiet: d.Quiet,
 	}, nil
 }
 

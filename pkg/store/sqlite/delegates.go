@@ -14,17 +14,18 @@ import (
 
 // delegateDoc is what no query asks a delegate for.
 type delegateDoc struct {
-	Scope     ref.Scope   `json:"scope"`
-	Name      string      `json:"name"`
-	Host      string      `json:"host,omitempty"`
-	Tags      []string    `json:"tags,omitempty"`
-	Version   string      `json:"version,omitempty"`
-	Kinds     []task.Kind `json:"kinds,omitempty"`
-	Capacity  int         `json:"capacity"`
-	Running   int         `json:"running"`
-	Draining  bool        `json:"draining,omitempty"`
-	TokenID   string      `json:"token,omitempty"`
-	StartedAt int64       `json:"started,omitempty"`
+	Scope     ref.Scope     `json:"scope"`
+	Name      string        `json:"name"`
+	Host      string        `json:"host,omitempty"`
+	Tags      []string      `json:"tags,omitempty"`
+	Version   string        `json:"version,omitempty"`
+	Kinds     []task.Kind   `json:"kinds,omitempty"`
+	Capacity  int           `json:"capacity"`
+	Running   int           `json:"running"`
+	Draining  bool          `json:"draining,omitempty"`
+	TokenID   string        `json:"token,omitempty"`
+	StartedAt int64         `json:"started,omitempty"`
+	Quiet     time.Duration `json:"quiet,omitempty"`
 }
 
 func scanDelegate(row scanner) (store.Delegate, error) {
@@ -40,7 +41,7 @@ func scanDelegate(row scanner) (store.Delegate, error) {
 	}
 	return store.Delegate{
 		ID: id, Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
-		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, LastSeen: fromMillis(seen), StartedAt: fromMillis(d.StartedAt),
+		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, LastSeen: fromMillis(seen), StartedAt: fromMillis(d.StartedAt), Quiet: d.Quiet,
 	}, nil
 }
 
@@ -48,7 +49,7 @@ func scanDelegate(row scanner) (store.Delegate, error) {
 func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
 	doc, err := json.Marshal(delegateDoc{
 		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
-		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt),
+		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Quiet: d.Quiet,
 	})
 	if err != nil {
 		return fmt.Errorf("encode delegate %s: %w", d.ID, err)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -20,7 +21,7 @@ func delegateCases() []testCase {
 func (b *bench) delegate(name string, seen int) store.Delegate {
 	return store.Delegate{
 		ID: b.id(name), Scope: b.scope(), Name: name, Host: "host", Tags: []string{"linux"}, Version: "1.0", Kinds: []task.Kind{task.KindShell},
-		Capacity: 10, Running: 3, TokenID: "tok", LastSeen: at(seen), StartedAt: at(0),
+		Capacity: 10, Running: 3, TokenID: "tok", LastSeen: at(seen), Quiet: 5 * time.Minute, StartedAt: at(0),
 	}
 }
 

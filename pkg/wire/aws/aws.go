@@ -149,7 +149,7 @@ func (c Config) pageKey() []byte {
 
 // Lobby lets delegates in.
 func (p *Parts) Lobby() *socket.Lobby {
-	return &socket.Lobby{Store: p.Store, Connections: p.Store, Now: time.Now, Log: p.Log}
+	return &socket.Lobby{Account: plane.Account, Store: p.Store, Connections: p.Store, Now: time.Now, Log: p.Log}
 }
 
 // Bus is where Slipway's own events go.

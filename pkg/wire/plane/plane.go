@@ -126,7 +126,7 @@ func New(p Parts) *Plane {
 		api: api.Config{
 			Store: p.Store, Catalog: saved,
 			Executions: executions, Triggers: triggers, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
-			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Socket: p.Socket},
+			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Quiet: p.Poll, Socket: p.Socket},
 		},
 	}
 }
