@@ -184,3 +184,41 @@ environmentGroup: {identifier: west, name: The West, envIdentifiers: [dev, prod]
 		}
 	}
 }
+
+// Entities spec §5.1: a stage takes the service, or the environment with its
+// infrastructure, that an earlier one has chosen, and its inputs.
+func TestStagesTakeWhatOthersChose(t *testing.T) {
+	t.Parallel()
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s.Apply(t, shop)
+	sized := `serviceInputs: {serviceDefinition: {type: Kubernetes, spec: {variables: [{name: size, type: String, value: S}]}}}`
+	stage := func(id, target string) string {
+		return fmt.Sprintf(`    - stage:
+        {identifier: %[1]s, name: %[1]s, type: Deployment, failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: MarkAsFailure}}}],
+         spec: {deploymentType: Kubernetes, %[2]s, execution: {steps: [%[3]s]}}}
+`, id, target, strings.Replace(shell("say", "SAY"), "SAY", "echo said <+service.identifier> <+serviceVariables.size> <+env.identifier> <+infra.namespace>", 1))
+	}
+	const head = `pipeline:
+  identifier: takes
+  name: Takes
+  allowStageExecutions: true
+  variables: [{name: which, type: String, value: web}]
+  stages:
+`
+	s.Apply(t, head+
+		stage("a", `service: {serviceRef: <+pipeline.variables.which>, `+sized+`}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}`)+
+		stage("b", `service: {useFromStage: {stage: a}}, environment: {environmentRef: prod, infrastructureDefinitions: [{identifier: eu}]}`)+
+		stage("many", `services: {values: [{serviceRef: web, `+sized+`}]}, environment: {useFromStage: {stage: a}}`)+
+		stage("last", `services: {useFromStage: {stage: many}}, environment: {useFromStage: {stage: b}}`))
+	e := run(t, s, "takes", "Success", nil)
+	for id, want := range map[string]string{"a": "web S dev dev-eu", "b": "web S prod prod-eu", "many_0": "web S dev dev-eu", "last_0": "web S prod prod-eu"} {
+		n := e.Root.Find(id).Find("say")
+		if text := logOf(t, s, e.ID, n); !strings.Contains(text, "said "+want) {
+			t.Errorf("stage %s said %q; want %s", id, text, want)
+		}
+	}
+	err := s.Call(t.Context(), "POST", "/v1/pipelines/takes/executions", map[string]any{"stages": []string{"b"}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "stage b takes its service from stage a; run both") {
+		t.Errorf("b alone: %v", err)
+	}
+}

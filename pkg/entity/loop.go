@@ -17,6 +17,11 @@ type Looping struct {
 	OnFailure      yamldoc.Field[string] // RunAll or SkipQueued
 }
 
+// set says whether there is a strategy.
+func (l Looping) set() bool {
+	return l.Parallelism.Set || l.Matrix.Axes != nil || l.Matrix.Whole != "" || l.Repeat.Times.Set || l.Repeat.Items != nil
+}
+
 // Matrix runs once for each combination of the values of its axes.
 type Matrix struct {
 	Axes           map[string]*yamldoc.Node // lists, or expressions for one

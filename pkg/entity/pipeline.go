@@ -39,6 +39,7 @@ func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 		d.need(v, "stages")
 	}
 	d.checkBarriers(p)
+	d.checkPropagation(p.Stages, map[string]*Stage{})
 	return p
 }
 

@@ -96,11 +96,11 @@ func TestErrorProneBehaviours(t *testing.T) {
 			yaml: fmt.Sprintf(variable, `{name: v, type: Secret, value: x}`),
 		},
 		{
-			name: "entities §17.20 a service can't be taken from another stage yet",
+			name: "entities §17.20 a service is taken from an earlier stage",
 			yaml: `pipeline: {name: a, identifier: a, stages: [{stage: {name: b, identifier: b, type: Deployment, failureStrategies: [{onFailure:
 			  {errors: [AllErrors], action: {type: Ignore}}}], spec: {deploymentType: Kubernetes, service: {useFromStage: {stage: a}},
 			  environment: {environmentRef: e, infrastructureDefinition: {identifier: i}}, execution: {steps: [{step: {name: s, identifier: s, type: Wait}}]}}}}]}`,
-			want: "taking the service of another stage (useFromStage) isn't supported yet [UNSUPPORTED]",
+			want: "the service can't be taken from stage a: there is no such stage before this one [BAD_REFERENCE]",
 		},
 		{
 			name: "pipeline §14.6 a stage's own condition may name its environment",

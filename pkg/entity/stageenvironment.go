@@ -15,6 +15,9 @@ type StageEnvironment struct {
 	Infrastructures []StageInfrastructure
 	All             yamldoc.Field[bool] // deployToAll
 	Filters         []Filter
+	// From is the stage whose environment and infrastructure this is
+	// (useFromStage); it has nothing else then.
+	From yamldoc.Field[string]
 }
 
 // StageInfrastructure is an infrastructure definition of a stage.
@@ -74,12 +77,17 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 		"servicesOverrides":     d.refuse("overrides of services aren't supported"),
 		"gitOpsClusters":        d.refuse("GitOps clusters aren't supported"),
 		"provisioner":           d.refuse("provisioners aren't supported"),
-		"useFromStage":          d.refuse("taking the environment of another stage (useFromStage) isn't supported"),
+		"useFromStage":          d.fromStage(&s.From),
 		"gitBranch":             d.refuse("environments on a Git branch aren't supported"),
 		"failureStrategies":     d.refuse("failure strategies of an environment aren't supported"),
 		"description":           func(yamldoc.Value) {},
 	})
 	if v.Node.Get("useFromStage") != nil {
+		for _, key := range []string{"environmentRef", "infrastructureDefinition", "infrastructureDefinitions", "deployToAll", "filters"} {
+			if !neutral(v.Node.Get(key)) {
+				d.Errorf(v, ambiguous, "found %s beside useFromStage, which takes the environment and its infrastructure as they are", key)
+			}
+		}
 		return
 	}
 	d.need(v, "environmentRef")

@@ -10,22 +10,22 @@ type StageService struct {
 	Ref                       yamldoc.Field[string]
 	Inputs                    *yamldoc.Node // values of the service's runtime inputs
 	DisableArtifactValidation yamldoc.Field[bool]
+	From                      yamldoc.Field[string] // the stage whose service this is (useFromStage)
 }
 
 // StageServices are the services of a stage that deploys several.
 type StageServices struct {
 	Values                    []StageService
 	Parallel                  yamldoc.Field[bool] // otherwise one after the other
+	From                      yamldoc.Field[string]
 	DisableArtifactValidation yamldoc.Field[bool]
 }
 
 func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
 	d.fields(v, merge(d.serviceOfStage(s), keys{
-		"useFromStage": d.refuse("taking the service of another stage (useFromStage) isn't supported"),
+		"useFromStage": d.fromStage(&s.From),
 	}))
-	if v.Node.Get("useFromStage") == nil {
-		d.need(v, "serviceRef")
-	}
+	d.oneOf(v, "serviceRef", "useFromStage")
 }
 
 func (d *decoder) serviceOfStage(s *StageService) keys {
@@ -52,13 +52,11 @@ func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
 		},
 		"metadata":                  d.parallel(&s.Parallel),
 		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
-		"useFromStage":              d.refuse("taking the services of another stage (useFromStage) isn't supported"),
+		"useFromStage":              d.fromStage(&s.From),
 		"failureStrategies":         d.refuse("failure strategies of services aren't supported"),
 		"description":               func(yamldoc.Value) {},
 	})
-	if v.Node.Get("useFromStage") == nil {
-		d.need(v, "values")
-	}
+	d.oneOf(v, "values", "useFromStage")
 }
 
 // parallel binds metadata.parallel: whether the deployments run at the same time.

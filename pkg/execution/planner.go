@@ -183,11 +183,12 @@ type build struct {
 	stages   []string // the only ones to run; none: all
 	values   map[string]string
 	trigger  json.RawMessage
+	specs    map[string]*yamldoc.Node // of the Deployment stages so far
 }
 
 func newBuild(ctx context.Context, entities store.Entities, pipeline store.Entity) *build {
 	read := &recorder{Entities: entities}
-	return &build{Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope}, ctx: ctx, read: read, pipeline: pipeline}
+	return &build{Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope}, ctx: ctx, read: read, pipeline: pipeline, specs: map[string]*yamldoc.Node{}}
 }
 
 func (b *build) plan(in Inputs) (planned, error) {
@@ -249,11 +250,12 @@ func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployme
 		if text(stage, "type") != "Deployment" {
 			continue
 		}
-		d, err := b.Plan(b.ctx, stage.Get("spec"))
+		d, err := b.Plan(b.ctx, stage.Get("spec"), b.specs)
 		if err != nil {
 			return fault.New(fault.CodeOf(err), "stage %s: %w", text(stage, "identifier"), err)
 		}
 		into[text(stage, "identifier")] = d
+		b.specs[text(stage, "identifier")] = stage.Get("spec")
 	}
 	return nil
 }

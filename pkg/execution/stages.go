@@ -29,7 +29,28 @@ func choose(doc *yamldoc.Node, stages []string, pipeline string) (*yamldoc.Node,
 	if len(missing) > 0 {
 		return nil, fault.New(fault.NotFound, "pipeline %s has no stage %s", pipeline, strings.Join(missing, ", "))
 	}
-	return &out, nil
+	return &out, whole(out.Get("stages"), stages)
+}
+
+// whole checks that the stages have what they take from others (entities spec
+// §5.1).
+func whole(list *yamldoc.Node, stages []string) error {
+	for _, item := range list.Items {
+		if p := item.Get("parallel"); p != nil {
+			if err := whole(p, stages); err != nil {
+				return err
+			}
+			continue
+		}
+		stage := item.Get("stage")
+		for _, what := range []string{"service", "services", "environment"} {
+			from := text(stage.At("spec", what, "useFromStage"), "stage")
+			if from != "" && !slices.Contains(stages, from) {
+				return fault.New(fault.Invalid, "stage %s takes its %s from stage %s; run both", text(stage, "identifier"), what, from)
+			}
+		}
+	}
+	return nil
 }
 
 // chosen is a list of stages with the named ones only. It takes what it finds

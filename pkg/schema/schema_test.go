@@ -146,7 +146,7 @@ func beyond() []string {
 		// what depends on a part of the document that is far away
 		"failure-all-and-more", "failure-circle", "failure-places", "failure-rollback", "group-depth", "native-helm-k8s-step", "service-artifact-choice", "service-manifests",
 		// what depends on where it is saved
-		"deployment-references", "scope-",
+		"deployment-references", "deployment-group", "scope-",
 		// the language of expressions
 		"deployment-expressions", "pipeline-expression", "pipeline-input",
 		// warnings

@@ -49,8 +49,11 @@ func choice(s *resolve.Scope) (plan.Choice, error) {
 		}
 		return *it.Choice, nil
 	}
-	c, _ := read(s.Doc(s.Node).Get("spec")).one()
-	var err error
+	w, err := wantedBy(s, s.Doc(s.Node).Get("spec"))
+	if err != nil {
+		return plan.Choice{}, err
+	}
+	c, _ := w.one()
 	for _, p := range []struct {
 		what string
 		ref  *string

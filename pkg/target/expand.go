@@ -23,9 +23,11 @@ func Expand(ctx context.Context, s *resolve.Scope) (plan.Iterations, error) {
 			return plan.Iterations{}, err
 		}
 	}
-	w := read(s.Node.Children[0].Doc.Get("spec"))
+	w, err := wantedBy(s, s.Node.Children[0].Doc.Get("spec"))
+	if err != nil {
+		return plan.Iterations{}, err
+	}
 	for i := range w.services {
-		var err error
 		if w.services[i].Ref, err = name(s, w.services[i].Ref); err != nil {
 			return plan.Iterations{}, fault.New(fault.CodeOf(err), "serviceRef: %w", err)
 		}

@@ -73,7 +73,7 @@ func expand(ctx context.Context, t *testing.T, s store.Store, spec string) (plan
 	}
 	r := target.Reader{Entities: s, Scope: project()}
 	stage := docs[0].Get("stages").Items[0].Get("stage")
-	d, err := r.Plan(ctx, stage.Get("spec"))
+	d, err := r.Plan(ctx, stage.Get("spec"), nil)
 	if err != nil {
 		return plan.Iterations{}, err
 	}

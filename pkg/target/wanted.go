@@ -13,6 +13,9 @@ import (
 type wanted struct {
 	typ      string
 	services []plan.Pick
+	// servicesFrom and environmentFrom are the stages whose services or whose
+	// environment and infrastructure these are; empty: it names its own.
+	servicesFrom, environmentFrom string
 	// servicesParallel and placesParallel say whether they go at the same time;
 	// nil: one after the other.
 	servicesParallel, placesParallel *yamldoc.Node
@@ -35,16 +38,23 @@ type environment struct {
 func read(spec *yamldoc.Node) wanted {
 	w := wanted{typ: text(spec, "deploymentType")}
 	if one := spec.Get("service"); one != nil {
-		w.services = []plan.Pick{{Ref: text(one, "serviceRef"), Inputs: one.Get("serviceInputs")}}
+		w.servicesFrom = text(one.Get("useFromStage"), "stage")
+		if w.servicesFrom == "" {
+			w.services = []plan.Pick{{Ref: text(one, "serviceRef"), Inputs: one.Get("serviceInputs")}}
+		}
 	}
 	if several := spec.Get("services"); several != nil {
+		w.servicesFrom = text(several.Get("useFromStage"), "stage")
 		w.servicesParallel = several.At("metadata", "parallel")
 		for _, item := range items(several.Get("values")) {
 			w.services = append(w.services, plan.Pick{Ref: text(item, "serviceRef"), Inputs: item.Get("serviceInputs")})
 		}
 	}
 	if one := spec.Get("environment"); one != nil {
-		w.environments = []environment{environmentOf(one)}
+		w.environmentFrom = text(one.Get("useFromStage"), "stage")
+		if w.environmentFrom == "" {
+			w.environments = []environment{environmentOf(one)}
+		}
 	}
 	several := spec.Get("environments")
 	list := several.Get("values")
@@ -92,8 +102,8 @@ func (w wanted) one() (plan.Choice, bool) {
 
 // several says whether the stage runs once for each of its deployments, be it
 // one: it is written so that it may have several.
-func several(spec *yamldoc.Node) bool {
-	_, one := read(spec).one()
+func (w wanted) several(spec *yamldoc.Node) bool {
+	_, one := w.one()
 	return !one || spec.Get("services") != nil || spec.Get("environments") != nil
 }
 
@@ -110,17 +120,18 @@ func items(n *yamldoc.Node) []*yamldoc.Node {
 
 // Plan reads what a stage deploys where, as far as that is known before the
 // stage starts; what is named then and doesn't exist, or lacks inputs, is an
-// error already.
-func (r *Reader) Plan(ctx context.Context, spec *yamldoc.Node) (*plan.Deployment, error) {
+// error already. The specs are those of earlier stages, by identifier.
+func (r *Reader) Plan(ctx context.Context, spec *yamldoc.Node, specs map[string]*yamldoc.Node) (*plan.Deployment, error) {
 	w := read(spec)
+	w.takeWritten(specs)
 	c, one := w.one()
-	if one && !several(spec) && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref) {
+	if one && !w.several(spec) && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref) {
 		return r.Deployment(ctx, c)
 	}
 	if err := r.known(ctx, w); err != nil {
 		return nil, err
 	}
-	return &plan.Deployment{Type: w.typ, Late: true, Several: several(spec)}, nil
+	return &plan.Deployment{Type: w.typ, Late: true, Several: w.several(spec)}, nil
 }
 
 // known reads what is named without an expression.
