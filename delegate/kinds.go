@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/artifact"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/helm"
 	"github.com/slipway-cd/slipway/delegate/http"
 	"github.com/slipway-cd/slipway/delegate/jenkins"
 	"github.com/slipway-cd/slipway/delegate/jira"
@@ -27,6 +28,7 @@ import (
 func Executors(cache string) map[task.Kind]executor.Executor {
 	return map[task.Kind]executor.Executor{
 		task.KindArtifact:   artifact.New(nil),
+		task.KindHelm:       helm.New(cache),
 		task.KindHTTP:       http.New(nil),
 		task.KindBamboo:     bamboo.New(nil),
 		task.KindJenkins:    jenkins.New(nil),

@@ -20,6 +20,9 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 	if s.p.ApplySource != nil {
 		m = s.p.ApplySource
 	}
+	if m != nil && m.Type == "HelmChart" {
+		return s.chosenOfChart(ctx, m, paths, everything)
+	}
 	got, err := s.source().Fetch(ctx, m)
 	if err != nil {
 		return nil, err

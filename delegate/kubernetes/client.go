@@ -33,7 +33,9 @@ type clients struct {
 
 // client speaks to one cluster with one set of credentials.
 type client struct {
+	config  *rest.Config
 	dynamic dynamic.Interface
+	kinds   discovery.CachedDiscoveryInterface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 	// http and base are for what isn't an object: the logs of pods.
 	http *http.Client
@@ -87,7 +89,7 @@ func newClient(cluster task.Cluster) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, httpClient)
+	asker, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("make a discovery client: %w", err)
 	}
@@ -95,7 +97,10 @@ func newClient(cluster task.Cluster) (*client, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
 	}
-	return &client{dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds)), http: httpClient, base: base}, nil
+	kinds := memory.NewMemCacheClient(asker)
+	return &client{
+		config: cfg, dynamic: d, kinds: kinds, mapper: restmapper.NewDeferredDiscoveryRESTMapper(kinds), http: httpClient, base: base,
+	}, nil
 }
 
 // config is how a cluster is reached (kubernetes spec §2).

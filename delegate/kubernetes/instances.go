@@ -30,17 +30,21 @@ func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstr
 	}
 	var out []task.Instance
 	for i := range found {
-		p := &found[i]
-		phase := text(p, "status", "phase")
-		if p.GetDeletionTimestamp() != nil || phase == "Succeeded" || phase == "Failed" {
-			continue
+		if one, alive := s.instance(&found[i]); alive {
+			one.New = !before[one.Namespace+"/"+one.Name]
+			out = append(out, one)
 		}
-		out = append(out, task.Instance{
-			Name: p.GetName(), Namespace: p.GetNamespace(), IP: text(p, "status", "podIP"), Release: s.p.Target.ReleaseName,
-			Color: p.GetLabels()[labelColor], Canary: p.GetLabels()[labelTrack] == "canary", Images: images(p), New: !before[p.GetNamespace()+"/"+p.GetName()],
-		})
 	}
 	return out
+}
+
+// instance is a pod as the ledger has it; alive is false if it ends or has ended.
+func (s *session) instance(p *unstructured.Unstructured) (one task.Instance, alive bool) {
+	phase := text(p, "status", "phase")
+	return task.Instance{
+		Name: p.GetName(), Namespace: p.GetNamespace(), IP: text(p, "status", "podIP"), Release: s.p.Target.ReleaseName,
+		Color: p.GetLabels()[labelColor], Canary: p.GetLabels()[labelTrack] == "canary", Images: images(p),
+	}, p.GetDeletionTimestamp() == nil && phase != "Succeeded" && phase != "Failed"
 }
 
 // names are the pods of a list of instances, each with its namespace.

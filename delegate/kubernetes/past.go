@@ -17,8 +17,18 @@ import (
 // specification it is about.
 type past struct {
 	mu       sync.Mutex
-	failures map[types.UID]string // the status that tells of it
+	failures map[types.UID]failure
 }
+
+// failure is what a status told, and about which generation. Of the generation
+// itself, it stays true; changed: the object has been changed since.
+type failure struct {
+	status     string
+	generation int64
+}
+
+// changed is no object's generation.
+const changed = -1
 
 // note takes an object as the server gave it back from a change.
 func (p *past) note(o *unstructured.Unstructured) {
@@ -26,6 +36,14 @@ func (p *past) note(o *unstructured.Unstructured) {
 	if told && seen >= o.GetGeneration() {
 		return // the status is about what it was changed to: nothing has changed
 	}
+	p.keep(o, changed)
+}
+
+// remember takes an object as it is before a change.
+func (p *past) remember(o *unstructured.Unstructured) { p.keep(o, o.GetGeneration()) }
+
+// keep notes the failure that an object's status tells of, if it does.
+func (p *past) keep(o *unstructured.Unstructured, generation int64) {
 	var failed bool
 	if isCustom(o) {
 		_, _, err := customRollout(o)
@@ -39,16 +57,16 @@ func (p *past) note(o *unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failures == nil {
-		p.failures = map[types.UID]string{}
+		p.failures = map[types.UID]failure{}
 	}
-	p.failures[o.GetUID()] = failureOf(o)
+	p.failures[o.GetUID()] = failure{failureOf(o), generation}
 }
 
 // without leaves out what a workload's status says of a past failure.
 func (p *past) without(o *unstructured.Unstructured) *unstructured.Unstructured {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if was, ok := p.failures[o.GetUID()]; !ok || was != failureOf(o) {
+	if was, ok := p.failures[o.GetUID()]; !ok || was.status != failureOf(o) || was.generation == o.GetGeneration() {
 		return o
 	}
 	o = o.DeepCopy()

@@ -204,6 +204,13 @@ func (s *session) say(w io.Writer, format string, args ...any) { say(w, format, 
 // that ask to be skipped.
 func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	m := s.p.Target.Manifest
+	if m != nil && m.Type == "HelmChart" {
+		objects, err := s.chart(ctx, m, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return s.placed(objects)
+	}
 	files, err := s.source().Fetch(ctx, m)
 	if err != nil {
 		return nil, err
@@ -216,15 +223,20 @@ func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, 
 }
 
 func (s *session) renderAll(files []manifest.File, values map[string]any) ([]*unstructured.Unstructured, error) {
-	log := s.env.Log(unitInitialize)
 	files = slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool { return skipped(f) || isValues(s.p.Target.Manifest, f) })
 	objects, err := render(files, values, false)
 	if err != nil {
 		return nil, err
 	}
+	return s.placed(objects)
+}
+
+// placed gives rendered objects their namespaces and the order of apply.
+func (s *session) placed(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	if err := s.place(objects); err != nil {
 		return nil, err
 	}
+	log := s.env.Log(unitInitialize)
 	for _, o := range objects {
 		say(log, "Rendered %s", display(o))
 	}

@@ -45,6 +45,7 @@ type Files struct {
 	Manifests []File
 	Defaults  []File // the values.yaml of folders of manifests
 	Root      string // of the repository, for paths in it; empty for inline manifests
+	Folder    string // of a chart, below Root or the same; empty for others
 }
 
 // Fetch reads the manifest files of a store, and the values files beside them.
@@ -52,8 +53,11 @@ func (s Source) Fetch(ctx context.Context, m *task.Manifest) (Files, error) {
 	if m == nil {
 		return Files{}, fault.New(fault.Invalid, "the service has no manifests")
 	}
+	if m.Type == "HelmChart" {
+		return s.folder(ctx, m)
+	}
 	if m.Type != "K8sManifest" {
-		return Files{}, fault.New(fault.Unsupported, "manifest %s is a %s, which can't be deployed yet; only K8sManifest can", m.ID, m.Type)
+		return Files{}, fault.New(fault.Unsupported, "manifest %s is a %s, which can't be deployed yet", m.ID, m.Type)
 	}
 	if m.Store.Git == nil {
 		return Files{Manifests: []File{{Name: m.ID + ".yaml", Text: m.Store.Inline}}}, nil
@@ -71,6 +75,23 @@ func (s Source) Fetch(ctx context.Context, m *task.Manifest) (Files, error) {
 		out.Manifests, out.Defaults = append(out.Manifests, found...), append(out.Defaults, values...)
 	}
 	return out, nil
+}
+
+// folder fetches a manifest that is one folder of a repository.
+func (s Source) folder(ctx context.Context, m *task.Manifest) (Files, error) {
+	if m.Store.Git == nil || len(m.Store.Git.Paths) != 1 {
+		return Files{}, fault.New(fault.Invalid, "manifest %s needs one folder of a Git repository", m.ID)
+	}
+	root, err := s.checkout(ctx, *m.Store.Git)
+	if err != nil {
+		return Files{}, err
+	}
+	at := m.Store.Git.Paths[0]
+	folder, err := Inside(root, at)
+	if err != nil {
+		return Files{}, fault.New(fault.CodeOf(err), "%s, folder %s: %w", m.Store.Git.URL, at, err)
+	}
+	return Files{Root: root, Folder: folder}, nil
 }
 
 // checkout brings a commit here and says which.

@@ -51,7 +51,7 @@ func (s Source) Values(ctx context.Context, m *task.Manifest, files Files, above
 			return nil, fault.New(fault.Invalid, "values file %s: %w", l.Name, err)
 		}
 		s.say("Values: %s", l.Name)
-		merge(merged, doc)
+		Merge(merged, doc)
 	}
 	return merged, nil
 }
@@ -118,12 +118,12 @@ func (s Source) resolve(ctx context.Context, layers []File) error {
 	return nil
 }
 
-// merge lays b over a: mappings are merged, all else is replaced.
-func merge(a, b map[string]any) {
+// Merge lays b over a: mappings are merged, all else is replaced.
+func Merge(a, b map[string]any) {
 	for k, v := range b {
 		inner, isMap := v.(map[string]any)
 		if old, ok := a[k].(map[string]any); ok && isMap {
-			merge(old, inner)
+			Merge(old, inner)
 			continue
 		}
 		a[k] = v

@@ -71,8 +71,10 @@ func rules() []rule {
 		},
 		{
 			name: "a delegate knows no store and no engine", packages: []string{"delegate/..."},
-			never: append(databases(),
-				module+"/pkg/store/...", module+"/pkg/engine", module+"/pkg/execution", module+"/pkg/api", module+"/pkg/secret"), indirect: true,
+			never: []string{
+				"modernc.org/...", // database/sql comes with Helm's library, which can keep its releases in one
+				module + "/pkg/store/...", module + "/pkg/engine", module + "/pkg/execution", module + "/pkg/api", module + "/pkg/secret",
+			}, indirect: true,
 			reason: "it runs in somebody's network with a token, and has nothing but the task that it claimed",
 		},
 		{

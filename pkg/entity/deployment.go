@@ -22,12 +22,7 @@ func otherDeploymentTypes() []string {
 // deploymentType binds the deployment type of a stage, a service or an
 // infrastructure definition.
 func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		d.supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm}, otherDeploymentTypes()...)(v)
-		if f.Value == DeployNativeHelm {
-			d.atRun(v, "deployments of the type NativeHelm")
-		}
-	}
+	return d.supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm}, otherDeploymentTypes()...)
 }
 
 // atRun warns of what is saved but can't be run yet.

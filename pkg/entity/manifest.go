@@ -3,7 +3,9 @@ package entity
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -109,10 +111,7 @@ func (d *decoder) manifest(v yamldoc.Value, types []string) Manifest {
 		"identifier": func(v yamldoc.Value) { m.Identifier = d.identifier(v, ref.CheckNodeID) },
 		"type": func(v yamldoc.Value) {
 			d.supported(&m.Type, "manifest type", types, otherManifestTypes()...)(v)
-			switch m.Type.Value {
-			case ManifestHelm:
-				d.atRun(v, "Helm charts")
-			case ManifestKustomize:
+			if m.Type.Value == ManifestKustomize {
 				d.atRun(v, "Kustomize manifests")
 			}
 		},
@@ -159,11 +158,22 @@ func (d *decoder) helmChart(c *HelmChart) keys {
 	return keys{
 		"chartName":              d.text(&c.Name),
 		"chartVersion":           d.text(&c.Version),
-		"helmVersion":            d.word(&c.HelmVersion, "V2", "V3", "V380", "V4"),
+		"helmVersion":            d.helmVersion(&c.HelmVersion),
 		"subChartPath":           d.text(&c.SubChartPath),
 		"fetchHelmChartMetadata": func(v yamldoc.Value) { d.Bool(v) },
-		"commandFlags": d.commandFlags(&c.Flags, "Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History",
+		"commandFlags": d.commandFlags(&c.Flags, task.CheckHelmFlag, "Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History",
 			"Delete", "Uninstall", "List", "Add", "Update", "Version", "Test"),
+	}
+}
+
+// helmVersion decodes which Helm a chart is for. Helm 2 has been out of
+// support since 2020.
+func (d *decoder) helmVersion(f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		d.word(f, "V2", "V3", "V380", "V4")(v)
+		if f.Value == "V2" {
+			d.Unsupported(v, "charts can't be deployed with Helm 2; want V3, V380 or V4")
+		}
 	}
 }
 
@@ -175,17 +185,31 @@ func (d *decoder) kustomize(k *Kustomize) keys {
 			d.fields(v, keys{"kustomizeYamlFolderPath": d.text(&k.Folder)})
 			d.need(v, "kustomizeYamlFolderPath")
 		},
-		"commandFlags": d.commandFlags(&k.Flags, "Build"),
+		"commandFlags": d.commandFlags(&k.Flags, nil, "Build"),
 	}
 }
 
-func (d *decoder) commandFlags(list *[]CommandFlag, commands ...string) func(yamldoc.Value) {
+// commandFlags decodes flags of commands; check says what is wrong with one.
+func (d *decoder) commandFlags(list *[]CommandFlag, check func(command, flag string) error, commands ...string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		for item := range d.list(v) {
 			var f CommandFlag
 			d.fields(item, keys{"commandType": d.word(&f.Command, commands...), "flag": d.text(&f.Flag)})
 			d.need(item, "commandType", "flag")
+			if check != nil && slices.Contains(commands, f.Command.Value) && f.Flag.Set && f.Flag.Expr == "" {
+				d.refused(child(item, "flag"), check(f.Command.Value, f.Flag.Value))
+			}
 			*list = append(*list, f)
 		}
+	}
+}
+
+// refused reports an error of a check, if there is one.
+func (d *decoder) refused(v yamldoc.Value, err error) {
+	switch {
+	case fault.Is(err, fault.Unsupported):
+		d.Unsupported(v, "%s", err)
+	case err != nil:
+		d.Errorf(v, wrongValue, "%s", err)
 	}
 }

@@ -203,10 +203,26 @@ func (s *Scope) manifest(m *yamldoc.Node, t *task.KubernetesTarget) error {
 			Declarative:        isTrue(spec.Get("enableDeclarativeRollback")) || isTrue(spec.At("store", "enableDeclarativeRollback")),
 			OptionalValuesYAML: isTrue(spec.Get("optionalValuesYaml")),
 		}
+		if typ == "HelmChart" {
+			t.Manifest.Chart = helmChart(spec)
+		}
 	default:
 		return fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed yet", id, typ)
 	}
 	return nil
+}
+
+func helmChart(spec *yamldoc.Node) *task.Chart {
+	c := &task.Chart{
+		Name: text(spec.Get("chartName")), Version: text(spec.Get("chartVersion")),
+		HelmVersion: text(spec.Get("helmVersion")), SubChartPath: text(spec.Get("subChartPath")),
+	}
+	if flags := spec.Get("commandFlags"); flags != nil {
+		for _, item := range flags.Items {
+			c.CommandFlags = append(c.CommandFlags, task.CommandFlag{Command: text(item.Get("commandType")), Flag: text(item.Get("flag"))})
+		}
+	}
+	return c
 }
 
 func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }

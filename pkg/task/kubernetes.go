@@ -151,12 +151,13 @@ type Cluster struct {
 // Manifest is a source of manifests with its options (entities spec §2.3).
 type Manifest struct {
 	ID                 string   `json:"id"`
-	Type               string   `json:"type"` // K8sManifest; others are refused by the executor
+	Type               string   `json:"type"` // as in YAML, e.g. K8sManifest
 	Store              Store    `json:"store"`
 	ValuesPaths        []string `json:"valuesPaths,omitempty"`
 	SkipVersioning     bool     `json:"skipVersioning,omitempty"`
 	Declarative        bool     `json:"declarative,omitempty"`
 	OptionalValuesYAML bool     `json:"optionalValuesYAML,omitempty"`
+	Chart              *Chart   `json:"chart,omitempty"` // of a HelmChart
 }
 
 // ValuesFile is one layer of values.

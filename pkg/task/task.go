@@ -24,6 +24,7 @@ const (
 	KindShell      Kind = "shell"
 	KindHTTP       Kind = "http"
 	KindKubernetes Kind = "kubernetes"
+	KindHelm       Kind = "helm"
 	KindJira       Kind = "jira"
 	KindMail       Kind = "mail"
 	KindServiceNow Kind = "servicenow"

@@ -86,8 +86,7 @@ func (e *Env) Units() []string {
 	defer e.mu.Unlock()
 	var units []string
 	for key := range e.logs {
-		unit, _, _ := strings.Cut(key, "/")
-		units = append(units, unit)
+		units = append(units, key[:strings.LastIndexByte(key, '/')]) // a unit's name may have one, too
 	}
 	slices.Sort(units)
 	return slices.Compact(units)

@@ -11,6 +11,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/email"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
+	"github.com/slipway-cd/slipway/pkg/step/helmdelete"
+	"github.com/slipway-cd/slipway/pkg/step/helmdeploy"
+	"github.com/slipway-cd/slipway/pkg/step/helmrollback"
 	"github.com/slipway-cd/slipway/pkg/step/http"
 	"github.com/slipway-cd/slipway/pkg/step/jenkinsbuild"
 	"github.com/slipway-cd/slipway/pkg/step/jiraapproval"
@@ -51,6 +54,9 @@ func Steps() []step.Type {
 		customapproval.Type(),
 		email.Type(),
 		harnessapproval.Type(),
+		helmdelete.Type(),
+		helmdeploy.Type(),
+		helmrollback.Type(),
 		http.Type(),
 		bamboobuild.Type(),
 		jenkinsbuild.Type(),

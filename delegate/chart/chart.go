@@ -1,0 +1,191 @@
+// Package chart reads Helm charts and renders them, with Helm's own library:
+// their dependencies, the values that command flags set, and "helm template".
+//
+// It changes nothing in a cluster: releases are delegate/helm's, and charts
+// that are deployed like plain manifests are delegate/kubernetes's.
+package chart
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/downloader"
+	"helm.sh/helm/v4/pkg/getter"
+	"helm.sh/helm/v4/pkg/registry"
+	"helm.sh/helm/v4/pkg/strvals"
+
+	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Reader loads charts for one task.
+type Reader struct {
+	Dir func() (string, error) // the task's scratch directory
+	Log io.Writer
+}
+
+// Load reads the chart of a manifest. Dependencies that aren't in its charts
+// folder are downloaded, as Chart.lock says if there is one.
+func (r Reader) Load(_ context.Context, m *task.Manifest, files manifest.Files, flags task.HelmFlags) (*v2.Chart, error) {
+	folder, err := chartFolder(m, files)
+	if err != nil {
+		return nil, err
+	}
+	c, err := load(folder)
+	if err != nil {
+		return nil, err
+	}
+	if c.Metadata.Type != "" && c.Metadata.Type != "application" {
+		return nil, fault.New(fault.Invalid, "chart %s has the type %s, which can't be deployed; want application", c.Name(), c.Metadata.Type)
+	}
+	if len(c.Metadata.Dependencies) == 0 {
+		return c, nil
+	}
+	if !incomplete(c) && !flags.DependencyUpdate {
+		return c, nil
+	}
+	if folder, err = r.withDependencies(files.Root, folder, flags); err != nil {
+		return nil, fault.New(fault.Invalid, "the dependencies of chart %s: %w", c.Name(), err)
+	}
+	return load(folder)
+}
+
+// incomplete says whether a dependency isn't in the chart's charts folder.
+func incomplete(c *v2.Chart) bool {
+	return slices.ContainsFunc(c.Metadata.Dependencies, func(d *v2.Dependency) bool {
+		return !slices.ContainsFunc(c.Dependencies(), func(has *v2.Chart) bool { return has.Name() == d.Name })
+	})
+}
+
+func load(folder string) (*v2.Chart, error) {
+	c, err := loader.Load(folder)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the chart can't be read: %w", err)
+	}
+	return c, nil
+}
+
+// chartFolder is where a manifest's chart is: a subchart, if it names one.
+func chartFolder(m *task.Manifest, files manifest.Files) (string, error) {
+	if m.Chart == nil || m.Chart.SubChartPath == "" {
+		return files.Folder, nil
+	}
+	path, err := filepath.Rel(files.Root, filepath.Join(files.Folder, filepath.FromSlash(m.Chart.SubChartPath)))
+	if err != nil {
+		return "", err
+	}
+	folder, err := manifest.Inside(files.Root, path)
+	if err != nil {
+		return "", fault.New(fault.CodeOf(err), "subChartPath %q: %w", m.Chart.SubChartPath, err)
+	}
+	return folder, nil
+}
+
+// withDependencies copies the chart and all beside it, which its dependencies
+// may name by relative paths, and downloads the dependencies there: what was
+// fetched is for others, too, and stays as it is.
+func (r Reader) withDependencies(root, folder string, flags task.HelmFlags) (string, error) {
+	scratch, err := r.Dir()
+	if err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(scratch, "chart-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the chart: %w", err)
+	}
+	if err := os.CopyFS(filepath.Join(work, "files"), os.DirFS(root)); err != nil {
+		return "", fmt.Errorf("copy the chart: %w", err)
+	}
+	below, err := filepath.Rel(root, folder)
+	if err != nil {
+		return "", err
+	}
+	client, err := registry.NewClient(registry.ClientOptWriter(r.Log), registry.ClientOptCredentialsFile(filepath.Join(work, "registry.json")))
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join(work, "files", below)
+	m := &downloader.Manager{
+		Out: r.Log, ChartPath: to, Getters: getters(), RegistryClient: client,
+		RepositoryConfig: filepath.Join(work, "repositories.yaml"), RepositoryCache: filepath.Join(work, "cache"), ContentCache: filepath.Join(work, "content"),
+	}
+	if flags.DependencyUpdate {
+		return to, m.Update()
+	}
+	return to, m.Build()
+}
+
+// getters are how Helm downloads: no plugins, no settings of the delegate's user.
+func getters() getter.Providers {
+	return getter.Providers{
+		{Schemes: []string{"http", "https"}, New: getter.NewHTTPGetter},
+		{Schemes: []string{registry.OCIScheme}, New: getter.NewOCIGetter},
+	}
+}
+
+// Values lays what command flags set over the layers of values. A path of a
+// file is one in the chart's folder, or else in its repository.
+func Values(base map[string]any, files manifest.Files, flags task.HelmFlags) (map[string]any, error) {
+	for _, path := range flags.Values {
+		text, err := read(files, path)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := manifest.Decode(string(text))
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "values file %s: %w", path, err)
+		}
+		manifest.Merge(base, doc)
+	}
+	fromFile := func(path []rune) (any, error) {
+		text, err := read(files, string(path))
+		return string(text), err
+	}
+	for _, kind := range []struct {
+		flag  string
+		texts []string
+		parse func(string, map[string]any) error
+	}{
+		{"--set-json", flags.SetJSON, setJSON},
+		{"--set", flags.Set, strvals.ParseInto},
+		{"--set-string", flags.SetString, strvals.ParseIntoString},
+		{"--set-file", flags.SetFile, func(s string, to map[string]any) error { return strvals.ParseIntoFile(s, to, fromFile) }},
+		{"--set-literal", flags.SetLiteral, strvals.ParseLiteralInto},
+	} {
+		for _, text := range kind.texts {
+			if err := kind.parse(text, base); err != nil {
+				return nil, fault.New(fault.Invalid, "the flag %s: %w", kind.flag, err)
+			}
+		}
+	}
+	return base, nil
+}
+
+func setJSON(text string, to map[string]any) error {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return strvals.ParseJSON(text, to)
+	}
+	doc, err := manifest.Decode(text)
+	if err == nil {
+		manifest.Merge(to, doc)
+	}
+	return err
+}
+
+// read reads a file that a flag names.
+func read(files manifest.Files, path string) ([]byte, error) {
+	for _, dir := range []string{files.Folder, files.Root} {
+		if full, err := manifest.Inside(dir, strings.TrimPrefix(path, "/")); err == nil {
+			return os.ReadFile(full)
+		}
+	}
+	return nil, fault.New(fault.NotFound, "file %q, which a flag names, is neither in the chart nor in its repository", path)
+}

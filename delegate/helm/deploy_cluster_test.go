@@ -1,0 +1,255 @@
+package helm
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+func (s *site) wantRevisions(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(append([]string{}, want...), s.revisions(t)); diff != "" {
+		t.Errorf("revisions (-want +got):\n%s", diff)
+	}
+}
+
+func TestDeploy(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	first := s.step(task.OpHelmDeploy, "replicas: 2")
+	first.RunTests = true
+	e := s.succeed(t, first)
+	s.wantRevisions(t, "1 deployed")
+	if e.output(t, "newReleaseVersion") != 1.0 || e.output(t, "prevReleaseVersion") != 0.0 || e.output(t, "hasInstallUpgradeStarted") != true {
+		t.Errorf("outputs %s", e.Outputs)
+	}
+	if n := len(e.Changes[0].Instances); n != 2 || !e.Changes[0].Instances[0].New || e.Changes[0].Revision != "1" {
+		t.Errorf("the ledger has %+v; want two new pods at revision 1", e.Changes)
+	}
+	for _, job := range []string{"rel-migrate", "rel-smoke"} {
+		if _, err := s.BatchV1().Jobs(s.namespace).Get(t.Context(), job, metav1.GetOptions{}); err != nil {
+			t.Errorf("the hook didn't run: %v", err)
+		}
+	}
+	if diff := cmp.Diff([]string{unitFetch, unitInit, unitChange, unitPrepare, unitSteady, unitWrapUp}, inOrder(e.env.Units())); diff != "" {
+		t.Errorf("log sections (-want +got):\n%s", diff)
+	}
+	e = s.succeed(t, s.step(task.OpHelmDeploy, "image: nginx:2"))
+	s.wantRevisions(t, "1 superseded", "2 deployed")
+	if got := s.image(t, "rel"); got != "nginx:2" || e.output(t, "prevReleaseVersion") != 1.0 {
+		t.Errorf("runs %s after revision %v", got, e.output(t, "prevReleaseVersion"))
+	}
+}
+
+// inOrder puts log sections into the order of the step's work.
+func inOrder(units []string) []string {
+	order := []string{unitFetch, unitInit, unitChange, unitPrepare, unitSteady, unitWrapUp}
+	slices.SortFunc(units, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	return units
+}
+
+// Layers above the chart's own values, and flags above those.
+func TestValuesAndFlags(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := s.step(task.OpHelmDeploy, "greeting: <+kubernetes.release.revision> ignored")
+	p.Target.Values = nil
+	p.Target.Manifest.ValuesPaths = []string{"over.yaml"}
+	s.succeed(t, p)
+	if got := s.greeting(t); got != "from the repository" {
+		t.Errorf("greeting is %q", got)
+	}
+	p = s.step(task.OpHelmDeploy, "greeting: from the layer above")
+	p.Target.Manifest.Chart.CommandFlags = []task.CommandFlag{{Command: "Upgrade", Flag: "--set greeting=service"}, {Command: "Upgrade", Flag: "--no-hooks"}}
+	s.succeed(t, p)
+	if got := s.greeting(t); got != "service" {
+		t.Errorf("greeting is %q; want the service's flag", got)
+	}
+	s.wantRevisions(t, "1 superseded", "2 deployed")
+	// §23.30: of a command, the step's flags replace the service's.
+	s.succeed(t, flagged(p, "Upgrade", "--history-max 2 --set-string greeting='the step' --description \"by hand\""))
+	if got := s.greeting(t); got != "the step" {
+		t.Errorf("greeting is %q; want the step's flag", got)
+	}
+	s.wantRevisions(t, "2 superseded", "3 deployed")
+}
+
+// §23.29: a first install that fails goes again, unless the step says not to.
+func TestFirstInstallFails(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, values, says string
+		skip               bool
+		left               []string
+	}{
+		{"its pods don't start", "image: broken:1", "progress deadline", false, []string{}},
+		{"its hook fails", "hook: crashloop", "pre-install", false, []string{}},
+		{"its tests fail", "test: crashloop", "the tests of release rel", false, []string{}},
+		{"and stays", "image: broken:1", "progress deadline", true, []string{"1 deployed"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			p := s.step(task.OpHelmDeploy, tt.values)
+			p.RunTests, p.SkipCleanup = true, tt.skip
+			s.fail(t, p, tt.says)
+			s.wantRevisions(t, tt.left...)
+			e := s.succeed(t, in(p, task.OpHelmRollback))
+			s.wantRevisions(t, tt.left...)
+			if e.env.Text(unitRollback, executor.Info) == "" {
+				t.Error("the rollback said nothing")
+			}
+		})
+	}
+}
+
+// §19.2: two bad deployments in a row still go back to the good one.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpHelmDeploy, "greeting: good"))
+	for range 2 {
+		bad := s.step(task.OpHelmDeploy, "image: broken:1\ngreeting: bad")
+		s.fail(t, bad, "progress deadline")
+	}
+	s.wantRevisions(t, "1 superseded", "2 superseded", "3 deployed")
+	bad := s.step(task.OpHelmDeploy, "image: broken:2\ngreeting: bad")
+	s.fail(t, bad, "progress deadline")
+	e := s.succeed(t, in(bad, task.OpHelmRollback))
+	if s.image(t, "rel") != "nginx:1" || s.greeting(t) != "good" || e.output(t, "rollbackVersion") != 1.0 {
+		t.Errorf("runs %s after a rollback with the outputs %s", s.image(t, "rel"), e.Outputs)
+	}
+	s.wantRevisions(t, "1 superseded", "2 superseded", "3 superseded", "4 superseded", "5 deployed")
+	// Twice is harmless, and the next one knows where it could go back to.
+	s.succeed(t, in(bad, task.OpHelmRollback))
+	e = s.succeed(t, s.step(task.OpHelmDeploy, "image: nginx:3"))
+	if e.output(t, "prevReleaseVersion") != 6.0 {
+		t.Errorf("the last good revision is %v; want the rollback's", e.output(t, "prevReleaseVersion"))
+	}
+}
+
+func TestRollbackOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	p := flagged(s.step(task.OpHelmDeploy, ""), "Upgrade", "--set-json image={")
+	s.fail(t, p, "--set-json")
+	s.succeed(t, in(p, task.OpHelmRollback))
+	s.wantRevisions(t, "1 deployed")
+}
+
+// §23.29: what failed in Helm itself blocks the next deployment.
+func TestFailedHistory(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	bad := s.step(task.OpHelmDeploy, "hook: crashloop")
+	s.fail(t, bad, "pre-upgrade")
+	s.wantRevisions(t, "1 deployed", "2 failed")
+	s.fail(t, s.step(task.OpHelmDeploy, ""), "there is an issue with the latest release", "ignoreReleaseHistFailStatus")
+	retry := bad
+	retry.Target.Values = nil
+	s.succeed(t, retry) // the same stage goes on
+	bad = s.step(task.OpHelmDeploy, "hook: crashloop")
+	s.fail(t, bad, "pre-upgrade")
+	next := s.step(task.OpHelmDeploy, "image: nginx:9")
+	next.IgnoreFailedHistory = true
+	s.succeed(t, next)
+	if got := s.image(t, "rel"); got != "nginx:9" {
+		t.Errorf("runs %s", got)
+	}
+}
+
+// A delegate that died leaves a revision that never ends, which Helm takes for
+// somebody else's work.
+func TestPendingHistory(t *testing.T) {
+	t.Parallel()
+	for _, good := range []bool{true, false} {
+		s := newSite(t)
+		s.succeed(t, s.step(task.OpHelmDeploy, "greeting: first"))
+		want := "2 pending-upgrade"
+		if good {
+			s.succeed(t, s.step(task.OpHelmDeploy, "greeting: second"))
+			s.pretend(t, "2", "pending-upgrade")
+		} else {
+			s.pretend(t, "1", "pending-install")
+			want = "1 pending-install"
+		}
+		s.fail(t, s.step(task.OpHelmDeploy, ""), want[2:])
+		next := s.step(task.OpHelmDeploy, "greeting: third")
+		next.IgnoreFailedHistory = true
+		s.succeed(t, next)
+		if got := s.greeting(t); got != "third" {
+			t.Errorf("greeting is %q", got)
+		}
+	}
+}
+
+func TestUpgradeInstall(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := flagged(s.step(task.OpHelmDeploy, ""), "Upgrade", "--set greeting=upgrade")
+	p.UpgradeInstall = true
+	s.succeed(t, p)
+	if got := s.greeting(t); got != "upgrade" {
+		t.Errorf("the first installation has the greeting %q; want that of the flags of Upgrade", got)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	dry := s.step(task.OpHelmDelete, "")
+	dry.DryRun = true
+	s.succeed(t, dry)
+	s.wantRevisions(t, "1 deployed")
+	s.succeed(t, s.step(task.OpHelmDelete, ""))
+	s.wantRevisions(t)
+	if got := s.image(t, "rel"); got != "" {
+		t.Errorf("the Deployment is still there, with %s", got)
+	}
+	s.fail(t, s.step(task.OpHelmDelete, ""), "there is no release rel")
+	s.succeed(t, flagged(s.step(task.OpHelmDelete, ""), "Uninstall", "--ignore-not-found"))
+	other := s.step(task.OpHelmDelete, "")
+	other.Release = "other"
+	s.fail(t, other, "there is no release other")
+	// A name whose history is kept can be used again.
+	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	s.succeed(t, flagged(s.step(task.OpHelmDelete, ""), "Uninstall", "--keep-history"))
+	s.wantRevisions(t, "1 uninstalled")
+	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	tests := []struct {
+		name, says string
+		change     func(*task.Helm)
+	}{
+		{"a long name", "invalid release name", func(p *task.Helm) {
+			p.Target.ReleaseName = "a-name-that-has-more-than-fifty-three-letters-is-too-long-for-helm"
+		}},
+		{"no chart", "no Helm chart", func(p *task.Helm) { p.Target.Manifest = nil }},
+		{"plain manifests", "no Helm chart", func(p *task.Helm) { p.Target.Manifest.Type = "K8sManifest" }},
+		{"Helm 2", "helmVersion V2", func(p *task.Helm) { p.Target.Manifest.Chart.HelmVersion = "V2" }},
+		{"a folder that isn't there", "folder none", func(p *task.Helm) { p.Target.Manifest.Store.Git.Paths = []string{"none"} }},
+		{"a missing values file", `values file "none.yaml"`, func(p *task.Helm) { p.Target.Manifest.ValuesPaths = []string{"none.yaml"} }},
+		{"a flag that means nothing", "unknown flag", func(p *task.Helm) {
+			p.CommandFlags = []task.CommandFlag{{Command: "Install", Flag: "--post-renderer x"}}
+		}},
+	}
+	for _, tt := range tests { //nolint:paralleltest // they share a namespace that nothing is put into
+		p := s.step(task.OpHelmDeploy, "")
+		tt.change(&p)
+		t.Run(tt.name, func(t *testing.T) { s.fail(t, p, tt.says) })
+	}
+	s.wantRevisions(t)
+}

@@ -1,0 +1,185 @@
+// Package helm runs the native Helm steps with Helm's own library: releases
+// are installed, upgraded, rolled back and uninstalled as the helm command
+// does, hooks and history included (kubernetes spec §19).
+//
+// It decides nothing about pipelines. What it must remember between steps is
+// in the labels of Helm's own records, so a retry or another delegate can go
+// on. How charts are read is delegate/chart's, and how workloads are followed
+// is delegate/kubernetes's.
+package helm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/kube"
+
+	"github.com/slipway-cd/slipway/delegate/chart"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The command units of the log (kubernetes spec §1.1).
+const (
+	unitFetch    = "Fetch Files"
+	unitInit     = "Init"
+	unitPrepare  = "Prepare"
+	unitChange   = "Install/Upgrade"
+	unitSteady   = "Wait for Steady State"
+	unitWrapUp   = "Wrap Up"
+	unitRollback = "Rollback"
+	unitDelete   = "Delete"
+)
+
+// New makes the executor of Helm tasks. Fetched repositories are cached below
+// the folder.
+func New(cache string) executor.Executor {
+	clusters := &kubernetes.Clusters{}
+	git := gitfetch.New(filepath.Join(cache, "git"))
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		p, err := executor.Payload[task.Helm](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		cluster, err := clusters.Foreign(p.Target, env)
+		if err != nil {
+			return task.Result{}, err
+		}
+		s := &session{p: p, env: env, cluster: cluster, git: git}
+		return s.run(ctx)
+	}
+}
+
+// session is one task.
+type session struct {
+	p       task.Helm
+	env     executor.Env
+	cluster *kubernetes.Foreign
+	git     *gitfetch.Fetcher
+}
+
+// outputs is what expressions read below the step (kubernetes spec §18).
+type outputs map[string]any
+
+func (s *session) result(out outputs, changes ...task.Change) (task.Result, error) {
+	out["releaseName"] = s.p.Target.ReleaseName
+	doc, err := json.Marshal(map[string]any{"output": out})
+	if err != nil {
+		return task.Result{}, fmt.Errorf("encode outputs: %w", err)
+	}
+	return task.Result{Status: task.Succeeded, Outputs: doc, Changes: changes}, nil
+}
+
+// run does the task. What the cluster or the chart refuses is a failure, not
+// an error: we did find out.
+func (s *session) run(ctx context.Context) (task.Result, error) {
+	r, err := s.operate(ctx)
+	if err == nil || context.Cause(ctx) != nil {
+		return r, err
+	}
+	var known *fault.Error
+	if errors.As(err, &known) {
+		say(s.env.LogError(unitWrapUp), "%s", err)
+		r.Status, r.Message, r.FailureTypes = task.Failed, err.Error(), fault.Failures(err)
+		return r, nil
+	}
+	return r, err
+}
+
+func (s *session) operate(ctx context.Context) (task.Result, error) {
+	if err := util.ValidateReleaseName(s.p.Target.ReleaseName); err != nil {
+		return task.Result{}, fault.New(fault.Invalid, "invalid release name %q: %w", s.p.Target.ReleaseName, err)
+	}
+	switch s.p.Op {
+	case task.OpHelmDeploy:
+		return s.deploy(ctx)
+	case task.OpHelmRollback:
+		return s.rollback(ctx)
+	case task.OpHelmDelete:
+		return s.remove(ctx)
+	}
+	return task.Result{}, fault.New(fault.Unsupported, "the operation %q isn't known to this delegate; it may be older than the control plane", s.p.Op)
+}
+
+// configure readies Helm for the target, with its log going to a unit.
+func (s *session) configure(unit string) (*action.Configuration, error) {
+	log := s.env.Log(unit)
+	cfg := action.NewConfiguration(action.ConfigurationSetLogger(chart.Logger(log)))
+	if err := cfg.Init(s.cluster, s.p.Target.Namespace, s.p.Environment[task.HelmDriver]); err != nil {
+		return nil, fault.New(fault.Invalid, "where Helm keeps its releases: %w", err)
+	}
+	if client, ok := cfg.KubeClient.(*kube.Client); ok {
+		client.Namespace = s.p.Target.Namespace
+	}
+	cfg.SetHookOutputFunc(func(_, _, _ string) io.Writer { return log })
+	return cfg, nil
+}
+
+// source reads the task's chart and values.
+func (s *session) source() manifest.Source {
+	return manifest.Source{Git: s.git, Stage: s.p.Execution + s.p.Stage, Resolve: s.env.Resolve, Log: s.env.Log(unitFetch)}
+}
+
+// reader loads the task's chart.
+func (s *session) reader(unit string) chart.Reader {
+	return chart.Reader{Dir: s.env.Dir, Log: s.env.Log(unit)}
+}
+
+// unlimited is the time of an operation in a task without a deadline.
+const unlimited = time.Hour
+
+// timeout is how long one of Helm's operations may take: what a flag says, or
+// the rest of the task's time.
+func timeout(ctx context.Context, flags task.HelmFlags) time.Duration {
+	if flags.Timeout > 0 {
+		return flags.Timeout
+	}
+	if end, ok := ctx.Deadline(); ok {
+		return time.Until(end)
+	}
+	return unlimited
+}
+
+// waiting is how Helm itself waits: for hooks only, unless a flag says more.
+// The steady state is ours to wait for (kubernetes spec §19.1).
+func waiting(ctx context.Context, flags task.HelmFlags) (kube.WaitStrategy, []kube.WaitOption) {
+	strategy := kube.HookOnlyStrategy
+	if flags.Wait != "" {
+		strategy = kube.WaitStrategy(flags.Wait)
+	}
+	return strategy, []kube.WaitOption{kube.WithWaitContext(ctx), kube.WithStatusComputeWorkers(statusWorkers)}
+}
+
+// statusWorkers keep Helm's watches going while statuses are worked out; as
+// many as the helm command has.
+const statusWorkers = 8
+
+// refused is an error of Helm's with its failure types.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	classified := kubernetes.Classify(err)
+	var known *fault.Error
+	if errors.As(classified, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return classified
+	}
+	return fault.New(fault.Invalid, "helm: %w", err).Causing(fault.Unknown)
+}
+
+// say writes a line to a log. A log that can't be written is the agent's to
+// report; the work goes on.
+func say(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format+"\n", args...) // see above
+}

@@ -1,0 +1,101 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-cd/slipway/delegate/chart"
+	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// chart renders a Helm chart to objects that are deployed like any others: no
+// Helm release is made (kubernetes spec §4.3). only names files of the chart,
+// which count even if they ask to be left out of deployments; nil: all others.
+func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, over []task.ValuesFile) ([]*unstructured.Unstructured, error) {
+	flags, err := m.Chart.Flags(task.HelmTemplate)
+	if err != nil {
+		return nil, err
+	}
+	flags.ShowOnly = append(flags.ShowOnly, only...)
+	source := s.source()
+	files, err := source.Fetch(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	reader := chart.Reader{Dir: s.env.Dir, Log: s.env.Log(unitFetch)}
+	c, err := reader.Load(ctx, m, files, flags)
+	if err != nil {
+		return nil, err
+	}
+	values, err := source.Values(ctx, m, files, slices.Concat(s.p.Target.Values, over))
+	if err != nil {
+		return nil, err
+	}
+	if values, err = chart.Values(values, files, flags); err != nil {
+		return nil, err
+	}
+	leftOut := map[string]bool{}
+	if only == nil {
+		leaveOut(c, leftOut)
+	}
+	text, err := reader.Template(ctx, c, values, chart.Release{Name: s.p.Target.ReleaseName, Namespace: s.p.Target.Namespace, Cluster: s.client.kinds}, flags)
+	if err != nil {
+		return nil, err
+	}
+	return renderedObjects(text, leftOut)
+}
+
+// leaveOut finds the templates that ask to be left out of deployments, by the
+// names that Helm gives them in what it renders (kubernetes spec §5).
+func leaveOut(c *v2.Chart, out map[string]bool) {
+	for _, t := range c.Templates {
+		if skipped(manifest.File{Text: string(t.Data)}) {
+			out[c.ChartFullPath()+"/"+t.Name] = true
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		leaveOut(sub, out)
+	}
+}
+
+// renderedObjects reads what Helm rendered, where a line names each document's
+// template.
+func renderedObjects(text string, leftOut map[string]bool) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for doc := range strings.SplitSeq("\n"+text, "\n---\n# Source: ") {
+		path, body, _ := strings.Cut(doc, "\n")
+		if leftOut[path] {
+			continue
+		}
+		objects, err := parse(path, body)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objects...)
+	}
+	return out, unique(out)
+}
+
+// chosenOfChart renders some files of a chart, or all.
+func (s *session) chosenOfChart(ctx context.Context, m *task.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, error) {
+	if s.p.SkipRendering {
+		return nil, fault.New(fault.Invalid, "skipRendering is for plain manifests; the templates of a chart are no manifests until they are rendered")
+	}
+	if everything {
+		paths = []string{}
+	}
+	objects, err := s.chart(ctx, m, paths, s.p.ApplyValues)
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 {
+		return nil, fault.New(fault.Invalid, "the chart renders to nothing")
+	}
+	return sorted(objects), s.place(objects)
+}

@@ -1,0 +1,155 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Clusters keeps the clients of clusters for what deploys by other means than
+// this package's steps: delegate/helm.
+type Clusters struct{ known clients }
+
+// Foreign is a release that something else makes: what it needs to reach the
+// cluster, and how its workloads fare.
+type Foreign struct{ s *session }
+
+// Foreign gives access to a target. Progress goes to the log of env.
+func (c *Clusters) Foreign(target task.KubernetesTarget, env executor.Env) (*Foreign, error) {
+	client, err := c.known.get(target.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	return &Foreign{s: &session{p: task.Kubernetes{Target: target}, env: env, client: client}}, nil
+}
+
+// ToRESTConfig is how the cluster is reached.
+func (f *Foreign) ToRESTConfig() (*rest.Config, error) {
+	return rest.CopyConfig(f.s.client.config), nil
+}
+
+// ToDiscoveryClient asks which kinds the cluster has.
+func (f *Foreign) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	return f.s.client.kinds, nil
+}
+
+// ToRESTMapper finds the endpoints of kinds.
+func (f *Foreign) ToRESTMapper() (meta.RESTMapper, error) { return f.s.client.mapper, nil }
+
+// ToRawKubeConfigLoader says only which namespace is the default one.
+func (f *Foreign) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	cfg := api.NewConfig()
+	cfg.Contexts["target"] = &api.Context{Namespace: f.s.p.Target.Namespace}
+	cfg.CurrentContext = "target"
+	return clientcmd.NewDefaultClientConfig(*cfg, &clientcmd.ConfigOverrides{})
+}
+
+// Classify gives an error of the cluster its failure types.
+func Classify(err error) error { return classify(err) }
+
+// objects reads a rendered manifest and gives its objects their namespaces.
+func (f *Foreign) objects(manifest string) ([]*unstructured.Unstructured, error) {
+	all, err := parse("the release", manifest)
+	if err != nil {
+		return nil, err
+	}
+	return all, f.s.place(all)
+}
+
+// Names lists the objects of a manifest as people see them: Kind/name.
+func (f *Foreign) Names(manifest string) []string {
+	all, err := parse("the chart", manifest)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, o := range all {
+		out = append(out, display(o))
+	}
+	return out
+}
+
+// Remember notes which workloads of a manifest have failed already, so that
+// Steady doesn't take that for a failure of the change that follows.
+func (f *Foreign) Remember(ctx context.Context, manifest string) error {
+	all, err := f.objects(manifest)
+	if err != nil {
+		return err
+	}
+	for _, w := range awaited(all) {
+		live, err := f.s.get(ctx, w)
+		if err != nil {
+			return err
+		}
+		if live != nil {
+			f.s.past.remember(live)
+		}
+	}
+	return nil
+}
+
+// Steady waits until the workloads of a manifest have rolled out (kubernetes
+// spec §10).
+func (f *Foreign) Steady(ctx context.Context, manifest string) error {
+	all, err := f.objects(manifest)
+	if err != nil {
+		return err
+	}
+	return f.s.steady(ctx, awaited(all))
+}
+
+// Changed is the ledger's entry of a change by which a manifest's objects were
+// put into the target, with the pods of its workloads. before are those from
+// before it; nil for none.
+func (f *Foreign) Changed(ctx context.Context, action, manifest string, before []task.Instance) task.Change {
+	all, err := f.objects(manifest)
+	if err != nil { // it was applied, so it can be read
+		return task.Change{}
+	}
+	c := f.s.changed(action, all, nil)
+	c.Instances = f.Instances(ctx, manifest)
+	was := names(before)
+	for i := range c.Instances {
+		c.Instances[i].New = !was[c.Instances[i].Namespace+"/"+c.Instances[i].Name]
+	}
+	return c
+}
+
+// Instances lists the live pods of a manifest's workloads, which needn't carry
+// any label of ours. It is best effort, as for our own releases.
+func (f *Foreign) Instances(ctx context.Context, manifest string) []task.Instance {
+	all, err := f.objects(manifest)
+	if err != nil {
+		return nil
+	}
+	var out []task.Instance
+	for _, w := range managed(all) {
+		selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
+		if len(selector) == 0 {
+			continue
+		}
+		list, err := f.s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{
+			LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
+		})
+		if err != nil {
+			continue
+		}
+		for i := range list.Items {
+			one, alive := f.s.instance(&list.Items[i])
+			if alive && !slices.ContainsFunc(out, func(o task.Instance) bool { return o.Namespace == one.Namespace && o.Name == one.Name }) {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+// Package helmdelete is the step type HelmDelete: a Helm release is
+// uninstalled, with its hooks (kubernetes spec §19.3).
+//
+// Outputs: output.releaseName. It is done by delegate/helm; no rollback brings
+// back what is gone.
+package helmdelete
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/helm"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpHelmDelete), Deploys: true, New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	Release     yamldoc.Field[string] // another than the infrastructure's
+	DryRun      yamldoc.Field[bool]
+	Flags       []task.CommandFlag // of "helm uninstall"
+	Environment map[string]string
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "releaseName":
+			s.Release = r.String(e)
+		case "dryRun":
+			s.DryRun = r.Bool(e)
+		case "commandFlags":
+			s.flags(e, r)
+		case "environmentVariables":
+			s.Environment = helm.Environment(r, e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "releaseName", "dryRun", "commandFlags", "environmentVariables", "delegateSelectors")
+		}
+	}
+	return s
+}
+
+// flags decodes commandFlags, which here are plain texts.
+func (s *Spec) flags(v yamldoc.Value, r *yamldoc.Report) {
+	for _, text := range r.Strings(v).Value {
+		s.Flags = append(s.Flags, task.CommandFlag{Command: task.HelmUninstall, Flag: text})
+	}
+	for i, f := range s.Flags {
+		if i < len(v.Node.Items) {
+			helm.CheckFlag(r, yamldoc.Sub(v.Node.Items[i], v.Path), f.Command, f.Flag)
+		}
+	}
+}
+
+// Start has a delegate uninstall the release.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return helm.Start(in, task.Helm{
+		Op: task.OpHelmDelete, Release: s.Release.Value, DryRun: s.DryRun.Value, CommandFlags: s.Flags, Environment: s.Environment,
+	})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

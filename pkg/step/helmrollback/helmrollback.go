@@ -1,0 +1,45 @@
+// Package helmrollback is the step type HelmRollback: the release goes back to
+// the last revision that was good before the stage deployed (kubernetes spec
+// §19.2). Without one, or where the stage deployed nothing, it succeeds and
+// changes nothing.
+//
+// Outputs: output.releaseName and, of what it went back to,
+// output.newReleaseVersion and output.rollbackVersion. The revisions are kept
+// in the cluster by Helm itself.
+package helmrollback
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/helm"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpHelmRollback), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec.
+type Spec struct{ helm.Common }
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		if !s.Key(e, r) {
+			r.Unknown(e, helm.Keys()...)
+		}
+	}
+	return s
+}
+
+// Start has a delegate roll back.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return helm.Start(in, task.Helm{
+		Op: task.OpHelmRollback, SkipSteadyState: s.SkipSteady.Value, RunTests: s.Tests.Value, CommandFlags: s.Flags, Environment: s.Environment,
+	})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,100 @@
+package task
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// HelmOp says what a Helm task does: one for each step type.
+type HelmOp string
+
+// The operations (kubernetes spec §19).
+const (
+	OpHelmDeploy   HelmOp = "HelmDeploy"
+	OpHelmRollback HelmOp = "HelmRollback"
+	OpHelmDelete   HelmOp = "HelmDelete"
+)
+
+// Helm is the payload of every native Helm step.
+type Helm struct {
+	Op     HelmOp           `json:"op"`
+	Target KubernetesTarget `json:"target"`
+
+	// Who does it: revisions carry it as a label, so that a rollback finds those
+	// of its stage and a retry continues its own.
+	Execution string `json:"execution"`
+	Stage     string `json:"stage"` // node id
+	Step      string `json:"step"`  // node id
+
+	// IgnoreFailedHistory deploys over a revision that failed or never ended.
+	IgnoreFailedHistory bool `json:"ignoreFailedHistory,omitempty"`
+	SkipSteadyState     bool `json:"skipSteadyState,omitempty"`
+	// UpgradeInstall installs with the flags of the command Upgrade, too.
+	UpgradeInstall bool `json:"upgradeInstall,omitempty"`
+	RunTests       bool `json:"runTests,omitempty"`
+	// SkipCleanup leaves a first release there that failed.
+	SkipCleanup bool `json:"skipCleanup,omitempty"`
+
+	Release string `json:"release,omitempty"` // delete: another than the target's
+	DryRun  bool   `json:"dryRun,omitempty"`  // delete
+
+	// CommandFlags are the step's; where it has some for a command, the chart's
+	// for that command don't count.
+	CommandFlags []CommandFlag     `json:"commandFlags,omitempty"`
+	Environment  map[string]string `json:"environment,omitempty"`
+}
+
+// The environment variables that a step may set: those of the helm command
+// that mean something to its library.
+const (
+	HelmDriver     = "HELM_DRIVER"      // secret or configmap: where releases are kept
+	HelmMaxHistory = "HELM_MAX_HISTORY" // how many revisions are kept
+)
+
+// CheckHelmEnvironment says what is wrong with an environment variable of a step.
+func CheckHelmEnvironment(name, value string) error {
+	switch name {
+	case HelmDriver:
+		if !slices.Contains([]string{"secret", "secrets", "configmap", "configmaps"}, value) {
+			return fault.New(fault.Unsupported, "%s is %q; want secret or configmap", name, value)
+		}
+	case HelmMaxHistory:
+		if n, err := strconv.Atoi(value); err != nil || n < 0 {
+			return fault.New(fault.Invalid, "%s is %q; want a number of revisions", name, value)
+		}
+	default:
+		return fault.New(fault.Unsupported, "the environment variable %s can't be honoured: Helm runs as a library, which reads %s and %s only", name, HelmDriver, HelmMaxHistory)
+	}
+	return nil
+}
+
+// Chart is what only a manifest of the type HelmChart has.
+type Chart struct {
+	Name         string        `json:"name,omitempty"`         // in a repository of charts
+	Version      string        `json:"version,omitempty"`      // empty: the newest
+	HelmVersion  string        `json:"helmVersion,omitempty"`  // V3, V380 or V4; empty: V3
+	SubChartPath string        `json:"subChartPath,omitempty"` // below the chart's folder
+	CommandFlags []CommandFlag `json:"commandFlags,omitempty"`
+}
+
+// Flags are those of a command: the step's, or else the chart's.
+func (h *Helm) Flags(command string) (HelmFlags, error) {
+	if mine := flagsFor(command, h.CommandFlags); len(mine) > 0 || h.Target.Manifest == nil {
+		return ParseHelmFlags(command, mine)
+	}
+	return h.Target.Manifest.Chart.Flags(command)
+}
+
+// Flags are those of a command.
+func (c *Chart) Flags(command string) (HelmFlags, error) {
+	if c == nil {
+		return ParseHelmFlags(command, nil)
+	}
+	return ParseHelmFlags(command, flagsFor(command, c.CommandFlags))
+}
+
+func flagsFor(command string, list []CommandFlag) []CommandFlag {
+	return slices.DeleteFunc(slices.Clone(list), func(f CommandFlag) bool { return f.Command != command })
+}
