@@ -7,10 +7,12 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
@@ -59,12 +61,7 @@ type version struct {
 }
 
 // found is what is known of the chosen version.
-type found struct {
-	task.ArtifactResults
-
-	// secrets are the pull secrets that were made, by their key in the results.
-	secrets map[string]string
-}
+type found = task.ArtifactResults
 
 // maxVersions is how many versions of an artifact are looked at.
 const maxVersions = 10_000
@@ -72,6 +69,8 @@ const maxVersions = 10_000
 // open makes the source that a task is about.
 func open(p task.Artifact, t http.RoundTripper) (source, error) {
 	switch {
+	case p.Github != nil:
+		return newGithub(p, t)
 	case p.Registry != nil:
 		return newRegistry(*p.Registry, t)
 	}
@@ -110,16 +109,18 @@ func list(ctx context.Context, src source, limit int) ([]task.ArtifactVersion, e
 
 // result puts what was found where the expressions of a stage look for it.
 func result(f found) (task.Result, error) {
-	doc, err := json.Marshal(map[string]any{"output": map[string]any{"artifactResults": map[string]any{"primary": f.ArtifactResults}}})
+	doc, err := json.Marshal(map[string]any{"output": map[string]any{"artifactResults": map[string]any{"primary": f}}})
 	if err != nil {
 		return task.Result{}, fmt.Errorf("encode the artifact: %w", err)
 	}
-	r := task.Result{Status: task.Succeeded, Outputs: doc}
-	for key, value := range f.secrets {
-		if r.SecretOutputs == nil {
-			r.SecretOutputs = map[string]string{}
-		}
-		r.SecretOutputs["output.artifactResults.primary."+key] = value
-	}
-	return r, nil
+	return task.Result{Status: task.Succeeded, Outputs: doc}, nil
+}
+
+// sorted puts the newest version first, which is the last in lexical order
+// where several came at the same time.
+func sorted(all []version) []version {
+	slices.SortFunc(all, func(a, b version) int {
+		return cmp.Or(b.created.Compare(a.created), cmp.Compare(b.id, a.id))
+	})
+	return all[:min(len(all), maxVersions)]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -13,6 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/slipway-cd/slipway/delegate/azure"
+	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -22,6 +23,7 @@ type registry struct {
 	spec task.ImageRegistry
 	repo name.Repository
 	t    http.RoundTripper
+	auth authn.Authenticator // nil until it is needed
 }
 
 func newRegistry(spec task.ImageRegistry, t http.RoundTripper) (*registry, error) {
@@ -37,18 +39,59 @@ func newRegistry(spec task.ImageRegistry, t http.RoundTripper) (*registry, error
 	return &registry{spec: spec, repo: repo, t: t}, nil
 }
 
-func (r *registry) options(ctx context.Context) []remote.Option {
-	auth := authn.Anonymous
-	if r.spec.Server.Auth == task.AuthBasic {
-		auth = &authn.Basic{Username: r.spec.Server.Username, Password: r.spec.Server.Password}
+// login finds out who asks, once.
+func (r *registry) login(ctx context.Context) error {
+	user, password := r.spec.Server.Username, r.spec.Server.Password
+	switch {
+	case r.auth != nil:
+		return nil
+	case r.spec.Google != nil:
+		access, err := google.Login(ctx, *r.spec.Google, r.t)
+		if err != nil {
+			return err
+		}
+		user, password = google.RegistryUser, access.Token
+	case r.spec.Azure != nil:
+		token, err := azure.Registry(ctx, *r.spec.Azure, r.repo.RegistryStr(), r.t)
+		if err != nil {
+			return err
+		}
+		user, password = azure.RegistryUser, token
+	case r.spec.Server.Auth != task.AuthBasic:
+		r.auth = authn.Anonymous
+		return nil
 	}
-	return []remote.Option{remote.WithContext(ctx), remote.WithTransport(r.t), remote.WithAuth(auth)}
+	r.auth = &authn.Basic{Username: user, Password: password}
+	return nil
 }
 
-// versions lists the tags in the lexical order of Harness, backwards: the API
-// has no times.
+func (r *registry) options(ctx context.Context) ([]remote.Option, error) {
+	err := r.login(ctx)
+	return []remote.Option{remote.WithContext(ctx), remote.WithTransport(r.t), remote.WithAuth(r.auth)}, err
+}
+
+// versions lists the tags. Google and Azure say when each came.
 func (r *registry) versions(ctx context.Context) ([]version, error) {
-	puller, err := remote.NewPuller(r.options(ctx)...)
+	if err := r.login(ctx); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.spec.Google != nil:
+		return r.googleTags(ctx)
+	case r.spec.Azure != nil:
+		return r.azureTags(ctx)
+	}
+	return r.tags(ctx)
+}
+
+// tags lists the tags in the lexical order of Harness, backwards: the API has
+// no times.
+func (r *registry) tags(ctx context.Context) ([]version, error) {
+	options, err := r.options(ctx)
+	if err != nil {
+		return nil, err
+	}
+	puller, err := remote.NewPuller(options...)
 	if err != nil {
 		return nil, r.explain(err)
 	}
@@ -56,26 +99,17 @@ func (r *registry) versions(ctx context.Context) ([]version, error) {
 	if err != nil {
 		return nil, r.explain(err)
 	}
-	var tags []string
-	for len(tags) < maxVersions && lister.HasNext() {
+	var all []version
+	for len(all) < maxVersions && lister.HasNext() {
 		page, err := lister.Next(ctx)
 		if err != nil {
 			return nil, r.explain(err)
 		}
-		tags = append(tags, page.Tags...)
+		for _, tag := range page.Tags {
+			all = append(all, version{id: tag})
+		}
 	}
-	return lexical(tags), nil
-}
-
-// lexical puts versions without times in order, the newest first.
-func lexical(ids []string) []version {
-	slices.Sort(ids)
-	slices.Reverse(ids)
-	var out []version
-	for _, id := range ids[:min(len(ids), maxVersions)] {
-		out = append(out, version{id: id})
-	}
-	return out
+	return sorted(all), nil
 }
 
 func (r *registry) find(ctx context.Context, id string) (found, error) {
@@ -86,7 +120,11 @@ func (r *registry) find(ctx context.Context, id string) (found, error) {
 		return f, fault.New(fault.Invalid, "the tag %q: %w", id, err)
 	}
 	tag.Repository = r.repo
-	desc, err := remote.Get(tag, r.options(ctx)...)
+	options, err := r.options(ctx)
+	if err != nil {
+		return f, err
+	}
+	desc, err := remote.Get(tag, options...)
 	if err != nil {
 		return f, r.explain(err)
 	}

@@ -1,6 +1,7 @@
 // Package pullsecret makes the secrets that pull images, in the forms in
 // which Kubernetes takes them (entities spec §2.2): of a user name and a
-// password, or of what ECR gives for a connector's credentials.
+// password, or of what ECR, Google or Azure give for a connector's
+// credentials.
 //
 // It stores and applies nothing; the agent puts what it makes where a task's
 // payload or values file has a placeholder.
@@ -11,10 +12,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/azure"
+	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -40,6 +44,20 @@ func New(options ...func(*config.LoadOptions) error) Maker {
 			if user, password, err = aws.Login(ctx, cfg); err != nil {
 				return Secret{}, err
 			}
+		}
+		switch {
+		case p.Google != nil:
+			access, err := google.Login(ctx, *p.Google, nil)
+			if err != nil {
+				return Secret{}, err
+			}
+			user, password = google.RegistryUser, access.Token
+		case p.Azure != nil:
+			token, err := azure.Registry(ctx, *p.Azure, strings.TrimPrefix(p.Registry, "https://"), nil)
+			if err != nil {
+				return Secret{}, err
+			}
+			user, password = azure.RegistryUser, token
 		}
 		return encode(p, user, password)
 	}

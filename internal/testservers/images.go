@@ -24,16 +24,18 @@ type Images struct {
 	*httptest.Server
 
 	Host string // with the port
+	// Who gets a token; the package's credentials by default.
+	Username, Password string
 }
 
 // NewImages starts an empty one.
 func NewImages(tb testing.TB, locked bool) *Images {
 	tb.Helper()
 	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
-	r := &Images{}
+	r := &Images{Username: Username, Password: Password}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/token", func(w http.ResponseWriter, req *http.Request) {
-		if u, p, _ := req.BasicAuth(); u != Username || p != Password {
+		if u, p, _ := req.BasicAuth(); u != r.Username || p != r.Password {
 			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED"}]}`, http.StatusUnauthorized)
 			return
 		}
@@ -41,7 +43,11 @@ func NewImages(tb testing.TB, locked bool) *Images {
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
 		if locked && req.Header.Get("Authorization") != "Bearer granted" {
-			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="%s/token",service="images"`, r.URL))
+			realm := r.URL
+			if req.Host != r.Host { // it stands in for another
+				realm = "https://" + req.Host
+			}
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="%s/token",service="images"`, realm))
 			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED"}]}`, http.StatusUnauthorized)
 			return
 		}
@@ -69,7 +75,7 @@ func (r *Images) Push(tb testing.TB, repo string, tags ...string) string {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if err := remote.Write(ref, image, remote.WithAuth(&authn.Basic{Username: Username, Password: Password})); err != nil {
+		if err := remote.Write(ref, image, remote.WithAuth(&authn.Basic{Username: r.Username, Password: r.Password})); err != nil {
 			tb.Fatal(err)
 		}
 	}

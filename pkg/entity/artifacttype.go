@@ -18,6 +18,8 @@ type artifactType struct {
 	// for the newest that matches; exactly one of them is set.
 	fixed, pattern string
 	digest         bool
+	// words are the values that a setting can have, where not any text.
+	words map[string][]string
 	// connectorless says that no connector is named.
 	connectorless bool
 }
@@ -26,6 +28,17 @@ type artifactType struct {
 func artifactKinds() map[string]artifactType {
 	return map[string]artifactType{
 		"DockerRegistry": {need: []string{"imagePath"}, fixed: "tag", pattern: "tagRegex", digest: true},
+		"Gcr":            {need: []string{"registryHostname", "imagePath"}, fixed: "tag", pattern: "tagRegex", digest: true},
+		"GoogleArtifactRegistry": {
+			need: []string{"repositoryType", "project", "region", "repositoryName", "package"}, fixed: "version", pattern: "versionRegex", digest: true,
+			words: map[string][]string{"repositoryType": {"docker"}},
+		},
+		"Acr": {need: []string{"subscriptionId", "registry", "repository"}, fixed: "tag", pattern: "tagRegex", digest: true},
+		"GithubPackageRegistry": {
+			need: []string{"packageType", "packageName"}, may: []string{"org", "user", "groupId", "artifactId", "extension"},
+			fixed: "version", pattern: "versionRegex", digest: true,
+			words: map[string][]string{"packageType": {"container", "maven", "npm", "nuget", "rubygems"}},
+		},
 	}
 }
 
@@ -61,6 +74,9 @@ func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.F
 	known := keys{"description": func(yamldoc.Value) {}}
 	for _, key := range slices.Concat(t.need, t.may) {
 		known[key] = put(key, d.text)
+	}
+	for key, words := range t.words {
+		known[key] = put(key, func(f *yamldoc.Field[string]) func(yamldoc.Value) { return d.literal(f, words...) })
 	}
 	if t.digest {
 		known["digest"] = put("digest", d.digest)

@@ -18,6 +18,8 @@ type Connector struct {
 	Docker            DockerRegistry  // DockerRegistry
 	Server            ServerConnector // Jira, ServiceNow, Jenkins, Bamboo
 	AWS               AWSConnector    // Aws
+	Google            GoogleConnector // Gcp
+	Azure             AzureConnector  // Azure
 }
 
 // Cluster is how a Kubernetes cluster is reached: with the delegate's own
@@ -51,12 +53,12 @@ type Auth struct {
 }
 
 func connectorTypes() []string {
-	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws"}, gitConnectors(), serverConnectorTypes())
+	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws", "Gcp", "Azure"}, gitConnectors(), serverConnectorTypes())
 }
 
 func otherConnectors() []string {
 	return []string{
-		"AzureRepo", "Codecommit", "Artifactory", "Nexus", "Gcp", "Azure", "HttpHelmRepo", "OciHelmRepo",
+		"AzureRepo", "Codecommit", "Artifactory", "Nexus", "HttpHelmRepo", "OciHelmRepo",
 		"AzureArtifacts", "Pdc", "Spot", "Tas", "Rancher", "TerraformCloud", "Vault", "AwsKms",
 		"AwsSecretManager", "GcpKms", "GcpSecretManager", "AzureKeyVault", "CustomSecretManager", "Local", "Prometheus",
 		"Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth", "PagerDuty",
@@ -91,6 +93,10 @@ func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 		d.need(v, "dockerRegistryUrl", "providerType", "auth")
 	case typ == "Aws":
 		d.awsConnector(v, common, &c.AWS)
+	case typ == "Gcp":
+		d.googleConnector(v, common, &c.Google)
+	case typ == "Azure":
+		d.azureConnector(v, common, &c.Azure)
 	case slices.Contains(gitConnectors(), typ):
 		d.gitConnector(v, typ, common, &c.Git)
 	case slices.Contains(serverConnectorTypes(), typ):

@@ -17,7 +17,7 @@ const TypeService = "Service"
 // later may need it.
 func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
 	d := stage.Deployment
-	if d == nil || !d.Late && !slices.ContainsFunc(sources(d.Service), lookedUp) {
+	if d == nil || !d.Late && !slices.ContainsFunc(sources(d.Service), LookedUp) {
 		return nil
 	}
 	id := NodeID(string(stage.ID) + ".spec.service")
@@ -42,20 +42,23 @@ func sources(service *yamldoc.Node) []*yamldoc.Node {
 	return slices.DeleteFunc(slices.Clone(list), func(n *yamldoc.Node) bool { return str(n, "identifier") != want })
 }
 
-// lookedUp says whether a source must be asked. An image of a registry whose
-// connector has the credentials is known by a fixed tag; a custom artifact
-// without a script by its version.
-func lookedUp(source *yamldoc.Node) bool {
+// LookedUp says whether a delegate must ask an artifact source which version is
+// deployed, or what it is. An image is known by a fixed tag without a digest.
+func LookedUp(source *yamldoc.Node) bool {
 	spec := source.Get("spec")
-	named := func(key string) bool {
+	fixed := func(key string) bool {
 		v := str(spec, key)
 		return v != "" && !strings.Contains(v, "lastPublished") && str(spec, "digest") == ""
 	}
 	switch str(source, "type") {
-	case "DockerRegistry":
-		return !named("tag")
-	case "Ecr", "AmazonS3": // which say all that there is to know
-		return false
+	case "DockerRegistry", "Gcr", "Acr":
+		return !fixed("tag")
+	case "GoogleArtifactRegistry":
+		return !fixed("version")
+	case "GithubPackageRegistry":
+		return !fixed("version") || str(spec, "packageType") != "container"
+	case "Ecr", "AmazonS3":
+		return false // they can't be asked yet
 	}
 	return true
 }

@@ -35,6 +35,11 @@ func (c connectors) Entity(_ context.Context, k store.EntityKey) (store.Entity, 
 func registries() connectors {
 	return connectors{docs: map[string]string{
 		"hub":    `type: DockerRegistry, spec: {dockerRegistryUrl: "https://index.docker.io/v2/", providerType: DockerHub, auth: {type: Anonymous}}`,
+		"gcp":    `type: Gcp, spec: {credential: {type: ManualConfig, spec: {secretKeyRef: account.gcp}}, delegateSelectors: [eu]}`,
+		"azure":  `type: Azure, spec: {azureEnvironmentType: AZURE, credential: {type: ManualConfig, spec: {applicationId: a, tenantId: t, auth: {type: Secret, spec: {secretRef: azure}}}}}`,
+		"gov":    `type: Azure, spec: {azureEnvironmentType: AZURE_US_GOVERNMENT, credential: {type: InheritFromDelegate, spec: {auth: {type: UserAssignedManagedIdentity, spec: {clientId: u}}}}}`,
+		"github": `type: Github, spec: {url: "https://github.com/acme", type: Account, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: token}}}}`,
+		"ghe":    `type: Github, spec: {url: "https://git.example.com/acme", type: Account, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: token}}}, apiAccess: {type: Token, spec: {tokenRef: api}}}`,
 		"harbor": `type: DockerRegistry, spec: {dockerRegistryUrl: "https://harbor.example.com:8443", providerType: Harbor, delegateSelectors: [near], auth: {type: UsernamePassword, spec: {username: robot, passwordRef: account.harbor}}}`,
 	}}
 }
@@ -229,6 +234,121 @@ func TestResultsAreWhatDelegatesSend(t *testing.T) {
 	for _, key := range []string{"version", "image", "digest", "metadata", "label"} {
 		if _, ok := sent.Output.ArtifactResults.Primary[key]; !ok {
 			t.Errorf("%s isn't in %s", key, doc)
+		}
+	}
+}
+
+func TestImagesOfClouds(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ source, image string }{
+		{`type: Gcr, spec: {connectorRef: gcp, registryHostname: eu.gcr.io, imagePath: acme/web, tag: "1"}`, "eu.gcr.io/acme/web:1"},
+		{`type: GoogleArtifactRegistry, spec: {connectorRef: gcp, project: acme, region: europe-west3, repositoryName: apps, package: web, version: "1"}`, "europe-west3-docker.pkg.dev/acme/apps/web:1"},
+		{`type: Acr, spec: {connectorRef: azure, subscriptionId: s, registry: Acme, repository: team/web, tag: "1"}`, "acme.azurecr.io/team/web:1"},
+		{`type: Acr, spec: {connectorRef: gov, subscriptionId: s, registry: acme, repository: team/web, tag: "1"}`, "acme.azurecr.us/team/web:1"},
+		{`type: GithubPackageRegistry, spec: {connectorRef: github, packageType: container, packageName: web, org: Acme, version: "1"}`, "ghcr.io/acme/web:1"},
+		{`type: GithubPackageRegistry, spec: {connectorRef: github, packageType: container, packageName: web, version: "1"}`, "ghcr.io/ann/web:1"},
+		{`type: GithubPackageRegistry, spec: {connectorRef: ghe, packageType: container, packageName: web, user: ann, version: "1"}`, "containers.git.example.com/ann/web:1"},
+	}
+	for _, tt := range tests {
+		s := stageWith(t, tt.source, plan.State{}, rollNode)
+		got, err := s.Text("<+artifact.image>")
+		if err != nil || got != tt.image {
+			t.Errorf("%s\n got %q, %v\nwant %q", tt.source, got, err, tt.image)
+		}
+	}
+}
+
+func TestHowCloudsAreAsked(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, source string
+		want         task.Artifact
+	}{
+		{
+			"a key of Google's", `type: Gcr, spec: {connectorRef: gcp, registryHostname: gcr.io, imagePath: acme/web, tagRegex: "1.*"}`,
+			task.Artifact{Type: "Gcr", Name: "gcr.io/acme/web", Choice: task.ArtifactChoice{Pattern: "1.*"}, Registry: &task.ImageRegistry{
+				Server: task.Server{URL: "https://gcr.io", Auth: task.AuthNone}, Repository: "acme/web", Image: "gcr.io/acme/web",
+				Google: &task.Google{Key: "secret:acme:gcp"},
+			}},
+		},
+		{
+			"a secret of Azure's", `type: Acr, spec: {connectorRef: azure, subscriptionId: s, registry: acme, repository: web, tag: <+lastPublished.tag>}`,
+			task.Artifact{Type: "Acr", Name: "acme.azurecr.io/web", Choice: task.ArtifactChoice{Pattern: ".*"}, Registry: &task.ImageRegistry{
+				Server: task.Server{URL: "https://acme.azurecr.io", Auth: task.AuthNone}, Repository: "web", Image: "acme.azurecr.io/web",
+				Azure: &task.Azure{Tenant: "t", Client: "a", Secret: "secret:acme/default/web:azure"},
+			}},
+		},
+		{
+			"a token of GitHub's API", `type: GithubPackageRegistry, spec: {connectorRef: ghe, packageType: maven, packageName: com.acme.web, org: acme, groupId: com.acme, artifactId: web, extension: war, version: "2"}`,
+			task.Artifact{Type: "GithubPackageRegistry", Name: "maven package acme/com.acme.web", Choice: task.ArtifactChoice{Version: "2"}, Github: &task.GithubPackages{
+				Server: task.Server{URL: "https://git.example.com/api/v3", Auth: task.AuthBearer, Token: "secret:acme/default/web:api"},
+				Owner:  "orgs/acme", Type: "maven", Package: "com.acme.web", Group: "com.acme", Artifact: "web", Extension: "war",
+			}},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := stageWith(t, tt.source, plan.State{}, lookupNode)
+			got, err := s.Artifact()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, withNames(s, *got.Task)); diff != "" {
+				t.Errorf("task (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// withNames puts the names of secrets where a task has placeholders.
+func withNames(s *resolve.Scope, p task.Artifact) task.Artifact {
+	doc, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	text := string(doc)
+	for placeholder, name := range s.Secrets() {
+		text = strings.ReplaceAll(text, placeholder, name)
+	}
+	var out task.Artifact
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func TestPullSecretsOfClouds(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		source string
+		want   task.PullSecret
+	}{
+		{
+			`type: Gcr, spec: {connectorRef: gcp, registryHostname: gcr.io, imagePath: acme/web, tag: "1"}`,
+			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://gcr.io", Google: &task.Google{Key: "secret:acme:gcp"}, Selectors: []string{"eu"}},
+		},
+		{
+			`type: Acr, spec: {connectorRef: gov, subscriptionId: s, registry: acme, repository: web, tag: "1"}`,
+			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://acme.azurecr.us", Azure: &task.Azure{Government: true, Managed: true, Client: "u"}},
+		},
+		{
+			`type: GithubPackageRegistry, spec: {connectorRef: github, packageType: container, packageName: web, version: "1"}`,
+			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://ghcr.io", Username: "ann", Password: "secret:acme/default/web:token"},
+		},
+	}
+	for _, tt := range tests {
+		s := stageWith(t, tt.source, plan.State{}, rollNode)
+		got, err := s.Text("<+artifact.imagePullSecret>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pull := named(s, s.PullSecrets()[got])
+		if pull.Google != nil {
+			pull.Google.Key = s.Secrets()[pull.Google.Key]
+		}
+		if diff := cmp.Diff(tt.want, pull); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.source, diff)
 		}
 	}
 }

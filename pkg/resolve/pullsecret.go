@@ -19,6 +19,8 @@ func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value
 		err = s.dockerPull(source.At("spec", "connectorRef"), &p)
 	case "Ecr":
 		err = s.ecrPull(source.Get("spec"), &p)
+	case "Gcr", "GoogleArtifactRegistry", "Acr", "GithubPackageRegistry":
+		err = s.imagePull(source, &p)
 	}
 	if err != nil || p.Registry == "" {
 		return expr.String(""), err
@@ -61,10 +63,32 @@ func (s *Scope) ecrPull(spec *yamldoc.Node, p *task.PullSecret) error {
 	return err
 }
 
+// imagePull fills in what a source's own registry is logged in to with.
+func (s *Scope) imagePull(source *yamldoc.Node, p *task.PullSecret) error {
+	a, err := s.artifactOf(source)
+	if err != nil || a.Registry == nil {
+		return err
+	}
+	server := a.Registry.Server
+	p.Username, p.Password, p.Google, p.Azure = server.Username, server.Password, a.Registry.Google, a.Registry.Azure
+	if p.Password != "" || p.Google != nil || p.Azure != nil {
+		p.Registry = server.URL
+	}
+	if p.Google != nil || p.Azure != nil {
+		p.Selectors = a.selectors
+	}
+	return nil
+}
+
 // pullSelectors are those of the connector that a source's pull secret is
 // made with.
 func (s *Scope) pullSelectors(source *yamldoc.Node) ([]string, error) {
-	if text(source.Get("type")) != "Ecr" {
+	switch text(source.Get("type")) {
+	case "Gcr", "GoogleArtifactRegistry", "Acr":
+		doc, err := s.connector(source.At("spec", "connectorRef"), s.Execution.Scope)
+		return words(doc.At("spec", "delegateSelectors")), err
+	case "Ecr":
+	default:
 		return nil, nil
 	}
 	_, selectors, err := s.AWS(source.At("spec", "connectorRef"), "")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -42,16 +43,11 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	if a.Choice == (task.ArtifactChoice{Version: a.Choice.Version}) && a.connectorHasAll() {
+	if !plan.LookedUp(source) {
 		return step.Artifact{}, nil // another of the sources would have to be asked
 	}
 	a.Choice.Unchecked = isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
 	return step.Artifact{Task: &a.Artifact, Selectors: a.selectors}, nil
-}
-
-// connectorHasAll says whether nothing but the version is to be found out.
-func (a artifact) connectorHasAll() bool {
-	return a.Type == "DockerRegistry" || a.Type == "Ecr" || a.Type == amazonS3
 }
 
 // artifactOf resolves a source.
@@ -73,6 +69,12 @@ func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 		err = s.dockerRegistry(spec, &a)
 	case "Ecr":
 		err = s.ecrRegistry(spec, &a)
+	case "Gcr", "GoogleArtifactRegistry":
+		err = s.googleRegistry(spec, &a)
+	case "Acr":
+		err = s.azureRegistry(spec, &a)
+	case "GithubPackageRegistry":
+		err = s.githubPackage(spec, &a)
 	case amazonS3:
 	default:
 		err = fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", a.Type)
@@ -134,10 +136,18 @@ func newest(call string) string {
 	return re
 }
 
+// wantConnector checks the type of a connector.
+func wantConnector(doc *yamldoc.Node, want string) error {
+	if typ := text(doc.Get("type")); typ != want {
+		return fault.New(fault.Invalid, "connector %s is of type %s; want %s", text(doc.Get("identifier")), typ, want)
+	}
+	return nil
+}
+
 // dockerRegistry fills in an image of a Docker registry.
 func (s *Scope) dockerRegistry(spec *yamldoc.Node, a *artifact) error {
-	if typ := text(a.connector.Get("type")); typ != "DockerRegistry" {
-		return fault.New(fault.Invalid, "connector %s is a %s; want a DockerRegistry", text(a.connector.Get("identifier")), typ)
+	if err := wantConnector(a.connector, "DockerRegistry"); err != nil {
+		return err
 	}
 	path, err := s.scalar(spec.Get("imagePath"))
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 // Artifact asks for one version of an artifact, or for the newest ones
 // (entities spec §2.2). The field that is set says which kind of source it is.
 type Artifact struct {
-	Type     string         `json:"type"` // of the source, as in YAML, e.g. DockerRegistry
-	Name     string         `json:"name"` // of the artifact, for people
-	Choice   ArtifactChoice `json:"choice"`
-	Registry *ImageRegistry `json:"registry,omitempty"`
+	Type     string          `json:"type"` // of the source, as in YAML, e.g. DockerRegistry
+	Name     string          `json:"name"` // of the artifact, for people
+	Choice   ArtifactChoice  `json:"choice"`
+	Registry *ImageRegistry  `json:"registry,omitempty"`
+	Github   *GithubPackages `json:"github,omitempty"`
 }
 
 // ArtifactChoice says which version is wanted: Version, or the newest one all
@@ -34,6 +35,23 @@ type ImageRegistry struct {
 	Repository string `json:"repository"`
 	// Image is the image's name without a tag, as clusters pull it.
 	Image string `json:"image"`
+	// Google or Azure asks its cloud for the credentials instead.
+	Google *Google `json:"google,omitempty"`
+	Azure  *Azure  `json:"azure,omitempty"`
+}
+
+// GithubPackages is a package of a GitHub host. Its server is that of the API.
+type GithubPackages struct {
+	Server Server `json:"server"`
+	// Owner is "orgs/NAME", "users/NAME", or "user" for the connector's own.
+	Owner   string `json:"owner"`
+	Type    string `json:"type"` // container, maven, npm, nuget or rubygems
+	Package string `json:"package"`
+	Image   string `json:"image,omitempty"` // of a container, without a tag
+	// Maven: of the file that is meant.
+	Group     string `json:"group,omitempty"`
+	Artifact  string `json:"artifact,omitempty"`
+	Extension string `json:"extension,omitempty"`
 }
 
 // ArtifactResults is what a task with an Artifact puts out: one version of it.

@@ -52,6 +52,9 @@ type PullSecret struct {
 	Password string   `json:"password,omitempty"`
 	// ECR asks for the user name and a password of short life instead.
 	ECR *AWS `json:"ecr,omitempty"`
+	// Google and Azure do so in their clouds.
+	Google *Google `json:"google,omitempty"`
+	Azure  *Azure  `json:"azure,omitempty"`
 	// Selectors are those of the connector: which delegates may make it.
 	Selectors []string `json:"selectors,omitempty"`
 }
