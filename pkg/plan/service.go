@@ -13,8 +13,8 @@ import (
 const TypeService = "Service"
 
 // lookup makes the step that looks the artifact of a stage's service up; nil
-// if its document says all that there is to know. A service that is chosen
-// later may need it.
+// if its document says all that there is to know. Where the service isn't
+// chosen yet, the step will see.
 func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
 	d := stage.Deployment
 	if d == nil || !d.Late && !slices.ContainsFunc(sources(d.Service), LookedUp) {

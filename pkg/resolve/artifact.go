@@ -66,11 +66,7 @@ func (s *Scope) artifactResults(stage *plan.Node) (map[string]any, error) {
 func versionKeys() []string { return []string{"tag", "version", "build", "filePath"} }
 
 // artifactField resolves artifact.X. Without an artifact everything is null.
-func (s *Scope) artifactField(stage *plan.Node, path, rest []string) (expr.Value, int, error) {
-	d, err := s.deploys(stage)
-	if err != nil {
-		return expr.Null(), 0, err
-	}
+func (s *Scope) artifactField(stage *plan.Node, d *plan.Deployment, path, rest []string) (expr.Value, int, error) {
 	source, err := s.primarySource(d)
 	if err != nil || source == nil || len(rest) == 0 {
 		return expr.Null(), len(path), err
@@ -176,11 +172,11 @@ func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node, foun
 
 // artifactOutput resolves what the console of Harness shows of a stage's
 // service: output.artifactResults.primary.X (entities spec §2.2).
-func (s *Scope) artifactOutput(stage *plan.Node, path []string) (expr.Value, int, bool, error) {
+func (s *Scope) artifactOutput(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, bool, error) {
 	at := slices.Index(path, "output")
 	if at < 0 || len(path) < at+4 || path[at+1] != "artifactResults" || path[at+2] != "primary" {
 		return expr.Null(), 0, false, nil
 	}
-	v, used, err := s.artifactField(stage, path, path[at+3:])
+	v, used, err := s.artifactField(stage, d, path, path[at+3:])
 	return v, used, true, err
 }

@@ -23,7 +23,7 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 	if err != nil {
 		return expr.Null(), 0, unknown("%s has no value: %w", path[0], err)
 	}
-	if v, used, ok, err := s.artifactOutput(stage, path); ok {
+	if v, used, ok, err := s.artifactOutput(stage, d, path); ok {
 		return v, used, err
 	}
 	switch path[0] {
@@ -42,10 +42,10 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 	case "infrastructure":
 		return s.legacyInfrastructureField(d, path)
 	case "artifact":
-		return s.artifactField(stage, path, path[1:])
+		return s.artifactField(stage, d, path, path[1:])
 	case "artifacts":
 		if len(path) > 1 && path[1] == "primary" {
-			return s.artifactField(stage, path, path[2:])
+			return s.artifactField(stage, d, path, path[2:])
 		}
 		return expr.Null(), 0, unknown("only the primary artifact is supported; found %s", dotted(path))
 	case "manifests", "manifest":
