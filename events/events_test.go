@@ -117,7 +117,7 @@ func (b *bench) lobby() lambda.Handler {
 // themselves, so there is no table.
 func (b *bench) stream() lambda.Handler {
 	return function.Feed(function.Stream{
-		Change: dynamo.New(nil, dynamo.Config{}).Change, Read: b.Feed.Events, Metrics: io.Discard, Log: slog.New(slog.DiscardHandler),
+		Change: dynamo.New(nil, dynamo.Config{}).Change, Read: b.Feed.Events, Superseded: dynamo.Superseded, Metrics: io.Discard, Log: slog.New(slog.DiscardHandler),
 		Put: func(_ context.Context, list []feed.Event) error {
 			b.told = append(b.told, list...)
 			return nil

@@ -110,12 +110,17 @@ func TestTableIsTheStores(t *testing.T) {
 		Table           table
 		TimeToLive      json.RawMessage
 		ChangedPrefixes []string
+		BlobPrefix      string
+		RetiredTag      string
 	}
 	if err := json.Unmarshal(doc, &asked); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(asked.ChangedPrefixes, changedPrefixes()); diff != "" {
 		t.Errorf("the stream's filters aren't for what pkg/store/dynamo reads (-want +got):\n%s", diff)
+	}
+	if asked.BlobPrefix != blobPrefix || asked.RetiredTag != retiredTag {
+		t.Errorf("rights and rules are for blobs %s with the tag %s; they are %s with %s", blobPrefix, retiredTag, asked.BlobPrefix, asked.RetiredTag)
 	}
 	want := asked.Table
 	if err := json.Unmarshal(asked.TimeToLive, &want.TimeToLiveSpecification); err != nil {

@@ -75,7 +75,7 @@ func (c *Compute) permissions() {
 	index := func(n string) *string {
 		return awscdk.Fn_Join(jsii.String(""), &[]*string{table, jsii.String("/index/index" + n)})
 	}
-	blobs := c.state.Bucket.ArnForObjects(jsii.String("blobs/*"))
+	blobs := c.state.Bucket.ArnForObjects(jsii.String(blobPrefix + "*"))
 	runs := c.arn("states", "execution", c.cfg.name("node")+":*")
 	sockets := c.Stack.FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("execute-api"), Resource: c.sockets.ApiId(), ResourceName: jsii.String(c.cfg.Stage + "/POST/@connections/*"),
@@ -87,7 +87,7 @@ func (c *Compute) permissions() {
 			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:DeleteItem"}, table)
 		case "feed":
 			f.allow("Table", []string{"dynamodb:GetItem"}, table)
-			f.allow("Blobs", []string{"s3:GetObject"}, blobs)
+			f.allow("Blobs", []string{"s3:GetObject", "s3:PutObjectTagging"}, blobs)
 			f.allow("Stream", streamActions, c.state.Table.TableStreamArn())
 			f.allow("Tell", []string{"events:PutEvents"}, c.bus.EventBusArn())
 		case "notify":

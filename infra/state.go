@@ -69,17 +69,31 @@ func (s *State) table(cfg config, removal awscdk.RemovalPolicy) {
 	}
 }
 
+// blobPrefix and retiredTag are pkg/store/dynamo's BlobPrefix and
+// pkg/blob/s3's RetiredTag; a test compares them.
+const (
+	blobPrefix = "blobs/"
+	retiredTag = "retired"
+)
+
 // bucket holds what is too large for the table, by its hash. Nothing in it
-// changes, so it has no versions.
+// changes. What nothing refers to any more is marked and goes; a version of it
+// stays as long as the table can be restored to a time at which it was needed.
 func (s *State) bucket(removal awscdk.RemovalPolicy) {
 	s.Bucket = awss3.NewBucket(s.Stack, jsii.String("Bucket"), &awss3.BucketProps{
 		Encryption: awss3.BucketEncryption_KMS, EncryptionKey: s.Key, BucketKeyEnabled: jsii.Bool(true),
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), EnforceSSL: jsii.Bool(true),
 		ObjectOwnership: awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED, RemovalPolicy: removal, AutoDeleteObjects: jsii.Bool(false),
+		Versioned: jsii.Bool(true),
 		LifecycleRules: &[]*awss3.LifecycleRule{{
 			Id: jsii.String("unfinished-uploads"), AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(1)),
 		}, {
-			Id: jsii.String("cold"), Prefix: jsii.String("blobs/"),
+			Id: jsii.String("retired"), Prefix: jsii.String(blobPrefix), TagFilters: &map[string]any{retiredTag: "yes"},
+			Expiration: awscdk.Duration_Days(jsii.Number(1)),
+		}, {
+			Id: jsii.String("restorable"), NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(36)), ExpiredObjectDeleteMarker: jsii.Bool(true),
+		}, {
+			Id: jsii.String("cold"), Prefix: jsii.String(blobPrefix),
 			Transitions: &[]*awss3.Transition{{StorageClass: awss3.StorageClass_INTELLIGENT_TIERING(), TransitionAfter: awscdk.Duration_Days(jsii.Number(30))}},
 		}},
 	})

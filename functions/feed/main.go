@@ -6,12 +6,16 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/wire/aws"
 	"github.com/slipway-cd/slipway/pkg/wire/function"
 )
 
 func main() {
 	aws.Main(os.LookupEnv, func(p *aws.Parts) lambda.Handler {
-		return function.Feed(function.Stream{Change: p.Store.Change, Read: p.Feed.Events, Put: p.Bus().Put, Metrics: os.Stdout, Log: p.Log})
+		return function.Feed(function.Stream{
+			Change: p.Store.Change, Read: p.Feed.Events, Put: p.Bus().Put, Superseded: dynamo.Superseded, Retire: p.Bucket().Retire,
+			Metrics: os.Stdout, Log: p.Log,
+		})
 	})
 }

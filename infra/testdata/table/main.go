@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/slipway-cd/slipway/pkg/blob/s3"
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 )
 
@@ -14,6 +15,8 @@ func main() {
 	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"Table": dynamo.TableInput("table"), "TimeToLive": dynamo.TimeToLiveInput("table").TimeToLiveSpecification,
 		"ChangedPrefixes": dynamo.ChangedPrefixes(),
+		"BlobPrefix":      dynamo.BlobPrefix,
+		"RetiredTag":      s3.RetiredTag,
 	}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

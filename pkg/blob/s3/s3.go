@@ -12,11 +12,16 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
+
+// RetiredTag is the tag, with the value yes, of objects that may go (infra).
+const RetiredTag = "retired"
 
 // Bucket is a bucket. It is for many goroutines.
 type Bucket struct {
@@ -32,6 +37,23 @@ func (b *Bucket) Put(ctx context.Context, key string, body []byte) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.name, Key: &key, Body: bytes.NewReader(body)})
 	if err != nil {
 		return fmt.Errorf("put object %s: %w", key, err)
+	}
+	return nil
+}
+
+// Retire marks an object that nothing refers to any more. The bucket's rules
+// remove it: not at once, because somebody may be about to read it. An object
+// that is gone is no error.
+func (b *Bucket) Retire(ctx context.Context, key string) error {
+	_, err := b.client.PutObjectTagging(ctx, &s3.PutObjectTaggingInput{
+		Bucket: &b.name, Key: &key, Tagging: &types.Tagging{TagSet: []types.Tag{{Key: aws.String(RetiredTag), Value: aws.String("yes")}}},
+	})
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "NoSuchKey" {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("mark object %s as no longer needed: %w", key, err)
 	}
 	return nil
 }

@@ -28,6 +28,16 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer o.mu.Unlock()
 	body, found := o.bodies[r.URL.Path]
 	switch {
+	case r.Method == http.MethodPut && r.URL.Query().Has("tagging"):
+		if !found {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>none</Message></Error>`)
+			return
+		}
+		sent, err := io.ReadAll(r.Body)
+		if err != nil || !bytes.Contains(sent, []byte("<Key>"+blob.RetiredTag+"</Key><Value>yes</Value>")) {
+			w.WriteHeader(http.StatusForbidden)
+		}
 	case r.Method == http.MethodPut:
 		sent, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -79,5 +89,22 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := b.Get(t.Context(), "broken"); err == nil || fault.Is(err, fault.NotFound) {
 		t.Errorf("an object that may not be read is the error %v, want one with another code than %s", err, fault.NotFound)
+	}
+}
+
+// What is retired is still there: the bucket's rules remove it.
+func TestRetire(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	if err := b.Put(t.Context(), "blobs/a", []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"blobs/a", "blobs/a", "blobs/never"} {
+		if err := b.Retire(t.Context(), key); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if got, err := b.Get(t.Context(), "blobs/a"); err != nil || string(got) != "a" {
+		t.Errorf("a retired object is read as %q, %v", got, err)
 	}
 }

@@ -2,11 +2,14 @@ package dynamo
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -18,6 +21,10 @@ const (
 	largestPart  = 32 << 10
 )
 
+// BlobPrefix is how the keys of all blobs begin: the rights of the functions
+// and the bucket's rules are for these (infra).
+const BlobPrefix = "blobs/"
+
 // packed is the attribute of a body: the body itself (type B) or, if that has
 // more than the given number of bytes, the key of the blob that it is put into
 // (type S).
@@ -25,7 +32,11 @@ func (s *Store) packed(ctx context.Context, body []byte, most int) (types.Attrib
 	if len(body) <= most {
 		return bin(body), nil
 	}
-	k := blobKey(body)
+	return s.outside(ctx, blobKey(body), body)
+}
+
+// outside puts a body into a blob.
+func (s *Store) outside(ctx context.Context, k string, body []byte) (types.AttributeValue, error) {
 	if err := s.cfg.Blobs.Put(ctx, k, body); err != nil {
 		return nil, fmt.Errorf("keep %d bytes outside of the table: %w", len(body), err)
 	}
@@ -42,7 +53,7 @@ func (s *Store) unpacked(ctx context.Context, it item, name string) ([]byte, err
 	if err != nil {
 		return nil, fmt.Errorf("read the %s of %s: %w", name, text(it, "pk"), err)
 	}
-	if have := blobKey(body); have != k {
+	if have := blobKey(body); have != k && !strings.HasPrefix(k, have+ownMark) {
 		return nil, fmt.Errorf("the %s of %s was changed: it has the key %s, its content has %s", name, text(it, "pk"), k, have)
 	}
 	return body, nil
@@ -50,7 +61,40 @@ func (s *Store) unpacked(ctx context.Context, it item, name string) ([]byte, err
 
 func blobKey(body []byte) string {
 	sum := sha256.Sum256(body)
-	return "sha256/" + hex.EncodeToString(sum[:])
+	return BlobPrefix + "sha256/" + hex.EncodeToString(sum[:])
+}
+
+// ownMark stands in the key of a blob that only one version of one item refers
+// to, before what makes it unique.
+const ownMark = "-"
+
+// encodeOwn packs JSON that changes again and again, such as a node's state.
+// Nothing else has its blob, so that it can go when the item has changed.
+func (s *Store) encodeOwn(ctx context.Context, it item, name string, v any, most int) error {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the %s of %s: %w", name, text(it, "pk"), err)
+	}
+	if len(doc) <= most {
+		it[name] = bin(doc)
+		return nil
+	}
+	it[name], err = s.outside(ctx, blobKey(doc)+ownMark+rand.Text(), doc)
+	return err
+}
+
+// Superseded are the keys of blobs to which nothing refers since a record of
+// the table's stream.
+func Superseded(r events.DynamoDBEventRecord) []string {
+	before, after := attributes(r.Change.OldImage), attributes(r.Change.NewImage)
+	var keys []string
+	for _, name := range []string{"doc", "state"} {
+		k := text(before, name)
+		if strings.HasPrefix(k, BlobPrefix) && strings.Contains(k, ownMark) && k != text(after, name) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // decode reads an attribute that was packed from JSON.

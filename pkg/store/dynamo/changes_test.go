@@ -1,12 +1,16 @@
 package dynamo_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/slipway-cd/slipway/internal/testdynamo"
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/store/storetest"
@@ -52,4 +56,62 @@ func changes(t *testing.T, s *dynamo.Store, stream *testdynamo.Stream) []store.C
 		}
 	}
 	return list
+}
+
+// A node's state that is in a blob has it for itself: when the state changes,
+// nothing refers to the blob any more, and the stream says so.
+func TestSupersededBlobs(t *testing.T) {
+	t.Parallel()
+	client, name := table(t)
+	b := &blobs{}
+	cfg := config(name)
+	cfg.Blobs = b
+	s := dynamo.New(client, cfg)
+	server, err := testdynamo.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.Region, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := store.Execution{ID: "x1", Scope: scope, Pipeline: "p", PlanHash: "h", Status: plan.Running}
+	if _, err := s.CreateExecution(t.Context(), x, large("plan"), audit.Record{Scope: scope, Action: audit.Start}); err != nil {
+		t.Fatal(err)
+	}
+	outputs, err := json.Marshal(string(large("out")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gone []string
+	for version := range int64(3) { // the same state again is a blob of its own again
+		n := store.Node{ID: "a", Version: version, State: plan.State{Status: plan.Running, Outputs: outputs}}
+		if err := s.CommitExecution(t.Context(), "x1", store.Commit{Nodes: []store.Node{n}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records, err := stream.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range records {
+		var r events.DynamoDBEventRecord
+		if err := json.Unmarshal(doc, &r); err != nil {
+			t.Fatal(err)
+		}
+		gone = append(gone, dynamo.Superseded(r)...)
+	}
+	if len(gone) != 2 || gone[0] == gone[1] {
+		t.Fatalf("superseded are %q; want two", gone)
+	}
+	for _, key := range gone {
+		if !strings.HasPrefix(key, dynamo.BlobPrefix) || b.bodies[key] == nil {
+			t.Errorf("%q was never a blob", key)
+		}
+		delete(b.bodies, key)
+	}
+	nodes, err := s.AllNodes(t.Context(), "x1")
+	if err != nil || len(nodes) != 1 || !bytes.Equal(nodes[0].State.Outputs, outputs) {
+		t.Errorf("without what was superseded: %d nodes, %v", len(nodes), err)
+	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// Blobs keeps what is too large for an item. A key is made from the hash of
-// its body, so that putting it twice is harmless.
+// Blobs keeps what is too large for an item. A key begins with BlobPrefix and
+// the hash of its body, so that nothing is ever overwritten with something else.
 type Blobs interface {
 	Put(ctx context.Context, key string, body []byte) error
 	// Get is fault.NotFound if there is no such blob.

@@ -93,7 +93,7 @@ func (s *Store) creating(ctx context.Context, e store.Execution, sequence item) 
 	if !e.Status.Terminal() {
 		it["pk2"], it["sk2"] = str(runningPK), str(momentText(e.StartedAt, e.ID))
 	}
-	if err := s.encode(ctx, it, "doc", docOf(e), largestValue); err != nil {
+	if err := s.encodeOwn(ctx, it, "doc", docOf(e), largestValue); err != nil {
 		return nil, err
 	}
 	next := sequenceAt(e.Scope, e.Pipeline).item()
@@ -143,7 +143,7 @@ func (s *Store) Execution(ctx context.Context, id string) (store.Execution, erro
 // updating writes e over the version that it was read as.
 func (s *Store) updating(ctx context.Context, e store.Execution, lost error) (write, error) {
 	values := item{":status": str(string(e.Status)), ":version": num(e.Version), ":next": num(e.Version + 1)}
-	if err := s.encode(ctx, values, ":doc", docOf(e), largestValue); err != nil {
+	if err := s.encodeOwn(ctx, values, ":doc", docOf(e), largestValue); err != nil {
 		return write{}, err
 	}
 	change := "SET #status = :status, #version = :next, #doc = :doc"

@@ -81,7 +81,7 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 func (s *Store) nodeWrite(ctx context.Context, execution string, n store.Node) (write, error) {
 	it := nodeAt(execution, n.ID).item()
 	it["execution"], it["node"], it["version"] = str(execution), str(string(n.ID)), num(n.Version+1)
-	if err := s.encode(ctx, it, "state", n.State, largestPart); err != nil {
+	if err := s.encodeOwn(ctx, it, "state", n.State, largestPart); err != nil {
 		return write{}, err
 	}
 	lost := store.Stale(fmt.Sprintf("node %s of execution %q", n.ID, execution), n.Version)

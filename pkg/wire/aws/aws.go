@@ -152,5 +152,8 @@ func (p *Parts) Lobby() *socket.Lobby {
 	return &socket.Lobby{Account: plane.Account, Store: p.Store, Connections: p.Store, Now: time.Now, Log: p.Log}
 }
 
+// Bucket keeps what is too large for the table.
+func (p *Parts) Bucket() *s3blob.Bucket { return s3blob.New(s3.NewFromConfig(p.sdk), p.cfg.Bucket) }
+
 // Bus is where Slipway's own events go.
 func (p *Parts) Bus() *bus.Bus { return bus.New(eventbridge.NewFromConfig(p.sdk), p.cfg.EventBus) }

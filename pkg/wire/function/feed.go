@@ -17,6 +17,10 @@ type Stream struct {
 	Change func(context.Context, events.DynamoDBEventRecord) (*store.Change, error) // nil for a record of no interest
 	Read   func(context.Context, store.Change) ([]feed.Event, error)
 	Put    func(context.Context, []feed.Event) error
+	// Retire gives up a blob that nothing refers to since a record; Superseded
+	// says which.
+	Superseded func(events.DynamoDBEventRecord) []string
+	Retire     func(ctx context.Context, key string) error
 	// Metrics gets how many executions ended, and how many of them badly, as
 	// lines of CloudWatch's embedded format.
 	Metrics io.Writer
@@ -31,6 +35,7 @@ func Feed(s Stream) lambda.Handler { return lambda.NewHandler(s.handle) }
 func (s Stream) handle(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	var answer events.DynamoDBEventResponse
 	var list []feed.Event
+	var unused []string
 	for _, r := range e.Records {
 		some, err := s.read(ctx, r)
 		if err != nil {
@@ -39,11 +44,23 @@ func (s Stream) handle(ctx context.Context, e events.DynamoDBEvent) (events.Dyna
 			break
 		}
 		list = append(list, some...)
+		unused = append(unused, s.Superseded(r)...)
 	}
 	if err := s.Put(ctx, list); err != nil {
 		return answer, err
 	}
+	s.retire(ctx, unused)
 	return answer, s.count(list)
+}
+
+// retire gives blobs up. One that stays costs little, and is no reason to do
+// the records again.
+func (s Stream) retire(ctx context.Context, keys []string) {
+	for _, key := range keys {
+		if err := s.Retire(ctx, key); err != nil {
+			s.Log.WarnContext(ctx, "a blob that nothing refers to stays", "key", key, "error", err)
+		}
+	}
 }
 
 // count writes the metrics, unless nothing has ended.

@@ -27,19 +27,20 @@ func TestFeedGoesOnWhereItFailed(t *testing.T) {
 		put     error
 		told    string
 		answer  string
+		retired string
 	}{
-		"all are told":             {"r-r", nil, "02", `{"batchItemFailures":null}`},
-		"none means anything":      {"--", nil, "", `{"batchItemFailures":null}`},
-		"one can't be read":        {"r!r", nil, "0", `{"batchItemFailures":[{"itemIdentifier":"1"}]}`},
-		"the bus refuses":          {"r", errors.New("refused"), "0", ""},
-		"the first can't be read":  {"!r", nil, "", `{"batchItemFailures":[{"itemIdentifier":"0"}]}`},
-		"the bus refuses the rest": {"r!", errors.New("refused"), "0", ""},
-		"there is nothing to read": {"", nil, "", `{"batchItemFailures":null}`},
+		"all are told":             {"r-r", nil, "02", `{"batchItemFailures":null}`, "012"},
+		"none means anything":      {"--", nil, "", `{"batchItemFailures":null}`, "01"},
+		"one can't be read":        {"r!r", nil, "0", `{"batchItemFailures":[{"itemIdentifier":"1"}]}`, "0"},
+		"the bus refuses":          {"r", errors.New("refused"), "0", "", ""},
+		"the first can't be read":  {"!r", nil, "", `{"batchItemFailures":[{"itemIdentifier":"0"}]}`, ""},
+		"the bus refuses the rest": {"r!", errors.New("refused"), "0", "", ""},
+		"there is nothing to read": {"", nil, "", `{"batchItemFailures":null}`, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var records, told []string
+			var records, told, retired []string
 			for i := range tt.records {
 				records = append(records, fmt.Sprintf(`{"dynamodb":{"SequenceNumber":"%d"}}`, i))
 			}
@@ -63,6 +64,11 @@ func TestFeedGoesOnWhereItFailed(t *testing.T) {
 					}
 					return tt.put
 				},
+				Superseded: func(r events.DynamoDBEventRecord) []string { return []string{r.Change.SequenceNumber} },
+				Retire: func(_ context.Context, key string) error {
+					retired = append(retired, key)
+					return errors.New("it stays")
+				},
 				Metrics: &bytes.Buffer{}, Log: slog.New(slog.DiscardHandler),
 			})
 			answer, err := handler.Invoke(t.Context(), []byte(`{"Records":[`+strings.Join(records, ",")+`]}`))
@@ -71,6 +77,9 @@ func TestFeedGoesOnWhereItFailed(t *testing.T) {
 			}
 			if got := strings.Join(told, ""); got != tt.told {
 				t.Errorf("told %q, want %q", got, tt.told)
+			}
+			if got := strings.Join(retired, ""); got != tt.retired {
+				t.Errorf("retired the blobs of %q, want %q: those of what is done", got, tt.retired)
 			}
 		})
 	}
@@ -89,7 +98,8 @@ func TestFeedCountsExecutions(t *testing.T) {
 			}
 			return list, nil
 		},
-		Put: func(context.Context, []feed.Event) error { return nil }, Metrics: &metrics, Log: slog.New(slog.DiscardHandler),
+		Superseded: func(events.DynamoDBEventRecord) []string { return nil },
+		Put:        func(context.Context, []feed.Event) error { return nil }, Metrics: &metrics, Log: slog.New(slog.DiscardHandler),
 	})
 	if _, err := handler.Invoke(t.Context(), []byte(`{"Records":[{}]}`)); err != nil {
 		t.Fatal(err)
