@@ -49,3 +49,34 @@ func TestUtilityStepsChangeTheCluster(t *testing.T) {
 		t.Errorf("still there:\n%s", got)
 	}
 }
+
+// The steps that look at the cluster or change what is there, through a whole
+// pipeline: their outputs are read by later steps (kubernetes spec §15).
+func TestStepsThatLookAndPatch(t *testing.T) {
+	t.Parallel()
+	kubeconfig, namespace := testcluster.Namespace(t)
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	guestbook(t, s, namespace)
+	script := func(id, text string) string {
+		return kubeStep(id, "ShellScript", "{shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: '"+text+"'}}}")
+	}
+	steps := []string{
+		kubeStep("dry", "K8sDryRun", "{}"),
+		kubeStep("first", "K8sDiff", "{}"),
+		script("rendered", `test "<+execution.steps.first.output.hasChanges>" = true && grep -q "image: nginx:1" <<< "<+execution.steps.dry.k8s.ManifestDryRun>"`),
+		kubeStep("roll", "K8sRollingDeploy", "{}"),
+		kubeStep("patch", "K8sPatch", "{workload: Deployment/web, mergeStrategyType: Strategic, recordChangeCause: true, source: {type: Inline, spec: {content: 'spec: {minReadySeconds: 1}'}}}"),
+		kubeStep("second", "K8sRollout", "{command: restart, resources: {type: ReleaseName}}"),
+		kubeStep("more", "K8sApply", "{manifestSource: {type: K8sManifest, spec: {store: {type: Inline, spec: {content: '{apiVersion: v1, kind: ConfigMap, metadata: {name: more}, data: {x: {{ .Values.x | quote }}}}'}}}}, "+
+			"overrides: [{manifest: {identifier: o, type: Values, spec: {store: {type: Inline, spec: {content: 'x: <+pipeline.variables.image>'}}}}}]}"),
+	}
+	s.Apply(t, deployment("looks", strings.Join(steps, ""), kubeStep("back", "K8sRollingRollback", "{}")))
+	run(t, s, "looks", "Success", image("1"))
+	got := kubectl(t, kubeconfig, namespace, "get", "deployment", "web", "-o", "jsonpath={.spec.minReadySeconds} {.metadata.annotations.deployment\\.kubernetes\\.io/revision} {.metadata.annotations.kubernetes\\.io/change-cause}")
+	if diff := cmp.Diff(`1 2 K8sPatch Strategic of Deployment/web: {"spec":{"minReadySeconds":1}}`, got); diff != "" {
+		t.Errorf("after the patch and the restart (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("nginx:1", kubectl(t, kubeconfig, namespace, "get", "configmap", "more", "-o", "jsonpath={.data.x}")); diff != "" {
+		t.Errorf("manifests of the step's own (-want +got):\n%s", diff)
+	}
+}
