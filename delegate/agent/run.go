@@ -111,6 +111,9 @@ func settle(r task.Result, err, cause error) task.Result {
 		r.Status, r.Message, r.FailureTypes = task.Errored, cause.Error(), []fault.FailureType{fault.DelegateRestart}
 	case errors.Is(cause, executor.ErrTimeout):
 		r.Status, r.Message, r.FailureTypes = task.Failed, cause.Error(), []fault.FailureType{fault.Timeout}
+		if errors.Is(err, cause) { // it says what the time was too short for
+			r.Message = err.Error()
+		}
 	case err != nil:
 		broken := failed(err)
 		r.Status, r.Message, r.FailureTypes = broken.Status, broken.Message, broken.FailureTypes

@@ -80,3 +80,19 @@ func TestStepsThatLookAndPatch(t *testing.T) {
 		t.Errorf("manifests of the step's own (-want +got):\n%s", diff)
 	}
 }
+
+// A step whose time is up says what was still missing, not only that.
+func TestAnExpiredStepSaysWhatWasMissing(t *testing.T) {
+	t.Parallel()
+	_, namespace := testcluster.Namespace(t)
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	guestbook(t, s, namespace)
+	patch := "{spec: {progressDeadlineSeconds: 600, template: {spec: {containers: [{name: web, image: broken:1}]}}}}"
+	slow := strings.Replace(kubeStep("patch", "K8sPatch", "{workload: Deployment/web, mergeStrategyType: Merge, source: {type: Inline, spec: {content: '"+patch+"'}}}"), "timeout: 1m", "timeout: 10s", 1)
+	s.Apply(t, deployment("slow", kubeStep("roll", "K8sRollingDeploy", "{}")+slow, kubeStep("back", "K8sRollingRollback", "{}")))
+	e := s.Run(t, "slow", image("1"))
+	step := e.Root.Find("patch")
+	if step.Status != "Expired" || !strings.Contains(step.Message, "can't get its image broken:1") || !strings.Contains(step.Message, "Deployment/web isn't steady yet") {
+		t.Errorf("the step ended %s: %s", step.Status, step.Message)
+	}
+}

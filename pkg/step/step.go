@@ -9,9 +9,11 @@ package step
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -159,7 +161,8 @@ type Turn struct {
 	Key string
 }
 
-// Outcome is a delegate's result as a step's outcome, unchanged.
+// Outcome is a delegate's result as a step's outcome. One whose time was up
+// has expired, as if the engine had found out.
 func Outcome(r task.Result) plan.Outcome {
 	o := plan.Outcome{Message: r.Message, Failures: r.FailureTypes, Outputs: r.Outputs}
 	switch r.Status {
@@ -167,6 +170,9 @@ func Outcome(r task.Result) plan.Outcome {
 		o.Status = plan.Success
 	case task.Failed:
 		o.Status = plan.Failed
+		if slices.Equal(r.FailureTypes, []fault.FailureType{fault.Timeout}) {
+			o.Status = plan.Expired
+		}
 	case task.Errored:
 		o.Status = plan.Errored
 	case task.Aborted:

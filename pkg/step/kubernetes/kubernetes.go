@@ -7,11 +7,16 @@ package kubernetes
 
 import (
 	"slices"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
+
+// lastWords is kept of a step's time, at most a tenth of it, so that a delegate
+// whose time is up can still say what was missing and mark its release.
+const lastWords = 15 * time.Second
 
 // Start makes the task of a payload: it adds where the step stands and what
 // its stage deploys to. A delegate must have the step's selectors and those of
@@ -25,5 +30,7 @@ func Start(in step.In, p task.Kubernetes) (step.Action, error) {
 	p.CanaryInStage = slices.Contains(in.Siblings, string(task.OpCanary))
 	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
-	return step.Action{Task: &step.Task{Kind: task.KindKubernetes, Payload: p, Selectors: selectors}}, nil
+	return step.Action{Task: &step.Task{
+		Kind: task.KindKubernetes, Payload: p, Selectors: selectors, Timeout: in.Timeout - min(in.Timeout/10, lastWords),
+	}}, nil
 }
