@@ -13,7 +13,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -96,28 +95,21 @@ func (s *session) explainOne(ctx context.Context, w *unstructured.Unstructured, 
 	return reasons
 }
 
-// explainEvents says the newest warnings about workloads and what is theirs:
-// such objects' names begin with the workload's.
+// explainEvents says the newest warnings about workloads and what is theirs.
 func (s *session) explainEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) {
-	var events []unstructured.Unstructured
+	var found []unstructured.Unstructured
 	for _, namespace := range namespaces(workloads) {
-		list, err := s.client.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(namespace).
-			List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
+		list, err := s.client.dynamic.Resource(events()).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
 		if err == nil {
-			events = append(events, list.Items...)
+			found = append(found, list.Items...)
 		}
 	}
-	events = slices.DeleteFunc(events, func(e unstructured.Unstructured) bool {
-		about := text(&e, "involvedObject", "name")
-		return !slices.ContainsFunc(workloads, func(w *unstructured.Unstructured) bool {
-			return about == w.GetName() || strings.HasPrefix(about, w.GetName()+"-")
-		})
-	})
-	slices.SortFunc(events, func(a, b unstructured.Unstructured) int {
+	found = slices.DeleteFunc(found, func(e unstructured.Unstructured) bool { return !concerns(&e, workloads) })
+	slices.SortFunc(found, func(a, b unstructured.Unstructured) int {
 		return strings.Compare(text(&b, "lastTimestamp"), text(&a, "lastTimestamp"))
 	})
-	for _, e := range events[:min(len(events), explained)] {
-		say(log, "event on %s/%s: %s: %s", text(&e, "involvedObject", "kind"), text(&e, "involvedObject", "name"), text(&e, "reason"), text(&e, "message"))
+	for _, e := range found[:min(len(found), explained)] {
+		say(log, "%s", eventText(&e))
 	}
 }
 

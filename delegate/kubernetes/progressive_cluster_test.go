@@ -118,7 +118,7 @@ func TestProgressiveCanaryThatFails(t *testing.T) {
 	s := newSite(t)
 	s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", "1", 4)))
 	p := s.share(50, versioned("broken:2", "2", 4))
-	s.fail(t, p, "can't get its image broken:2", "made no progress for 3s")
+	s.fail(t, p, "can't get its image broken:2", "progress")
 	s.has(t, "web", 4)
 	s.succeed(t, in(p, task.OpProgressiveRollback))
 	s.has(t, "web", 4)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -149,6 +150,21 @@ func TestScenarioOfTheFirstDeployment(t *testing.T) {
 	s.succeed(t, in(p, task.OpRollingRollback))
 	if diff := cmp.Diff(was, s.standing(t)); diff != "" {
 		t.Errorf("the rollback changed something (-want +got):\n%s", diff)
+	}
+}
+
+// §10: what happens to the workload and its pods is told while it is waited for.
+func TestEventsAreTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpRolling, deploymentYAML("other", "nginx:1", 1)))
+	p := s.step(task.OpRolling, deploymentYAML("web", "broken:1", 1))
+	log := s.fail(t, p).env.Text(unitSteady, executor.Info)
+	if !contains(log, "event on Pod/web-") || !contains(log, "Failed to pull image") {
+		t.Errorf("the log doesn't tell of the pod's events:\n%s", log)
+	}
+	if contains(log, "/other") {
+		t.Errorf("the log tells of other workloads:\n%s", log)
 	}
 }
 

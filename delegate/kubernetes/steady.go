@@ -22,11 +22,13 @@ func (s *session) steady(ctx context.Context, workloads []*unstructured.Unstruct
 		return nil
 	}
 	log := s.env.Log(unitSteady)
+	stop := s.followEvents(ctx, workloads, log)
 	g, waitCtx := errgroup.WithContext(ctx)
 	for _, w := range workloads {
 		g.Go(func() error { return s.steadyOne(waitCtx, w, log) })
 	}
 	err := g.Wait()
+	stop()
 	if err == nil {
 		return nil
 	}
