@@ -52,6 +52,9 @@ type release struct {
 	Hash      string    `json:"manifestHash"`
 	// Objects are the manifests as they were applied.
 	Objects []map[string]any `json:"manifests"`
+	// Before are the workloads as they were before the first release of all, if
+	// something else had deployed them.
+	Before []map[string]any `json:"before,omitempty"`
 	// Versioned are the ConfigMaps and Secrets of this release alone, as Kind/name.
 	Versioned []string `json:"versioned,omitempty"`
 	// Made are the objects that a canary step made beside what serves, as Kind/name.

@@ -116,3 +116,16 @@ func TestDryRunTellsAllThatIsRefused(t *testing.T) {
 		t.Errorf("there are %v", got)
 	}
 }
+
+// What will be pruned is told before anything changes.
+func TestPruningIsAnnounced(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i, all := range []string{fixedYAML("a", "1") + fixedYAML("b", "1"), fixedYAML("a", "1")} {
+		p := s.step(task.OpRolling, all)
+		p.Pruning = true
+		if log := s.succeed(t, p).log(unitInitialize); contains(log, "ConfigMap/b isn't in the manifests any more and will be pruned") != (i == 1) {
+			t.Errorf("deployment %d says\n%s", i, log)
+		}
+	}
+}

@@ -25,6 +25,12 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 	if err := s.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
+	if err := s.announcePruning(ctx, all, current, objects); err != nil {
+		return task.Result{}, err
+	}
+	if err := s.keepBefore(ctx, all, current, objects); err != nil {
+		return task.Result{}, err
+	}
 	say(s.env.Log(unitPrepare), "Release %s, number %d", s.p.Target.ReleaseName, s.number)
 	current.fill(objects)
 	late, err := s.record(ctx, current)
@@ -122,12 +128,18 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 		return s.done(nil)
 	}
 	previous := lastGood(all, current.Number, modeRolling)
-	if previous == nil {
+	var objects []*unstructured.Unstructured
+	switch {
+	case previous != nil:
+		say(log, "Rolling release %d back to release %d", current.Number, previous.Number)
+		objects = restored(current, previous)
+	case len(current.Before) > 0:
+		say(log, "No earlier release has succeeded: the workloads go back to what they were before the first one")
+		objects = asObjects(current.Before)
+	default:
 		say(log, "No previous eligible release found. Can't rollback.")
 		return s.done(nil, s.changed("kept", nil, nil))
 	}
-	say(log, "Rolling release %d back to release %d", current.Number, previous.Number)
-	objects := restored(current, previous)
 	if current.Status != releaseFailed { // however the rollback ends, nobody goes back to it
 		if err := s.mark(ctx, current, releaseFailed); err != nil {
 			return task.Result{}, err
@@ -136,8 +148,10 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	if err := s.apply(ctx, objects, log); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.unprune(ctx, current, previous); err != nil {
-		return task.Result{}, err
+	if previous != nil {
+		if err := s.unprune(ctx, current, previous); err != nil {
+			return task.Result{}, err
+		}
 	}
 	if err := s.unstick(ctx, managed(objects), log); err != nil {
 		return task.Result{}, err
@@ -145,7 +159,9 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	if err := s.steady(ctx, awaited(objects)); err != nil {
 		return task.Result{}, err
 	}
-	s.number = previous.Number
+	if previous != nil {
+		s.number = previous.Number
+	}
 	return s.done(nil, s.changed("rolled back", objects, s.instances(ctx, managed(objects), nil)))
 }
 

@@ -189,3 +189,20 @@ func TestPatch(t *testing.T) {
 		})
 	}
 }
+
+// A custom resource has no strategy for its lists, so that can't be asked for.
+func TestPatchOfACustomResource(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.providers(t)
+	s.succeed(t, s.step(task.OpRolling, "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: web}\nspec: {hosts: [a]}\n"))
+	p := s.step(task.OpPatch, "")
+	p.Workload = "VirtualService/web"
+	p.Patch = &task.KubernetesPatch{Strategy: task.PatchStrategic, Source: task.Store{Inline: "spec: {hosts: [b]}"}}
+	s.fail(t, p, "VirtualService/web can't be changed by a Strategic patch", "want Merge or Json")
+	p.Patch.Strategy = task.PatchMerge
+	s.succeed(t, p)
+	if got := s.virtualService(t); !contains(got, "- b\n") {
+		t.Errorf("it is\n%s", got)
+	}
+}

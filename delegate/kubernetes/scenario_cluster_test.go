@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	authv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -151,6 +152,46 @@ func TestScenarioOfTheFirstDeployment(t *testing.T) {
 	if diff := cmp.Diff(was, s.standing(t)); diff != "" {
 		t.Errorf("the rollback changed something (-want +got):\n%s", diff)
 	}
+}
+
+// A workload that something else had deployed goes back to what it was if the
+// first release fails, and if the second one does, too.
+func TestScenarioOfAWorkloadOfOthers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	replicas := int32(2)
+	labels := map[string]string{"app": "web"}
+	_, err := s.AppsV1().Deployments(s.namespace).Create(t.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "theirs:1", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}}}},
+		}},
+	}, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"})
+	check(t, err)
+	s.waitSteady(t, "web")
+	was := s.standing(t)
+	for range 2 {
+		p := s.step(task.OpRolling, shop("broken:1", "1", "", 2))
+		s.fail(t, p, "can't get its image broken:1")
+		s.succeed(t, in(p, task.OpRollingRollback))
+		back := s.standing(t)
+		if diff := cmp.Diff(was.Template, back.Template); diff != "" || back.Serving != 2 {
+			t.Errorf("%d pods of another template serve (-want +got):\n%s", back.Serving, diff)
+		}
+	}
+	good := s.step(task.OpRolling, shop("nginx:1", "1", "", 2))
+	s.succeed(t, good)
+	if got := s.image(t, "web"); got != "nginx:1" {
+		t.Errorf("it runs %s", got)
+	}
+}
+
+// waitSteady waits until all pods of a Deployment are available.
+func (s *site) waitSteady(t *testing.T, name string) {
+	t.Helper()
+	p := s.rolls("status")
+	p.Rollout.Resources.Names = []string{"Deployment/" + name}
+	s.succeed(t, p)
 }
 
 // §10: what happens to the workload and its pods is told while it is waited for.
