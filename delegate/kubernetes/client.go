@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/slipway-cd/slipway/delegate/clusteraccess"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -111,6 +112,10 @@ func config(c task.Cluster) (*rest.Config, error) {
 		}
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	}
+	if c.Cloud != nil {
+		// The host is for messages; the transport knows the address.
+		return &rest.Config{Host: "https://cluster", Transport: clusteraccess.New(*c.Cloud, nil)}, nil
 	}
 	if u, err := url.Parse(c.URL); err != nil || u.Host == "" {
 		return nil, fmt.Errorf("masterUrl is %q; want a URL", c.URL)

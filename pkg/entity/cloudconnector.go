@@ -104,3 +104,31 @@ func (d *decoder) azureAuth(v yamldoc.Value, a *AzureConnector, types ...string)
 		d.need(v, "spec")
 	}
 }
+
+// rancherConnector decodes a connector to Rancher, by a token of its API.
+func (d *decoder) rancherConnector(v yamldoc.Value, common keys, s *ServerConnector) {
+	d.fields(v, merge(common, keys{"credential": func(v yamldoc.Value) {
+		var kind yamldoc.Field[string]
+		d.fields(v, keys{
+			"type": d.literal(&kind, "ManualConfig"),
+			"spec": func(v yamldoc.Value) {
+				d.fields(v, keys{
+					"rancherUrl": func(v yamldoc.Value) { d.webAddress(v, &s.URL) },
+					"auth": func(v yamldoc.Value) {
+						d.fields(v, keys{
+							"type": d.literal(&s.Auth.Type, "BearerToken"),
+							"spec": func(v yamldoc.Value) {
+								d.fields(v, keys{"passwordRef": d.secretRef(&s.Auth.TokenRef)})
+								d.need(v, "passwordRef")
+							},
+						})
+						d.need(v, "type", "spec")
+					},
+				})
+				d.need(v, "rancherUrl", "auth")
+			},
+		})
+		d.need(v, "type", "spec")
+	}}))
+	d.need(v, "credential")
+}

@@ -53,13 +53,13 @@ type Auth struct {
 }
 
 func connectorTypes() []string {
-	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws", "Gcp", "Azure"}, gitConnectors(), serverConnectorTypes())
+	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws", "Gcp", "Azure", "Rancher"}, gitConnectors(), serverConnectorTypes())
 }
 
 func otherConnectors() []string {
 	return []string{
 		"AzureRepo", "Codecommit", "Artifactory", "Nexus", "HttpHelmRepo", "OciHelmRepo",
-		"AzureArtifacts", "Pdc", "Spot", "Tas", "Rancher", "TerraformCloud", "Vault", "AwsKms",
+		"AzureArtifacts", "Pdc", "Spot", "Tas", "TerraformCloud", "Vault", "AwsKms",
 		"AwsSecretManager", "GcpKms", "GcpSecretManager", "AzureKeyVault", "CustomSecretManager", "Local", "Prometheus",
 		"Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth", "PagerDuty",
 		"JDBC", "CEAws", "CEAzure", "GcpCloudCost", "CEK8sCluster", "SignalFX", "Salesforce",
@@ -97,6 +97,8 @@ func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 		d.googleConnector(v, common, &c.Google)
 	case typ == "Azure":
 		d.azureConnector(v, common, &c.Azure)
+	case typ == "Rancher":
+		d.rancherConnector(v, common, &c.Server)
 	case slices.Contains(gitConnectors(), typ):
 		d.gitConnector(v, typ, common, &c.Git)
 	case slices.Contains(serverConnectorTypes(), typ):

@@ -2,6 +2,8 @@ package entity
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -17,14 +19,30 @@ type Infrastructure struct {
 	Namespace                    yamldoc.Field[string]
 	ReleaseName                  yamldoc.Field[string]
 	ScopedServices               []yamldoc.Field[string] // the only services that it takes; none: all
+	// Of a cluster that is reached through its cloud.
+	Cluster       yamldoc.Field[string] // region/name, zone/name or name
+	Subscription  yamldoc.Field[string] // Azure
+	ResourceGroup yamldoc.Field[string] // Azure
+	Admin         yamldoc.Field[bool]   // Azure: with the cluster's own administrator
 }
 
-// InfraDirect is the one infrastructure type that Slipway deploys to.
-const InfraDirect = "KubernetesDirect"
+// The infrastructure types that Slipway deploys to: a cluster that the
+// connector names, or one of the connector's cloud.
+const (
+	InfraDirect  = "KubernetesDirect"
+	InfraAWS     = "KubernetesAws"
+	InfraGoogle  = "KubernetesGcp"
+	InfraAzure   = "KubernetesAzure"
+	InfraRancher = "KubernetesRancher"
+)
+
+func infrastructures() []string {
+	return []string{InfraDirect, InfraAWS, InfraGoogle, InfraAzure, InfraRancher}
+}
 
 func otherInfrastructures() []string {
 	return []string{
-		"KubernetesGcp", "KubernetesAzure", "KubernetesAws", "KubernetesRancher", "Pdc", "SshWinRmAws", "SshWinRmAzure",
+		"Pdc", "SshWinRmAws", "SshWinRmAzure",
 		"SshGcp", "ServerlessAwsLambda", "AwsLambda", "AWS_SAM", "ECS", "Asg", "Elastigroup", "TAS", "AzureWebApp",
 		"AzureFunction", "AzureContainerApps", "GoogleCloudFunctions", "GoogleCloudRun", "GoogleManagedInstanceGroup",
 		"CustomDeployment", "Salesforce", "GitOps",
@@ -45,15 +63,20 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 	d.fields(v, merge(d.meta(e), keys{
 		"environmentRef":               func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
 		"deploymentType":               d.deploymentType(&i.DeploymentType),
-		"type":                         d.supported(&i.Type, "infrastructure type", []string{InfraDirect}, otherInfrastructures()...),
+		"type":                         d.supported(&i.Type, "infrastructure type", infrastructures(), otherInfrastructures()...),
 		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
 		"scopedServices":               scoped,
 		"spec": func(v yamldoc.Value) {
-			if typ != InfraDirect {
+			if !slices.Contains(infrastructures(), typ) {
 				return
 			}
-			d.fields(v, merge(d.kubernetesDirect(i), keys{"scopedServices": scoped}))
+			known := merge(d.kubernetes(i), keys{"scopedServices": scoped})
+			if typ != InfraDirect {
+				known = merge(known, d.cloudCluster(i, typ))
+			}
+			d.fields(v, known)
 			d.need(v, "connectorRef", "namespace", "releaseName")
+			d.needCluster(v, typ)
 		},
 	}))
 	d.need(v, "identifier", "name", "environmentRef", "deploymentType", "type", "spec")
@@ -73,7 +96,43 @@ func (d *decoder) ownEnvironment(v yamldoc.Value, i *Infrastructure, e *Entity) 
 	}
 }
 
-func (d *decoder) kubernetesDirect(i *Infrastructure) keys {
+// cloudCluster decodes which of a cloud's clusters is meant.
+func (d *decoder) cloudCluster(i *Infrastructure, typ string) keys {
+	known := keys{
+		"cluster":  func(v yamldoc.Value) { i.Cluster = d.clusterName(v, typ) },
+		"metadata": func(yamldoc.Value) {}, // the console's
+	}
+	if typ == InfraAzure {
+		known["subscriptionId"] = d.text(&i.Subscription)
+		known["resourceGroup"] = d.text(&i.ResourceGroup)
+		known["useClusterAdminCredentials"] = d.flag(&i.Admin)
+	}
+	return known
+}
+
+// clusterName checks a cluster's name, which has its region or zone before it
+// where its cloud has those.
+func (d *decoder) clusterName(v yamldoc.Value, typ string) yamldoc.Field[string] {
+	f := d.String(v)
+	if f.Value == "" || typ != InfraAWS && typ != InfraGoogle {
+		return f
+	}
+	if where, name, ok := strings.Cut(f.Value, "/"); !ok || where == "" || name == "" || strings.Contains(name, "/") {
+		d.Errorf(v, wrongValue, "found %q; want a region or a zone, and a name, such as eu-central-1/web", f.Value)
+	}
+	return f
+}
+
+func (d *decoder) needCluster(v yamldoc.Value, typ string) {
+	if typ != InfraDirect {
+		d.need(v, "cluster")
+	}
+	if typ == InfraAzure {
+		d.need(v, "subscriptionId", "resourceGroup")
+	}
+}
+
+func (d *decoder) kubernetes(i *Infrastructure) keys {
 	return keys{
 		"connectorRef":                 d.reference(ref.Connector, &i.ConnectorRef),
 		"namespace":                    func(v yamldoc.Value) { i.Namespace = d.namespace(v) },

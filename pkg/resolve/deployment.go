@@ -254,7 +254,10 @@ func (s *Scope) InfrastructureKey() (string, error) {
 // infraKey is the key of a service on an infrastructure (entities spec §4).
 func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
 	parts := []string{d.ServiceRef, d.EnvironmentRef}
-	for _, key := range []string{"connectorRef", "namespace"} {
+	for _, key := range []string{"connectorRef", "subscriptionId", "resourceGroup", "cluster", "namespace"} {
+		if key != "connectorRef" && key != "namespace" && d.Infrastructure.At("spec", key) == nil {
+			continue // other types of infrastructure have it
+		}
 		v, err := s.scalar(d.Infrastructure.At("spec", key))
 		if err != nil {
 			return "", err

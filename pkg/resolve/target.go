@@ -40,9 +40,6 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	if typ := text(infra.Get("type")); typ != "KubernetesDirect" {
-		return nil, fault.New(fault.Unsupported, "infrastructure type %s can't be deployed to yet", typ)
-	}
 	connector := infra.At("spec", "connectorRef")
 	t := &task.KubernetesTarget{
 		Namespace:   text(infra.At("spec", "namespace")),
@@ -53,7 +50,7 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Cluster, err = s.cluster(doc); err != nil {
+	if t.Cluster, err = s.infrastructureCluster(infra, doc); err != nil {
 		return nil, err
 	}
 	t.Selectors = words(doc.At("spec", "delegateSelectors"))

@@ -138,14 +138,16 @@ type KubernetesTarget struct {
 type Cluster struct {
 	// Inherit uses the delegate's own access: its service account in a cluster,
 	// else its kubeconfig.
-	Inherit       bool   `json:"inherit,omitempty"`
-	URL           string `json:"url,omitempty"`
-	Token         string `json:"token,omitempty"`
-	CAPEM         string `json:"caPEM,omitempty"` // empty: the server's certificate isn't checked only if Insecure
-	ClientCertPEM string `json:"clientCertPEM,omitempty"`
-	ClientKeyPEM  string `json:"clientKeyPEM,omitempty"`
-	Username      string `json:"username,omitempty"`
-	Password      string `json:"password,omitempty"`
+	Inherit bool `json:"inherit,omitempty"`
+	// Cloud asks a cloud for all that follows.
+	Cloud         *CloudCluster `json:"cloud,omitempty"`
+	URL           string        `json:"url,omitempty"`
+	Token         string        `json:"token,omitempty"`
+	CAPEM         string        `json:"caPEM,omitempty"` // empty: the server's certificate isn't checked only if Insecure
+	ClientCertPEM string        `json:"clientCertPEM,omitempty"`
+	ClientKeyPEM  string        `json:"clientKeyPEM,omitempty"`
+	Username      string        `json:"username,omitempty"`
+	Password      string        `json:"password,omitempty"`
 }
 
 // Manifest is a source of manifests with its options (entities spec §2.3).
