@@ -41,7 +41,12 @@ func TestExamples(t *testing.T) {
 			if strings.Contains(text, "name: url\n") {
 				inputs["variables.url"] = s.URL + "/healthz"
 			}
-			e := finish(t, s, s.Begin(t, firstGroup(text, `(?m)^  identifier: (\w+)$`, ""), inputs))
+			id := s.Begin(t, firstGroup(text, `(?m)^  identifier: (\w+)$`, ""), inputs)
+			if hook := firstGroup(text, `webhookIdentifier: (\w+)`, ""); hook != "" {
+				reaches(t, s, id, "scanned", "WaitStepRunning")
+				tell(t, s, hook, `{"image": "`+id+`", "verdict": "clean", "findings": 0}`, s.Token)
+			}
+			e := finish(t, s, id)
 			want := firstGroup(text, `(?m)^# Ends as (\w+)`, "Success")
 			if e.Status != want {
 				t.Errorf("the example ended %s, want %s: %s", e.Status, want, e.Message)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -89,6 +90,11 @@ func (s *Server) webhooks() {
 		SkipValidateBody: true,
 		Summary:          "Take in an event of ECR or S3 as EventBridge delivers it, for artifact triggers; X-Api-Key has a token",
 	}, s.deliverAWS)
+	handle(s, huma.Operation{
+		OperationID: "deliverEvent", Method: http.MethodPost, Path: webhookPaths + "listen/{webhook}", Tags: tags, MaxBodyBytes: limit, Security: public,
+		SkipValidateBody: true,
+		Summary:          "Take in any JSON for the EventListener steps that wait at a webhook; X-Api-Key has a token",
+	}, s.deliverEvent)
 }
 
 func (s *Server) deliverAWS(ctx context.Context, in *struct{ delivered }) (*struct{ Body Received }, error) {
@@ -121,6 +127,33 @@ func (s *Server) deliverCustom(ctx context.Context, in *struct {
 		Scope:    ref.Scope{Account: s.Triggers.Account, Org: in.Org, Project: in.Project},
 		Pipeline: in.Pipeline, Trigger: in.Trigger,
 	}))
+}
+
+// Listened is the answer to an event for steps.
+type Listened struct {
+	ID    string         `json:"eventCorrelationId" doc:"The delivery's id"`
+	Steps []engine.Heard `json:"steps" nullable:"false" doc:"Those that were waiting for events"`
+}
+
+func (s *Server) deliverEvent(ctx context.Context, in *struct {
+	delivered
+	Webhook string `path:"webhook" maxLength:"128" doc:"The webhookIdentifier of the steps"`
+	Account string `query:"accountIdentifier" maxLength:"128" doc:"The account; there is but one"`
+	Org     string `query:"orgIdentifier" required:"true" maxLength:"128"`
+	Project string `query:"projectIdentifier" required:"true" maxLength:"128"`
+}) (*struct{ Body Listened }, error) {
+	if in.Account != "" && in.Account != s.Triggers.Account {
+		return nil, notFound("no account %q; the one here is %q", in.Account, s.Triggers.Account)
+	}
+	l, err := s.Triggers.DeliverEvent(ctx, in.delivery(trigger.Custom), ref.Scope{Account: s.Triggers.Account, Org: in.Org, Project: in.Project}, in.Webhook)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body Listened }{Listened{ID: l.ID, Steps: l.Steps}}
+	if out.Body.Steps == nil {
+		out.Body.Steps = []engine.Heard{}
+	}
+	return out, nil
 }
 
 func received(r firing.Report, err error) (*struct{ Body Received }, error) {

@@ -109,7 +109,7 @@ func answeredEarly(s plan.State) bool {
 	if s.Outcome == nil {
 		return false
 	}
-	return s.Wait == plan.WaitWork || s.Wait == plan.WaitChild || s.Wait == plan.WaitIntervention && s.Outcome.Decision != ""
+	return s.Wait == plan.WaitWork || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent || s.Wait == plan.WaitIntervention && s.Outcome.Decision != ""
 }
 
 // start begins a step's own work.
@@ -141,6 +141,10 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 		}
 	case action.Turn != nil:
 		return false, h.line(ctx, snap, n, s, *action.Turn)
+	case action.Listen != "":
+		if s, err = h.listen(ctx, snap, n, s, action.Listen); err != nil {
+			return false, err
+		}
 	case action.Barrier != "":
 		s.Wait, s.Status = plan.WaitBarrier, plan.ResourceWaiting // it has come; whether all have is decided next
 	case action.Done != nil:

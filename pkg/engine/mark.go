@@ -60,7 +60,7 @@ func what(n *plan.Node) string {
 
 // markable says whether a step is at its own work.
 func markable(s plan.State) bool {
-	work := []plan.Wait{plan.WaitWork, plan.WaitLook, plan.WaitBarrier}
+	work := []plan.Wait{plan.WaitWork, plan.WaitLook, plan.WaitBarrier, plan.WaitEvent}
 	return s.Attempt > 0 && !s.Status.Terminal() && s.Outcome == nil && slices.Contains(work, s.Wait)
 }
 
@@ -77,7 +77,10 @@ func (h *Handler) mark(ctx context.Context, n store.Node, as plan.Status, a audi
 			return 0, err
 		}
 		id := TaskID(n.Execution, n.ID, n.State.Attempt, n.State.Look)
-		n.State.Outcome, n.State.Wait = &o, plan.WaitWork
+		n.State.Outcome = &o
+		if n.State.Wait != plan.WaitEvent {
+			n.State.Wait = plan.WaitWork
+		}
 		// The execution changes too, so that a wait that is about to begin sees it.
 		err = h.Store.CommitExecution(ctx, n.Execution, store.Commit{Execution: &e, Nodes: []store.Node{n}, Audit: &a})
 		if err == nil {

@@ -68,9 +68,9 @@ func (h *Handler) passQueue(ctx context.Context, snap *snapshot, n *plan.Node, s
 }
 
 // quit takes a Queue step that no longer waits for its turn, without having
-// got it, out of the line, and an approval off the list of those that wait.
+// got it, out of the line, and an approval or a listener off its list.
 func (w *walk) quit(n *plan.Node, s plan.State) plan.State {
-	if (s.Wait == plan.WaitTurn || s.Approval != nil) && s.Turn != "" {
+	if (s.Wait == plan.WaitTurn || s.Wait == plan.WaitEvent || s.Approval != nil) && s.Turn != "" {
 		w.out.Leave = append(w.out.Leave, Left{Node: n.ID, Key: s.Turn})
 		s.Turn = ""
 	}

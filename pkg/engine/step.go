@@ -51,7 +51,7 @@ func (w *walk) step(n *plan.Node) bool {
 			w.put(n.ID, w.abort(n, s))
 		case s.Wait == plan.WaitInput && s.Outcome == nil && s.Answered:
 			w.put(n.ID, w.answered(n, s))
-		case s.Wait == plan.WaitInput || s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild:
+		case s.Wait == plan.WaitInput || s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent:
 			s = w.autoApproved(s)
 			o := w.outcome(n, s, outer)
 			if o == nil {
@@ -140,7 +140,7 @@ func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
 // await makes the machine run wait for the step. It returns false: not ended.
 func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 	until := earlier(earlier(s.Deadline, s.Until), outer)
-	if s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild {
+	if s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent {
 		until = earlier(until, w.Now.Add(w.turnCheck(attemptStart(s))))
 	}
 	w.out.Do = DoAwait
@@ -177,7 +177,7 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 		t.Outcome = w.barrier(n)
 	case plan.WaitWork:
 		t = w.Task(n, s.Attempt, s.Look)
-	case plan.WaitInput, plan.WaitTurn, plan.WaitChild, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
+	case plan.WaitInput, plan.WaitTurn, plan.WaitChild, plan.WaitEvent, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
 	}
 	if t.Outcome != nil {
 		return t.Outcome

@@ -17,8 +17,6 @@ func instead(name string) string {
 	switch name {
 	case "Container", "Run", "Plugin", "Background", "GitClone":
 		return ": no containers are run for steps; a ShellScript step runs with the tools that its delegate has"
-	case "EventListener":
-		return ": deliveries of webhooks start pipelines and don't reach running steps; a CustomApproval or Http step can ask the other system"
 	case "Policy":
 		return ": there are no policy sets; a ShellScript or Http step can ask a policy engine"
 	}

@@ -105,6 +105,7 @@ const (
 	WaitIntervention Wait = "intervention" // a person's decision
 	WaitTurn         Wait = "turn"         // until a stage may deploy, or a Queue step pass, where only one may
 	WaitBarrier      Wait = "barrier"      // until the other steps of a barrier have come
+	WaitEvent        Wait = "event"        // until an event comes that the step listens to
 	WaitChild        Wait = "child"        // until the execution that a Pipeline stage started has ended
 	WaitInput        Wait = "input"        // inputs that a step or a stage asks for
 	WaitLook         Wait = "look"         // the interval before the step looks again

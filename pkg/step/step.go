@@ -128,7 +128,10 @@ type Action struct {
 	Approval *plan.Approval
 	Turn     *Turn
 	Barrier  string // the step waits until all steps of this barrier have come
-	Done     *plan.Outcome
+	// Listen names the webhook whose events the step waits for. Finish judges
+	// each, a result whose outputs are the event; Again: the step waits on.
+	Listen string
+	Done   *plan.Outcome
 }
 
 // Task is work for a delegate.

@@ -99,6 +99,24 @@ func (e Event) Encode() ([]byte, error) {
 	return doc, nil
 }
 
+// Document is what a step that listens reads below <+event>: the payload and
+// the header.
+func (e Event) Document() (json.RawMessage, error) {
+	body := json.RawMessage(e.Body)
+	if !json.Valid(body) {
+		text, err := json.Marshal(e.Body)
+		if err != nil {
+			return nil, fmt.Errorf("encode the event: %w", err)
+		}
+		body = text
+	}
+	doc, err := json.Marshal(map[string]any{"payload": body, "header": e.Header})
+	if err != nil {
+		return nil, fmt.Errorf("encode the event: %w", err)
+	}
+	return doc, nil
+}
+
 // TriggerType is what <+pipeline.triggerType> says.
 func (e Event) TriggerType() string {
 	switch {

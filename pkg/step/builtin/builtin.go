@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/email"
+	"github.com/slipway-cd/slipway/pkg/step/eventlistener"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/helmdelete"
 	"github.com/slipway-cd/slipway/pkg/step/helmdeploy"
@@ -53,6 +54,7 @@ func Steps() []step.Type {
 		barrier.Type(),
 		customapproval.Type(),
 		email.Type(),
+		eventlistener.Type(),
 		harnessapproval.Type(),
 		helmdelete.Type(),
 		helmdeploy.Type(),

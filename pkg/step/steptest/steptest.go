@@ -185,6 +185,8 @@ func described(a step.Action) any {
 		return map[string]any{"turn": a.Turn.Key}
 	case a.Barrier != "":
 		return map[string]any{"barrier": a.Barrier}
+	case a.Listen != "":
+		return map[string]any{"listen": a.Listen}
 	case a.Approval != nil:
 		return map[string]any{"approval": a.Approval}
 	}

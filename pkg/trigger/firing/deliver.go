@@ -1,11 +1,13 @@
 package firing
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -70,6 +72,40 @@ func (s *Service) DeliverCustom(ctx context.Context, d trigger.Delivery, to Targ
 		return Report{}, mandatory(to.Scope)
 	}
 	return Report{}, fault.New(fault.NotFound, "no custom trigger in %s is enabled and meant", to.Scope)
+}
+
+// Listened says which steps a delivery has come to.
+type Listened struct {
+	ID    string // of the delivery
+	Steps []engine.Heard
+}
+
+// DeliverEvent takes in what anybody with a token for the project sent to the
+// steps that listen to one of its webhooks.
+func (s *Service) DeliverEvent(ctx context.Context, d trigger.Delivery, scope ref.Scope, webhook string) (Listened, error) {
+	if d.Header.Get("X-Api-Key") == "" {
+		return Listened{}, fault.New(fault.Unauthenticated, "an event for steps comes with an API token for the project, in the header X-Api-Key")
+	}
+	if _, err := s.trusted(ctx, d, scope); err != nil {
+		return Listened{}, err
+	}
+	read, err := trigger.Read(d)
+	if err != nil {
+		return Listened{}, err
+	}
+	out := Listened{ID: cmp.Or(d.ID(), rand.Text()[:16])}
+	for _, e := range read {
+		doc, err := e.Document()
+		if err != nil {
+			return out, err
+		}
+		heard, err := s.Executions.Engine.Hear(ctx, scope, webhook, doc)
+		if err != nil {
+			return out, err
+		}
+		out.Steps = append(out.Steps, heard...)
+	}
+	return out, nil
 }
 
 // mandatory is the error of a custom delivery that may be anybody's.
