@@ -22,7 +22,7 @@ func (a *app) waiting(ctx context.Context, client *apiclient.Client, args []stri
 	var found []*execution.TreeNode
 	walk(tree.Root, func(n *execution.TreeNode) {
 		named := len(args) < 2 || n.Identifier == args[1] || string(n.ID) == args[1]
-		if named && n.Status == status {
+		if named && n.Status == status && n.Child == "" {
 			found = append(found, n)
 		}
 	})

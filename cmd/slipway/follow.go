@@ -137,6 +137,8 @@ func hints(t api.ExecutionTree) []string {
 
 func hint(id string, n *execution.TreeNode) string {
 	switch {
+	case n.Child != "" && (n.Status == plan.ApprovalWaiting || n.Status == plan.InputWaiting || n.Status == plan.InterventionWaiting):
+		return "see what it waits for with: slipway describe execution " + n.Child
 	case n.Status == plan.ApprovalWaiting && n.Approval != nil:
 		return fmt.Sprintf("answer with: slipway approve %s %s", id, n.Identifier)
 	case n.Status == plan.InputWaiting && len(n.Asks) > 0:

@@ -176,6 +176,8 @@ func (v view) took(n *execution.TreeNode) string {
 func note(n *execution.TreeNode) string {
 	message, _, _ := strings.Cut(n.Message, "\n")
 	switch {
+	case n.Child != "" && !n.Status.Terminal() && n.Status != plan.Running:
+		return message // of the other execution
 	case n.Status == plan.ApprovalWaiting:
 		return strings.TrimSuffix("waits for approval: "+message, ": ")
 	case n.Status == plan.InputWaiting:

@@ -105,3 +105,25 @@ func TestQueueScopes(t *testing.T) {
 		t.Errorf("queues (-want +got):\n%s", diff)
 	}
 }
+
+// A step that listens leaves its list when its time is up, each time, and when
+// somebody aborts.
+func TestListenersLeaveTheirList(t *testing.T) {
+	t.Parallel()
+	for _, aborted := range []bool{false, true} {
+		s := newSim(t, pipeline(stage("s", st("l", timeout("30m"), level(on(retryOnce()))))))
+		s.script["l"], s.twice = []any{listens("hook")}, true
+		begin, ends, left, took := s.now, "p:Expired s:Expired l:Expired", "hook hook", time.Hour
+		if aborted {
+			stage := s.plan.Root.Children[0]
+			s.advance(s.plan.Root.ID, 0, At{})
+			s.await(s.advance(stage.ID, 0, At{}))
+			s.aborted = true
+			ends, left, took = "p:Aborted s:Aborted l:Aborted", "hook", 0
+		}
+		s.run(s.plan.Root.ID)
+		if got := strings.Join(s.left, " "); s.ends() != ends || got != left || s.now.Sub(begin) != took {
+			t.Errorf("aborted %t: %s, left %q after %s; want %s, %q and %s", aborted, s.ends(), got, s.now.Sub(begin), ends, left, took)
+		}
+	}
+}

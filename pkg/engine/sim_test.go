@@ -54,6 +54,9 @@ type looks int
 // stands is an attempt that stands in the queue of a key.
 type stands string
 
+// listens is an attempt that stands on the list of a webhook.
+type listens string
+
 // comes is an attempt that comes to its barrier.
 type comes struct{}
 
@@ -219,7 +222,7 @@ func (s *sim) await(d Decision) {
 			s.now = s.now.Add(time.Minute)
 			return
 		}
-	case plan.WaitRetry, plan.WaitLook, plan.WaitBarrier: // only time ends it
+	case plan.WaitRetry, plan.WaitLook, plan.WaitBarrier, plan.WaitEvent: // only time ends it
 	}
 	s.now = s.now.Add(d.Wake)
 }
@@ -275,6 +278,10 @@ func (s *sim) work(n *plan.Node, st plan.State) bool {
 		if st.Look < int(a) {
 			o = plan.Outcome{Again: time.Minute, Message: "not yet"}
 		}
+	case listens:
+		st.Wait, st.Status, st.Turn = plan.WaitEvent, plan.WaitStepRunning, string(a)
+		s.states[n.ID] = st
+		return true
 	case stands:
 		st.Wait, st.Status, st.Turn = plan.WaitTurn, plan.ResourceWaiting, string(a)
 		s.states[n.ID] = st

@@ -68,6 +68,9 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 	if err := s.markWaiting(ctx, id, t.Root); err != nil {
 		return Tree{}, err
 	}
+	if err := s.mirror(ctx, t.Root); err != nil {
+		return Tree{}, err
+	}
 	t.Status = liveStatus(t.Root)
 	if e.Interrupt == store.InterruptPause {
 		t.Status = plan.Paused
@@ -99,6 +102,28 @@ func (s *Service) markWaiting(ctx context.Context, execution string, n *TreeNode
 		n.Status = plan.TaskWaiting
 	}
 	return nil
+}
+
+// mirror shows the steps of Pipeline stages as what the executions wait for
+// that they have started (pipeline spec §1.7). The parent's record doesn't say:
+// only lookers-on want to know.
+func (s *Service) mirror(ctx context.Context, n *TreeNode) error {
+	for _, c := range n.Children {
+		if err := s.mirror(ctx, c); err != nil {
+			return err
+		}
+	}
+	if n.Child == "" || n.Status != plan.Running {
+		return nil
+	}
+	child, err := s.Describe(ctx, n.Child)
+	if fault.Is(err, fault.NotFound) { // it is about to start
+		return nil
+	}
+	if err == nil && (waits(child.Status) > 0 || child.Status == plan.Paused) {
+		n.Status, n.Message = child.Status, "execution "+n.Child+" waits"
+	}
+	return err
 }
 
 func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID]plan.State) *TreeNode {
