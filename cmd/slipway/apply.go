@@ -24,7 +24,7 @@ func applyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "apply -f PATH", Short: "Create or update what documents describe", GroupID: groupWrite, Args: cobra.NoArgs,
 		Long: "Apply checks all documents first and changes nothing if one of them is wrong. Then it saves them in the order\n" +
-			"secrets, variables, connectors, templates, services, environments, infrastructure definitions, environment groups, pipelines, input sets,\n" +
+			"secrets, variables, connectors, templates, services, environments, infrastructure definitions, environment groups, overrides, pipelines, input sets,\n" +
 			"overlays, triggers.",
 		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.apply(c.Context(), f) },

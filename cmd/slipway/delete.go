@@ -15,7 +15,7 @@ func deleteCommand(a *app) *cobra.Command {
 		Example:           "  slipway delete pipeline guestbook\n  slipway delete infra dev/cluster",
 		ValidArgsFunction: a.completeKinds,
 	}
-	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition; pipeline of a trigger or an input set")
+	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition or of overrides; pipeline of a trigger or an input set")
 	c.Flags().Int64Var(&version, "version", 0, "delete this version only")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var only *int64

@@ -31,7 +31,7 @@ func describeCommand(a *app) *cobra.Command {
 			return a.describe(c.Context(), args, env)
 		},
 	}
-	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition; pipeline of a trigger or an input set")
+	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition or of overrides; pipeline of a trigger or an input set")
 	return c
 }
 

@@ -31,7 +31,7 @@ func getCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&resolved, "resolved", false, "show the document with what templates bring")
-	c.Flags().StringVar(&env, "env", "", "environment of infrastructure definitions; pipeline of triggers and input sets")
+	c.Flags().StringVar(&env, "env", "", "environment of infrastructure definitions or overrides; pipeline of triggers and input sets")
 	return c
 }
 

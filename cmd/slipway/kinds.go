@@ -22,6 +22,10 @@ func kindOf(text string) (ref.Kind, error) {
 		return ref.Environment, nil
 	case "infra", "infras", "infrastructure", "infrastructures":
 		return ref.Infrastructure, nil
+	case "override":
+		return ref.Overrides, nil
+	case "serviceoverride":
+		return ref.ServiceOverrides, nil
 	case "overlay", "overlays":
 		return ref.OverlayInputSet, nil
 	}

@@ -222,3 +222,29 @@ func TestStagesTakeWhatOthersChose(t *testing.T) {
 		t.Errorf("b alone: %v", err)
 	}
 }
+
+// Entities spec §8: overrides of an environment, of a service in it and of an
+// infrastructure; config files and variables of the one that wins. A run takes
+// overrides that came after the one before it.
+func TestOverrides(t *testing.T) {
+	t.Parallel()
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	s.Apply(t, shop)
+	say := `echo said <+serviceVariables.port> <+env.variables.who> <+configFile.getAsString("motd")> <+configFile.getAsBase64("motd")>`
+	s.Apply(t, strings.Replace(deploying("over", `service: {serviceRef: api}
+          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}], serviceOverrideInputs: {variables: [{name: port, type: String, value: "93"}]}}`, ""),
+		`'echo "said <+service.identifier>:<+serviceVariables.port> <+env.variables.who> <+infra.namespace>"'`, `'`+say+`'`, 1))
+	s.Apply(t, `overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{name: who, type: String, value: nobody}, {name: port, type: String, value: "91"}], configFiles: [{configFile: {identifier: motd, spec: {store: {type: Inline, spec: {content: port <+serviceVariables.port>}}}}}]}}`)
+	check := func(want string) {
+		t.Helper()
+		e := run(t, s, "over", "Success", nil)
+		if text := logOf(t, s, e.ID, e.Root.Find("say")); !strings.Contains(text, "said "+want) {
+			t.Errorf("it said %q; want %s", text, want)
+		}
+	}
+	check("91 nobody port 91 cG9ydCA5MQ==")
+	s.Apply(t, `overrides: {type: ENV_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: api, variables: [{name: port, type: String, value: <+input>}]}`)
+	check("93 nobody port 93 cG9ydCA5Mw==")
+	s.Apply(t, `overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: api, infraIdentifier: eu, spec: {variables: [{name: port, type: String, value: "94"}]}}`)
+	check("94 nobody port 94 cG9ydCA5NA==")
+}

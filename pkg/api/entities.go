@@ -141,8 +141,8 @@ func (s *Server) validateEntity(ctx context.Context, in *Document) (*savedAnswer
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup"`
-	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline"`
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup"`
+	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline"`
 }
 
 // place is the scope and the parent where the request looks.
@@ -151,12 +151,17 @@ func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 	if err != nil || in.parent() == "" || in.Env == "" {
 		return scope, "", err
 	}
-	if in.Kind != ref.Infrastructure {
+	switch in.Kind {
+	case ref.Infrastructure, ref.Overrides, ref.ServiceOverrides:
+	default:
 		return scope, in.Env, nil
 	}
 	env, err := ref.Parse(in.Env, scope)
 	if err != nil {
 		return ref.Scope{}, "", invalid("env: %w", err)
+	}
+	if in.Kind != ref.Infrastructure {
+		return scope, env.Text(scope), nil // overrides have a scope of their own
 	}
 	return env.Scope, env.ID, access.Check(caller(ctx), env.Scope)
 }

@@ -102,6 +102,8 @@ func keyOf(e *entity.Entity) store.EntityKey {
 	switch e.Kind {
 	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet:
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
+	case ref.Overrides, ref.ServiceOverrides:
+		key.Env = e.Parent.Text(e.Scope)
 	case ref.Template:
 		key = versionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
 	case ref.Pipeline, ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup:

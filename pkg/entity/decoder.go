@@ -189,18 +189,6 @@ func (d *decoder) refuse(what string) func(yamldoc.Value) {
 	}
 }
 
-// asked passes a runtime input, which Harness's editor writes whether anybody
-// gives a value or not. Given one, the document is checked again.
-func (d *decoder) asked(decode func(yamldoc.Value)) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		if !v.Is(yamldoc.Scalar) || !expr.IsRuntimeInput(v.Node.Value) {
-			decode(v)
-			return
-		}
-		d.whole(v)
-	}
-}
-
 // neutral says whether a value is the same as none: null, blank, false, an
 // empty list, or a mapping of nothing else.
 func neutral(n *yamldoc.Node) bool {

@@ -1,5 +1,5 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
-// environments and groups of them, infrastructure definitions, connectors, secrets, triggers,
+// environments and groups of them, infrastructure definitions, overrides, connectors, secrets, triggers,
 // input sets, templates and user groups. It says everything that is wrong with a document,
 // each finding with its place.
 //
@@ -36,6 +36,7 @@ type Entity struct {
 	Service         *Service
 	Environment     *Environment
 	Infrastructure  *Infrastructure
+	Override        *Override // overrides and serviceOverrides
 	Group           *EnvironmentGroup
 	Connector       *Connector
 	Secret          *Secret
@@ -101,6 +102,10 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Infrastructure = d.infrastructure(v, e)
 	case ref.EnvironmentGroup:
 		e.Group = d.environmentGroup(v, e)
+	case ref.Overrides:
+		e.Override = d.override(v, e)
+	case ref.ServiceOverrides:
+		e.Override = d.serviceOverride(v, e)
 	case ref.Connector:
 		e.Connector = d.connector(v, e)
 	case ref.Secret:
@@ -123,7 +128,7 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 // OtherKinds are root keys that Harness has for what Slipway doesn't save yet.
 func OtherKinds() []string {
 	return []string{
-		"freeze", "overrides", "serviceOverrides",
+		"freeze",
 		"gitops", "monitoredService", "policy", "policySet",
 	}
 }

@@ -8,7 +8,8 @@ type Environment struct {
 	Color     yamldoc.Field[string]
 	Variables []Variable
 	// Values are the values files that override those of services.
-	Values []Manifest
+	Values      []Manifest
+	ConfigFiles []ConfigFile
 }
 
 func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
@@ -20,7 +21,7 @@ func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
 		"overrides": func(v yamldoc.Value) {
 			d.fields(v, keys{
 				"manifests":           func(v yamldoc.Value) { env.Values = d.manifestList(v, ManifestValues) },
-				"configFiles":         d.refuse("config files aren't supported"),
+				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = d.configFiles(v) },
 				"applicationSettings": d.refuse("application settings aren't supported"),
 				"connectionStrings":   d.refuse("connection strings aren't supported"),
 			})

@@ -128,7 +128,7 @@ func TestEveryFindingHasABrokenFile(t *testing.T) {
 	}
 	tested := []string{"TOO_LARGE", "TOO_MANY_FINDINGS", "AWS_SAM", "FIXED_SET", "AZURE_US_GOVERNMENT"} // pkg/yamldoc's tests have the first two; the last ones are no codes
 	for _, code := range codes {
-		if !slices.Contains(tested, code) && !strings.Contains(all.String(), "["+code+"]") {
+		if !slices.Contains(tested, code) && !strings.HasSuffix(code, "_OVERRIDE") && !strings.Contains(all.String(), "["+code+"]") {
 			t.Errorf("no file of testdata/err shows %s", code)
 		}
 	}

@@ -46,29 +46,3 @@ func (d *decoder) hook(v yamldoc.Value, before bool) Hook {
 	d.need(v, "identifier", "storeType", "store")
 	return h
 }
-
-// ConfigFile is a file that expressions may read (entities spec §2.5).
-type ConfigFile struct {
-	Identifier yamldoc.Field[string]
-	Store      *yamldoc.Node
-}
-
-// configFiles reads config files and refuses them: nothing fetches them yet.
-func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
-	var out []ConfigFile
-	for item := range d.list(v) {
-		var one ConfigFile
-		d.fields(item, keys{"configFile": func(v yamldoc.Value) {
-			d.fields(v, keys{
-				"identifier":  func(v yamldoc.Value) { one.Identifier = d.identifier(v, ref.CheckNodeID) },
-				"spec":        func(v yamldoc.Value) { d.fields(v, keys{"store": d.node(&one.Store)}) },
-				"description": func(yamldoc.Value) {},
-			})
-			d.need(v, "identifier", "spec")
-		}})
-		d.need(item, "configFile")
-		d.Unsupported(item, "config files aren't supported yet")
-		out = append(out, one)
-	}
-	return out
-}

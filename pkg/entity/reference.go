@@ -116,7 +116,7 @@ func (d *decoder) askable(path string) bool {
 		return true
 	case ref.Pipeline:
 		return latePlace.MatchString(path) && !plannedPlace.MatchString(path)
-	case ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Infrastructure, ref.Connector, ref.Secret, ref.Trigger, ref.OverlayInputSet,
+	case ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Infrastructure, ref.Overrides, ref.ServiceOverrides, ref.Connector, ref.Secret, ref.Trigger, ref.OverlayInputSet,
 		ref.UserGroup, ref.Variable:
 	}
 	return false

@@ -18,6 +18,8 @@ type StageEnvironment struct {
 	// From is the stage whose environment and infrastructure this is
 	// (useFromStage); it has nothing else then.
 	From yamldoc.Field[string]
+	// OverrideInputs are values for inputs of the overrides of the service.
+	OverrideInputs *yamldoc.Node
 }
 
 // StageInfrastructure is an infrastructure definition of a stage.
@@ -73,8 +75,8 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 		},
 		"deployToAll":           d.decided(&s.All),
 		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v) },
-		"serviceOverrideInputs": d.asked(d.refuse("overrides of services aren't supported")),
-		"servicesOverrides":     d.refuse("overrides of services aren't supported"),
+		"serviceOverrideInputs": d.node(&s.OverrideInputs),
+		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v) },
 		"gitOpsClusters":        d.refuse("GitOps clusters aren't supported"),
 		"provisioner":           d.refuse("provisioners aren't supported"),
 		"useFromStage":          d.fromStage(&s.From),
@@ -93,6 +95,20 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 	d.need(v, "environmentRef")
 	if !narrowed {
 		d.oneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
+	}
+}
+
+// servicesOverrides decodes values for inputs of overrides, for each service.
+func (d *decoder) servicesOverrides(v yamldoc.Value) {
+	for item := range d.list(v) {
+		var service yamldoc.Field[string]
+		var inputs *yamldoc.Node
+		d.fields(item, keys{
+			"serviceRef":            d.reference(ref.Service, &service),
+			"serviceOverrideInputs": d.node(&inputs),
+			"description":           func(yamldoc.Value) {},
+		})
+		d.need(item, "serviceRef")
 	}
 }
 

@@ -104,7 +104,10 @@ func (p *planner) describe(ctx context.Context, id string, parts []store.EntityK
 	all := []string{id}
 	for _, key := range parts {
 		e, err := p.entities.Entity(ctx, key)
-		if err != nil {
+		switch {
+		case fault.Is(err, fault.NotFound):
+			e = store.Entity{Key: key}
+		case err != nil:
 			return "", err
 		}
 		all = append(all, versioned(e))
@@ -157,7 +160,8 @@ func (p *planner) remember(made string, fresh planned) {
 	}
 }
 
-// recorder notes which entities are read, and in which versions.
+// recorder notes which entities are read, and in which versions: 0 for those
+// that don't exist, such as overrides.
 type recorder struct {
 	store.Entities
 
@@ -167,7 +171,12 @@ type recorder struct {
 // Entity reads one.
 func (r *recorder) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
 	e, err := r.Entities.Entity(ctx, key)
-	if err == nil && !slices.ContainsFunc(r.read, func(o store.Entity) bool { return o.Key == key && o.Version == e.Version }) {
+	if fault.Is(err, fault.NotFound) {
+		e = store.Entity{Key: key}
+	} else if err != nil {
+		return e, err
+	}
+	if !slices.ContainsFunc(r.read, func(o store.Entity) bool { return o.Key == key && o.Version == e.Version }) {
 		r.read = append(r.read, store.Entity{Key: key, Version: e.Version})
 	}
 	return e, err

@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,6 +24,37 @@ type Deployment struct {
 	EnvironmentRef string        `json:"environmentRef,omitempty"`
 	Infrastructure *yamldoc.Node `json:"infrastructure,omitempty"`
 	Group          *Group        `json:"group,omitempty"` // nil: no environment group was named
+	// Overrides are laid over the service, the last ones on top.
+	Overrides []Override `json:"overrides,omitempty"`
+}
+
+// Override is a document of overrides with its inputs filled in.
+type Override struct {
+	Type  string        `json:"type"` // ENV_GLOBAL_OVERRIDE, ...
+	Scope ref.Scope     `json:"scope"`
+	Doc   *yamldoc.Node `json:"doc"` // has variables, manifests and configFiles
+}
+
+// Layer is what one document says of a service's variables, manifests and
+// config files; any of them may be nil.
+type Layer struct {
+	What                              string // for people
+	Variables, Manifests, ConfigFiles *yamldoc.Node
+}
+
+// Layers are the service, the environment and the overrides, each of which
+// wins over those before it (entities spec §8).
+func (d *Deployment) Layers() []Layer {
+	spec := d.Service.At("serviceDefinition", "spec")
+	own := d.Environment.Get("overrides")
+	layers := []Layer{
+		{"the service", spec.Get("variables"), spec.Get("manifests"), spec.Get("configFiles")},
+		{"the environment", d.Environment.Get("variables"), own.Get("manifests"), own.Get("configFiles")},
+	}
+	for _, o := range d.Overrides {
+		layers = append(layers, Layer{o.Type, o.Doc.Get("variables"), o.Doc.Get("manifests"), o.Doc.Get("configFiles")})
+	}
+	return layers
 }
 
 // Group is the environment group by which a stage named its environment.
@@ -63,6 +95,9 @@ type Choice struct {
 	Environment    Pick   `json:"environment"`
 	Infrastructure Pick   `json:"infrastructure"`
 	Group          *Group `json:"group,omitempty"`
+	// Overrides are values for inputs of the environment's overrides of the
+	// service (serviceOverrideInputs).
+	Overrides *yamldoc.Node `json:"overrides,omitempty"`
 }
 
 // Pick is one of a stage's entities with the values of its runtime inputs.

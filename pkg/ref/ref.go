@@ -27,6 +27,10 @@ const (
 	UserGroup      Kind = "userGroup"
 	// EnvironmentGroup is a group of environments of its own scope.
 	EnvironmentGroup Kind = "environmentGroup"
+	// Overrides and ServiceOverrides replace what services define, in an
+	// environment; the latter are of version 1.
+	Overrides        Kind = "overrides"
+	ServiceOverrides Kind = "serviceOverrides"
 	Variable         Kind = "variable" // of an account, an organization or a project
 	// InputSet and OverlayInputSet are values for a pipeline's inputs.
 	InputSet        Kind = "inputSet"
@@ -36,14 +40,14 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Pipeline, InputSet, OverlayInputSet, Trigger}
+	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger}
 }
 
 // Parent is the kind of entity within which identifiers of a kind are unique
 // (entities spec §1); empty: within their scope.
 func Parent(kind Kind) Kind {
 	switch kind {
-	case Infrastructure:
+	case Infrastructure, Overrides, ServiceOverrides:
 		return Environment
 	case Trigger, InputSet, OverlayInputSet:
 		return Pipeline
@@ -78,6 +82,17 @@ type Ref struct {
 
 // String is the scope and the identifier, e.g. "acme/default/web:guestbook".
 func (r Ref) String() string { return r.Scope.String() + ":" + r.ID }
+
+// Text is the reference as an entity of the given scope writes it.
+func (r Ref) Text(from Scope) string {
+	switch {
+	case r.Scope == from:
+		return r.ID
+	case r.Scope.Org == "":
+		return "account." + r.ID
+	}
+	return "org." + r.ID
+}
 
 // Parse reads a reference as written in an entity of the given scope: "id"
 // is in that scope, "org.id" in its organization, "account.id" in its
@@ -137,7 +152,7 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case Service, Environment, EnvironmentGroup, Infrastructure, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable:
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable:
 	}
 	return check(re, id, allowed)
 }

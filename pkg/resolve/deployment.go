@@ -98,17 +98,17 @@ func (s *Scope) constant(n *yamldoc.Node, used int) (expr.Value, int, error) {
 	return v, used, err
 }
 
-// serviceVariable resolves a service's variable, overridden by the
-// environment's of the same name (entities spec §7).
+// serviceVariable resolves a service's variable as the last layer has it
+// (entities spec §8).
 func (s *Scope) serviceVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {
 		return s.serviceVariables(d)
 	}
-	for _, list := range []*yamldoc.Node{d.Environment.Get("variables"), d.Service.At("serviceDefinition", "spec", "variables")} {
-		if list == nil {
+	for _, layer := range slices.Backward(d.Layers()) {
+		if layer.Variables == nil {
 			continue
 		}
-		if item := named(list, path[1]); item != nil {
+		if item := named(layer.Variables, path[1]); item != nil {
 			v, err := s.variable(item)
 			return v, 2, err
 		}
@@ -157,11 +157,11 @@ func (s *Scope) primaryManifest(d *plan.Deployment, path []string) (expr.Value, 
 // serviceVariables is all of them as a map, for .get("name").
 func (s *Scope) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
 	all := map[string]expr.Value{}
-	for _, list := range []*yamldoc.Node{d.Service.At("serviceDefinition", "spec", "variables"), d.Environment.Get("variables")} {
-		if list == nil {
+	for _, layer := range d.Layers() {
+		if layer.Variables == nil {
 			continue
 		}
-		for _, item := range list.Items {
+		for _, item := range layer.Variables.Items {
 			name := item.Get("name")
 			if name == nil {
 				continue
@@ -201,8 +201,24 @@ func (s *Scope) environmentField(d *plan.Deployment, path []string) (expr.Value,
 		}
 		return expr.String(d.Group.Ref), 2, nil
 	}
+	if len(path) > 2 && path[1] == "variables" {
+		for _, o := range slices.Backward(d.Overrides) {
+			list := o.Doc.Get("variables")
+			if o.Type != overrideOfAll || list == nil {
+				continue
+			}
+			if item := named(list, path[2]); item != nil {
+				v, err := s.variable(item)
+				return v, 3, err
+			}
+		}
+	}
 	return s.below(d.Environment, path, 1)
 }
+
+// overrideOfAll is the type of overrides of an environment for all services,
+// whose variables are the environment's too.
+const overrideOfAll = "ENV_GLOBAL_OVERRIDE"
 
 func (s *Scope) infrastructureField(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {

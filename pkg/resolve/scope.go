@@ -129,6 +129,11 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 			return expr.Null(), fault.New(fault.Invalid, "secrets.getValue takes one argument, the secret's identifier; found %d", len(args))
 		}
 		return s.secret(args[0].Text(), s.Execution.Scope)
+	case "configFile.getAsString", "configFile.getAsBase64":
+		if len(args) != 1 {
+			return expr.Null(), fault.New(fault.Invalid, "%s takes one argument, the config file's identifier; found %d", name, len(args))
+		}
+		return s.configFile(args[0].Text(), name == "configFile.getAsBase64")
 	case "exportedVariables.getValue":
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "exportedVariables.getValue takes one argument, such as \"pipeline.build.version\"; found %d", len(args))

@@ -157,22 +157,18 @@ func (s *Scope) secretAt(n *yamldoc.Node) (string, error) {
 	return v.Text(), err
 }
 
-// manifests fills in the service's main manifest and the layers of values
-// above it: its Values manifests, then the environment's (entities spec §8).
+// manifests fills in the service's main manifest and the values above it, one
+// layer after the other (entities spec §8).
 func (s *Scope) manifests(d *plan.Deployment, t *task.KubernetesTarget) error {
-	list, err := s.tree(d.Service.At("serviceDefinition", "spec", "manifests"), "manifests")
-	if err != nil {
-		return err
-	}
-	over, err := s.tree(d.Environment.At("overrides", "manifests"), "environment.overrides.manifests")
-	if err != nil {
-		return err
-	}
-	for _, layer := range []*yamldoc.Node{list, over} {
-		if layer == nil {
+	for _, layer := range d.Layers() {
+		list, err := s.tree(layer.Manifests, "manifests of "+layer.What)
+		if err != nil {
+			return err
+		}
+		if list == nil {
 			continue
 		}
-		for _, item := range layer.Items {
+		for _, item := range list.Items {
 			if err := s.manifest(item.Get("manifest"), t); err != nil {
 				return err
 			}

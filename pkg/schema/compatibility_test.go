@@ -88,7 +88,7 @@ func compatibility(lacking string) string {
 	for _, root := range resolve.Later() {
 		fmt.Fprintf(&b, "- `<+%s...>`\n", root)
 	}
-	b.WriteString("- `configFile.getAsString`, `fileStore.getAsString` and their base64 forms\n")
+	b.WriteString("- `fileStore.getAsString` and its base64 form\n")
 	b.WriteString("\n## Keys that Slipway doesn't know\n\n" +
 		"These are in Harness's public JSON Schema for a supported type; Slipway warns of them and does nothing with them\n" +
 		"(`go run ./tools/compareschema CHECKOUT` compares with a checkout of harness-schema).\n\n")

@@ -108,7 +108,8 @@ func (x *expansion) add(out *plan.Iterations, typ string, service plan.Pick, pla
 		Postfix: "_" + strconv.Itoa(len(out.List)), Values: values, Wave: wave,
 		Name: strings.Join([]string{x.Node.Name, service.Ref, place.environment.Ref, place.infrastructure.Ref}, " "),
 		Choice: &plan.Choice{
-			Type: typ, Service: service, Environment: place.environment, Infrastructure: place.infrastructure, Group: place.group,
+			Type: typ, Service: service, Environment: place.environment.Pick, Infrastructure: place.infrastructure, Group: place.group,
+			Overrides: place.environment.inputsFor(service.Ref),
 		},
 	})
 	return nil

@@ -22,6 +22,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
+func accountScope() ref.Scope { return ref.Scope{Account: "acme"} }
+
 func project() ref.Scope { return ref.Scope{Account: "acme", Org: "o", Project: "p"} }
 
 // saved is a store with documents.
@@ -36,14 +38,28 @@ func saved(t *testing.T, documents string) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := catalog.New(catalog.Config{Store: s, Now: time.Now})
 	for doc := range strings.SplitSeq(documents, "---\n") {
-		d := catalog.Draft{Scope: project(), YAML: []byte(doc), Version: catalog.AnyVersion}
-		if _, err := c.Save(t.Context(), d, audit.Author{Actor: "me"}); err != nil {
-			t.Fatalf("%s: %v", doc, err)
-		}
+		saveIn(t, s, project(), doc)
 	}
 	return s
+}
+
+func saveIn(t *testing.T, s store.Store, scope ref.Scope, doc string) {
+	t.Helper()
+	c := catalog.New(catalog.Config{Store: s, Now: time.Now})
+	d := catalog.Draft{Scope: scope, YAML: []byte(doc), Version: catalog.AnyVersion}
+	if _, err := c.Save(t.Context(), d, audit.Author{Actor: "me"}); err != nil {
+		t.Fatalf("%s: %v", doc, err)
+	}
+}
+
+func parsed(t *testing.T, doc string) *yamldoc.Node {
+	t.Helper()
+	docs, report := yamldoc.Parse("", []byte(doc))
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return docs[0]
 }
 
 // town has two services, and two infrastructures in one environment.
@@ -67,17 +83,14 @@ infrastructureDefinition: {identifier: z, name: z, environmentRef: e, deployment
 // expand makes the plan of a stage and expands it.
 func expand(ctx context.Context, t *testing.T, s store.Store, spec string) (plan.Iterations, error) {
 	t.Helper()
-	docs, report := yamldoc.Parse("", []byte(fmt.Sprintf("{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, %s, execution: {steps: []}}}}]}", spec)))
-	if err := report.Err(); err != nil {
-		t.Fatal(err)
-	}
+	doc := parsed(t, fmt.Sprintf("{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, %s, execution: {steps: []}}}}]}", spec))
 	r := target.Reader{Entities: s, Scope: project()}
-	stage := docs[0].Get("stages").Items[0].Get("stage")
+	stage := doc.Get("stages").Items[0].Get("stage")
 	d, err := r.Plan(ctx, stage.Get("spec"), nil)
 	if err != nil {
 		return plan.Iterations{}, err
 	}
-	p, err := plan.Build(plan.Source{Pipeline: docs[0], Deployments: map[string]*plan.Deployment{"s": d}})
+	p, err := plan.Build(plan.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
 	if err != nil {
 		t.Fatal(err)
 	}

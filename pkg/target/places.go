@@ -13,8 +13,9 @@ import (
 
 // spot is an infrastructure of an environment that a stage may deploy to.
 type spot struct {
-	environment, infrastructure plan.Pick
-	group                       *plan.Group
+	environment    environment
+	infrastructure plan.Pick
+	group          *plan.Group
 
 	doc     *yamldoc.Node   // the infrastructure's
 	filters []*yamldoc.Node // that it must pass
@@ -35,7 +36,7 @@ func (x *expansion) places(w wanted) ([]spot, error) {
 			return nil, err
 		}
 		for _, s := range list {
-			s.environment, s.group, s.filters = e.Pick, group, slices.Concat(w.filters, e.filters)
+			s.environment, s.group, s.filters = e, group, slices.Concat(w.filters, e.filters)
 			out = append(out, s)
 		}
 	}

@@ -42,6 +42,9 @@ func wantedBy(s *resolve.Scope, spec *yamldoc.Node) (wanted, error) {
 			return w, err
 		}
 		w.environments = []environment{{Pick: chosen[0].Environment, infrastructures: []plan.Pick{chosen[0].Infrastructure}}}
+		if given := chosen[0].Overrides; given != nil {
+			w.environments[0].overrides = map[string]*yamldoc.Node{"": given}
+		}
 	}
 	return w, nil
 }
@@ -74,6 +77,9 @@ func chosenBy(s *resolve.Scope, stage string) ([]plan.Choice, error) {
 	}
 	if len(written.services) == 1 {
 		c.Service.Inputs = written.services[0].Inputs
+	}
+	if len(written.environments) == 1 {
+		c.Overrides = written.environments[0].inputsFor(d.ServiceRef)
 	}
 	if len(written.environments) == 1 && len(written.environments[0].infrastructures) == 1 {
 		c.Environment.Inputs = written.environments[0].Inputs

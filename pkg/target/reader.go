@@ -94,6 +94,9 @@ func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deploymen
 	if d.Infrastructure, err = r.entity(ctx, ref.Infrastructure, c.Infrastructure, c.Environment.Ref); err != nil {
 		return nil, err
 	}
+	if d.Overrides, err = r.overrides(ctx, c); err != nil {
+		return nil, err
+	}
 	if err := sameType(d); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,15 @@ type environment struct {
 	infrastructures []plan.Pick
 	all             bool // all of them
 	filters         []*yamldoc.Node
+	overrides       map[string]*yamldoc.Node // inputs of overrides, by service; empty: of all
+}
+
+// inputsFor are values for inputs of the overrides of a service.
+func (e environment) inputsFor(service string) *yamldoc.Node {
+	if own := e.overrides[service]; own != nil {
+		return own
+	}
+	return e.overrides[""]
 }
 
 // read reads a stage's spec, which has been checked.
@@ -75,6 +84,15 @@ func environmentOf(doc *yamldoc.Node) environment {
 		all:     isTrue(doc.Get("deployToAll")),
 		filters: items(doc.Get("filters")),
 	}
+	if given := doc.Get("serviceOverrideInputs"); given != nil {
+		e.overrides = map[string]*yamldoc.Node{"": given}
+	}
+	for _, item := range items(doc.Get("servicesOverrides")) {
+		if e.overrides == nil {
+			e.overrides = map[string]*yamldoc.Node{}
+		}
+		e.overrides[text(item, "serviceRef")] = item.Get("serviceOverrideInputs")
+	}
 	for _, item := range items(doc.Get("infrastructureDefinitions")) {
 		e.infrastructures = append(e.infrastructures, infrastructureOf(item))
 	}
@@ -97,7 +115,7 @@ func (w wanted) one() (plan.Choice, bool) {
 	if e.all || len(e.filters) > 0 || len(e.infrastructures) != 1 {
 		return plan.Choice{}, false
 	}
-	return plan.Choice{Type: w.typ, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0]}, true
+	return plan.Choice{Type: w.typ, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0], Overrides: e.inputsFor(w.services[0].Ref)}, true
 }
 
 // several says whether the stage runs once for each of its deployments, be it

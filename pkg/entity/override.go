@@ -1,0 +1,161 @@
+package entity
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// The types of overrides, from those that win least to those that win most
+// (entities spec §8).
+const (
+	EnvGlobal    = "ENV_GLOBAL_OVERRIDE"
+	EnvService   = "ENV_SERVICE_OVERRIDE"
+	InfraGlobal  = "INFRA_GLOBAL_OVERRIDE"
+	InfraService = "INFRA_SERVICE_OVERRIDE"
+)
+
+// OverrideTypes lists them in that order.
+func OverrideTypes() []string { return []string{EnvGlobal, EnvService, InfraGlobal, InfraService} }
+
+// Override is a document of overrides: what services get in an environment
+// instead of what they define (entities spec §8). A serviceOverrides document
+// is one of the type EnvService, of version 1.
+type Override struct {
+	Type           yamldoc.Field[string]
+	EnvironmentRef yamldoc.Field[string]
+	ServiceRef     yamldoc.Field[string]
+	Infrastructure yamldoc.Field[string] // its identifier in the environment
+	Variables      []Variable
+	Manifests      []Manifest
+	ConfigFiles    []ConfigFile
+}
+
+func (d *decoder) override(v yamldoc.Value, e *Entity) *Override {
+	o := &Override{}
+	typ, env := peek(v, "type"), peek(v, "environmentRef")
+	d.fields(v, merge(d.meta(e), d.overriding(o), keys{
+		"identifier":        d.handle,
+		"type":              d.supported(&o.Type, "the override type", OverrideTypes(), "CLUSTER_GLOBAL_OVERRIDE", "CLUSTER_SERVICE_OVERRIDE"),
+		"environmentRef":    d.chosen(ref.Environment, &o.EnvironmentRef),
+		"serviceRef":        d.chosen(ref.Service, &o.ServiceRef),
+		"infraIdentifier":   func(v yamldoc.Value) { d.overriddenInfrastructure(v, env, o) },
+		"clusterIdentifier": d.refuse("overrides of GitOps clusters aren't supported"),
+		"spec":              func(v yamldoc.Value) { d.fields(v, d.overriding(o)) },
+	}))
+	d.need(v, "type", "environmentRef")
+	d.about(v, "serviceRef", strings.Contains(typ, "_SERVICE_"), typ)
+	d.about(v, "infraIdentifier", strings.HasPrefix(typ, "INFRA_"), typ)
+	if strings.HasPrefix(typ, "INFRA_") {
+		d.noInputs(v)
+	}
+	d.named(e, o)
+	return o
+}
+
+// serviceOverride decodes overrides of version 1.
+func (d *decoder) serviceOverride(v yamldoc.Value, e *Entity) *Override {
+	o := &Override{Type: yamldoc.Field[string]{Value: EnvService, Set: true}}
+	d.fields(v, merge(d.meta(e), d.overriding(o), keys{
+		"identifier":        d.handle,
+		"environmentRef":    d.chosen(ref.Environment, &o.EnvironmentRef),
+		"serviceRef":        d.chosen(ref.Service, &o.ServiceRef),
+		"variableOverrides": d.variables(&o.Variables),
+	}))
+	d.need(v, "environmentRef", "serviceRef")
+	if !neutral(v.Node.Get("variables")) && !neutral(v.Node.Get("variableOverrides")) {
+		d.Errorf(v, ambiguous, "found variables and variableOverrides; want only one of them")
+	}
+	d.named(e, o)
+	return o
+}
+
+// handle reads the name that Harness gives to overrides. They are found by
+// what they override, so it says nothing.
+func (d *decoder) handle(v yamldoc.Value) { d.identifier(v, ref.CheckNodeID) }
+
+// overriding are the keys of what is overridden.
+func (d *decoder) overriding(o *Override) keys {
+	return keys{
+		"variables":           d.variables(&o.Variables),
+		"manifests":           func(v yamldoc.Value) { o.Manifests = d.manifestList(v, ManifestValues) },
+		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = d.configFiles(v) },
+		"applicationSettings": d.refuse("application settings aren't supported"),
+		"connectionStrings":   d.refuse("connection strings aren't supported"),
+	}
+}
+
+func (d *decoder) overriddenInfrastructure(v yamldoc.Value, env string, o *Override) {
+	o.Infrastructure = d.String(v)
+	d.fixed(v, o.Infrastructure.Expr)
+	d.referInfrastructure(v, o.Infrastructure.Value, env)
+}
+
+// about reports a key that the type of overrides lacks, or has no use for.
+func (d *decoder) about(v yamldoc.Value, key string, wanted bool, typ string) {
+	switch there := !neutral(v.Node.Get(key)); {
+	case wanted && !there:
+		d.need(v, key)
+		if v.Node.Get(key) != nil {
+			d.Errorf(v, missingKey, "%s is empty; overrides of the type %s need one", key, typ)
+		}
+	case !wanted && there && typ != "":
+		d.Errorf(v, ambiguous, "found %s; overrides of the type %s have none", key, typ)
+	}
+}
+
+// noInputs reports inputs, which nobody could give a value.
+func (d *decoder) noInputs(v yamldoc.Value) {
+	switch {
+	case v.Is(yamldoc.Mapping):
+		for _, e := range v.Node.Entries {
+			d.noInputs(at(v, e.Key, e.Value))
+		}
+	case v.Is(yamldoc.Sequence):
+		for item := range d.List(v) {
+			d.noInputs(item)
+		}
+	case v.Is(yamldoc.Scalar) && expr.IsRuntimeInput(v.Node.Value):
+		d.Errorf(v, wrongValue, "found a runtime input; overrides of infrastructures can't have any")
+	}
+}
+
+// named gives the entity the name by which it is found: what it overrides.
+func (d *decoder) named(e *Entity, o *Override) {
+	env, err := ref.Parse(o.EnvironmentRef.Value, d.scope)
+	if err != nil {
+		return // reported where it stands
+	}
+	e.Parent = env
+	var service string
+	if o.ServiceRef.Value != "" {
+		r, err := ref.Parse(o.ServiceRef.Value, d.scope)
+		if err != nil {
+			return
+		}
+		service = r.Text(d.scope)
+	}
+	e.Identifier = yamldoc.Field[string]{Value: OverrideID(service, o.Infrastructure.Value), Set: true}
+	if e.Name.Value == "" {
+		e.Name = e.Identifier
+	}
+}
+
+// OverrideID is how overrides are called within their environment: global,
+// service:web, infrastructure:eu or service:web:infrastructure:eu. The service
+// is named as in the scope of the overrides.
+func OverrideID(service, infrastructure string) string {
+	var parts []string
+	if service != "" {
+		parts = append(parts, "service:"+service)
+	}
+	if infrastructure != "" {
+		parts = append(parts, "infrastructure:"+infrastructure)
+	}
+	if parts == nil {
+		return "global"
+	}
+	return strings.Join(parts, ":")
+}

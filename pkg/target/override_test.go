@@ -1,0 +1,125 @@
+package target_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/target"
+)
+
+// layered has overrides of every type and scope, each with a variable that is
+// called as it is, and one that all have.
+const layered = `service: {identifier: web, name: w, serviceDefinition: {type: Kubernetes, spec: {variables: [{name: all, type: String, value: service}]}}}
+---
+environment: {identifier: dev, name: d, type: Production}
+---
+infrastructureDefinition: {identifier: eu, name: e, environmentRef: dev, deploymentType: Kubernetes, type: KubernetesDirect, spec: {connectorRef: c, namespace: n, releaseName: r}}
+---
+overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{name: all, type: String, value: env}]}}
+---
+serviceOverrides: {environmentRef: dev, serviceRef: web, variableOverrides: [{name: all, type: String, value: old}]}
+---
+overrides: {identifier: dev_web, type: ENV_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, variables: [{name: all, type: String, value: <+input>}]}
+---
+overrides: {type: INFRA_GLOBAL_OVERRIDE, environmentRef: dev, infraIdentifier: eu, spec: {variables: [{name: all, type: String, value: infra}]}}
+---
+overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, infraIdentifier: eu, spec: {variables: [{name: all, type: String, value: both}]}}
+---
+overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: other, infraIdentifier: eu, spec: {variables: [{name: all, type: String, value: other}]}}
+`
+
+// Entities spec §8: the order of overrides, by type and by scope.
+func TestOverridesAreLayered(t *testing.T) {
+	t.Parallel()
+	s := saved(t, layered)
+	for doc := range strings.SplitSeq(strings.ReplaceAll(layered, "name: all", "name: wide"), "---\n") {
+		saveIn(t, s, accountScope(), doc)
+	}
+	for _, doc := range []string{
+		"overrides: {type: ENV_SERVICE_OVERRIDE, environmentRef: account.dev, serviceRef: account.web, variables: [{name: wide, type: String, value: project}]}",
+		"overrides: {type: ENV_SERVICE_OVERRIDE, environmentRef: account.dev, serviceRef: web, variables: [{name: wide, type: String, value: mixed}]}",
+	} {
+		saveIn(t, s, project(), doc)
+	}
+	given := parsed(t, "{variables: [{name: all, type: String, value: given}, {name: wide, type: String, value: wide given}]}")
+	tests := []struct{ name, prefix, service, want string }{
+		{"of the project", "", "web", "service, ENV_GLOBAL_OVERRIDE env, ENV_SERVICE_OVERRIDE old, ENV_SERVICE_OVERRIDE given, INFRA_GLOBAL_OVERRIDE infra, INFRA_SERVICE_OVERRIDE both"},
+		{"of the account and then of the project", "account.", "account.web", "service, ENV_GLOBAL_OVERRIDE env, ENV_SERVICE_OVERRIDE old, ENV_SERVICE_OVERRIDE wide given, ENV_SERVICE_OVERRIDE project, INFRA_GLOBAL_OVERRIDE infra, INFRA_SERVICE_OVERRIDE both"},
+		{"of the account's environment and the project's service", "account.", "web", "service, ENV_GLOBAL_OVERRIDE env, ENV_SERVICE_OVERRIDE mixed, INFRA_GLOBAL_OVERRIDE infra"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := target.Reader{Entities: s, Scope: project()}
+			d, err := r.Deployment(t.Context(), plan.Choice{
+				Type: "Kubernetes", Service: plan.Pick{Ref: tt.service}, Environment: plan.Pick{Ref: tt.prefix + "dev"},
+				Infrastructure: plan.Pick{Ref: "eu"}, Overrides: given,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []string{"service"}
+			for _, o := range d.Overrides {
+				got = append(got, o.Type+" "+o.Doc.Get("variables").Items[0].Get("value").Value)
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("layers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Entities spec §8 and §17.16: values files are laid over each other, variables
+// and config files replaced by name.
+func TestOverridesReachSteps(t *testing.T) {
+	t.Parallel()
+	values := func(id string) string {
+		return "{manifest: {identifier: " + id + ", type: Values, spec: {store: {type: Inline, spec: {content: x}}}}}"
+	}
+	file := func(id, content string) string {
+		return "{configFile: {identifier: " + id + ", spec: {store: {type: Inline, spec: {content: '" + content + "'}}}}}"
+	}
+	s := saved(t, `connector: {identifier: c, name: c, type: K8sCluster, spec: {credential: {type: InheritFromDelegate}, delegateSelectors: [x]}}
+---
+service: {identifier: web, name: w, serviceDefinition: {type: Kubernetes, spec: {variables: [{name: a, type: String, value: "1"}, {name: b, type: String, value: "1"}, {name: c, type: String, value: "1"}], manifests: [`+values("service")+`], configFiles: [`+file("one", "service")+", "+file("two", "is <+serviceVariables.c>")+`]}}}
+---
+environment: {identifier: dev, name: d, type: Production, variables: [{name: b, type: String, value: "2"}], overrides: {manifests: [`+values("env")+`], configFiles: [`+file("one", "env")+`]}}
+---
+infrastructureDefinition: {identifier: eu, name: e, environmentRef: dev, deploymentType: Kubernetes, type: KubernetesDirect, spec: {connectorRef: c, namespace: n, releaseName: r}}
+---
+overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, infraIdentifier: eu, spec: {variables: [{name: c, type: String, value: "4"}], manifests: [`+values("both")+`]}}
+---
+overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{name: c, type: String, value: "3"}, {name: d, type: String, value: "3"}], manifests: [`+values("global")+`], configFiles: [`+file("three", "new")+`]}}
+`)
+	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: web}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: []}}}}]}")
+	r := target.Reader{Entities: s, Scope: project()}
+	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Build(plan.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := resolve.New(resolve.Config{
+		Context: t.Context(), Plan: p, Node: p.Root.Children[0], Entities: s, Execution: store.Execution{Scope: project()},
+		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
+	})
+	out, err := scope.Deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range out.Kubernetes.Values {
+		got = append(got, v.ID)
+	}
+	if diff := cmp.Diff([]string{"service", "env", "global", "both"}, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
