@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/jenkins"
 	"github.com/slipway-cd/slipway/delegate/jira"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	"github.com/slipway-cd/slipway/delegate/kubernetes/watching"
 	delegatemail "github.com/slipway-cd/slipway/delegate/mail"
 	"github.com/slipway-cd/slipway/delegate/servicenow"
 	"github.com/slipway-cd/slipway/delegate/shell"
@@ -39,3 +40,6 @@ func Executors(cache string) map[task.Kind]executor.Executor {
 		task.KindShell:      shell.New(os.Environ(), filepath.Join(cache, "ssh")),
 	}
 }
+
+// Watcher watches what the executors have put somewhere.
+func Watcher() executor.Watcher { return watching.New() }

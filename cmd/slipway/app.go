@@ -56,7 +56,7 @@ func root(a *app) *cobra.Command {
 	c.AddCommand(
 		applyCommand(a), lintCommand(a), schemaCommand(a), getCommand(a), describeCommand(a), deleteCommand(a), templateCommand(a),
 		planCommand(a), runCommand(a), inputsCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a), linkCommand(a),
-		interveneCommand(a), abortCommand(a), pauseCommand(a), resumeCommand(a), markCommand(a), retryCommand(a), rollbackCommand(a), triggerCommand(a),
+		interveneCommand(a), abortCommand(a), pauseCommand(a), resumeCommand(a), markCommand(a), retryCommand(a), rollbackCommand(a), triggerCommand(a), instancesCommand(a),
 		serveCommand(a), delegateCommand(a), delegatesCommand(a), tokenCommand(a), auditCommand(a), doctorCommand(a), eventCommand(a), costCommand(a), deployCommand(a), loginCommand(a), versionCommand(a),
 	)
 	return c

@@ -35,6 +35,7 @@ func delegateCommand(a *app) *cobra.Command {
 			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors(cache)
 			cfg.PullSecret = pullsecret.New()
+			cfg.Watch = delegate.Watcher()
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@
 //	poll timer -------------+--> claim loop --> tasks --> logs, result
 //	a place gets free ------+                     |
 //	heartbeat loop: renews leases, carries cancels+
+//	watch loop: asks with each poll which releases to watch --> watchers --> instances
 package agent
 
 import (
@@ -43,6 +44,8 @@ type Config struct {
 	Executors map[task.Kind]executor.Executor
 	// PullSecret makes secrets that pull images; nil: tasks that need one fail.
 	PullSecret pullsecret.Maker
+	// Watch watches releases for the instance ledger; nil: this delegate doesn't.
+	Watch executor.Watcher
 	// HTTP carries every request, the WebSocket's included; nil makes one that
 	// honours the proxies of the environment.
 	HTTP *http.Client
@@ -63,8 +66,9 @@ type Agent struct {
 	api client
 
 	// work asks the claim loop to look for tasks, beats the heartbeat loop to
-	// look at its schedule. Both hold one signal: several are as good as one.
-	work, beats chan struct{}
+	// look at its schedule. Each holds one signal: several are as good as one.
+	// look asks the watch loop what to watch.
+	work, beats, look chan struct{}
 
 	mu       sync.Mutex
 	timing   task.Registered
@@ -78,6 +82,8 @@ type Agent struct {
 	beatAt    time.Time     // when the next heartbeat is due
 	beatLast  time.Time     // when the last one was sent
 	quiet     time.Duration // the silence that was announced then
+
+	watching watches
 }
 
 // New makes an agent. It does nothing until Run.
@@ -98,7 +104,7 @@ func New(cfg Config) *Agent {
 	return &Agent{
 		Config: cfg, id: rand.Text(),
 		api:  client{http: cfg.HTTP, base: strings.TrimSuffix(cfg.URL, "/") + "/v1/delegate/", token: cfg.Token},
-		work: make(chan struct{}, 1), beats: make(chan struct{}, 1),
+		work: make(chan struct{}, 1), beats: make(chan struct{}, 1), look: make(chan struct{}, 1),
 		running: map[task.ID]*running{},
 	}
 }
@@ -122,6 +128,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { a.socketLoop(alive) })
 	loops.Go(func() { a.heartbeatLoop(alive) })
+	loops.Go(func() { a.watchLoop(ctx) })
 	a.claimLoop(ctx, alive)
 	a.drain(alive)
 	stop()

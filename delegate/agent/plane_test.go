@@ -45,6 +45,10 @@ type plane struct {
 	opened    chan struct{} // a signal for each socket
 	deaf      bool          // sockets stay open but nobody reads them
 
+	watch    []task.Watch // to be watched; of each id the one with the highest fence
+	asked    []task.Watching
+	observed chan task.Observed // each report that was taken
+
 	// refuse may answer a request instead of the plane: an error or nothing.
 	refuse func(what string, n int) error
 	// claiming is called before a claim is answered.
@@ -57,6 +61,7 @@ func newPlane(tb testing.TB) *plane {
 		t: tb, timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
 		held: map[task.ID]task.Assignment{}, results: map[task.ID]task.Result{}, logs: map[task.ID][][]byte{},
 		requests: map[string]int{}, done: make(chan task.ID, 100_000), opened: make(chan struct{}, 100),
+		observed: make(chan task.Observed, 100),
 	}
 }
 
@@ -70,6 +75,8 @@ func (p *plane) handler() http.Handler {
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/resolve", "resolve", p.resolve)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/result", "result", p.result)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/release", "release", p.release)
+	handle(p, mux, "POST /v1/delegate/{id}/watches", "watches", p.watches)
+	handle(p, mux, "POST /v1/delegate/{id}/instances", "instances", p.observe)
 	handle(p, mux, "DELETE /v1/delegate/{id}", "goodbye", func(task.ID, struct{}) (any, error) { return nil, nil })
 	mux.HandleFunc("GET /v1/delegate/{id}/socket", p.serveSocket)
 	return mux
@@ -153,6 +160,41 @@ func (p *plane) heartbeat(_ task.ID, in task.Heartbeat) (any, error) {
 	out := task.HeartbeatAnswer{Cancel: p.cancelled}
 	p.cancelled = nil
 	return out, nil
+}
+
+func (p *plane) watches(_ task.ID, in task.Watching) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, in)
+	out := task.Watches{}
+	for _, w := range p.watch {
+		if !slices.Contains(in.Held, task.Watched{ID: w.ID, Fence: w.Fence}) {
+			out.Watch = append(out.Watch, w)
+		}
+	}
+	for _, h := range in.Held {
+		if !slices.ContainsFunc(p.watch, func(w task.Watch) bool { return w.ID == h.ID }) {
+			out.Drop = append(out.Drop, h.ID)
+		}
+	}
+	return out, nil
+}
+
+func (p *plane) observe(_ task.ID, in task.Observed) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.ContainsFunc(p.watch, func(w task.Watch) bool { return w.ID == in.ID && w.Fence == in.Fence }) {
+		return nil, fault.New(fault.LeaseLost, "watch %s isn't held with fence %d", in.ID, in.Fence)
+	}
+	p.observed <- in
+	return nil, nil
+}
+
+// want says what is to be watched from now on.
+func (p *plane) want(list ...task.Watch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watch = list
 }
 
 func (p *plane) holds(id task.ID, fence int64) error {

@@ -50,6 +50,9 @@ func (a *Agent) run(r *running) {
 		log.WarnContext(r.ctx, "the task's result can't be reported", "status", result.Status, "error", err)
 		return
 	}
+	if len(result.Changes) > 0 {
+		signal(a.look)
+	}
 	log.DebugContext(r.ctx, "task has ended", "status", result.Status)
 }
 

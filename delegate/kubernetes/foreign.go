@@ -145,8 +145,9 @@ func (f *Foreign) Instances(ctx context.Context, manifest string) []task.Instanc
 			continue
 		}
 		for i := range list.Items {
-			one, alive := f.s.instance(&list.Items[i])
-			if alive && !slices.ContainsFunc(out, func(o task.Instance) bool { return o.Namespace == one.Namespace && o.Name == one.Name }) {
+			one, counts := InstanceOf(&list.Items[i])
+			one.Release = f.s.p.Target.ReleaseName
+			if counts && !slices.ContainsFunc(out, func(o task.Instance) bool { return o.Namespace == one.Namespace && o.Name == one.Name }) {
 				out = append(out, one)
 			}
 		}

@@ -30,7 +30,7 @@ func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstr
 	}
 	var out []task.Instance
 	for i := range found {
-		if one, alive := s.instance(&found[i]); alive {
+		if one, counts := InstanceOf(&found[i]); counts {
 			one.New = !before[one.Namespace+"/"+one.Name]
 			out = append(out, one)
 		}
@@ -38,13 +38,18 @@ func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstr
 	return out
 }
 
-// instance is a pod as the ledger has it; alive is false if it ends or has ended.
-func (s *session) instance(p *unstructured.Unstructured) (one task.Instance, alive bool) {
+// InstanceOf is what the ledger keeps of a pod of a release. One that ends or
+// has ended doesn't count; one that isn't ready does.
+func InstanceOf(p *unstructured.Unstructured) (i task.Instance, counts bool) {
 	phase := text(p, "status", "phase")
+	if p.GetDeletionTimestamp() != nil || phase == "Succeeded" || phase == "Failed" {
+		return task.Instance{}, false
+	}
 	return task.Instance{
-		Name: p.GetName(), Namespace: p.GetNamespace(), IP: text(p, "status", "podIP"), Release: s.p.Target.ReleaseName,
+		Name: p.GetName(), Namespace: p.GetNamespace(), IP: text(p, "status", "podIP"), Release: p.GetLabels()[labelRelease],
 		Color: p.GetLabels()[labelColor], Canary: p.GetLabels()[labelTrack] == "canary", Images: images(p),
-	}, p.GetDeletionTimestamp() == nil && phase != "Succeeded" && phase != "Failed"
+		Phase: phase, Ready: condition(p, "Ready")["status"] == "True", Since: p.GetCreationTimestamp().UTC(),
+	}, true
 }
 
 // names are the pods of a list of instances, each with its namespace.
@@ -56,9 +61,11 @@ func names(list []task.Instance) map[string]bool {
 	return out
 }
 
-func images(pod *unstructured.Unstructured) []string {
+func images(pod *unstructured.Unstructured) []string { return imagesAt(pod, "spec", "containers") }
+
+func imagesAt(o *unstructured.Unstructured, path ...string) []string {
 	var out []string
-	list, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
+	list, _, _ := unstructured.NestedSlice(o.Object, path...)
 	for _, item := range list {
 		if m, ok := item.(map[string]any); ok {
 			if image, ok := m["image"].(string); ok {

@@ -254,12 +254,13 @@ func isValues(m *task.Manifest, f manifest.File) bool {
 func (s *session) changed(action string, objects []*unstructured.Unstructured, instances []task.Instance) task.Change {
 	c := task.Change{
 		Target: "kubernetes:" + s.p.Target.Namespace + "/" + s.p.Target.ReleaseName, Action: action, Instances: instances,
+		Workloads: workloads(objects), Whole: s.p.Op == task.OpRolling || s.p.Op == task.OpRollingRollback && len(objects) > 0,
 	}
 	if s.number > 0 {
 		c.Revision = fmt.Sprint(s.number)
 	}
 	for _, o := range objects {
-		c.Resources = append(c.Resources, o.GroupVersionKind().Group+"/"+o.GetKind()+"/"+o.GetNamespace()+"/"+o.GetName())
+		c.Resources = append(c.Resources, resourceName(o))
 	}
 	return c
 }

@@ -204,7 +204,7 @@ func (a *AWS) delegate(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	d := agent.New(agent.Config{
-		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10, Executors: delegate.Executors(tb.TempDir()), PullSecret: pullsecret.New(),
+		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10, Executors: delegate.Executors(tb.TempDir()), PullSecret: pullsecret.New(), Watch: delegate.Watcher(),
 		HTTP: &http.Client{Transport: repeater{&a.repeats}},
 		Log:  slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
@@ -28,6 +29,7 @@ type Config struct {
 	Store      store.Store
 	Catalog    *catalog.Catalog
 	Executions *execution.Service
+	Ledger     *ledger.Ledger
 	Triggers   *firing.Service
 	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole
@@ -60,6 +62,8 @@ func New(cfg Config) *Server {
 	s.audits()
 	s.delegateLife()
 	s.delegateTasks()
+	s.delegateWatches()
+	s.instances()
 	s.triggers()
 	s.webhooks()
 	if s.Hub != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -53,6 +54,7 @@ func setup(t *testing.T) *server {
 	s.cfg = api.Config{
 		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: keeper, Now: time.Now}),
 		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Now: time.Now, Log: log}),
+		Ledger:   ledger.New(ledger.Config{Store: kept, Secret: keeper, Now: time.Now}),
 		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
 		Now: time.Now, Log: log, Version: "test",
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -32,7 +33,8 @@ type Config struct {
 	Runner statemachine.Runner
 	Engine *engine.Handler
 	Secret *secret.Keeper
-	Lease  time.Duration // of a claimed task; heartbeats renew it
+	Ledger *ledger.Ledger // of what tasks change
+	Lease  time.Duration  // of a claimed task; heartbeats renew it
 	Now    func() time.Time
 	Log    *slog.Logger
 }

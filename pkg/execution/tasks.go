@@ -92,6 +92,9 @@ func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID
 	if err != nil {
 		return err
 	}
+	if err := s.Ledger.Settle(ctx, id, *t.Result); err != nil {
+		return err // the delegate reports again
+	}
 	if err := ignoreGone(s.Runner.Succeed(ctx, t.Token, json.RawMessage(`{"answered":true}`))); err != nil {
 		return fmt.Errorf("answer the wait of task %s: %w", id, err)
 	}

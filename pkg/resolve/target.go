@@ -44,7 +44,7 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 	t := &task.KubernetesTarget{
 		Namespace:   text(infra.At("spec", "namespace")),
 		ReleaseName: text(infra.At("spec", "releaseName")),
-		Service:     d.ServiceRef, Environment: d.EnvironmentRef,
+		Service:     d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: text(infra.Get("identifier")),
 	}
 	doc, err := s.connector(connector, s.Execution.Scope)
 	if err != nil {

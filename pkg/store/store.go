@@ -36,6 +36,7 @@ type Store interface {
 	Audits
 	Keys
 	Fires
+	Placements
 }
 
 // Page asks for a part of a list. Token is opaque, empty for the first part.
@@ -472,4 +473,27 @@ type Fires interface {
 	PutFire(ctx context.Context, f Fire) error
 	// ListFires lists a trigger's since a time, newest first. AP-48
 	ListFires(ctx context.Context, trigger EntityKey, since time.Time, page Page) ([]Fire, string, error)
+}
+
+// Placements keeps what runs where (docs/instances.md). One that has expired
+// (Placement.Expires) may still be given, or be gone.
+type Placements interface {
+	// SavePlacement writes p if the stored version is p.Version (0: it must not
+	// exist), as p.Version+1; fault.StaleVersion otherwise. A moment of its
+	// service's history is kept with it, if one is given. AP-49
+	SavePlacement(ctx context.Context, p Placement, h *Moment) (Placement, error)
+	// Placement reads one. AP-50
+	Placement(ctx context.Context, key PlacementKey) (Placement, error)
+	// ListPlacements lists those of a scope, or of one of its services (service
+	// ""), by service, environment, infrastructure and target; environment
+	// filters ("" lists all). AP-51
+	ListPlacements(ctx context.Context, scope ref.Scope, service, environment string, page Page) ([]Placement, string, error)
+	// WatchList lists an account's placements with who watches them. It may lag
+	// behind the last changes. AP-52
+	WatchList(ctx context.Context, account string, page Page) ([]WatchedPlacement, string, error)
+	// DeletePlacement forgets one of the given version; fault.StaleVersion
+	// otherwise. None there is no error. AP-53
+	DeletePlacement(ctx context.Context, key PlacementKey, version int64) error
+	// ListMoments lists a service's history since a time, newest first. AP-54
+	ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page Page) ([]Moment, string, error)
 }

@@ -122,6 +122,8 @@ type KubernetesTarget struct {
 	ReleaseName string  `json:"releaseName"`
 	Service     string  `json:"service"`
 	Environment string  `json:"environment"`
+	// Infrastructure is the identifier of the infrastructure definition.
+	Infrastructure string `json:"infrastructure,omitempty"`
 	// Manifest is the service's main manifest; nil if it has none.
 	Manifest *Manifest `json:"manifest,omitempty"`
 	// Values are the layers above the manifest's own valuesPaths, low to high

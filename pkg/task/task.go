@@ -91,6 +91,10 @@ type Change struct {
 	Resources []string   `json:"resources,omitempty"` // e.g. "apps/Deployment/guestbook/web"
 	Revision  string     `json:"revision,omitempty"`  // e.g. the release number
 	Instances []Instance `json:"instances,omitempty"`
+	// Workloads are those among Resources that run pods, as they were put.
+	Workloads []Workload `json:"workloads,omitempty"`
+	// Whole: the workloads are all that the release has now.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // Instance is one running copy of a service (kubernetes spec §18).
@@ -103,6 +107,10 @@ type Instance struct {
 	Canary    bool     `json:"canary,omitempty"`
 	Images    []string `json:"images,omitempty"`
 	New       bool     `json:"new,omitempty"` // wasn't there before the step
+	// Phase and Ready are the pod's: one that isn't ready still counts.
+	Phase string    `json:"phase,omitempty"`
+	Ready bool      `json:"ready,omitempty"`
+	Since time.Time `json:"since,omitzero"` // when it was made
 }
 
 // Register is a delegate's first message.

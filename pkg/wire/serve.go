@@ -289,7 +289,7 @@ func (m *machine) delegate(ctx context.Context) error {
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
 		PullSecret: pullsecret.New(),
-		Executors:  delegate.Executors(filepath.Join(m.cfg.Data, "cache")), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.api)},
+		Executors:  delegate.Executors(filepath.Join(m.cfg.Data, "cache")), Watch: delegate.Watcher(), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.api)},
 		Drain: grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -137,6 +138,59 @@ func answerAt(k string) key                     { return key{join("I", k), "i"} 
 func firesPK(trigger store.EntityKey) string    { return "F#" + entityText(trigger) }
 func fireAt(f store.Fire) key                   { return key{firesPK(f.Trigger), momentText(f.At, f.ID)} }
 func turnAt(name string) key                    { return key{join("Q", name), "q"} }
+
+// AP-49 to AP-54.
+
+func placementsPK(s ref.Scope) string { return join("N", s.Account, s.Org, s.Project) }
+func placementAt(k store.PlacementKey) key {
+	return key{placementsPK(k.Scope), join(k.Service, k.Environment, k.Infrastructure, k.Target)}
+}
+
+// placementsOf is the range of a service's sort keys; service "": of all.
+func placementsOf(service string) (from, to string) {
+	if service == "" {
+		return "!", "~" // identifiers hold no other characters
+	}
+	return join(service, ""), join(service) + string(separator[0]+1)
+}
+
+func placementKey(pk, sk string) (store.PlacementKey, error) {
+	s, err := split(pk, 4)
+	if err != nil {
+		return store.PlacementKey{}, err
+	}
+	p, err := split(sk, 4)
+	if err != nil {
+		return store.PlacementKey{}, err
+	}
+	return store.PlacementKey{
+		Scope: ref.Scope{Account: s[1], Org: s[2], Project: s[3]}, Service: p[0], Environment: p[1], Infrastructure: p[2], Target: p[3],
+	}, nil
+}
+
+// The watch list is of index 2. Its sort key has the watcher and the fence,
+// which so needn't be read.
+func watchListPK(account string) string { return join("U", account) }
+func watchListSK(p store.Placement) string {
+	at := placementAt(p.Key)
+	return join(at.pk, at.sk, p.Watcher, strconv.FormatInt(p.Fence, 10))
+}
+
+func watcherOf(sk2 string) (watcher string, fence int64, err error) {
+	parts, err := split(sk2, 4)
+	if err != nil {
+		return "", 0, err
+	}
+	fence, err = strconv.ParseInt(parts[3], 10, 64)
+	return parts[2], fence, err
+}
+
+func momentsPK(s ref.Scope, service string) string {
+	return join("J", s.Account, s.Org, s.Project, service)
+}
+func momentAt(m store.Moment) key {
+	return key{momentsPK(m.Key.Scope, m.Key.Service), momentText(m.At, m.ID)}
+}
 
 // tokensPK is of index 1.
 func tokensPK(account string, k store.TokenKind) string { return join("K", account, string(k)) }

@@ -79,5 +79,14 @@ func schema() []string {
 			INSERT INTO change (account, sequence) VALUES (new.account, new.sequence); END`,
 
 		`CREATE TABLE fire (source TEXT NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (source, at, id)) WITHOUT ROWID`,
+
+		// What runs where. The place is the key without its scope and service.
+		`CREATE TABLE placement (
+			scope TEXT NOT NULL, service TEXT NOT NULL, place TEXT NOT NULL, version INTEGER NOT NULL, account TEXT NOT NULL,
+			environment TEXT NOT NULL, watcher TEXT NOT NULL, fence INTEGER NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (scope, service, place))`,
+		`CREATE INDEX placement_account ON placement (account, scope, service, place, watcher, fence)`,
+		`CREATE TABLE placement_moment (
+			scope TEXT NOT NULL, service TEXT NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL,
+			PRIMARY KEY (scope, service, at, id)) WITHOUT ROWID`,
 	}
 }

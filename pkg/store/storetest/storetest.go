@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"tokens", tokenCases()},
 		{"answers", answerCases()},
 		{"fires", fireCases()},
+		{"placements", placementCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

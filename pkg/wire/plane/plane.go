@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify"
 	"github.com/slipway-cd/slipway/pkg/notify/send"
@@ -107,8 +108,9 @@ func New(p Parts) *Plane {
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: changed, Trace: p.Trace,
 	})
+	places := ledger.New(ledger.Config{Store: p.Store, Secret: keeper, Now: time.Now})
 	executions := execution.New(execution.Config{
-		Store: p.Store, Runner: p.Runner, Engine: handler, Secret: keeper, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
+		Store: p.Store, Runner: p.Runner, Engine: handler, Secret: keeper, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
 	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now})
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Executions: executions, Secret: keeper, Now: time.Now, Log: p.Log})
@@ -125,7 +127,7 @@ func New(p Parts) *Plane {
 		Feed: feed.NewReader(p.Store, handler.Plan),
 		api: api.Config{
 			Store: p.Store, Catalog: saved,
-			Executions: executions, Triggers: triggers, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
+			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
 			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Quiet: p.Poll, Socket: p.Socket},
 		},
 	}

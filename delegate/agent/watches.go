@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/redact"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// watches are the releases that the agent watches. Only watchLoop begins and
+// ends them.
+type watches struct {
+	mu      sync.Mutex
+	held    map[string]*watched
+	running sync.WaitGroup
+}
+
+type watched struct {
+	task.Watched
+	cancel context.CancelFunc
+}
+
+// watchLoop asks for releases to watch until ctx ends: with each poll, and as
+// soon as a task has changed what runs or a watch has ended. The watches
+// themselves cost nothing until something changes.
+func (a *Agent) watchLoop(ctx context.Context) {
+	if a.Watch == nil {
+		return
+	}
+	defer a.watching.running.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for failures := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.look:
+		case <-timer.C:
+		}
+		if err := a.lookAround(ctx); err != nil && ctx.Err() == nil {
+			a.Log.WarnContext(ctx, "can't ask what to watch; will try again", "error", err)
+			timer.Reset(backOff(failures))
+			failures++
+			continue
+		}
+		failures = 0
+		timer.Reset(spread(a.watchEvery()))
+	}
+}
+
+// watchEvery is how often an agent asks what to watch: nobody is waiting.
+func (a *Agent) watchEvery() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.timing.PollEvery
+}
+
+// lookAround asks what to watch and begins and ends watches accordingly.
+func (a *Agent) lookAround(ctx context.Context) error {
+	var out task.Watches
+	if err := a.api.post(ctx, a.id+"/watches", task.Watching{Held: a.watching.list()}, &out); err != nil {
+		return a.known(ctx, err)
+	}
+	for _, id := range out.Drop {
+		a.watching.end(id, nil)
+	}
+	for _, w := range out.Watch {
+		a.beginWatch(ctx, w)
+	}
+	return nil
+}
+
+// list is what the agent watches, in the order of ids.
+func (w *watches) list() []task.Watched {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := []task.Watched{}
+	for _, one := range w.held {
+		out = append(out, one.Watched)
+	}
+	slices.SortFunc(out, func(a, b task.Watched) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
+// begin puts a watch in the place of the one of its id, which ends.
+func (w *watches) begin(id string, one *watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if old := w.held[id]; old != nil {
+		old.cancel()
+	}
+	if w.held == nil {
+		w.held = map[string]*watched{}
+	}
+	w.held[id] = one
+}
+
+// end ends a watch, unless another has taken its place. No watch in particular
+// means whichever there is.
+func (w *watches) end(id string, one *watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if held := w.held[id]; held != nil && (one == nil || held == one) {
+		held.cancel()
+		delete(w.held, id)
+	}
+}
+
+// beginWatch watches a release in the background.
+func (a *Agent) beginWatch(ctx context.Context, w task.Watch) {
+	ctx, cancel := context.WithCancel(ctx)
+	one := &watched{Watched: task.Watched{ID: w.ID, Fence: w.Fence}, cancel: cancel}
+	a.watching.begin(w.ID, one)
+	a.watching.running.Go(func() {
+		err := a.watch(ctx, w)
+		over := ctx.Err() != nil
+		a.watching.end(w.ID, one)
+		switch {
+		case over:
+		case fault.Is(err, fault.LeaseLost):
+			signal(a.look) // somebody else's, or to be watched anew
+		case err != nil: // asked for again with the next poll
+			a.Log.WarnContext(ctx, "a watch of instances has ended", "release", w.Place.Release, "error", err)
+		}
+	})
+}
+
+// watch runs a watcher with the secrets in place, and hides them in what it
+// says.
+func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
+	mask := redact.New()
+	for _, value := range w.Secrets {
+		mask.Add(value)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the watcher broke: %v\n%s", p, debug.Stack())
+		}
+		if err != nil && len(w.Secrets) > 0 {
+			err = hidden{mask.Text(err.Error()), err}
+		}
+	}()
+	doc, err := json.Marshal(w.Place)
+	if err == nil {
+		doc, err = reveal(doc, w.Secrets)
+	}
+	if err == nil {
+		err = json.Unmarshal(doc, &w.Place)
+	}
+	if err != nil {
+		return fmt.Errorf("decode the place of release %s: %w", w.Place.Release, err)
+	}
+	w.Secrets = nil
+	return a.Watch(ctx, w, func(ctx context.Context, o task.Observed) error {
+		o.Watched, o.Trouble = task.Watched{ID: w.ID, Fence: w.Fence}, mask.Text(o.Trouble)
+		return a.api.post(ctx, a.id+"/instances", o, nil)
+	})
+}
+
+// hidden is an error whose text has its secrets masked.
+type hidden struct {
+	text string
+	err  error
+}
+
+func (h hidden) Error() string        { return h.text }
+func (h hidden) Is(target error) bool { return errors.Is(h.err, target) }
+func (h hidden) As(target any) bool   { return errors.As(h.err, target) }

@@ -1,0 +1,91 @@
+package watching
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// follow keeps what is known of some pods fresh until ctx ends:
+// it lists them, then watches, and lists again when the watch has ended.
+func (r *release) follow(ctx context.Context, of task.Pods, stop context.CancelCauseFunc) {
+	wait := firstPause
+	for ctx.Err() == nil {
+		err := r.once(ctx, of)
+		if err == nil {
+			wait = firstPause
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		err = r.cluster.Explain(err)
+		r.put(of, func(p *pods) { p.trouble = err })
+		if refused(err) {
+			stop(err)
+			return
+		}
+		if !pause(ctx, wait/2+rand.N(wait/2)) { //nolint:gosec // jitter is no secret
+			return
+		}
+		wait = min(2*wait, longestPause)
+	}
+}
+
+// once lists the pods and watches them until the watch ends, at the latest
+// after relist. An error is that of a request that was refused or didn't get
+// through; that a watch ends is none.
+func (r *release) once(ctx context.Context, of task.Pods) error {
+	ctx, cancel := context.WithTimeout(ctx, relist)
+	defer cancel()
+	endpoint := r.cluster.Pods(of.Namespace)
+	list, err := endpoint.List(ctx, metav1.ListOptions{LabelSelector: of.Selector})
+	if err != nil {
+		return err
+	}
+	r.put(of, func(p *pods) {
+		*p = pods{}
+		for i := range list.Items {
+			p.see(&list.Items[i], false)
+		}
+	})
+	w, err := endpoint.Watch(ctx, metav1.ListOptions{LabelSelector: of.Selector, ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	began := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, ok := <-w.ResultChan():
+			if !ok || e.Type == watch.Error {
+				// One that ends at once would make a busy loop.
+				pause(ctx, firstPause-time.Since(began))
+				return nil
+			}
+			if pod, isPod := e.Object.(*unstructured.Unstructured); isPod {
+				r.put(of, func(p *pods) { p.see(pod, e.Type == watch.Deleted) })
+			}
+		}
+	}
+}
+
+// pause waits; false: ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

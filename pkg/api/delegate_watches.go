@@ -1,0 +1,38 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+func (s *Server) delegateWatches() {
+	handle(s, delegateOp("watches", http.MethodPost, "/{id}/watches", "Ask for releases to watch"), s.watches)
+	observe := delegateOp("observe", http.MethodPost, "/{id}/instances", "Report what runs of a watched release")
+	observe.MaxBodyBytes = maxDelegateBody
+	handle(s, observe, s.observe)
+}
+
+func (s *Server) watches(ctx context.Context, in *struct {
+	OfDelegate
+	Body task.Watching
+}) (*struct{ Body task.Watches }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.Ledger.Watches(ctx, d, in.Body)
+	return &struct{ Body task.Watches }{out}, err
+}
+
+func (s *Server) observe(ctx context.Context, in *struct {
+	OfDelegate
+	Body task.Observed
+}) (*nothing, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Ledger.Observe(ctx, d, in.Body)
+}
