@@ -71,6 +71,10 @@ func open(p task.Artifact, t http.RoundTripper) (source, error) {
 	switch {
 	case p.Github != nil:
 		return newGithub(p, t)
+	case p.ECR != nil:
+		return ecrImages{*p.ECR, t}, nil
+	case p.S3 != nil:
+		return s3Objects{*p.S3, p.Choice.Pattern, t}, nil
 	case p.Registry != nil:
 		return newRegistry(*p.Registry, t)
 	}

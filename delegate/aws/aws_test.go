@@ -1,6 +1,7 @@
 package aws_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -32,9 +33,9 @@ func TestLogin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			user, password, err := aws.Login(t.Context(), cfg)
-			if err != nil || user != "AWS" || password != tt.password {
-				t.Errorf("got %q, %q, %v; want AWS, %q", user, password, err, tt.password)
+			r, err := aws.Login(t.Context(), cfg)
+			if err != nil || r.User != "AWS" || r.Password != tt.password || !strings.Contains(r.URL, tt.password[:12]+".dkr.ecr.eu-central-1.") {
+				t.Errorf("got %+v, %v; want AWS, %q", r, err, tt.password)
 			}
 		})
 	}

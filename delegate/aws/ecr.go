@@ -11,23 +11,38 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
+// Registry is a registry that one has logged in to.
+type Registry struct {
+	URL            string // of the credentials' own account
+	User, Password string
+}
+
 // Login asks ECR for a user name and a password, which are good for twelve
 // hours, for every registry that the credentials may read.
-func Login(ctx context.Context, cfg sdk.Config) (user, password string, err error) {
+func Login(ctx context.Context, cfg sdk.Config) (Registry, error) {
 	out, err := ecr.NewFromConfig(cfg).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
 	if err != nil {
-		return "", "", refused("ask ECR for a login", err)
+		return Registry{}, refused("ask ECR for a login", err)
 	}
 	if len(out.AuthorizationData) == 0 {
-		return "", "", fault.New(fault.Unavailable, "ECR gave no login")
+		return Registry{}, fault.New(fault.Unavailable, "ECR gave no login")
 	}
 	text, err := base64.StdEncoding.DecodeString(sdk.ToString(out.AuthorizationData[0].AuthorizationToken))
 	if err != nil {
-		return "", "", fault.New(fault.Unavailable, "ECR's login isn't base64")
+		return Registry{}, fault.New(fault.Unavailable, "ECR's login isn't base64")
 	}
 	user, password, ok := strings.Cut(string(text), ":")
 	if !ok {
-		return "", "", fault.New(fault.Unavailable, "ECR's login isn't a user name and a password")
+		return Registry{}, fault.New(fault.Unavailable, "ECR's login isn't a user name and a password")
 	}
-	return user, password, nil
+	return Registry{URL: sdk.ToString(out.AuthorizationData[0].ProxyEndpoint), User: user, Password: password}, nil
+}
+
+// ECRHost is the address of an account's registry.
+func ECRHost(account, region string) string {
+	host := account + ".dkr.ecr." + region + ".amazonaws.com"
+	if strings.HasPrefix(region, "cn-") {
+		return host + ".cn"
+	}
+	return host
 }

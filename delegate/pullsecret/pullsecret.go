@@ -8,6 +8,7 @@
 package pullsecret
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -41,9 +42,11 @@ func New(options ...func(*config.LoadOptions) error) Maker {
 			if err != nil {
 				return Secret{}, err
 			}
-			if user, password, err = aws.Login(ctx, cfg); err != nil {
+			r, err := aws.Login(ctx, cfg)
+			if err != nil {
 				return Secret{}, err
 			}
+			user, password, p.Registry = r.User, r.Password, cmp.Or(p.Registry, r.URL)
 		}
 		switch {
 		case p.Google != nil:

@@ -14,6 +14,7 @@ type ECRArtifact struct {
 	RegistryID   yamldoc.Field[string] // the account that owns the registry; none: the connector's
 	ImagePath    yamldoc.Field[string]
 	Tag          yamldoc.Field[string]
+	TagRegex     yamldoc.Field[string] // the newest tag all of which matches
 	Digest       yamldoc.Field[string]
 }
 
@@ -23,6 +24,7 @@ type S3Artifact struct {
 	Region       yamldoc.Field[string]
 	Bucket       yamldoc.Field[string]
 	FilePath     yamldoc.Field[string]
+	FileRegex    yamldoc.Field[string] // the newest key all of which matches
 }
 
 var accountID = regexp.MustCompile(`^\d{12}$`)
@@ -38,14 +40,12 @@ func (d *decoder) ecrArtifact(v yamldoc.Value, a *ECRArtifact) {
 		},
 		"imagePath":   d.text(&a.ImagePath),
 		"tag":         d.text(&a.Tag),
-		"tagRegex":    d.refuse("choosing the newest tag (tagRegex) isn't supported"),
-		"digest":      d.text(&a.Digest),
+		"tagRegex":    d.regex(&a.TagRegex),
+		"digest":      d.digest(&a.Digest),
 		"description": func(yamldoc.Value) {},
 	})
 	d.need(v, "connectorRef", "region", "imagePath")
-	if neutral(v.Node.Get("tagRegex")) {
-		d.need(v, "tag")
-	}
+	d.versionOf(v, artifactType{fixed: "tag", pattern: "tagRegex"})
 }
 
 func (d *decoder) s3Artifact(v yamldoc.Value, a *S3Artifact) {
@@ -54,12 +54,10 @@ func (d *decoder) s3Artifact(v yamldoc.Value, a *S3Artifact) {
 		"region":        d.text(&a.Region),
 		"bucketName":    d.text(&a.Bucket),
 		"filePath":      d.text(&a.FilePath),
-		"filePathRegex": d.refuse("choosing the newest file (filePathRegex) isn't supported"),
+		"filePathRegex": d.regex(&a.FileRegex),
 		"fileFilter":    d.refuse("filtering files (fileFilter) isn't supported"),
 		"description":   func(yamldoc.Value) {},
 	})
 	d.need(v, "connectorRef", "bucketName")
-	if neutral(v.Node.Get("filePathRegex")) {
-		d.need(v, "filePath")
-	}
+	d.versionOf(v, artifactType{fixed: "filePath", pattern: "filePathRegex"})
 }

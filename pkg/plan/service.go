@@ -57,8 +57,10 @@ func LookedUp(source *yamldoc.Node) bool {
 		return !fixed("version")
 	case "GithubPackageRegistry":
 		return !fixed("version") || str(spec, "packageType") != "container"
-	case "Ecr", "AmazonS3":
-		return false // they can't be asked yet
+	case "Ecr": // whose account may be known by its credentials only
+		return !fixed("tag") || str(spec, "registryId") == ""
+	case "AmazonS3":
+		return !fixed("filePath")
 	}
 	return true
 }

@@ -88,12 +88,18 @@ func (s *Scope) artifactField(stage *plan.Node, d *plan.Deployment, path, rest [
 	case "tag", "version", "build":
 		v, err := s.artifactVersion(source, found)
 		return v, used, err
+	case "filePath":
+		if text(source.Get("type")) == amazonS3 {
+			v, err := s.artifactVersion(source, found)
+			return v, used, err
+		}
+		return s.constant(source.At("spec", rest[0]), used)
 	case "image":
 		v, err := s.artifactImage(source, found)
 		return v, used, err
 	case "metadata":
 		return s.artifactMetadata(path, rest, source, found)
-	case "label", "digest", "path", "filePath", "url": // what its source knows
+	case "label", "digest", "path", "url": // what its source knows
 		if v, ok := found[rest[0]]; ok {
 			return expr.FromAny(v), used, nil
 		}
@@ -128,6 +134,9 @@ func (s *Scope) artifactImage(source *yamldoc.Node, found map[string]any) (expr.
 		return expr.FromAny(v), nil
 	}
 	a, err := s.artifactOf(source)
+	if err == nil && a.Type == "Ecr" && a.Registry == nil {
+		err = unknownOwner()
+	}
 	if err != nil || a.Registry == nil {
 		return expr.Null(), err
 	}

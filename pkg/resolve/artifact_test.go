@@ -188,12 +188,17 @@ func TestWhichArtifactsAreLookedUp(t *testing.T) {
 	fixed := `{identifier: fixed, type: DockerRegistry, spec: {connectorRef: hub, imagePath: a/b, tag: <+pipeline.variables.env>}}`
 	newest := `{identifier: newest, type: DockerRegistry, spec: {connectorRef: hub, imagePath: a/b, tagRegex: .*}}`
 	for primary, want := range map[string]bool{
-		"{sources: [" + fixed + "]}":                                                       false,
-		"{sources: [" + newest + "]}":                                                      true,
-		"{primaryArtifactRef: fixed, sources: [" + fixed + ", " + newest + "]}":            false,
-		"{primaryArtifactRef: <+stage.name>, sources: [" + fixed + ", " + newest + "]}":    true,
-		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tag: "1"}}`:        false,
-		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tagRegex: "1.*"}}`: true,
+		"{sources: [" + fixed + "]}":                                                         false,
+		"{sources: [" + newest + "]}":                                                        true,
+		"{primaryArtifactRef: fixed, sources: [" + fixed + ", " + newest + "]}":              false,
+		"{primaryArtifactRef: <+stage.name>, sources: [" + fixed + ", " + newest + "]}":      true,
+		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tag: "1"}}`:          false,
+		`{type: Ecr, spec: {connectorRef: aws, region: r, imagePath: a, tag: "1"}}`:          true, // whose it is
+		`{type: Ecr, spec: {connectorRef: aws, registryId: "1", imagePath: a, tag: "1"}}`:    false,
+		`{type: Ecr, spec: {connectorRef: aws, registryId: "1", imagePath: a, tagRegex: a}}`: true,
+		`{type: AmazonS3, spec: {connectorRef: aws, bucketName: b, filePath: a}}`:            false,
+		`{type: AmazonS3, spec: {connectorRef: aws, bucketName: b, filePathRegex: a}}`:       true,
+		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tagRegex: "1.*"}}`:   true,
 		"{}": false,
 	} {
 		p, err := plan.Build(plan.Source{

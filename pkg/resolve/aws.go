@@ -75,8 +75,68 @@ func backOff(n *yamldoc.Node) (*task.AWSBackOff, error) {
 	return b, nil
 }
 
+// ecrRegistry fills in an image of ECR. Whose registry it is may be known to
+// AWS alone; then it has no name yet.
+func (s *Scope) ecrRegistry(spec *yamldoc.Node, a *artifact) error {
+	repository, err := s.scalar(spec.Get("imagePath"))
+	if err != nil {
+		return err
+	}
+	region, err := s.scalar(spec.Get("region"))
+	if err != nil {
+		return err
+	}
+	account, _, err := s.AWS(spec.Get("connectorRef"), region.Text())
+	if err != nil {
+		return err
+	}
+	a.ECR = &task.ECRImages{AWS: account, Repository: repository.Text()}
+	if id := spec.Get("registryId"); id != nil && id.Value != "" {
+		v, err := s.scalar(id)
+		if err != nil {
+			return err
+		}
+		a.ECR.Account = v.Text()
+	}
+	a.Name = repository.Text()
+	host, err := s.ecrHost(spec)
+	if err != nil || host == "" {
+		return err
+	}
+	a.Registry = &task.ImageRegistry{Repository: repository.Text(), Image: host + "/" + repository.Text()}
+	a.Name = a.Registry.Image
+	return nil
+}
+
+// s3Bucket fills in the objects of a bucket.
+func (s *Scope) s3Bucket(spec *yamldoc.Node, a *artifact) error {
+	bucket, err := s.scalar(spec.Get("bucketName"))
+	if err != nil {
+		return err
+	}
+	var region string
+	if n := spec.Get("region"); n != nil && n.Value != "" {
+		v, err := s.scalar(n)
+		if err != nil {
+			return err
+		}
+		region = v.Text()
+	}
+	account, _, err := s.AWS(spec.Get("connectorRef"), region)
+	a.S3 = &task.S3Objects{AWS: account, Bucket: bucket.Text()}
+	a.Name = "s3://" + bucket.Text()
+	return err
+}
+
+// unknownOwner is the error of an image in ECR that was asked for before AWS
+// was.
+func unknownOwner() error {
+	return fault.New(fault.UnresolvedExpression, "which account has the image isn't known: the artifact source has no registryId, and wasn't asked")
+}
+
 // ecrHost is the address of an ECR registry. Its account is the source's
-// registryId, else that of the role which the connector assumes.
+// registryId, else that of the role which the connector assumes; empty if
+// neither says it.
 func (s *Scope) ecrHost(spec *yamldoc.Node) (string, error) {
 	region, err := s.scalar(spec.Get("region"))
 	if err != nil {
@@ -100,8 +160,8 @@ func (s *Scope) ecrHost(spec *yamldoc.Node) (string, error) {
 			owner = parts[4]
 		}
 	}
-	if owner == "" {
-		return "", fault.New(fault.Unsupported, "which account has the image isn't known: give the artifact source its registryId, or the connector a crossAccountRoleArn")
+	if owner == "" || owner == "null" {
+		return "", nil
 	}
 	return owner + ".dkr.ecr." + region.Text() + ".amazonaws.com" + partition(region.Text()), nil
 }

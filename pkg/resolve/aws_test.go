@@ -54,7 +54,7 @@ func withArtifact(tb testing.TB, source string) *resolve.Scope {
 	}
 	return resolve.New(resolve.Config{
 		Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: awsEntities{},
-		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State { return plan.State{} },
+		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State { return plan.State{Status: plan.Success} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 	})
 }
@@ -62,16 +62,14 @@ func withArtifact(tb testing.TB, source string) *resolve.Scope {
 func TestArtifactsOfAWS(t *testing.T) {
 	t.Parallel()
 	const (
-		ecr     = `{identifier: e, type: Ecr, spec: {connectorRef: aws, region: eu-central-1, imagePath: acme/web, tag: "<+pipeline.variables.env>"}}`
-		owned   = `{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: cn-north-1, registryId: "123456789012", imagePath: web, tag: "1", digest: "sha256:ab"}}`
-		unknown = `{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: eu-central-1, imagePath: web, tag: "1"}}`
-		s3      = `{identifier: o, type: AmazonS3, spec: {connectorRef: aws, region: eu-central-1, bucketName: builds, filePath: "web/<+pipeline.variables.env>.zip"}}`
+		ecr   = `{identifier: e, type: Ecr, spec: {connectorRef: aws, region: eu-central-1, imagePath: acme/web, tag: "<+pipeline.variables.env>", registryId: "210987654321"}}`
+		owned = `{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: cn-north-1, registryId: "123456789012", imagePath: web, tag: "1", digest: "sha256:ab"}}`
+		s3    = `{identifier: o, type: AmazonS3, spec: {connectorRef: aws, region: eu-central-1, bucketName: builds, filePath: "web/<+pipeline.variables.env>.zip"}}`
 	)
 	tests := []struct{ name, source, text, want string }{
 		{"an image, by the account of the connector's role", ecr, "<+artifact.image>", "210987654321.dkr.ecr.eu-central-1.amazonaws.com/acme/web:dev"},
 		{"what is known of it", ecr, "<+artifact.type> <+artifact.tag> <+artifact.imagePath> <+artifact.connectorRef> <+artifacts.primary.region>", "Ecr dev acme/web aws eu-central-1"},
 		{"an image of another account, in China", owned, "<+artifact.metadata.image>", "123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn/web:1@sha256:ab"},
-		{"nobody knows whose registry it is", unknown, "<+artifact.image>", "registryId"},
 		{"an object", s3, "<+artifact.bucketName> <+artifact.filePath> <+artifact.metadata.url> <+artifact.metadata.fileName>", "builds web/dev.zip s3://builds/web/dev.zip dev.zip"},
 		{"an object isn't an image", s3, "<+artifact.image>", "null"},
 		{"and has no pull secret", s3, "[<+artifact.imagePullSecret>]", "[]"},
@@ -113,6 +111,11 @@ func TestPullSecretsArePlaceholders(t *testing.T) {
 					BackOff: &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 3, Fixed: 7},
 				},
 			},
+		},
+		{
+			name: "ECR, of the credentials' account", source: `{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: eu-central-1, imagePath: web, tag: "1"}}`,
+			text: "<+artifact.imagePullSecret>",
+			want: task.PullSecret{Form: task.PullDockerCfg, ECR: &task.AWS{Auth: task.AWSInherit, Region: "eu-central-1"}},
 		},
 		{
 			name: "a registry", source: docker("private"), text: "<+artifact.dockerConfigJsonSecret>",

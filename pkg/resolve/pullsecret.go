@@ -22,7 +22,7 @@ func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value
 	case "Gcr", "GoogleArtifactRegistry", "Acr", "GithubPackageRegistry":
 		err = s.imagePull(source, &p)
 	}
-	if err != nil || p.Registry == "" {
+	if err != nil || p.Registry == "" && p.ECR == nil {
 		return expr.String(""), err
 	}
 	return s.secrets.pull(p), nil
@@ -59,7 +59,10 @@ func (s *Scope) ecrPull(spec *yamldoc.Node, p *task.PullSecret) error {
 		return err
 	}
 	account, selectors, err := s.AWS(spec.Get("connectorRef"), region.Text())
-	p.Registry, p.ECR, p.Selectors = "https://"+host, &account, selectors
+	p.ECR, p.Selectors = &account, selectors
+	if host != "" {
+		p.Registry = "https://" + host
+	}
 	return err
 }
 

@@ -76,6 +76,7 @@ func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 	case "GithubPackageRegistry":
 		err = s.githubPackage(spec, &a)
 	case amazonS3:
+		err = s.s3Bucket(spec, &a)
 	default:
 		err = fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", a.Type)
 	}
@@ -167,18 +168,6 @@ func (s *Scope) registryLogin(auth *yamldoc.Node, server *task.Server) error {
 		return s.credentials(kind, auth.Get("spec"), server)
 	}
 	return nil
-}
-
-// ecrRegistry fills in an image of ECR.
-func (s *Scope) ecrRegistry(spec *yamldoc.Node, a *artifact) error {
-	path, err := s.scalar(spec.Get("imagePath"))
-	if err != nil {
-		return err
-	}
-	host, err := s.ecrHost(spec)
-	a.Registry = &task.ImageRegistry{Repository: path.Text(), Image: host + "/" + path.Text()}
-	a.Name = a.Registry.Image
-	return err
 }
 
 // registryHost is the host of a registry's URL. Docker Hub's is

@@ -13,6 +13,9 @@ type Artifact struct {
 	Choice   ArtifactChoice  `json:"choice"`
 	Registry *ImageRegistry  `json:"registry,omitempty"`
 	Github   *GithubPackages `json:"github,omitempty"`
+	// ECR and S3 are Amazon's; ECR wins over Registry, which has its image's name.
+	ECR *ECRImages `json:"ecr,omitempty"`
+	S3  *S3Objects `json:"s3,omitempty"`
 }
 
 // ArtifactChoice says which version is wanted: Version, or the newest one all

@@ -34,6 +34,19 @@ type AWSBackOff struct {
 	Max      int    `json:"max,omitempty"`
 }
 
+// ECRImages is a repository of images in ECR.
+type ECRImages struct {
+	AWS        AWS    `json:"aws"`
+	Account    string `json:"account,omitempty"` // that owns the registry; empty: that of the credentials
+	Repository string `json:"repository"`
+}
+
+// S3Objects is a bucket whose objects are versions by their keys.
+type S3Objects struct {
+	AWS    AWS    `json:"aws"` // without a region: the bucket's own is asked for
+	Bucket string `json:"bucket"`
+}
+
 // PullForm is the shape of a PullSecret's value (entities spec §2.2).
 type PullForm string
 
@@ -47,7 +60,7 @@ const (
 // makes it, because it is made of other secrets or asked for with them.
 type PullSecret struct {
 	Form     PullForm `json:"form"`
-	Registry string   `json:"registry"` // the address as clients of the registry know it
+	Registry string   `json:"registry"` // the address as clients of the registry know it; of ECR empty: what ECR says
 	Username string   `json:"username,omitempty"`
 	Password string   `json:"password,omitempty"`
 	// ECR asks for the user name and a password of short life instead.
