@@ -6,27 +6,10 @@ import (
 	"io"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-cd/slipway/pkg/task"
 )
-
-// succession is what a progressive canary takes the place of, as it was when
-// the first phase began. It is nil for the first deployment of all.
-type succession struct {
-	// Workload is the Deployment that served.
-	Workload map[string]any `json:"workload"`
-	// Scalers are its autoscalers, with the bounds that they had.
-	Scalers []map[string]any `json:"scalers,omitempty"`
-	// Budgets are its disruption budgets.
-	Budgets []map[string]any `json:"budgets,omitempty"`
-}
-
-func (o *succession) workload() *unstructured.Unstructured {
-	return (&unstructured.Unstructured{Object: o.Workload}).DeepCopy()
-}
 
 // progressive is a phase of a progressive canary (kubernetes spec §13.4): the
 // new Deployment takes over a share of the pods of the one that serves. The
@@ -140,52 +123,6 @@ func (s *session) turnVersion(w *unstructured.Unstructured, suffix string) {
 	putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
 }
 
-// predecessor finds the Deployment that serves: the one of the newest good
-// release, be it a version of its own or the manifests' name.
-func (s *session) predecessor(ctx context.Context, all []*release, w *unstructured.Unstructured) (*succession, error) {
-	candidate := w
-	for _, r := range all {
-		if r.Status == releaseSucceeded && (r.Mode == modeRolling || r.Mode == modeProgressive) {
-			if list := managed(r.objects()); len(list) == 1 {
-				candidate = list[0]
-			}
-			break
-		}
-	}
-	live, err := s.get(ctx, candidate)
-	if err == nil && live == nil {
-		live, err = s.get(ctx, w)
-	}
-	if err != nil || live == nil {
-		return nil, err
-	}
-	out := &succession{Workload: plain(live)}
-	if out.Scalers, err = s.followers(ctx, "autoscaling", "HorizontalPodAutoscaler", func(o *unstructured.Unstructured) bool { return scales(o, "Deployment", live.GetName()) }, live); err != nil {
-		return nil, err
-	}
-	out.Budgets, err = s.followers(ctx, "policy", "PodDisruptionBudget", func(o *unstructured.Unstructured) bool { return protects(o, live) }, live)
-	return out, err
-}
-
-// followers lists objects of a kind in a workload's namespace.
-func (s *session) followers(ctx context.Context, group, kind string, follows func(*unstructured.Unstructured) bool, w *unstructured.Unstructured) ([]map[string]any, error) {
-	m, err := s.client.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.client.dynamic.Resource(m.Resource).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, classify(err)
-	}
-	var out []map[string]any
-	for i := range list.Items {
-		if follows(&list.Items[i]) {
-			out = append(out, plain(&list.Items[i]))
-		}
-	}
-	return out, nil
-}
-
 // phase moves pods until the new workload has its share. Meanwhile no
 // autoscaler may keep it from that.
 func (s *session) phase(ctx context.Context, current *release, w *unstructured.Unstructured) error {
@@ -204,25 +141,13 @@ func (s *session) phase(ctx context.Context, current *release, w *unstructured.U
 			return err
 		}
 	}
-	for _, o := range scalers {
-		if _, err := s.delete(ctx, o); err != nil {
-			return err
-		}
+	if err := s.deleteAll(ctx, scalers, log); err != nil {
+		return err
 	}
 	if err := m.move(ctx, portion(current.Budget, share)); err != nil {
 		return err
 	}
 	return s.bound(ctx, scalers, share, log)
-}
-
-func (o *succession) scalers() []*unstructured.Unstructured { return asObjects(o.Scalers) }
-
-func asObjects(list []map[string]any) []*unstructured.Unstructured {
-	var out []*unstructured.Unstructured
-	for _, m := range list {
-		out = append(out, (&unstructured.Unstructured{Object: m}).DeepCopy())
-	}
-	return out
 }
 
 // bound gives autoscalers a percentage of the bounds that they have in whole,
@@ -259,14 +184,8 @@ func portion(n, percent int64) int64 { return (n*percent + whole - 1) / whole }
 func (s *session) succeed(ctx context.Context, all []*release, current *release) error {
 	wrap := s.env.Log(unitWrapUp)
 	if was := current.Succeeds; was != nil {
-		for _, o := range append([]*unstructured.Unstructured{was.workload()}, asObjects(was.Budgets)...) {
-			gone, err := s.delete(ctx, o)
-			if err != nil {
-				return err
-			}
-			if gone {
-				say(wrap, "%s deleted", display(o))
-			}
+		if err := s.deleteAll(ctx, append([]*unstructured.Unstructured{was.workload()}, asObjects(was.Budgets)...), wrap); err != nil {
+			return err
 		}
 	}
 	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
@@ -274,91 +193,4 @@ func (s *session) succeed(ctx context.Context, all []*release, current *release)
 	}
 	s.cleanUp(ctx, all, current, wrap)
 	return nil
-}
-
-// progressiveRollback is K8sProgressiveCanaryRollback (kubernetes spec §13.4):
-// the pods move back, and what the canary made is deleted.
-func (s *session) progressiveRollback(ctx context.Context) (task.Result, error) {
-	log := s.env.Log(unitRollback)
-	all, err := s.history(ctx)
-	if err != nil {
-		return task.Result{}, err
-	}
-	made := s.ofStage(all, modeProgressive)
-	if made == nil {
-		say(log, "This stage deployed nothing, so there is nothing to roll back")
-		return s.done(nil)
-	}
-	if made.Succeeds == nil {
-		say(log, "There was nothing before this deployment, so there is nothing to go back to")
-		return s.done(nil, s.changed("kept", nil, nil))
-	}
-	if made.Status != releaseFailed { // however the rollback ends, nobody goes back to it
-		if err := s.mark(ctx, made, releaseFailed); err != nil {
-			return task.Result{}, err
-		}
-	}
-	old, err := s.revive(ctx, made.Succeeds, log)
-	if err != nil {
-		return task.Result{}, err
-	}
-	w := managed(made.objects())[0]
-	var mine []*unstructured.Unstructured
-	for _, o := range slices.Backward(made.objects()) {
-		if slices.Contains(made.Made, display(o)) {
-			mine = append(mine, o)
-		}
-	}
-	for _, o := range mine { // an autoscaler would keep what is to go
-		if o.GetKind() == "HorizontalPodAutoscaler" {
-			if _, err := s.delete(ctx, o); err != nil {
-				return task.Result{}, err
-			}
-		}
-	}
-	if err := s.bound(ctx, made.Succeeds.scalers(), whole, log); err != nil {
-		return task.Result{}, err
-	}
-	m := mover{s: s, from: w, to: old, budget: made.Budget, log: log}
-	if has, err := m.pods(ctx, old); err != nil {
-		return task.Result{}, err
-	} else if has > m.budget { // an autoscaler was quicker
-		m.budget = has
-	}
-	if err := m.move(ctx, m.budget); err != nil {
-		return task.Result{}, err
-	}
-	for _, o := range mine {
-		gone, err := s.delete(ctx, o)
-		if err != nil {
-			return task.Result{}, err
-		}
-		if gone {
-			say(log, "%s deleted", display(o))
-		}
-	}
-	return s.done(nil, s.changed("rolled back", []*unstructured.Unstructured{old}, s.instances(ctx, []*unstructured.Unstructured{old}, nil)))
-}
-
-// revive makes what served anew if it has been deleted, without pods.
-func (s *session) revive(ctx context.Context, was *succession, log io.Writer) (*unstructured.Unstructured, error) {
-	old := was.workload()
-	live, err := s.get(ctx, old)
-	if err != nil || live != nil && live.GetDeletionTimestamp() == nil {
-		return old, err
-	}
-	if live != nil {
-		if err := s.gone(ctx, old); err != nil {
-			return nil, err
-		}
-	}
-	empty := was.workload()
-	set(empty, int64(0), "spec", "replicas")
-	for _, o := range append(asObjects(was.Budgets), empty) {
-		if _, err := s.applyOne(ctx, o, false, log); err != nil {
-			return nil, err
-		}
-		say(log, "%s is made anew", display(o))
-	}
-	return old, nil
 }

@@ -2,15 +2,11 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -46,74 +42,6 @@ func (s *session) trafficStep(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	return s.done(nil, s.changed("routed", objects, nil))
-}
-
-// routed is what is kept of the newest routing of a release name, in a Secret
-// of its own, so that a later step can change its weights.
-type routed struct {
-	Execution string               `json:"executionId"`
-	Routing   *task.TrafficRouting `json:"routing"`
-	version   string
-}
-
-func (s *session) routedName() string { return "harness.traffic." + s.p.Target.ReleaseName }
-
-// routing reads what is kept; nil if there is nothing.
-func (s *session) routing(ctx context.Context) (*routed, error) {
-	o, err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).Get(ctx, s.routedName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, classify(err)
-	}
-	doc, err := decode64(text(o, "data", "routing"))
-	if err != nil {
-		return nil, fmt.Errorf("secret %s: %w", s.routedName(), err)
-	}
-	r := &routed{version: o.GetResourceVersion()}
-	if err := json.Unmarshal(doc, r); err != nil {
-		return nil, fmt.Errorf("secret %s: %w", s.routedName(), err)
-	}
-	return r, nil
-}
-
-// routes are the objects of the routing that is kept, and its record.
-func (s *session) routes(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	kept, err := s.routing(ctx)
-	if err != nil || kept == nil {
-		return nil, err
-	}
-	record := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
-	record.SetName(s.routedName())
-	record.SetNamespace(s.p.Target.Namespace)
-	objects, err := s.mesh(kept.Routing)
-	if errors.Is(err, errNoKind) { // and so its objects have gone
-		return []*unstructured.Unstructured{record}, nil
-	}
-	return append(objects, record), err
-}
-
-// keepRouting keeps a routing as the newest; a lost race is a conflict.
-func (s *session) keepRouting(ctx context.Context, before *routed, t *task.TrafficRouting) error {
-	doc, err := json.Marshal(routed{Execution: s.p.Execution, Routing: t})
-	if err != nil {
-		return err
-	}
-	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "type": "harness.io/traffic", "stringData": map[string]any{"routing": string(doc)},
-	}}
-	o.SetName(s.routedName())
-	o.SetNamespace(s.p.Target.Namespace)
-	o.SetLabels(map[string]string{labelRelease: s.p.Target.ReleaseName, "app.kubernetes.io/managed-by": manager})
-	res := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace)
-	if before == nil {
-		_, err = res.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
-	} else {
-		o.SetResourceVersion(before.version)
-		_, err = res.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
-	}
-	return classify(err)
 }
 
 // routeTraffic makes or changes routes and gives the objects that say so. made
@@ -268,89 +196,4 @@ func (s *session) toStable(ctx context.Context, from, stable string) error {
 	}
 	_, err = s.applyRouting(ctx, kept, &t, s.env.Log(unitTraffic))
 	return err
-}
-
-// allTo gives what a destination has to the stable one, or to the others.
-func allTo(list []task.TrafficDestination, from, stable string) []task.TrafficDestination {
-	out, _ := normal(list)
-	none, freed := 0, 0
-	to := -1
-	for i := range out {
-		if out[i].Host == from {
-			freed += *out[i].Weight
-			out[i].Weight = &none
-		} else if to < 0 || out[i].Host == stable {
-			to = i
-		}
-	}
-	more := *out[to].Weight + freed
-	out[to].Weight = &more
-	return out
-}
-
-// canaryServices adds to the manifests a service for the pods that are stable
-// and one for the canary's, if a routing speaks of them (kubernetes spec §16).
-func (s *session) canaryServices(ctx context.Context, objects []*unstructured.Unstructured, w *unstructured.Unstructured, original string, r *release) ([]*unstructured.Unstructured, []string, error) {
-	if s.p.Traffic == nil || !speaks(s.p.Traffic, wordStable, wordCanary) {
-		return objects, nil, nil
-	}
-	main, err := mainService(objects)
-	if err != nil {
-		return nil, nil, err
-	}
-	live, err := s.get(ctx, olderOf(w, original))
-	if err != nil {
-		return nil, nil, err
-	}
-	stable, canary := twin(main, "-stable"), twin(main, canarySuffix)
-	if live == nil || text(live, "spec", "template", "metadata", "labels", labelTrack) == wordStable {
-		putLabel(stable, labelTrack, wordStable, "spec", "selector")
-	} else {
-		say(s.env.Log(unitPrepare), "warning: the pods of %s have no label %s yet, so %s selects the canary's, too, until the next deployment", display(live), labelTrack, display(stable))
-	}
-	putLabel(canary, labelTrack, wordCanary, "spec", "selector")
-	r.StableService, r.CanaryService = stable.GetName(), canary.GetName()
-	return sorted(append(objects, stable, canary)), []string{display(canary)}, nil
-}
-
-func speaks(t *task.TrafficRouting, words ...string) bool {
-	for _, r := range t.Routes {
-		for _, d := range r.Destinations {
-			if slices.Contains(words, d.Host) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// mainService is the service of the manifests that the others are made after.
-func mainService(objects []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	var found []*unstructured.Unstructured
-	for _, o := range objects {
-		if o.GetKind() == "Service" && annotated(o, annotationPrimaryService) {
-			return o, nil
-		}
-		if o.GetKind() == "Service" && !annotated(o, annotationDirectApply) {
-			found = append(found, o)
-		}
-	}
-	if len(found) != 1 {
-		return nil, fault.New(fault.Invalid, "%d services in the manifests; traffic routing needs one, or one that is annotated with %s: \"true\"", len(found), annotationPrimaryService)
-	}
-	return found[0], nil
-}
-
-// twin is a service beside another, seen only from within the cluster.
-func twin(service *unstructured.Unstructured, suffix string) *unstructured.Unstructured {
-	out := service.DeepCopy()
-	out.SetName(withSuffix(service.GetName(), suffix))
-	for _, key := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort", "loadBalancerIP", "loadBalancerClass", "externalIPs", "externalTrafficPolicy", "type"} {
-		unstructured.RemoveNestedField(out.Object, "spec", key)
-	}
-	notes := maps.Clone(out.GetAnnotations())
-	maps.DeleteFunc(notes, func(k, _ string) bool { return k == annotationPrimaryService || k == annotationStageService })
-	out.SetAnnotations(notes)
-	dropNodePorts(out)
-	return out
 }

@@ -103,3 +103,21 @@ func shift(old, updates []task.TrafficDestination) ([]task.TrafficDestination, e
 	}
 	return out, nil
 }
+
+// allTo gives what a destination has to the stable one, or to the others.
+func allTo(list []task.TrafficDestination, from, stable string) []task.TrafficDestination {
+	out, _ := normal(list)
+	none, freed := 0, 0
+	to := -1
+	for i := range out {
+		if out[i].Host == from {
+			freed += *out[i].Weight
+			out[i].Weight = &none
+		} else if to < 0 || out[i].Host == stable {
+			to = i
+		}
+	}
+	more := *out[to].Weight + freed
+	out[to].Weight = &more
+	return out
+}
