@@ -21,6 +21,38 @@ func otherColor(c string) string {
 	return blue
 }
 
+// colors are the parts of a blue-green deployment.
+type colors struct {
+	objects        []*unstructured.Unstructured // with a stage service
+	workload       *unstructured.Unstructured
+	primary, stage *unstructured.Unstructured // services
+	serving, next  string                     // colours
+}
+
+// colors finds the parts in the manifests, and the colours in the cluster.
+func (s *session) colors(ctx context.Context, objects []*unstructured.Unstructured) (*colors, error) {
+	w, err := single(objects, "blue-green", "Deployment", "StatefulSet", kindConfig)
+	if err != nil {
+		return nil, err
+	}
+	c := &colors{workload: w}
+	if c.primary, c.stage, c.objects, err = stagedServices(objects); err != nil {
+		return nil, err
+	}
+	if c.serving, err = s.primaryColor(ctx, c.primary); err != nil {
+		return nil, err
+	}
+	c.next = otherColor(c.serving)
+	return c, nil
+}
+
+// paint gives the parts their colours.
+func (s *session) paint(c *colors) {
+	s.color(c.objects, c.workload, c.next)
+	putLabel(c.primary, labelColor, c.serving, "spec", "selector")
+	putLabel(c.stage, labelColor, c.next, "spec", "selector")
+}
+
 // blueGreen is K8sBlueGreenDeploy (kubernetes spec §14.2).
 func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 	all, err := s.history(ctx)
@@ -32,29 +64,20 @@ func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	w, err := single(objects, "blue-green", "Deployment", "StatefulSet", kindConfig)
+	c, err := s.colors(ctx, objects)
 	if err != nil {
 		return task.Result{}, err
 	}
-	primary, stage, objects, err := stagedServices(objects)
-	if err != nil {
-		return task.Result{}, err
-	}
-	primaryColor, err := s.primaryColor(ctx, primary)
-	if err != nil {
-		return task.Result{}, err
-	}
-	stageColor := otherColor(primaryColor)
-	current.Hash = hashOf(objects)
-	current.Color, current.PrimaryColor = stageColor, primaryColor
-	current.PrimaryService, current.StageService = primary.GetName(), stage.GetName()
-	current.ServiceSpace = primary.GetNamespace()
+	current.Hash = hashOf(c.objects)
+	current.Color, current.PrimaryColor = c.next, c.serving
+	current.PrimaryService, current.StageService = c.primary.GetName(), c.stage.GetName()
+	current.ServiceSpace = c.primary.GetNamespace()
 	out := outputs{
-		"primaryServiceName": primary.GetName(), "stageServiceName": stage.GetName(),
-		"primaryColor": primaryColor, "stageColor": stageColor, "skipped": false,
+		"primaryServiceName": current.PrimaryService, "stageServiceName": current.StageService,
+		"primaryColor": c.serving, "stageColor": c.next, "skipped": false,
 	}
 	last := lastGood(all, current.Number, modeBlueGreen)
-	if s.p.SkipSameManifest && last != nil && last.Hash == current.Hash && last.Color == primaryColor {
+	if s.p.SkipSameManifest && last != nil && last.Hash == current.Hash && last.Color == c.serving {
 		say(s.env.Log(unitPrepare), "The manifests are those of release %d: nothing is deployed", last.Number)
 		current.Skipped, out["skipped"] = true, true
 		current.Status = releaseFailed // it is no release to go back to
@@ -63,11 +86,9 @@ func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 		}
 		return s.done(out)
 	}
-	s.color(objects, w, stageColor)
-	putLabel(primary, labelColor, primaryColor, "spec", "selector")
-	putLabel(stage, labelColor, stageColor, "spec", "selector")
-	s.beside = display(w)
-	return s.deployColor(ctx, all, current, objects, w, out)
+	s.paint(c)
+	s.beside = display(c.workload)
+	return s.deployColor(ctx, all, current, c.objects, c.workload, out)
 }
 
 // deployColor applies the stage colour and waits for its workload.

@@ -93,8 +93,8 @@ func (s *session) manifestText(objects []*unstructured.Unstructured) (string, er
 	return b.String(), nil
 }
 
-// diffStep is K8sDiff (kubernetes spec §15): what K8sRollingDeploy would
-// change is told, and nothing is changed.
+// diffStep is K8sDiff (kubernetes spec §15): what the stage's K8sRollingDeploy
+// or K8sBlueGreenDeploy would change is told, and nothing is changed.
 func (s *session) diffStep(ctx context.Context) (task.Result, error) {
 	if err := checkRelease(s.p.Target.ReleaseName); err != nil {
 		return task.Result{}, err
@@ -103,7 +103,7 @@ func (s *session) diffStep(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	objects, _, err := s.rendered(ctx, all)
+	objects, err := s.planned(ctx, all)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -129,6 +129,25 @@ func (s *session) diffStep(ctx context.Context) (task.Result, error) {
 		}
 	}
 	return s.done(outputs{"diff": text, "changed": changed, "hasChanges": len(changed) > 0})
+}
+
+// planned is what the stage's deployment would apply.
+func (s *session) planned(ctx context.Context, all []*release) ([]*unstructured.Unstructured, error) {
+	if !s.p.BlueGreenInStage {
+		objects, _, err := s.rendered(ctx, all)
+		return objects, err
+	}
+	s.begin(all, modeBlueGreen)
+	objects, err := s.manifests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.colors(ctx, objects)
+	if err != nil {
+		return nil, err
+	}
+	s.paint(c)
+	return sorted(c.objects), nil
 }
 
 // rendered is a new release with its manifests as K8sRollingDeploy applies

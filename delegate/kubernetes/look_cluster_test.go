@@ -129,3 +129,24 @@ func TestPruningIsAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// In a stage that deploys a colour, the diff is of that colour.
+func TestDiffOfAColor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	all := func(image string) string { return deploymentYAML("web", image, 1) + serviceYAML("web", "web") }
+	for _, image := range []string{"nginx:1", "nginx:2"} {
+		p := s.step(task.OpBlueGreen, all(image))
+		s.succeed(t, p)
+		s.succeed(t, in(p, task.OpSwap))
+	}
+	p := s.step(task.OpDiff, all("nginx:3"))
+	p.BlueGreenInStage = true
+	e := s.succeed(t, p)
+	if diff := cmp.Diff([]any{"Deployment/web-blue"}, e.output(t, "changed")); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	if text, _ := e.output(t, "diff").(string); !contains(text, "-      - image: nginx:1\n") || !contains(text, "+      - image: nginx:3\n") {
+		t.Errorf("the diff is\n%s", text)
+	}
+}

@@ -44,6 +44,9 @@ type Kubernetes struct {
 	// CanaryInStage: a standard canary step runs in the same stage, so pod
 	// templates get harness.io/track: stable (kubernetes spec §11.1).
 	CanaryInStage bool `json:"canaryInStage,omitempty"`
+	// BlueGreenInStage: the stage deploys a colour, so that is what K8sDiff
+	// compares.
+	BlueGreenInStage bool `json:"blueGreenInStage,omitempty"`
 
 	Instances *InstanceSelection `json:"instances,omitempty"` // canary, scale, stage scale-up
 	// TargetPercentage makes a canary a progressive one: it takes over this

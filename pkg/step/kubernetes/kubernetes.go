@@ -28,6 +28,7 @@ func Start(in step.In, p task.Kubernetes) (step.Action, error) {
 	p.Target = *in.Deployment.Kubernetes
 	p.Execution, p.Stage, p.Step, p.Rollback = in.Execution, string(in.StageNode), string(in.Node), in.Rollback
 	p.CanaryInStage = slices.Contains(in.Siblings, string(task.OpCanary))
+	p.BlueGreenInStage = p.Op == task.OpDiff && slices.Contains(in.Siblings, string(task.OpBlueGreen))
 	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
 	return step.Action{Task: &step.Task{
