@@ -206,3 +206,20 @@ func TestPatchOfACustomResource(t *testing.T) {
 		t.Errorf("it is\n%s", got)
 	}
 }
+
+// The release's workloads are those that serve, not a canary that has gone.
+func TestRolloutOfTheReleaseAfterACanary(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+	canary := s.step(task.OpCanary, deploymentYAML("web", "nginx:2", 1))
+	canary.Instances = count(1)
+	s.succeed(t, canary)
+	s.succeed(t, in(canary, task.OpCanaryDelete))
+	p := s.rolls("restart")
+	p.Rollout.Resources = task.ResourceSelection{Type: "ReleaseName"}
+	s.succeed(t, p)
+	if got := s.revision(t); got != "2" {
+		t.Errorf("its revision is %s", got)
+	}
+}

@@ -73,10 +73,14 @@ func (s *session) toRoll(ctx context.Context) ([]*unstructured.Unstructured, err
 		return objects, err
 	}
 	all, err := s.history(ctx)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(managed(all[0].objects()), func(o *unstructured.Unstructured) bool { return !rolls(o) }), nil
+	i := slices.IndexFunc(all, func(r *release) bool { return r.Mode != modeCanary && !r.Skipped }) // a canary may be gone
+	if i < 0 {
+		return nil, nil
+	}
+	return slices.DeleteFunc(managed(all[i].objects()), func(o *unstructured.Unstructured) bool { return !rolls(o) }), nil
 }
 
 // rolls says whether a workload is of the kinds that the commands are for.

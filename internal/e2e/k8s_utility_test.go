@@ -96,3 +96,33 @@ func TestAnExpiredStepSaysWhatWasMissing(t *testing.T) {
 		t.Errorf("the step ended %s: %s", step.Status, step.Message)
 	}
 }
+
+// Phases of a progressive canary are steps of one stage, perhaps in groups;
+// one that fails is rolled back to what served (kubernetes spec §13.4).
+func TestProgressiveCanaryThroughAPipeline(t *testing.T) {
+	t.Parallel()
+	kubeconfig, namespace := testcluster.Namespace(t)
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	guestbook(t, s, namespace)
+	phase := func(id string, percent string) string {
+		return "- stepGroup: {identifier: g" + id + ", name: g" + id + ", steps: [{step: {identifier: " + id + ", name: " + id +
+			", type: K8sCanaryDeploy, timeout: 1m, spec: {canaryType: Progressive, targetPercentage: " + percent + "}}}]}\n"
+	}
+	back := kubeStep("back", "K8sProgressiveCanaryRollback", "{}")
+	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("undo", "K8sRollingRollback", "{}")))
+	s.Apply(t, deployment("phases", phase("half", "50")+phase("all", "100"), back))
+	s.Apply(t, deployment("stuck", phase("half", "50")+kubeStep("no", "ShellScript", "{shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: exit 1}}}"), back))
+
+	run(t, s, "rolling", "Success", image("1"))
+	run(t, s, "phases", "Success", image("2"))
+	if diff := cmp.Diff("nginx:2 settings-v2 2", serving(t, kubeconfig, namespace, "web-v2")); diff != "" {
+		t.Errorf("after all phases (-want +got):\n%s", diff)
+	}
+	run(t, s, "stuck", "Failed", image("3"))
+	if diff := cmp.Diff("nginx:2 settings-v2 2", serving(t, kubeconfig, namespace, "web-v2")); diff != "" {
+		t.Errorf("after the rollback (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("deployment.apps/web-v2\n", kubectl(t, kubeconfig, namespace, "get", "deployment", "-o", "name")); diff != "" {
+		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+}
