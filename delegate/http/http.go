@@ -43,8 +43,38 @@ func New(t http.RoundTripper) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		return send(ctx, client, req, p.URL, env)
+		if p.Certificate == "" {
+			return send(ctx, client, req, p.URL, env)
+		}
+		own, err := transport(t, p)
+		if err != nil {
+			return task.Result{}, err
+		}
+		defer own.CloseIdleConnections()
+		return send(ctx, &http.Client{Transport: own}, req, p.URL, env)
 	}
+}
+
+// transport is one that shows the payload's certificate; no other request
+// shares its connections.
+func transport(t http.RoundTripper, p task.HTTP) (*http.Transport, error) {
+	pair, err := tls.X509KeyPair([]byte(p.Certificate), []byte(p.Key))
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the certificate and its certificateKey can't be used; want both in PEM: %w", err)
+	}
+	if t == nil {
+		t = http.DefaultTransport
+	}
+	base, ok := t.(*http.Transport)
+	if !ok {
+		return nil, fmt.Errorf("a transport of type %T can't show certificates", t)
+	}
+	own := base.Clone()
+	if own.TLSClientConfig == nil {
+		own.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	own.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	return own, nil
 }
 
 // request makes the request of a payload.

@@ -2,15 +2,24 @@ package http_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -204,4 +213,56 @@ func TestCancel(t *testing.T) {
 	if !errors.Is(err, executor.ErrCancelled) {
 		t.Errorf("error %v, want the cause %v", err, executor.ErrCancelled)
 	}
+}
+
+// A server that wants to know who asks gets the certificate of the step, and
+// nobody else's.
+func TestClientCertificates(t *testing.T) {
+	t.Parallel()
+	certificate, key := selfSigned(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.TLS.PeerCertificates[0].Subject.CommonName)
+	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	with := func(certificate, key string) task.HTTP {
+		return task.HTTP{Method: "GET", URL: server.URL, Certificate: certificate, Key: key}
+	}
+	for range 2 {
+		r, _, err := send(t.Context(), t, server.Client().Transport, with(certificate, key))
+		if err != nil || r.Status != task.Succeeded || read(t, r).Body != "ada" {
+			t.Errorf("%s %s %v", r.Status, r.Message, err)
+		}
+		if r, _, err = send(t.Context(), t, server.Client().Transport, with("", "")); err != nil || r.Status != task.Failed {
+			t.Errorf("without the certificate: %s %v", r.Status, err)
+		}
+	}
+	_, other := selfSigned(t)
+	if _, _, err := send(t.Context(), t, nil, with(certificate, other)); !fault.Is(err, fault.Invalid) || strings.Contains(err.Error(), "PRIVATE") {
+		t.Errorf("with another key: %v", err)
+	}
+}
+
+// selfSigned makes a client's certificate and its key.
+func selfSigned(t *testing.T) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ada"}, NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, about, about, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return text("CERTIFICATE", cert), text("PRIVATE KEY", secret)
 }

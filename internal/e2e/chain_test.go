@@ -56,7 +56,7 @@ func pipelinesAreChained(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 	running := e.Root.Find("pipeline").Child
 	reaches(t, s, running, "ask", "ApprovalWaiting")
-	if e := reaches(t, s, id, "pipeline", "ApprovalWaiting"); e.Status != "ApprovalWaiting" {
+	if e = reaches(t, s, id, "pipeline", "ApprovalWaiting"); e.Status != "ApprovalWaiting" {
 		t.Errorf("the execution whose other one asks is %s", e.Status)
 	}
 	if err := s.Call(t.Context(), "POST", "/v1/executions/"+id+"/abort", nil, nil); err != nil {

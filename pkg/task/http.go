@@ -6,6 +6,10 @@ type HTTP struct {
 	URL     string       `json:"url"`
 	Headers []HTTPHeader `json:"headers,omitempty"`
 	Body    string       `json:"body,omitempty"`
+	// Certificate, with others that lead to a known one, and its Key show the
+	// server who asks; PEM. Empty: nobody in particular.
+	Certificate string `json:"certificate,omitempty"`
+	Key         string `json:"key,omitempty"`
 }
 
 // HTTPHeader is one header field.

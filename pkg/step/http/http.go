@@ -33,6 +33,8 @@ type Spec struct {
 	Body      yamldoc.Field[string]
 	Assertion yamldoc.Field[string]
 	Outputs   []step.Variable
+	// The client's, in PEM.
+	Certificate, Key yamldoc.Field[string]
 }
 
 // Header is one header field of the request.
@@ -58,10 +60,10 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "outputVariables":
 			s.Outputs = step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
 			refuseSecrets(s.Outputs, r)
-		case "certificate", "certificateKey":
-			if !e.Null() {
-				r.Unsupported(e, "client certificates aren't supported yet")
-			}
+		case "certificate":
+			s.Certificate = r.String(e)
+		case "certificateKey":
+			s.Key = r.String(e)
 		case "delegateSelectors": // the plan's
 			r.Strings(e)
 		default:
@@ -70,6 +72,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		}
 	}
 	r.Missing(v, "method", "url")
+	if (step.Text(s.Certificate) == "") != (step.Text(s.Key) == "") {
+		r.Errorf(v, "WRONG_VALUE", "certificate and certificateKey go together; found one of them")
+	}
 	return s
 }
 
@@ -103,7 +108,7 @@ func refuseSecrets(outputs []step.Variable, r *yamldoc.Report) {
 
 // Start gives the request to a delegate.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	p := task.HTTP{Method: step.Text(s.Method), URL: step.Text(s.URL), Body: step.Text(s.Body)}
+	p := task.HTTP{Method: step.Text(s.Method), URL: step.Text(s.URL), Body: step.Text(s.Body), Certificate: step.Text(s.Certificate), Key: step.Text(s.Key)}
 	for _, h := range s.Headers {
 		p.Headers = append(p.Headers, task.HTTPHeader{Key: step.Text(h.Key), Value: step.Text(h.Value)})
 	}
