@@ -3,6 +3,8 @@ package input
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -39,8 +41,9 @@ func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned 
 		return n, nil
 	case value != nil:
 		m.check(r, value, from, at)
+		value = undecided(n, r, value)
 	case r.HasDefault:
-		value = text(n, r.Default)
+		value = undecided(n, r, text(n, r.Default))
 	case at.variable != nil && !r.Required:
 		value = text(n, "")
 	case !r.Required:
@@ -126,6 +129,26 @@ func (m *merger) unfilled(value *yamldoc.Node, at spot) {
 			})
 		}
 	}
+}
+
+// undecided is a value which says what it must be, if that can be checked only
+// when it is resolved (pipeline spec §2.1): it, or what it is compared with,
+// has expressions.
+func undecided(n *yamldoc.Node, r Runtime, value *yamldoc.Node) *yamldoc.Node {
+	in := r.Input
+	if value.Kind != yamldoc.Scalar || in.Allowed == nil && in.One == nil && in.Many == nil && in.Regex == "" {
+		return value
+	}
+	all := slices.Concat(in.Allowed, in.One, in.Many, []string{value.Value, in.Regex})
+	if !strings.Contains(strings.Join(all, "\n"), "<+") {
+		return value
+	}
+	out := *value
+	out.Must = n.Value
+	if r.Type == "String" { // where allowedValues takes several of its values
+		out.Must = strings.Replace(out.Must, ".allowedValues(", ".selectManyFrom(", 1)
+	}
+	return &out
 }
 
 func accepts(r Runtime, value *yamldoc.Node) error {

@@ -327,9 +327,13 @@ func (s *Scope) scalar(n *yamldoc.Node) (expr.Value, error) {
 	case n == nil:
 		return expr.Null(), nil
 	case n.Kind == yamldoc.Scalar && n.Tag == yamldoc.Str:
-		return s.value(n.Value)
+		v, err := s.value(n.Value)
+		if err == nil {
+			err = s.must(n, v)
+		}
+		return v, err
 	case n.Kind == yamldoc.Scalar || n.Kind == yamldoc.Null:
-		return expr.FromAny(n.Any()), nil
+		return expr.FromAny(n.Any()), s.must(n, expr.String(n.Value))
 	}
 	tree, err := s.tree(n, "")
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *Scope) tree(n *yamldoc.Node, path string) (*yamldoc.Node, error) {
 func dynamic(n *yamldoc.Node) bool {
 	switch n.Kind {
 	case yamldoc.Scalar:
-		return strings.Contains(n.Value, "<+")
+		return n.Must != "" || strings.Contains(n.Value, "<+")
 	case yamldoc.Mapping:
 		return slices.ContainsFunc(n.Entries, func(e yamldoc.Entry) bool { return e.Value != nil && dynamic(e.Value) })
 	case yamldoc.Sequence:
@@ -61,8 +61,14 @@ func dynamic(n *yamldoc.Node) bool {
 // leaf resolves one scalar. A whole-value expression keeps its type.
 func (s *Scope) leaf(n *yamldoc.Node, path string) (*yamldoc.Node, error) {
 	v, err := s.value(n.Value)
+	if err == nil {
+		err = s.must(n, v)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s (line %d): %w", strings.TrimPrefix(path, "."), n.Line, err)
+	}
+	if !strings.Contains(n.Value, "<+") {
+		return n, nil
 	}
 	doc, err := json.Marshal(v)
 	if err != nil {

@@ -49,6 +49,9 @@ type Node struct {
 	// stands in: what a template brought. Line and Column are those of File,
 	// and those of the entry that holds the node too.
 	File string `json:"f,omitempty"`
+	// Must is the runtime input that the scalar is the value of, if whether it
+	// is allowed shows only once the expressions of both are resolved.
+	Must string `json:"m,omitempty"`
 }
 
 // Entry is one key of a mapping.

@@ -1,0 +1,34 @@
+package resolve
+
+import (
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// must checks the value of a runtime input that couldn't be checked before it
+// was resolved (pipeline spec §2.1). A value that turns out to be none stays
+// so, and a secret's isn't known here.
+func (s *Scope) must(n *yamldoc.Node, v expr.Value) error {
+	if n.Must == "" || v.IsNull() || v.Secret() {
+		return nil
+	}
+	in, err := expr.ParseInput(n.Must)
+	if err != nil {
+		return err
+	}
+	for _, list := range [][]string{in.Allowed, in.One, in.Many} {
+		for i := range list {
+			if list[i], err = s.Text(list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if in.Regex, err = s.Text(in.Regex); err != nil {
+		return err
+	}
+	if err := in.Check(v.Text()); err != nil {
+		return fault.New(fault.Invalid, "the value of %s: %w", n.Must, err)
+	}
+	return nil
+}
