@@ -1,6 +1,9 @@
 package entity
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -10,6 +13,7 @@ import (
 type Artifact struct {
 	PrimaryRef yamldoc.Field[string]
 	Sources    []ArtifactSource
+	Sidecars   []ArtifactSource
 }
 
 // ArtifactSource is where an artifact comes from.
@@ -26,7 +30,7 @@ type ArtifactSource struct {
 func (d *decoder) artifacts(v yamldoc.Value, a *Artifact) {
 	d.fields(v, keys{
 		"primary":     func(v yamldoc.Value) { d.primaryArtifact(v, a) },
-		"sidecars":    d.refuse("sidecar artifacts aren't supported"),
+		"sidecars":    func(v yamldoc.Value) { a.Sidecars = d.sidecars(v) },
 		"description": func(yamldoc.Value) {},
 	})
 }
@@ -49,6 +53,41 @@ func (d *decoder) primaryArtifact(v yamldoc.Value, a *Artifact) {
 	}
 	if want := a.PrimaryRef.Value; want != "" && len(a.Sources) > 0 && !hasSource(a.Sources, want) {
 		d.Errorf(child(v, "primaryArtifactRef"), badReference, "there is no artifact source %q", want)
+	}
+}
+
+// sidecars decodes artifacts beside the primary one. Nobody looks them up, so
+// their version must be fixed.
+func (d *decoder) sidecars(v yamldoc.Value) []ArtifactSource {
+	var out []ArtifactSource
+	ids := seen{}
+	for item := range d.list(v) {
+		d.fields(item, keys{"sidecar": func(v yamldoc.Value) {
+			var one ArtifactSource
+			d.fields(v, merge(d.artifactSource(v, &one), keys{"metadata": func(yamldoc.Value) {}})) // the console's
+			d.need(v, "identifier", "type", "spec")
+			d.unique(ids, v, one.Identifier.Value)
+			d.fixedVersion(v)
+			out = append(out, one)
+		}})
+		d.need(item, "sidecar")
+	}
+	return out
+}
+
+// fixedVersion reports a source that would have to be asked.
+func (d *decoder) fixedVersion(v yamldoc.Value) {
+	spec := v.Node.Get("spec")
+	for _, key := range []string{"tagRegex", "versionRegex", "filePathRegex", "digest"} {
+		if !neutral(spec.Get(key)) {
+			d.Unsupported(v, "a sidecar with %s isn't supported yet; want a fixed tag", key)
+		}
+	}
+	if tag := spec.Get("tag"); tag != nil && strings.Contains(tag.Value, "lastPublished") {
+		d.Unsupported(v, "a sidecar with the newest tag isn't supported yet; want a fixed tag")
+	}
+	if typ := peek(v, "type"); slices.Contains(artifactTypes(), typ) && !slices.Contains([]string{"DockerRegistry", "Ecr", "AmazonS3"}, typ) {
+		d.Unsupported(v, "a sidecar of the type %s isn't supported yet", typ)
 	}
 }
 

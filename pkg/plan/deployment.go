@@ -23,7 +23,8 @@ type Deployment struct {
 	Environment    *yamldoc.Node `json:"environment,omitempty"`
 	EnvironmentRef string        `json:"environmentRef,omitempty"`
 	Infrastructure *yamldoc.Node `json:"infrastructure,omitempty"`
-	Group          *Group        `json:"group,omitempty"` // nil: no environment group was named
+	Unchecked      bool          `json:"unchecked,omitempty"` // disableArtifactValidation
+	Group          *Group        `json:"group,omitempty"`     // nil: no environment group was named
 	// Overrides are laid over the service, the last ones on top.
 	Overrides []Override `json:"overrides,omitempty"`
 }
@@ -104,6 +105,8 @@ type Choice struct {
 type Pick struct {
 	Ref    string        `json:"ref"` // may be an expression until the stage starts
 	Inputs *yamldoc.Node `json:"inputs,omitempty"`
+	// Unchecked says that nobody need look whether a service's artifact exists.
+	Unchecked bool `json:"unchecked,omitempty"`
 }
 
 // SamePlace says whether two choices have the same infrastructure.

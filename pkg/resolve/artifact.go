@@ -71,16 +71,40 @@ func (s *Scope) artifactField(stage *plan.Node, d *plan.Deployment, path, rest [
 	if err != nil || source == nil || len(rest) == 0 {
 		return expr.Null(), len(path), err
 	}
+	if rest[0] == "primaryArtifact" {
+		return expr.Bool(true), len(path) - len(rest) + 1, nil
+	}
+	return s.sourceField(source, func() (map[string]any, error) { return s.artifactResults(stage) }, path, rest)
+}
+
+// sidecarField resolves artifacts.sidecars.ID.X; path[2] is the identifier.
+func (s *Scope) sidecarField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if len(path) < 4 {
+		return expr.Null(), 0, unknown("a sidecar needs its identifier and a field, e.g. artifacts.sidecars.proxy.image; found %s", dotted(path))
+	}
+	source := identified(d.Service.At("serviceDefinition", "spec", "artifacts", "sidecars"), "sidecar", path[2])
+	if source == nil {
+		return expr.Null(), 0, unknown("the service has no sidecar artifact %q", path[2])
+	}
+	if path[3] == "primaryArtifact" {
+		return expr.Bool(false), 4, nil
+	}
+	return s.sourceField(source, func() (map[string]any, error) { return nil, nil }, path, path[3:])
+}
+
+// sourceField resolves a field of an artifact by its source and, where that
+// doesn't say, by what was found when it was looked up.
+func (s *Scope) sourceField(
+	source *yamldoc.Node, lookedUp func() (map[string]any, error), path, rest []string,
+) (expr.Value, int, error) {
 	used := len(path) - len(rest) + 1
 	switch rest[0] {
 	case "identifier", "type":
 		return s.constant(source.Get(rest[0]), used)
-	case "primaryArtifact":
-		return expr.FromAny(true), used, nil
 	case "imagePath", "connectorRef", "region", "registryId", "bucketName":
 		return s.constant(source.At("spec", rest[0]), used)
 	}
-	found, err := s.artifactResults(stage)
+	found, err := lookedUp()
 	if err != nil {
 		return expr.Null(), 0, err
 	}

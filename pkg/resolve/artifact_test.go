@@ -357,3 +357,26 @@ func TestPullSecretsOfClouds(t *testing.T) {
 		}
 	}
 }
+
+// Entities spec §2.2: sidecars have the fields of the primary artifact.
+func TestSidecars(t *testing.T) {
+	t.Parallel()
+	const fixed = "type: DockerRegistry, spec: {connectorRef: hub, imagePath: library/nginx, tag: stable}}]}, " + // ends the list of sources
+		"sidecars: [{sidecar: {identifier: proxy, type: DockerRegistry, spec: {connectorRef: hub, imagePath: library/haproxy, tag: v-<+pipeline.variables.env>}}}], rest: {of: [{it: x"
+	s := stageWith(t, fixed, plan.State{}, rollNode)
+	tests := []struct{ text, want string }{
+		{"<+artifacts.sidecars.proxy.image>", "index.docker.io/library/haproxy:v-dev"},
+		{"<+artifacts.sidecars.proxy.tag> <+artifacts.sidecars.proxy.imagePath>", "v-dev library/haproxy"},
+		{"<+artifacts.sidecars.proxy.primaryArtifact> <+artifact.primaryArtifact>", "false true"},
+		{"<+artifact.image>", "index.docker.io/library/nginx:stable"},
+		{"[<+artifacts.sidecars.proxy.imagePullSecret>]", "[]"},
+	}
+	for _, tt := range tests {
+		if got, err := s.Text(tt.text); err != nil || got != tt.want {
+			t.Errorf("%s is %q (%v); want %q", tt.text, got, err, tt.want)
+		}
+	}
+	if _, err := s.Text("<+artifacts.sidecars.other.image>"); err == nil || !strings.Contains(err.Error(), `no sidecar artifact "other"`) {
+		t.Errorf("an unknown sidecar: %v", err)
+	}
+}

@@ -47,7 +47,10 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 		if len(path) > 1 && path[1] == "primary" {
 			return s.artifactField(stage, d, path, path[2:])
 		}
-		return expr.Null(), 0, unknown("only the primary artifact is supported; found %s", dotted(path))
+		if len(path) > 1 && path[1] == "sidecars" {
+			return s.sidecarField(d, path)
+		}
+		return expr.Null(), 0, unknown("artifacts has primary and sidecars; found %s", dotted(path))
 	case "manifests", "manifest":
 		return s.manifestField(d, path)
 	case "manifestConfig":

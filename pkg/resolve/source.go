@@ -46,7 +46,7 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 	if !plan.LookedUp(source) {
 		return step.Artifact{}, nil // another of the sources would have to be asked
 	}
-	a.Choice.Unchecked = isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
+	a.Choice.Unchecked = d.Unchecked || isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
 	return step.Artifact{Task: &a.Artifact, Selectors: a.selectors}, nil
 }
 

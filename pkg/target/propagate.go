@@ -72,7 +72,7 @@ func chosenBy(s *resolve.Scope, stage string) ([]plan.Choice, error) {
 	}
 	written := read(n.Doc.Get("spec"))
 	c := plan.Choice{
-		Service: plan.Pick{Ref: d.ServiceRef}, Environment: plan.Pick{Ref: d.EnvironmentRef},
+		Service: plan.Pick{Ref: d.ServiceRef, Unchecked: d.Unchecked}, Environment: plan.Pick{Ref: d.EnvironmentRef},
 		Infrastructure: plan.Pick{Ref: text(d.Infrastructure, "identifier")},
 	}
 	if len(written.services) == 1 {

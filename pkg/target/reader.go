@@ -83,7 +83,7 @@ func Check(kind ref.Kind, doc *yamldoc.Node, scope ref.Scope) error {
 
 // Deployment reads what a choice names.
 func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deployment, error) {
-	d := &plan.Deployment{Type: c.Type, ServiceRef: c.Service.Ref, EnvironmentRef: c.Environment.Ref, Group: c.Group}
+	d := &plan.Deployment{Type: c.Type, ServiceRef: c.Service.Ref, EnvironmentRef: c.Environment.Ref, Unchecked: c.Service.Unchecked, Group: c.Group}
 	var err error
 	if d.Service, err = r.entity(ctx, ref.Service, c.Service, ""); err != nil {
 		return nil, err

@@ -49,14 +49,14 @@ func read(spec *yamldoc.Node) wanted {
 	if one := spec.Get("service"); one != nil {
 		w.servicesFrom = text(one.Get("useFromStage"), "stage")
 		if w.servicesFrom == "" {
-			w.services = []plan.Pick{{Ref: text(one, "serviceRef"), Inputs: one.Get("serviceInputs")}}
+			w.services = []plan.Pick{serviceOf(one, nil)}
 		}
 	}
 	if several := spec.Get("services"); several != nil {
 		w.servicesFrom = text(several.Get("useFromStage"), "stage")
 		w.servicesParallel = several.At("metadata", "parallel")
 		for _, item := range items(several.Get("values")) {
-			w.services = append(w.services, plan.Pick{Ref: text(item, "serviceRef"), Inputs: item.Get("serviceInputs")})
+			w.services = append(w.services, serviceOf(item, several))
 		}
 	}
 	if one := spec.Get("environment"); one != nil {
@@ -76,6 +76,13 @@ func read(spec *yamldoc.Node) wanted {
 	}
 	w.placesParallel, w.filters = several.At("metadata", "parallel"), items(several.Get("filters"))
 	return w
+}
+
+func serviceOf(doc, all *yamldoc.Node) plan.Pick {
+	const unchecked = "disableArtifactValidation"
+	return plan.Pick{
+		Ref: text(doc, "serviceRef"), Inputs: doc.Get("serviceInputs"), Unchecked: isTrue(doc.Get(unchecked)) || isTrue(all.Get(unchecked)),
+	}
 }
 
 func environmentOf(doc *yamldoc.Node) environment {
