@@ -113,7 +113,11 @@ func (s *session) render(ctx context.Context, d *deployment) error {
 		return fault.New(fault.Unsupported, "helmVersion V2 can't be used: Helm 2 is out of support since 2020; want V3, V380 or V4")
 	}
 	source := s.source()
-	files, err := source.Fetch(ctx, m)
+	download, err := s.p.Download()
+	if err != nil {
+		return err
+	}
+	files, err := s.charts.Fetch(ctx, source, m, download)
 	if err != nil {
 		return err
 	}

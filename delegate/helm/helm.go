@@ -46,7 +46,7 @@ const (
 // the folder.
 func New(cache string) executor.Executor {
 	clusters := &kubernetes.Clusters{}
-	git := gitfetch.New(filepath.Join(cache, "git"))
+	git, charts := gitfetch.New(filepath.Join(cache, "git")), chart.NewRepos(filepath.Join(cache, "charts"))
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.Helm](a)
 		if err != nil {
@@ -56,7 +56,7 @@ func New(cache string) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{p: p, env: env, cluster: cluster, git: git}
+		s := &session{p: p, env: env, cluster: cluster, git: git, charts: charts}
 		return s.run(ctx)
 	}
 }
@@ -67,6 +67,7 @@ type session struct {
 	env     executor.Env
 	cluster *kubernetes.Foreign
 	git     *gitfetch.Fetcher
+	charts  *chart.Repos
 }
 
 // outputs is what expressions read below the step (kubernetes spec §18).

@@ -24,7 +24,11 @@ func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, ov
 	}
 	flags.ShowOnly = append(flags.ShowOnly, only...)
 	source := s.source()
-	files, err := source.Fetch(ctx, m)
+	download, err := m.Chart.Download()
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.charts.Fetch(ctx, source, m, download)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/slipway-cd/slipway/delegate/chart"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/manifest"
@@ -43,7 +44,7 @@ const (
 // below the folder.
 func New(cache string) executor.Executor {
 	known := &clients{}
-	git := gitfetch.New(filepath.Join(cache, "git"))
+	git, charts := gitfetch.New(filepath.Join(cache, "git")), chart.NewRepos(filepath.Join(cache, "charts"))
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.Kubernetes](a)
 		if err != nil {
@@ -53,7 +54,7 @@ func New(cache string) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{p: p, env: env, client: c, git: git}
+		s := &session{p: p, env: env, client: c, git: git, charts: charts}
 		return s.run(ctx)
 	}
 }
@@ -65,6 +66,7 @@ type session struct {
 	env    executor.Env
 	client *client
 	git    *gitfetch.Fetcher
+	charts *chart.Repos
 	number int // of the release that is being made; 0: none
 	past   past
 	// taken are numbers of releases that turned out to be somebody else's.

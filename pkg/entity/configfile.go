@@ -41,7 +41,7 @@ func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
 func (d *decoder) configStore(v yamldoc.Value, f *ConfigFile) {
 	typ := peek(v, "type")
 	d.fields(v, keys{
-		"type": d.supported(&f.StoreType, "a config file in a store of the type", []string{"Inline"}, append(gitStores(), otherStores()...)...),
+		"type": d.supported(&f.StoreType, "a config file in a store of the type", []string{"Inline"}, append(gitStores(), otherStores(ManifestK8s)...)...),
 		"spec": func(v yamldoc.Value) {
 			if typ == "Inline" {
 				d.fields(v, keys{"content": d.text(&f.Content)})

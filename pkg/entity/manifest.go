@@ -15,6 +15,8 @@ const (
 	ManifestValues    = "Values"
 	ManifestHelm      = "HelmChart"
 	ManifestKustomize = "Kustomize"
+	// ManifestRepo takes another connector for the repository of the chart.
+	ManifestRepo = "HelmRepoOverride"
 )
 
 // Manifest is one of a service's manifests (entities spec §2.3). Which fields
@@ -59,7 +61,7 @@ type CommandFlag struct {
 // otherManifestTypes are those that can't be saved yet.
 func otherManifestTypes() []string {
 	return []string{
-		"HelmRepoOverride", "KustomizePatches", "OpenshiftParam", "OpenshiftTemplate", "ServerlessAwsLambda", "ReleaseRepo",
+		"KustomizePatches", "OpenshiftParam", "OpenshiftTemplate", "ServerlessAwsLambda", "ReleaseRepo",
 		"DeploymentRepo", "EcsTaskDefinition", "EcsServiceDefinition", "EcsScalableTargetDefinition",
 		"EcsScalingPolicyDefinition", "TasManifest", "TasVars", "TasAutoScaler", "AsgLaunchTemplate", "AsgConfiguration",
 		"AsgAdditionalConfiguration", "AsgScalingPolicy", "AsgScheduledUpdateGroupAction", "GoogleCloudFunctionDefinition",
@@ -71,16 +73,14 @@ func otherManifestTypes() []string {
 
 // manifests decodes a list of manifests, of which one may be the main one.
 func (d *decoder) manifests(v yamldoc.Value) []Manifest {
-	out := d.manifestList(v, ManifestK8s, ManifestValues, ManifestHelm, ManifestKustomize)
+	out := d.manifestList(v, ManifestK8s, ManifestValues, ManifestHelm, ManifestKustomize, ManifestRepo)
 	first := ""
 	for _, m := range out {
 		switch {
 		case !slices.Contains([]string{ManifestK8s, ManifestHelm, ManifestKustomize}, m.Type.Value):
 		case first == "":
 			first = m.Type.Value
-		case first == ManifestHelm && m.Type.Value == ManifestHelm:
-			d.Unsupported(v, "services with several Helm charts aren't supported yet")
-			return out
+		case first == ManifestHelm && m.Type.Value == ManifestHelm: // manifestConfigurations.primaryManifestRef chooses
 		default:
 			d.Errorf(v, ambiguous, "found a %s and a %s; a service has one main manifest", first, m.Type.Value)
 			return out
@@ -118,7 +118,7 @@ func (d *decoder) manifest(v yamldoc.Value, types []string) Manifest {
 		"spec": func(v yamldoc.Value) {
 			if slices.Contains(types, typ) {
 				d.fields(v, d.manifestSpec(&m, typ))
-				d.need(v, "store")
+				d.manifestNeeds(v, typ)
 			}
 		},
 	})
@@ -134,6 +134,12 @@ func (d *decoder) manifestSpec(m *Manifest, typ string) keys {
 	}
 	optional := keys{"optionalValuesYaml": d.flag(&m.OptionalValuesYAML)}
 	switch typ {
+	case ManifestRepo:
+		return keys{
+			"connectorRef": d.reference(ref.Connector, &m.Store.Charts),
+			"type":         d.supported(&m.Store.Type, "repository of charts", []string{storeHTTP, storeOCI}, "S3", "Gcs"),
+			"metadata":     func(yamldoc.Value) {},
+		}
 	case ManifestValues:
 		return merge(known, optional)
 	case ManifestK8s:
@@ -144,6 +150,19 @@ func (d *decoder) manifestSpec(m *Manifest, typ string) keys {
 		return merge(known, d.release(m), d.kustomize(&m.Kustomize))
 	}
 	return known
+}
+
+// manifestNeeds reports what a type's spec lacks.
+func (d *decoder) manifestNeeds(v yamldoc.Value, typ string) {
+	if typ == ManifestRepo {
+		d.need(v, "connectorRef", "type")
+		return
+	}
+	d.need(v, "store")
+	store := peek(child(v, "store"), "type")
+	if typ == ManifestHelm && (store == storeHTTP || store == storeOCI) {
+		d.need(v, "chartName")
+	}
 }
 
 // release are the keys about what a release keeps.

@@ -39,6 +39,8 @@ type serverType struct {
 	can    []string // types of authentication
 	cannot []string // those that Harness has besides
 	legacy bool     // credentials may stand beside auth, in which case auth may be absent
+	// registry: the address is a registry's, with oci:// before it or nothing
+	registry bool
 }
 
 // serverConnectors says what the connectors to HTTP APIs call things.
@@ -51,15 +53,26 @@ func serverConnectors() map[string]serverType {
 		},
 		"Jenkins": {url: "jenkinsUrl", can: []string{authPassword, authHeader, authNobody}},
 		"Bamboo":  {url: "bambooUrl", can: []string{authPassword}},
+
+		"HttpHelmRepo": {url: "helmRepoUrl", can: []string{authPassword, authNobody}},
+		"OciHelmRepo":  {url: "helmRepoUrl", can: []string{authPassword, authNobody}, registry: true},
 	}
 }
 
-func serverConnectorTypes() []string { return []string{"Jira", "ServiceNow", "Jenkins", "Bamboo"} }
+func serverConnectorTypes() []string {
+	return []string{"Jira", "ServiceNow", "Jenkins", "Bamboo", "HttpHelmRepo", "OciHelmRepo"}
+}
 
 func (d *decoder) serverConnector(v yamldoc.Value, typ string, common keys, s *ServerConnector) {
 	t := serverConnectors()[typ]
 	known := merge(common, keys{
-		t.url:  func(v yamldoc.Value) { d.webAddress(v, &s.URL) },
+		t.url: func(v yamldoc.Value) {
+			if t.registry {
+				d.registryAddress(v, &s.URL)
+				return
+			}
+			d.webAddress(v, &s.URL)
+		},
 		"auth": func(v yamldoc.Value) { d.serverAuth(v, typ, t, s) },
 	})
 	if t.legacy {
@@ -85,6 +98,14 @@ func (d *decoder) webAddress(v yamldoc.Value, f *yamldoc.Field[string]) {
 	*f = d.String(v)
 	if f.Value != "" && !strings.HasPrefix(f.Value, "http://") && !strings.HasPrefix(f.Value, "https://") {
 		d.Errorf(v, wrongValue, "found %q; want a URL that starts with https:// or http://", f.Value)
+	}
+}
+
+// registryAddress decodes the address of a registry of charts.
+func (d *decoder) registryAddress(v yamldoc.Value, f *yamldoc.Field[string]) {
+	*f = d.String(v)
+	if scheme, _, ok := strings.Cut(f.Value, "://"); ok && scheme != "oci" && scheme != "https" {
+		d.Errorf(v, wrongValue, "found %q; want a registry such as oci://registry.example.com/charts", f.Value)
 	}
 }
 

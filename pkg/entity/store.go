@@ -12,6 +12,7 @@ import (
 type Store struct {
 	Type    yamldoc.Field[string]
 	Git     GitStore
+	Charts  yamldoc.Field[string] // the connector of an Http or OciHelmChart store
 	Content yamldoc.Field[string] // of an Inline store
 }
 
@@ -28,11 +29,27 @@ type GitStore struct {
 
 func gitStores() []string { return []string{"Git", "Github", "GitLab", "Bitbucket"} }
 
-func otherStores() []string {
-	return []string{
-		"CustomRemote", "AzureRepo", "HarnessCode", "Http", "S3", "Gcs", "Artifactory", "S3Url", "InheritFromManifest",
-		"Harness", "OciHelmChart",
+// The stores of charts only.
+const (
+	storeHTTP = "Http"
+	storeOCI  = "OciHelmChart"
+)
+
+// stores are those that manifests of a type can be in.
+func stores(manifest string) []string {
+	if manifest == ManifestHelm {
+		return append(gitStores(), storeHTTP, storeOCI)
 	}
+	return append(gitStores(), "Inline")
+}
+
+// otherStores are those of Harness that manifests of a type can't be in, or not yet.
+func otherStores(manifest string) []string {
+	all := []string{
+		"Inline", "CustomRemote", "AzureRepo", "HarnessCode", storeHTTP, "S3", "Gcs", "Artifactory", "S3Url", "InheritFromManifest",
+		"Harness", storeOCI,
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(stores(manifest), s) })
 }
 
 // store decodes the store of a manifest of the given type.
@@ -40,12 +57,17 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 	s := &m.Store
 	typ := peek(v, "type")
 	known := keys{
-		"type": d.supported(&s.Type, "store type", append(gitStores(), "Inline"), otherStores()...),
+		"type": d.supported(&s.Type, "store type", stores(manifest), otherStores(manifest)...),
 		"spec": func(v yamldoc.Value) {
 			switch {
 			case slices.Contains(gitStores(), typ):
 				d.gitStore(v, manifest, &s.Git)
-			case typ == "Inline":
+			case typ == storeHTTP && manifest == ManifestHelm:
+				d.fields(v, keys{"connectorRef": d.reference(ref.Connector, &s.Charts)})
+				d.need(v, "connectorRef")
+			case typ == storeOCI && manifest == ManifestHelm:
+				d.ociStore(v, s)
+			case typ == "Inline" && manifest != ManifestHelm:
 				d.fields(v, keys{"content": d.text(&s.Content)})
 				d.need(v, "content")
 			}
@@ -60,6 +82,27 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 	}
 	d.fields(v, known)
 	d.need(v, "type", "spec")
+}
+
+// ociStore decodes a registry of charts.
+func (d *decoder) ociStore(v yamldoc.Value, s *Store) {
+	var base, kind yamldoc.Field[string]
+	d.fields(v, keys{
+		"basePath": d.text(&base),
+		"config": func(v yamldoc.Value) {
+			d.fields(v, keys{
+				"type": d.supported(&kind, "registry of charts", []string{"Generic"}, "ECR", "GAR"),
+				"spec": func(v yamldoc.Value) {
+					if kind.Value == "Generic" || kind.Value == "" {
+						d.fields(v, keys{"connectorRef": d.reference(ref.Connector, &s.Charts)})
+						d.need(v, "connectorRef")
+					}
+				},
+			})
+			d.need(v, "type", "spec")
+		},
+	})
+	d.need(v, "config")
 }
 
 func (d *decoder) gitStore(v yamldoc.Value, manifest string, g *GitStore) {

@@ -98,3 +98,32 @@ func (c *Chart) Flags(command string) (HelmFlags, error) {
 func flagsFor(command string, list []CommandFlag) []CommandFlag {
 	return slices.DeleteFunc(slices.Clone(list), func(f CommandFlag) bool { return f.Command != command })
 }
+
+// Download are the flags about how the chart is got: those of Pull, or else of
+// Fetch, as it was called before, and those of Add.
+func (h *Helm) Download() (HelmFlags, error) {
+	merged := Chart{CommandFlags: h.CommandFlags}
+	if m := h.Target.Manifest; m != nil && m.Chart != nil {
+		for _, f := range m.Chart.CommandFlags {
+			if len(flagsFor(f.Command, h.CommandFlags)) == 0 {
+				merged.CommandFlags = append(merged.CommandFlags, f)
+			}
+		}
+	}
+	return merged.Download()
+}
+
+// Download are the flags about how the chart is got.
+func (c *Chart) Download() (HelmFlags, error) {
+	command := HelmPull
+	if c != nil && len(flagsFor(HelmPull, c.CommandFlags)) == 0 {
+		command = HelmFetch
+	}
+	f, err := c.Flags(command)
+	if err != nil {
+		return f, err
+	}
+	add, err := c.Flags(HelmAdd)
+	f.InsecureTLS, f.PlainHTTP, f.PassEverywhere = f.InsecureTLS || add.InsecureTLS, f.PlainHTTP || add.PlainHTTP, f.PassEverywhere || add.PassEverywhere
+	return f, err
+}

@@ -126,14 +126,12 @@ func (f *HelmFlags) define(set *pflag.FlagSet, command string) bool {
 		f.values(set)
 		f.change(set)
 		f.rendering(set)
-		f.download(set)
 		set.BoolVar(&f.Replace, "replace", false, "")
 		set.BoolVar(&f.CreateNamespace, "create-namespace", false, "")
 	case HelmUpgrade:
 		f.values(set)
 		f.change(set)
 		f.rendering(set)
-		f.download(set)
 		f.upgrade(set)
 	case HelmRollback:
 		f.operation(set)
@@ -158,7 +156,6 @@ func (f *HelmFlags) define(set *pflag.FlagSet, command string) bool {
 	case HelmTemplate:
 		f.values(set)
 		f.rendering(set)
-		f.download(set)
 		f.template(set)
 	case HelmPull, HelmFetch:
 		f.download(set)

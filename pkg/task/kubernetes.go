@@ -174,10 +174,22 @@ type ValuesFile struct {
 	Optional bool   `json:"optional,omitempty"`
 }
 
-// Store is where files come from: a Git repository or the document itself.
+// Store is where files come from: a Git repository, a repository of charts or
+// the document itself.
 type Store struct {
-	Git    *Git   `json:"git,omitempty"`
-	Inline string `json:"inline,omitempty"`
+	Git    *Git       `json:"git,omitempty"`
+	Charts *ChartRepo `json:"charts,omitempty"`
+	Inline string     `json:"inline,omitempty"`
+}
+
+// ChartRepo is a repository of Helm charts: an HTTP server with an index, or a
+// registry (entities spec §2.4).
+type ChartRepo struct {
+	URL string `json:"url"` // of a registry: oci://host/path
+	OCI bool   `json:"oci,omitempty"`
+	// Credentials, as secret placeholders. Both empty: anonymous.
+	Username string `json:"username,omitempty"`
+	Password string `json:"password,omitempty"`
 }
 
 // Git is a place in a Git repository.

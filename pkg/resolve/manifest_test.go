@@ -1,0 +1,112 @@
+package resolve_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// chartEntities serves a cluster, a Git host and repositories of charts.
+type chartEntities struct{ store.Entities }
+
+func (chartEntities) Entity(_ context.Context, k store.EntityKey) (store.Entity, error) {
+	docs := map[string]string{
+		"cluster": "{identifier: cluster, type: K8sCluster, spec: {credential: {type: InheritFromDelegate}}}",
+		"git":     "{identifier: git, type: Git, spec: {url: 'https://git.example.com/r', connectionType: Repo, type: Http, spec: {username: me, passwordRef: p}}}",
+		"http":    "{identifier: http, type: HttpHelmRepo, spec: {helmRepoUrl: 'https://charts.example.com/', auth: {type: Anonymous}}}",
+		"mirror":  "{identifier: mirror, type: HttpHelmRepo, spec: {helmRepoUrl: 'https://mirror.example.com', auth: {type: UsernamePassword, spec: {username: me, passwordRef: p}}}}",
+		"oci":     "{identifier: oci, type: OciHelmRepo, spec: {helmRepoUrl: registry.example.com, auth: {type: Anonymous}}}",
+	}
+	doc, ok := docs[k.ID]
+	if !ok {
+		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
+	}
+	return store.Entity{Key: k, YAML: []byte("connector: " + doc)}, nil
+}
+
+func withManifests(tb testing.TB, service, environment string) *resolve.Scope {
+	tb.Helper()
+	p, err := plan.Build(plan.Source{
+		Pipeline: parse(tb, pipelineYAML),
+		Deployments: map[string]*plan.Deployment{"deploy": {
+			Type: "NativeHelm", ServiceRef: "shop", EnvironmentRef: "dev",
+			Service:        parse(tb, "identifier: shop\nserviceDefinition: {spec: {"+service+"}}"),
+			Environment:    parse(tb, "identifier: dev\noverrides: {manifests: ["+environment+"]}"),
+			Infrastructure: parse(tb, "identifier: i\ntype: KubernetesDirect\nspec: {connectorRef: cluster, namespace: ns, releaseName: rel}"),
+		}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return resolve.New(resolve.Config{
+		Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: chartEntities{},
+		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State { return plan.State{} },
+		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
+	})
+}
+
+func TestCharts(t *testing.T) {
+	t.Parallel()
+	const (
+		git    = "{manifest: {identifier: a, type: HelmChart, spec: {store: {type: Git, spec: {connectorRef: git, gitFetchType: Branch, branch: main, folderPath: c}}, subChartPath: s, helmVersion: V4, commandFlags: [{commandType: Upgrade, flag: --wait}]}}}"
+		http   = "{manifest: {identifier: b, type: HelmChart, spec: {store: {type: Http, spec: {connectorRef: http}}, chartName: web, chartVersion: 1.0.0}}}"
+		oci    = "{manifest: {identifier: c, type: HelmChart, spec: {store: {type: OciHelmChart, spec: {basePath: /team/, config: {type: Generic, spec: {connectorRef: oci}}}}, chartName: web}}}"
+		values = "{manifest: {identifier: v, type: Values, spec: {store: {type: Inline, spec: {content: 'a: 1'}}}}}"
+		plain  = "{manifest: {identifier: k, type: K8sManifest, spec: {store: {type: Inline, spec: {content: x}}}}}"
+		mirror = "{manifest: {identifier: m, type: HelmRepoOverride, spec: {connectorRef: mirror, type: Http}}}"
+		wrong  = "{manifest: {identifier: m, type: HelmRepoOverride, spec: {connectorRef: oci, type: OciHelmChart}}}"
+	)
+	list := func(m ...string) string { return "manifests: [" + strings.Join(m, ", ") + "]" }
+	tests := []struct {
+		name, service, environment string
+		url, id, err               string
+	}{
+		{"an HTTP repository", list(values, http), "", "https://charts.example.com", "b", ""},
+		{"a registry, with its base path", list(oci), "", "oci://registry.example.com/team", "c", ""},
+		{"a repository for the environment", list(http), mirror, "https://mirror.example.com", "b", ""},
+		{"one of another type", list(http), wrong, "", "", "has the type OciHelmChart, but the chart's store is Http"},
+		{"a Git chart has no repository of charts to swap", list(git), wrong, "", "a", ""},
+		{"several, of which one is primary", list(git, http, oci) + ", manifestConfigurations: {primaryManifestRef: c}", "", "oci://registry.example.com/team", "c", ""},
+		{"several without a choice", list(git, http), "", "", "", "multiple primary manifests: a, b"},
+		{"a choice that isn't there", list(git, http) + ", manifestConfigurations: {primaryManifestRef: z}", "", "", "", `primaryManifestRef is "z"; want one of a, b`},
+		{"a chart and plain manifests", list(git, plain), "", "", "", "multiple primary manifests: a, k"},
+		{"a connector of another type", strings.Replace(list(http), "connectorRef: http", "connectorRef: oci", 1), "", "", "", "connector oci is a OciHelmRepo"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := withManifests(t, tt.service, tt.environment).Deployment()
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("got %v; want an error about %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := d.Kubernetes.Manifest
+			if m.ID != tt.id || tt.url != "" && m.Store.Charts.URL != tt.url {
+				t.Errorf("got manifest %s of %+v; want %s of %s", m.ID, m.Store.Charts, tt.id, tt.url)
+			}
+		})
+	}
+	d, err := withManifests(t, list(git), values).Deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &task.Chart{HelmVersion: "V4", SubChartPath: "s", CommandFlags: []task.CommandFlag{{Command: "Upgrade", Flag: "--wait"}}}
+	if diff := cmp.Diff(want, d.Kubernetes.Manifest.Chart); diff != "" || len(d.Kubernetes.Values) != 1 {
+		t.Errorf("chart, with %d layers of values (-want +got):\n%s", len(d.Kubernetes.Values), diff)
+	}
+}
