@@ -27,8 +27,9 @@ import (
 // Executors lists the executor of each kind of task. What they keep between
 // tasks, such as fetched repositories, is below the cache folder.
 func Executors(cache string) map[task.Kind]executor.Executor {
+	script := shell.New(os.Environ(), filepath.Join(cache, "ssh"))
 	return map[task.Kind]executor.Executor{
-		task.KindArtifact:   artifact.New(nil),
+		task.KindArtifact:   artifact.New(nil, script),
 		task.KindHelm:       helm.New(cache),
 		task.KindHTTP:       http.New(nil),
 		task.KindBamboo:     bamboo.New(nil),
@@ -37,7 +38,7 @@ func Executors(cache string) map[task.Kind]executor.Executor {
 		task.KindKubernetes: kubernetes.New(cache),
 		task.KindMail:       delegatemail.New(mail.Sender{}),
 		task.KindServiceNow: servicenow.New(nil),
-		task.KindShell:      shell.New(os.Environ(), filepath.Join(cache, "ssh")),
+		task.KindShell:      script,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -24,8 +25,9 @@ import (
 const Unit = "Service"
 
 // New makes the executor. Requests are sent over t; nil is a transport with
-// net/http's defaults.
-func New(t http.RoundTripper) executor.Executor {
+// net/http's defaults. Scripts of custom artifacts run as tasks of the kind
+// shell do.
+func New(t http.RoundTripper, script executor.Executor) executor.Executor {
 	if t == nil {
 		t = http.DefaultTransport
 	}
@@ -34,7 +36,13 @@ func New(t http.RoundTripper) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		r, err := run(ctx, p, t, env)
+		var src source
+		if p.Custom != nil {
+			src = &custom{spec: *p.Custom, name: p.Name, script: script, a: a, env: env}
+		} else if src, err = open(p, t); err != nil {
+			return task.Result{}, err
+		}
+		r, err := run(ctx, p, src, env)
 		if err != nil {
 			if ctx.Err() != nil {
 				return task.Result{}, context.Cause(ctx)
@@ -75,18 +83,23 @@ func open(p task.Artifact, t http.RoundTripper) (source, error) {
 		return ecrImages{*p.ECR, t}, nil
 	case p.S3 != nil:
 		return s3Objects{*p.S3, p.Choice.Pattern, t}, nil
+	case p.Nexus != nil:
+		return &nexus{spec: *p.Nexus, name: p.Name, client: restapi.New(p.Nexus.Server, t)}, nil
+	case p.Artifactory != nil:
+		return &artifactory{spec: *p.Artifactory, name: p.Name, client: restapi.New(p.Artifactory.Server, t)}, nil
+	case p.Jenkins != nil:
+		return &builds{spec: *p.Jenkins, name: p.Name, client: restapi.New(p.Jenkins.Server, t)}, nil
+	case p.Bucket != nil:
+		return &bucket{spec: *p.Bucket, t: t}, nil
 	case p.Registry != nil:
 		return newRegistry(*p.Registry, t)
 	}
 	return nil, fault.New(fault.Unsupported, "artifact sources of type %s aren't known to this delegate; it may be older than the control plane", p.Type)
 }
 
-func run(ctx context.Context, p task.Artifact, t http.RoundTripper, env executor.Env) (task.Result, error) {
-	src, err := open(p, t)
-	if err != nil {
-		return task.Result{}, err
-	}
+func run(ctx context.Context, p task.Artifact, src source, env executor.Env) (task.Result, error) {
 	var f found
+	var err error
 	if p.Choice.List > 0 {
 		f.Versions, err = list(ctx, src, p.Choice.List)
 	} else {

@@ -53,7 +53,7 @@ func keys(region string) task.AWS {
 func ask(t *testing.T, over http.RoundTripper, p task.Artifact) (task.Result, task.ArtifactResults) {
 	t.Helper()
 	env := executortest.New(t, nil)
-	r, err := artifact.New(over)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
+	r, err := artifact.New(over, nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 func lookVia(t *testing.T, via http.RoundTripper, p task.Artifact) (task.Result, task.ArtifactResults) {
 	t.Helper()
 	env := executortest.New(t, nil)
-	r, err := artifact.New(via)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
+	r, err := artifact.New(via, nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

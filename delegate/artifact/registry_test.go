@@ -27,7 +27,7 @@ func imageTask(r *testservers.Images, repo string, c task.ArtifactChoice) task.A
 func look(t *testing.T, p task.Artifact) (task.Result, task.ArtifactResults) {
 	t.Helper()
 	env := executortest.New(t, nil)
-	r, err := artifact.New(nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
+	r, err := artifact.New(nil, nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

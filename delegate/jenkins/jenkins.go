@@ -38,7 +38,7 @@ func New(t http.RoundTripper) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		j := &session{client: restapi.New(p.Server, t), env: env, task: p, job: jobPath(p.Job)}
+		j := &session{client: restapi.New(p.Server, t), env: env, task: p, job: JobPath(p.Job)}
 		r, err := j.run(ctx)
 		if err != nil {
 			fmt.Fprintln(env.LogError(Unit), err)
@@ -64,8 +64,8 @@ func (j *session) logf(format string, args ...any) {
 	fmt.Fprintf(j.env.Log(Unit), format+"\n", args...)
 }
 
-// jobPath is the path of a job in folders: /job/team/job/deploy.
-func jobPath(name string) string {
+// JobPath is the path of a job in folders: /job/team/job/deploy.
+func JobPath(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
 		b.WriteString("/job/" + url.PathEscape(part))

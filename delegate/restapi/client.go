@@ -51,6 +51,7 @@ type Request struct {
 	Query  url.Values
 	JSON   any        // the body
 	Form   url.Values // the body, instead of JSON
+	Text   string     // the body, instead of either
 	Header http.Header
 }
 
@@ -150,6 +151,8 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 		body, kind = bytes.NewReader(doc), "application/json"
 	case r.Form != nil:
 		body, kind = strings.NewReader(r.Form.Encode()), "application/x-www-form-urlencoded"
+	case r.Text != "":
+		body, kind = strings.NewReader(r.Text), "text/plain"
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, target, body)
 	if err != nil {

@@ -22,6 +22,8 @@ type artifactType struct {
 	words map[string][]string
 	// connectorless says that no connector is named.
 	connectorless bool
+	// more decodes settings that aren't texts.
+	more func(*decoder, yamldoc.Value) keys
 }
 
 // artifactKinds says what each type that can be resolved has.
@@ -39,6 +41,17 @@ func artifactKinds() map[string]artifactType {
 			fixed: "version", pattern: "versionRegex", digest: true,
 			words: map[string][]string{"packageType": {"container", "maven", "npm", "nuget", "rubygems"}},
 		},
+		"Nexus3Registry": {
+			need: []string{"repository", "repositoryFormat"}, fixed: "tag", pattern: "tagRegex", digest: true,
+			words: map[string][]string{"repositoryFormat": {"docker", "maven", "npm", "nuget", "raw"}}, more: (*decoder).nexusArtifact,
+		},
+		"ArtifactoryRegistry": {
+			need: []string{"repository", "repositoryFormat", "artifactPath"}, may: []string{"repositoryUrl"}, fixed: "tag", pattern: "tagRegex", digest: true,
+			words: map[string][]string{"repositoryFormat": {"docker", "generic"}},
+		},
+		"Jenkins":            {need: []string{"jobName"}, may: []string{"artifactPath"}, fixed: "build"},
+		"GoogleCloudStorage": {need: []string{"project", "bucket"}, fixed: "artifactPath"},
+		"CustomArtifact":     {fixed: "version", pattern: "versionRegex", connectorless: true, more: (*decoder).customArtifact},
 	}
 }
 
@@ -62,6 +75,11 @@ func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.F
 	t, ok := artifactKinds()[typ]
 	if !ok {
 		return nil // the type is refused already; its keys aren't known here
+	}
+	if typ == "ArtifactoryRegistry" && peek(v, "repositoryFormat") == "generic" {
+		t.need, t.may, t.digest = []string{"repository", "repositoryFormat", "artifactDirectory"}, nil, false
+		t.fixed, t.pattern = "artifactPath", "artifactPathFilter"
+		t.more = (*decoder).genericArtifact
 	}
 	out := map[string]yamldoc.Field[string]{}
 	put := func(key string, decode func(*yamldoc.Field[string]) func(yamldoc.Value)) func(yamldoc.Value) {
@@ -89,6 +107,9 @@ func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.F
 	}
 	if t.pattern != "" {
 		known[t.pattern] = put(t.pattern, d.regex)
+	}
+	if t.more != nil {
+		known = merge(known, t.more(d, v))
 	}
 	d.fields(v, known)
 	d.need(v, t.need...)

@@ -58,7 +58,7 @@ func connectorTypes() []string {
 
 func otherConnectors() []string {
 	return []string{
-		"AzureRepo", "Codecommit", "Artifactory", "Nexus",
+		"AzureRepo", "Codecommit",
 		"AzureArtifacts", "Pdc", "Spot", "Tas", "TerraformCloud", "Vault", "AwsKms",
 		"AwsSecretManager", "GcpKms", "GcpSecretManager", "AzureKeyVault", "CustomSecretManager", "Local", "Prometheus",
 		"Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth", "PagerDuty",

@@ -38,9 +38,11 @@ type serverType struct {
 	url    string   // the key of its address
 	can    []string // types of authentication
 	cannot []string // those that Harness has besides
-	legacy bool     // credentials may stand beside auth, in which case auth may be absent
-	// registry: the address is a registry's, with oci:// before it or nothing
-	registry bool
+	// version has the values of the key of that name, which is needed then;
+	// older those that Harness has besides.
+	version, older []string
+	legacy         bool // credentials may stand beside auth, in which case auth may be absent
+	registry       bool // the address is a registry's, with oci:// before it or nothing
 }
 
 // serverConnectors says what the connectors to HTTP APIs call things.
@@ -53,6 +55,9 @@ func serverConnectors() map[string]serverType {
 		},
 		"Jenkins": {url: "jenkinsUrl", can: []string{authPassword, authHeader, authNobody}},
 		"Bamboo":  {url: "bambooUrl", can: []string{authPassword}},
+		"Nexus":   {url: "nexusServerUrl", can: []string{authPassword, authNobody}, version: []string{"3.x"}, older: []string{"2.x"}},
+
+		"Artifactory": {url: "artifactoryServerUrl", can: []string{authPassword, authNobody}},
 
 		"HttpHelmRepo": {url: "helmRepoUrl", can: []string{authPassword, authNobody}},
 		"OciHelmRepo":  {url: "helmRepoUrl", can: []string{authPassword, authNobody}, registry: true},
@@ -60,7 +65,7 @@ func serverConnectors() map[string]serverType {
 }
 
 func serverConnectorTypes() []string {
-	return []string{"Jira", "ServiceNow", "Jenkins", "Bamboo", "HttpHelmRepo", "OciHelmRepo"}
+	return []string{"Jira", "ServiceNow", "Jenkins", "Bamboo", "Nexus", "Artifactory", "HttpHelmRepo", "OciHelmRepo"}
 }
 
 func (d *decoder) serverConnector(v yamldoc.Value, typ string, common keys, s *ServerConnector) {
@@ -75,6 +80,11 @@ func (d *decoder) serverConnector(v yamldoc.Value, typ string, common keys, s *S
 		},
 		"auth": func(v yamldoc.Value) { d.serverAuth(v, typ, t, s) },
 	})
+	if len(t.version) > 0 {
+		var version yamldoc.Field[string]
+		known["version"] = d.supported(&version, "version of "+typ, t.version, t.older...)
+		d.need(v, "version")
+	}
 	if t.legacy {
 		// Harness's editor repeats the credentials beside auth, which decides.
 		var old Auth

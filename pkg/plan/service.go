@@ -61,6 +61,10 @@ func LookedUp(source *yamldoc.Node) bool {
 		return !fixed("tag") || str(spec, "registryId") == ""
 	case "AmazonS3":
 		return !fixed("filePath")
+	case "Nexus3Registry", "ArtifactoryRegistry":
+		return !fixed("tag") || str(spec, "repositoryFormat") != "docker"
+	case "CustomArtifact":
+		return spec.Get("scripts") != nil
 	}
 	return true
 }

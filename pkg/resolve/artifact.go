@@ -62,9 +62,6 @@ func (s *Scope) artifactResults(stage *plan.Node) (map[string]any, error) {
 	return found, nil
 }
 
-// versionKeys are those by which a source says a fixed version.
-func versionKeys() []string { return []string{"tag", "version", "build", "filePath"} }
-
 // artifactField resolves artifact.X. Without an artifact everything is null.
 func (s *Scope) artifactField(stage *plan.Node, d *plan.Deployment, path, rest []string) (expr.Value, int, error) {
 	source, err := s.primarySource(d)
@@ -112,19 +109,23 @@ func (s *Scope) sourceField(
 	case "tag", "version", "build":
 		v, err := s.artifactVersion(source, found)
 		return v, used, err
-	case "filePath":
-		if text(source.Get("type")) == amazonS3 {
-			v, err := s.artifactVersion(source, found)
-			return v, used, err
-		}
-		return s.constant(source.At("spec", rest[0]), used)
 	case "image":
 		v, err := s.artifactImage(source, found)
 		return v, used, err
 	case "metadata":
 		return s.artifactMetadata(path, rest, source, found)
-	case "label", "digest", "path", "url": // what its source knows
+	case "label", "digest": // what its source knows
 		if v, ok := found[rest[0]]; ok {
+			return expr.FromAny(v), used, nil
+		}
+		return s.constant(source.At("spec", rest[0]), used)
+	case "path", "filePath", "artifactPath", "url", "fileName", "jobName", "bucket", "repository", "package", "packageName", "groupId", "artifactId":
+		if rest[0] == "filePath" && text(source.Get("type")) == amazonS3 {
+			v, err := s.artifactVersion(source, found)
+			return v, used, err
+		}
+		metadata, _ := found["metadata"].(map[string]any)
+		if v, ok := metadata[rest[0]]; ok {
 			return expr.FromAny(v), used, nil
 		}
 		return s.constant(source.At("spec", rest[0]), used)
@@ -143,12 +144,8 @@ func (s *Scope) artifactVersion(source *yamldoc.Node, found map[string]any) (exp
 	if v, ok := found["version"]; ok {
 		return expr.FromAny(v), nil
 	}
-	for _, key := range versionKeys() {
-		if n := source.At("spec", key); n != nil {
-			return s.scalar(n)
-		}
-	}
-	return expr.Null(), nil
+	key, _ := versionKeys(source)
+	return s.scalar(source.At("spec", key))
 }
 
 // artifactImage is the image that was found, else that of the fixed tag. What

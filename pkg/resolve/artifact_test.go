@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,13 +35,16 @@ func (c connectors) Entity(_ context.Context, k store.EntityKey) (store.Entity, 
 
 func registries() connectors {
 	return connectors{docs: map[string]string{
-		"hub":    `type: DockerRegistry, spec: {dockerRegistryUrl: "https://index.docker.io/v2/", providerType: DockerHub, auth: {type: Anonymous}}`,
-		"gcp":    `type: Gcp, spec: {credential: {type: ManualConfig, spec: {secretKeyRef: account.gcp}}, delegateSelectors: [eu]}`,
-		"azure":  `type: Azure, spec: {azureEnvironmentType: AZURE, credential: {type: ManualConfig, spec: {applicationId: a, tenantId: t, auth: {type: Secret, spec: {secretRef: azure}}}}}`,
-		"gov":    `type: Azure, spec: {azureEnvironmentType: AZURE_US_GOVERNMENT, credential: {type: InheritFromDelegate, spec: {auth: {type: UserAssignedManagedIdentity, spec: {clientId: u}}}}}`,
-		"github": `type: Github, spec: {url: "https://github.com/acme", type: Account, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: token}}}}`,
-		"ghe":    `type: Github, spec: {url: "https://git.example.com/acme", type: Account, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: token}}}, apiAccess: {type: Token, spec: {tokenRef: api}}}`,
-		"harbor": `type: DockerRegistry, spec: {dockerRegistryUrl: "https://harbor.example.com:8443", providerType: Harbor, delegateSelectors: [near], auth: {type: UsernamePassword, spec: {username: robot, passwordRef: account.harbor}}}`,
+		"hub":     `type: DockerRegistry, spec: {dockerRegistryUrl: "https://index.docker.io/v2/", providerType: DockerHub, auth: {type: Anonymous}}`,
+		"gcp":     `type: Gcp, spec: {credential: {type: ManualConfig, spec: {secretKeyRef: account.gcp}}, delegateSelectors: [eu]}`,
+		"azure":   `type: Azure, spec: {azureEnvironmentType: AZURE, credential: {type: ManualConfig, spec: {applicationId: a, tenantId: t, auth: {type: Secret, spec: {secretRef: azure}}}}}`,
+		"gov":     `type: Azure, spec: {azureEnvironmentType: AZURE_US_GOVERNMENT, credential: {type: InheritFromDelegate, spec: {auth: {type: UserAssignedManagedIdentity, spec: {clientId: u}}}}}`,
+		"github":  `type: Github, spec: {url: "https://github.com/acme", type: Account, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: token}}}}`,
+		"ghe":     `type: Github, spec: {url: "https://git.example.com/acme", type: Account, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: token}}}, apiAccess: {type: Token, spec: {tokenRef: api}}}`,
+		"nexus":   `type: Nexus, spec: {nexusServerUrl: "https://nexus.example.com:8081/nexus", version: 3.x, auth: {type: UsernamePassword, spec: {username: robot, passwordRef: nexus}}}`,
+		"jfrog":   `type: Artifactory, spec: {artifactoryServerUrl: "https://acme.jfrog.io/artifactory", auth: {type: Anonymous}}`,
+		"jenkins": `type: Jenkins, spec: {jenkinsUrl: "https://jenkins.example.com", auth: {type: "Bearer Token(HTTP Header)", spec: {tokenRef: jenkins}}}`,
+		"harbor":  `type: DockerRegistry, spec: {dockerRegistryUrl: "https://harbor.example.com:8443", providerType: Harbor, delegateSelectors: [near], auth: {type: UsernamePassword, spec: {username: robot, passwordRef: account.harbor}}}`,
 	}}
 }
 
@@ -200,6 +204,14 @@ func TestWhichArtifactsAreLookedUp(t *testing.T) {
 		`{type: AmazonS3, spec: {connectorRef: aws, bucketName: b, filePathRegex: a}}`:       true,
 		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tagRegex: "1.*"}}`:   true,
 		"{}": false,
+		`{sources: [{identifier: a, type: CustomArtifact, spec: {version: "1"}}]}`:                                false,
+		`{sources: [{identifier: a, type: CustomArtifact, spec: {version: "1", scripts: {}}}]}`:                   true,
+		`{sources: [{identifier: a, type: Nexus3Registry, spec: {repositoryFormat: docker, tag: "1"}}]}`:          false,
+		`{sources: [{identifier: a, type: Nexus3Registry, spec: {repositoryFormat: maven, tag: "1"}}]}`:           true,
+		`{sources: [{identifier: a, type: GithubPackageRegistry, spec: {packageType: container, version: "1"}}]}`: false,
+		`{sources: [{identifier: a, type: GithubPackageRegistry, spec: {packageType: npm, version: "1"}}]}`:       true,
+		`{sources: [{identifier: a, type: Gcr, spec: {tag: "<+lastPublished.tag>"}}]}`:                            true,
+		`{sources: [{identifier: a, type: Gcr, spec: {tag: "1", digest: "<+pipeline.variables.digest>"}}]}`:       true,
 	} {
 		p, err := plan.Build(plan.Source{
 			Pipeline: parse(t, "identifier: p\nstages: [{stage: {identifier: s, type: Deployment, spec: {execution: {steps: [{step: {identifier: x, type: Wait}}]}}}}]"),
@@ -253,6 +265,11 @@ func TestImagesOfClouds(t *testing.T) {
 		{`type: GithubPackageRegistry, spec: {connectorRef: github, packageType: container, packageName: web, org: Acme, version: "1"}`, "ghcr.io/acme/web:1"},
 		{`type: GithubPackageRegistry, spec: {connectorRef: github, packageType: container, packageName: web, version: "1"}`, "ghcr.io/ann/web:1"},
 		{`type: GithubPackageRegistry, spec: {connectorRef: ghe, packageType: container, packageName: web, user: ann, version: "1"}`, "containers.git.example.com/ann/web:1"},
+		{`type: Nexus3Registry, spec: {connectorRef: nexus, repository: r, repositoryFormat: docker, spec: {artifactPath: team/web, repositoryPort: "8083"}, tag: "1"}`, "nexus.example.com:8083/team/web:1"},
+		{`type: Nexus3Registry, spec: {connectorRef: nexus, repository: r, repositoryFormat: docker, spec: {artifactPath: team/web, repositoryUrl: "https://docker.example.com/"}, tag: "1"}`, "docker.example.com/team/web:1"},
+		{`type: ArtifactoryRegistry, spec: {connectorRef: jfrog, repository: images, repositoryFormat: docker, artifactPath: team/web, tag: "1"}`, "acme.jfrog.io/images/team/web:1"},
+		{`type: ArtifactoryRegistry, spec: {connectorRef: jfrog, repository: images, repositoryFormat: docker, artifactPath: team/web, repositoryUrl: images.example.com, tag: "1"}`, "images.example.com/team/web:1"},
+		{`type: CustomArtifact, spec: {version: "1"}`, "null"},
 	}
 	for _, tt := range tests {
 		s := stageWith(t, tt.source, plan.State{}, rollNode)
@@ -290,6 +307,40 @@ func TestHowCloudsAreAsked(t *testing.T) {
 				Owner:  "orgs/acme", Type: "maven", Package: "com.acme.web", Group: "com.acme", Artifact: "web", Extension: "war",
 			}},
 		},
+		{
+			"a component of Nexus", `type: Nexus3Registry, spec: {connectorRef: nexus, repository: r, repositoryFormat: maven, spec: {groupId: com.acme, artifactId: web, extension: war}, tagRegex: "1.*"}`,
+			task.Artifact{Type: "Nexus3Registry", Name: "maven r/com.acme:web", Choice: task.ArtifactChoice{Pattern: "1.*"}, Nexus: &task.Nexus{
+				Server:     task.Server{URL: "https://nexus.example.com:8081/nexus", Auth: task.AuthBasic, Username: "robot", Password: "secret:acme/default/web:nexus"},
+				Repository: "r", Format: "maven", Group: "com.acme", Artifact: "web", Extension: "war",
+			}},
+		},
+		{
+			"files of Artifactory", `type: ArtifactoryRegistry, spec: {connectorRef: jfrog, repository: files, repositoryFormat: generic, artifactDirectory: builds, artifactPath: web.zip}`,
+			task.Artifact{Type: "ArtifactoryRegistry", Name: "files/builds", Choice: task.ArtifactChoice{Version: "web.zip"}, Artifactory: &task.Artifactory{
+				Server: task.Server{URL: "https://acme.jfrog.io/artifactory", Auth: task.AuthNone}, Repository: "files", Path: "builds",
+			}},
+		},
+		{
+			"builds of Jenkins", `type: Jenkins, spec: {connectorRef: jenkins, jobName: team/web, artifactPath: dist/web.zip, build: <+lastPublished.build>}`,
+			task.Artifact{Type: "Jenkins", Name: "job team/web", Choice: task.ArtifactChoice{Pattern: ".*"}, Jenkins: &task.JenkinsBuilds{
+				Server: task.Server{URL: "https://jenkins.example.com", Auth: task.AuthBearer, Token: "secret:acme/default/web:jenkins"}, Job: "team/web", Path: "dist/web.zip",
+			}},
+		},
+		{
+			"a bucket of Google's", `type: GoogleCloudStorage, spec: {connectorRef: gcp, project: p, bucket: builds, artifactPath: web/1.zip}`,
+			task.Artifact{Type: "GoogleCloudStorage", Name: "bucket builds", Choice: task.ArtifactChoice{Version: "web/1.zip"}, Bucket: &task.GoogleBucket{
+				Google: task.Google{Key: "secret:acme:gcp"}, Bucket: "builds",
+			}},
+		},
+		{
+			"a script", `type: CustomArtifact, spec: {versionRegex: "1.*", timeout: 2m, delegateSelectors: [builds], inputs: [{name: TOKEN, type: Secret, value: t}, {name: ENV, type: String, value: <+pipeline.variables.env>}],
+				scripts: {fetchAllArtifacts: {artifactsArrayPath: $.items, versionPath: v, attributes: [{name: author, type: String, value: by.name}],
+				spec: {shell: Bash, source: {type: Inline, spec: {script: "ls <+pipeline.variables.env>"}}}}}}`,
+			task.Artifact{Type: "CustomArtifact", Name: "the custom artifact", Choice: task.ArtifactChoice{Pattern: "1.*"}, Custom: &task.CustomArtifact{
+				Script: task.Shell{Shell: "Bash", Script: "ls dev", Env: map[string]string{"TOKEN": "secret:acme/default/web:t", "ENV": "dev"}},
+				Array:  "$.items", Version: "v", Attributes: map[string]string{"author": "by.name"},
+			}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -298,6 +349,9 @@ func TestHowCloudsAreAsked(t *testing.T) {
 			got, err := s.Artifact()
 			if err != nil {
 				t.Fatal(err)
+			}
+			if tt.want.Custom != nil && (got.Timeout != 2*time.Minute || len(got.Selectors) != 1) {
+				t.Errorf("timeout %s and selectors %v", got.Timeout, got.Selectors)
 			}
 			if diff := cmp.Diff(tt.want, withNames(s, *got.Task)); diff != "" {
 				t.Errorf("task (-want +got):\n%s", diff)

@@ -19,7 +19,7 @@ func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value
 		err = s.dockerPull(source.At("spec", "connectorRef"), &p)
 	case "Ecr":
 		err = s.ecrPull(source.Get("spec"), &p)
-	case "Gcr", "GoogleArtifactRegistry", "Acr", "GithubPackageRegistry":
+	case "Gcr", "GoogleArtifactRegistry", "Acr", "GithubPackageRegistry", "Nexus3Registry", "ArtifactoryRegistry":
 		err = s.imagePull(source, &p)
 	}
 	if err != nil || p.Registry == "" && p.ECR == nil {

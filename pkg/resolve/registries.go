@@ -14,7 +14,7 @@ func (s *Scope) settings(spec *yamldoc.Node, keys ...string) (map[string]string,
 	out := map[string]string{}
 	for _, key := range keys {
 		n := spec.Get(key)
-		if n == nil || n.Value == "" {
+		if key == "" || n == nil || n.Value == "" {
 			continue
 		}
 		v, err := s.scalar(n)

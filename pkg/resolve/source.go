@@ -3,6 +3,7 @@ package resolve
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -15,6 +16,7 @@ import (
 type artifact struct {
 	task.Artifact
 	selectors []string
+	timeout   time.Duration
 	// connector is the resolved connector; nil for a source that has none.
 	connector *yamldoc.Node
 }
@@ -47,14 +49,14 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 		return step.Artifact{}, nil // another of the sources would have to be asked
 	}
 	a.Choice.Unchecked = d.Unchecked || isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
-	return step.Artifact{Task: &a.Artifact, Selectors: a.selectors}, nil
+	return step.Artifact{Task: &a.Artifact, Selectors: a.selectors, Timeout: a.timeout}, nil
 }
 
 // artifactOf resolves a source.
 func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 	a := artifact{Artifact: task.Artifact{Type: text(source.Get("type"))}}
 	spec := source.Get("spec")
-	err := s.choice(spec, &a.Choice)
+	err := s.choice(source, &a.Choice)
 	if err != nil {
 		return a, fault.New(fault.CodeOf(err), "artifact source %s: %w", text(source.Get("identifier")), err)
 	}
@@ -75,6 +77,16 @@ func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 		err = s.azureRegistry(spec, &a)
 	case "GithubPackageRegistry":
 		err = s.githubPackage(spec, &a)
+	case "Nexus3Registry":
+		err = s.nexusComponent(spec, &a)
+	case "ArtifactoryRegistry":
+		err = s.artifactoryArtifact(spec, &a)
+	case "Jenkins":
+		err = s.jenkinsBuilds(spec, &a)
+	case "GoogleCloudStorage":
+		err = s.googleBucket(spec, &a)
+	case "CustomArtifact":
+		err = s.customArtifact(spec, &a)
 	case amazonS3:
 		err = s.s3Bucket(spec, &a)
 	default:
@@ -87,41 +99,46 @@ func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 // match an expression (pipeline spec §3.6).
 var lastPublished = regexp.MustCompile(`(?s)^\s*<\+\s*lastPublished\.(?:tag|version|build)\s*(?:>\s*|(\.regex\(.*\))\s*>\s*|>\s*(\.regex\(.*\))\s*)$`)
 
-// choice reads which version a source is to give.
-func (s *Scope) choice(spec *yamldoc.Node, c *task.ArtifactChoice) error {
-	for _, key := range []string{"tagRegex", "versionRegex", "filePathRegex"} {
-		if n := spec.Get(key); n != nil && n.Value != "" {
-			v, err := s.scalar(n)
-			if err != nil {
-				return err
-			}
-			c.Pattern = v.Text()
+// versionKeys are those by which a source says a fixed version, and an
+// expression for the newest that matches.
+func versionKeys(source *yamldoc.Node) (fixed, pattern string) {
+	switch text(source.Get("type")) {
+	case "GoogleArtifactRegistry", "GithubPackageRegistry", "CustomArtifact":
+		return "version", "versionRegex"
+	case "AmazonS3":
+		return "filePath", "filePathRegex"
+	case "GoogleCloudStorage":
+		return "artifactPath", ""
+	case "Jenkins":
+		return "build", ""
+	case "ArtifactoryRegistry":
+		if text(source.At("spec", "repositoryFormat")) == "generic" {
+			return "artifactPath", "artifactPathFilter"
 		}
 	}
-	for _, key := range versionKeys() {
-		n := spec.Get(key)
-		if n == nil || n.Value == "" || c.Version != "" || c.Pattern != "" {
-			continue
-		}
+	return "tag", "tagRegex"
+}
+
+// choice reads which version a source is to give.
+func (s *Scope) choice(source *yamldoc.Node, c *task.ArtifactChoice) error {
+	fixed, pattern := versionKeys(source)
+	set, err := s.settings(source.Get("spec"), pattern, "digest")
+	if err != nil {
+		return err
+	}
+	c.Pattern, c.Digest = set[pattern], set["digest"]
+	if n := source.At("spec", fixed); c.Pattern == "" && n != nil {
 		if m := lastPublished.FindStringSubmatch(n.Value); m != nil {
 			c.Pattern = newest(m[1] + m[2])
-			continue
-		}
-		v, err := s.scalar(n)
-		if err != nil {
+		} else if set, err = s.settings(source.Get("spec"), fixed); err != nil {
 			return err
 		}
-		c.Version = v.Text()
+		c.Version = set[fixed]
 	}
-	digest, err := s.scalar(spec.Get("digest"))
-	c.Digest = digest.Text()
-	if spec.Get("digest") == nil {
-		c.Digest = ""
+	if _, err := regexp.Compile(c.Pattern); err != nil {
+		return fault.New(fault.Invalid, "the regular expression %q: %w", c.Pattern, err)
 	}
-	if _, bad := regexp.Compile(c.Pattern); bad != nil && err == nil {
-		return fault.New(fault.Invalid, "the regular expression %q: %w", c.Pattern, bad)
-	}
-	return err
+	return nil
 }
 
 // newest is the expression that the newest version must match: that in

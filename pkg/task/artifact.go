@@ -14,8 +14,13 @@ type Artifact struct {
 	Registry *ImageRegistry  `json:"registry,omitempty"`
 	Github   *GithubPackages `json:"github,omitempty"`
 	// ECR and S3 are Amazon's; ECR wins over Registry, which has its image's name.
-	ECR *ECRImages `json:"ecr,omitempty"`
-	S3  *S3Objects `json:"s3,omitempty"`
+	ECR         *ECRImages      `json:"ecr,omitempty"`
+	S3          *S3Objects      `json:"s3,omitempty"`
+	Nexus       *Nexus          `json:"nexus,omitempty"`
+	Artifactory *Artifactory    `json:"artifactory,omitempty"`
+	Jenkins     *JenkinsBuilds  `json:"jenkins,omitempty"`
+	Bucket      *GoogleBucket   `json:"bucket,omitempty"`
+	Custom      *CustomArtifact `json:"custom,omitempty"`
 }
 
 // ArtifactChoice says which version is wanted: Version, or the newest one all
@@ -55,6 +60,52 @@ type GithubPackages struct {
 	Group     string `json:"group,omitempty"`
 	Artifact  string `json:"artifact,omitempty"`
 	Extension string `json:"extension,omitempty"`
+}
+
+// Nexus is a component of a repository of Nexus 3.
+type Nexus struct {
+	Server     Server `json:"server"`
+	Repository string `json:"repository"`
+	Format     string `json:"format"` // docker, maven, npm, nuget or raw
+	// Package is the name of the image or of the package; Maven has Group and
+	// Artifact instead, raw the Group alone.
+	Package    string `json:"package,omitempty"`
+	Group      string `json:"group,omitempty"`
+	Artifact   string `json:"artifact,omitempty"`
+	Classifier string `json:"classifier,omitempty"`
+	Extension  string `json:"extension,omitempty"`
+	Image      string `json:"image,omitempty"` // of docker, without a tag
+}
+
+// Artifactory is an image, or the files of a folder, in a repository.
+type Artifactory struct {
+	Server     Server `json:"server"`
+	Repository string `json:"repository"`
+	Path       string `json:"path"`            // of the image or the folder
+	Image      string `json:"image,omitempty"` // without a tag; empty: files
+}
+
+// JenkinsBuilds are the builds of a job that succeeded.
+type JenkinsBuilds struct {
+	Server Server `json:"server"`
+	Job    string `json:"job"`            // with its folders
+	Path   string `json:"path,omitempty"` // of a file that the build has kept
+}
+
+// GoogleBucket is a bucket of Cloud Storage; versions are the names of objects.
+type GoogleBucket struct {
+	Google Google `json:"google"`
+	Bucket string `json:"bucket"`
+}
+
+// CustomArtifact is a script that writes which versions there are, as JSON.
+type CustomArtifact struct {
+	Script Shell `json:"script"`
+	// Array and Version are JSON paths: of the list, and of the version in each
+	// of its elements.
+	Array      string            `json:"array"`
+	Version    string            `json:"version"`
+	Attributes map[string]string `json:"attributes,omitempty"` // name -> JSON path in an element
 }
 
 // ArtifactResults is what a task with an Artifact puts out: one version of it.
