@@ -53,7 +53,7 @@ func (b *bucket) versions(ctx context.Context) ([]version, error) {
 			Next  string `json:"nextPageToken"`
 		}
 		err := b.client.Get(ctx, b.path(), query, &page)
-		if isStatus(err, http.StatusNotFound) {
+		if notThere(err) {
 			return nil, missingArtifact("bucket "+b.spec.Bucket, err)
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func (b *bucket) find(ctx context.Context, id string) (found, error) {
 	}
 	var o object
 	err := b.client.Get(ctx, b.path()+"/"+url.PathEscape(id), nil, &o)
-	if isStatus(err, http.StatusNotFound) {
+	if notThere(err) {
 		return found{}, fault.New(fault.NotFound, "bucket %s has no object %s", b.spec.Bucket, id)
 	}
 	return found{Metadata: map[string]string{

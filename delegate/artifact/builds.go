@@ -3,7 +3,6 @@ package artifact
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"path"
 	"strconv"
@@ -40,7 +39,7 @@ func (b *builds) versions(ctx context.Context) ([]version, error) {
 	var job struct{ AllBuilds []jenkinsBuild }
 	tree := url.Values{"tree": {fmt.Sprintf("allBuilds[%s]{0,%d}", buildFields, maxBuilds)}}
 	err := b.client.Get(ctx, jenkins.JobPath(b.spec.Job)+"/api/json", tree, &job)
-	if isStatus(err, http.StatusNotFound) {
+	if notThere(err) {
 		return nil, missingArtifact(b.name, err)
 	}
 	if err != nil {
@@ -76,7 +75,7 @@ func (b *builds) find(ctx context.Context, id string) (found, error) {
 	var one jenkinsBuild
 	err := b.client.Get(ctx, at+"/api/json", url.Values{"tree": {buildFields}}, &one)
 	switch {
-	case isStatus(err, http.StatusNotFound):
+	case notThere(err):
 		return found{}, fault.New(fault.NotFound, "%s has no build %s", b.name, id)
 	case err != nil:
 		return found{}, err

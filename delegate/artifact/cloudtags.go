@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -63,7 +62,7 @@ func (r *registry) azureTags(ctx context.Context) ([]version, error) {
 			}
 		}
 		err := client.Get(ctx, "/acr/v1/"+repo+"/_tags", query, &page)
-		if isStatus(err, http.StatusNotFound) {
+		if notThere(err) {
 			return nil, missingArtifact(r.spec.Image, err)
 		}
 		if err != nil {

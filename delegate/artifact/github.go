@@ -70,7 +70,7 @@ func (g *github) pages(ctx context.Context, f func(packageVersion)) error {
 		var list []packageVersion
 		query := url.Values{"per_page": {strconv.Itoa(githubPage)}, "page": {strconv.Itoa(page)}, "state": {"active"}}
 		err := g.client.Get(ctx, g.path()+"/versions", query, &list)
-		if isStatus(err, http.StatusNotFound) {
+		if notThere(err) {
 			return missingArtifact(g.name, err)
 		}
 		if err != nil {

@@ -2,15 +2,16 @@ package artifact
 
 import (
 	"errors"
+	"net/http"
 
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// isStatus says whether a server answered with a status.
-func isStatus(err error, status int) bool {
+// notThere says whether a server answered that it knows no such thing.
+func notThere(err error) bool {
 	var s *restapi.StatusError
-	return errors.As(err, &s) && s.Status == status
+	return errors.As(err, &s) && s.Status == http.StatusNotFound
 }
 
 // missingArtifact says that a server doesn't know the artifact at all.

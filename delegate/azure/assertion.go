@@ -24,9 +24,9 @@ func assertion(a task.Azure, audience string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	print := sha1.Sum(cert.Raw) //nolint:gosec // see above
+	thumb := sha1.Sum(cert.Raw) //nolint:gosec // see above
 	now := time.Now()
-	head, err := part(map[string]any{"alg": "RS256", "typ": "JWT", "x5t": base64.RawURLEncoding.EncodeToString(print[:])})
+	head, err := part(map[string]any{"alg": "RS256", "typ": "JWT", "x5t": base64.RawURLEncoding.EncodeToString(thumb[:])})
 	if err != nil {
 		return "", err
 	}

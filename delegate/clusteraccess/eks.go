@@ -13,7 +13,7 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
@@ -25,8 +25,8 @@ import (
 // It takes tokens for 15 minutes, whatever the request itself says.
 const (
 	eksToken    = 14 * time.Minute
-	eksRequest  = "60" // seconds
-	tokenPrefix = "k8s-aws-v1."
+	eksRequest  = "60"          // seconds
+	tokenPrefix = "k8s-aws-v1." //nolint:gosec // the form's name, no credential
 )
 
 func eks(ctx context.Context, c task.EKS, t http.RoundTripper, now time.Time) (access, error) {
