@@ -119,11 +119,7 @@ func (s *Scope) sourceField(
 			return expr.FromAny(v), used, nil
 		}
 		return s.constant(source.At("spec", rest[0]), used)
-	case "path", "filePath", "artifactPath", "url", "fileName", "jobName", "bucket", "repository", "package", "packageName", "groupId", "artifactId":
-		if rest[0] == "filePath" && text(source.Get("type")) == amazonS3 {
-			v, err := s.artifactVersion(source, found)
-			return v, used, err
-		}
+	case "path", "artifactPath", "url", "fileName", "jobName", "bucket", "repository", "package", "packageName", "groupId", "artifactId":
 		metadata, _ := found["metadata"].(map[string]any)
 		if v, ok := metadata[rest[0]]; ok {
 			return expr.FromAny(v), used, nil
