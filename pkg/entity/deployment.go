@@ -75,17 +75,20 @@ func (d *decoder) multiDeployment(v yamldoc.Value, m *MultiDeployment) {
 	})
 }
 
+// Several says whether a Deployment stage's spec is written so that it may
+// have several deployments (entities spec §5.2). Such a stage is repeated for
+// each, be it one.
+func Several(spec *yamldoc.Node) bool {
+	environment := spec.Get("environment")
+	list := environment.Get("infrastructureDefinitions")
+	return spec.Get("services") != nil || spec.Get("environments") != nil || spec.Get("environmentGroup") != nil ||
+		!neutral(environment.Get("deployToAll")) || !neutral(environment.Get("filters")) || list != nil && len(list.Items) > 1
+}
+
 // onceOnly refuses a looping strategy of a stage that has several deployments:
 // both would repeat it.
 func (d *decoder) onceOnly(v yamldoc.Value) {
-	spec := v.Node.Get("spec")
-	several := spec.Get("services") != nil || spec.Get("environments") != nil || spec.Get("environmentGroup") != nil
-	if environment := spec.Get("environment"); environment != nil {
-		list := environment.Get("infrastructureDefinitions")
-		several = several || !neutral(environment.Get("deployToAll")) || !neutral(environment.Get("filters")) ||
-			list != nil && len(list.Items) > 1
-	}
-	if several && !neutral(v.Node.Get("strategy")) {
+	if Several(v.Node.Get("spec")) && !neutral(v.Node.Get("strategy")) {
 		d.Unsupported(child(v, "strategy"), "a looping strategy of a stage that deploys several services or to several infrastructures isn't supported yet")
 	}
 }

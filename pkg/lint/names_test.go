@@ -35,6 +35,7 @@ pipeline:
             type: Deployment
             strategy: {matrix: {x: [1]}}
             spec: {environment: {environmentRef: dev}, execution: {steps: [{step: {identifier: roll}}]}}
+        - stage: {identifier: many, type: Deployment, spec: {services: {values: [{serviceRef: web}]}, environment: {environmentRef: dev}}}
         - stage: {identifier: foreign, template: {templateRef: t}}
 `
 
@@ -55,6 +56,7 @@ func TestNames(t *testing.T) {
 		"<+pipeline.stages.buidl.status>":                                    `the pipeline has no stage "buidl"; did you mean "build"?`,
 		"<+stages.nowhere.status>":                                           `the pipeline has no stage "nowhere"`,
 		"<+pipeline.stages.deploy_1.status>":                                 "",
+		"<+pipeline.stages.many_0.status>":                                   "",
 		"<+pipeline.stages.foreign.spec.execution.steps.any.output.x>":       "",
 		"<+pipeline.stages.foreign.variables.any>":                           "",
 		"<+pipeline.stages.deploy.spec.execution.steps.roll.output.x>":       "",

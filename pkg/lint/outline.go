@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -84,12 +85,12 @@ func (p *parts) hasNode(id string) bool {
 
 func stageOf(n *yamldoc.Node) *stage {
 	s := &stage{id: text(n.Get("identifier")), variables: variables(n.Get("variables")), open: n.Get("template") != nil, chains: text(n.Get("type")) == "Pipeline"}
-	if n.Get("strategy") != nil {
+	spec := n.Get("spec")
+	looped := n.Get("strategy") != nil || entity.Several(spec)
+	if looped {
 		s.loops = append(s.loops, s.id)
 	}
-	spec := n.Get("spec")
 	s.deploys = deploys(text(n.Get("type")), spec)
-	looped := n.Get("strategy") != nil
 	for _, list := range []string{"steps", "rollbackSteps"} {
 		s.collect(spec.At("execution", list), looped)
 	}

@@ -233,7 +233,7 @@ func (s *Scope) infrastructureField(d *plan.Deployment, path []string) (expr.Val
 	case "infraIdentifier", "identifier":
 		return s.constant(d.Infrastructure.Get("identifier"), 2)
 	case "connector":
-		return s.constant(d.Infrastructure.At("spec", "connectorRef"), len(path))
+		return s.infraConnector(d, path)
 	case "kubernetes":
 		if len(path) > 2 {
 			return s.constant(d.Infrastructure.At("spec", path[2]), 3)
@@ -243,6 +243,26 @@ func (s *Scope) infrastructureField(d *plan.Deployment, path []string) (expr.Val
 		return expr.Null(), 0, unknown("the infrastructure has no %q", path[1])
 	}
 	return s.below(d.Infrastructure.Get("spec"), path, 1)
+}
+
+// infraConnector resolves infra.connector, which is its reference, and what
+// its document says of it, such as infra.connector.name.
+func (s *Scope) infraConnector(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	at := d.Infrastructure.At("spec", "connectorRef")
+	if len(path) < 3 || at == nil {
+		return s.constant(at, 2)
+	}
+	doc, err := s.connector(at, s.Execution.Scope)
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	switch path[2] {
+	case "identifier", "name", "description", "type":
+		return s.constant(doc.Get(path[2]), 3)
+	case "tags":
+		return s.below(doc, path, 2)
+	}
+	return expr.Null(), 0, unknown("a connector has identifier, name, description, type and tags here; found %s", dotted(path))
 }
 
 // legacyInfrastructureField resolves infrastructure.infrastructureKey and the

@@ -85,7 +85,7 @@ func TestOverridesReachSteps(t *testing.T) {
 	file := func(id, content string) string {
 		return "{configFile: {identifier: " + id + ", spec: {store: {type: Inline, spec: {content: '" + content + "'}}}}}"
 	}
-	s := saved(t, `connector: {identifier: c, name: c, type: K8sCluster, spec: {credential: {type: InheritFromDelegate}, delegateSelectors: [x]}}
+	s := saved(t, `connector: {identifier: c, name: The cluster, type: K8sCluster, spec: {credential: {type: InheritFromDelegate}, delegateSelectors: [x]}}
 ---
 service: {identifier: web, name: w, serviceDefinition: {type: Kubernetes, spec: {variables: [{name: a, type: String, value: "1"}, {name: b, type: String, value: "1"}, {name: c, type: String, value: "1"}], manifests: [`+values("service")+`], configFiles: [`+file("one", "service")+", "+file("two", "is <+serviceVariables.c>")+`]}}}
 ---
@@ -97,7 +97,7 @@ overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, 
 ---
 overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{name: c, type: String, value: "3"}, {name: d, type: String, value: "3"}], manifests: [`+values("global")+`], configFiles: [`+file("three", "new")+`]}}
 `)
-	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: web}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: []}}}}]}")
+	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: web}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
 	r := target.Reader{Entities: s, Scope: project()}
 	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
 	if err != nil {
@@ -108,9 +108,18 @@ overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{
 		t.Fatal(err)
 	}
 	scope := resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Root.Children[0], Entities: s, Execution: store.Execution{Scope: project()},
+		Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	})
+	for text, want := range map[string]string{
+		"<+serviceVariables.a> <+serviceVariables.b> <+serviceVariables.c> <+serviceVariables.d>":              "1 2 4 3",
+		"<+env.variables.b> <+env.variables.c> <+infra.connector> <+infra.connector.name>":                     "2 3 c The cluster",
+		`<+configFile.getAsString("one")> <+configFile.getAsString("two")> <+configFile.getAsBase64("three")>`: "env is 4 bmV3",
+	} {
+		if got, err := scope.Text(text); err != nil || got != want {
+			t.Errorf("%s is %q (%v); want %q", text, got, err, want)
+		}
+	}
 	out, err := scope.Deployment()
 	if err != nil {
 		t.Fatal(err)

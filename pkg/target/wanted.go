@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -125,13 +126,6 @@ func (w wanted) one() (plan.Choice, bool) {
 	return plan.Choice{Type: w.typ, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0], Overrides: e.inputsFor(w.services[0].Ref)}, true
 }
 
-// several says whether the stage runs once for each of its deployments, be it
-// one: it is written so that it may have several.
-func (w wanted) several(spec *yamldoc.Node) bool {
-	_, one := w.one()
-	return !one || spec.Get("services") != nil || spec.Get("environments") != nil
-}
-
 func late(text string) bool { return strings.Contains(text, "<+") }
 
 func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }
@@ -150,13 +144,13 @@ func (r *Reader) Plan(ctx context.Context, spec *yamldoc.Node, specs map[string]
 	w := read(spec)
 	w.takeWritten(specs)
 	c, one := w.one()
-	if one && !w.several(spec) && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref) {
+	if one && !entity.Several(spec) && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref) {
 		return r.Deployment(ctx, c)
 	}
 	if err := r.known(ctx, w); err != nil {
 		return nil, err
 	}
-	return &plan.Deployment{Type: w.typ, Late: true, Several: w.several(spec)}, nil
+	return &plan.Deployment{Type: w.typ, Late: true, Several: entity.Several(spec)}, nil
 }
 
 // known reads what is named without an expression.
