@@ -20,8 +20,8 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 	if s.p.ApplySource != nil {
 		m = s.p.ApplySource
 	}
-	if m != nil && m.Type == "HelmChart" {
-		return s.chosenOfChart(ctx, m, paths, everything)
+	if objects, ok, err := s.builtChosen(ctx, m, paths, everything); ok {
+		return objects, err
 	}
 	got, err := s.source().Fetch(ctx, m)
 	if err != nil {

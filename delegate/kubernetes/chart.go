@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -84,22 +83,4 @@ func renderedObjects(text string, leftOut map[string]bool) ([]*unstructured.Unst
 		out = append(out, objects...)
 	}
 	return out, unique(out)
-}
-
-// chosenOfChart renders some files of a chart, or all.
-func (s *session) chosenOfChart(ctx context.Context, m *task.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, error) {
-	if s.p.SkipRendering {
-		return nil, fault.New(fault.Invalid, "skipRendering is for plain manifests; the templates of a chart are no manifests until they are rendered")
-	}
-	if everything {
-		paths = []string{}
-	}
-	objects, err := s.chart(ctx, m, paths, s.p.ApplyValues)
-	if err != nil {
-		return nil, err
-	}
-	if len(objects) == 0 {
-		return nil, fault.New(fault.Invalid, "the chart renders to nothing")
-	}
-	return sorted(objects), s.place(objects)
 }

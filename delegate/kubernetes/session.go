@@ -206,8 +206,7 @@ func (s *session) say(w io.Writer, format string, args ...any) { say(w, format, 
 // that ask to be skipped.
 func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	m := s.p.Target.Manifest
-	if m != nil && m.Type == "HelmChart" {
-		objects, err := s.chart(ctx, m, nil, nil)
+	if objects, ok, err := s.built(ctx, m, nil, nil); ok {
 		if err != nil {
 			return nil, err
 		}

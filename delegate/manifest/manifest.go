@@ -45,7 +45,7 @@ type Files struct {
 	Manifests []File
 	Defaults  []File // the values.yaml of folders of manifests
 	Root      string // of the repository, for paths in it; empty for inline manifests
-	Folder    string // of a chart, below Root or the same; empty for others
+	Folder    string // of a chart or a kustomization, below Root or the same; empty for others
 }
 
 // Fetch reads the manifest files of a store, and the values files beside them.
@@ -53,7 +53,7 @@ func (s Source) Fetch(ctx context.Context, m *task.Manifest) (Files, error) {
 	if m == nil {
 		return Files{}, fault.New(fault.Invalid, "the service has no manifests")
 	}
-	if m.Type == "HelmChart" {
+	if m.Type == "HelmChart" || m.Type == "Kustomize" {
 		return s.folder(ctx, m)
 	}
 	if m.Type != "K8sManifest" {

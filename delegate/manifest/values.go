@@ -56,6 +56,36 @@ func (s Source) Values(ctx context.Context, m *task.Manifest, files Files, above
 	return merged, nil
 }
 
+// Patches are those of a Kustomize manifest, low to high: its own, then the
+// layers above (kubernetes spec §4.4).
+func (s Source) Patches(ctx context.Context, m *task.Manifest, files Files, above []task.ValuesFile) ([]File, error) {
+	var out []File
+	if m.Kustomize != nil {
+		for _, p := range m.Kustomize.PatchesPaths {
+			full, err := Inside(files.Root, strings.TrimPrefix(p, "/"))
+			if err != nil {
+				return nil, fault.New(fault.CodeOf(err), "patch %q: %w", p, err)
+			}
+			text, err := os.ReadFile(full)
+			if err != nil {
+				return nil, fault.New(fault.NotFound, "patch %q can't be read", p)
+			}
+			out = append(out, File{Name: p, Text: string(text)})
+		}
+	}
+	for _, v := range above {
+		more, err := s.valuesFile(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	for _, f := range out {
+		s.say("Patch: %s", f.Name)
+	}
+	return out, s.resolve(ctx, out)
+}
+
 func (s Source) valuesFile(ctx context.Context, v task.ValuesFile) ([]File, error) {
 	if v.Store.Git == nil {
 		return []File{{Name: v.ID, Text: v.Store.Inline}}, nil

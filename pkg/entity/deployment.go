@@ -25,11 +25,6 @@ func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return d.supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm}, otherDeploymentTypes()...)
 }
 
-// atRun warns of what is saved but can't be run yet.
-func (d *decoder) atRun(v yamldoc.Value, what string) {
-	d.Warnf(v, unsupportedAtRun, "%s can be saved, but a run refuses them: they aren't supported yet", what)
-}
-
 // Deployment is what a Deployment stage deploys where (entities spec §5). It
 // has one of Service and Services, and one of Environment, Environments and
 // Group.

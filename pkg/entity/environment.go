@@ -20,7 +20,7 @@ func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
 		"variables": d.variables(&env.Variables),
 		"overrides": func(v yamldoc.Value) {
 			d.fields(v, keys{
-				"manifests":           func(v yamldoc.Value) { env.Values = d.manifestList(v, ManifestValues, ManifestRepo) },
+				"manifests":           func(v yamldoc.Value) { env.Values = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches) },
 				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = d.configFiles(v) },
 				"applicationSettings": d.refuse("application settings aren't supported"),
 				"connectionStrings":   d.refuse("connection strings aren't supported"),

@@ -17,6 +17,8 @@ const (
 	ManifestKustomize = "Kustomize"
 	// ManifestRepo takes another connector for the repository of the chart.
 	ManifestRepo = "HelmRepoOverride"
+	// ManifestPatches is a layer of patches of a Kustomize manifest.
+	ManifestPatches = "KustomizePatches"
 )
 
 // Manifest is one of a service's manifests (entities spec §2.3). Which fields
@@ -47,7 +49,6 @@ type HelmChart struct {
 // Kustomize is what only a Kustomize manifest has.
 type Kustomize struct {
 	PatchesPaths yamldoc.Field[[]string]
-	PluginPath   yamldoc.Field[string]
 	Folder       yamldoc.Field[string] // overlayConfiguration.kustomizeYamlFolderPath
 	Flags        []CommandFlag
 }
@@ -61,7 +62,7 @@ type CommandFlag struct {
 // otherManifestTypes are those that can't be saved yet.
 func otherManifestTypes() []string {
 	return []string{
-		"KustomizePatches", "OpenshiftParam", "OpenshiftTemplate", "ServerlessAwsLambda", "ReleaseRepo",
+		"OpenshiftParam", "OpenshiftTemplate", "ServerlessAwsLambda", "ReleaseRepo",
 		"DeploymentRepo", "EcsTaskDefinition", "EcsServiceDefinition", "EcsScalableTargetDefinition",
 		"EcsScalingPolicyDefinition", "TasManifest", "TasVars", "TasAutoScaler", "AsgLaunchTemplate", "AsgConfiguration",
 		"AsgAdditionalConfiguration", "AsgScalingPolicy", "AsgScheduledUpdateGroupAction", "GoogleCloudFunctionDefinition",
@@ -73,7 +74,7 @@ func otherManifestTypes() []string {
 
 // manifests decodes a list of manifests, of which one may be the main one.
 func (d *decoder) manifests(v yamldoc.Value) []Manifest {
-	out := d.manifestList(v, ManifestK8s, ManifestValues, ManifestHelm, ManifestKustomize, ManifestRepo)
+	out := d.manifestList(v, ManifestK8s, ManifestValues, ManifestHelm, ManifestKustomize, ManifestRepo, ManifestPatches)
 	first := ""
 	for _, m := range out {
 		switch {
@@ -111,9 +112,6 @@ func (d *decoder) manifest(v yamldoc.Value, types []string) Manifest {
 		"identifier": func(v yamldoc.Value) { m.Identifier = d.identifier(v, ref.CheckNodeID) },
 		"type": func(v yamldoc.Value) {
 			d.supported(&m.Type, "manifest type", types, otherManifestTypes()...)(v)
-			if m.Type.Value == ManifestKustomize {
-				d.atRun(v, "Kustomize manifests")
-			}
 		},
 		"spec": func(v yamldoc.Value) {
 			if slices.Contains(types, typ) {
@@ -142,6 +140,8 @@ func (d *decoder) manifestSpec(m *Manifest, typ string) keys {
 		}
 	case ManifestValues:
 		return merge(known, optional)
+	case ManifestPatches:
+		return known
 	case ManifestK8s:
 		return merge(known, optional, d.release(m), keys{"valuesPaths": d.words(&m.ValuesPaths)})
 	case ManifestHelm:
@@ -199,12 +199,12 @@ func (d *decoder) helmVersion(f *yamldoc.Field[string]) func(yamldoc.Value) {
 func (d *decoder) kustomize(k *Kustomize) keys {
 	return keys{
 		"patchesPaths": d.words(&k.PatchesPaths),
-		"pluginPath":   d.text(&k.PluginPath),
+		"pluginPath":   d.refuse("plugins of Kustomize aren't supported"),
 		"overlayConfiguration": func(v yamldoc.Value) {
 			d.fields(v, keys{"kustomizeYamlFolderPath": d.text(&k.Folder)})
 			d.need(v, "kustomizeYamlFolderPath")
 		},
-		"commandFlags": d.commandFlags(&k.Flags, nil, "Build"),
+		"commandFlags": d.commandFlags(&k.Flags, task.CheckKustomizeFlag, "Build"),
 	}
 }
 
@@ -215,7 +215,7 @@ func (d *decoder) commandFlags(list *[]CommandFlag, check func(command, flag str
 			var f CommandFlag
 			d.fields(item, keys{"commandType": d.word(&f.Command, commands...), "flag": d.text(&f.Flag)})
 			d.need(item, "commandType", "flag")
-			if check != nil && slices.Contains(commands, f.Command.Value) && f.Flag.Set && f.Flag.Expr == "" {
+			if slices.Contains(commands, f.Command.Value) && f.Flag.Set && f.Flag.Expr == "" {
 				d.refused(child(item, "flag"), check(f.Command.Value, f.Flag.Value))
 			}
 			*list = append(*list, f)

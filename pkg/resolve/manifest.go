@@ -27,15 +27,19 @@ func (s *Scope) manifests(d *plan.Deployment, t *task.KubernetesTarget) error {
 		return err
 	}
 	for _, m := range all {
-		if text(m.Get("type")) != "Values" {
+		layers := map[string]*[]task.ValuesFile{"Values": &t.Values, "KustomizePatches": &t.Patches}[text(m.Get("type"))]
+		if layers == nil {
 			continue
 		}
-		if err := s.valuesLayer(m, t); err != nil {
+		if err := s.layer(m, layers); err != nil {
 			return err
 		}
 	}
 	if main == nil {
 		return nil
+	}
+	if len(t.Patches) > 0 && text(main.Get("type")) != "Kustomize" {
+		return fault.New(fault.Invalid, "the service has patches of the type KustomizePatches, but no Kustomize manifest")
 	}
 	t.Manifest, err = s.manifest(main, all)
 	return err
@@ -58,7 +62,7 @@ func (s *Scope) mainManifest(spec *yamldoc.Node, all []*yamldoc.Node) (*yamldoc.
 	var ids []string
 	for _, m := range all {
 		switch typ := text(m.Get("type")); typ {
-		case "Values", "HelmRepoOverride":
+		case "Values", "HelmRepoOverride", "KustomizePatches":
 		case "K8sManifest", "HelmChart", "Kustomize":
 			main, ids = append(main, m), append(ids, text(m.Get("identifier")))
 		default:
@@ -85,13 +89,13 @@ func (s *Scope) mainManifest(spec *yamldoc.Node, all []*yamldoc.Node) (*yamldoc.
 	return nil, fault.New(fault.NotFound, "manifestConfigurations.primaryManifestRef is %q; want one of %s", ref.Text(), strings.Join(ids, ", "))
 }
 
-func (s *Scope) valuesLayer(m *yamldoc.Node, t *task.KubernetesTarget) error {
+func (s *Scope) layer(m *yamldoc.Node, to *[]task.ValuesFile) error {
 	id, spec := text(m.Get("identifier")), m.Get("spec")
 	files, err := s.store(spec.Get("store"))
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "manifest %s: %w", id, err)
 	}
-	t.Values = append(t.Values, task.ValuesFile{ID: id, Store: files, Optional: isTrue(spec.Get("optionalValuesYaml"))})
+	*to = append(*to, task.ValuesFile{ID: id, Store: files, Optional: isTrue(spec.Get("optionalValuesYaml"))})
 	return nil
 }
 
@@ -107,8 +111,13 @@ func (s *Scope) manifest(m *yamldoc.Node, all []*yamldoc.Node) (*task.Manifest, 
 		Declarative:        isTrue(spec.Get("enableDeclarativeRollback")) || isTrue(spec.At("store", "enableDeclarativeRollback")),
 		OptionalValuesYAML: isTrue(spec.Get("optionalValuesYaml")),
 	}
-	if typ == "HelmChart" {
+	switch typ {
+	case "HelmChart":
 		out.Chart = helmChart(spec)
+	case "Kustomize":
+		out.Kustomize = &task.Kustomize{
+			Overlay: text(spec.At("overlayConfiguration", "kustomizeYamlFolderPath")), PatchesPaths: words(spec.Get("patchesPaths")), CommandFlags: commandFlags(spec),
+		}
 	}
 	return out, nil
 }
@@ -163,16 +172,20 @@ func (s *Scope) chartRepo(connector *yamldoc.Node, store string) (*task.ChartRep
 }
 
 func helmChart(spec *yamldoc.Node) *task.Chart {
-	c := &task.Chart{
+	return &task.Chart{
 		Name: text(spec.Get("chartName")), Version: text(spec.Get("chartVersion")),
-		HelmVersion: text(spec.Get("helmVersion")), SubChartPath: text(spec.Get("subChartPath")),
+		HelmVersion: text(spec.Get("helmVersion")), SubChartPath: text(spec.Get("subChartPath")), CommandFlags: commandFlags(spec),
 	}
-	if flags := spec.Get("commandFlags"); flags != nil {
-		for _, item := range flags.Items {
-			c.CommandFlags = append(c.CommandFlags, task.CommandFlag{Command: text(item.Get("commandType")), Flag: text(item.Get("flag"))})
+}
+
+func commandFlags(spec *yamldoc.Node) []task.CommandFlag {
+	var out []task.CommandFlag
+	if list := spec.Get("commandFlags"); list != nil {
+		for _, item := range list.Items {
+			out = append(out, task.CommandFlag{Command: text(item.Get("commandType")), Flag: text(item.Get("flag"))})
 		}
 	}
-	return c
+	return out
 }
 
 func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }

@@ -110,3 +110,29 @@ func TestCharts(t *testing.T) {
 		t.Errorf("chart, with %d layers of values (-want +got):\n%s", len(d.Kubernetes.Values), diff)
 	}
 }
+
+func TestKustomize(t *testing.T) {
+	t.Parallel()
+	const (
+		app = "manifests: [{manifest: {identifier: k, type: Kustomize, spec: {store: {type: Git, spec: {connectorRef: git, gitFetchType: Branch, branch: main, folderPath: app}}, " +
+			"patchesPaths: [p.yaml], overlayConfiguration: {kustomizeYamlFolderPath: over}, commandFlags: [{commandType: Build, flag: --reorder=legacy}]}}}, PATCH]"
+		patch = "{manifest: {identifier: PATCH, type: KustomizePatches, spec: {store: {type: Inline, spec: {content: x}}}}}"
+	)
+	service := strings.Replace(app, "PATCH", strings.Replace(patch, "PATCH", "own", 1), 1)
+	d, err := withManifests(t, service, strings.Replace(patch, "PATCH", "env", 1)).Deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &task.Kustomize{Overlay: "over", PatchesPaths: []string{"p.yaml"}, CommandFlags: []task.CommandFlag{{Command: "Build", Flag: "--reorder=legacy"}}}
+	if diff := cmp.Diff(want, d.Kubernetes.Manifest.Kustomize); diff != "" {
+		t.Errorf("kustomization (-want +got):\n%s", diff)
+	}
+	layers := []task.ValuesFile{{ID: "own", Store: task.Store{Inline: "x"}}, {ID: "env", Store: task.Store{Inline: "x"}}}
+	if diff := cmp.Diff(layers, d.Kubernetes.Patches); diff != "" {
+		t.Errorf("patches, low to high (-want +got):\n%s", diff)
+	}
+	plain := "manifests: [{manifest: {identifier: m, type: K8sManifest, spec: {store: {type: Inline, spec: {content: x}}}}}]"
+	if _, err := withManifests(t, plain, patch).Deployment(); err == nil || !strings.Contains(err.Error(), "no Kustomize manifest") {
+		t.Errorf("patches of nothing gave %v", err)
+	}
+}

@@ -132,6 +132,8 @@ type KubernetesTarget struct {
 	// Values are the layers above the manifest's own valuesPaths, low to high
 	// (entities spec §8).
 	Values []ValuesFile `json:"values,omitempty"`
+	// Patches are those above a Kustomize manifest's own, low to high.
+	Patches []ValuesFile `json:"patches,omitempty"`
 	// Selectors are the cluster connector's delegate selectors.
 	Selectors []string `json:"selectors,omitempty"`
 	// Image is the primary artifact's, for the log and the instance ledger.
@@ -165,6 +167,8 @@ type Manifest struct {
 	Declarative        bool     `json:"declarative,omitempty"`
 	OptionalValuesYAML bool     `json:"optionalValuesYAML,omitempty"`
 	Chart              *Chart   `json:"chart,omitempty"` // of a HelmChart
+
+	Kustomize *Kustomize `json:"kustomize,omitempty"` // of a Kustomize manifest
 }
 
 // ValuesFile is one layer of values.

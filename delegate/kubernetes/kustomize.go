@@ -1,0 +1,75 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-cd/slipway/delegate/kustomize"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// kustomize builds the objects of a Kustomize manifest, or of other folders of
+// its repository.
+func (s *session) kustomize(ctx context.Context, m *task.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
+	source := s.source()
+	files, err := source.Fetch(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	patches, err := source.Patches(ctx, m, files, s.p.Target.Patches)
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		paths = []string{""}
+	}
+	var out []*unstructured.Unstructured
+	for _, p := range paths {
+		text, err := kustomize.Builder{Dir: s.env.Dir}.Build(m, files, p, patches)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := parse("kustomize", text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objects...)
+	}
+	return out, unique(out)
+}
+
+// built renders a manifest that a tool makes objects of; ok is false for plain
+// manifests. paths are files of a chart or folders of kustomizations; nil: all
+// that a deployment takes.
+func (s *session) built(ctx context.Context, m *task.Manifest, paths []string, over []task.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
+	if m == nil || m.Type != "HelmChart" && m.Type != "Kustomize" {
+		return nil, false, nil
+	}
+	if s.p.SkipRendering {
+		return nil, true, fault.New(fault.Invalid, "skipRendering is for plain manifests; a %s is none until it is rendered", m.Type)
+	}
+	if m.Type == "Kustomize" {
+		objects, err = s.kustomize(ctx, m, paths)
+	} else {
+		objects, err = s.chart(ctx, m, paths, over)
+	}
+	return objects, true, err
+}
+
+// builtChosen is built for steps that choose files.
+func (s *session) builtChosen(ctx context.Context, m *task.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, bool, error) {
+	if everything {
+		paths = []string{}
+	}
+	objects, ok, err := s.built(ctx, m, slices.Clip(paths), s.p.ApplyValues)
+	if !ok || err != nil {
+		return nil, ok, err
+	}
+	if len(objects) == 0 {
+		return nil, true, fault.New(fault.Invalid, "manifest %s renders to nothing", m.ID)
+	}
+	return sorted(objects), true, s.place(objects)
+}

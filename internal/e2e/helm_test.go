@@ -1,0 +1,138 @@
+package e2e_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/pkg/wire"
+)
+
+// chartServer is an HTTP repository of one chart.
+func chartServer(t *testing.T) string {
+	t.Helper()
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	archive := tar.NewWriter(zip)
+	for name, text := range map[string]string{
+		"web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+		"web/templates/web.yaml": `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}}
+spec:
+  replicas: 2
+  progressDeadlineSeconds: 5
+  selector: {matchLabels: {app: {{ .Release.Name }}}}
+  template:
+    metadata: {labels: {app: {{ .Release.Name }}}}
+    spec: {containers: [{name: web, image: {{ .Values.image }}}]}
+`,
+	} {
+		err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), Typeflag: tar.TypeReg})
+		if err == nil {
+			_, err = archive.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "index.yaml") {
+			fmt.Fprint(w, "apiVersion: v1\nentries: {web: [{apiVersion: v2, name: web, version: 1.0.0, urls: [web-1.0.0.tgz]}]}\n")
+			return
+		}
+		_, _ = w.Write(packed.Bytes())
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// chartStage saves what a stage with a chart needs, and a pipeline of it.
+func chartStage(t *testing.T, s *e2e.Server, url, namespace, typ, id, steps, rollback string) {
+	t.Helper()
+	s.Apply(t, fmt.Sprintf(`connector:
+  identifier: cluster
+  name: cluster
+  type: K8sCluster
+  spec: {credential: {type: InheritFromDelegate}, delegateSelectors: [embedded]}
+---
+connector:
+  identifier: charts
+  name: charts
+  type: HttpHelmRepo
+  spec: {helmRepoUrl: %[1]q, auth: {type: Anonymous}}
+---
+service:
+  identifier: web
+  name: web
+  serviceDefinition:
+    type: %[3]s
+    spec:
+      manifests:
+        - manifest: {identifier: app, type: HelmChart, spec: {store: {type: Http, spec: {connectorRef: charts}}, chartName: web, helmVersion: V3}}
+        - manifest: {identifier: values, type: Values, spec: {store: {type: Inline, spec: {content: "image: <+pipeline.variables.image>"}}}}
+---
+environment: {identifier: dev, name: dev, type: PreProduction}
+---
+infrastructureDefinition:
+  identifier: local
+  name: local
+  environmentRef: dev
+  deploymentType: %[3]s
+  type: KubernetesDirect
+  spec: {connectorRef: cluster, namespace: %[2]s, releaseName: web}
+`, url, namespace, typ))
+	s.Apply(t, strings.Replace(deployment(id, steps, rollback), "deploymentType: Kubernetes", "deploymentType: "+typ, 1))
+}
+
+// A chart from a repository through whole pipelines: as a Helm release that is
+// upgraded, goes back and is deleted, and rendered into a Kubernetes deployment.
+func TestChartsAreDeployed(t *testing.T) {
+	t.Parallel()
+	kubeconfig, namespace := testcluster.Namespace(t)
+	url := chartServer(t)
+	runs := func() string {
+		return kubectl(t, kubeconfig, namespace, "get", "deployment", "-o", "jsonpath={.items[*].spec.template.spec.containers[0].image} {.items[*].status.availableReplicas}")
+	}
+	revisions := func() string {
+		return kubectl(t, kubeconfig, namespace, "get", "secret", "-l", "owner=helm", "-o", "jsonpath={.items[*].metadata.labels.status}")
+	}
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	chartStage(t, s, url, namespace, "NativeHelm", "native", kubeStep("helm", "HelmDeploy", "{}"), kubeStep("back", "HelmRollback", "{}"))
+	run(t, s, "native", "Success", image("1"))
+	run(t, s, "native", "Failed", image("broken"))
+	if diff := cmp.Diff("nginx:1 2; superseded superseded deployed", runs()+"; "+revisions()); diff != "" {
+		t.Errorf("after the rollback (-want +got):\n%s", diff)
+	}
+	run(t, s, "native", "Success", image("2"))
+	if diff := cmp.Diff("nginx:2 2", runs()); diff != "" {
+		t.Errorf("after the next deployment (-want +got):\n%s", diff)
+	}
+	chartStage(t, s, url, namespace, "NativeHelm", "gone", kubeStep("delete", "HelmDelete", "{}"), kubeStep("back", "HelmRollback", "{}"))
+	run(t, s, "gone", "Success", image("2"))
+	if got := kubectl(t, kubeconfig, namespace, "get", "deployment,secret", "-o", "name"); got != "" {
+		t.Errorf("still there after HelmDelete:\n%s", got)
+	}
+
+	other := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
+	chartStage(t, other, url, namespace, "Kubernetes", "rendered", kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}"))
+	run(t, other, "rendered", "Success", image("3"))
+	if diff := cmp.Diff("nginx:3 2; ", runs()+"; "+revisions()); diff != "" {
+		t.Errorf("a chart in a Kubernetes deployment (-want +got):\n%s", diff)
+	}
+}
