@@ -1,0 +1,88 @@
+package task
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseHelmFlags(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, command, flags string
+		want                 HelmFlags
+		err                  string
+	}{
+		{"none", HelmUpgrade, "", HelmFlags{HistoryMax: 10}, ""},
+		{"quotes hold together", HelmUpgrade, `--set a="b c" --set-string 'd=e f' --set-literal g=h\ i`,
+			HelmFlags{HistoryMax: 10, Set: []string{"a=b c"}, SetString: []string{"d=e f"}, SetLiteral: []string{"g=h i"}}, ""},
+		{"Helm 3's names", HelmInstall, "--atomic --force --wait", HelmFlags{RollbackOnFailure: true, Force: true, Wait: "watcher"}, ""},
+		{"Helm 4's names", HelmInstall, "--rollback-on-failure --force-replace --wait=legacy", HelmFlags{RollbackOnFailure: true, Force: true, Wait: "legacy"}, ""},
+		{"a history", HelmRollback, "--history-max 3 --timeout 5m", HelmFlags{HistoryMax: 3, HistoryMaxGiven: true, Timeout: 5 * time.Minute}, ""},
+		{"a list and short names", HelmTemplate, "-f a.yaml,b.yaml -s x -a v1", HelmFlags{Values: []string{"a.yaml", "b.yaml"}, ShowOnly: []string{"x"}, APIVersions: []string{"v1"}}, ""},
+		{"another command's", HelmUninstall, "--set a=b", HelmFlags{}, "unknown flag: --set of the command Uninstall"},
+		{"a command that isn't run", "Version", "--short", HelmFlags{}, "no such command is run"},
+		{"an open quote", HelmInstall, "--set 'a", HelmFlags{}, "a quote isn't closed"},
+		{"no flag", HelmInstall, "chart", HelmFlags{}, `"chart" isn't a flag`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var list []CommandFlag
+			if tt.flags != "" {
+				list = []CommandFlag{{Command: tt.command, Flag: tt.flags}}
+			}
+			got, err := ParseHelmFlags(tt.command, list)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("got %v; want an error about %s", err, tt.err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// §23.30: of a command, the step's flags replace the chart's; nothing is merged.
+func TestStepFlagsReplaceTheCharts(t *testing.T) {
+	t.Parallel()
+	h := Helm{CommandFlags: []CommandFlag{{HelmUpgrade, "--timeout 5m"}}}
+	h.Target.Manifest = &Manifest{Chart: &Chart{CommandFlags: []CommandFlag{{HelmUpgrade, "--atomic"}, {HelmInstall, "--skip-crds"}, {HelmFetch, "--devel"}, {HelmAdd, "--pass-credentials"}}}}
+	up, err := h.Flags(HelmUpgrade)
+	if err != nil || up.RollbackOnFailure || up.Timeout != 5*time.Minute {
+		t.Errorf("Upgrade has %+v, %v; want the step's alone", up, err)
+	}
+	in, err := h.Flags(HelmInstall)
+	if err != nil || !in.SkipCRDs {
+		t.Errorf("Install has %+v, %v; want the chart's", in, err)
+	}
+	get, err := h.Download()
+	if err != nil || !get.Devel || !get.PassEverywhere {
+		t.Errorf("downloads have %+v, %v; want those of Fetch and Add", get, err)
+	}
+}
+
+// Words that were quoted come back as they were.
+func FuzzSplitWords(f *testing.F) {
+	f.Add("--set a='b c' \"d\" e\\ f")
+	f.Add("'")
+	f.Fuzz(func(t *testing.T, text string) {
+		words, err := splitWords(text)
+		if err != nil {
+			return
+		}
+		var quoted []string
+		for _, w := range words {
+			quoted = append(quoted, "'"+strings.ReplaceAll(w, "'", `'\''`)+"'")
+		}
+		again, err := splitWords(strings.Join(quoted, " "))
+		if diff := cmp.Diff(words, again); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}
