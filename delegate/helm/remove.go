@@ -30,7 +30,7 @@ func (s *session) remove(ctx context.Context) (task.Result, error) {
 		say(s.env.Log(unitDelete), "Dry run: nothing was deleted")
 		return s.result(outputs{})
 	}
-	return s.result(outputs{}, task.Change{Target: s.target(), Action: "deleted"})
+	return s.result(outputs{}, task.Change{Target: s.target(), Action: "deleted", Whole: true})
 }
 
 // uninstall is "helm uninstall".

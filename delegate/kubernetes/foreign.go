@@ -117,6 +117,7 @@ func (f *Foreign) Changed(ctx context.Context, action, manifest string, before [
 		return task.Change{}
 	}
 	c := f.s.changed(action, all, nil)
+	c.Whole = true
 	c.Instances = f.Instances(ctx, manifest)
 	was := names(before)
 	for i := range c.Instances {
@@ -145,9 +146,8 @@ func (f *Foreign) Instances(ctx context.Context, manifest string) []task.Instanc
 			continue
 		}
 		for i := range list.Items {
-			one, counts := InstanceOf(&list.Items[i])
-			one.Release = f.s.p.Target.ReleaseName
-			if counts && !slices.ContainsFunc(out, func(o task.Instance) bool { return o.Namespace == one.Namespace && o.Name == one.Name }) {
+			one, alive := f.s.instance(&list.Items[i])
+			if alive && !slices.ContainsFunc(out, func(o task.Instance) bool { return o.Namespace == one.Namespace && o.Name == one.Name }) {
 				out = append(out, one)
 			}
 		}

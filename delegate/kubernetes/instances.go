@@ -30,12 +30,20 @@ func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstr
 	}
 	var out []task.Instance
 	for i := range found {
-		if one, counts := InstanceOf(&found[i]); counts {
+		if one, alive := s.instance(&found[i]); alive {
 			one.New = !before[one.Namespace+"/"+one.Name]
 			out = append(out, one)
 		}
 	}
 	return out
+}
+
+// instance is a pod of the session's release as the ledger has it, whether or
+// not it is marked with that.
+func (s *session) instance(p *unstructured.Unstructured) (one task.Instance, alive bool) {
+	one, alive = InstanceOf(p)
+	one.Release = s.p.Target.ReleaseName
+	return one, alive
 }
 
 // InstanceOf is what the ledger keeps of a pod of a release. One that ends or

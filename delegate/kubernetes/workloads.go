@@ -46,7 +46,7 @@ func workloads(objects []*unstructured.Unstructured) []task.Workload {
 
 func workloadOf(o *unstructured.Unstructured) task.Workload {
 	w := task.Workload{
-		Resource: resourceName(o), Images: imagesAt(o, append(podSpecPath(o.GetKind()), "containers")...), Selector: podsOf(o),
+		Resource: resourceName(o), Images: imagesAt(o, append(podSpecPath(o.GetKind()), "containers")...), Selector: podSelector(o),
 	}
 	if n, ok := number(o, "spec", "replicas"); ok {
 		w.Replicas = &n
@@ -54,9 +54,9 @@ func workloadOf(o *unstructured.Unstructured) task.Workload {
 	return w
 }
 
-// podsOf finds a workload's pods: by their release where they are marked with
-// it, else as the workload itself does.
-func podsOf(o *unstructured.Unstructured) string {
+// podSelector finds a workload's pods: by their release where they are marked
+// with it, else as the workload itself does.
+func podSelector(o *unstructured.Unstructured) string {
 	if release := text(o, "spec", "template", "metadata", "labels", labelRelease); release != "" {
 		return labels.Set{labelRelease: release}.String()
 	}
@@ -124,7 +124,3 @@ func scaler(o *unstructured.Unstructured) string {
 	}
 	return ""
 }
-
-// Explain gives an error of the cluster its code, and says for people what it
-// means.
-func (c *Cluster) Explain(err error) error { return classify(err) }

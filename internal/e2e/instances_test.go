@@ -42,14 +42,14 @@ func instancesFollowTheCluster(t *testing.T, start func(testing.TB) *e2e.Server)
 	if !strings.HasPrefix(p.Drift[0], "Deployment/web has 3 replicas, set by kubectl") {
 		t.Errorf("drift %q", p.Drift)
 	}
+	gone := p.Instances[0].Name
+	kubectl(t, kubeconfig, namespace, "delete", "pod", gone, "--wait=false")
+	p = untilPlaced(t, s, "a pod's end", func(p api.Placement) bool {
+		return p.Count == 3 && !slices.ContainsFunc(p.Instances, func(i api.ServiceInstance) bool { return i.Name == gone })
+	})
 	if !slices.ContainsFunc(p.Instances, func(i api.ServiceInstance) bool { return i.DeployedBy == "AUTO_SCALED" }) {
 		t.Errorf("no instance was made outside of deployments: %+v", p.Instances)
 	}
-	gone := p.Instances[0].Name
-	kubectl(t, kubeconfig, namespace, "delete", "pod", gone, "--wait=false")
-	untilPlaced(t, s, "a pod's end", func(p api.Placement) bool {
-		return p.Count == 3 && !slices.ContainsFunc(p.Instances, func(i api.ServiceInstance) bool { return i.Name == gone })
-	})
 
 	run(t, s, "rolling", "Failed", image("broken"))
 	untilPlaced(t, s, "the rollback", func(p api.Placement) bool {

@@ -392,3 +392,13 @@ func TestPodsAreFoundAsTheirWorkloadsDo(t *testing.T) {
 		{Namespace: "shop", Selector: "harness.io/release-name=web"}, {Namespace: "elsewhere", Selector: "app=job"},
 	}, b.placement().Look.Place.Pods)
 }
+
+// A chart's step tells of all of its objects, and of an uninstalled release
+// there are none.
+func TestAReleaseThatIsUninstalledHasNoWorkloads(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.deploy("web:1", applied("web:1", 2))
+	b.deploy("web:1", task.Change{Target: target, Action: "deleted", Whole: true})
+	same(b, "workloads", nil, b.placement().Deployed.Workloads)
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -25,7 +26,7 @@ func (r *release) follow(ctx context.Context, of task.Pods, stop context.CancelC
 		if ctx.Err() != nil {
 			return
 		}
-		err = r.cluster.Explain(err)
+		err = kubernetes.Classify(err)
 		r.put(of, func(p *pods) { p.trouble = err })
 		if refused(err) {
 			stop(err)

@@ -98,6 +98,7 @@ func (r *release) running() (task.Observed, bool) {
 			return task.Observed{Trouble: fmt.Sprintf("namespace %s: %s", of.Namespace, p.trouble)}, true
 		}
 		for _, i := range p.instances {
+			i.Release = r.watch.Place.Release // charts needn't mark their pods
 			o.Instances = append(o.Instances, i)
 		}
 	}
