@@ -128,7 +128,9 @@ func (d *decoder) versionOf(v yamldoc.Value, t artifactType) {
 	case t.pattern == "":
 		d.need(v, t.fixed)
 	default:
-		d.Takes(v, yamldoc.UseOneOf, t.fixed, t.pattern)
+		if formats := t.words["repositoryFormat"]; formats == nil || slices.Contains(formats, peek(v, "repositoryFormat")) { // which says what the keys are
+			d.Takes(v, yamldoc.UseOneOf, t.fixed, t.pattern)
+		}
 		fixed, pattern := !neutral(v.Node.Get(t.fixed)), !neutral(v.Node.Get(t.pattern))
 		if fixed && pattern {
 			d.Errorf(v, ambiguous, "found %s and %s; want only one of them", t.fixed, t.pattern)

@@ -106,7 +106,7 @@ func (s *Scope) sourceField(
 		return expr.Null(), 0, err
 	}
 	switch rest[0] {
-	case "tag", "version", "build":
+	case "tag", "version", "build", "filePath":
 		v, err := s.artifactVersion(source, found)
 		return v, used, err
 	case "image":

@@ -162,7 +162,7 @@ type sight struct {
 	others     []string // words that Harness has besides
 	object     bool
 	keys       []string // of an object
-	types      []string // the words of an object's type
+	types      []string // the words of an object's type, and of the types of what is in it
 	refused    string   // whatever the value
 	refusedIf  map[string]string
 	expression bool // one may stand for it
@@ -196,6 +196,7 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 	if names == nil {
 		names = []string{""}
 	}
+	deep := lookInside(parent, words, names, object)
 	out := map[string]sight{}
 	for _, name := range names {
 		path := parent.child(name, nil).path()
@@ -212,6 +213,11 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 		s.others, _ = text.words(path, yamldoc.UseRefused)
 		s.keys, s.object = object.keys(path)
 		s.types, _ = object.words(parent.child(name, nil).child("type", nil).path(), yamldoc.UseEnum)
+		for _, key := range s.keys {
+			inner, _ := deep.words(parent.child(name, nil).child(key, nil).child("type", nil).path(), yamldoc.UseEnum)
+			others, _ := deep.words(parent.child(name, nil).child(key, nil).child("type", nil).path(), yamldoc.UseRefused)
+			s.types = append(s.types, slices.Concat(inner, others)...)
+		}
 		s.filled = s.uses[yamldoc.UseList] && empty.wrong(path)
 		s.blank = !blank.wrong(path) && text.wrong(path)
 		if !slices.ContainsFunc([]answer{text, object, list, zero, off}, func(a answer) bool { return a.unsupported(path) == "" }) {
@@ -227,6 +233,27 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 		out[name] = s
 	}
 	return out
+}
+
+// lookInside fills the known keys of each object on some spots with mappings
+// that have a type which nobody knows.
+func lookInside(parent *spot, words map[string]string, names []string, object answer) answer {
+	all := map[string]*yamldoc.Node{}
+	for _, name := range names {
+		if _, fixed := words[name]; fixed {
+			continue
+		}
+		keys, _ := object.keys(parent.child(name, nil).path())
+		inner := map[string]*yamldoc.Node{}
+		for _, key := range keys {
+			inner[key] = unknownMapping()
+		}
+		all[name] = mapping(inner)
+	}
+	if one, ok := all[""]; ok { // the one item of a list
+		return ask(parent.child("", nil).document(one))
+	}
+	return ask(parent.document(with(words, all)))
 }
 
 // same says whether two sights are of values that are read alike.

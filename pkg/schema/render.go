@@ -100,7 +100,7 @@ func (r *renderer) body(o *Object) part {
 	for _, names := range o.OneOf {
 		var one []any
 		for _, n := range names {
-			one = append(one, part{"required": []string{n}})
+			one = append(one, part{"required": []string{n}, "properties": part{n: part{"not": part{"const": ""}}}})
 		}
 		rules = append(rules, part{"oneOf": one})
 	}
