@@ -61,13 +61,10 @@ func artifactTypes() []string {
 
 // otherArtifactTypes are those that can't be resolved yet.
 func otherArtifactTypes() []string {
-	all := []string{
-		"Gcr", "Ecr", "Nexus3Registry", "Nexus2Registry", "ArtifactoryRegistry", "CustomArtifact", "Acr", "Jenkins", "AmazonS3",
-		"GoogleArtifactRegistry", "GithubPackageRegistry", "AzureArtifacts", "AmazonMachineImage", "Bamboo",
-		"GoogleCloudStorage", "GoogleCloudSource", "GceImage", "Har", "SalesforcePackage", "SalesforceOrg",
-		"SalesforceDxProject",
+	return []string{
+		"Nexus2Registry", "AzureArtifacts", "AmazonMachineImage", "Bamboo", "GoogleCloudSource", "GceImage", "Har",
+		"SalesforcePackage", "SalesforceOrg", "SalesforceDxProject",
 	}
-	return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(artifactTypes(), name) })
 }
 
 // artifactSpec decodes the settings of a source.

@@ -21,23 +21,18 @@ type spot struct {
 	parent *spot
 	key    string
 	words  map[string]string // what else the mapping says, such as its type
+	path   string            // as findings name it
 }
 
 func (s *spot) child(key string, words map[string]string) *spot {
-	return &spot{kind: s.kind, parent: s, key: key, words: words}
-}
-
-// path is the spot as findings name it.
-func (s *spot) path() string {
+	out := &spot{kind: s.kind, parent: s, key: key, words: words, path: key}
 	switch {
-	case s.parent == nil:
-		return ""
-	case s.key == "":
-		return s.parent.path() + "[0]"
-	case s.parent.path() == "":
-		return s.key
+	case key == "":
+		out.path = s.path + "[0]"
+	case s.path != "":
+		out.path = s.path + "." + key
 	}
-	return s.parent.path() + "." + s.key
+	return out
 }
 
 func (s *spot) depth() int {
@@ -199,7 +194,7 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 	deep := lookInside(parent, words, names, object)
 	out := map[string]sight{}
 	for _, name := range names {
-		path := parent.child(name, nil).path()
+		path := parent.child(name, nil).path
 		s := sight{uses: map[yamldoc.Use]bool{}, refusedIf: map[string]string{}, expression: !expression.wrong(path), input: !input.wrong(path)}
 		for _, a := range []answer{text, object, list} {
 			for _, u := range a.usages[path] {
@@ -212,10 +207,10 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 		s.words, _ = text.words(path, yamldoc.UseEnum)
 		s.others, _ = text.words(path, yamldoc.UseRefused)
 		s.keys, s.object = object.keys(path)
-		s.types, _ = object.words(parent.child(name, nil).child("type", nil).path(), yamldoc.UseEnum)
+		s.types, _ = object.words(parent.child(name, nil).child("type", nil).path, yamldoc.UseEnum)
 		for _, key := range s.keys {
-			inner, _ := deep.words(parent.child(name, nil).child(key, nil).child("type", nil).path(), yamldoc.UseEnum)
-			others, _ := deep.words(parent.child(name, nil).child(key, nil).child("type", nil).path(), yamldoc.UseRefused)
+			inner, _ := deep.words(parent.child(name, nil).child(key, nil).child("type", nil).path, yamldoc.UseEnum)
+			others, _ := deep.words(parent.child(name, nil).child(key, nil).child("type", nil).path, yamldoc.UseRefused)
 			s.types = append(s.types, slices.Concat(inner, others)...)
 		}
 		s.filled = s.uses[yamldoc.UseList] && empty.wrong(path)
@@ -243,7 +238,7 @@ func lookInside(parent *spot, words map[string]string, names []string, object an
 		if _, fixed := words[name]; fixed {
 			continue
 		}
-		keys, _ := object.keys(parent.child(name, nil).path())
+		keys, _ := object.keys(parent.child(name, nil).path)
 		inner := map[string]*yamldoc.Node{}
 		for _, key := range keys {
 			inner[key] = unknownMapping()

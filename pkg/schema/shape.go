@@ -93,7 +93,7 @@ func (e *explorer) shape(at *spot, name string, s sight) *Shape {
 // that one: documents nest without end, shapes don't.
 func (e *explorer) object(at *spot, name string, keys []string) *Object {
 	typed := with(map[string]string{"type": "x"}, unknownMappings())
-	more, _ := ask(at.document(typed)).keys(at.path()) // an older form may be known by its type alone
+	more, _ := ask(at.document(typed)).keys(at.path) // an older form may be known by its type alone
 	keys = placed(at, sorted(slices.Concat(keys, more)))
 	bare := e.views(at, nil, keys)
 	sign := signature(keys, bare)
@@ -124,7 +124,7 @@ func (e *explorer) object(at *spot, name string, keys []string) *Object {
 	} else {
 		e.fill(o, at, nil, keys, bare)
 	}
-	o.Blank = at.parent != nil && ask(at.document(mapping(unknownMappings()))).wrong(at.path()) && !ask(at.document(mapping(nil))).wrong(at.path())
+	o.Blank = at.parent != nil && ask(at.document(mapping(unknownMappings()))).wrong(at.path) && !ask(at.document(mapping(nil))).wrong(at.path)
 	return o
 }
 
@@ -147,7 +147,7 @@ func repeated(keys []string) string {
 func placed(at *spot, keys []string) []string {
 	return slices.DeleteFunc(keys, func(key string) bool {
 		spot := at.child(key, nil)
-		return ask(spot.document(scalar("x"))).misplaced(spot.path())
+		return ask(spot.document(scalar("x"))).misplaced(spot.path)
 	})
 }
 
@@ -184,11 +184,11 @@ func (e *explorer) cases(o *Object, at *spot, key string, keys []string, bare ma
 	for _, word := range bare[key].words {
 		words := map[string]string{key: word}
 		alone := ask(at.document(with(words, unknownMappings())))
-		if why := alone.unsupported(at.child(key, nil).path()); why != "" {
+		if why := alone.unsupported(at.child(key, nil).path); why != "" {
 			refused[word] = why
 		}
 		v := variant{words: []string{word}, keys: keys}
-		if own, ok := alone.keys(at.path()); ok {
+		if own, ok := alone.keys(at.path); ok {
 			common := slices.DeleteFunc(slices.Clone(own), func(k string) bool { return !slices.Contains(keys, k) })
 			own = slices.DeleteFunc(own, func(k string) bool { return slices.Contains(keys, k) })
 			v.keys = sorted(append(common, placed(at, own)...))
@@ -223,7 +223,7 @@ func unknownMappings() map[string]*yamldoc.Node {
 
 // missing are the keys of a mapping that were missed.
 func missing(a answer, at *spot) []string {
-	keys, _ := a.words(at.path(), yamldoc.UseMissing)
+	keys, _ := a.words(at.path, yamldoc.UseMissing)
 	return sorted(keys)
 }
 
@@ -241,7 +241,7 @@ func (e *explorer) fill(o *Object, at *spot, words map[string]string, keys []str
 	}
 	o.Required, o.Unless = needs(at, words, keys)
 	full := ask(at.document(with(words, all(keys, template))))
-	for _, u := range full.usages[at.path()] {
+	for _, u := range full.usages[at.path] {
 		if u.Use == yamldoc.UseOneOf && !slices.ContainsFunc(o.OneOf, func(w []string) bool { return slices.Equal(w, u.Words) }) {
 			o.OneOf = append(o.OneOf, u.Words)
 		}
