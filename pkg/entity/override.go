@@ -80,7 +80,7 @@ func (d *decoder) handle(v yamldoc.Value) { d.identifier(v, ref.CheckNodeID) }
 func (d *decoder) overriding(o *Override) keys {
 	return keys{
 		"variables":           d.variables(&o.Variables),
-		"manifests":           func(v yamldoc.Value) { o.Manifests = d.manifestList(v, ManifestValues) },
+		"manifests":           func(v yamldoc.Value) { o.Manifests = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches) },
 		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = d.configFiles(v) },
 		"applicationSettings": d.refuse("application settings aren't supported"),
 		"connectionStrings":   d.refuse("connection strings aren't supported"),

@@ -34,7 +34,7 @@ func (chartEntities) Entity(_ context.Context, k store.EntityKey) (store.Entity,
 	return store.Entity{Key: k, YAML: []byte("connector: " + doc)}, nil
 }
 
-func withManifests(tb testing.TB, service, environment string) *resolve.Scope {
+func withManifests(tb testing.TB, service, environment string, overrides ...plan.Override) *resolve.Scope {
 	tb.Helper()
 	p, err := plan.Build(plan.Source{
 		Pipeline: parse(tb, pipelineYAML),
@@ -43,6 +43,7 @@ func withManifests(tb testing.TB, service, environment string) *resolve.Scope {
 			Service:        parse(tb, "identifier: shop\nserviceDefinition: {spec: {"+service+"}}"),
 			Environment:    parse(tb, "identifier: dev\noverrides: {manifests: ["+environment+"]}"),
 			Infrastructure: parse(tb, "identifier: i\ntype: KubernetesDirect\nspec: {connectorRef: cluster, namespace: ns, releaseName: rel}"),
+			Overrides:      overrides,
 		}},
 	})
 	if err != nil {
@@ -101,7 +102,15 @@ func TestCharts(t *testing.T) {
 			}
 		})
 	}
-	d, err := withManifests(t, list(git), values).Deployment()
+	over := plan.Override{Type: "ENV_SERVICE_OVERRIDE", Doc: parse(t, list(strings.Replace(mirror, "connectorRef: mirror", "connectorRef: http", 1), values))}
+	d, err := withManifests(t, list(http), mirror, over).Deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Kubernetes.Manifest.Store.Charts.URL; got != "https://charts.example.com" || len(d.Kubernetes.Values) != 1 {
+		t.Errorf("with an override above the environment's the repository is %s with %d layers of values", got, len(d.Kubernetes.Values))
+	}
+	d, err = withManifests(t, list(git), values).Deployment()
 	if err != nil {
 		t.Fatal(err)
 	}
