@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -132,11 +131,7 @@ func (m *mover) scale(ctx context.Context, w *unstructured.Unstructured, to int6
 		return nil
 	}
 	// A Deployment that was complete doesn't watch its progress when it grows.
-	limit := 10 * time.Minute
-	if seconds, ok := number(w, "spec", "progressDeadlineSeconds"); ok {
-		limit = time.Duration(seconds) * time.Second
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fault.New(fault.Conflict, "%s made no progress for %s", display(w), limit).Causing(fault.Unknown))
+	ctx, cancel := context.WithTimeoutCause(ctx, progressDeadline(w), noProgress(w))
 	defer cancel()
 	return m.s.steady(ctx, []*unstructured.Unstructured{w})
 }

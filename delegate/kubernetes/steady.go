@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,9 +36,32 @@ func (s *session) steady(ctx context.Context, workloads []*unstructured.Unstruct
 	return because(s.explain(ctx, workloads), err)
 }
 
-// steadyOne follows one workload and logs its progress, where it is news.
+// progressDeadline is how long a workload may make no progress.
+func progressDeadline(w *unstructured.Unstructured) time.Duration {
+	if seconds, ok := number(w, "spec", "progressDeadlineSeconds"); ok {
+		return time.Duration(seconds) * time.Second
+	}
+	return 10 * time.Minute
+}
+
+func noProgress(w *unstructured.Unstructured) error {
+	return fault.New(fault.Conflict, "%s made no progress for %s", display(w), progressDeadline(w)).Causing(fault.Unknown)
+}
+
+// steadyOne follows one workload and logs its progress, where it is news. It
+// gives up one whose pods can't be made when nothing moves until its progress
+// deadline: a Deployment's controller doesn't, if its note that the roll-out
+// began was lost to another change.
 func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
 	last := ""
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	var patience *time.Timer
+	defer func() {
+		if patience != nil {
+			patience.Stop()
+		}
+	}()
 	err := s.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
 		if live == nil {
 			return false, fault.New(fault.NotFound, "%s was deleted while it rolled out", display(w))
@@ -46,6 +70,16 @@ func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, l
 		if progress != last {
 			last = progress
 			say(log, "%s: %s", display(live), progress)
+			if patience != nil {
+				patience.Reset(progressDeadline(live))
+			}
+		}
+		switch lacking := condition(live, "ReplicaFailure")["status"] == "True"; {
+		case lacking && patience == nil:
+			patience = time.AfterFunc(progressDeadline(live), func() { giveUp(noProgress(live)) })
+		case !lacking && patience != nil:
+			patience.Stop()
+			patience = nil
 		}
 		return done, err
 	})

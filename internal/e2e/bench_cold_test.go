@@ -24,7 +24,7 @@ func BenchmarkColdStart(b *testing.B) {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	binaries := map[string]string{"empty": empty}
-	for _, name := range []string{"api", "engine", "connect", "events", "sweeper"} {
+	for _, name := range []string{"api", "engine", "connect", "events", "sweeper", "webhooks", "feed", "notify"} {
 		binaries[name] = filepath.Join(dir, name, "bootstrap")
 	}
 	for name, binary := range binaries {
@@ -32,7 +32,7 @@ func BenchmarkColdStart(b *testing.B) {
 			for b.Loop() {
 				host := testaws.NewHost(b)
 				host.Add(testaws.Function{Name: name, Binary: binary, Timeout: 10 * time.Second, Env: []string{
-					"SLIPWAY_TABLE=t", "SLIPWAY_BUCKET=b", "SLIPWAY_KMS_KEY=k", "SLIPWAY_MACHINE=m", "SLIPWAY_SOCKET=https://127.0.0.1:1/x",
+					"SLIPWAY_TABLE=t", "SLIPWAY_BUCKET=b", "SLIPWAY_KMS_KEY=k", "SLIPWAY_MACHINE=m", "SLIPWAY_EVENT_BUS=e", "SLIPWAY_SOCKET=https://127.0.0.1:1/x",
 					"AWS_ENDPOINT_URL=http://127.0.0.1:1",
 				}})
 				var took []time.Duration

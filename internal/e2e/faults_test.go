@@ -50,7 +50,7 @@ func TestFaultsOnAWS(t *testing.T) {
 		}
 	}()
 	var all sync.WaitGroup
-	free := make(chan struct{}, 10) // as many at once as the emulators on two cores can do in time
+	free := make(chan struct{}, 30) // as many at once as the emulators on two cores can do in time
 	for i := range *pipelines {
 		all.Go(func() {
 			free <- struct{}{}

@@ -38,6 +38,7 @@ func spare() map[string]string {
 		"api states:SendTaskHeartbeat":    "a task that runs for longer than a minute",
 		"events states:SendTaskFailure":   "a step that still waits when its execution breaks off",
 		"events states:SendTaskSuccess":   "an execution that breaks off with a turn that others wait for",
+		"feed s3:PutObjectTagging":        "a text of over 350 KB that a change replaces",
 		"sweeper states:SendTaskSuccess":  "the same as with events",
 		"sweeper states:SendTaskFailure":  "the same as with events",
 		"webhooks states:SendTaskSuccess": "an execution that waits and is superseded",
