@@ -48,10 +48,14 @@ func noProgress(w *unstructured.Unstructured) error {
 	return fault.New(fault.Conflict, "%s made no progress for %s", display(w), progressDeadline(w)).Causing(fault.Unknown)
 }
 
+// longerThanController is what the controller has to give a workload up before
+// the delegate does.
+const longerThanController = 10 * time.Second
+
 // steadyOne follows one workload and logs its progress, where it is news. It
 // gives up one whose pods can't be made when nothing moves until its progress
-// deadline: a Deployment's controller doesn't, if its note that the roll-out
-// began was lost to another change.
+// deadline is over: a Deployment's controller doesn't, if its note that the
+// roll-out began was lost to another change.
 func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
 	last := ""
 	ctx, giveUp := context.WithCancelCause(ctx)
@@ -71,12 +75,12 @@ func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, l
 			last = progress
 			say(log, "%s: %s", display(live), progress)
 			if patience != nil {
-				patience.Reset(progressDeadline(live))
+				patience.Reset(progressDeadline(live) + longerThanController)
 			}
 		}
 		switch lacking := condition(live, "ReplicaFailure")["status"] == "True"; {
 		case lacking && patience == nil:
-			patience = time.AfterFunc(progressDeadline(live), func() { giveUp(noProgress(live)) })
+			patience = time.AfterFunc(progressDeadline(live)+longerThanController, func() { giveUp(noProgress(live)) })
 		case !lacking && patience != nil:
 			patience.Stop()
 			patience = nil
