@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -82,20 +83,39 @@ type catalogue struct {
 	order []item          // of named
 }
 
-func catalogueOf(g given) *catalogue {
+// catalogueOf sorts the items of a source for a document's list. Where items
+// of that are told apart by their place, because their names are inputs
+// themselves, so are those of the source that have names which it hasn't.
+func catalogueOf(g given, list *yamldoc.Node) *catalogue {
 	c := &catalogue{given: g, named: map[item]*yamldoc.Node{}}
-	c.add(g.node)
+	names := map[item]bool{}
+	c.add(g.node, names, !note(list, names))
 	return c
 }
 
-func (c *catalogue) add(list *yamldoc.Node) {
+// note takes down the names of a list's items; false if one has none.
+func note(list *yamldoc.Node, names map[item]bool) bool {
+	all := true
 	for _, n := range list.Items {
 		if b := block(n); b != nil {
-			c.add(b)
+			all = note(b, names) && all
 			continue
 		}
 		name := nameOf(n)
-		if name.name == "" {
+		names[name] = true
+		all = all && name.name != ""
+	}
+	return all
+}
+
+func (c *catalogue) add(list *yamldoc.Node, names map[item]bool, byPlace bool) {
+	for _, n := range list.Items {
+		if b := block(n); b != nil {
+			c.add(b, names, byPlace)
+			continue
+		}
+		name := nameOf(n)
+		if name.name == "" || byPlace && !names[name] {
 			c.plain = append(c.plain, n)
 			continue
 		}
@@ -120,7 +140,7 @@ func (m *merger) sequence(n *yamldoc.Node, at spot) (filled, pruned *yamldoc.Nod
 	for _, g := range at.given {
 		switch {
 		case g.node.Kind == yamldoc.Sequence:
-			l.sources = append(l.sources, catalogueOf(g))
+			l.sources = append(l.sources, catalogueOf(g, n))
 		case !m.blank(g.node):
 			m.excess(g, g.node, at.name(), "isn't a runtime input; the document has a list here")
 		}
@@ -212,7 +232,7 @@ func (l *lister) left(c *catalogue) {
 	}
 	for i := l.plain; i < len(c.plain); i++ {
 		if n := c.plain[i]; n != nil && !blank(n) {
-			l.excess(c.given, n, l.at.below(nil, strconv.Itoa(i)).name(), "isn't in the document")
+			l.excess(c.given, n, l.at.below(nil, cmp.Or(nameOf(n).name, strconv.Itoa(i))).name(), "isn't in the document")
 		}
 	}
 }

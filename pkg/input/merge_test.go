@@ -208,6 +208,8 @@ func TestMergeValues(t *testing.T) {
 		{"a number stays one", "v: <+input>", "v: 1.10", "1.10"},
 		{"an input within a given mapping", "v: <+input>", "v: {a: <+input>}", "!v.a: found <+input>"},
 		{"a list's items by their place", "v: [a, <+input>]", "v: [a, b]", "- a\n- b"},
+		{"an item whose identifier is an input", "v: [{identifier: <+input>}, {identifier: b, w: <+input>}]", "v: [{identifier: b, w: 1}, {identifier: a}]", "- identifier: a\n- identifier: b\n  w: 1"},
+		{"too many items beside one", "v: [{identifier: <+input>}]", "v: [{identifier: a}, {identifier: c}]", "!v.c: isn't in the document"},
 		{"too many items", "v: [a, <+input>]", "v: [a, b, c]", "!v.2: isn't in the document"},
 		{"a mapping for a list", "v: [<+input>.default(x)]", "v: {a: b}", "!the document has a list here"},
 		{"a text for a mapping", "v: {a: <+input>.default(x)}", "v: b", "!the document has a mapping here"},
