@@ -13,8 +13,8 @@ LINT := $(CACHE)/golangci-lint/$(shell cat tools/golangci-lint/go.mod tools/gola
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
 DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 
-TEST_FLAGS ?= -shuffle=on -count=1 -timeout=15m
-FUZZTIME ?= 30s
+TEST_FLAGS ?= -shuffle=on -count=1 -parallel=4 -timeout=30m
+FUZZTIME ?= 15s
 # The parsers of what users write and Git hosts send: these are fuzzed at every test run.
 FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger)
 
@@ -44,13 +44,17 @@ lint: $(LINT) ## Run golangci-lint
 	$(LINT) run ./...
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (30s)
+fuzz: ## Run every fuzz target for FUZZTIME (15s)
 	tools/fuzz.sh $(FUZZTIME) ./...
 
 .PHONY: bench
-bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl, and parts
-	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 20m ./internal/e2e ./delegate/kubernetes
+bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl and helm, and parts
+	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 30m ./internal/e2e ./delegate/kubernetes ./delegate/helm
 	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /internal/)
+
+.PHONY: samples
+samples: cluster ## Run the Kubernetes and Helm pipelines of CHECKOUT, a checkout of harness-community/harnesscd-example-apps
+	bin/testcluster run -- go run ./cmd/runsamples $(CHECKOUT)
 
 .PHONY: generate
 generate: ## Regenerate what is generated

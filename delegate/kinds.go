@@ -5,6 +5,7 @@
 package delegate
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/helm"
 	"github.com/slipway-cd/slipway/delegate/http"
+	"github.com/slipway-cd/slipway/delegate/instances"
 	"github.com/slipway-cd/slipway/delegate/jenkins"
 	"github.com/slipway-cd/slipway/delegate/jira"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
@@ -27,15 +29,16 @@ import (
 // Executors lists the executor of each kind of task. What they keep between
 // tasks, such as fetched repositories, is below the cache folder.
 func Executors(cache string) map[task.Kind]executor.Executor {
-	script := shell.New(os.Environ(), filepath.Join(cache, "ssh"))
+	script := scripts(cache)
 	return map[task.Kind]executor.Executor{
 		task.KindArtifact:   artifact.New(nil, script),
-		task.KindHelm:       helm.New(cache),
+		task.KindHelm:       helm.New(cache, script),
 		task.KindHTTP:       http.New(nil),
 		task.KindBamboo:     bamboo.New(nil),
+		task.KindInstances:  instances.New(script),
 		task.KindJenkins:    jenkins.New(nil),
 		task.KindJira:       jira.New(nil),
-		task.KindKubernetes: kubernetes.New(cache),
+		task.KindKubernetes: kubernetes.New(cache, script),
 		task.KindMail:       delegatemail.New(mail.Sender{}),
 		task.KindServiceNow: servicenow.New(nil),
 		task.KindShell:      script,
@@ -43,4 +46,17 @@ func Executors(cache string) map[task.Kind]executor.Executor {
 }
 
 // Watcher watches what the executors have put somewhere.
-func Watcher() executor.Watcher { return watching.New() }
+func Watcher(cache string) executor.Watcher {
+	pods, found := watching.New(), instances.Watch(scripts(cache))
+	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
+		if w.Place.Script != nil {
+			return found(ctx, w, report)
+		}
+		return pods(ctx, w, report)
+	}
+}
+
+// scripts runs scripts. It remembers the keys of hosts below the cache folder.
+func scripts(cache string) executor.Executor {
+	return shell.New(os.Environ(), filepath.Join(cache, "ssh"))
+}

@@ -130,6 +130,10 @@ func TestWhatIsEmitted(t *testing.T) {
 			return b.Executions.Intervene(t.Context(), e.ID, node, plan.Ignore, audit.Author{Actor: "bob"})
 		},
 		feed.ExecutionEnded: func() error {
+			trigger := store.EntityKey{Scope: scope, Kind: ref.Trigger, ID: "on_push", Env: "asking"}
+			return b.Store.PutFire(t.Context(), store.Fire{Trigger: trigger, ID: "e1", At: time.Now(), Outcome: store.FireFailed, Reason: "there is no input set x"})
+		},
+		feed.TriggerFailed: func() error {
 			record.Action = audit.Delete
 			return b.Store.DeleteEntity(t.Context(), key, entity.Version, record)
 		},
@@ -155,7 +159,7 @@ func TestWhatIsEmitted(t *testing.T) {
 	want := []feed.Type{
 		feed.EntitySaved, feed.ExecutionStarted, feed.StageStarted, feed.InputWaiting, feed.StepStarted, feed.ApprovalWaiting,
 		feed.ExecutionPaused, feed.ExecutionResumed, feed.InterventionWaiting,
-		feed.StepEnded, feed.StageEnded, feed.ExecutionEnded, feed.EntityDeleted,
+		feed.StepEnded, feed.StageEnded, feed.ExecutionEnded, feed.TriggerFailed, feed.EntityDeleted,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("events %q, want %q", got, want)

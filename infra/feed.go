@@ -20,7 +20,8 @@ func (c *Compute) eventBus() {
 }
 
 // feed gives the function feed what the table's stream has of executions,
-// nodes and the audit trail; it isn't called for the rest.
+// nodes, the audit trail, what triggers did and past versions of files; it
+// isn't called for the rest.
 func (c *Compute) feed() {
 	f := c.functions["feed"]
 	var filters []any
@@ -42,4 +43,4 @@ func (c *Compute) feed() {
 }
 
 // changedPrefixes is pkg/store/dynamo's ChangedPrefixes; a test compares them.
-func changedPrefixes() []string { return []string{"X#", "A#"} }
+func changedPrefixes() []string { return []string{"X#", "A#", "F#", "Y#"} }

@@ -62,7 +62,7 @@ var (
 		"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem",
 		"dynamodb:ConditionCheckItem",
 	}
-	blobActions   = []string{"s3:GetObject", "s3:PutObject"}
+	blobActions   = []string{"s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"}
 	tokenActions  = []string{"states:SendTaskSuccess", "states:SendTaskFailure"}
 	secretActions = []string{"kms:Encrypt", "kms:Decrypt"}
 	streamActions = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"} // Lambda's, in its name

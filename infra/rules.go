@@ -52,6 +52,7 @@ func (c *Compute) rules(machine awsstepfunctions.StateMachine) {
 		RuleName: jsii.String(c.cfg.name("notify")), Description: jsii.String("What pipelines' notification rules may ask for"), EventBus: c.bus,
 		EventPattern: &awsevents.EventPattern{Source: jsii.Strings("slipway"), DetailType: jsii.Strings(
 			"Execution Started", "Execution Paused", "Execution Resumed", "Execution Ended", "Stage Started", "Stage Ended", "Step Ended", "Approval Waiting", "Intervention Waiting",
+			"Input Waiting", "Trigger Failed",
 		)},
 		Targets: target(c.functions["notify"]),
 	})

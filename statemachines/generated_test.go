@@ -60,7 +60,7 @@ func (g *generator) node(name string, depth int) {
 }
 
 var (
-	trees = flag.Int("trees", 25, "how many generated trees are run on both hosts")
+	trees = flag.Int("trees", 200, "how many generated trees are run on both hosts")
 	seed  = flag.Uint64("seed", 0, "the first tree's seed; 0 takes a random one")
 )
 

@@ -9,7 +9,12 @@ state=${SLIPWAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/slipway}/demo
 kubectl=(bin/testcluster kubectl)
 export XDG_CONFIG_HOME=$state/config SLIPWAY_SERVER= SLIPWAY_TOKEN=
 
-say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+# say prints a heading, in bold on a terminal.
+say() {
+	local bold='' plain=''
+	if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+	printf '\n%s== %s%s\n' "$bold" "$*" "$plain"
+}
 
 # alive NAME: whether the background process of that name runs.
 alive() { [ -f "$state/$1.pid" ] && kill -0 "$(cat "$state/$1.pid")" 2>/dev/null; }

@@ -6,13 +6,14 @@ set -euo pipefail
 time=$1
 shift
 [ $# -gt 0 ] || { echo "fuzz: no package named" >&2; exit 1; }
-# A time that ends while an input is being tried can fail a run with nothing
-# but "context deadline exceeded". What fuzzing finds
-# is written to a file, which the output names.
+# Minimizing each input that reaches new code would take most of the time, hence
+# its bound. A time that ends while an input is being tried can fail a run with
+# nothing but "context deadline exceeded". What fuzzing finds is written to a
+# file, which the output names.
 run() {
 	local log
 	log=$(mktemp)
-	if ! go test -run '^$' -fuzz "^$1\$" -fuzztime "$time" "$2" 2>&1 | tee "$log"; then
+	if ! go test -run '^$' -fuzz "^$1\$" -fuzztime "$time" -fuzzminimizetime 100x "$2" 2>&1 | tee "$log"; then
 		if grep -q 'Failing input written' "$log" || ! grep -q 'context deadline exceeded' "$log"; then
 			return 1
 		fi

@@ -12,14 +12,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/cgi" //nolint:gosec // the process that it starts is git's own http-backend, on loopback
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/slipway-cd/slipway/internal/gitserver"
 )
 
 func main() {
@@ -44,20 +43,14 @@ func serve(ctx context.Context, addr, name, folder string) error {
 		return err
 	}
 	defer os.RemoveAll(root)
-	if err := repository(ctx, filepath.Join(root, name), folder); err != nil {
+	if err := gitserver.Repository(ctx, filepath.Join(root, name), folder, "main"); err != nil {
 		return err
 	}
-	backend, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
+	handler, err := gitserver.Handler(ctx, root)
 	if err != nil {
-		return fmt.Errorf("find git: %w", err)
+		return err
 	}
-	server := &http.Server{
-		ReadHeaderTimeout: 10 * time.Second,
-		Handler: &cgi.Handler{
-			Path: filepath.Join(strings.TrimSpace(string(backend)), "git-http-backend"),
-			Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
-		},
-	}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: handler}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
@@ -69,21 +62,6 @@ func serve(ctx context.Context, addr, name, folder string) error {
 	fmt.Printf("http://%s/%s\n", listener.Addr(), name)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
-	}
-	return nil
-}
-
-// repository makes a bare repository with one commit of the folder's files.
-func repository(ctx context.Context, dir, folder string) error {
-	for _, args := range [][]string{
-		{"init", "--quiet", "--bare", "--initial-branch=main", dir},
-		{"--git-dir", dir, "config", "uploadpack.allowAnySHA1InWant", "true"},
-		{"--git-dir", dir, "--work-tree", folder, "add", "."},
-		{"--git-dir", dir, "--work-tree", folder, "-c", "user.name=demo", "-c", "user.email=demo@example.com", "commit", "--quiet", "-m", "Manifests"},
-	} {
-		if out, err := exec.CommandContext(ctx, "git", args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("git %s: %w: %s", args[0], err, out)
-		}
 	}
 	return nil
 }

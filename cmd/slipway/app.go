@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"io"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -35,12 +36,17 @@ func root(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:           "slipway",
 		Short:         "Continuous delivery with Harness NG YAML",
+		Version:       currentVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return a.checkOutput() // before anything is done
+		},
 	}
 	c.SetIn(a.in)
 	c.SetOut(a.out)
 	c.SetErr(a.err)
+	c.SetVersionTemplate("slipway {{.Version}}\n")
 	f := c.PersistentFlags()
 	f.StringVar(&a.flags.Server, "server", "", "address of the server (SLIPWAY_SERVER)")
 	f.StringVar(&a.flags.Token, "token", "", "API token (SLIPWAY_TOKEN)")
@@ -54,11 +60,12 @@ func root(a *app) *cobra.Command {
 		&cobra.Group{ID: groupAdmin, Title: "The server:"},
 	)
 	c.AddCommand(
-		applyCommand(a), lintCommand(a), schemaCommand(a), getCommand(a), describeCommand(a), deleteCommand(a), templateCommand(a),
+		applyCommand(a), lintCommand(a), schemaCommand(a), getCommand(a), describeCommand(a), deleteCommand(a), filesCommand(a), templateCommand(a),
 		planCommand(a), runCommand(a), inputsCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a), linkCommand(a),
-		interveneCommand(a), abortCommand(a), pauseCommand(a), resumeCommand(a), markCommand(a), retryCommand(a), rollbackCommand(a), triggerCommand(a), instancesCommand(a),
+		interveneCommand(a), abortCommand(a), pauseCommand(a), resumeCommand(a), markCommand(a), retryCommand(a), rollbackCommand(a), triggerCommand(a), instancesCommand(a), artifactsCommand(a),
 		serveCommand(a), delegateCommand(a), delegatesCommand(a), tokenCommand(a), auditCommand(a), doctorCommand(a), eventCommand(a), costCommand(a), deployCommand(a), loginCommand(a), versionCommand(a),
 	)
+	guide(c)
 	return c
 }
 
@@ -76,7 +83,7 @@ const (
 	defaultProject = "default_project"
 )
 
-// settings are the flags, else the environment, else the config file.
+// settings are what a command needs to call the server: the flags, else the environment, else the config file.
 func (a *app) settings() (settings, error) {
 	file, err := a.readConfig()
 	if err != nil {
@@ -88,7 +95,18 @@ func (a *app) settings() (settings, error) {
 	}
 	scope := a.scope(file)
 	s.Org, s.Project = scope.Org, scope.Project
-	return s, nil
+	return s, s.check()
+}
+
+// check says whether there is a server, by an address that can be one.
+func (s settings) check() error {
+	if s.Server == "" {
+		return fault.New(fault.Invalid, "no server is set; start one with \"slipway serve\", or give --server or SLIPWAY_SERVER")
+	}
+	if u, err := url.Parse(s.Server); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fault.New(fault.Invalid, "the server's address %q is wrong; want one such as http://127.0.0.1:8484 or https://slipway.example.com", s.Server)
+	}
+	return nil
 }
 
 // scope is where commands look. A flag that is given counts even if it is
@@ -113,9 +131,6 @@ func (a *app) connect() (*apiclient.Client, ref.Scope, error) {
 	s, err := a.settings()
 	if err != nil {
 		return nil, ref.Scope{}, err
-	}
-	if s.Server == "" {
-		return nil, ref.Scope{}, fault.New(fault.Unavailable, "no server is set; start one with \"slipway serve\", or give --server or SLIPWAY_SERVER")
 	}
 	return apiclient.New(s.Server, s.Token), ref.Scope{Org: s.Org, Project: s.Project}, nil
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // applyFlags are the flags of apply.
@@ -58,12 +62,13 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return failed
 	}
 	order(docs)
+	brought := broughtAlong(docs)
 	saved := []api.SavedEntity{}
 	broken := false
 	for _, d := range docs {
 		one, err := a.save(ctx, client, d, apiclient.Document{
 			Scope: d.scope(a, scope), File: d.file, YAML: d.yaml, Strict: f.strict,
-		}, f.dryRun)
+		}, f.dryRun, brought)
 		if ctx.Err() != nil {
 			return interrupted
 		}
@@ -81,8 +86,28 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	return err
 }
 
-// save saves one document and says what that did.
-func (a *app) save(ctx context.Context, client *apiclient.Client, d document, doc apiclient.Document, dryRun bool) (api.SavedEntity, error) {
+// broughtAlong says whether a document's warning is of a reference to another
+// of the documents, which may be saved after it.
+func broughtAlong(docs []document) func(document, fault.Detail) bool {
+	unmet := map[*entity.Entity]map[yamldoc.Pos]bool{}
+	for _, u := range catalog.Unknown(entitiesOf(docs)) {
+		if unmet[u.Entity] == nil {
+			unmet[u.Entity] = map[yamldoc.Pos]bool{}
+		}
+		unmet[u.Entity][u.Reference.At] = true
+	}
+	return func(d document, w fault.Detail) bool {
+		return w.Code == "UNKNOWN_REFERENCE" && slices.ContainsFunc(d.entity.References, func(r entity.Reference) bool {
+			return r.At.Line == w.Line && r.At.Column == w.Column && r.At.Path == w.Path && !unmet[d.entity][r.At]
+		})
+	}
+}
+
+// save saves one document and says what that did. Warnings that are settled
+// by other documents aren't shown.
+func (a *app) save(
+	ctx context.Context, client *apiclient.Client, d document, doc apiclient.Document, dryRun bool, settled func(document, fault.Detail) bool,
+) (api.SavedEntity, error) {
 	act, note := client.Save, ""
 	if dryRun {
 		act, note = client.Validate, " (dry run)"
@@ -91,6 +116,7 @@ func (a *app) save(ctx context.Context, client *apiclient.Client, d document, do
 	if err != nil {
 		return one, err
 	}
+	one.Warnings = slices.DeleteFunc(one.Warnings, func(w fault.Detail) bool { return settled(d, w) })
 	for i, w := range one.Warnings {
 		one.Warnings[i] = d.place(w)
 		fmt.Fprintln(a.err, finding(one.Warnings[i]))

@@ -69,6 +69,12 @@ func (a *app) auditVerify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s, unbroken; the last hash is %s\n", plural(int(last.Sequence), "record"), last.Hash)
-	return nil
+	found := struct {
+		Records int64  `json:"records"`
+		Hash    string `json:"hash"` // of the last
+	}{last.Sequence, last.Hash}
+	return a.print(found, func() error {
+		fmt.Fprintf(a.out, "%s, unbroken; the last hash is %s\n", plural(int(found.Records), "record"), found.Hash)
+		return nil
+	})
 }

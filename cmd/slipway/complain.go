@@ -31,9 +31,10 @@ func complain(w io.Writer, err error) {
 func advice(code fault.Code) string {
 	switch code {
 	case fault.Unauthenticated:
-		return "Give a token with --token or SLIPWAY_TOKEN, or correct the one in the config file; \"slipway token create NAME\" makes one."
+		return "Give a token with --token or SLIPWAY_TOKEN, or correct the one in the config file; \"slipway token create NAME\" makes one,\n" +
+			"and without any token \"slipway serve --new-token\" on the server's machine."
 	case fault.Forbidden:
-		return "Use a token for the right scope; --org and --project say which scope is meant."
+		return "Use a token of the right kind and for the right scope; --org and --project say which scope is meant."
 	case fault.NotFound:
 		return "\"slipway get KIND\" and \"slipway executions\" list what there is; --org and --project say where to look."
 	case fault.StaleVersion:

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -41,8 +43,17 @@ func (a *app) readConfig() (settings, error) {
 	if err != nil {
 		return s, fmt.Errorf("read the config file: %w", err)
 	}
-	if err := yaml.Unmarshal(doc, &s); err != nil {
+	var keys map[string]any
+	if err = yaml.Unmarshal(doc, &keys); err == nil {
+		err = yaml.Unmarshal(doc, &s)
+	}
+	if err != nil {
 		return s, fault.New(fault.Invalid, "the config file %s: %w", a.configPath(), err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !slices.Contains([]string{"server", "token", "org", "project"}, key) {
+			return s, fault.New(fault.Invalid, "the config file %s has the key %q; want server, token, org and project", a.configPath(), key)
+		}
 	}
 	return s, nil
 }

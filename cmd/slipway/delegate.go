@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -29,17 +30,24 @@ func delegateCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if s.Server == "" || !strings.HasPrefix(s.Token, "dlg.") {
-				return fault.New(fault.Invalid, "a delegate needs --server, and --token with a delegate's token; \"slipway token create --delegate NAME\" makes one")
+			if !strings.HasPrefix(s.Token, "dlg.") {
+				return fault.New(fault.Invalid, "a delegate needs a token that begins with dlg.; \"slipway token create --delegate NAME\" makes one, and --token gives it")
+			}
+			if cfg.Capacity < 1 {
+				return fault.New(fault.Invalid, "--capacity is %d; want at least 1", cfg.Capacity)
 			}
 			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors(cache)
-			cfg.PullSecret = pullsecret.New()
-			cfg.Watch = delegate.Watcher()
+			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"))
+			cfg.Watch = delegate.Watcher(cache)
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
-			return agent.New(cfg).Run(c.Context())
+			err = agent.New(cfg).Run(c.Context())
+			if fault.Is(err, fault.Unauthenticated) {
+				return fault.New(fault.Invalid, "%w; \"slipway token create --delegate NAME\" makes another", err)
+			}
+			return err
 		},
 	}
 	host, _ := os.Hostname() // a machine without a name gets the default

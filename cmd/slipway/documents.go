@@ -149,6 +149,17 @@ func split(file string, data []byte) (docs []document, wrong []fault.Detail) {
 	return docs, wrong
 }
 
+// entitiesOf are the documents' entities, as far as they could be read.
+func entitiesOf(docs []document) []*entity.Entity {
+	var out []*entity.Entity
+	for _, d := range docs {
+		if d.entity != nil {
+			out = append(out, d.entity)
+		}
+	}
+	return out
+}
+
 // order puts documents so that what is named comes before what names it.
 func order(docs []document) {
 	within := nesting{docs: docs, known: map[*entity.Entity]int{}}

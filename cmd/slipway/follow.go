@@ -17,18 +17,23 @@ import (
 )
 
 // follow shows an execution until it ends: in place on a terminal, else line
-// by line. The exit code is the execution's success.
+// by line. The exit code is the execution's success. If the output is JSON or
+// YAML, it is the execution at its end, and the progress goes where errors go.
 func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) error {
 	var last api.ExecutionTree
 	var err error
-	if width, height, ok := terminal(a.out); ok {
+	table, progress := true, a.out
+	if a.output == "json" || a.output == "yaml" {
+		table, progress = false, a.err
+	}
+	if width, height, ok := terminal(a.out); ok && table {
 		last, err = a.animate(ctx, client, id, width, height)
 	} else {
 		told := &narrator{}
 		err = client.Watch(ctx, id, func(t api.ExecutionTree) {
 			last = t
 			for _, line := range told.lines(t) {
-				fmt.Fprintln(a.out, line)
+				fmt.Fprintln(progress, line)
 			}
 			a.prompt(t, told)
 		})
@@ -41,8 +46,14 @@ func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) e
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s %s in %s\n", last.ID, last.Status, took(last.Execution, last.EndedAt))
-	a.epilogue(last)
+	err = a.print(last, func() error {
+		fmt.Fprintf(a.out, "%s %s in %s\n", last.ID, last.Status, took(last.Execution, last.EndedAt))
+		a.epilogue(last)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	if !last.Status.Good() {
 		return failed
 	}
@@ -143,6 +154,8 @@ func hint(id string, n *execution.TreeNode) string {
 		return fmt.Sprintf("answer with: slipway approve %s %s", id, n.Identifier)
 	case n.Status == plan.InputWaiting && len(n.Asks) > 0:
 		return fmt.Sprintf("see what is asked with: slipway inputs answer %s %s", id, n.Identifier)
+	case n.Status == plan.InputWaiting && n.Kind == plan.KindStage:
+		return fmt.Sprintf("run it with: slipway inputs answer %s %s", id, n.Identifier)
 	case n.Status == plan.InterventionWaiting:
 		return fmt.Sprintf("answer with: slipway intervene %s %s --action Retry", id, n.Identifier)
 	default:

@@ -111,18 +111,27 @@ func (f *inputFlags) read(in io.Reader) (api.StartExecution, error) {
 	return out, err
 }
 
-// named says in which file a server found what is wrong with the inputs.
-func (f *inputFlags) named(err error) error {
+// named says in which file, or in which pipeline's document, a server found
+// what is wrong.
+func (f *inputFlags) named(pipeline string, err error) error {
 	var e *fault.Error
-	if f.file == "" || !errors.As(err, &e) {
+	if !errors.As(err, &e) {
 		return err
 	}
 	for i := range e.Details {
-		if e.Details[i].File == "inputs" {
-			e.Details[i].File = f.file
-		}
+		e.Details[i] = f.place(pipeline, e.Details[i])
 	}
 	return err
+}
+
+func (f *inputFlags) place(pipeline string, d fault.Detail) fault.Detail {
+	switch {
+	case d.File == "inputs" && f.file != "":
+		d.File = f.file
+	case d.File == "" && d.Line > 0 && pipeline != "":
+		d.File = "pipeline " + pipeline
+	}
+	return d
 }
 
 func (a *app) inputs(ctx context.Context, pipeline string) error {
@@ -155,15 +164,12 @@ func (a *app) mergeInputs(ctx context.Context, pipeline string, f inputFlags) er
 	}
 	m, err := client.MergeInputs(ctx, scope, pipeline, request)
 	if err != nil {
-		return f.named(err)
+		return f.named(pipeline, err)
 	}
 	return a.print(m, func() error {
 		fmt.Fprint(a.out, m.YAML)
 		for _, d := range append(append(m.Missing, m.Wrong...), m.Warnings...) {
-			if d.File == "inputs" && f.file != "" {
-				d.File = f.file
-			}
-			fmt.Fprintln(a.err, finding(d))
+			fmt.Fprintln(a.err, finding(f.place(pipeline, d)))
 		}
 		if len(m.Missing)+len(m.Wrong) > 0 {
 			return failed
@@ -259,7 +265,11 @@ func (a *app) answerInputs(ctx context.Context, args []string, f inputFlags) err
 		return failed
 	}
 	if err := client.AnswerInputs(ctx, args[0], string(n.ID), api.InputsAnswer{InputsYAML: values.InputsYAML, Inputs: values.Inputs}); err != nil {
-		return f.named(err)
+		return f.named("", err)
+	}
+	if len(n.Asks) == 0 {
+		fmt.Fprintf(a.out, "%s of %s runs\n", n.Identifier, args[0])
+		return nil
 	}
 	fmt.Fprintf(a.out, "%s of %s has its inputs\n", n.Identifier, args[0])
 	return nil

@@ -112,20 +112,30 @@ func (a *app) podTable(all []api.Placement, now time.Time) error {
 	var rows [][]string
 	for _, p := range all {
 		for _, i := range p.Instances {
-			state := i.Phase
-			if !i.Ready {
-				state += ",unready"
-			}
-			if i.Canary {
-				state += ",canary"
-			}
-			if i.Color != "" {
-				state += "," + i.Color
-			}
-			rows = append(rows, []string{p.Service, p.Environment, i.Namespace + "/" + i.Name, i.Version, state, cmp.Or(i.IP, "-"), age(i.Since, now), i.DeployedBy})
+			rows = append(rows, []string{
+				p.Service, p.Environment, strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), cmp.Or(i.Version, "-"), stateOf(i), cmp.Or(i.IP, "-"), age(i.Since, now), i.DeployedBy,
+			})
 		}
 	}
 	return a.table("SERVICE ENVIRONMENT INSTANCE VERSION STATE IP AGE BY", rows)
+}
+
+// stateOf is an instance's state for people. One that isn't a pod has none.
+func stateOf(i api.ServiceInstance) string {
+	if i.Phase == "" {
+		return "-"
+	}
+	state := i.Phase
+	if !i.Ready {
+		state += ",unready"
+	}
+	if i.Canary {
+		state += ",canary"
+	}
+	if i.Color != "" {
+		state += "," + i.Color
+	}
+	return state
 }
 
 func (a *app) instanceHistory(ctx context.Context, service string, f instancesFlags) error {

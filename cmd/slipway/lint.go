@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -66,7 +68,11 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	if err != nil {
 		return err
 	}
-	wrong = append(wrong, unmet...)
+	files, err := a.unmetFiles(ctx, docs)
+	if err != nil {
+		return err
+	}
+	wrong = append(append(wrong, unmet...), files...)
 	slices.SortStableFunc(wrong, func(a, b fault.Detail) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
@@ -94,7 +100,31 @@ func (a *app) check(ctx context.Context, docs []document, scope ref.Scope, stric
 			wrong = append(wrong, docs[i].place(f))
 		}
 	}
-	return wrong, nil
+	return append(wrong, repeated(docs)...), nil
+}
+
+// repeated finds documents that have the name of another. The same bytes again
+// are harmless: a file may be named twice.
+func repeated(docs []document) []fault.Detail {
+	entities := make([]*entity.Entity, len(docs))
+	for i, d := range docs {
+		entities[i] = d.entity
+	}
+	var wrong []fault.Detail
+	again := catalog.Repeated(entities)
+	for _, i := range slices.Sorted(maps.Keys(again)) {
+		d, first := docs[i], docs[again[i]]
+		if bytes.Equal(bytes.TrimSpace(d.yaml), bytes.TrimSpace(first.yaml)) {
+			continue
+		}
+		at := d.entity.Identifier.At
+		wrong = append(wrong, d.place(fault.Detail{
+			Path: at.Path, Line: at.Line, Column: at.Column, Severity: "error", Code: "DUPLICATE_DOCUMENT",
+			Message: fmt.Sprintf("the %s %q stands in %s:%d already, with other content", d.entity.Kind, d.entity.Identifier.Value,
+				first.file, first.before+first.entity.Identifier.At.Line),
+		}))
+	}
+	return wrong
 }
 
 // names gives the expressions of a pipeline that no run can resolve.
@@ -113,18 +143,14 @@ func names(d document) []fault.Detail {
 }
 
 // asksServer says whether documents are checked against a server as well.
-func (a *app) asksServer() bool { return a.changed("server") || a.changed("profile") }
+func (a *app) asksServer() bool { return a.changed("server") }
 
 // unmet gives the references to what is neither among the documents nor, if
 // a server is named, there.
 func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error) {
-	var entities []*entity.Entity
 	from := map[*entity.Entity]document{}
 	for _, d := range docs {
-		if d.entity != nil {
-			entities = append(entities, d.entity)
-			from[d.entity] = d
-		}
+		from[d.entity] = d
 	}
 	severity, where := "warning", "in the files that were given"
 	there := func(apiclient.EntityKey) (bool, error) { return false, nil }
@@ -137,7 +163,7 @@ func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error
 		there = known(ctx, client)
 	}
 	var wrong []fault.Detail
-	for _, u := range catalog.Unknown(entities) {
+	for _, u := range catalog.Unknown(entitiesOf(docs)) {
 		found, err := there(apiclient.EntityKey{Scope: u.Key.Scope, Kind: u.Reference.Kind, Env: u.Key.Env, ID: u.Key.ID})
 		if err != nil {
 			return nil, err
@@ -147,7 +173,7 @@ func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error
 		}
 		name := fmt.Sprintf("%s %q", u.Reference.Kind, u.Reference.Text)
 		if u.Key.Env != "" {
-			name += fmt.Sprintf(" of the environment %q", u.Key.Env)
+			name += fmt.Sprintf(" of the %s %q", ref.Parent(u.Reference.Kind), u.Key.Env)
 		}
 		at := u.Reference.At
 		wrong = append(wrong, from[u.Entity].place(fault.Detail{

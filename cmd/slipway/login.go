@@ -25,7 +25,8 @@ func loginCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "login", Short: "Log in to an installation on AWS", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Login makes an API token for an installation on AWS: it finds its stacks with the AWS credentials of this\n" +
-			"machine, stores the token's hash in the table, and writes the token and the API's address to the config file.",
+			"machine, stores the token's hash in the table, and writes the token and the API's address to the config file.\n" +
+			"\"slipway serve\" needs no login: its first start makes a token.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.login(c.Context(), stage, actor) },
 	}
 	c.Flags().StringVar(&stage, "stage", "prod", "stage of the installation")
@@ -37,6 +38,9 @@ func (a *app) login(ctx context.Context, stage, actor string) error {
 	sdk, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return fmt.Errorf("load the AWS configuration: %w", err)
+	}
+	if _, err := findAccount(ctx, sdk); err != nil {
+		return err
 	}
 	outputs := map[string]string{}
 	for _, stack := range []string{"state", "compute"} {

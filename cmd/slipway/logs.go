@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -27,9 +28,13 @@ func logsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "logs EXECUTION [STEP]", Short: "Show the logs of an execution's steps", GroupID: groupRun, Args: cobra.RangeArgs(1, 2),
 		Long: "Logs shows the log of a step, which is named by its identifier, or by its whole path where several have the same.\n" +
-			"Without STEP it shows the logs of all steps that have run, each line behind its step's identifier.",
+			"Without STEP it shows the logs of all steps that have run, each line behind its step's identifier.\n" +
+			"With -o json each line is an object: its time (t, in ms), its level (l), its text (m).",
 		Example: "  slipway logs x6920f1ab rollout -f\n  slipway logs x6920f1ab --timestamps",
 		RunE: func(c *cobra.Command, args []string) error {
+			if a.output == "yaml" {
+				return fault.New(fault.Invalid, "the output of logs is a table or json; found yaml")
+			}
 			client, _, err := a.connect()
 			if err != nil {
 				return err
@@ -57,6 +62,7 @@ func (a *app) stepLog(ctx context.Context, client *apiclient.Client, id, step st
 	if f.follow {
 		query.Wait = logWait
 	}
+	written := false
 	for {
 		part, err := client.Log(ctx, id, step, query)
 		if ctx.Err() != nil {
@@ -65,13 +71,20 @@ func (a *app) stepLog(ctx context.Context, client *apiclient.Client, id, step st
 		if err != nil {
 			return err
 		}
+		if f.attempt > part.Attempts && !f.follow {
+			return fault.New(fault.Invalid, "--attempt is %d; %s has had %s", f.attempt, step, plural(part.Attempts, "attempt"))
+		}
 		p.print("", part.Lines)
+		written = written || len(part.Lines) > 0
 		switch {
 		case !part.Ended && (f.follow || part.Next > query.From):
 			query.Attempt, query.From = part.Attempt, part.Next
 		case f.follow && f.attempt == 0 && part.Attempts > part.Attempt:
 			query.Attempt, query.From = part.Attempt+1, 0
 		default:
+			if !written {
+				fmt.Fprintln(a.err, step, "has written no log; slipway logs", id, "shows those of all steps")
+			}
 			return nil
 		}
 	}
@@ -180,6 +193,13 @@ func (p *logPrinter) print(step string, lines []api.LogLine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range lines {
+		if p.app.output == "json" {
+			_ = json.NewEncoder(p.app.out).Encode(struct { // like Fprintln below
+				Step string `json:"step,omitempty"`
+				api.LogLine
+			}{step, l})
+			continue
+		}
 		prefix := ""
 		if step != "" {
 			prefix = step + " | "

@@ -25,6 +25,14 @@ func (a *app) print(v any, table func() error) error {
 	case "yaml":
 		return a.printYAML(v)
 	}
+	return a.checkOutput()
+}
+
+func (a *app) checkOutput() error {
+	switch a.output {
+	case "table", "", "json", "yaml":
+		return nil
+	}
 	return fault.New(fault.Invalid, "the output %q isn't one of table, json and yaml", a.output)
 }
 

@@ -14,26 +14,32 @@ import (
 func planCommand(a *app) *cobra.Command {
 	var inputs inputFlags
 	var chosen stageFlags
+	var diff bool
 	c := &cobra.Command{
 		Use: "plan PIPELINE", Short: "Show what a run of a pipeline would do, and start nothing", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Plan prints the tree of stages and steps that \"slipway run\" would start with the same flags. Conditions and loops are\n" +
 			"resolved as far as they can be before the run; what only the run knows is shown as it is written. Of each step it\n" +
-			"says which connected delegates could take it.",
-		Example:           "  slipway plan guestbook --input-set staging",
+			"says which connected delegates could take it.\n" +
+			"With --diff delegates render what the stages would deploy to Kubernetes, and say how that differs from what there is.\n" +
+			"The cluster is asked by dry runs, which change nothing.",
+		Example:           "  slipway plan guestbook --input-set staging\n  slipway plan guestbook --diff",
 		ValidArgsFunction: a.completePipelines,
-		RunE:              func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0], inputs, chosen) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if diff {
+				return a.preview(c.Context(), args[0], inputs, chosen)
+			}
+			return a.plan(c.Context(), args[0], inputs, chosen)
+		},
 	}
 	inputs.add(c.Flags())
 	chosen.flags(c.Flags(), "only this stage; may be repeated")
+	c.Flags().BoolVar(&diff, "diff", false, "show what the deployments would change in their clusters")
 	return c
 }
 
 func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags) error {
-	request, err := inputs.read(a.in)
+	request, err := a.startRequest(inputs, chosen)
 	if err != nil {
-		return err
-	}
-	if err := chosen.add(&request); err != nil {
 		return err
 	}
 	client, scope, err := a.connect()
@@ -42,10 +48,10 @@ func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chos
 	}
 	p, err := client.Plan(ctx, scope, pipeline, request)
 	if err != nil {
-		return inputs.named(err)
+		return inputs.named(pipeline, err)
 	}
 	for _, w := range p.Warnings {
-		fmt.Fprintln(a.err, finding(w))
+		fmt.Fprintln(a.err, finding(inputs.place(pipeline, w)))
 	}
 	return a.print(p, func() error {
 		fmt.Fprintf(a.out, "pipeline %s\n", p.Pipeline)

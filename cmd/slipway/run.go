@@ -19,7 +19,8 @@ func runCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "run PIPELINE", Short: "Run a pipeline", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Run starts a pipeline and says its execution's id. With --follow it shows the stages and steps until the end and\n" +
-			"exits with 0 only if the execution succeeded; Ctrl-C stops looking, not the execution.\n" +
+			"exits with 0 only if the execution succeeded; Ctrl-C stops looking, not the execution. With -o json the output\n" +
+			"is the execution at its end, and the progress goes to the standard error.\n" +
 			"What a pipeline asks for is shown by \"slipway inputs\".",
 		Example: "  slipway run guestbook --follow\n  slipway run guestbook --input variables.image=nginx:1.29\n" +
 			"  slipway run guestbook --input-set staging --input-set latest --inputs inputs.yaml",
@@ -35,11 +36,8 @@ func runCommand(a *app) *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags, follow bool) error {
-	request, err := inputs.read(a.in)
+	request, err := a.startRequest(inputs, chosen)
 	if err != nil {
-		return err
-	}
-	if err := chosen.add(&request); err != nil {
 		return err
 	}
 	client, scope, err := a.connect()
@@ -48,12 +46,21 @@ func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chose
 	}
 	e, err := client.Start(ctx, scope, pipeline, request)
 	if err != nil {
-		return inputs.named(err)
+		return inputs.named(pipeline, err)
 	}
 	for _, w := range e.Warnings {
-		fmt.Fprintln(a.err, finding(w))
+		fmt.Fprintln(a.err, finding(inputs.place(pipeline, w)))
 	}
 	return a.started(ctx, client, e, follow)
+}
+
+// startRequest is what flags ask of a pipeline.
+func (a *app) startRequest(inputs inputFlags, chosen stageFlags) (api.StartExecution, error) {
+	request, err := inputs.read(a.in)
+	if err != nil {
+		return request, err
+	}
+	return request, chosen.add(&request)
 }
 
 // stageFlags choose some of a pipeline's stages.

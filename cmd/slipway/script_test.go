@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the scripts of testdata/script. "slipway" in them is the
 // real command in a process of its own; "server [FLAGS]" starts "slipway
-// serve" on a free port, and "stop" stops it.
+// serve" on a free port, and "stop" stops it and leaves its log in server.log.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	servers := &servers{running: map[*testscript.TestScript]*server{}}
@@ -115,12 +116,14 @@ func (s *servers) stop(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(one.end(ts))
 }
 
-// end stops the server and shows its log, in the script's own goroutine.
+// end stops the server, shows its log and leaves it in server.log, in the
+// script's own goroutine.
 func (s *server) end(ts *testscript.TestScript) error {
 	s.cancel()
 	err := <-s.done
-	ts.Logf("%s", <-s.said)
-	return err
+	said := <-s.said
+	ts.Logf("%s", said)
+	return errors.Join(err, os.WriteFile(ts.MkAbs("server.log"), []byte(said), 0o600))
 }
 
 // ids puts the id of the newest execution into $ID.

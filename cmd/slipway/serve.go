@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,9 +21,13 @@ func serveCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
-			"API token and writes it with the server's address to the config file, so that the other commands need no flags.",
+			"API token and writes it with the server's address to the config file, so that the other commands need no flags.\n" +
+			"Whoever has lost that token starts once with --new-token.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			var err error
+			err := checkServe(cfg)
+			if err != nil {
+				return err
+			}
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
@@ -31,6 +37,7 @@ func serveCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&cfg.Addr, "addr", "127.0.0.1:8484", "address to listen at; port 0 takes a free one")
 	f.StringVar(&cfg.Data, "data", "", "folder of the database and the key of secrets (default ~/.local/share/slipway)")
+	f.BoolVar(&cfg.NewToken, "new-token", false, "make an API token as the first start does, for whoever has lost theirs")
 	f.BoolVar(&cfg.EmbeddedDelegate, "delegate", true, "run a delegate in this process")
 	f.StringSliceVar(&cfg.Tags, "tags", nil, "tags of that delegate")
 	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once")
@@ -47,16 +54,38 @@ func serveCommand(a *app) *cobra.Command {
 	return c
 }
 
+// checkServe says which flag has a number that nobody can run with.
+func checkServe(cfg wire.ServeConfig) error {
+	for _, f := range []struct {
+		flag  string
+		value any
+		wrong bool
+		want  string
+	}{
+		{"capacity", cfg.Capacity, cfg.Capacity < 1, "at least 1"},
+		{"max-executions", cfg.Limits.Account, cfg.Limits.Account < 0, "at least 0"},
+		{"max-pipeline-executions", cfg.Limits.Pipeline, cfg.Limits.Pipeline < 0, "at least 0"},
+		{"heartbeat", cfg.Heartbeat, cfg.Heartbeat <= 0, "more than 0s"},
+		{"no-delegate-after", cfg.NoDelegateAfter, cfg.NoDelegateAfter <= 0, "more than 0s"},
+	} {
+		if f.wrong {
+			return fault.New(fault.Invalid, "--%s is %v; want %s", f.flag, f.value, f.want)
+		}
+	}
+	return nil
+}
+
 func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
 	cfg.Data = cmp.Or(cfg.Data, a.dataPath())
 	cfg.Version = currentVersion()
 	cfg.Ready = func(i wire.Info) {
-		if err := a.introduce(i); err != nil {
-			cfg.Log.ErrorContext(ctx, "the config file wasn't written", "error", err)
-		}
+		a.introduce(i)
 		cfg.Log.InfoContext(ctx, "slipway serves", "url", i.URL, "data", cfg.Data, "delegate", cfg.EmbeddedDelegate)
 	}
 	err := wire.Serve(ctx, cfg)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fault.New(fault.Conflict, "the address %s is taken, perhaps by a Slipway that runs already; --addr chooses another", cfg.Addr)
+	}
 	if fault.CodeOf(err) == fault.Internal {
 		err = fmt.Errorf("serve from %s: %w", cfg.Data, err)
 	}
@@ -64,27 +93,28 @@ func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
 }
 
 // introduce tells the other commands of a new server. A config file that
-// tells of another server is left alone.
-func (a *app) introduce(i wire.Info) error {
+// tells of another server, or can't be read or written, is left alone; the
+// token is shown then, because nothing could show it later.
+func (a *app) introduce(i wire.Info) {
 	if i.Token == "" {
-		return nil
+		return
 	}
 	file, err := a.readConfig()
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		fmt.Fprintln(a.err, "The config file can't be used:", err)
+	case file.Server != "" && file.Server != i.URL:
+		fmt.Fprintf(a.err, "The config file %s tells of another server.\n", a.configPath())
+	default:
+		file.Server, file.Token = i.URL, i.Token
+		file.Org, file.Project = cmp.Or(file.Org, defaultOrg), cmp.Or(file.Project, defaultProject)
+		if err = a.writeConfig(file); err == nil {
+			fmt.Fprintf(a.err, "Made an API token; it is in %s.\n", a.configPath())
+			return
+		}
+		fmt.Fprintln(a.err, "The config file can't be used:", err)
 	}
-	if file.Server != "" && file.Server != i.URL {
-		fmt.Fprintf(a.err, "The config file %s tells of another server. To use this one:\n  export SLIPWAY_SERVER=%s SLIPWAY_TOKEN=%s\n",
-			a.configPath(), i.URL, i.Token)
-		return nil
-	}
-	file.Server, file.Token = i.URL, i.Token
-	file.Org, file.Project = cmp.Or(file.Org, defaultOrg), cmp.Or(file.Project, defaultProject)
-	if err := a.writeConfig(file); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.err, "Made an API token; it is in %s.\n", a.configPath())
-	return nil
+	fmt.Fprintf(a.err, "To use this server:\n  export SLIPWAY_SERVER=%s SLIPWAY_TOKEN=%s\n", i.URL, i.Token)
 }
 
 // logFlags say how a long-running command logs.

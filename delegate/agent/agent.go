@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -44,6 +45,9 @@ type Config struct {
 	Executors map[task.Kind]executor.Executor
 	// PullSecret makes secrets that pull images; nil: tasks that need one fail.
 	PullSecret pullsecret.Maker
+	// Git fetches repositories whose files are part of a task's texts; nil: such
+	// tasks fail.
+	Git *gitfetch.Fetcher
 	// Watch watches releases for the instance ledger; nil: this delegate doesn't.
 	Watch executor.Watcher
 	// HTTP carries every request, the WebSocket's included; nil makes one that

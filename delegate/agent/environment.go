@@ -49,7 +49,7 @@ func newEnvironment(a *Agent, r *running) *environment {
 }
 
 func (e *environment) env() executor.Env {
-	return executor.Env{Writer: e.writer, Resolve: e.resolve, Mask: e.mask, Dir: e.dir}
+	return executor.Env{Writer: e.writer, Resolve: e.resolve, Files: e.files, Mask: e.mask, Dir: e.dir}
 }
 
 func (e *environment) mask(values ...string) {
@@ -140,19 +140,33 @@ func (e *environment) endLog(ctx context.Context) error {
 	}
 }
 
-// resolve asks the control plane for what only it knows. Secrets of the
-// answer are masked before anybody can write them down.
+// resolve has the control plane resolve texts. Secrets of the answer are
+// masked before anybody can write them down.
 func (e *environment) resolve(ctx context.Context, texts map[string]string) (map[string]string, error) {
-	var out task.Resolved
-	in := task.Resolve{Fence: e.task.Fence, Texts: texts}
-	if err := e.agent.api.post(ctx, e.agent.taskPath(e.task.ID, "resolve"), in, &out); err != nil {
+	out, err := e.ask(ctx, texts)
+	if err != nil {
 		return nil, err
 	}
+	return e.opened(ctx, out)
+}
+
+// ask asks the control plane for what only it knows.
+func (e *environment) ask(ctx context.Context, texts map[string]string) (task.Resolved, error) {
+	var out task.Resolved
+	in := task.Resolve{Fence: e.task.Fence, Texts: texts}
+	return out, e.agent.api.post(ctx, e.agent.taskPath(e.task.ID, "resolve"), in, &out)
+}
+
+// opened are the texts of an answer with all that placeholders stand for.
+func (e *environment) opened(ctx context.Context, out task.Resolved) (map[string]string, error) {
 	for _, value := range out.Secrets {
 		e.mask(value)
 	}
-	secrets, err := e.withPulls(ctx, out.Secrets, out.PullSecrets)
-	if err != nil || len(secrets) == 0 {
+	secrets, err := e.withLate(ctx, out.Secrets, out.LateSecrets)
+	if err != nil {
+		return nil, err
+	}
+	if secrets, err = e.withTexts(ctx, secrets, out.LateTexts); err != nil || len(secrets) == 0 {
 		return out.Texts, err
 	}
 	open := replacer(secrets)
@@ -160,6 +174,21 @@ func (e *environment) resolve(ctx context.Context, texts map[string]string) (map
 		out.Texts[name] = open.Replace(text)
 	}
 	return out.Texts, nil
+}
+
+// files asks for files of the file store, in as many answers as they need.
+func (e *environment) files(ctx context.Context, path string) ([]task.StoredFile, error) {
+	var all []task.StoredFile
+	for in := (task.ReadFiles{Fence: e.task.Fence, Path: path}); ; {
+		var out task.FilesRead
+		if err := e.agent.api.post(ctx, e.agent.taskPath(e.task.ID, "files"), in, &out); err != nil {
+			return nil, err
+		}
+		all = append(all, out.Files...)
+		if in.After = out.Next; out.Next == "" {
+			return all, nil
+		}
+	}
 }
 
 // hide masks what people will read of a result. Secret outputs stay: they are

@@ -187,16 +187,16 @@ func TestLeaseLostByALog(t *testing.T) {
 // its placeholder stands, and nobody reads it in the log.
 func TestPullSecrets(t *testing.T) {
 	t.Parallel()
-	pull := func(placeholder string) map[string]task.PullSecret {
-		return map[string]task.PullSecret{placeholder: {Form: task.PullDockerCfg, Registry: "https://r", Username: "me", Password: "⟦s-1⟧"}}
+	pull := func(placeholder string) map[string]task.LateSecret {
+		return map[string]task.LateSecret{placeholder: {Pull: &task.PullSecret{Form: task.PullDockerCfg, Registry: "https://r", Username: "me", Password: "⟦s-1⟧"}}}
 	}
 	p := newPlane(t)
 	p.resolved = func(task.Resolve) task.Resolved {
-		return task.Resolved{Texts: map[string]string{"v": "⟦p-2⟧"}, Secrets: map[string]string{"⟦s-1⟧": "0ther"}, PullSecrets: pull("⟦p-2⟧")}
+		return task.Resolved{Texts: map[string]string{"v": "⟦p-2⟧"}, Secrets: map[string]string{"⟦s-1⟧": "0ther"}, LateSecrets: pull("⟦p-2⟧")}
 	}
 	a := assignment("t1")
 	a.Payload = json.RawMessage(`{"text":"⟦p-1⟧"}`)
-	a.Secrets, a.PullSecrets = map[string]string{"⟦s-1⟧": "hunter2"}, pull("⟦p-1⟧")
+	a.Secrets, a.LateSecrets = map[string]string{"⟦s-1⟧": "hunter2"}, pull("⟦p-1⟧")
 	p.offer(a)
 	got := make(chan string, 2)
 	s := p.start(func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {

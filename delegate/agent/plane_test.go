@@ -41,6 +41,7 @@ type plane struct {
 	released  []task.ID
 	cancelled []task.ID // told with the next heartbeat
 	resolved  func(task.Resolve) task.Resolved
+	stored    func(task.ReadFiles) (task.FilesRead, error)
 	socket    *websocket.Conn
 	opened    chan struct{} // a signal for each socket
 	deaf      bool          // sockets stay open but nobody reads them
@@ -73,6 +74,7 @@ func (p *plane) handler() http.Handler {
 	handle(p, mux, "POST /v1/delegate/{id}/heartbeat", "heartbeat", p.heartbeat)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/logs", "logs", p.appendLogs)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/resolve", "resolve", p.resolve)
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/files", "files", func(_ task.ID, in task.ReadFiles) (any, error) { return p.stored(in) })
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/result", "result", p.result)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/release", "release", p.release)
 	handle(p, mux, "POST /v1/delegate/{id}/watches", "watches", p.watches)

@@ -1,53 +1,112 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"io"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
+	"github.com/slipway-cd/slipway/delegate/secretmanager"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// withPulls adds to a task's secrets those that pull images, made with the
+// withLate adds to a task's secrets those that the delegate makes, with the
 // task's own. All of them are masked from now on.
-func (e *environment) withPulls(ctx context.Context, secrets map[string]string, pulls map[string]task.PullSecret) (map[string]string, error) {
-	if len(pulls) == 0 {
+func (e *environment) withLate(ctx context.Context, secrets map[string]string, late map[string]task.LateSecret) (map[string]string, error) {
+	return e.agent.made(ctx, secrets, late, e.mask)
+}
+
+// made adds to secrets those that are made with them: first what is fetched,
+// for what pulls images may be made of that.
+func (a *Agent) made(
+	ctx context.Context, secrets map[string]string, late map[string]task.LateSecret, mask func(...string),
+) (map[string]string, error) {
+	if len(late) == 0 {
 		return secrets, nil
 	}
-	if e.agent.PullSecret == nil {
-		return nil, fault.New(fault.Unsupported, "delegate %s can't make image pull secrets", e.agent.Name)
-	}
-	all := maps.Clone(secrets)
-	if all == nil {
-		all = map[string]string{}
-	}
-	for placeholder, p := range pulls {
-		made, err := e.pull(ctx, secrets, p)
-		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "make the pull secret of %s: %w", p.Registry, err)
+	all := extended(secrets)
+	for _, fetched := range []bool{true, false} {
+		for placeholder, p := range late {
+			if (p.Fetched != nil) != fetched {
+				continue
+			}
+			one, err := a.make(ctx, all, p)
+			if err != nil {
+				return nil, err
+			}
+			mask(one.Value)
+			mask(one.Parts...)
+			all[placeholder] = one.Value
 		}
-		e.mask(made.Value)
-		e.mask(made.Parts...)
-		all[placeholder] = made.Value
 	}
 	return all, nil
 }
 
-// pull makes one, once the secrets that it is made of are in their places.
-func (e *environment) pull(ctx context.Context, secrets map[string]string, p task.PullSecret) (pullsecret.Secret, error) {
-	doc, err := json.Marshal(p) //nolint:gosec // it stays in this process
+// make makes one, once the secrets that it is made of are in their places.
+func (a *Agent) make(ctx context.Context, secrets map[string]string, p task.LateSecret) (pullsecret.Secret, error) {
+	open, err := revealed(p, secrets)
 	if err != nil {
-		return pullsecret.Secret{}, fmt.Errorf("encode: %w", err)
-	}
-	if doc, err = reveal(doc, secrets); err != nil {
 		return pullsecret.Secret{}, err
 	}
-	var open task.PullSecret
-	if err := json.Unmarshal(doc, &open); err != nil {
-		return pullsecret.Secret{}, fmt.Errorf("decode: %w", err)
+	if open.Fetched != nil {
+		value, err := a.fetch(ctx, *open.Fetched)
+		if err != nil {
+			return pullsecret.Secret{}, fault.New(fault.CodeOf(err), "fetch the secret %s: %w", p.Fetched.Name, err).Causing(fault.Failures(err)...)
+		}
+		return pullsecret.Secret{Value: value}, nil
 	}
-	return e.agent.PullSecret(ctx, open)
+	if open.Pull == nil || a.PullSecret == nil {
+		return pullsecret.Secret{}, fault.New(fault.Unsupported, "delegate %s can't make image pull secrets", a.Name)
+	}
+	one, err := a.PullSecret(ctx, *open.Pull)
+	if err != nil {
+		return one, fault.New(fault.CodeOf(err), "make the pull secret of %s: %w", p.Pull.Registry, err)
+	}
+	return one, nil
+}
+
+// fetch gets a secret from where it is kept. What its script says goes
+// nowhere: the value could be in it before anybody knows what to mask.
+func (a *Agent) fetch(ctx context.Context, f task.FetchedSecret) (string, error) {
+	if f.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, f.Timeout, fault.New(fault.Unavailable, "its manager took longer than %s", f.Timeout).Causing(fault.Timeout))
+		defer stop()
+	}
+	if f.AWS != nil || f.Vault != nil {
+		return secretmanager.Fetch(ctx, f)
+	}
+	if f.Script == nil {
+		return "", fault.New(fault.Unsupported, "delegate %s doesn't know how; it may be older than the control plane", a.Name)
+	}
+	run, ok := a.Executors[task.KindShell]
+	if !ok {
+		return "", fault.New(fault.Unsupported, "delegate %s runs no scripts", a.Name)
+	}
+	payload, err := json.Marshal(f.Script)
+	if err != nil {
+		return "", fmt.Errorf("encode its script: %w", err)
+	}
+	dir, clean := a.scratch()
+	env := executor.Env{Writer: func(string, executor.Level) io.Writer { return io.Discard }, Mask: func(...string) {}, Dir: dir}
+	r, err := guarded(ctx, run, task.Assignment{Kind: task.KindShell, Payload: payload}, env)
+	if cleaned := clean(); err == nil && cleaned != nil {
+		err = fmt.Errorf("remove a scratch directory: %w", cleaned)
+	}
+	switch value := r.SecretOutputs["output.outputVariables.secret"]; {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return "", err
+	case r.Status != task.Succeeded:
+		return "", fault.New(fault.Invalid, "%s", cmp.Or(r.Message, "its script failed")).Causing(r.FailureTypes...)
+	case value == "":
+		return "", fault.New(fault.Invalid, "its script hasn't set the variable secret").Causing(fault.Unknown)
+	default:
+		return value, nil
+	}
 }

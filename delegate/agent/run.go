@@ -77,15 +77,18 @@ func (a *Agent) perform(r *running) task.Result {
 
 // execute runs the executor with the task's secrets in their places.
 func (e *environment) execute(ctx context.Context, execute executor.Executor) (task.Result, error) {
-	secrets, err := e.withPulls(ctx, e.task.Secrets, e.task.PullSecrets)
+	secrets, err := e.withLate(ctx, e.task.Secrets, e.task.LateSecrets)
 	if err != nil {
+		return task.Result{}, err
+	}
+	if secrets, err = e.withTexts(ctx, secrets, e.task.LateTexts); err != nil {
 		return task.Result{}, err
 	}
 	assignment := e.task.Assignment
 	if assignment.Payload, err = reveal(assignment.Payload, secrets); err != nil {
 		return task.Result{}, err
 	}
-	assignment.Secrets, assignment.PullSecrets = nil, nil
+	assignment.Secrets, assignment.LateSecrets, assignment.LateTexts = nil, nil, nil
 	return guarded(ctx, execute, assignment, e.env())
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -14,6 +15,29 @@ func reveal(doc json.RawMessage, secrets map[string]string) (json.RawMessage, er
 		return doc, nil
 	}
 	return rewrite(doc, replacer(secrets).Replace)
+}
+
+// revealed is a value with secrets in the place of their placeholders.
+func revealed[T any](v T, secrets map[string]string) (T, error) {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return v, fmt.Errorf("encode: %w", err)
+	}
+	if doc, err = reveal(doc, secrets); err != nil {
+		return v, err
+	}
+	var open T
+	if err := json.Unmarshal(doc, &open); err != nil {
+		return v, fmt.Errorf("decode: %w", err)
+	}
+	return open, nil
+}
+
+// extended is a copy of secrets that more can be added to.
+func extended(secrets map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, secrets)
+	return all
 }
 
 // replacer replaces placeholders by their values.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -138,6 +137,7 @@ func (a *Agent) beginWatch(ctx context.Context, w task.Watch) {
 // says.
 func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
 	mask := redact.New()
+	hides := len(w.Secrets)+len(w.LateSecrets) > 0
 	for _, value := range w.Secrets {
 		mask.Add(value)
 	}
@@ -145,21 +145,18 @@ func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the watcher broke: %v\n%s", p, debug.Stack())
 		}
-		if err != nil && len(w.Secrets) > 0 {
+		if err != nil && hides {
 			err = hidden{mask.Text(err.Error()), err}
 		}
 	}()
-	doc, err := json.Marshal(w.Place)
-	if err == nil {
-		doc, err = reveal(doc, w.Secrets)
-	}
-	if err == nil {
-		err = json.Unmarshal(doc, &w.Place)
-	}
+	secrets, err := a.made(ctx, w.Secrets, w.LateSecrets, func(values ...string) { mask.Add(values...) })
 	if err != nil {
-		return fmt.Errorf("decode the place of release %s: %w", w.Place.Release, err)
+		return err
 	}
-	w.Secrets = nil
+	if w.Place, err = revealed(w.Place, secrets); err != nil {
+		return fmt.Errorf("the place of release %s: %w", w.Place.Release, err)
+	}
+	w.Secrets, w.LateSecrets = nil, nil
 	return a.Watch(ctx, w, func(ctx context.Context, o task.Observed) error {
 		o.Watched, o.Trouble = task.Watched{ID: w.ID, Fence: w.Fence}, mask.Text(o.Trouble)
 		return a.api.post(ctx, a.id+"/instances", o, nil)

@@ -9,7 +9,6 @@ package artifact
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,13 +35,16 @@ func New(t http.RoundTripper, script executor.Executor) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		var src source
-		if p.Custom != nil {
-			src = &custom{spec: *p.Custom, name: p.Name, script: script, a: a, env: env}
-		} else if src, err = open(p, t); err != nil {
+		sources := func(p task.Artifact) (source, error) {
+			if p.Custom != nil {
+				return &custom{spec: *p.Custom, name: p.Name, script: script, a: a, env: env}, nil
+			}
+			return open(p, t)
+		}
+		r, err := run(ctx, p, sources, env)
+		if fault.Is(err, fault.Unsupported) {
 			return task.Result{}, err
 		}
-		r, err := run(ctx, p, src, env)
 		if err != nil {
 			if ctx.Err() != nil {
 				return task.Result{}, context.Cause(ctx)
@@ -93,22 +95,48 @@ func open(p task.Artifact, t http.RoundTripper) (source, error) {
 		return &bucket{spec: *p.Bucket, t: t}, nil
 	case p.Registry != nil:
 		return newRegistry(*p.Registry, t)
+	case p.Type == "CustomArtifact":
+		return nil, fault.New(fault.Unsupported, "%s has no script that lists versions; its version is written in the service", p.Name)
 	}
 	return nil, fault.New(fault.Unsupported, "artifact sources of type %s aren't known to this delegate; it may be older than the control plane", p.Type)
 }
 
-func run(ctx context.Context, p task.Artifact, src source, env executor.Env) (task.Result, error) {
-	var f found
-	var err error
-	if p.Choice.List > 0 {
-		f.Versions, err = list(ctx, src, p.Choice.List)
-	} else {
-		f, err = choose(ctx, src, p, env)
+// run looks the primary artifact up, and those beside it.
+func run(ctx context.Context, p task.Artifact, sources func(task.Artifact) (source, error), env executor.Env) (task.Result, error) {
+	results := map[string]any{}
+	if p.Type != "" {
+		f, err := look(ctx, p, sources, env)
+		if err != nil {
+			return task.Result{}, err
+		}
+		results["primary"] = f
 	}
+	beside := map[string]found{}
+	for _, s := range p.Sidecars {
+		f, err := look(ctx, s.Artifact, sources, env)
+		if err != nil {
+			return task.Result{}, fmt.Errorf("sidecar %s: %w", s.ID, err)
+		}
+		beside[s.ID] = f
+	}
+	if len(beside) > 0 {
+		results["sidecars"] = beside
+	}
+	return result(results)
+}
+
+// look asks the source of one artifact.
+func look(ctx context.Context, p task.Artifact, sources func(task.Artifact) (source, error), env executor.Env) (found, error) {
+	src, err := sources(p)
 	if err != nil {
-		return task.Result{}, err
+		return found{}, err
 	}
-	return result(f)
+	if p.Choice.List == 0 {
+		return choose(ctx, src, p, env)
+	}
+	var f found
+	f.Versions, err = list(ctx, src, p.Choice.List)
+	return f, err
 }
 
 // list gives the newest versions.
@@ -125,12 +153,8 @@ func list(ctx context.Context, src source, limit int) ([]task.ArtifactVersion, e
 }
 
 // result puts what was found where the expressions of a stage look for it.
-func result(f found) (task.Result, error) {
-	doc, err := json.Marshal(map[string]any{"output": map[string]any{"artifactResults": map[string]any{"primary": f}}})
-	if err != nil {
-		return task.Result{}, fmt.Errorf("encode the artifact: %w", err)
-	}
-	return task.Result{Status: task.Succeeded, Outputs: doc}, nil
+func result(results map[string]any) (task.Result, error) {
+	return executor.Succeed(map[string]any{"artifactResults": results})
 }
 
 // sorted puts the newest version first, which is the last in lexical order

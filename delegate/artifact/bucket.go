@@ -31,12 +31,9 @@ func (b *bucket) open(ctx context.Context) error {
 	if b.client != nil {
 		return nil
 	}
-	login, err := google.Login(ctx, b.spec.Google, b.t)
-	if err != nil {
-		return err
-	}
-	b.client = restapi.New(task.Server{URL: "https://storage.googleapis.com", Auth: task.AuthBearer, Token: login.Token}, b.t)
-	return nil
+	var err error
+	b.client, err = google.Storage(ctx, b.spec.Google, b.t)
+	return err
 }
 
 func (b *bucket) path() string { return "/storage/v1/b/" + url.PathEscape(b.spec.Bucket) + "/o" }

@@ -33,7 +33,7 @@ type custom struct {
 // element is one version with the document that it was found in.
 type element struct {
 	id  string
-	doc string
+	doc expr.Value
 }
 
 func (c *custom) versions(ctx context.Context) ([]version, error) {
@@ -57,7 +57,7 @@ func (c *custom) find(ctx context.Context, id string) (found, error) {
 		}
 		f := found{Metadata: map[string]string{}}
 		for name, path := range c.spec.Attributes {
-			v, err := selectJSON(path, e.doc)
+			v, err := expr.Select(path, e.doc)
 			if err != nil {
 				return f, fault.New(fault.Invalid, "attribute %s of version %s: %w", name, id, err)
 			}
@@ -101,52 +101,32 @@ func (c *custom) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what the script wrote: %w", err)
 	}
-	return c.read(string(doc))
+	return c.read(doc)
 }
 
 // read finds the versions in what the script wrote.
-func (c *custom) read(doc string) error {
-	list, err := selectJSON(c.spec.Array, doc)
+func (c *custom) read(doc []byte) error {
+	v, err := expr.FromJSON(doc)
+	if err != nil {
+		return fault.New(fault.Invalid, "what the script of %s wrote isn't JSON: %w", c.name, err).Causing(fault.Unknown)
+	}
+	list, err := expr.Select(c.spec.Array, v)
 	if err != nil {
 		return fault.New(fault.Invalid, "artifactsArrayPath %s in what the script of %s wrote: %w", c.spec.Array, c.name, err).Causing(fault.Unknown)
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return fmt.Errorf("encode the list of versions: %w", err)
-	}
-	var items []json.RawMessage
-	if json.Unmarshal(text, &items) != nil || items == nil {
+	if list.Kind() != expr.KindList {
 		return fault.New(fault.Invalid, "artifactsArrayPath %s names no list in what the script of %s wrote", c.spec.Array, c.name).Causing(fault.Unknown)
 	}
-	c.elements = make([]element, 0, len(items))
-	for i, item := range items {
-		id, err := selectJSON(c.spec.Version, string(item))
+	c.elements = make([]element, 0, list.Len())
+	for i, item := range list.Items() {
+		id, err := expr.Select(c.spec.Version, item)
 		if err != nil {
 			return fault.New(fault.Invalid, "versionPath %s in element %d: %w", c.spec.Version, i, err).Causing(fault.Unknown)
 		}
 		if id.IsNull() {
 			continue
 		}
-		c.elements = append(c.elements, element{id: id.Text(), doc: string(item)})
+		c.elements = append(c.elements, element{id: id.Text(), doc: item})
 	}
 	return nil
 }
-
-// selectJSON finds what a JSON path names.
-func selectJSON(path, doc string) (expr.Value, error) {
-	return expr.Evaluate("json.select(path, doc)", texts{"path": path, "doc": doc})
-}
-
-// texts are the names of an expression (expr.Scope).
-type texts map[string]string
-
-// Lookup finds a text.
-func (t texts) Lookup(path []string) (expr.Value, int, error) {
-	if text, ok := t[path[0]]; ok {
-		return expr.String(text), 1, nil
-	}
-	return expr.Null(), 0, expr.ErrUnknown
-}
-
-// Call knows no functors.
-func (texts) Call(string, []expr.Value) (expr.Value, error) { return expr.Null(), expr.ErrUnknown }

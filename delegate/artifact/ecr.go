@@ -1,16 +1,12 @@
 package artifact
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"net/http"
-	"slices"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	"github.com/aws/aws-sdk-go-v2/service/ecr/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -23,18 +19,8 @@ type ecrImages struct {
 	t    http.RoundTripper
 }
 
-// amazon is the SDK's configuration of a connector. The SDK's own transport
-// knows settings that another doesn't, such as AWS_CA_BUNDLE.
-func amazon(ctx context.Context, account task.AWS, t http.RoundTripper) (sdk.Config, error) {
-	cfg, err := aws.Config(ctx, account)
-	if t != http.DefaultTransport {
-		cfg.HTTPClient = &http.Client{Transport: t}
-	}
-	return cfg, err
-}
-
 func (e ecrImages) client(ctx context.Context) (*ecr.Client, error) {
-	cfg, err := amazon(ctx, e.spec.AWS, e.t)
+	cfg, err := aws.ConfigOver(ctx, e.spec.AWS, e.t)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +48,7 @@ func (e ecrImages) versions(ctx context.Context) ([]version, error) {
 	for len(all) < maxVersions && pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, refusedByAWS(e.spec.Repository, err)
+			return nil, aws.Refused(e.spec.Repository, err)
 		}
 		for _, image := range page.ImageDetails {
 			for _, tag := range image.ImageTags {
@@ -70,7 +56,7 @@ func (e ecrImages) versions(ctx context.Context) ([]version, error) {
 			}
 		}
 	}
-	return newestFirst(all), nil
+	return sorted(all), nil
 }
 
 func (e ecrImages) find(ctx context.Context, id string) (found, error) {
@@ -83,7 +69,7 @@ func (e ecrImages) find(ctx context.Context, id string) (found, error) {
 		RepositoryName: &e.spec.Repository, RegistryId: e.registry(), ImageIds: []types.ImageIdentifier{{ImageTag: &id}},
 	})
 	if err != nil {
-		return f, refusedByAWS(e.spec.Repository, err)
+		return f, aws.Refused(e.spec.Repository, err)
 	}
 	if len(out.ImageDetails) == 0 {
 		return f, fault.New(fault.NotFound, "%s has no tag %s", e.spec.Repository, id)
@@ -93,30 +79,4 @@ func (e ecrImages) find(ctx context.Context, id string) (found, error) {
 	f.Digest = sdk.ToString(image.ImageDigest)
 	f.Metadata = map[string]string{"SHA": f.Digest, "SHAV2": f.Digest, "image": f.Image, "url": f.Image, "tag": id}
 	return f, nil
-}
-
-// newestFirst puts versions in order; of those that came at the same time, the
-// last in lexical order is the newest.
-func newestFirst(all []version) []version {
-	slices.SortFunc(all, func(a, b version) int {
-		return cmp.Or(b.created.Compare(a.created), cmp.Compare(b.id, a.id))
-	})
-	return all[:min(len(all), maxVersions)]
-}
-
-// refusedByAWS gives an error of AWS its code and its failure types.
-func refusedByAWS(what string, err error) error {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return fault.New(fault.Unavailable, "ask AWS for %s: %w", what, err).Causing(fault.Connectivity, fault.RetryableTransientFailure)
-	}
-	switch api.ErrorCode() {
-	case "ImageNotFoundException", "RepositoryNotFoundException", "NoSuchBucket", "NoSuchKey", "NotFound":
-		return fault.New(fault.NotFound, "%s: %w", what, err).Causing(fault.Unknown)
-	case "UnrecognizedClientException", "InvalidClientTokenId", "ExpiredTokenException", "InvalidAccessKeyId", "SignatureDoesNotMatch":
-		return fault.New(fault.Unavailable, "AWS doesn't let the connector in: %w", err).Causing(fault.Authentication)
-	case "AccessDenied", "AccessDeniedException", "Forbidden":
-		return fault.New(fault.Unavailable, "the connector may not read %s: %w", what, err).Causing(fault.Authorization)
-	}
-	return fault.New(fault.Unavailable, "ask AWS for %s: %w", what, err).Causing(fault.Unknown)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testservers"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -244,6 +245,16 @@ func lookCustom(t *testing.T, c task.CustomArtifact, choice task.ArtifactChoice)
 		t.Fatal(err)
 	}
 	return r, primary(t, r)
+}
+
+// A version that the service fixes needs no script; others can't be listed then.
+func TestACustomArtifactWithoutAScriptHasNoVersions(t *testing.T) {
+	t.Parallel()
+	p := task.Artifact{Type: "CustomArtifact", Name: "the custom artifact"}
+	_, err := artifact.New(nil, nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), executortest.New(t, nil).Env)
+	if !fault.Is(err, fault.Unsupported) || err.Error() != "the custom artifact has no script that lists versions; its version is written in the service" {
+		t.Errorf("the error is %v", err)
+	}
 }
 
 func TestCustomArtifacts(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -21,43 +22,9 @@ type s3Objects struct {
 	t       http.RoundTripper
 }
 
-// anyRegion is where the bucket's own region can be asked for.
-const anyRegion = "us-east-1"
-
-func (o s3Objects) client(ctx context.Context) (*s3.Client, error) {
-	in := func(region string) (*s3.Client, error) {
-		account := o.spec.AWS
-		account.Region = region
-		cfg, err := amazon(ctx, account, o.t)
-		if err != nil {
-			return nil, err
-		}
-		return s3.NewFromConfig(cfg), nil
-	}
-	if o.spec.AWS.Region != "" {
-		return in(o.spec.AWS.Region)
-	}
-	client, err := in(anyRegion)
-	if err != nil {
-		return nil, err
-	}
-	out, err := client.GetBucketLocation(ctx, &s3.GetBucketLocationInput{Bucket: &o.spec.Bucket})
-	if err != nil {
-		return nil, refusedByAWS("s3://"+o.spec.Bucket, err)
-	}
-	switch region := string(out.LocationConstraint); region {
-	case "", anyRegion:
-		return client, nil
-	case "EU": // of old buckets
-		return in("eu-west-1")
-	default:
-		return in(region)
-	}
-}
-
 // versions lists the keys, that of the object which was put last first.
 func (o s3Objects) versions(ctx context.Context) ([]version, error) {
-	client, err := o.client(ctx)
+	client, err := aws.S3(ctx, o.spec, o.t)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +33,7 @@ func (o s3Objects) versions(ctx context.Context) ([]version, error) {
 	for len(all) < maxVersions && pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, refusedByAWS("s3://"+o.spec.Bucket, err)
+			return nil, aws.Refused("s3://"+o.spec.Bucket, err)
 		}
 		for _, object := range page.Contents {
 			if key := sdk.ToString(object.Key); !strings.HasSuffix(key, "/") { // a folder, as the console makes them
@@ -74,7 +41,7 @@ func (o s3Objects) versions(ctx context.Context) ([]version, error) {
 			}
 		}
 	}
-	return newestFirst(all), nil
+	return sorted(all), nil
 }
 
 // prefix is what all keys that match begin with; nil if nothing.
@@ -91,13 +58,13 @@ func (o s3Objects) prefix() *string {
 
 func (o s3Objects) find(ctx context.Context, id string) (found, error) {
 	f := found{}
-	client, err := o.client(ctx)
+	client, err := aws.S3(ctx, o.spec, o.t)
 	if err != nil {
 		return f, err
 	}
 	out, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &o.spec.Bucket, Key: &id})
 	if err != nil {
-		return f, refusedByAWS("s3://"+o.spec.Bucket+"/"+id, err)
+		return f, aws.Refused("s3://"+o.spec.Bucket+"/"+id, err)
 	}
 	f.Metadata = map[string]string{
 		"bucketName": o.spec.Bucket, "key": id, "artifactPath": id, "fileName": path.Base(id), "url": "s3://" + o.spec.Bucket + "/" + id,

@@ -61,6 +61,9 @@ func Config(ctx context.Context, a task.AWS, more ...func(*config.LoadOptions) e
 	if a.Role != "" {
 		cfg.Credentials = sdk.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), a.Role, func(o *stscreds.AssumeRoleOptions) {
 			o.RoleSessionName = session
+			if a.RoleSeconds > 0 {
+				o.Duration = time.Duration(a.RoleSeconds) * time.Second
+			}
 			if a.ExternalID != "" {
 				o.ExternalID = sdk.String(a.ExternalID)
 			}

@@ -60,6 +60,9 @@ type Env struct {
 	// Resolve has the control plane resolve the expressions of texts by name.
 	// Secrets are in their place in the answer and are masked from now on.
 	Resolve func(ctx context.Context, texts map[string]string) (map[string]string, error)
+	// Files gives files of the file store: one, or all of a folder, by a path
+	// as documents have it.
+	Files func(ctx context.Context, path string) ([]task.StoredFile, error)
 	// Mask hides values that turned out to be secret from later log lines and
 	// from the result's message and outputs.
 	Mask func(values ...string)
@@ -81,6 +84,30 @@ func Payload[T any](a task.Assignment) (T, error) {
 		return p, fault.New(fault.Invalid, "the payload of a %s task: %w", a.Kind, err)
 	}
 	return p, nil
+}
+
+// Succeed is the result of a task that did what it should: outputs are what
+// expressions read below the step's "output", changes what it left in the
+// target.
+func Succeed(outputs any, changes ...task.Change) (task.Result, error) {
+	doc, err := json.Marshal(map[string]any{"output": outputs})
+	if err != nil {
+		return task.Result{}, fmt.Errorf("encode the outputs: %w", err)
+	}
+	return task.Result{Status: task.Succeeded, Outputs: doc, Changes: changes}, nil
+}
+
+// Refusal tells a refusal of the target (an error with a code) from the other
+// errors: it is a failure that keeps the outputs and changes of r, because how
+// the work ended is known. It is nil if err is no refusal, or if the task was
+// ended from outside.
+func Refusal(ctx context.Context, r task.Result, err error) *task.Result {
+	var known *fault.Error
+	if context.Cause(ctx) != nil || !errors.As(err, &known) {
+		return nil
+	}
+	r.Status, r.Message, r.FailureTypes = task.Failed, err.Error(), fault.Failures(err)
+	return &r
 }
 
 // Fail is the result of a task whose target said no.

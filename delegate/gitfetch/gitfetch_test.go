@@ -1,6 +1,8 @@
 package gitfetch_test
 
 import (
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -10,7 +12,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/slipway-cd/slipway/delegate/diskcache"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -21,6 +25,18 @@ type host struct {
 	url     string
 	work    string
 	fetches atomic.Int32
+	sent    atomic.Int64 // bytes
+}
+
+// counted counts what is sent.
+type counted struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	c.sent.Add(int64(len(p)))
+	return c.ResponseWriter.Write(p)
 }
 
 // git runs git in the work tree.
@@ -39,11 +55,29 @@ func (h *host) git(t *testing.T, args ...string) string {
 // commit writes a file, commits it and gives the commit's id.
 func (h *host) commit(t *testing.T, text string) string {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(h.work, "app.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	return h.commitAll(t, map[string]string{"app.yaml": text})
+}
+
+// commitAll does so with files; a text that begins with -> is a link.
+func (h *host) commitAll(t *testing.T, files map[string]string) string {
+	t.Helper()
+	for name, text := range files {
+		file := filepath.Join(h.work, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if to, isLink := strings.CutPrefix(text, "->"); isLink {
+			err = os.Symlink(to, file)
+		} else {
+			err = os.WriteFile(file, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	h.git(t, "add", ".")
-	h.git(t, "commit", "--quiet", "-m", text)
+	h.git(t, "commit", "--quiet", "-m", "change")
 	h.git(t, "push", "--quiet", "origin", "HEAD:main")
 	return h.git(t, "rev-parse", "HEAD")
 }
@@ -58,6 +92,7 @@ func newHost(t *testing.T, password string) *host {
 	}
 	bare := filepath.Join(root, "app.git")
 	h.git(t, "init", "--quiet", "--bare", "--initial-branch=main", bare)
+	h.git(t, "-C", bare, "config", "uploadpack.allowFilter", "true")
 	h.git(t, "init", "--quiet", "--initial-branch=main")
 	h.git(t, "remote", "add", "origin", bare)
 	backend := &cgi.Handler{
@@ -73,7 +108,7 @@ func newHost(t *testing.T, password string) *host {
 		if strings.HasSuffix(r.URL.Path, "git-upload-pack") {
 			h.fetches.Add(1)
 		}
-		backend.ServeHTTP(w, r)
+		backend.ServeHTTP(counted{w, &h.sent}, r)
 	}))
 	t.Cleanup(server.Close)
 	h.url = server.URL + "/app.git"
@@ -138,6 +173,48 @@ func TestAStageSeesOneCommit(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyUsesGoes: a delegate that starts again removes commits and
+// repositories that nobody has used for a while, and begins a repository anew
+// that has grown for as long.
+func TestWhatNobodyUsesGoes(t *testing.T) {
+	t.Parallel()
+	h, gone, cache := newHost(t, ""), newHost(t, ""), t.TempDir()
+	long := time.Now().Add(-diskcache.Unused - time.Hour)
+	f := gitfetch.New(cache)
+	fetch := func(h *host, commit, want string) string {
+		t.Helper()
+		got, err := f.Fetch(t.Context(), task.Git{URL: h.url, Commit: commit}, "stage")
+		if err != nil || read(t, got) != want {
+			t.Fatalf("%+v: %v", got, err)
+		}
+		return got.Dir
+	}
+	first, other := h.commit(t, "one"), gone.commit(t, "other")
+	old, lone := fetch(h, first, "one"), fetch(gone, other, "other")
+	second := h.commit(t, "two")
+	used := fetch(h, second, "two")
+	objects := filepath.Join(filepath.Dir(old), "objects.git")
+	for _, path := range []string{old, lone, filepath.Join(filepath.Dir(lone), "objects.git"), filepath.Join(objects, "HEAD")} {
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f = gitfetch.New(cache)
+	if again := fetch(h, second, "two"); again != used {
+		t.Errorf("what is used was fetched again, into %s", again)
+	}
+	for _, path := range []string{old, filepath.Dir(lone)} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+	}
+	fetch(h, first, "one")
+	if info, err := os.Stat(filepath.Join(objects, "HEAD")); err != nil || info.ModTime().Equal(long) {
+		t.Errorf("the repository wasn't begun anew: %v", err)
+	}
+	fetch(gone, other, "other")
+}
+
 func TestWhatGoesWrongIsNamed(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "pa55")
@@ -153,5 +230,24 @@ func TestWhatGoesWrongIsNamed(t *testing.T) {
 	known.Branch = "nope"
 	if _, err := f.Fetch(t.Context(), known, "a"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), `"nope"`) || strings.Contains(err.Error(), "pa55") {
 		t.Errorf("a branch that isn't there: %v", err)
+	}
+}
+
+// TestWhatOthersFetchedIsTheirs: who knows a commit's id, and not the password,
+// gets nothing of a private repository, whoever has fetched it before.
+func TestWhatOthersFetchedIsTheirs(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "hunter2")
+	f, commit := gitfetch.New(t.TempDir()), h.commit(t, "private")
+	g := task.Git{URL: h.url, Commit: commit, Password: "hunter2", Paths: []string{"app.yaml"}}
+	for range 2 {
+		if got, err := f.Fetch(t.Context(), g, "theirs"); err != nil || read(t, got) != "private" {
+			t.Fatalf("with the password: %v", err)
+		}
+	}
+	for _, g.Password = range []string{"", "guess"} {
+		if _, err := f.Fetch(t.Context(), g, "mine"); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("with the password %q: %v", g.Password, err)
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -35,52 +36,52 @@ type site struct {
 	stage     int // numbers the executions
 }
 
-func newSite(t *testing.T) *site {
-	t.Helper()
-	kubeconfig, namespace := testcluster.Namespace(t)
+func newSite(tb testing.TB) *site {
+	tb.Helper()
+	kubeconfig, namespace := testcluster.Namespace(tb)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	check(t, err)
+	check(tb, err)
 	config.QPS = -1
 	client, err := clientset.NewForConfig(config)
-	check(t, err)
+	check(tb, err)
 	s := &site{
-		Interface: client, namespace: namespace, run: New(t.TempDir()), repo: t.TempDir(),
+		Interface: client, namespace: namespace, run: New(tb.TempDir(), shell.New(os.Environ(), tb.TempDir())), repo: tb.TempDir(),
 		cluster: task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)},
 	}
-	s.git(t, "init", "--quiet", "--initial-branch=main")
-	s.commit(t, chartFiles())
+	s.git(tb, "init", "--quiet", "--initial-branch=main")
+	s.commit(tb, chartFiles())
 	return s
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
+func check(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func (s *site) git(t *testing.T, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
+func (s *site) git(tb testing.TB, args ...string) string {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "git", args...)
 	cmd.Dir = s.repo
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return strings.TrimSpace(string(out))
 }
 
 // commit writes files into the repository.
-func (s *site) commit(t *testing.T, files map[string]string) {
-	t.Helper()
+func (s *site) commit(tb testing.TB, files map[string]string) {
+	tb.Helper()
 	for name, text := range files {
 		path := filepath.Join(s.repo, name)
-		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		check(t, os.WriteFile(path, []byte(text), 0o600))
+		check(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+		check(tb, os.WriteFile(path, []byte(text), 0o600))
 	}
-	s.git(t, "add", ".")
-	s.git(t, "commit", "--quiet", "-m", "chart")
+	s.git(tb, "add", ".")
+	s.git(tb, "commit", "--quiet", "-m", "chart")
 }
 
 // chartFiles is a chart with a workload, a hook and a test.
@@ -93,7 +94,7 @@ kind: Deployment
 metadata: {name: {{ .Release.Name }}}
 spec:
   replicas: {{ .Values.replicas }}
-  progressDeadlineSeconds: 3
+  progressDeadlineSeconds: {{ if hasPrefix "broken" .Values.image }}3{{ else }}60{{ end }}
   selector: {matchLabels: {app: {{ .Release.Name }}}}
   template:
     metadata: {labels: {app: {{ .Release.Name }}}}
@@ -239,7 +240,7 @@ func (s *site) pretend(t *testing.T, version, status string) {
 	config := func() task.Helm { p := s.step(task.OpHelmDeploy, ""); s.stage--; return p }
 	clusters := &kubernetes.Clusters{}
 	env := executortest.New(t, nil)
-	foreign, err := clusters.Foreign(config().Target, env.Env)
+	foreign, err := clusters.Foreign(config(), env.Env)
 	check(t, err)
 	sess := &session{p: config(), env: env.Env, cluster: foreign}
 	cfg, err := sess.configure("x")

@@ -12,13 +12,15 @@ import (
 	"helm.sh/helm/v4/pkg/release/common"
 	release "helm.sh/helm/v4/pkg/release/v1"
 
-	"github.com/slipway-cd/slipway/delegate/chart"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
+	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // deployment is what a deploy step is about to do.
 type deployment struct {
+	name     string // of the Helm release
 	cfg      *action.Configuration
 	chart    *v2.Chart
 	values   map[string]any
@@ -28,31 +30,87 @@ type deployment struct {
 	replace  bool // a name whose history has ended
 	flags    task.HelmFlags
 	before   []task.Instance
+	shown    string // what the chart renders, tests aside
+	// aside makes of what the chart renders what stands beside the release that
+	// serves, whose hooks have run; nil for that release itself.
+	aside func(rendered string) (kubernetes.Aside, error)
+	// shared is done once Helm has made the revision; nil for nothing.
+	shared func() error
 }
 
 // deploy is HelmDeploy (kubernetes spec §19.1).
 func (s *session) deploy(ctx context.Context) (task.Result, error) {
-	d, err := s.plan(ctx)
+	d, err := s.plan(ctx, s.p.Target.ReleaseName)
 	if err != nil {
 		return task.Result{}, err
 	}
-	made, err := s.change(ctx, d)
-	if err == nil {
-		err = s.settle(ctx, d.cfg, made)
+	s.show(d.shown)
+	if err := s.prepare(ctx, d); err != nil {
+		return task.Result{}, err
 	}
-	out := outputs{"hasInstallUpgradeStarted": made != nil, "prevReleaseVersion": versionOf(d.previous), "newReleaseVersion": versionOf(made)}
+	return s.carryOut(ctx, d, outputs{})
+}
+
+// show lists what is rendered.
+func (s *session) show(manifest string) {
+	for _, name := range s.cluster.Names(manifest) {
+		say(s.env.Log(unitInit), "Rendered %s", name)
+	}
+}
+
+// carryOut does what was planned, and gives its outputs beside those given.
+func (s *session) carryOut(ctx context.Context, d *deployment, out outputs) (task.Result, error) {
+	if d.aside != nil {
+		if err := s.makeWay(ctx, d); err != nil {
+			return task.Result{}, err
+		}
+	}
+	made, err := s.change(ctx, d)
+	if err != nil && made != nil {
+		err = s.explained(ctx, made, d.flags.Wait != "", err)
+	}
+	if err == nil && d.shared != nil {
+		err = d.shared()
+	}
+	if err == nil {
+		err = s.settle(ctx, d.cfg, made, d.flags.WaitForJobs)
+	}
+	out["hasInstallUpgradeStarted"], out["prevReleaseVersion"], out["newReleaseVersion"] = made != nil, versionOf(d.previous), versionOf(made)
 	if err != nil {
 		return s.failed(ctx, d, made, out, err)
 	}
-	c := s.cluster.Changed(ctx, "applied", made.Manifest, d.before)
-	c.Revision = fmt.Sprint(made.Version)
+	c := s.changed(ctx, d, made)
 	out["containerInfoList"] = containers(c.Instances)
+	if err := s.list(d.cfg); err != nil {
+		return s.failed(ctx, d, made, out, err)
+	}
 	log := s.env.Log(unitWrapUp)
 	say(log, "Release %s has revision %d, chart %s %s", made.Name, made.Version, made.Chart.Name(), made.Chart.Metadata.Version)
 	for _, i := range c.Instances {
 		say(log, "pod %s %v", i.Name, i.Images)
 	}
 	return s.result(out, c)
+}
+
+// explained puts before Helm's own error what the hook that failed says of it,
+// or the workloads, if Helm waited for them.
+func (s *session) explained(ctx context.Context, made *release.Release, waited bool, err error) error {
+	for _, h := range made.Hooks {
+		if h.LastRun.Phase == release.HookPhaseFailed {
+			return s.cluster.Explain(ctx, h.Manifest, unitChange, err)
+		}
+	}
+	if !waited {
+		return err
+	}
+	return s.cluster.Explain(ctx, made.Manifest, unitChange, err)
+}
+
+// changed is the ledger's entry of a revision that was made.
+func (s *session) changed(ctx context.Context, d *deployment, made *release.Release) task.Change {
+	c := s.cluster.Changed(ctx, "applied", made.Manifest, d.before)
+	c.Revision, c.Whole = fmt.Sprint(made.Version), d.aside == nil
+	return c
 }
 
 func versionOf(r *release.Release) int {
@@ -73,13 +131,13 @@ func containers(list []task.Instance) []map[string]any {
 
 // plan fetches and renders, and finds out from the history what is to be done.
 // Until it is done, nothing has changed.
-func (s *session) plan(ctx context.Context) (*deployment, error) {
-	d := &deployment{}
+func (s *session) plan(ctx context.Context, name string) (*deployment, error) {
+	d := &deployment{name: name}
 	var err error
 	if d.cfg, err = s.configure(unitChange); err != nil {
 		return nil, err
 	}
-	if d.history, err = historyOf(d.cfg, s.p.Target.ReleaseName); err != nil {
+	if d.history, err = historyOf(d.cfg, name); err != nil {
 		return nil, err
 	}
 	d.previous = d.history.good(1 << 30)
@@ -97,13 +155,11 @@ func (s *session) plan(ctx context.Context) (*deployment, error) {
 	if d.flags, err = s.p.Flags(command); err != nil {
 		return nil, err
 	}
-	if err := s.render(ctx, d); err != nil {
-		return nil, err
-	}
-	return d, s.prepare(ctx, d)
+	return d, s.render(ctx, d)
 }
 
-// render loads the chart with its values and shows what it makes.
+// render loads the chart with its values and renders it, to be seen before
+// anything is changed.
 func (s *session) render(ctx context.Context, d *deployment) error {
 	m := s.p.Target.Manifest
 	if m == nil || m.Type != "HelmChart" {
@@ -139,14 +195,8 @@ func (s *session) render(ctx context.Context, d *deployment) error {
 	if err != nil {
 		return err
 	}
-	shown, err := s.reader(unitInit).Template(ctx, d.chart, d.values, chart.Release{Name: s.p.Target.ReleaseName, Namespace: s.p.Target.Namespace, Cluster: kinds}, flags)
-	if err != nil {
-		return err
-	}
-	for _, name := range s.cluster.Names(shown) {
-		say(s.env.Log(unitInit), "Rendered %s", name)
-	}
-	return nil
+	d.shown, err = s.reader(unitInit).Template(ctx, d.chart, d.values, chart.Release{Name: d.name, Namespace: s.p.Target.Namespace, Cluster: kinds}, flags)
+	return err
 }
 
 // prepare refuses to deploy over a revision that went wrong, unless it was
@@ -155,13 +205,13 @@ func (s *session) prepare(ctx context.Context, d *deployment) error {
 	log := s.env.Log(unitPrepare)
 	last := d.history.last()
 	if last == nil {
-		say(log, "Release %s is new", s.p.Target.ReleaseName)
+		say(log, "Release %s is new", d.name)
 		return nil
 	}
 	say(log, "Release %s has revision %d, which is %s; the last good one is %d", last.Name, last.Version, last.Info.Status, versionOf(d.previous))
 	d.before = s.cluster.Instances(ctx, last.Manifest)
 	status := last.Info.Status
-	own := last.Labels[labelStage] == s.stageLabel()
+	own := d.history.isOf(s.stageLabel())
 	if (status == common.StatusFailed || status.IsPending()) && !s.p.IgnoreFailedHistory && !own {
 		return fault.New(fault.Conflict, "there is an issue with the latest release: revision %d of %s is %s (%s); roll it back, or set ignoreReleaseHistFailStatus",
 			last.Version, last.Name, status, last.Info.Description)
@@ -178,31 +228,35 @@ func (s *session) unlock(ctx context.Context, d *deployment, last *release.Relea
 	say(s.env.Log(unitPrepare), "Revision %d never ended (%s)", last.Version, last.Info.Status)
 	if d.previous == nil {
 		d.install, d.replace = true, false
-		return s.uninstall(ctx, s.p.Target.ReleaseName, task.HelmFlags{Cascade: "background"}, unitPrepare)
+		return s.uninstall(ctx, d.name, task.HelmFlags{Cascade: "background", NoHooks: d.aside != nil}, unitPrepare)
 	}
-	return s.rollBackTo(ctx, d.previous.Version, task.HelmFlags{NoHooks: true}, unitPrepare)
+	return s.rollBackTo(ctx, d.name, d.previous.Version, task.HelmFlags{NoHooks: true}, unitPrepare)
 }
 
 // change installs or upgrades. The release is what Helm recorded of it; nil
 // if nothing was begun.
 func (s *session) change(ctx context.Context, d *deployment) (*release.Release, error) {
 	log := s.env.Log(unitChange)
+	if done := s.delivered(d.history); done != nil {
+		say(log, "Revision %d of %s is what this step has deployed already", done.Version, done.Name)
+		return done, nil
+	}
 	was := versionOf(d.history.last())
 	if d.install {
-		say(log, "Installing %s from chart %s %s", s.p.Target.ReleaseName, d.chart.Name(), d.chart.Metadata.Version)
+		say(log, "Installing %s from chart %s %s", d.name, d.chart.Name(), d.chart.Metadata.Version)
 		in := s.installer(ctx, d)
 		_, err := in.RunWithContext(ctx, d.chart, d.values)
 		return s.begun(d, 0, err)
 	}
-	say(log, "Upgrading %s to chart %s %s", s.p.Target.ReleaseName, d.chart.Name(), d.chart.Metadata.Version)
+	say(log, "Upgrading %s to chart %s %s", d.name, d.chart.Name(), d.chart.Metadata.Version)
 	up := s.upgrader(ctx, d)
-	_, err := up.RunWithContext(ctx, s.p.Target.ReleaseName, d.chart, d.values)
+	_, err := up.RunWithContext(ctx, d.name, d.chart, d.values)
 	return s.begun(d, was, err)
 }
 
 // begun finds the revision that a change made, whether or not it went well.
 func (s *session) begun(d *deployment, was int, changeErr error) (*release.Release, error) {
-	h, err := historyOf(d.cfg, s.p.Target.ReleaseName)
+	h, err := historyOf(d.cfg, d.name)
 	if err != nil {
 		return nil, errors.Join(refused(changeErr), err)
 	}
@@ -213,16 +267,16 @@ func (s *session) begun(d *deployment, was int, changeErr error) (*release.Relea
 		}
 	}
 	if changeErr == nil {
-		return nil, fault.New(fault.Conflict, "release %s has lost its newest revision while it was deployed", s.p.Target.ReleaseName)
+		return nil, fault.New(fault.Conflict, "release %s has lost its newest revision while it was deployed", d.name)
 	}
 	return nil, refused(changeErr)
 }
 
-// settle waits until what was deployed runs, tests it, and writes down how it
-// ended.
-func (s *session) settle(ctx context.Context, cfg *action.Configuration, made *release.Release) error {
+// settle waits until what was deployed runs, its Jobs too if they are asked
+// for, tests it, and writes down how it ended.
+func (s *session) settle(ctx context.Context, cfg *action.Configuration, made *release.Release, jobs bool) error {
 	if !s.p.SkipSteadyState {
-		if err := s.cluster.Steady(ctx, made.Manifest); err != nil {
+		if err := s.cluster.Steady(ctx, made.Manifest, jobs); err != nil {
 			return err
 		}
 	}
@@ -249,15 +303,15 @@ func (s *session) failed(ctx context.Context, d *deployment, made *release.Relea
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	log := s.env.LogError(unitWrapUp)
-	r.Changes = []task.Change{s.cluster.Changed(ctx, "applied", made.Manifest, d.before)}
+	r.Changes = []task.Change{s.changed(ctx, d, made)}
 	if err := mark(d.cfg, made.Name, made.Version, statusFailed); err != nil {
 		say(log, "revision %d couldn't be marked as failed: %s", made.Version, err)
 	}
-	if !d.install || s.p.SkipCleanup {
+	if !d.install || s.p.SkipCleanup || d.aside != nil { // what stands beside serves nobody, and shows what went wrong
 		return r, cause
 	}
 	say(log, "The first deployment of %s failed, so it is uninstalled", made.Name)
-	flags, err := s.p.Flags(task.HelmUninstall)
+	flags, err := s.p.Removal()
 	if err == nil {
 		err = s.uninstall(ctx, made.Name, flags, unitWrapUp)
 	}
@@ -273,6 +327,6 @@ func (s *session) labels(flags task.HelmFlags) map[string]string {
 	if out == nil {
 		out = map[string]string{}
 	}
-	out[labelStage], out[labelStatus] = s.stageLabel(), statusInProgress
+	out[labelStage], out[labelStep], out[labelStatus] = s.stageLabel(), s.stepLabel(), statusInProgress
 	return out
 }

@@ -1,7 +1,9 @@
 package helm
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +40,11 @@ func TestDeploy(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{unitFetch, unitInit, unitChange, unitPrepare, unitSteady, unitWrapUp}, inOrder(e.env.Units())); diff != "" {
 		t.Errorf("log sections (-want +got):\n%s", diff)
+	}
+	e = s.succeed(t, first) // delivered twice
+	s.wantRevisions(t, "1 deployed")
+	if e.output(t, "newReleaseVersion") != 1.0 || e.output(t, "prevReleaseVersion") != 0.0 {
+		t.Errorf("outputs of the second delivery: %s", e.Outputs)
 	}
 	e = s.succeed(t, s.step(task.OpHelmDeploy, "image: nginx:2"))
 	s.wantRevisions(t, "1 superseded", "2 deployed")
@@ -252,4 +259,90 @@ func TestRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { s.fail(t, p, tt.says) })
 	}
 	s.wantRevisions(t)
+}
+
+// Jobs of the chart are waited for if a flag says so, with or without --wait.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		flag, job, says string
+	}{
+		{"--no-hooks", "crashloop", ""},
+		{"--wait-for-jobs", "complete", ""},
+		{"--wait-for-jobs", "crashloop", "1 pod of Job/rel-load: container main ended with exit code 1"},
+		{"--wait --wait-for-jobs", "crashloop", "Job/rel-load: container main ended with exit code 1"},
+	} {
+		t.Run(tt.flag+" "+tt.job, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.commit(t, map[string]string{"web/templates/load.yaml": `apiVersion: batch/v1
+kind: Job
+metadata: {name: {{ .Release.Name }}-load}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {labels: {slipway.test/behaviour: {{ .Values.load }}}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: "busybox:1"}]}
+`})
+			p := flagged(s.step(task.OpHelmDeploy, "load: "+tt.job), "Install", tt.flag)
+			if tt.says == "" {
+				s.succeed(t, p)
+				return
+			}
+			if e := s.fail(t, p, tt.says); e.env.Text(unitWrapUp, executor.Error) == "" {
+				t.Error("the log doesn't say why")
+			}
+		})
+	}
+}
+
+// What a hook's pod says comes before what Helm says.
+func TestHookIsExplained(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	e := s.fail(t, s.step(task.OpHelmDeploy, "hook: crashloop"), "pre-install")
+	if !strings.HasPrefix(e.Message, "1 pod of Job/rel-migrate: container main ended with exit code 1") {
+		t.Errorf("failed with %q; want the hook's pod first", e.Message)
+	}
+}
+
+// What flags ask to be told is in the log.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	p := flagged(flagged(s.step(task.OpHelmDeploy, ""), "List", "--filter ^rel --deployed"), "Version", "--short")
+	e := s.succeed(t, p)
+	if log := e.env.Text(unitWrapUp, executor.Info); !strings.Contains(log, "rel\trevision 2\tdeployed\tweb 1.2.3") {
+		t.Errorf("the log is %q; want a list of releases", log)
+	}
+	if log := e.env.Text(unitInit, executor.Info); !strings.HasPrefix(log, "v4.") {
+		t.Errorf("the log is %q; want Helm's version", log)
+	}
+}
+
+// What a chart says of itself is read without a cluster.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.commit(t, map[string]string{"web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.2.3\nappVersion: \"9\"\ndescription: A web\nkubeVersion: \">=1.25\"\n"})
+	p := s.step(task.OpHelmDescribe, "")
+	p.Target.Cluster, p.Target.ReleaseName = task.Cluster{}, ""
+	e := s.succeed(t, p)
+	var out struct {
+		Output struct{ Chart task.ChartFound }
+	}
+	check(t, json.Unmarshal(e.Outputs, &out))
+	commit := s.git(t, "rev-parse", "HEAD")
+	want := task.ChartFound{
+		Manifest: "app", CommitID: commit, Name: "web", Description: "A web", Version: "1.2.3", APIVersion: "v2", AppVersion: "9", KubeVersion: ">=1.25",
+		Metadata: task.ChartPlace{URL: s.repo, BasePath: "web", CommitID: commit, Branch: "main"},
+	}
+	if diff := cmp.Diff(want, out.Output.Chart); diff != "" {
+		t.Errorf("chart (-want +got):\n%s", diff)
+	}
+	p.Target.Manifest.Store.Git.Paths = []string{"none"}
+	s.fail(t, p, "folder none")
+	p.Target.Manifest = nil
+	s.fail(t, p, "no Helm chart")
 }

@@ -4,13 +4,12 @@
 //
 // It decides nothing about pipelines. What it must remember between steps is
 // in the labels of Helm's own records, so a retry or another delegate can go
-// on. How charts are read is delegate/chart's, and how workloads are followed
-// is delegate/kubernetes's.
+// on. How charts are read is delegate/helm/chart's, and how workloads are
+// followed is delegate/kubernetes's.
 package helm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +20,9 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/kube"
 
-	"github.com/slipway-cd/slipway/delegate/chart"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -40,23 +39,26 @@ const (
 	unitWrapUp   = "Wrap Up"
 	unitRollback = "Rollback"
 	unitDelete   = "Delete"
+	unitSwap     = "Swap Service Selectors"
 )
 
 // New makes the executor of Helm tasks. Fetched repositories are cached below
-// the folder.
-func New(cache string) executor.Executor {
+// the folder, apart from those of other executors: a Fetcher has its folder for
+// itself. script runs the scripts that bring charts.
+func New(cache string, script executor.Executor) executor.Executor {
 	clusters := &kubernetes.Clusters{}
-	git, charts := gitfetch.New(filepath.Join(cache, "git")), chart.NewRepos(filepath.Join(cache, "charts"))
+	git, charts := gitfetch.New(filepath.Join(cache, "helm", "git")), chart.NewRepos(filepath.Join(cache, "charts"))
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.Helm](a)
 		if err != nil {
 			return task.Result{}, err
 		}
-		cluster, err := clusters.Foreign(p.Target, env)
-		if err != nil {
-			return task.Result{}, err
+		s := &session{p: p, env: env, git: git, charts: charts, extract: manifest.NewExtractor(script, a, env, unitFetch)}
+		if p.Op != task.OpHelmDescribe {
+			if s.cluster, err = clusters.Foreign(p, env); err != nil {
+				return task.Result{}, err
+			}
 		}
-		s := &session{p: p, env: env, cluster: cluster, git: git, charts: charts}
 		return s.run(ctx)
 	}
 }
@@ -65,9 +67,10 @@ func New(cache string) executor.Executor {
 type session struct {
 	p       task.Helm
 	env     executor.Env
-	cluster *kubernetes.Foreign
+	cluster *kubernetes.Foreign // nil for what needs none
 	git     *gitfetch.Fetcher
 	charts  *chart.Repos
+	extract *manifest.Extractor
 }
 
 // outputs is what expressions read below the step (kubernetes spec §18).
@@ -75,40 +78,37 @@ type outputs map[string]any
 
 func (s *session) result(out outputs, changes ...task.Change) (task.Result, error) {
 	out["releaseName"] = s.p.Target.ReleaseName
-	doc, err := json.Marshal(map[string]any{"output": out})
-	if err != nil {
-		return task.Result{}, fmt.Errorf("encode outputs: %w", err)
-	}
-	return task.Result{Status: task.Succeeded, Outputs: doc, Changes: changes}, nil
+	return executor.Succeed(out, changes...)
 }
 
 // run does the task. What the cluster or the chart refuses is a failure, not
 // an error: we did find out.
 func (s *session) run(ctx context.Context) (task.Result, error) {
 	r, err := s.operate(ctx)
-	if err == nil || context.Cause(ctx) != nil {
-		return r, err
-	}
-	var known *fault.Error
-	if errors.As(err, &known) {
+	if failure := executor.Refusal(ctx, r, err); failure != nil {
 		say(s.env.LogError(unitWrapUp), "%s", err)
-		r.Status, r.Message, r.FailureTypes = task.Failed, err.Error(), fault.Failures(err)
-		return r, nil
+		return *failure, nil
 	}
 	return r, err
 }
 
 func (s *session) operate(ctx context.Context) (task.Result, error) {
+	if s.p.Op == task.OpHelmDescribe { // a chart, which belongs to no release
+		return s.describe(ctx)
+	}
 	if err := util.ValidateReleaseName(s.p.Target.ReleaseName); err != nil {
 		return task.Result{}, fault.New(fault.Invalid, "invalid release name %q: %w", s.p.Target.ReleaseName, err)
 	}
-	switch s.p.Op {
-	case task.OpHelmDeploy:
-		return s.deploy(ctx)
-	case task.OpHelmRollback:
-		return s.rollback(ctx)
-	case task.OpHelmDelete:
-		return s.remove(ctx)
+	if err := s.version(); err != nil {
+		return task.Result{}, err
+	}
+	operations := map[task.HelmOp]func(context.Context) (task.Result, error){
+		task.OpHelmDeploy: s.deploy, task.OpHelmRollback: s.rollback, task.OpHelmDelete: s.remove,
+		task.OpHelmCanary: s.canary, task.OpHelmCanaryDelete: s.canaryDelete,
+		task.OpHelmBlueGreen: s.blueGreen, task.OpHelmSwap: s.swap,
+	}
+	if do := operations[s.p.Op]; do != nil {
+		return do(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "the operation %q isn't known to this delegate; it may be older than the control plane", s.p.Op)
 }
@@ -121,7 +121,7 @@ func (s *session) configure(unit string) (*action.Configuration, error) {
 		return nil, fault.New(fault.Invalid, "where Helm keeps its releases: %w", err)
 	}
 	if client, ok := cfg.KubeClient.(*kube.Client); ok {
-		client.Namespace = s.p.Target.Namespace
+		client.Namespace, client.Factory = s.p.Target.Namespace, factory{client.Factory, s.cluster}
 	}
 	cfg.SetHookOutputFunc(func(_, _, _ string) io.Writer { return log })
 	return cfg, nil
@@ -129,7 +129,15 @@ func (s *session) configure(unit string) (*action.Configuration, error) {
 
 // source reads the task's chart and values.
 func (s *session) source() manifest.Source {
-	return manifest.Source{Git: s.git, Stage: s.p.Execution + s.p.Stage, Resolve: s.env.Resolve, Log: s.env.Log(unitFetch)}
+	source := manifest.Source{
+		Git: s.git, Stage: s.p.Execution + s.p.Stage, Resolve: s.env.Resolve, Files: s.env.Files,
+		Dir: s.env.Dir, Log: s.env.Log(unitFetch), Extract: s.extract,
+		Places: manifest.Places(s.p.Target.Manifest, s.p.Target.Values),
+	}
+	if s.p.FlagsNameFiles() {
+		return source.Needs(s.p.Target.Manifest)
+	}
+	return source
 }
 
 // reader loads the task's chart.

@@ -3,6 +3,7 @@ package helm
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,10 +15,11 @@ import (
 	"helm.sh/helm/v4/pkg/storage/driver"
 )
 
-// The labels of Helm's records: which stage made a revision, and whether its
-// workloads became steady, which Helm doesn't know.
+// The labels of Helm's records: which stage made a revision and for which
+// task, and whether its workloads became steady, which Helm doesn't know.
 const (
 	labelStage  = "harness.io/stage"
+	labelStep   = "harness.io/step"
 	labelStatus = "harness.io/release-status"
 )
 
@@ -85,10 +87,45 @@ func (h history) ofStage(stage string) *release.Release {
 	return nil
 }
 
+// isOf says whether a stage made the newest revision, or went back from one
+// that it made.
+func (h history) isOf(stage string) bool {
+	for _, r := range slices.Backward(h) {
+		if r.Info.RollbackRevision == 0 {
+			return r.Labels[labelStage] == stage
+		}
+	}
+	return false
+}
+
 // stageLabel names the stage of the execution in a way that labels can hold.
-func (s *session) stageLabel() string {
-	sum := sha256.Sum256([]byte(s.p.Execution + "\n" + s.p.Stage))
+func (s *session) stageLabel() string { return labelOf(s.p.Execution, s.p.Stage) }
+
+// stepLabel names likewise what the step was told to do.
+func (s *session) stepLabel() string {
+	doc, err := json.Marshal(s.p)
+	if err != nil {
+		return s.stageLabel() // it came from JSON
+	}
+	return labelOf(s.p.Step, string(doc))
+}
+
+func labelOf(what, more string) string {
+	sum := sha256.Sum256([]byte(what + "\n" + more))
 	return hex.EncodeToString(sum[:16])
+}
+
+// delivered is the newest revision if this very task made it and it became
+// steady: the task was delivered before, and its result was lost. Nil if not.
+func (s *session) delivered(h history) *release.Release {
+	last := h.last()
+	if last == nil || last.Info.Status != common.StatusDeployed || last.Info.RollbackRevision != 0 {
+		return nil
+	}
+	if last.Labels[labelStep] != s.stepLabel() || last.Labels[labelStatus] != statusSucceeded {
+		return nil
+	}
+	return last
 }
 
 // mark writes into a revision's record how its deployment ended.

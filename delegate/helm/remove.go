@@ -17,12 +17,20 @@ import (
 // remove is HelmDelete (kubernetes spec §19.3).
 func (s *session) remove(ctx context.Context) (task.Result, error) {
 	name := cmp.Or(s.p.Release, s.p.Target.ReleaseName)
+	other := name != s.p.Target.ReleaseName
 	s.p.Target.ReleaseName = name
-	flags, err := s.p.Flags(task.HelmUninstall)
+	flags, err := s.p.Removal()
 	if err != nil {
 		return task.Result{}, err
 	}
 	flags.DryRun = flags.DryRun || s.p.DryRun
+	if !other {
+		colors, err := s.deleteColors(ctx, flags)
+		if err != nil {
+			return task.Result{}, err
+		}
+		flags.IgnoreNotFound = flags.IgnoreNotFound || colors
+	}
 	if err := s.uninstall(ctx, name, flags, unitDelete); err != nil {
 		return task.Result{}, err
 	}
@@ -31,6 +39,26 @@ func (s *session) remove(ctx context.Context) (task.Result, error) {
 		return s.result(outputs{})
 	}
 	return s.result(outputs{}, task.Change{Target: s.target(), Action: "deleted", Whole: true})
+}
+
+// deleteColors uninstalls the colours of a release and what they share, and
+// says whether there were any.
+func (s *session) deleteColors(ctx context.Context, flags task.HelmFlags) (bool, error) {
+	known, err := s.cluster.Colored(ctx)
+	if err != nil || !known {
+		return false, err
+	}
+	flags.IgnoreNotFound = true
+	for _, color := range []string{blue, green} {
+		if err := s.uninstall(ctx, s.inColor(color).Release, flags, unitDelete); err != nil {
+			return true, err
+		}
+	}
+	if flags.DryRun {
+		say(s.env.Log(unitDelete), "What both colours share would be deleted")
+		return true, nil
+	}
+	return true, s.cluster.Unshare(ctx, s.env.Log(unitDelete))
 }
 
 // uninstall is "helm uninstall".

@@ -2,14 +2,13 @@
 // Http steps (pipeline spec §7.5).
 //
 // Certificates are verified, the environment's proxies are used and redirects
-// are followed. Any response is a success here; what it means is decided by
+// are followed, to other hosts without the request's headers. Any response is a success here; what it means is decided by
 // pkg/step/http.
 package http
 
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +32,6 @@ const maxBody = task.MaxResult - 16<<10
 // New makes the executor. Requests are sent over t; nil is a transport with
 // net/http's defaults.
 func New(t http.RoundTripper) executor.Executor {
-	client := &http.Client{Transport: t}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.HTTP](a)
 		if err != nil {
@@ -44,14 +42,14 @@ func New(t http.RoundTripper) executor.Executor {
 			return task.Result{}, err
 		}
 		if p.Certificate == "" {
-			return send(ctx, client, req, p.URL, env)
+			return send(ctx, &http.Client{Transport: t, CheckRedirect: redirect(p.Headers)}, req, p.URL, env)
 		}
 		own, err := transport(t, p)
 		if err != nil {
 			return task.Result{}, err
 		}
 		defer own.CloseIdleConnections()
-		return send(ctx, &http.Client{Transport: own}, req, p.URL, env)
+		return send(ctx, &http.Client{Transport: own, CheckRedirect: redirect(p.Headers)}, req, p.URL, env)
 	}
 }
 
@@ -75,6 +73,31 @@ func transport(t http.RoundTripper, p task.HTTP) (*http.Transport, error) {
 	}
 	own.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	return own, nil
+}
+
+// maxRedirects is as many as net/http follows by itself.
+const maxRedirects = 10
+
+// redirect follows redirects with the headers of a payload as far as they stay
+// on its host: net/http takes Authorization from a request that goes elsewhere,
+// but any header may hold a token. What the body is stays with it.
+func redirect(headers []task.HTTPHeader) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if len(via) >= maxRedirects {
+			return fmt.Errorf("stopped after %d redirects", maxRedirects)
+		}
+		from, to := via[0].URL, req.URL
+		if from.Host == to.Host && from.Scheme == to.Scheme || from.Hostname() == to.Hostname() && to.Scheme == "https" {
+			return nil
+		}
+		req.Header.Del("Referer") // the URL may have a token, too
+		for _, h := range headers {
+			if !strings.EqualFold(h.Key, "Content-Type") {
+				req.Header.Del(h.Key)
+			}
+		}
+		return nil
+	}
 }
 
 // request makes the request of a payload.
@@ -133,13 +156,7 @@ func send(ctx context.Context, client *http.Client, req *http.Request, shown str
 	if !whole {
 		fmt.Fprintf(env.LogError(Unit), "The body is longer than %d KiB: only its beginning is kept, in httpResponseBody.\n", maxBody>>10)
 	}
-	doc, err := json.Marshal(map[string]output{"output": {
-		URL: shown, Method: req.Method, Code: resp.StatusCode, Body: body, Status: "SUCCESS",
-	}})
-	if err != nil {
-		return task.Result{}, fmt.Errorf("encode the outputs: %w", err)
-	}
-	return task.Result{Status: task.Succeeded, Outputs: doc}, nil
+	return executor.Succeed(output{URL: shown, Method: req.Method, Code: resp.StatusCode, Body: body, Status: "SUCCESS"})
 }
 
 func unreachable(ctx context.Context, env executor.Env, err error) (task.Result, error) {

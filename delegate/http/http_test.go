@@ -115,8 +115,6 @@ func TestRequest(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake's failure is what is wanted
 	secure.StartTLS()
@@ -132,7 +130,7 @@ func TestUnreachable(t *testing.T) {
 		types []fault.FailureType
 		says  string
 	}{
-		"nobody listens":               {closed.URL, transient, "connection refused"},
+		"nobody listens":               {"http://127.0.0.1:1", transient, "connection refused"},
 		"the certificate is verified":  {secure.URL, []fault.FailureType{fault.Connectivity}, "isn't trusted by this delegate"},
 		"the response isn't complete":  {broken.URL, transient, "unexpected EOF"},
 		"the URL isn't one":            {"ftp://example.com", []fault.FailureType{fault.ConfigurationFailure, fault.Unknown}, `the URL is "ftp://example.com"`},
@@ -265,4 +263,33 @@ func selfSigned(t *testing.T) (certificate, key string) {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 	}
 	return text("CERTIFICATE", cert), text("PRIVATE KEY", secret)
+}
+
+// TestHeadersStayOnTheirHost: a token in a header is for the host that the
+// step names.
+func TestHeadersStayOnTheirHost(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }))
+	t.Cleanup(elsewhere.Close)
+	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, "/next?key=hunter2", http.StatusTemporaryRedirect)
+			return
+		}
+		if r.Header.Get("X-Api-Key") != "hunter2" {
+			t.Error("the redirect on the host itself had no token")
+		}
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(here.Close)
+	p := task.HTTP{Method: "POST", URL: here.URL + "/?key=hunter2", Body: "{}", Headers: []task.HTTPHeader{
+		{Key: "x-api-key", Value: "hunter2"}, {Key: "Authorization", Value: "Bearer hunter2"}, {Key: "content-type", Value: "application/json"},
+	}}
+	if r, _, err := send(t.Context(), t, nil, p); err != nil || r.Status != task.Succeeded {
+		t.Fatalf("got %s %q, %v; want %s", r.Status, r.Message, err, task.Succeeded)
+	}
+	if got.Get("X-Api-Key") != "" || got.Get("Authorization") != "" || got.Get("Referer") != "" || got.Get("Content-Type") != "application/json" {
+		t.Errorf("the other host got %v; want no token", got)
+	}
 }

@@ -5,7 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/slipway-cd/slipway/delegate/restapi"
 )
 
 // issue is an issue as Jira gives it, with the names that people see.
@@ -63,7 +64,7 @@ func custom(id string) int {
 func simple(v any) any {
 	switch v := v.(type) {
 	case string:
-		return shortened(v)
+		return restapi.Cut(v, maxText)
 	case []any:
 		list := []any{}
 		for _, item := range v {
@@ -90,17 +91,6 @@ func simple(v any) any {
 		}
 	}
 	return v
-}
-
-func shortened(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	end := maxText
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
 }
 
 // fit takes the largest fields away until the rest is small enough.

@@ -20,6 +20,9 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 	if s.p.ApplySource != nil {
 		m = s.p.ApplySource
 	}
+	if err := s.overridesFit(m); err != nil {
+		return nil, err
+	}
 	if objects, ok, err := s.builtChosen(ctx, m, paths, everything); ok {
 		return objects, err
 	}
@@ -47,6 +50,27 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 		return nil, fault.New(fault.Invalid, "the files render to nothing")
 	}
 	return sorted(objects), s.place(objects)
+}
+
+// overridesFit refuses a step's overrides that the manifest has no use for.
+func (s *session) overridesFit(m *task.Manifest) error {
+	if m == nil {
+		return nil // reported when it is fetched
+	}
+	for _, o := range []struct {
+		typ    string
+		layers []task.ValuesFile
+		of     []string
+	}{
+		{"Values", s.p.ApplyValues, []string{"K8sManifest", "HelmChart"}},
+		{"KustomizePatches", s.p.ApplyPatches, []string{"Kustomize"}},
+		{"OpenshiftParam", s.p.ApplyParams, []string{"OpenshiftTemplate"}},
+	} {
+		if len(o.layers) > 0 && !slices.Contains(o.of, m.Type) {
+			return fault.New(fault.Invalid, "override %s is of the type %s, but manifest %s is a %s", o.layers[0].ID, o.typ, m.ID, m.Type)
+		}
+	}
+	return nil
 }
 
 // choose finds files by their names or by a folder.

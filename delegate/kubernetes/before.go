@@ -10,7 +10,7 @@ import (
 // succeeded: what deployed them before can't be asked to go back. A release
 // that is gone on with has kept them already.
 func (s *session) keepBefore(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
-	if current.version != "" || lastGood(all, current.Number, modeRolling) != nil {
+	if current.version != "" || lastGood(all, current, modeRolling) != nil {
 		return nil
 	}
 	for _, r := range all { // what failed since isn't to go back to
@@ -33,7 +33,7 @@ func (s *session) keepBefore(ctx context.Context, all []*release, current *relea
 
 // announcePruning says what will be deleted once the release stands.
 func (s *session) announcePruning(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
-	previous := lastGood(all, current.Number, modeRolling)
+	previous := lastGood(all, current, modeRolling)
 	if !s.p.Pruning || s.p.SkipDryRun || previous == nil || !previous.Pruning {
 		return nil
 	}

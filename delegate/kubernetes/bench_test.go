@@ -75,6 +75,54 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
+// BenchmarkStep is a new image of one Deployment with two pods, by a
+// K8sRollingDeploy step and by kubectl apply and kubectl rollout status, in
+// turns, so that both have the same machine.
+func BenchmarkStep(b *testing.B) {
+	s := newSite(b)
+	kubeconfig, namespace := testcluster.Namespace(b)
+	file := filepath.Join(b.TempDir(), "all.yaml")
+	var ours, theirs []time.Duration
+	timed := func(f func()) time.Duration {
+		begin := time.Now()
+		f()
+		return time.Since(begin)
+	}
+	manifest := func(n int) string {
+		return shop(fmt.Sprintf("nginx:%d", n), "1", "", 2)
+	}
+	round := func(n int) (time.Duration, time.Duration) {
+		step := timed(func() {
+			r, err := s.run(b.Context(), executortest.Assignment(b, task.KindKubernetes, s.step(task.OpRolling, manifest(n))), executortest.New(b, nil).Env)
+			if err != nil || r.Status != task.Succeeded {
+				b.Fatalf("%s: %s, %v", r.Status, r.Message, err)
+			}
+		})
+		if err := os.WriteFile(file, []byte(manifest(n)), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		return step, timed(func() {
+			for _, args := range [][]string{{"apply", "-f", file}, {"rollout", "status", "deployment/web"}} {
+				args = append([]string{"--kubeconfig", kubeconfig, "-n", namespace}, args...)
+				if out, err := exec.CommandContext(b.Context(), "kubectl", args...).CombinedOutput(); err != nil {
+					b.Fatalf("kubectl: %v\n%s", err, out)
+				}
+			}
+		})
+	}
+	round(0)
+	for b.Loop() {
+		step, kubectl := round(len(ours) + 1)
+		ours, theirs = append(ours, step), append(theirs, kubectl)
+	}
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	mine, other := ours[len(ours)/2], theirs[len(theirs)/2]
+	b.ReportMetric(float64(mine.Milliseconds()), "step-p50-ms")
+	b.ReportMetric(float64(other.Milliseconds()), "kubectl-p50-ms")
+	b.ReportMetric(mine.Seconds()/other.Seconds(), "x-kubectl")
+}
+
 // rounds runs rounds after a first one, which makes the objects and isn't
 // counted, and reports the median.
 func rounds(b *testing.B, round func(n int)) {

@@ -76,7 +76,7 @@ func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 		"primaryServiceName": current.PrimaryService, "stageServiceName": current.StageService,
 		"primaryColor": c.serving, "stageColor": c.next, "skipped": false,
 	}
-	last := lastGood(all, current.Number, modeBlueGreen)
+	last := lastGood(all, current, modeBlueGreen)
 	if s.p.SkipSameManifest && last != nil && last.Hash == current.Hash && last.Color == c.serving {
 		say(s.env.Log(unitPrepare), "The manifests are those of release %d: nothing is deployed", last.Number)
 		current.Skipped, out["skipped"] = true, true

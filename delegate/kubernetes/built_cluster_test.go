@@ -66,3 +66,27 @@ func TestKustomization(t *testing.T) {
 		t.Errorf("after K8sApply of another folder (-want +got):\n%s", diff)
 	}
 }
+
+// Entities §2.4: manifests that a script brings, with values in its folder and
+// a layer that inherits from it.
+func TestManifestsFromAScript(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := s.step(task.OpRolling, "")
+	script := "mkdir app && cat > app/web.yaml <<'END'\n" + deploymentYAML("web", "{{ .Values.image }}", 1) + "\nEND\necho 'image: nginx:1' > app/values.yaml\necho 'image: nginx:4' > prod.yaml\n"
+	p.Target.Manifest = &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}}
+	s.succeed(t, p)
+	if got := s.image(t, "web"); got != "nginx:1" {
+		t.Errorf("runs %s", got)
+	}
+	next := s.step(task.OpRolling, "")
+	next.Target.Manifest = p.Target.Manifest
+	next.Target.Values = []task.ValuesFile{{ID: "prod", Store: task.Store{Inherited: []string{"prod.yaml"}}}}
+	s.succeed(t, next)
+	if got := s.image(t, "web"); got != "nginx:4" {
+		t.Errorf("with inherited values it runs %s", got)
+	}
+	broken := s.step(task.OpRolling, "")
+	broken.Target.Manifest = &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: "exit 7", Path: "app"}}}
+	s.fail(t, broken, "exit code 7")
+}

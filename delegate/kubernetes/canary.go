@@ -28,7 +28,7 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	base, err := s.baseReplicas(ctx, objects, w)
+	base, err := s.baseReplicas(ctx, objects, w, w)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -112,7 +112,7 @@ func (s *session) turnCanary(w *unstructured.Unstructured, count int64) {
 
 // baseReplicas is what a percentage is of: the manifest's replicas. Where an
 // autoscaler has them, it is what serves now, else the autoscaler's minimum.
-func (s *session) baseReplicas(ctx context.Context, objects []*unstructured.Unstructured, w *unstructured.Unstructured) (int64, error) {
+func (s *session) baseReplicas(ctx context.Context, objects []*unstructured.Unstructured, w, serving *unstructured.Unstructured) (int64, error) {
 	if _, ok := number(w, "spec", "replicas"); ok {
 		return replicas(w), nil
 	}
@@ -120,7 +120,7 @@ func (s *session) baseReplicas(ctx context.Context, objects []*unstructured.Unst
 		if !scales(o, w.GetKind(), w.GetName()) {
 			continue
 		}
-		live, err := s.get(ctx, w)
+		live, err := s.get(ctx, serving)
 		if err != nil {
 			return 0, err
 		}
@@ -193,19 +193,13 @@ func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 	if err := s.toStable(ctx, made.CanaryService, made.StableService); err != nil {
 		return task.Result{}, err
 	}
-	var deleted []*unstructured.Unstructured
-	for _, o := range slices.Backward(made.objects()) {
-		if !slices.Contains(made.Made, display(o)) {
-			continue
-		}
-		gone, err := s.delete(ctx, o)
-		if err != nil {
-			return task.Result{}, err
-		}
-		if gone {
-			say(log, "%s deleted", display(o))
-			deleted = append(deleted, o)
-		}
+	objects := slices.DeleteFunc(made.objects(), func(o *unstructured.Unstructured) bool {
+		return !slices.Contains(made.Made, display(o))
+	})
+	slices.Reverse(objects)
+	deleted, err := s.deleteAll(ctx, objects, log)
+	if err != nil {
+		return task.Result{}, err
 	}
 	if err := s.allGone(ctx, deleted); err != nil {
 		return task.Result{}, err

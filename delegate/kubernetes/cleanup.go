@@ -30,6 +30,7 @@ func (s *session) cleanUp(ctx context.Context, all []*release, current *release,
 			good++
 			wanted = true
 		}
+		wanted = wanted || r.Mode == modeBlueGreen && r == lastOfColor(all, r.Color) // it may serve
 		if !wanted {
 			old = append(old, r)
 			continue

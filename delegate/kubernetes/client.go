@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +42,9 @@ type client struct {
 	// http and base are for what isn't an object: the logs of pods.
 	http *http.Client
 	base *url.URL
+	// checked are the kinds, as schema.GroupVersionKind, whose fields the API
+	// server is known to check by itself.
+	checked sync.Map
 }
 
 // Requests a second and at once. A delegate deploys many services side by
@@ -82,6 +86,8 @@ func newClient(cluster task.Cluster) (*client, error) {
 		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
 	}
 	cfg.QPS, cfg.Burst, cfg.UserAgent = queries, burst, "slipway-delegate"
+	heard := new(atomic.Bool)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, heard} })
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -37,6 +40,11 @@ type site struct {
 func newSite(tb testing.TB) *site {
 	tb.Helper()
 	kubeconfig, namespace := testcluster.Namespace(tb)
+	return siteOf(tb, kubeconfig, namespace)
+}
+
+func siteOf(tb testing.TB, kubeconfig, namespace string) *site {
+	tb.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		tb.Fatal(err)
@@ -51,7 +59,7 @@ func newSite(tb testing.TB) *site {
 		tb.Fatal(err)
 	}
 	return &site{
-		Interface: client, dyn: dyn, config: config, namespace: namespace, run: New(tb.TempDir()),
+		Interface: client, dyn: dyn, config: config, namespace: namespace, run: New(tb.TempDir(), shell.New(os.Environ(), tb.TempDir())),
 		cluster: task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)},
 	}
 }
@@ -84,7 +92,7 @@ type ended struct {
 // do runs a step to its end.
 func (s *site) do(t *testing.T, p task.Kubernetes) ended {
 	t.Helper()
-	return s.doWithin(t, time.Minute, p)
+	return s.doWithin(t, 3*time.Minute, p)
 }
 
 func (s *site) doWithin(t *testing.T, limit time.Duration, p task.Kubernetes) ended {
@@ -225,6 +233,14 @@ func check(t *testing.T, err error) {
 
 // The manifests that tests put together.
 
+// Whatever isn't meant to fail has time enough on a busy machine.
+func deadlineOf(image string) int {
+	if strings.HasPrefix(image, "broken") {
+		return 3
+	}
+	return 60
+}
+
 func deploymentYAML(name, image string, replicas int) string {
 	return fmt.Sprintf(`---
 apiVersion: apps/v1
@@ -232,13 +248,18 @@ kind: Deployment
 metadata: {name: %[1]s}
 spec:
   replicas: %[3]d
-  progressDeadlineSeconds: 3
+  progressDeadlineSeconds: %[4]d
   selector: {matchLabels: {app: %[1]s}}
   template:
     metadata: {labels: {app: %[1]s}}
     spec:
       containers: [{name: main, image: "%[2]s"}]
-`, name, image, replicas)
+`, name, image, replicas, deadlineOf(image))
+}
+
+// withDeadline gives the Deployments of a manifest another deadline.
+func withDeadline(seconds int, manifest string) string {
+	return regexp.MustCompile(`progressDeadlineSeconds: \d+`).ReplaceAllString(manifest, fmt.Sprintf("progressDeadlineSeconds: %d", seconds))
 }
 
 func configYAML(name, value string) string {

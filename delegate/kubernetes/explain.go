@@ -45,10 +45,10 @@ func because(reasons []string, err error) error {
 // explain says in the log why workloads that failed aren't ready: what the
 // controller can't do, what their containers wait for, the last lines of those
 // that ended, and the newest warnings. It gives the reasons, the plainest first.
-func (s *session) explain(ctx context.Context, workloads []*unstructured.Unstructured) []string {
+func (s *session) explain(ctx context.Context, workloads []*unstructured.Unstructured, unit string) []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
 	defer cancel()
-	log := s.env.LogError(unitSteady)
+	log := s.env.LogError(unit)
 	var reasons []string
 	for _, w := range workloads {
 		live, err := s.get(ctx, w)
@@ -90,6 +90,9 @@ func (s *session) explainOne(ctx context.Context, w *unstructured.Unstructured, 
 		if seen[what] > 1 {
 			pods = fmt.Sprintf("%d pods", seen[what])
 		}
+		if w.GetKind() == "Pod" {
+			pods = "the container"
+		}
 		reasons = append(reasons, fmt.Sprintf("%s of %s: %s", pods, display(w), what))
 	}
 	return reasons
@@ -113,8 +116,12 @@ func (s *session) explainEvents(ctx context.Context, workloads []*unstructured.U
 	}
 }
 
-// podsOf lists the pods that a workload selects, the newest first.
+// podsOf lists the pods that a workload selects, the newest first; a pod is
+// its own.
 func (s *session) podsOf(ctx context.Context, w *unstructured.Unstructured) []*unstructured.Unstructured {
+	if w.GetKind() == "Pod" { // such as a hook
+		return []*unstructured.Unstructured{w}
+	}
 	selector, _, _ := unstructured.NestedStringMap(w.Object, selectorOf(w)...)
 	if len(selector) == 0 {
 		return nil

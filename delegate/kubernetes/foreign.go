@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,13 +26,14 @@ type Clusters struct{ known clients }
 // cluster, and how its workloads fare.
 type Foreign struct{ s *session }
 
-// Foreign gives access to a target. Progress goes to the log of env.
-func (c *Clusters) Foreign(target task.KubernetesTarget, env executor.Env) (*Foreign, error) {
-	client, err := c.known.get(target.Cluster)
+// Foreign gives access to a step's target. Progress goes to the log of env.
+func (c *Clusters) Foreign(p task.Helm, env executor.Env) (*Foreign, error) {
+	client, err := c.known.get(p.Target.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	return &Foreign{s: &session{p: task.Kubernetes{Target: target}, env: env, client: client}}, nil
+	own := task.Kubernetes{Target: p.Target, Execution: p.Execution, Stage: p.Stage, Step: p.Step, Rollback: p.Rollback}
+	return &Foreign{s: &session{p: own, env: env, client: client}}, nil
 }
 
 // ToRESTConfig is how the cluster is reached.
@@ -56,6 +59,58 @@ func (f *Foreign) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 
 // Classify gives an error of the cluster its failure types.
 func Classify(err error) error { return classify(err) }
+
+// MakeWay deletes the workloads that stand where a manifest's are to come and
+// can't become them, because they select their pods otherwise. It is for what
+// serves nobody.
+func (f *Foreign) MakeWay(ctx context.Context, manifest, unit string) error {
+	all, err := f.objects(manifest)
+	if err != nil {
+		return err
+	}
+	var deleted []*unstructured.Unstructured
+	for _, w := range managed(all) {
+		live, err := f.s.get(ctx, w)
+		if err != nil {
+			return err
+		}
+		if live == nil || podsSelectedBy(live) == podsSelectedBy(w) {
+			continue
+		}
+		say(f.s.env.Log(unit), "%s selects its pods otherwise and is made anew", display(w))
+		if _, err := f.s.delete(ctx, live); err != nil {
+			return err
+		}
+		deleted = append(deleted, live)
+	}
+	return f.s.allGone(ctx, deleted)
+}
+
+// podsSelectedBy is a workload's selector in one form.
+func podsSelectedBy(w *unstructured.Unstructured) string {
+	if w.GetKind() == kindConfig {
+		return "" // it can be changed
+	}
+	raw, _, _ := unstructured.NestedMap(w.Object, "spec", "selector")
+	var own metav1.LabelSelector
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &own) != nil {
+		return ""
+	}
+	return metav1.FormatLabelSelector(&own)
+}
+
+// Checks says whether the cluster checks the fields of a kind by itself. A yes
+// is asked for once and kept.
+func (f *Foreign) Checks(kind schema.GroupVersionKind, ask func() bool) bool {
+	if _, known := f.s.client.checked.Load(kind); known {
+		return true
+	}
+	if !ask() {
+		return false
+	}
+	f.s.client.checked.Store(kind, true)
+	return true
+}
 
 // objects reads a rendered manifest and gives its objects their namespaces.
 func (f *Foreign) objects(manifest string) ([]*unstructured.Unstructured, error) {
@@ -98,14 +153,32 @@ func (f *Foreign) Remember(ctx context.Context, manifest string) error {
 	return nil
 }
 
-// Steady waits until the workloads of a manifest have rolled out (kubernetes
-// spec §10).
-func (f *Foreign) Steady(ctx context.Context, manifest string) error {
+// Steady waits until the workloads of a manifest have rolled out, and its Jobs
+// have succeeded if they are asked for (kubernetes spec §10, §19.1).
+func (f *Foreign) Steady(ctx context.Context, manifest string, jobs bool) error {
 	all, err := f.objects(manifest)
 	if err != nil {
 		return err
 	}
-	return f.s.steady(ctx, awaited(all))
+	waited := awaited(all)
+	for _, o := range all {
+		if jobs && o.GetKind() == "Job" {
+			waited = append(waited, o)
+		}
+	}
+	return f.s.steady(ctx, waited)
+}
+
+// Explain puts before an error why the objects of a manifest that run pods
+// aren't what they should be, as far as that can be seen. The log of a unit
+// has more.
+func (f *Foreign) Explain(ctx context.Context, manifest, unit string, err error) error {
+	all, objectsErr := f.objects(manifest)
+	if objectsErr != nil { // the error that is to be explained says more
+		return err
+	}
+	all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return podSpecPath(o.GetKind()) == nil })
+	return because(f.s.explain(ctx, all, unit), err)
 }
 
 // Changed is the ledger's entry of a change by which a manifest's objects were

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -46,4 +47,20 @@ func (s *session) allGone(ctx context.Context, deleted []*unstructured.Unstructu
 		}
 	}
 	return nil
+}
+
+// deleteAll deletes objects, says which of them were there, and gives these.
+func (s *session) deleteAll(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) ([]*unstructured.Unstructured, error) {
+	var deleted []*unstructured.Unstructured
+	for _, o := range objects {
+		was, err := s.delete(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if was {
+			say(log, "%s deleted", display(o))
+			deleted = append(deleted, o)
+		}
+	}
+	return deleted, nil
 }

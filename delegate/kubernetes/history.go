@@ -187,10 +187,13 @@ func (s *session) ofStage(all []*release, mode string) *release {
 	return nil
 }
 
-// lastGood is the newest release before a number that succeeded in a mode.
-func lastGood(all []*release, before int, mode string) *release {
+// lastGood is the newest release before another that succeeded in a mode. One
+// of the same stage isn't earlier: a step that is delivered again after it has
+// ended makes a second release of the same.
+func lastGood(all []*release, before *release, mode string) *release {
 	for _, r := range all {
-		if r.Number < before && r.Status == releaseSucceeded && r.Mode == mode {
+		same := r.Execution == before.Execution && r.Stage == before.Stage
+		if r.Number < before.Number && !same && r.Status == releaseSucceeded && r.Mode == mode {
 			return r
 		}
 	}
@@ -265,6 +268,11 @@ func (s *session) save(ctx context.Context, r *release) error {
 		o.SetResourceVersion(r.version)
 		saved, err = res.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	}
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
+		if live, readErr := res.Get(ctx, o.GetName(), metav1.GetOptions{}); readErr == nil && text(live, "data", "release") == text(o, "data", "release") {
+			saved, err = live, nil // by a try whose answer was lost
+		}
+	}
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("release %d: %w", r.Number, errTaken)
 	}
@@ -277,7 +285,11 @@ func (s *session) save(ctx context.Context, r *release) error {
 
 // mark ends a release with a status, even when the task's time is up.
 func (s *session) mark(ctx context.Context, r *release, status string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	limit := outage
+	if ctx.Err() != nil {
+		limit = 10 * time.Second // the control plane waits no longer for what is late
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	r.Status = status
 	return s.save(ctx, r)

@@ -20,6 +20,7 @@ const (
 	labelStatus              = "harness.io/release-status"
 	labelTrack               = "harness.io/track"
 	labelColor               = "harness.io/color"
+	labelServiceType         = "harness.io/service-type"
 )
 
 // order is how kinds are applied; unknown kinds come last (kubernetes spec §7).

@@ -19,7 +19,7 @@ func (s *session) kustomize(ctx context.Context, m *task.Manifest, paths []strin
 	if err != nil {
 		return nil, err
 	}
-	patches, err := source.Patches(ctx, m, files, s.p.Target.Patches)
+	patches, err := source.Patches(ctx, m, files, slices.Concat(s.p.Target.Patches, s.p.ApplyPatches))
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +45,21 @@ func (s *session) kustomize(ctx context.Context, m *task.Manifest, paths []strin
 // manifests. paths are files of a chart or folders of kustomizations; nil: all
 // that a deployment takes.
 func (s *session) built(ctx context.Context, m *task.Manifest, paths []string, over []task.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
-	if m == nil || m.Type != "HelmChart" && m.Type != "Kustomize" {
+	if m == nil || m.Type == "K8sManifest" {
 		return nil, false, nil
 	}
 	if s.p.SkipRendering {
 		return nil, true, fault.New(fault.Invalid, "skipRendering is for plain manifests; a %s is none until it is rendered", m.Type)
 	}
-	if m.Type == "Kustomize" {
+	switch m.Type {
+	case "Kustomize":
 		objects, err = s.kustomize(ctx, m, paths)
-	} else {
+	case "OpenshiftTemplate":
+		objects, err = s.openshift(ctx, m, paths)
+	case "HelmChart":
 		objects, err = s.chart(ctx, m, paths, over)
+	default:
+		err = fault.New(fault.Unsupported, "manifest %s is a %s, which isn't known to this delegate", m.ID, m.Type)
 	}
 	return objects, true, err
 }

@@ -162,7 +162,7 @@ func (s *session) rendered(ctx context.Context, all []*release) ([]*unstructured
 	current.Hash, current.Declarative = hashOf(objects), m.Declarative
 	if !m.SkipVersioning && !m.Declarative {
 		current.Versioned = version(objects, s.number)
-		s.older = olderNames(current, lastGood(all, current.Number, modeRolling))
+		s.older = olderNames(current, lastGood(all, current, modeRolling))
 	}
 	return objects, current, s.label(ctx, objects)
 }

@@ -220,6 +220,15 @@ func TestStagedServices(t *testing.T) {
 	}
 }
 
+// givenUp is a Deployment with a deadline of ten minutes whose pods were
+// changed at ten o'clock, before it was scaled and its controller gave it up.
+func givenUp(at string) string {
+	return `{kind: Deployment, metadata: {managedFields: [
+  {manager: slipway, operation: Apply, time: '2026-01-02T10:00:00Z', fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:template': {}}}},
+  {manager: autoscaler, operation: Update, subresource: scale, time: '2026-01-02T10:05:00Z', fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:replicas': {}}}}]},
+  spec: {replicas: 1}, status: {conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, lastUpdateTime: '2026-01-02T` + at + `Z'}]}}`
+}
+
 func TestRollout(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -232,6 +241,8 @@ func TestRollout(t *testing.T) {
 		{"old pods left", "{kind: Deployment, spec: {replicas: 2}, status: {replicas: 3, updatedReplicas: 2, availableReplicas: 2}}", false, false},
 		{"no replicas wanted", "{kind: Deployment, spec: {replicas: 0}, status: {}}", true, false},
 		{"past its deadline", "{kind: Deployment, spec: {replicas: 1}, status: {conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}}", false, true},
+		{"given up in time", givenUp("10:10:05"), false, true},
+		{"given up by the clock of the roll-out before", givenUp("10:09:55"), false, false},
 		{"a StatefulSet in the middle", "{kind: StatefulSet, spec: {replicas: 2}, status: {readyReplicas: 2, updatedReplicas: 1, currentRevision: a, updateRevision: b}}", false, false},
 		{"a StatefulSet with a partition", "{kind: StatefulSet, spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 2}}}, status: {readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}}", true, false},
 		{"a DaemonSet", "{kind: DaemonSet, status: {desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberAvailable: 1}}", false, false},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -22,15 +23,13 @@ func configs() schema.GroupVersionResource {
 // DeploymentConfigs until the test ends: an image with "broken" in it fails.
 func (s *site) openshift(t *testing.T) {
 	t.Helper()
-	defineRoutes.Lock()
 	for _, k := range []schema.GroupVersionKind{
 		{Group: "apps.openshift.io", Version: "v1", Kind: "DeploymentConfig"},
 		{Group: "route.openshift.io", Version: "v1", Kind: "Route"},
 		{Group: "image.openshift.io", Version: "v1", Kind: "ImageStream"},
 	} {
-		s.define(t, k)
+		testcluster.Define(t, s.config, k)
 	}
-	defineRoutes.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })
@@ -160,4 +159,90 @@ items:
 			t.Errorf("%s was read", text)
 		}
 	}
+}
+
+const templateYAML = `
+apiVersion: template.openshift.io/v1
+kind: Template
+metadata: {name: web}
+labels: {made-by: template}
+parameters:
+- {name: IMAGE, required: true}
+- {name: REPLICAS, value: "1"}
+- {name: PASSWORD, generate: expression, from: "[a-zA-Z0-9]{16}"}
+- {name: CERTIFICATE}
+objects:
+- {apiVersion: v1, kind: Secret, metadata: {name: login, namespace: elsewhere}, stringData: {password: "${PASSWORD}"}}
+- apiVersion: apps.openshift.io/v1
+  kind: DeploymentConfig
+  metadata: {name: web}
+  spec:
+    replicas: ${{REPLICAS}}
+    selector: {app: web}
+    template:
+      metadata: {labels: {app: web}}
+      spec: {containers: [{name: main, image: "${IMAGE}", envFrom: [{configMapRef: {name: cfg}}], env: [{name: P, valueFrom: {secretKeyRef: {name: login, key: password}}}]}]}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: cfg}, data: {home: "${HOME}"}}
+- apiVersion: route.openshift.io/v1
+  kind: Route
+  metadata: {name: web}
+  spec: {to: {kind: Service, name: web}, tls: {termination: edge, certificate: "${CERTIFICATE}"}}
+- {apiVersion: image.openshift.io/v1, kind: ImageStream, metadata: {name: web}}
+`
+
+// §4.5: what a template makes is deployed like plain manifests: its parameters
+// come from files of the repository, then from layers whose expressions are
+// resolved; what is generated stays the same in a stage.
+func TestOpenshiftTemplate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.openshift(t)
+	g := repository(t, map[string]string{"app/web.yaml": templateYAML, "app/web.env": "IMAGE=nginx:1\nREPLICAS=2\n", "app/prod.env": "REPLICAS=3\nCERTIFICATE=\"one\ntwo\"\n"})
+	g.Paths = []string{"app/web.yaml"}
+	p := s.step(task.OpCanary, "")
+	p.Instances = percent(50)
+	p.Target.Manifest = &task.Manifest{ID: "app", Type: "OpenshiftTemplate", Store: task.Store{Git: g}, ParamsPaths: []string{"app/web.env", "/app/prod.env"}}
+	p.Target.Params = []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICAS=4\nIMAGE=nginx:1<+kubernetes.release.revision>"}}}
+	s.succeed(t, p)
+	wants := func(name, want string) {
+		t.Helper()
+		if diff := cmp.Diff(want, s.deployed(t, name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	wants("web-canary", "nginx:11 cfg-canary map[app:web harness.io/track:canary] 2")
+	password := func(secret string) string {
+		t.Helper()
+		o, err := s.CoreV1().Secrets(s.namespace).Get(t.Context(), secret, metav1.GetOptions{})
+		check(t, err)
+		return string(o.Data["password"])
+	}
+	generated := password("login-canary")
+	s.succeed(t, in(p, task.OpCanaryDelete))
+	rolling := in(p, task.OpRolling)
+	rolling.Instances = nil
+	s.succeed(t, rolling)
+	wants("web", "nginx:12 cfg-2 map[app:web] 4")
+	if got := password("login-2"); got != generated || len(got) != 16 {
+		t.Errorf("the primary got the generated password %q, the canary %q; want the same 16 characters", got, generated)
+	}
+	route, err := s.dyn.Resource(schema.GroupVersionResource{Group: "route.openshift.io", Version: "v1", Resource: "routes"}).Namespace(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+	check(t, err)
+	if got := text(route, "spec", "tls", "certificate") + route.GetLabels()["made-by"]; got != "one\ntwotemplate" {
+		t.Errorf("the route has the certificate and label %q", got)
+	}
+
+	apply := in(p, task.OpApply)
+	apply.FilePaths = []string{"app/web.yaml"}
+	apply.ApplyParams = []task.ValuesFile{{ID: "step", Store: task.Store{Inline: "REPLICAS=5"}}}
+	s.succeed(t, apply)
+	if got := s.deployed(t, "web"); !contains(got, "] 5") {
+		t.Errorf("with a step's parameters it is %s", got)
+	}
+	apply.ApplyValues = apply.ApplyParams
+	s.fail(t, apply, "override step is of the type Values, but manifest app is a OpenshiftTemplate")
+	other := s.step(task.OpRolling, "")
+	other.Target.Manifest = p.Target.Manifest
+	other.Target.Params = []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICA=4"}}}
+	s.fail(t, other, `no parameter "REPLICA"`)
 }

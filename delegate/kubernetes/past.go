@@ -11,10 +11,10 @@ import (
 // past remembers the failures that workloads had before they were applied, so
 // that they aren't taken for failures of this roll-out.
 //
-// A Deployment that goes back to pods which it still has keeps the condition
-// of its failed roll-out until it makes progress, though its controller has
-// seen the change. A custom resource's status may not tell which
-// specification it is about.
+// A DeploymentConfig keeps the condition of its failed roll-out until it makes
+// progress, though its controller has seen the change. A custom resource's
+// status may not tell which specification it is about. What Deployments tell
+// has a time of its own; see tooEarly.
 type past struct {
 	mu       sync.Mutex
 	failures map[types.UID]failure
@@ -45,11 +45,12 @@ func (p *past) remember(o *unstructured.Unstructured) { p.keep(o, o.GetGeneratio
 // keep notes the failure that an object's status tells of, if it does.
 func (p *past) keep(o *unstructured.Unstructured, generation int64) {
 	var failed bool
-	if isCustom(o) {
+	switch {
+	case o.GetKind() == kindConfig:
+		failed = condition(o, "Progressing")["status"] == "False"
+	case isCustom(o):
 		_, _, err := customRollout(o)
 		failed = err != nil
-	} else {
-		failed = condition(o, "Progressing")["status"] == "False"
 	}
 	if !failed {
 		return

@@ -62,7 +62,7 @@ func (s *session) firstPhase(ctx context.Context, all []*release) (*release, err
 		return nil, err
 	}
 	current.Hash = hashOf(objects)
-	if current.Budget, err = s.baseReplicas(ctx, objects, w); err != nil {
+	if current.Budget, err = s.baseReplicas(ctx, objects, w, w); err != nil {
 		return nil, err
 	}
 	if current.Succeeds != nil {
@@ -141,7 +141,7 @@ func (s *session) phase(ctx context.Context, current *release, w *unstructured.U
 			return err
 		}
 	}
-	if err := s.deleteAll(ctx, scalers, log); err != nil {
+	if _, err := s.deleteAll(ctx, scalers, log); err != nil {
 		return err
 	}
 	if err := m.move(ctx, portion(current.Budget, share)); err != nil {
@@ -184,7 +184,7 @@ func portion(n, percent int64) int64 { return (n*percent + whole - 1) / whole }
 func (s *session) succeed(ctx context.Context, all []*release, current *release) error {
 	wrap := s.env.Log(unitWrapUp)
 	if was := current.Succeeds; was != nil {
-		if err := s.deleteAll(ctx, append([]*unstructured.Unstructured{was.workload()}, asObjects(was.Budgets)...), wrap); err != nil {
+		if _, err := s.deleteAll(ctx, append([]*unstructured.Unstructured{was.workload()}, asObjects(was.Budgets)...), wrap); err != nil {
 			return err
 		}
 	}

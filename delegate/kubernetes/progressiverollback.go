@@ -56,7 +56,7 @@ func (s *session) giveBack(ctx context.Context, made *release, old *unstructured
 			others = append(others, o)
 		}
 	}
-	if err := s.deleteAll(ctx, scalers, log); err != nil {
+	if _, err := s.deleteAll(ctx, scalers, log); err != nil {
 		return err
 	}
 	if err := s.bound(ctx, made.Succeeds.scalers(), whole, log); err != nil {
@@ -71,21 +71,8 @@ func (s *session) giveBack(ctx context.Context, made *release, old *unstructured
 	if err := m.move(ctx, m.budget); err != nil {
 		return err
 	}
-	return s.deleteAll(ctx, others, log)
-}
-
-// deleteAll deletes objects and says which were there.
-func (s *session) deleteAll(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) error {
-	for _, o := range objects {
-		gone, err := s.delete(ctx, o)
-		if err != nil {
-			return err
-		}
-		if gone {
-			say(log, "%s deleted", display(o))
-		}
-	}
-	return nil
+	_, err = s.deleteAll(ctx, others, log)
+	return err
 }
 
 // revive makes what served anew if it has been deleted, without pods.

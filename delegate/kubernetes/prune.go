@@ -20,14 +20,18 @@ func (s *session) prune(ctx context.Context, previous *release, objects []*unstr
 }
 
 // pruneColors deletes what neither colour has any more: objects of the
-// releases before the previous one, which stands by (kubernetes spec §17).
+// releases before the previous one, which stands by (kubernetes spec §17). What
+// serves stays, though it be older: a stage may have failed before its swap.
 func (s *session) pruneColors(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) []string {
-	previous := lastGood(all, current.Number, modeBlueGreen)
+	previous := lastGood(all, current, modeBlueGreen)
 	if previous == nil {
 		say(s.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
 		return nil
 	}
 	standing := append(previous.objects(), objects...)
+	if serving := lastOfColor(all, current.PrimaryColor); serving != nil {
+		standing = append(standing, serving.objects()...)
+	}
 	var gone []*unstructured.Unstructured
 	for _, r := range all {
 		if r.Number < previous.Number && r.Status == releaseSucceeded && r.Mode == modeBlueGreen && r.Pruning {
@@ -36,6 +40,16 @@ func (s *session) pruneColors(ctx context.Context, all []*release, current *rele
 		}
 	}
 	return s.pruneAll(ctx, sorted(gone))
+}
+
+// lastOfColor is the newest release of a colour, which is what that colour
+// runs; nil for none.
+func lastOfColor(all []*release, color string) *release {
+	i := slices.IndexFunc(all, func(r *release) bool { return r.Mode == modeBlueGreen && r.Color == color && !r.Skipped })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
 }
 
 // pruneAll deletes objects in the reverse of the order of apply, but for those

@@ -22,7 +22,19 @@ const skipDirective = "# harness.io/skip-file-for-deploy"
 
 // source reads the task's manifests and values.
 func (s *session) source() manifest.Source {
-	return manifest.Source{Git: s.git, Stage: s.p.Execution + s.p.Stage, Revision: s.number, Resolve: s.env.Resolve, Log: s.env.Log(unitFetch)}
+	t, m := s.p.Target, s.p.Target.Manifest
+	if s.p.ApplySource != nil {
+		m = s.p.ApplySource
+	}
+	source := manifest.Source{
+		Git: s.git, Stage: s.p.Execution + s.p.Stage, Revision: s.number, Resolve: s.env.Resolve, Files: s.env.Files,
+		Dir: s.env.Dir, Log: s.env.Log(unitFetch), Extract: s.extract,
+		Places: manifest.Places(m, t.Values, t.Patches, t.Params, s.p.ApplyValues, s.p.ApplyPatches, s.p.ApplyParams),
+	}
+	if m != nil && m.Type == "Kustomize" && (len(s.p.FilePaths) > 0 || s.p.Delete != nil) {
+		return source.Needs(m) // folders from the repository's root
+	}
+	return source
 }
 
 // functions are what templates may call: sprig without what reads the

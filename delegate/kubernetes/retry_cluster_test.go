@@ -21,14 +21,32 @@ func TestTimeoutLeavesAReleaseThatCanBeRolledBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
-	slow := strings.Replace(deploymentYAML("web", "broken:2", 1), "progressDeadlineSeconds: 3", "progressDeadlineSeconds: 600", 1)
+	slow := withDeadline(600, deploymentYAML("web", "broken:2", 1))
 	p := s.step(task.OpRolling, slow)
-	e := s.doWithin(t, 2*time.Second, p)
+	e := s.doWithin(t, 8*time.Second, p)
 	if !errors.Is(e.err, executor.ErrTimeout) || !contains(e.err.Error(), "Deployment/web isn't steady yet") {
 		t.Fatalf("ended %s, %v", e.Status, e.err)
 	}
 	if log := e.log(unitSteady); !contains(log, "ImagePullBackOff") {
 		t.Errorf("the log doesn't say why:\n%s", log)
+	}
+	s.succeed(t, in(p, task.OpRollingRollback))
+	if got := s.image(t, "web"); got != "nginx:1" {
+		t.Errorf("after the rollback it runs %s", got)
+	}
+}
+
+// A rollback's deadline begins with the rollback, although the Deployment's
+// controller counts from when the broken pods last moved.
+func TestRollbackHasADeadlineOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	first := withDeadline(10, deploymentYAML("web", "nginx:1", 1))
+	s.succeed(t, s.step(task.OpRolling, first))
+	slow := withDeadline(600, deploymentYAML("web", "broken:2", 1))
+	p := s.step(task.OpRolling, slow)
+	if e := s.doWithin(t, 13*time.Second, p); !errors.Is(e.err, executor.ErrTimeout) {
+		t.Fatalf("ended %s, %v", e.Status, e.err)
 	}
 	s.succeed(t, in(p, task.OpRollingRollback))
 	if got := s.image(t, "web"); got != "nginx:1" {
@@ -113,7 +131,7 @@ func TestKindsOfWorkloads(t *testing.T) {
 		t.Errorf("after scaling the StatefulSet has %d pods", set.Status.ReadyReplicas)
 	}
 	bad := s.step(task.OpRolling, strings.Replace(manifest, "nginx:1", "broken:2", 1))
-	if e := s.doWithin(t, 3*time.Second, bad); !errors.Is(e.err, executor.ErrTimeout) {
+	if e := s.doWithin(t, 8*time.Second, bad); !errors.Is(e.err, executor.ErrTimeout) {
 		t.Errorf("a broken StatefulSet ended %s, %v", e.Status, e.err)
 	}
 	s.succeed(t, in(bad, task.OpRollingRollback))
@@ -186,7 +204,7 @@ func TestQuotaExplains(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: {}}},
 	}, metav1.CreateOptions{})
 	check(t, err)
-	e := s.fail(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)), "Deployment/web exceeded its progress deadline")
+	e := s.fail(t, s.step(task.OpRolling, withDeadline(3, deploymentYAML("web", "nginx:1", 1))), "Deployment/web exceeded its progress deadline")
 	if log := e.log(unitSteady); !contains(log, "exceeded quota") {
 		t.Errorf("the log doesn't say why:\n%s", log)
 	}

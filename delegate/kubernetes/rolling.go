@@ -90,7 +90,7 @@ func (s *session) rollOut(ctx context.Context, all []*release, current *release,
 		r, _ := s.done(outputs{}, s.changed("applied", objects, nil))
 		return r, err
 	}
-	previous := lastGood(all, current.Number, modeRolling)
+	previous := lastGood(all, current, modeRolling)
 	if s.p.Pruning {
 		current.Pruned = s.prune(ctx, previous, objects)
 	}
@@ -127,7 +127,7 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 		say(log, "This stage deployed nothing, so there is nothing to roll back")
 		return s.done(nil)
 	}
-	previous := lastGood(all, current.Number, modeRolling)
+	previous := lastGood(all, current, modeRolling)
 	var objects []*unstructured.Unstructured
 	switch {
 	case previous != nil:

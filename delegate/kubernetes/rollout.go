@@ -1,7 +1,9 @@
 package kubernetes
 
 import (
+	"bytes"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -39,7 +41,8 @@ func rollout(o *unstructured.Unstructured) (done bool, progress string, err erro
 }
 
 func deploymentRollout(o *unstructured.Unstructured) (bool, string, error) {
-	if c := condition(o, "Progressing"); c["reason"] == deadlineExceeded {
+	c := condition(o, "Progressing")
+	if c["reason"] == deadlineExceeded && !tooEarly(o) {
 		return false, "failed", fault.New(fault.Conflict, "%s exceeded its progress deadline: %s", display(o), c["message"]).Causing(fault.Unknown)
 	}
 	want := replicas(o)
@@ -51,6 +54,31 @@ func deploymentRollout(o *unstructured.Unstructured) (bool, string, error) {
 		progress += fmt.Sprintf(", %d old ones left", all-updated)
 	}
 	return updated == want && all == updated && available == updated, progress, nil
+}
+
+// tooEarly says whether a Deployment was given up before its deadline was over:
+// its controller counts from the last progress of whatever rolled out before,
+// until it sees the pods of the newest change move. That's so where the change
+// goes back to pods that are still there, as a rollback does.
+func tooEarly(o *unstructured.Unstructured) bool {
+	c := condition(o, "Progressing")
+	if c["reason"] != deadlineExceeded {
+		return false
+	}
+	givenUp, err := time.Parse(time.RFC3339, c["lastUpdateTime"])
+	return err == nil && givenUp.Before(templateChanged(o).Add(progressDeadline(o)))
+}
+
+// templateChanged is when somebody last changed a workload's pods, by the
+// cluster's clock.
+func templateChanged(o *unstructured.Unstructured) time.Time {
+	var last time.Time
+	for _, m := range o.GetManagedFields() {
+		if m.Time != nil && m.Time.After(last) && m.Subresource == "" && m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:template"`)) {
+			last = m.Time.Time
+		}
+	}
+	return last
 }
 
 // configRollout is that of a DeploymentConfig: the newest of its roll-outs must

@@ -85,12 +85,12 @@ func TestScenarios(t *testing.T) {
 			[]string{"of Deployment/web: container main can't get its image broken:2: ImagePullBackOff", "Deployment/web exceeded its progress deadline"}, fault.Unknown, both, "broken:2", "Failed", 2,
 		},
 		{
-			"crash loop", nil, shop("nginx:2", "2", "crashloop", 2),
+			"crash loop", nil, withDeadline(3, shop("nginx:2", "2", "crashloop", 2)),
 			[]string{"container main ended with exit code 1 (Error) and was restarted 3 times: CrashLoopBackOff"}, fault.Unknown, both, "nginx:2", "Failed", 2,
 		},
-		{"never ready", nil, shop("nginx:2", "2", "never-ready", 2), []string{"of Deployment/web: isn't ready"}, fault.Unknown, both, "nginx:2", "Failed", 2},
+		{"never ready", nil, withDeadline(3, shop("nginx:2", "2", "never-ready", 2)), []string{"of Deployment/web: isn't ready"}, fault.Unknown, both, "nginx:2", "Failed", 2},
 		{
-			"quota for pods", limit("pods", "2"), shop("nginx:2", "2", "", 4),
+			"quota for pods", limit("pods", "2"), withDeadline(3, shop("nginx:2", "2", "", 4)),
 			[]string{"Deployment/web can't make its pods", "exceeded quota: small"}, fault.Unknown, both, "nginx:2", "Failed", 2,
 		},
 		{
@@ -199,7 +199,7 @@ func TestEventsAreTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.succeed(t, s.step(task.OpRolling, deploymentYAML("other", "nginx:1", 1)))
-	p := s.step(task.OpRolling, deploymentYAML("web", "broken:1", 1))
+	p := s.step(task.OpRolling, withDeadline(12, deploymentYAML("web", "broken:1", 1))) // pods take their time on a busy machine
 	log := s.fail(t, p).env.Text(unitSteady, executor.Info)
 	if !contains(log, "event on Pod/web-") || !contains(log, "Failed to pull image") {
 		t.Errorf("the log doesn't tell of the pod's events:\n%s", log)

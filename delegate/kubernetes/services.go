@@ -18,11 +18,11 @@ func stagedServices(objects []*unstructured.Unstructured) (primary, stage *unstr
 		}
 		list = append(list, o)
 		switch {
-		case annotated(o, annotationPrimaryService) && primary != nil:
+		case serves(o, annotationPrimaryService, "primary") && primary != nil:
 			return nil, nil, nil, fault.New(fault.Invalid, "%s and %s are both annotated as the primary service", display(primary), display(o))
-		case annotated(o, annotationPrimaryService):
+		case serves(o, annotationPrimaryService, "primary"):
 			primary = o
-		case annotated(o, annotationStageService):
+		case serves(o, annotationStageService, "stage"):
 			stage = o
 		}
 	}
@@ -44,6 +44,12 @@ func stagedServices(objects []*unstructured.Unstructured) (primary, stage *unstr
 		objects = append(objects, stage)
 	}
 	return primary, stage, objects, nil
+}
+
+// serves says whether a service is marked for a part: by its annotation, or by
+// a label as charts have it.
+func serves(o *unstructured.Unstructured, annotation, part string) bool {
+	return annotated(o, annotation) || o.GetLabels()[labelServiceType] == part
 }
 
 func dropNodePorts(service *unstructured.Unstructured) {

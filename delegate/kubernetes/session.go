@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/slipway-cd/slipway/delegate/chart"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -41,10 +40,11 @@ const (
 )
 
 // New makes the executor of Kubernetes tasks. Fetched repositories are cached
-// below the folder.
-func New(cache string) executor.Executor {
+// below the folder; script runs the scripts that bring manifests.
+func New(cache string, script executor.Executor) executor.Executor {
 	known := &clients{}
 	git, charts := gitfetch.New(filepath.Join(cache, "git")), chart.NewRepos(filepath.Join(cache, "charts"))
+	seed := newSeed()
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.Kubernetes](a)
 		if err != nil {
@@ -54,21 +54,24 @@ func New(cache string) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{p: p, env: env, client: c, git: git, charts: charts}
+		s := &session{p: p, env: env, client: c, git: git, charts: charts, seed: seed}
+		s.extract = manifest.NewExtractor(script, a, env, unitFetch)
 		return s.run(ctx)
 	}
 }
 
 // session is one task.
 type session struct {
-	p      task.Kubernetes
-	flags  task.KubernetesFlags
-	env    executor.Env
-	client *client
-	git    *gitfetch.Fetcher
-	charts *chart.Repos
-	number int // of the release that is being made; 0: none
-	past   past
+	p       task.Kubernetes
+	flags   task.KubernetesFlags
+	env     executor.Env
+	client  *client
+	git     *gitfetch.Fetcher
+	charts  *chart.Repos
+	seed    []byte // of random values
+	extract *manifest.Extractor
+	number  int // of the release that is being made; 0: none
+	past    past
 	// taken are numbers of releases that turned out to be somebody else's.
 	taken map[int]bool
 	// beside is a workload that serves nobody yet, as Kind/name: it is made
@@ -93,24 +96,16 @@ func (s *session) done(out outputs, changes ...task.Change) (task.Result, error)
 	if s.number > 0 {
 		out["releaseNumber"] = s.number
 	}
-	doc, err := json.Marshal(map[string]any{"output": out})
-	if err != nil {
-		return task.Result{}, fmt.Errorf("encode outputs: %w", err)
-	}
-	return task.Result{Status: task.Succeeded, Outputs: doc, Changes: changes}, nil
+	return executor.Succeed(out, changes...)
 }
 
 // run does the task. What the cluster or the manifests refuse is a failure,
 // not an error: we did find out.
 func (s *session) run(ctx context.Context) (task.Result, error) {
 	r, err := s.operate(ctx)
-	if err == nil || context.Cause(ctx) != nil {
-		return r, err
-	}
-	var known *fault.Error
-	if errors.As(err, &known) {
+	if failure := executor.Refusal(ctx, r, err); failure != nil {
 		s.say(s.env.LogError(unitWrapUp), "%s", err)
-		return task.Result{Status: task.Failed, Message: err.Error(), FailureTypes: fault.Failures(err), Outputs: r.Outputs, Changes: r.Changes}, nil
+		return *failure, nil
 	}
 	return r, err
 }

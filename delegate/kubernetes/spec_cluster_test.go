@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -117,7 +118,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
 spec:
-  progressDeadlineSeconds: 3
+  progressDeadlineSeconds: DEADLINE
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
@@ -134,7 +135,9 @@ metadata: {name: keys}
 stringData: {k: v}
 `
 
-func configuredWith(image string) string { return strings.ReplaceAll(configured, "IMAGE", image) }
+func configuredWith(image string) string {
+	return strings.NewReplacer("IMAGE", image, "DEADLINE", strconv.Itoa(deadlineOf(image))).Replace(configured)
+}
 
 // reference is the ConfigMap that the Deployment web takes its environment from.
 func (s *site) reference(t *testing.T) string {

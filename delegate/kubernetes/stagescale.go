@@ -94,16 +94,9 @@ func (s *session) stageScaleDown(ctx context.Context) (task.Result, error) {
 	if err != nil || by == nil {
 		return s.nothing(err)
 	}
-	var deleted []*unstructured.Unstructured
-	for _, o := range by.followers { // an autoscaler would scale it up again
-		gone, err := s.delete(ctx, o)
-		if err != nil {
-			return task.Result{}, err
-		}
-		if gone {
-			say(log, "%s deleted", display(o))
-			deleted = append(deleted, o)
-		}
+	deleted, err := s.deleteAll(ctx, by.followers, log) // an autoscaler would scale it up again
+	if err != nil {
+		return task.Result{}, err
 	}
 	if err := s.allGone(ctx, deleted); err != nil {
 		return task.Result{}, err

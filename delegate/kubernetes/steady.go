@@ -33,7 +33,7 @@ func (s *session) steady(ctx context.Context, workloads []*unstructured.Unstruct
 	if err == nil {
 		return nil
 	}
-	return because(s.explain(ctx, workloads), err)
+	return because(s.explain(ctx, workloads, unitSteady), err)
 }
 
 // progressDeadline is how long a workload may make no progress.
@@ -53,9 +53,10 @@ func noProgress(w *unstructured.Unstructured) error {
 const longerThanController = 10 * time.Second
 
 // steadyOne follows one workload and logs its progress, where it is news. It
-// gives up one whose pods can't be made when nothing moves until its progress
-// deadline is over: a Deployment's controller doesn't, if its note that the
-// roll-out began was lost to another change.
+// gives up one whose pods can't be made, or that its controller gave up too
+// early, when nothing moves until its progress deadline is over: a Deployment's
+// controller doesn't, if its note that the roll-out began was lost to another
+// change.
 func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
 	last := ""
 	ctx, giveUp := context.WithCancelCause(ctx)
@@ -78,7 +79,7 @@ func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, l
 				patience.Reset(progressDeadline(live) + longerThanController)
 			}
 		}
-		switch lacking := condition(live, "ReplicaFailure")["status"] == "True"; {
+		switch lacking := condition(live, "ReplicaFailure")["status"] == "True" || tooEarly(live); {
 		case lacking && patience == nil:
 			patience = time.AfterFunc(progressDeadline(live)+longerThanController, func() { giveUp(noProgress(live)) })
 		case !lacking && patience != nil:

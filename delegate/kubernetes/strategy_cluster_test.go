@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,6 +281,32 @@ func TestSpec23BlueGreen(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"harness.release.rel.2", "harness.release.rel.3", "harness.release.rel.4"}, s.records(t)); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("§23.24 pruning spares the colour that serves", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t)
+		for i, tt := range []struct {
+			swapped bool // else the stage failed after the colour was deployed
+			want    string
+		}{{true, "0"}, {false, "0 1"}, {false, "0 1 2"}, {false, "0 2 3"}, {false, "0 3 4"}, {true, "0 4 5"}, {true, "5 6"}} {
+			p := s.step(task.OpBlueGreen, all("nginx:1")+fixedYAML(fmt.Sprint("of-", i), "1"))
+			p.Pruning = true
+			s.succeed(t, p)
+			if tt.swapped {
+				s.succeed(t, in(p, task.OpSwap))
+			}
+			var want []string
+			for _, n := range strings.Fields(tt.want) {
+				want = append(want, "ConfigMap/of-"+n)
+			}
+			want = append(want, "Deployment/app-blue", "Deployment/app-green", "Service/web", "Service/web-stage")
+			if i == 0 {
+				want = slices.DeleteFunc(want, func(o string) bool { return o == "Deployment/app-green" })
+			}
+			if diff := cmp.Diff(want, s.names(t)); diff != "" {
+				t.Errorf("after deployment %d (-want +got):\n%s", i, diff)
+			}
 		}
 	})
 	t.Run("§14.2 a primary service without a colour", func(t *testing.T) {

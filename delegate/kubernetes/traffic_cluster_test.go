@@ -1,19 +1,17 @@
 package kubernetes
 
 import (
-	"context"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -28,46 +26,12 @@ func routeKinds() []schema.GroupVersionKind {
 	}
 }
 
-var defineRoutes sync.Mutex //nolint:gochecknoglobals // the cluster is one for all tests
-
 // providers defines the kinds in the cluster, where they stay.
 func (s *site) providers(t *testing.T) {
 	t.Helper()
-	defineRoutes.Lock()
-	defer defineRoutes.Unlock()
 	for _, k := range routeKinds() {
-		s.define(t, k)
+		testcluster.Define(t, s.config, k)
 	}
-}
-
-func (s *site) define(t *testing.T, k schema.GroupVersionKind) {
-	t.Helper()
-	plural := strings.ToLower(k.Kind) + "s"
-	doc := `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: ` + plural + "." + k.Group + `, annotations: {api-approved.kubernetes.io: unapproved}}
-spec:
-  group: ` + k.Group + `
-  scope: Namespaced
-  names: {kind: ` + k.Kind + `, plural: ` + plural + `, singular: ` + strings.ToLower(k.Kind) + `}
-  versions: [{name: ` + k.Version + `, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
-`
-	o := &unstructured.Unstructured{}
-	check(t, yaml.Unmarshal([]byte(doc), &o.Object))
-	_, err := s.dyn.Resource(definitions()).Create(t.Context(), o, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
-	where := k.GroupVersion().WithResource(plural)
-	ctx, cancel := context.WithTimeout(t.Context(), kindLimit)
-	defer cancel()
-	for ctx.Err() == nil {
-		if _, err = s.dyn.Resource(where).Namespace(s.namespace).List(ctx, metav1.ListOptions{}); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s isn't served: %v", k, err)
 }
 
 // spec is the spec of an object as YAML, with its annotations.

@@ -61,7 +61,7 @@ func TestScale(t *testing.T) {
 func TestScaleWaitsUnlessToldNotTo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	deploy := s.step(task.OpRolling, deploymentYAML("web", "broken:1", 0))
+	deploy := s.step(task.OpRolling, withDeadline(600, deploymentYAML("web", "broken:1", 0)))
 	s.succeed(t, deploy)
 	p := s.step(task.OpScale, "")
 	p.Workload, p.Instances, p.SkipSteadyState = s.namespace+"/Deployment/web", count(2), true
@@ -70,7 +70,7 @@ func TestScaleWaitsUnlessToldNotTo(t *testing.T) {
 		t.Errorf("the Deployment asks for %d and has %d", want, available)
 	}
 	p.Instances, p.SkipSteadyState = count(3), false
-	e := s.doWithin(t, 2*time.Second, p)
+	e := s.doWithin(t, 8*time.Second, p)
 	if !errors.Is(e.err, executor.ErrTimeout) || !contains(e.err.Error(), "Deployment/web isn't steady yet") {
 		t.Errorf("ended %s, %v", e.Status, e.err)
 	}

@@ -19,11 +19,16 @@ func version(objects []*unstructured.Unstructured, number int) []string {
 // those that ask to be left alone, and rewrites references to them. It gives
 // the new names as kind/name.
 func rename(objects []*unstructured.Unstructured, suffix string) []string {
+	return renameSome(objects, suffix, func(*unstructured.Unstructured) bool { return true })
+}
+
+// renameSome renames those ConfigMaps and Secrets that are wanted.
+func renameSome(objects []*unstructured.Unstructured, suffix string, wanted func(*unstructured.Unstructured) bool) []string {
 	names := map[string]map[string]string{"ConfigMap": {}, "Secret": {}}
 	var made []string
 	for _, o := range objects {
 		renamed := names[o.GetKind()]
-		if renamed == nil || annotated(o, annotationSkipVersioning) || o.GroupVersionKind().Group != "" {
+		if renamed == nil || annotated(o, annotationSkipVersioning) || o.GroupVersionKind().Group != "" || !wanted(o) {
 			continue
 		}
 		to := withSuffix(o.GetName(), suffix)

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,11 @@ import (
 // object that isn't there: what judge says of nil ends the wait.
 type judge func(live *unstructured.Unstructured) (done bool, err error)
 
+// lookAgain is after how much time an object is read anew although its watch
+// says nothing: one that the server has lost sight of would say nothing for
+// ever.
+const lookAgain = time.Minute
+
 // watchOne shows an object to judge, as it is now and after each change. If
 // the time is up before judge is done, the error is the cause of that.
 func (s *session) watchOne(ctx context.Context, o *unstructured.Unstructured, judge judge) error {
@@ -22,6 +28,7 @@ func (s *session) watchOne(ctx context.Context, o *unstructured.Unstructured, ju
 	if err != nil {
 		return err
 	}
+	seconds := int64(lookAgain / time.Second)
 	for {
 		live, err := res.Get(ctx, o.GetName(), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -36,6 +43,7 @@ func (s *session) watchOne(ctx context.Context, o *unstructured.Unstructured, ju
 		}
 		w, err := res.Watch(ctx, metav1.ListOptions{
 			FieldSelector: fields.OneTermEqualSelector("metadata.name", o.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
+			TimeoutSeconds: &seconds,
 		})
 		if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
 			continue

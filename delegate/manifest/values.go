@@ -3,13 +3,13 @@ package manifest
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -22,20 +22,16 @@ const revisionExpression = "<+kubernetes.release.revision>"
 func (s Source) Values(ctx context.Context, m *task.Manifest, files Files, above []task.ValuesFile) (map[string]any, error) {
 	layers := slices.Clone(files.Defaults)
 	for _, p := range m.ValuesPaths {
-		path := strings.TrimPrefix(p, "/")
-		full, err := Inside(files.Root, path)
-		if err == nil {
-			var text []byte
-			if text, err = os.ReadFile(full); err == nil {
-				layers = append(layers, File{Name: path, Text: string(text)})
-			}
-		}
-		if err != nil && !m.OptionalValuesYAML {
-			return nil, fault.New(fault.NotFound, "values file %q isn't in the repository", p)
+		text, err := s.beside(ctx, m, files, p)
+		switch {
+		case err == nil:
+			layers = append(layers, File{Name: strings.TrimPrefix(p, "/"), Text: text})
+		case !m.OptionalValuesYAML:
+			return nil, fault.New(fault.CodeOf(err), "values file %q: %w", p, err)
 		}
 	}
 	for _, v := range above {
-		more, err := s.valuesFile(ctx, v)
+		more, err := s.layer(ctx, v, files)
 		if err != nil {
 			return nil, err
 		}
@@ -59,51 +55,83 @@ func (s Source) Values(ctx context.Context, m *task.Manifest, files Files, above
 // Patches are those of a Kustomize manifest, low to high: its own, then the
 // layers above (kubernetes spec §4.4).
 func (s Source) Patches(ctx context.Context, m *task.Manifest, files Files, above []task.ValuesFile) ([]File, error) {
-	var out []File
+	var own []string
 	if m.Kustomize != nil {
-		for _, p := range m.Kustomize.PatchesPaths {
-			full, err := Inside(files.Root, strings.TrimPrefix(p, "/"))
-			if err != nil {
-				return nil, fault.New(fault.CodeOf(err), "patch %q: %w", p, err)
-			}
-			text, err := os.ReadFile(full)
-			if err != nil {
-				return nil, fault.New(fault.NotFound, "patch %q can't be read", p)
-			}
-			out = append(out, File{Name: p, Text: string(text)})
+		own = m.Kustomize.PatchesPaths
+	}
+	return s.layers(ctx, "patch", m, own, files, above)
+}
+
+// Params are the files of parameters of an OpenshiftTemplate, low to high: its
+// own, then the layers above (kubernetes spec §4.5).
+func (s Source) Params(ctx context.Context, m *task.Manifest, files Files, above []task.ValuesFile) ([]File, error) {
+	return s.layers(ctx, "parameters", m, m.ParamsPaths, files, above)
+}
+
+// layers reads a manifest's own files of a kind, then those above it.
+func (s Source) layers(ctx context.Context, kind string, m *task.Manifest, own []string, files Files, above []task.ValuesFile) ([]File, error) {
+	var out []File
+	for _, p := range own {
+		text, err := s.beside(ctx, m, files, p)
+		if err != nil {
+			return nil, fault.New(fault.CodeOf(err), "%s %q: %w", kind, p, err)
 		}
+		out = append(out, File{Name: p, Text: text})
 	}
 	for _, v := range above {
-		more, err := s.valuesFile(ctx, v)
+		more, err := s.layer(ctx, v, files)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, more...)
 	}
 	for _, f := range out {
-		s.say("Patch: %s", f.Name)
+		s.say("%s: %s", strings.ToUpper(kind[:1])+kind[1:], f.Name)
 	}
 	return out, s.resolve(ctx, out)
 }
 
-func (s Source) valuesFile(ctx context.Context, v task.ValuesFile) ([]File, error) {
-	if v.Store.Git == nil {
+// layer reads the files of a layer above a manifest, whose files are those
+// that it may inherit.
+func (s Source) layer(ctx context.Context, v task.ValuesFile, files Files) ([]File, error) {
+	from := tree{}
+	var err error
+	switch {
+	case v.Store.Files != nil:
+		return s.storedValues(ctx, v)
+	case v.Store.Git != nil:
+		var got gitfetch.Files
+		got, err = s.checkout(ctx, *v.Store.Git)
+		from = tree{name: v.Store.Git.URL, root: got.Dir, paths: v.Store.Git.Paths}
+	case v.Store.Script != nil:
+		from = tree{name: "what its script made", paths: []string{v.Store.Script.Path}}
+		from.root, err = s.Extract.run(ctx, *v.Store.Script)
+	case v.Store.Inherited != nil && files.stored:
+		v.Store.Files = &task.FileStore{Paths: v.Store.Inherited}
+		return s.storedValues(ctx, v)
+	case v.Store.Inherited != nil && files.Root == "":
+		err = fault.New(fault.Invalid, "%s inherits its files from the main manifest, which has none", v.ID)
+	case v.Store.Inherited != nil:
+		from = tree{name: "the main manifest's store", root: files.Root, paths: v.Store.Inherited}
+	default:
 		return []File{{Name: v.ID, Text: v.Store.Inline}}, nil
 	}
-	got, err := s.Git.Fetch(ctx, *v.Store.Git, s.Stage)
 	if err != nil {
 		return nil, err
 	}
 	var out []File
-	for _, p := range v.Store.Git.Paths {
-		files, values, err := readPath(got.Dir, p)
+	for _, p := range from.paths {
+		found, values, err := readPath(from.root, p)
+		if err == nil && len(found)+len(values) == 0 {
+			err = fault.New(fault.NotFound, "the folder has no YAML files")
+		}
 		if err != nil {
 			if v.Optional {
 				continue
 			}
-			return nil, fault.New(fault.CodeOf(err), "values %s: %s, path %s: %w", v.ID, v.Store.Git.URL, p, err)
+			return nil, fault.New(fault.CodeOf(err), "%s: %s, path %s: %w", v.ID, from.name, p, err)
 		}
-		out = append(out, append(values, files...)...)
+		out = append(out, append(values, found...)...)
 	}
 	return out, nil
 }
@@ -111,7 +139,7 @@ func (s Source) valuesFile(ctx context.Context, v task.ValuesFile) ([]File, erro
 // One reads the only file of a store that isn't the service's, such as a
 // patch, with its expressions resolved; what is its name if it is inline.
 func (s Source) One(ctx context.Context, what string, from task.Store) (File, error) {
-	files, err := s.valuesFile(ctx, task.ValuesFile{ID: what, Store: from})
+	files, err := s.layer(ctx, task.ValuesFile{ID: what, Store: from}, Files{})
 	if err != nil {
 		return File{}, err
 	}

@@ -65,7 +65,7 @@ func reason(body []byte) string {
 		if strings.HasPrefix(text, "<") { // a page for browsers says nothing here
 			return ""
 		}
-		return cut(text)
+		return bounded(text)
 	}
 	parts := doc.Messages
 	for _, field := range slices.Sorted(maps.Keys(doc.Errors)) {
@@ -80,16 +80,23 @@ func reason(body []byte) string {
 		parts = append(parts, plain)
 	}
 	parts = slices.DeleteFunc(append(parts, doc.Message), func(s string) bool { return s == "" })
-	return cut(strings.Join(parts, "; "))
+	return bounded(strings.Join(parts, "; "))
 }
 
-func cut(s string) string {
-	if len(s) <= maxReason {
+func bounded(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	return Cut(reason, maxReason) + "…"
+}
+
+// Cut is the beginning of a text: at most limit bytes of whole characters.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	end := maxReason
-	for !utf8.RuneStart(s[end]) {
-		end--
+	for !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:end] + "…"
+	return s[:limit]
 }

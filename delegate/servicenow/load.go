@@ -2,11 +2,11 @@ package servicenow
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -67,16 +67,12 @@ func (s *session) load(ctx context.Context, p task.ServiceNow) (task.Result, err
 		}
 		list = append(list, o)
 	}
-	doc, err := json.Marshal(map[string]any{"output": map[string]any{
+	out, err := executor.Succeed(map[string]any{
 		"importSetNumber": got.Set, "stagingTable": got.Staging, "transformMapOutcomes": list,
-	}})
-	if err != nil {
-		return task.Result{}, fmt.Errorf("encode the outputs: %w", err)
-	}
-	out := task.Result{Status: task.Succeeded, Outputs: doc}
-	if wrong != "" {
+	})
+	if err == nil && wrong != "" {
 		fmt.Fprintln(s.env.LogError(Unit), wrong)
 		out.Status, out.Message, out.FailureTypes = task.Failed, wrong, []fault.FailureType{fault.Unknown}
 	}
-	return out, nil
+	return out, err
 }

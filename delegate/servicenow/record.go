@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
+	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -61,7 +61,7 @@ func (r record) result(link string) (task.Result, error) {
 	total := 0
 	names := slices.SortedFunc(maps.Keys(r), func(a, b string) int { return len(r[a].Value) - len(r[b].Value) })
 	for _, name := range names { // the shortest first
-		c := cell{cut(r[name].Value), cut(r[name].Display)}
+		c := cell{restapi.Cut(r[name].Value, maxText), restapi.Cut(r[name].Display, maxText)}
 		total += len(name) + len(c.Value) + len(c.Display)
 		if c != (cell{}) && total <= maxRecord {
 			kept[name] = c
@@ -74,15 +74,4 @@ func (r record) result(link string) (task.Result, error) {
 		return task.Result{}, fmt.Errorf("encode the outputs: %w", err)
 	}
 	return task.Result{Status: task.Succeeded, Outputs: doc}, nil
-}
-
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	end := maxText
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
 }

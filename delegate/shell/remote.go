@@ -31,6 +31,10 @@ type remote struct {
 	folder string
 }
 
+// parting is how long a host has to end a script and to clear up once the task
+// is stopped. One that has gone silent would keep it waiting for ever.
+const parting = 5 * time.Second
+
 // runRemote runs a script on another host.
 func runRemote(ctx context.Context, p task.Shell, trace string, hosts *knownHosts, env executor.Env) (task.Result, error) {
 	client, err := dial(ctx, *p.Remote, hosts)
@@ -42,15 +46,16 @@ func runRemote(ctx context.Context, p task.Shell, trace string, hosts *knownHost
 		return executor.Fail(fault.Failures(err), "%s", err), nil
 	}
 	defer client.Close()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(parting, func() { _ = client.Close() }) })() // closed already is as good
 	r := remote{client: client, folder: "/tmp/slipway-" + rand.Text()}
 	defer r.remove(env)
 	command, err := r.prepare(p, trace)
 	if err != nil {
-		return task.Result{}, err
+		return task.Result{}, stopped(ctx, err)
 	}
 	began := time.Now()
 	code, err := r.run(ctx, command, env)
-	if err != nil {
+	if err = stopped(ctx, err); err != nil {
 		fmt.Fprintln(env.LogError(Unit), err)
 		return task.Result{}, err
 	}
@@ -222,6 +227,15 @@ func (r remote) do(command string) ([]byte, error) {
 		return nil, err
 	}
 	return doc, s.Wait()
+}
+
+// stopped prefers the reason why the time is up to what that broke: a host that
+// says nothing more is hung up on.
+func stopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // lost is the error of a connection that broke.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -180,4 +182,68 @@ func TestRemoteCancel(t *testing.T) {
 	for _, id := range ids {
 		eventually(t, func() bool { return gone(id) })
 	}
+}
+
+// TestRemoteCancelOfASilentHost: a host that has gone silent can't be told to
+// stop, and keeps nobody waiting.
+func TestRemoteCancelOfASilentHost(t *testing.T) {
+	t.Parallel()
+	h, pids := newHost(t), filepath.Join(t.TempDir(), "pids")
+	silent := between(t, h)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := login(ctx, t, t.TempDir(), h, task.Shell{Env: map[string]string{"pids": pids}, Script: `echo $$ ready >>"$pids"; exec sleep 20`})
+		ended <- err
+	}()
+	started(t, pids)
+	close(silent)
+	cancel(executor.ErrCancelled)
+	if err := <-ended; !errors.Is(err, executor.ErrCancelled) {
+		t.Errorf("error %v, want the cause %v", err, executor.ErrCancelled)
+	}
+}
+
+// between puts a proxy before a host; it passes nothing on any more once the
+// channel is closed.
+func between(t *testing.T, h *host) (silent chan struct{}) {
+	t.Helper()
+	silent = make(chan struct{})
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	to := net.JoinHostPort(h.login.Host, strconv.Itoa(h.login.Port))
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("listens at %v", l.Addr())
+	}
+	h.login.Port = addr.Port
+	pass := func(from, to net.Conn) {
+		for part := make([]byte, 32<<10); ; {
+			n, err := from.Read(part)
+			select {
+			case <-silent:
+				return
+			default:
+			}
+			if _, werr := to.Write(part[:n]); err != nil || werr != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		here, err := l.Accept()
+		if err != nil {
+			return // the test has ended
+		}
+		there, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", to)
+		if err != nil {
+			return // likewise
+		}
+		go pass(here, there)
+		pass(there, here)
+	}()
+	return silent
 }

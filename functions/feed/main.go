@@ -5,7 +5,9 @@ import (
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 
+	"github.com/slipway-cd/slipway/pkg/feed/bus"
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/wire/aws"
 	"github.com/slipway-cd/slipway/pkg/wire/function"
@@ -13,8 +15,10 @@ import (
 
 func main() {
 	aws.Main(os.LookupEnv, func(p *aws.Parts) lambda.Handler {
+		sdk, cfg := p.SDK()
+		events := bus.New(eventbridge.NewFromConfig(sdk), cfg.EventBus)
 		return function.Feed(function.Stream{
-			Change: p.Store.Change, Read: p.Feed.Events, Put: p.Bus().Put, Superseded: dynamo.Superseded, Retire: p.Bucket().Retire,
+			Change: p.Store.Change, Read: p.Feed.Events, Put: events.Put, Superseded: dynamo.Superseded, Retire: p.Bucket().Retire,
 			Metrics: os.Stdout, Log: p.Log,
 		})
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testdynamo"
@@ -113,7 +115,7 @@ func StartAWS(tb testing.TB, more ...string) *AWS {
 	others := testaws.Proxy(tb, moto, &a.Calls, func() float64 { return 0 })
 	bus := testaws.Proxy(tb, a.Bus.URL, &a.Calls, func() float64 { return 0 })
 	for name, f := range installed.functions {
-		env := []string{"AWS_ENDPOINT_URL=" + others, "AWS_ENDPOINT_URL_DYNAMODB=" + table, "AWS_ENDPOINT_URL_EVENTBRIDGE=" + bus, testaws.AppID + "=" + name}
+		env := []string{"AWS_ACCESS_KEY_ID=" + accessKey(tb.Name()), "AWS_ENDPOINT_URL=" + others, "AWS_ENDPOINT_URL_DYNAMODB=" + table, "AWS_ENDPOINT_URL_EVENTBRIDGE=" + bus, testaws.AppID + "=" + name}
 		for _, variable := range f.env {
 			v, known := values[variable]
 			if !known {
@@ -128,7 +130,7 @@ func StartAWS(tb testing.TB, more ...string) *AWS {
 		host.AddRule(r)
 	}
 	for _, m := range installed.mappings {
-		host.Map(tb, m, local.Endpoint(), a.Outputs["TableName"])
+		host.Map(tb, m, local.Endpoint(), accessKey(tb.Name()), a.Outputs["TableName"])
 	}
 	a.Server = &Server{
 		URL: testaws.HTTPGateway(tb, host, "api", installed.routed()...), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
@@ -137,15 +139,14 @@ func StartAWS(tb testing.TB, more ...string) *AWS {
 	a.Outputs["ApiUrl"] = a.URL
 	a.Env = []string{
 		"AWS_ENDPOINT_URL=" + moto, "AWS_ENDPOINT_URL_DYNAMODB=" + local.Endpoint(), "AWS_REGION=" + testaws.Region,
-		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
+		"AWS_ACCESS_KEY_ID=" + accessKey(tb.Name()), "AWS_SECRET_ACCESS_KEY=test",
 	}
 	a.delegate(tb)
 	return a
 }
 
 // resources makes what the template says, and gives the values of the
-// functions' variables. The table gets a name of the test's own: all share one
-// DynamoDB.
+// functions' variables.
 func (a *AWS) resources(tb testing.TB, installed template, moto, local string) map[string]string {
 	tb.Helper()
 	ctx := tb.Context()
@@ -157,7 +158,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	}
 	table := strings.NewReplacer("/", "-").Replace(tb.Name())
 	installed.table.TableName = &table
-	tables := dynamodb.NewFromConfig(testaws.Config(local))
+	tables := dynamodb.NewFromConfig(testaws.ConfigWith(accessKey(tb.Name()), local))
 	_, err := tables.CreateTable(ctx, &installed.table)
 	must(err)
 	_, err = tables.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &table, TimeToLiveSpecification: &types.TimeToLiveSpecification{
@@ -181,12 +182,19 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	})
 	must(err)
 	cfg := slipwayaws.Config{Table: table, Bucket: "blobs", KMSKey: aws.ToString(key.KeyMetadata.Arn)}
-	a.Store = slipwayaws.NewStore(testaws.Config(local), cfg)
+	a.Store = slipwayaws.NewStore(testaws.ConfigWith(accessKey(tb.Name()), local), cfg)
 	a.Outputs = map[string]string{"TableName": cfg.Table, "BucketName": cfg.Bucket, "KeyArn": cfg.KMSKey}
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
 		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_LOG_LEVEL": "WARN",
 	}
+}
+
+// accessKey is a test's own, which has tables of its own in the DynamoDB that
+// all tests share. The server keeps the streams of all that one key has in one
+// list, and looks through it from where a reader stopped.
+func accessKey(test string) string {
+	return regexp.MustCompile(`\W|_`).ReplaceAllString(test, "")
 }
 
 // mint makes a token, as whoever installs Slipway does.
@@ -204,7 +212,8 @@ func (a *AWS) delegate(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	d := agent.New(agent.Config{
-		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10, Executors: delegate.Executors(tb.TempDir()), PullSecret: pullsecret.New(), Watch: delegate.Watcher(),
+		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10,
+		Executors: delegate.Executors(tb.TempDir()), PullSecret: pullsecret.New(), Git: gitfetch.New(tb.TempDir()), Watch: delegate.Watcher(tb.TempDir()),
 		HTTP: &http.Client{Transport: repeater{&a.repeats}},
 		Log:  slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -47,5 +48,32 @@ func BenchmarkColdStart(b *testing.B) {
 				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 			}
 		})
+	}
+}
+
+// BenchmarkFirstRequest is the time of requests through the gateway: the one
+// that starts the function and uses an endpoint for the first time, the first
+// one of another endpoint, and one more of that. What isn't done before the
+// first poll is done in the former two.
+func BenchmarkFirstRequest(b *testing.B) {
+	a := e2e.StartAWS(b)
+	a.Apply(b, steps("p", 10, "# nothing"))
+	took := make([][]time.Duration, 3)
+	request := func(n int, path string) {
+		begun := time.Now()
+		if err := a.Call(b.Context(), http.MethodGet, path, nil, nil); err != nil {
+			b.Fatal(err)
+		}
+		took[n] = append(took[n], time.Since(begun))
+	}
+	for b.Loop() {
+		a.Host.Renew("api")
+		request(0, "/v1/executions")
+		request(1, "/v1/entities/pipeline/p")
+		request(2, "/v1/entities/pipeline/p")
+	}
+	for n, name := range []string{"cold-p50-ms", "first-p50-ms", "again-p50-ms"} {
+		slices.Sort(took[n])
+		b.ReportMetric(float64(took[n][len(took[n])/2].Microseconds())/1000, name)
 	}
 }

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -117,8 +116,6 @@ func nest(id string, depth int) string {
 	return fmt.Sprintf("pipeline: {identifier: %[1]s, name: %[1]s, stages: [{stage: {identifier: st, name: st, type: Custom, spec: {execution: {steps: [%[2]s]}}}}]}", id, inner)
 }
 
-var long = flag.Bool("long", false, "count pipelines of 100 and 1,000 steps too, which take minutes each")
-
 // What pipelines cost of Step Functions, by count: docs/cost.md has the table
 // and the prices. A run drives at most 200 children, then another goes on, so
 // that histories end; and only ids travel in state, some 90 bytes for each
@@ -131,30 +128,25 @@ func TestCountsOnAWS(t *testing.T) {
 		steps    int
 		wide     int // children at once at most
 		depth    int // runs: the pipeline's, its stage's, one for each further 200 steps, group or parallel block
-		long     bool
 	}{
-		{"10 steps", steps("p", 10, "# nothing"), 10, 1, 2, false},
-		{"nested 5 deep", nest("p", 5), 6, 2, 12, false},
-		{"100 steps", steps("p", 100, "# nothing"), 100, 1, 2, true},
-		{"10 stages of 10 steps at once", stagesOf("p", 10, 10), 100, 10, 3, true},
-		{"1000 steps", steps("p", 1000, "# nothing"), 1000, 1, 6, true},
-		{"20 stages of 50 steps at once", stagesOf("p", 20, 50), 1000, 20, 3, true},
+		{"10 steps", steps("p", 10, "# nothing"), 10, 1, 2},
+		{"nested 5 deep", nest("p", 5), 6, 2, 12},
+		{"100 steps", steps("p", 100, "# nothing"), 100, 1, 2},
+		{"10 stages of 10 steps at once", stagesOf("p", 10, 10), 100, 10, 3},
+		{"1000 steps", steps("p", 1000, "# nothing"), 1000, 1, 6},
+		{"20 stages of 50 steps at once", stagesOf("p", 20, 50), 1000, 20, 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if tt.long && !*long {
-				t.Skip("takes minutes; -long runs it")
-			}
-			atOnce <- struct{}{}
-			t.Cleanup(func() { <-atOnce })
 			a := e2e.StartAWS(t)
 			a.Apply(t, tt.pipeline)
 			before := a.Host.Usage("api").Invocations
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(tt.steps)*5*time.Second)
 			defer cancel()
-			if e, err := a.Every(ctx, time.Second, a.Begin(t, "p", nil), e2e.Ended); err != nil || e.Status != "Success" {
+			look := time.Second + time.Duration(tt.steps)*4*time.Millisecond // at all nodes, which costs more than what is counted
+			if e, err := a.Every(ctx, look, a.Begin(t, "p", nil), e2e.Ended); err != nil || e.Status != "Success" {
 				t.Fatalf("%v, the execution is %s: %s", err, e.Status, e.Message)
 			}
 			c := countRuns(t, a)

@@ -35,8 +35,6 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("AWS", func(t *testing.T) {
 		t.Parallel()
-		atOnce <- struct{}{}
-		t.Cleanup(func() { <-atOnce })
 		a := e2e.StartAWS(t)
 		a.Host.Fail("feed", testaws.Faults{Before: 0.2, After: 0.2, Twice: true})
 		tells(t, a.Server, a.Bus.Events)

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/internal/testmail"
@@ -75,7 +78,19 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		}
 		return e2e.Start(t, cfg)
 	}
-	_, namespace := testcluster.Namespace(t)
+	if strings.Contains(example, "deploymentType: CustomDeployment") {
+		s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
+		applyFleet(t, s)
+		return s
+	}
+	kubeconfig, namespace := testcluster.Namespace(t)
+	if strings.Contains(example, "provider: istio\n") {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testcluster.Define(t, config, schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "VirtualService"})
+	}
 	repository := serveGit(t, filepath.Join(webFolder, "repo"))
 	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
 	docs := read(t, filepath.Join(webFolder, "entities.yaml"))

@@ -27,14 +27,19 @@ func chartServer(t *testing.T) string {
 		"web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
 		"web/templates/web.yaml": `apiVersion: apps/v1
 kind: Deployment
-metadata: {name: {{ .Release.Name }}}
+metadata: {name: {{ .Release.Name }}, annotations: {chart: {{ .Values.chart | quote }}}}
 spec:
   replicas: 2
-  progressDeadlineSeconds: 5
+  progressDeadlineSeconds: ` + deadline + `
   selector: {matchLabels: {app: {{ .Release.Name }}}}
   template:
     metadata: {labels: {app: {{ .Release.Name }}}}
     spec: {containers: [{name: web, image: {{ .Values.image }}}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: {{ .Release.Name }}}
+spec: {selector: {app: {{ .Release.Name }}}, ports: [{port: 80}]}
 `,
 	} {
 		err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), Typeflag: tar.TypeReg})
@@ -84,8 +89,8 @@ service:
     type: %[3]s
     spec:
       manifests:
-        - manifest: {identifier: app, type: HelmChart, spec: {store: {type: Http, spec: {connectorRef: charts}}, chartName: web, helmVersion: V3}}
-        - manifest: {identifier: values, type: Values, spec: {store: {type: Inline, spec: {content: "image: <+pipeline.variables.image>"}}}}
+        - manifest: {identifier: app, type: HelmChart, spec: {store: {type: Http, spec: {connectorRef: charts}}, chartName: web, helmVersion: V3, fetchHelmChartMetadata: true}}
+        - manifest: {identifier: values, type: Values, spec: {store: {type: Inline, spec: {content: "{image: <+pipeline.variables.image>, chart: <+manifests.app.helm.name>-<+manifests.app.helm.version>}"}}}}
 ---
 environment: {identifier: dev, name: dev, type: PreProduction}
 ---
@@ -107,7 +112,7 @@ func TestChartsAreDeployed(t *testing.T) {
 	kubeconfig, namespace := testcluster.Namespace(t)
 	url := chartServer(t)
 	runs := func() string {
-		return kubectl(t, kubeconfig, namespace, "get", "deployment", "-o", "jsonpath={.items[*].spec.template.spec.containers[0].image} {.items[*].status.availableReplicas}")
+		return kubectl(t, kubeconfig, namespace, "get", "deployment", "-o", "jsonpath={.items[*].spec.template.spec.containers[0].image} {.items[*].status.availableReplicas} {.items[*].metadata.annotations.chart}")
 	}
 	revisions := func() string {
 		return kubectl(t, kubeconfig, namespace, "get", "secret", "-l", "owner=helm", "-o", "jsonpath={.items[*].metadata.labels.status}")
@@ -116,11 +121,11 @@ func TestChartsAreDeployed(t *testing.T) {
 	chartStage(t, s, url, namespace, "NativeHelm", "native", kubeStep("helm", "HelmDeploy", "{}"), kubeStep("back", "HelmRollback", "{}"))
 	run(t, s, "native", "Success", image("1"))
 	run(t, s, "native", "Failed", image("broken"))
-	if diff := cmp.Diff("nginx:1 2; superseded superseded deployed", runs()+"; "+revisions()); diff != "" {
+	if diff := cmp.Diff("nginx:1 2 web-1.0.0; superseded superseded deployed", runs()+"; "+revisions()); diff != "" {
 		t.Errorf("after the rollback (-want +got):\n%s", diff)
 	}
 	run(t, s, "native", "Success", image("2"))
-	if diff := cmp.Diff("nginx:2 2", runs()); diff != "" {
+	if diff := cmp.Diff("nginx:2 2 web-1.0.0", runs()); diff != "" {
 		t.Errorf("after the next deployment (-want +got):\n%s", diff)
 	}
 	chartStage(t, s, url, namespace, "NativeHelm", "gone", kubeStep("delete", "HelmDelete", "{}"), kubeStep("back", "HelmRollback", "{}"))
@@ -132,7 +137,55 @@ func TestChartsAreDeployed(t *testing.T) {
 	other := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
 	chartStage(t, other, url, namespace, "Kubernetes", "rendered", kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}"))
 	run(t, other, "rendered", "Success", image("3"))
-	if diff := cmp.Diff("nginx:3 2; ", runs()+"; "+revisions()); diff != "" {
+	if diff := cmp.Diff("nginx:3 2 web-1.0.0; ", runs()+"; "+revisions()); diff != "" {
 		t.Errorf("a chart in a Kubernetes deployment (-want +got):\n%s", diff)
 	}
+}
+
+// Helm's canaries and colours come and go through whole pipelines, and what
+// served is there again after one that failed.
+func TestHelmStandsBeside(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, helmStandsBeside)
+}
+
+func helmStandsBeside(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s, url := start(t), chartServer(t)
+	kubeconfig, namespace := testcluster.Namespace(t)
+	wantHelm := func(when, want string) {
+		t.Helper()
+		got := kubectl(t, kubeconfig, namespace, "get", "deployment,service", "-o", `jsonpath={range .items[*]}{.metadata.name} {.spec.template.spec.containers[0].image} {.status.availableReplicas}{.spec.selector.harness\.io/color};{end}`)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	native := kubeStep("helm", "HelmDeploy", "{}")
+	back := kubeStep("gone", "HelmCanaryDelete", "{}") + kubeStep("back", "HelmRollback", "{}")
+	chartStage(t, s, url, namespace, "NativeHelm", "native", native, back)
+	chartStage(t, s, url, namespace, "NativeHelm", "canary",
+		kubeStep("canary", "HelmCanaryDeploy", "{instanceSelection: {type: Count, spec: {count: 1}}}")+holdStep+kubeStep("delete", "HelmCanaryDelete", "{}")+native, back)
+	run(t, s, "native", "Success", image("1"))
+	id, e := held(t, s, "canary", image("2"))
+	wantHelm("with a canary", "web nginx:1 2;web-canary nginx:2 1;web  ;")
+	approve(t, s, id, e.Root.Find("hold").ID)
+	if e, err := s.Until(t.Context(), id, e2e.Ended); err != nil || e.Status != "Success" {
+		t.Fatalf("%v %s %s", err, e.Status, e.Message)
+	}
+	wantHelm("after the canary", "web nginx:2 2;web  ;")
+	run(t, s, "canary", "Failed", image("broken"))
+	wantHelm("after a broken canary", "web nginx:2 2;web  ;")
+
+	_, namespace = testcluster.Namespace(t)
+	back = kubeStep("back", "HelmRollback", "{}")
+	colors := kubeStep("stage", "HelmBGDeploy", "{}") + kubeStep("swap", "HelmBlueGreenSwapStep", "{}")
+	chartStage(t, s, url, namespace, "NativeHelm", "colors", colors, back)
+	chartStage(t, s, url, namespace, "NativeHelm", "regret", colors+failStep, back)
+	run(t, s, "colors", "Success", image("1"))
+	wantHelm("after the first colour", "web-blue nginx:1 2;web  blue;web-stage  green;")
+	run(t, s, "colors", "Success", image("2"))
+	both := "web-blue nginx:1 2;web-green nginx:2 2;web  green;web-stage  blue;"
+	wantHelm("after the second colour", both)
+	run(t, s, "regret", "Failed", image("3"))
+	wantHelm("after a colour that was swapped and regretted", both)
 }

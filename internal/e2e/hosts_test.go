@@ -7,10 +7,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
-// atOnce bounds how many installations on AWS run at once: each has a moto and
-// some ten processes.
-var atOnce = make(chan struct{}, 3)
-
 // onEveryHost runs a scenario on one machine and on AWS: the same documents
 // must lead to the same end.
 func onEveryHost(t *testing.T, scenario func(t *testing.T, start func(testing.TB) *e2e.Server)) {
@@ -24,8 +20,6 @@ func onEveryHost(t *testing.T, scenario func(t *testing.T, start func(testing.TB
 	})
 	t.Run("AWS", func(t *testing.T) {
 		t.Parallel()
-		atOnce <- struct{}{}
-		t.Cleanup(func() { <-atOnce })
 		scenario(t, func(tb testing.TB) *e2e.Server {
 			tb.Helper()
 			return e2e.StartAWS(tb).Server

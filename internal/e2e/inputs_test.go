@@ -123,6 +123,45 @@ func inputSetsAndOverlays(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 }
 
+// A stage with the runMode Manual waits until somebody runs it; what stands
+// beside it goes on.
+func TestAStageThatIsRunByHand(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, aStageThatIsRunByHand)
+}
+
+func aStageThatIsRunByHand(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
+	stage := func(id, more string) string {
+		return `{stage: {identifier: ` + id + `, name: ` + id + `, type: Custom` + more + `, spec: {execution: {steps: [` + shell("run_"+id, "true") + `]}}}}`
+	}
+	s.Apply(t, "pipeline: {identifier: by_hand, name: by_hand, stages: [{parallel: ["+
+		stage("waits", ", runMode: {type: Manual, timeout: 1h}, timeout: 10m")+", "+stage("beside", ", runMode: {type: Auto}")+"]}, "+
+		stage("late", `, runMode: {type: Manual, timeout: 1s}, failureStrategies: [{onFailure: {errors: [Timeout], action: {type: Ignore}}}]`)+"]}")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	id := s.Begin(t, "by_hand", nil)
+	e, err := s.Until(ctx, id, func(e e2e.Execution) bool {
+		waits, beside := e.Root.Find("waits"), e.Root.Find("beside")
+		return e2e.Ended(e) || waits != nil && beside != nil && waits.Status == "InputWaiting" && beside.Status == "Success"
+	})
+	if err != nil || e.Status != "InputWaiting" || e.Root.Find("run_waits").Status != "NotStarted" {
+		t.Fatalf("before it is run: %s, %v", e.Status, err)
+	}
+	if err := s.Call(ctx, "POST", "/v1/executions/"+id+"/nodes/waits/inputs", map[string]any{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = s.Until(ctx, id, e2e.Ended); err != nil || e.Status != "IgnoreFailed" {
+		t.Fatalf("%s %s, %v", e.Status, e.Message, err)
+	}
+	for node, want := range map[string]string{"run_waits": "Success", "late": "IgnoreFailed", "run_late": "NotStarted"} {
+		if n := e.Root.Find(node); n.Status != want {
+			t.Errorf("%s is %s, want %s", node, n.Status, want)
+		}
+	}
+}
+
 const asksLate = `pipeline:
   identifier: late
   name: late

@@ -36,7 +36,7 @@ metadata:
   name: web
 spec:
   replicas: 2
-  progressDeadlineSeconds: 5
+  progressDeadlineSeconds: ` + deadline + `
   selector:
     matchLabels: {app: web}
   template:
@@ -49,6 +49,9 @@ spec:
           envFrom:
             - configMapRef: {name: settings}
 `
+
+// deadline gives pods that can come up time for it on a busy machine.
+const deadline = `{{ if contains "broken" .Values.image }}5{{ else }}60{{ end }}`
 
 // values take the image and the greeting from the pipeline.
 const values = `
@@ -252,16 +255,10 @@ func canaryStandsBesideAndGoes(t *testing.T, start func(testing.TB) *e2e.Server)
 	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}")))
 	back := kubeStep("rollbackCanaryDelete", "K8sCanaryDelete", "{}") + kubeStep("rollingRollback", "K8sRollingRollback", "{}")
 	canary := kubeStep("canary", "K8sCanaryDeploy", "{instanceSelection: {type: Percentage, spec: {percentage: 50}}}")
-	hold := "- step: {identifier: hold, name: hold, type: HarnessApproval, timeout: 1m, spec: {approvalMessage: go on, includePipelineExecutionHistory: true, approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}\n"
-	s.Apply(t, deployment("canary", canary+hold+kubeStep("canaryDelete", "K8sCanaryDelete", "{}")+kubeStep("primary", "K8sRollingDeploy", "{}"), back))
+	s.Apply(t, deployment("canary", canary+holdStep+kubeStep("canaryDelete", "K8sCanaryDelete", "{}")+kubeStep("primary", "K8sRollingDeploy", "{}"), back))
 
 	run(t, s, "rolling", "Success", image("1"))
-	id := s.Begin(t, "canary", image("2"))
-	waiting := func(e e2e.Execution) bool { return e.Root.Find("hold").Status == "ApprovalWaiting" }
-	e, err := s.Until(t.Context(), id, func(e e2e.Execution) bool { return waiting(e) || e2e.Ended(e) })
-	if err != nil || !waiting(e) {
-		t.Fatalf("%v %+v", err, e.Root.Find("canary"))
-	}
+	id, e := held(t, s, "canary", image("2"))
 	if diff := cmp.Diff("nginx:2 settings-canary 1", serving(t, kubeconfig, namespace, "web-canary")); diff != "" {
 		t.Errorf("the canary (-want +got):\n%s", diff)
 	}
@@ -269,7 +266,7 @@ func canaryStandsBesideAndGoes(t *testing.T, start func(testing.TB) *e2e.Server)
 		t.Errorf("what serves while the canary runs (-want +got):\n%s", diff)
 	}
 	approve(t, s, id, e.Root.Find("hold").ID)
-	if e, err = s.Until(t.Context(), id, e2e.Ended); err != nil || e.Status != "Success" {
+	if e, err := s.Until(t.Context(), id, e2e.Ended); err != nil || e.Status != "Success" {
 		t.Fatalf("%v %s %s", err, e.Status, e.Message)
 	}
 	if diff := cmp.Diff("nginx:2", strings.Fields(serving(t, kubeconfig, namespace, "web"))[0]); diff != "" {
@@ -278,6 +275,25 @@ func canaryStandsBesideAndGoes(t *testing.T, start func(testing.TB) *e2e.Server)
 	if got := kubectl(t, kubeconfig, namespace, "get", "deployment,configmap", "-o", "name"); strings.Contains(got, "canary") {
 		t.Errorf("the canary is still there:\n%s", got)
 	}
+}
+
+// holdStep waits for somebody; failStep fails.
+const (
+	holdStep = "- step: {identifier: hold, name: hold, type: HarnessApproval, timeout: 1m, spec: {approvalMessage: go on, includePipelineExecutionHistory: true, approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}\n"
+	failStep = "- step: {identifier: fail, name: fail, type: ShellScript, timeout: 1m, spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: exit 1}}}}\n"
+)
+
+// held starts a pipeline and waits until its holdStep does.
+func held(t *testing.T, s *e2e.Server, pipeline string, inputs map[string]string) (id string, e e2e.Execution) {
+	t.Helper()
+	waiting := func(e e2e.Execution) bool { return e.Root.Find("hold").Status == "ApprovalWaiting" }
+	id = s.Begin(t, pipeline, inputs)
+	e, err := s.Until(t.Context(), id, func(e e2e.Execution) bool { return waiting(e) || e2e.Ended(e) })
+	if err != nil || !waiting(e) {
+		doc, _ := json.MarshalIndent(e, "", " ") //nolint:errchkjson // for the message only
+		t.Fatalf("%s doesn't hold: %v\n%s", pipeline, err, doc)
+	}
+	return id, e
 }
 
 func approve(t *testing.T, s *e2e.Server, execution, node string) {
@@ -301,8 +317,7 @@ func blueGreenSwapsAndSwapsBack(t *testing.T, start func(testing.TB) *e2e.Server
 	stage, swap := kubeStep("stage", "K8sBlueGreenDeploy", "{}"), kubeStep("swap", "K8sBGSwapServices", "{}")
 	back := kubeStep("back", "K8sBGSwapServices", "{}")
 	s.Apply(t, deployment("bluegreen", stage+swap, back))
-	fail := "- step: {identifier: fail, name: fail, type: ShellScript, timeout: 1m, spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: exit 1}}}}\n"
-	s.Apply(t, deployment("regret", stage+swap+fail, back))
+	s.Apply(t, deployment("regret", stage+swap+failStep, back))
 
 	colors := func() string {
 		return kubectl(t, kubeconfig, namespace, "get", "service", "web", "-o", `jsonpath={.spec.selector.harness\.io/color}`) + "/" +

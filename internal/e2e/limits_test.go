@@ -20,8 +20,6 @@ func TestExecutionsOverALimitAreQueued(t *testing.T) {
 	})
 	t.Run("AWS", func(t *testing.T) {
 		t.Parallel()
-		atOnce <- struct{}{}
-		t.Cleanup(func() { <-atOnce })
 		overALimit(t, e2e.StartAWS(t, "SLIPWAY_MAX_EXECUTIONS=2", "SLIPWAY_MAX_PIPELINE_EXECUTIONS=1").Server)
 	})
 }

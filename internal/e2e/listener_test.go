@@ -49,8 +49,8 @@ func stepsListen(t *testing.T, start func(testing.TB) *e2e.Server) {
 	hears(`{"id": "good", "good": true, "n": "3"}`, 3, 1)
 	reaches(t, s, good, "p", "Success")
 	hears(`{"id": "bad", "good": false}`, 2, 1)
-	if e := reaches(t, s, bad, "p", "Failed"); !strings.Contains(e.Message, "an event has met the failureCriteria") {
-		t.Errorf("the failure is %q", e.Message)
+	if e, err := s.Until(t.Context(), bad, e2e.Ended); err != nil || !strings.Contains(e.Message, "an event has met the failureCriteria") {
+		t.Errorf("%v, the failure is %q", err, e.Message)
 	}
 	if err := s.Call(t.Context(), "POST", "/v1/executions/"+gone+"/nodes/heard/mark", map[string]string{"as": "Failed"}, nil); err != nil {
 		t.Fatal(err)

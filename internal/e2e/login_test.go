@@ -39,8 +39,6 @@ func stacks(t *testing.T, a *e2e.AWS) {
 // A person with AWS credentials logs in to an installation and uses it.
 func TestLoginOnAWS(t *testing.T) {
 	t.Parallel()
-	atOnce <- struct{}{}
-	t.Cleanup(func() { <-atOnce })
 	a := e2e.StartAWS(t)
 	stacks(t, a)
 	home := t.TempDir()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ const (
 	addrEnv     = "E2E_ADDR"
 	delegateEnv = "E2E_DELEGATE" // the name of a delegate
 	tokenEnv    = "E2E_TOKEN"
+	capacityEnv = "E2E_CAPACITY" // how many tasks the delegate runs at once
 )
 
 // heartbeat is short, so that lost tasks are found while a test waits.
@@ -41,8 +43,10 @@ func TestMain(m *testing.M) {
 			Ready:  func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },
 		})
 	case os.Getenv(delegateEnv) != "":
+		capacity, _ := strconv.Atoi(os.Getenv(capacityEnv)) // without it the agent's own
 		err = agent.New(agent.Config{
-			URL: os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(os.TempDir()),
+			Capacity: capacity,
+			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(os.TempDir()),
 			Drain: time.Minute,
 		}).Run(ctx)
 	default:

@@ -32,8 +32,6 @@ func TestNotifications(t *testing.T) {
 	})
 	t.Run("AWS", func(t *testing.T) {
 		t.Parallel()
-		atOnce <- struct{}{}
-		t.Cleanup(func() { <-atOnce })
 		l := startListener(t, outside(t)) // functions reach nothing on loopback
 		a := e2e.StartAWS(t)
 		a.Host.Fail("notify", testaws.Faults{After: 0.3, Twice: true})

@@ -18,7 +18,7 @@ func reaches(t *testing.T, s *e2e.Server, id, node, status string) e2e.Execution
 	defer cancel()
 	e, err := s.Until(ctx, id, func(e e2e.Execution) bool {
 		n := e.Root.Find(node)
-		return n != nil && n.Status == status
+		return n != nil && n.Status == status && (n != e.Root || e.Status == status) // an execution ends after its root
 	})
 	if err != nil {
 		doc, _ := json.MarshalIndent(e, "", " ") //nolint:errchkjson // for the message only

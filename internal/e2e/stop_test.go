@@ -129,18 +129,24 @@ func TestAStageOfManySteps(t *testing.T) {
 // memory is how much of a process is resident, in MB.
 func memory(tb testing.TB, pid string) float64 {
 	tb.Helper()
+	return resident(tb, pid, "VmRSS:")
+}
+
+// resident is a line of a process's status, in MB.
+func resident(tb testing.TB, pid, key string) float64 {
+	tb.Helper()
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	var kilobytes float64
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, key); ok {
 			_, err = fmt.Sscan(rest, &kilobytes)
 		}
 	}
 	if err != nil || kilobytes == 0 {
-		tb.Fatalf("/proc/%s/status has no VmRSS: %v", pid, err)
+		tb.Fatalf("/proc/%s/status has no %s %v", pid, key, err)
 	}
 	return kilobytes / 1000
 }

@@ -17,8 +17,6 @@ import (
 // its function, the plan says why, and nothing is left running.
 func TestAStoppedMachineOnAWS(t *testing.T) {
 	t.Parallel()
-	atOnce <- struct{}{}
-	t.Cleanup(func() { <-atOnce })
 	a := e2e.StartAWS(t)
 	a.Apply(t, one("p", shell("long", "sleep 600"), ""))
 	id := a.Begin(t, "p", nil)

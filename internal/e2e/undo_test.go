@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/pkg/api"
 )
 
 // Pipeline spec §5.4, post-deployment rollback: the rollback steps of an
@@ -71,4 +73,59 @@ func rollingBackAfterwards(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 	third := run(t, s, "p", "Success", nil)
 	reaches(t, s, undo(third.ID, ""), "p", "Success")
+}
+
+// What a service runs is rolled back by its place, to what it ran before; not
+// by an execution after which another pipeline has deployed there.
+func TestRollingBackADeployment(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, rollingBackADeployment)
+}
+
+func rollingBackADeployment(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	kubeconfig, namespace := testcluster.Namespace(t)
+	s := start(t)
+	guestbook(t, s, namespace)
+	for _, pipeline := range []string{"first", "other"} {
+		s.Apply(t, deployment(pipeline, kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}")))
+	}
+	rollBack := func(where string, body any) (made e2e.Execution, err error) {
+		err = s.Call(t.Context(), "POST", "/v1/"+where, body, &made)
+		return made, err
+	}
+	const web = "services/web/rollback" + ofProject
+	dev := api.RollbackPlace{Environment: "dev"}
+	refused := func(why, where string, body any) {
+		t.Helper()
+		if _, err := rollBack(where, body); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v; want %q", where, err, why)
+		}
+	}
+	runs := func(tag string) {
+		t.Helper()
+		if got := kubectl(t, kubeconfig, namespace, "get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].image}"); got != "nginx:"+tag {
+			t.Errorf("the cluster runs %s, want nginx:%s", got, tag)
+		}
+	}
+	refused("no deployment of service web", web, dev)
+	run(t, s, "first", "Success", image("1"))
+	run(t, s, "first", "Success", image("2"))
+	made, err := rollBack(web, dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, made.ID, "first", "Success")
+	runs("1")
+	untilPlaced(t, s, "the rollback", func(p api.Placement) bool { return p.Artifact == "nginx:1" && p.Deployed.Execution == made.ID })
+	refused("can't be rolled back", web, dev) // once
+
+	third := run(t, s, "first", "Success", image("3"))
+	run(t, s, "other", "Success", image("4"))
+	refused("pipeline other has deployed service web", "executions/"+third.ID+"/rollback", nil)
+	if made, err = rollBack(web, api.RollbackPlace{Environment: "dev", Infrastructure: "local"}); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, made.ID, "other", "Success")
+	runs("3")
 }

@@ -207,3 +207,18 @@ func (h *Host) ColdStart(name string) (time.Duration, error) {
 		return 0, fmt.Errorf("function %s ended before its first poll", name)
 	}
 }
+
+// Renew ends the idle instances of a function, so that its next invocation is
+// a cold start, as after a deployment.
+func (h *Host) Renew(name string) {
+	h.mu.Lock()
+	var old []*instance
+	if f := h.functions[name]; f != nil {
+		old, f.idle = f.idle, nil
+		f.all = slices.DeleteFunc(f.all, func(i *instance) bool { return slices.Contains(old, i) })
+	}
+	h.mu.Unlock()
+	for _, i := range old {
+		i.kill()
+	}
+}

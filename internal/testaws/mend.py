@@ -9,12 +9,14 @@ import time
 import urllib.request
 import uuid
 
+import fast
 from moto.core.exceptions import AWSError
 from moto.stepfunctions import responses
 from moto.stepfunctions.parser import api
 from moto.stepfunctions.parser import models as parser_models
 from moto.stepfunctions.parser.asl.component.common.error_name.error_equals_decl import ErrorEqualsDecl
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
+from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import inline_iteration_component
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.resource import ResourceCondition
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service import StateTaskService
@@ -26,7 +28,6 @@ from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackConsume
 from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
 from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
-from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
 from moto.stepfunctions.parser.backend.execution import BaseExecutionWorkerCommunication, Execution
 from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 
@@ -49,14 +50,15 @@ for error in vars(api).values():
 # run, and fails on runs that have just begun.
 
 
-def wait_of(backend, token):
+WAITS = {}  # by their tokens
+
+
+def wait_of(token):
     """The wait of a token, whether its run is under way or not."""
-    for execution in backend._get_executions():
-        env = execution.exec_worker.env if execution.exec_worker else None
-        endpoint = env.callback_pool_manager.get(token) if env else None
-        if endpoint is not None:
-            return endpoint
-    raise api.InvalidToken()
+    endpoint = WAITS.get(token)
+    if endpoint is None:
+        raise api.InvalidToken()
+    return endpoint
 
 
 def check_open(endpoint):
@@ -66,8 +68,8 @@ def check_open(endpoint):
         raise api.TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
 
 
-def answer(backend, token, outcome):
-    endpoint = wait_of(backend, token)
+def answer(token, outcome):
+    endpoint = wait_of(token)
     with ANSWERS:
         check_open(endpoint)
         endpoint.notify(outcome)
@@ -81,16 +83,16 @@ def send_task_success(self, task_token, outcome):
         raise api.InvalidOutput(f"Invalid Output: '{e}'")
     if len(outcome.encode()) > MAX_OUTPUT:
         raise api.InvalidOutput("Invalid Output: 'the output exceeds the maximum size'")
-    answer(self, task_token, parser_models.CallbackOutcomeSuccess(callback_id=task_token, output=outcome))
+    answer(task_token, parser_models.CallbackOutcomeSuccess(callback_id=task_token, output=outcome))
 
 
 def send_task_failure(self, task_token, error=None, cause=None):
-    answer(self, task_token, parser_models.CallbackOutcomeFailure(callback_id=task_token, error=error, cause=cause))
+    answer(task_token, parser_models.CallbackOutcomeFailure(callback_id=task_token, error=error, cause=cause))
 
 
 def send_task_heartbeat(self, task_token):
     """A task without HeartbeatSeconds takes heartbeats too; moto says InvalidToken."""
-    endpoint = wait_of(self, task_token)
+    endpoint = wait_of(task_token)
     with ANSWERS:
         check_open(endpoint)
         endpoint.notify_heartbeat()
@@ -128,6 +130,7 @@ def attempt(self, env):
     token = env.states.context_object.update_task_token()
     endpoint = env.callback_pool_manager.add(token)
     endpoint.frame = env
+    WAITS[token] = endpoint
     try:
         StateTaskService._eval_execution(self, env)
     finally:
@@ -213,6 +216,21 @@ def retry_while_running(self, env):
 retrier_decl.RetrierDecl._eval_body = retry_while_running
 retrier_decl.time = Pause
 
+
+# Once a state is left, its retriers begin anew (Amazon States Language, Retrying after error). moto goes on counting
+# attempts, and lengthening pauses, through all of a run's stays in a state.
+
+eval_state = ExecutionState._eval_state
+
+
+def begin_retries_anew(self, env):
+    for key in [k for k in env.heap if k.startswith(("MaxAttemptsDecl-", "BackoffRateDecl-"))]:
+        del env.heap[key]
+    eval_state(self, env)
+
+
+ExecutionState._eval_state = begin_retries_anew
+
 add_event = EventManager.add_event
 
 
@@ -242,8 +260,9 @@ sync2_resolver = StateTaskServiceSfn._build_sync2_resolver
 def remember_child(self, env, resource_runtime_part, normalised_parameters, state_credentials):
     arn = env.stack[-1]["ExecutionArn"]
     resolve = sync2_resolver(self, env, resource_runtime_part, normalised_parameters, state_credentials)
-    resolve.child = arn, resource_runtime_part.region, state_credentials
-    return resolve
+    wait = fast.wait_for_end(env, arn, resolve)
+    wait.child = arn, resource_runtime_part.region
+    return wait
 
 
 def stop_child_with_parent(self, env, sync_resolver, **kwargs):
@@ -252,9 +271,8 @@ def stop_child_with_parent(self, env, sync_resolver, **kwargs):
     """
     outcome = eval_sync(self, env=env, sync_resolver=sync_resolver, **kwargs)
     if not env.is_running() and hasattr(sync_resolver, "child"):
-        arn, region, credentials = sync_resolver.child
-        client = boto_client_for(service="stepfunctions", region=region, state_credentials=credentials)
-        client.stop_execution(executionArn=arn)
+        arn, region = sync_resolver.child
+        fast.client(region, "stepfunctions").stop_execution(executionArn=arn)
     return outcome
 
 

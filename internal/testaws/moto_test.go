@@ -31,6 +31,7 @@ func TestMachine(t *testing.T) {
 		{name: "waits end", run: waitsEnd},
 		{name: "tokens", run: tokens},
 		{name: "retries", run: retries},
+		{name: "retries anew", run: retriesAnew},
 		{name: "a broken run", run: aBrokenRun},
 		{name: "a stopped run", run: aStoppedRun},
 		{name: "names are unique", run: namesAreUnique},
@@ -214,6 +215,27 @@ func retries(t *testing.T, on account) {
 	}
 	if d := cmp.Diff(`{"answered":true}`, compact(t, m.called("advance")[2].Event)); d != "" {
 		t.Errorf("the answer that the engine got (-want +got):\n%s", d)
+	}
+}
+
+// Whoever leaves a state has all attempts again when the run comes back to it:
+// eight in all would be too few here.
+func retriesAnew(t *testing.T, on account) {
+	t.Helper()
+	var m *machine
+	m = newMachine(t, on, func(c call, before int) (string, error) {
+		switch {
+		case c.Op == "await":
+			return `{}`, m.succeed(t.Context(), c.Token, `{}`)
+		case before%3 < 2:
+			return "", &kindError{"Slipway.Transient", "try again"}
+		case before < 12:
+			return await(60, 30), nil
+		}
+		return done, nil
+	})
+	if out := m.ended(t, m.start(t, "n")); out.Status != types.ExecutionStatusSucceeded {
+		t.Errorf("the run ended %s %s %s", out.Status, aws.ToString(out.Error), aws.ToString(out.Cause))
 	}
 }
 

@@ -3,7 +3,7 @@ package testaws
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"hash/crc32"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -61,19 +62,60 @@ func Proxy(tb testing.TB, target string, r *Recorder, throttled func() float64) 
 	}
 	next := httputil.NewSingleHostReverseProxy(u)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		doc := body(req)
 		if m := app.FindStringSubmatch(req.Header.Get("User-Agent")); m != nil {
-			r.record(m[1], action(req, body(req))...)
+			r.record(m[1], action(req, doc)...)
 		}
 		if rand.Float64() < throttled() { //nolint:gosec // a die is enough
+			busy := refusal(req, doc, rand.N(2) == 0) //nolint:gosec // likewise
 			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(busy)), 10)) // clients drop a connection without it
 			w.WriteHeader(http.StatusBadRequest)
-			_, _ = fmt.Fprint(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"busy"}`)
+			_, _ = w.Write(busy)
 			return
 		}
 		next.ServeHTTP(w, req)
 	}))
 	tb.Cleanup(server.Close)
 	return server.URL
+}
+
+// reason is why DynamoDB refuses a part of a transaction.
+type reason struct {
+	Code string `json:"Code"`
+}
+
+// refusal is how DynamoDB refuses a request for now: there is too much to do
+// or, of a write that it met another one at an item.
+func refusal(r *http.Request, doc []byte, met bool) []byte {
+	var answer struct {
+		Type    string   `json:"__type"`
+		Message string   `json:"message"`
+		Reasons []reason `json:"CancellationReasons,omitempty"`
+	}
+	answer.Type, answer.Message = "ProvisionedThroughputExceededException", "busy"
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	switch {
+	case !met:
+	case operation == "TransactWriteItems":
+		var in struct{ TransactItems []json.RawMessage }
+		if json.Unmarshal(doc, &in) == nil && len(in.TransactItems) > 0 {
+			answer.Type, answer.Message = "TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons"
+			answer.Reasons = make([]reason, len(in.TransactItems))
+			for i := range answer.Reasons {
+				answer.Reasons[i].Code = "None"
+			}
+			answer.Reasons[len(answer.Reasons)-1].Code = "TransactionConflict"
+		}
+	case slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem"}, operation):
+		answer.Type, answer.Message = "TransactionConflictException", "Transaction is ongoing for the item"
+	}
+	answer.Type = "com.amazonaws.dynamodb.v20120810#" + answer.Type
+	out, err := json.Marshal(answer)
+	if err != nil {
+		return nil // it has nothing that can't be encoded
+	}
+	return out
 }
 
 // body reads a request's body, and leaves it to be read.
@@ -90,7 +132,10 @@ func body(r *http.Request) []byte {
 // table. A transaction is what it writes, which the table's own actions say.
 func action(r *http.Request, body []byte) []string {
 	service, operation, found := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	if !found { // S3, which has paths and methods
+	if !found { // S3, which has paths, methods and parts of objects
+		if r.Method == http.MethodPut && r.URL.Query().Has("tagging") {
+			return []string{"s3:PutObjectTagging"}
+		}
 		return []string{"s3:" + map[string]string{http.MethodGet: "GetObject", http.MethodPut: "PutObject"}[r.Method]}
 	}
 	switch {

@@ -13,13 +13,13 @@ port, host = sys.argv[1], sys.argv[2]
 
 from moto.stepfunctions.models import StateMachine
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
-from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_callback
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sfn import StateTaskServiceSfn
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_callback import (
     StateTaskServiceCallback,
 )
 from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeTimedOut, HeartbeatTimedOut
-from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
+
+import fast
 
 
 def invoke(parameters, region, state_credentials):
@@ -39,14 +39,10 @@ def invoke(parameters, region, state_credentials):
 
 lambda_eval_utils._invoke_lambda_function = invoke
 
-# AWS hears of a nested run's end by an event, within milliseconds; moto asks every half second.
-state_task_service_callback._DELAY_SECONDS_SYNC_CONDITION_CHECK = 0.05
-
-
 
 def start_execution(self, env, resource_runtime_part, normalised_parameters, state_credentials):
     """The integration's names begin with a capital letter, the API's don't; moto sends the former to the latter."""
-    client = boto_client_for(region=resource_runtime_part.region, service="stepfunctions", state_credentials=state_credentials)
+    client = fast.client(resource_runtime_part.region, "stepfunctions")
     parameters = {k[0].lower() + k[1:]: v for k, v in normalised_parameters.items()}
     if not isinstance(parameters.get("input", ""), str):
         parameters["input"] = json.dumps(parameters["input"])

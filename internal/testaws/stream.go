@@ -19,11 +19,11 @@ type Mapping struct {
 	Batch    int
 }
 
-// Map runs a mapping for a table of the DynamoDB at an endpoint, for the
-// test's time. A batch that fails is given again, from where it failed.
-func (h *Host) Map(tb testing.TB, m Mapping, endpoint, table string) {
+// Map runs a mapping for a table that an access key has in the DynamoDB at an
+// endpoint, for the test's time. A batch that fails is given again, from where it failed.
+func (h *Host) Map(tb testing.TB, m Mapping, endpoint, accessKey, table string) {
 	tb.Helper()
-	stream, err := testdynamo.NewStream(tb.Context(), endpoint, Region, table)
+	stream, err := testdynamo.NewStream(tb.Context(), endpoint, accessKey, Region, table)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,8 +40,9 @@ func (h *Host) Map(tb testing.TB, m Mapping, endpoint, table string) {
 }
 
 func (h *Host) pump(ctx context.Context, m Mapping, stream *testdynamo.Stream) {
+	const soon, late = 200 * time.Millisecond, 2 * time.Second
 	var waiting []json.RawMessage
-	for {
+	for pause := soon; ; pause = min(2*pause, late) { // installations whose tests wait for their turn cost little
 		records, err := stream.Next(ctx)
 		if ctx.Err() != nil {
 			return
@@ -49,6 +50,9 @@ func (h *Host) pump(ctx context.Context, m Mapping, stream *testdynamo.Stream) {
 		if err != nil {
 			h.tb.Errorf("read the table's stream: %v", err)
 			return
+		}
+		if len(records) > 0 {
+			pause = soon
 		}
 		for _, r := range records {
 			if slices.ContainsFunc(m.Prefixes, func(p string) bool { return strings.HasPrefix(partition(r), p) }) {
@@ -65,7 +69,7 @@ func (h *Host) pump(ctx context.Context, m Mapping, stream *testdynamo.Stream) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -37,7 +39,10 @@ type Cluster struct {
 	URL        string // of the API server, https on loopback
 	Token      string // the kubeconfig's bearer token
 
-	log       *slog.Logger
+	log *slog.Logger
+
+	mu        sync.Mutex
+	stopped   bool
 	processes []*process // in the order of their start
 }
 
@@ -51,6 +56,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		c, err := startOnce(ctx, cfg)
 		if err == nil {
 			cfg.Log.InfoContext(ctx, "test cluster ready", "url", c.URL, "dir", cfg.Dir, "took", time.Since(began).Round(time.Millisecond))
+			go c.keepKubelets(context.WithoutCancel(ctx))
 			return c, nil
 		}
 		failures = append(failures, err)
@@ -63,10 +69,81 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 
 // Stop ends every program of the cluster and waits until they are gone. Its folder stays, for the logs.
 func (c *Cluster) Stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
 	for i := len(c.processes) - 1; i >= 0; i-- {
 		c.processes[i].kill()
 	}
 	c.log.Info("test cluster stopped", "url", c.URL)
+}
+
+// keepKubelets starts kwok again whenever it ends: it writes one of its maps
+// from several goroutines, which the runtime punishes now and then.
+func (c *Cluster) keepKubelets(ctx context.Context) {
+	for {
+		p := c.process(kubelets)
+		<-p.done
+		if err := c.replace(p); err != nil {
+			c.log.ErrorContext(ctx, "kwok can't be started again", "error", err)
+			return
+		}
+		if c.process(kubelets) == p {
+			return // the cluster was stopped
+		}
+		c.log.WarnContext(ctx, "kwok was started again", "ended", p.err)
+	}
+}
+
+// RestartAPIServer kills the API server, has f run while there is none, and
+// returns once it is there again. What it keeps is in etcd. The programs that
+// it serves are started anew: left alone, they would let up to a minute pass
+// before they ask it again.
+func (c *Cluster) RestartAPIServer(ctx context.Context, f func()) error {
+	p := c.process("kube-apiserver")
+	p.kill()
+	f()
+	if err := c.replace(p); err != nil {
+		return err
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	if err := c.until(ctx, func(ctx context.Context) error { return ready(ctx, client) }); err != nil {
+		return err
+	}
+	for _, name := range []string{"kube-controller-manager", "kube-scheduler"} {
+		p := c.process(name)
+		p.kill()
+		if err := c.replace(p); err != nil {
+			return err
+		}
+	}
+	c.process(kubelets).kill() // keepKubelets starts it again
+	return nil
+}
+
+// process is the one of a program.
+func (c *Cluster) process(name string) *process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.processes[slices.IndexFunc(c.processes, func(p *process) bool { return p.name == name })]
+}
+
+// replace starts the program of a process that has ended again, unless the
+// cluster was stopped.
+func (c *Cluster) replace(ended *process) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return nil
+	}
+	again, err := startProcess(ended.program)
+	if err == nil {
+		c.processes[slices.Index(c.processes, ended)] = again
+	}
+	return err
 }
 
 func startOnce(ctx context.Context, cfg Config) (_ *Cluster, err error) {
@@ -121,7 +198,7 @@ func startOnce(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 // run starts programs and takes them into the cluster.
 func (c *Cluster) run(programs ...program) error {
 	for _, p := range programs {
-		started, err := startProcess(p.logs, p.path, p.args...)
+		started, err := startProcess(p)
 		if err != nil {
 			return err
 		}
@@ -139,7 +216,10 @@ func (c *Cluster) until(ctx context.Context, ask func(context.Context) error) er
 		if answer == nil {
 			return nil
 		}
-		for _, p := range c.processes {
+		c.mu.Lock()
+		running := slices.Clone(c.processes)
+		c.mu.Unlock()
+		for _, p := range running {
 			if err := p.ended(); err != nil {
 				return err
 			}

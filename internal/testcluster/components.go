@@ -122,8 +122,11 @@ func (p plane) scheduler(kubeconfig string) program {
 	return p.program("kube-scheduler", append(args, apiLimits...)...)
 }
 
+// kubelets is the program that plays them.
+const kubelets = "kwok"
+
 func (p plane) kwok(kubeconfig string) program {
-	return p.program("kwok",
+	return p.program(kubelets,
 		"--kubeconfig", kubeconfig,
 		"--config", p.stages,
 		"--manage-all-nodes=true",

@@ -11,6 +11,7 @@ import (
 
 // process is one program of the control plane. Its output goes to a file.
 type process struct {
+	program
 	name string
 	log  string // the file of its output
 	cmd  *exec.Cmd
@@ -18,17 +19,17 @@ type process struct {
 	err  error         // why it ended; set before done is closed
 }
 
-// startProcess starts a program whose output goes to <name>.log in logs. The program dies with this process,
-// even if this process is killed.
-func startProcess(logs, program string, args ...string) (*process, error) {
-	p := &process{name: filepath.Base(program), done: make(chan struct{})}
-	p.log = filepath.Join(logs, p.name+".log")
-	out, err := os.Create(p.log)
+// startProcess starts a program whose output is appended to <name>.log in its logs. The program dies with this
+// process, even if this process is killed.
+func startProcess(of program) (*process, error) {
+	p := &process{program: of, name: filepath.Base(of.path), done: make(chan struct{})}
+	p.log = filepath.Join(of.logs, p.name+".log")
+	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	// Not CommandContext: it outlives the context of Start.
-	p.cmd = exec.Command(program, args...)
+	p.cmd = exec.Command(of.path, of.args...)
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	p.cmd.SysProcAttr = dieWithParent()
 

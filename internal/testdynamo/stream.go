@@ -17,15 +17,22 @@ import (
 // It speaks HTTP itself: DynamoDB's answers are what Lambda gives functions.
 type Stream struct {
 	endpoint string
+	key      string // access key
 	region   string
 	arn      string
+	shards   []string
+	looked   time.Time         // when shards were looked up
 	last     map[string]string // sequence number of the last record that was read, by shard
 }
 
+// lookAgain is after how much time there may be new shards. Asking which
+// there are is most of what an idle stream costs DynamoDB Local.
+const lookAgain = 10 * time.Second
+
 // NewStream gives the stream of a table of the server at an endpoint, which
-// keeps regions apart.
-func NewStream(ctx context.Context, endpoint, region, table string) (*Stream, error) {
-	s := &Stream{endpoint: endpoint, region: region, last: map[string]string{}}
+// keeps access keys and regions apart.
+func NewStream(ctx context.Context, endpoint, accessKey, region, table string) (*Stream, error) {
+	s := &Stream{endpoint: endpoint, key: accessKey, region: region, last: map[string]string{}}
 	var out struct{ Streams []struct{ StreamArn string } }
 	if err := s.call(ctx, "ListStreams", map[string]any{"TableName": table}, &out); err != nil {
 		return nil, err
@@ -40,6 +47,25 @@ func NewStream(ctx context.Context, endpoint, region, table string) (*Stream, er
 // Next gives the records since the last call as Lambda gives them, in the
 // order of their shards; none if there are none yet.
 func (s *Stream) Next(ctx context.Context) ([]json.RawMessage, error) {
+	if err := s.look(ctx); err != nil {
+		return nil, err
+	}
+	var records []json.RawMessage
+	for _, id := range s.shards {
+		some, err := s.shard(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, some...)
+	}
+	return records, nil
+}
+
+// look finds the shards, unless that was done a moment ago.
+func (s *Stream) look(ctx context.Context) error {
+	if len(s.shards) > 0 && time.Since(s.looked) < lookAgain {
+		return nil
+	}
 	var out struct {
 		StreamDescription struct {
 			Shards []struct {
@@ -48,17 +74,13 @@ func (s *Stream) Next(ctx context.Context) ([]json.RawMessage, error) {
 		}
 	}
 	if err := s.call(ctx, "DescribeStream", map[string]any{"StreamArn": s.arn}, &out); err != nil {
-		return nil, err
+		return err
 	}
-	var records []json.RawMessage
+	s.shards, s.looked = nil, time.Now()
 	for _, shard := range out.StreamDescription.Shards {
-		some, err := s.shard(ctx, shard.ShardID)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, some...)
+		s.shards = append(s.shards, shard.ShardID)
 	}
-	return records, nil
+	return nil
 }
 
 // shard reads on in a shard after the last record that was read. It takes a
@@ -116,7 +138,7 @@ func (s *Stream) call(ctx context.Context, operation string, in map[string]any, 
 	}
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("X-Amz-Target", "DynamoDBStreams_20120810."+operation)
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/"+s.region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+s.key+"/20260101/"+s.region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

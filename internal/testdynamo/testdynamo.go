@@ -110,13 +110,16 @@ func ready(port int, ended <-chan error) error {
 // Endpoint is where it listens, http://host:port.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Region is where a Client's tables are.
-const Region = "us-east-1"
+// Where a Client's tables are.
+const (
+	Region    = "us-east-1"
+	AccessKey = "test"
+)
 
 // Client talks to the server. Options may add to what it does with requests.
 func (s *Server) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: Region, BaseEndpoint: aws.String(s.endpoint),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""), // it takes any
+		Credentials: credentials.NewStaticCredentialsProvider(AccessKey, "test", ""), // it takes any
 	}, options...)
 }

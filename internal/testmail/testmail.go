@@ -78,6 +78,7 @@ func Start(tb testing.TB, cfg Config) *Server {
 	go func() { ended <- server.Serve(listener) }()
 	tb.Cleanup(func() {
 		_ = server.Close()
+		_ = listener.Close() // the server may not know it yet
 		if err := <-ended; err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 			tb.Errorf("the mail server: %v", err)
 		}

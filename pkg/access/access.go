@@ -54,23 +54,39 @@ func digest(token string) []byte {
 // Verify finds the token that a text is. Whatever is wrong with it, the
 // answer is the same fault.Unauthenticated, so that guesses learn nothing.
 func Verify(ctx context.Context, keys store.Keys, text string) (store.AccessToken, error) {
-	unknown := fault.New(fault.Unauthenticated, "the token isn't known or was revoked")
+	if text == "" {
+		return store.AccessToken{}, fault.New(fault.Unauthenticated, "there is no token; want the header Authorization: Bearer TOKEN, or X-Api-Key: TOKEN")
+	}
 	parts := strings.Split(text, ".")
 	if len(parts) != 4 {
-		return store.AccessToken{}, unknown
+		return store.AccessToken{}, unknown()
 	}
 	t, err := keys.Token(ctx, parts[2])
 	if fault.Is(err, fault.NotFound) {
-		return store.AccessToken{}, unknown
+		return store.AccessToken{}, unknown()
 	}
 	if err != nil {
 		return store.AccessToken{}, err
 	}
 	known := subtle.ConstantTimeCompare(digest(text), t.Hash) == 1
 	if !known || t.Revoked || parts[0] != prefix(t.Kind) || parts[1] != t.Scope.Account {
-		return store.AccessToken{}, unknown
+		return store.AccessToken{}, unknown()
 	}
 	return t, nil
+}
+
+func unknown() error {
+	return fault.New(fault.Unauthenticated, "the token isn't known or was revoked")
+}
+
+// Recheck says whether a token that Verify found may still be used: an answer
+// that goes on for long ends when its token is revoked.
+func Recheck(ctx context.Context, keys store.Keys, t store.AccessToken) error {
+	now, err := keys.Token(ctx, t.ID)
+	if fault.Is(err, fault.NotFound) || err == nil && now.Revoked {
+		return unknown()
+	}
+	return err
 }
 
 // Check says whether the bearer of t may touch what is in the scope.

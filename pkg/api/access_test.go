@@ -122,6 +122,29 @@ func TestATokenIsBoundToItsScope(t *testing.T) {
 	s.ask("PUT", "/v1/entities?org=default&project=shop", doc, "Authorization", "Bearer "+other).want(400, nil)
 }
 
+// TestATokenSavesNothingAround: what lives with an environment lives in that
+// one's scope, which a token of a project doesn't reach.
+func TestATokenSavesNothingAround(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.ask("PUT", "/v1/entities", strings.Replace(environment, "identifier: dev", "identifier: prod", 1), "Content-Type", "application/yaml").want(200, nil)
+	web := s.mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: "default", Org: "default", Project: "web"}, Name: "w", Actor: "eve"})
+	doc := `infrastructureDefinition:
+  name: cluster
+  identifier: cluster
+  environmentRef: account.prod
+  deploymentType: Kubernetes
+  type: KubernetesDirect
+  spec: {connectorRef: mine, namespace: prod, releaseName: web}
+`
+	for _, at := range [][2]string{{"PUT", "/v1/entities"}, {"POST", "/v1/entities:validate"}} {
+		if p := s.ask(at[0], at[1]+scope, doc, "Content-Type", "application/yaml", "Authorization", "Bearer "+web).problem(403); p.Code != fault.Forbidden {
+			t.Errorf("%s: %s; want FORBIDDEN", at[1], p.Code)
+		}
+	}
+	s.ask("GET", "/v1/entities/infrastructureDefinition/cluster?env=prod", "").problem(404)
+}
+
 func TestErrorsHaveOneShape(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

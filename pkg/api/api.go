@@ -7,17 +7,15 @@
 package api
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -28,6 +26,7 @@ import (
 type Config struct {
 	Store      store.Store
 	Catalog    *catalog.Catalog
+	Files      *filestore.Files
 	Executions *execution.Service
 	Ledger     *ledger.Ledger
 	Triggers   *firing.Service
@@ -42,16 +41,18 @@ type Config struct {
 // Server answers the API's requests.
 type Server struct {
 	Config
-	api  huma.API
-	root http.Handler
+	mux       *http.ServeMux
+	endpoints []func(huma.API) // each registers one
+	root      http.Handler
 }
 
 // New makes a Server.
 func New(cfg Config) *Server {
-	s, mux := empty(cfg)
+	s := empty(cfg)
 	s.entities()
 	s.templates()
 	s.secrets()
+	s.files()
 	s.inputs()
 	s.executions()
 	s.nodes()
@@ -64,64 +65,35 @@ func New(cfg Config) *Server {
 	s.delegateTasks()
 	s.delegateWatches()
 	s.instances()
+	s.versions()
 	s.triggers()
 	s.webhooks()
 	if s.Hub != nil {
-		mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)
+		s.mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)
 	}
-	mux.HandleFunc("GET /openapi.json", s.openAPI)
-	s.schemas(mux)
-	tidy(s.api.OpenAPI())
+	s.mux.HandleFunc("GET /openapi.json", s.openAPI)
+	s.schemas()
 	return s
 }
 
 // NewWebhooks makes a Server that takes in what Git hosts and others send, and
-// has no other endpoint: it is there in no time.
+// has no other endpoint.
 func NewWebhooks(cfg Config) *Server {
-	s, _ := empty(cfg)
+	s := empty(cfg)
 	s.webhooks()
 	return s
 }
 
 // empty is a Server without endpoints.
-func empty(cfg Config) (*Server, *http.ServeMux) {
-	s := &Server{Config: cfg}
-	mux := http.NewServeMux()
-	s.api = humago.New(mux, description(cfg.Version))
-	s.api.UseMiddleware(translate)
-	mux.HandleFunc("/", s.nowhere)
-	s.root = s.identify(s.guard(s.authenticate(mux)))
-	return s, mux
+func empty(cfg Config) *Server {
+	s := &Server{Config: cfg, mux: http.NewServeMux()}
+	s.mux.HandleFunc("/", s.nowhere)
+	s.root = s.identify(s.guard(s.authenticate(s.mux)))
+	return s
 }
 
 // ServeHTTP answers one request (http.Handler).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
-
-// handle registers an endpoint. Its errors become problems with a code.
-func handle[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) (*O, error)) {
-	if op.Responses == nil {
-		op.Responses = map[string]*huma.Response{}
-	}
-	op.Responses["default"] = &huma.Response{
-		Description: "What went wrong",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](s)}},
-	}
-	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := f(ctx, in)
-		if err != nil {
-			return nil, s.problem(ctx, err)
-		}
-		return out, nil
-	})
-}
-
-// schemaOf refers to the schema of a type.
-func schemaOf[T any](s *Server) *huma.Schema {
-	return s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
-}
-
-// nothing is the answer of an endpoint that only says that it was done.
-type nothing struct{}
 
 // nowhere answers what no endpoint matches.
 func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {

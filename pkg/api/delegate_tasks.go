@@ -26,6 +26,7 @@ func (s *Server) delegateTasks() {
 	resolve := delegateOp("resolveTexts", http.MethodPost, "/{id}/tasks/{task}/resolve", "Resolve expressions of fetched texts")
 	resolve.MaxBodyBytes = maxDelegateBody
 	handle(s, resolve, s.resolveTexts)
+	handle(s, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.readFiles)
 	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.completeTask)
 	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.releaseTask)
 }
@@ -68,6 +69,19 @@ func (s *Server) resolveTexts(ctx context.Context, in *struct {
 	}
 	out, err := s.Executions.ResolveTexts(ctx, d, in.Task, in.Body)
 	return &struct{ Body task.Resolved }{out}, err
+}
+
+func (s *Server) readFiles(ctx context.Context, in *struct {
+	OfTask
+	Body task.ReadFiles
+}) (*struct{ Body task.FilesRead }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.Executions.ReadFiles(ctx, d, in.Task, in.Body)
+	out.Files = list(out.Files)
+	return &struct{ Body task.FilesRead }{out}, err
 }
 
 func (s *Server) completeTask(ctx context.Context, in *struct {

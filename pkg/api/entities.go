@@ -104,7 +104,9 @@ type Document struct {
 
 func (in *Document) draft(ctx context.Context) (catalog.Draft, error) {
 	scope, err := in.scope(ctx)
-	return catalog.Draft{File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version}, err
+	return catalog.Draft{
+		File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version, Within: caller(ctx).Scope,
+	}, err
 }
 
 func author(ctx context.Context) audit.Author {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -223,5 +224,24 @@ func TestNamesThatNeverResolveWarn(t *testing.T) {
 `)
 	if len(got.Warnings) != 1 || got.Warnings[0].Code != "UNRESOLVABLE_EXPRESSION" || got.Warnings[0].Line != 12 || got.Warnings[0].Severity != "warning" {
 		t.Errorf("warnings are %+v; want one in line 12", got.Warnings)
+	}
+}
+
+// TestASaveLooksForSoMuchOnly: a document can name more than a save has the
+// time to look for.
+func TestASaveLooksForSoMuchOnly(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	group := func(n int) string {
+		doc := "environmentGroup:\n  name: g\n  identifier: g\n  orgIdentifier: default\n  projectIdentifier: web\n  envIdentifiers: ["
+		for i := range n {
+			doc += fmt.Sprintf("e%d, ", i)
+		}
+		return doc + "]\n"
+	}
+	s.ask("PUT", "/v1/entities"+scope, group(1000), "Content-Type", "application/yaml").want(200, nil)
+	p := s.ask("PUT", "/v1/entities"+scope, group(1001), "Content-Type", "application/yaml").problem(413)
+	if p.Code != fault.TooLarge || !strings.Contains(p.Message, "names 1001 entities") {
+		t.Errorf("got %s: %s; want that there are too many", p.Code, p.Message)
 	}
 }

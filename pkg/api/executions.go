@@ -35,6 +35,7 @@ type Execution struct {
 	From      string         `json:"fromStage,omitempty" doc:"The stage from which it goes on where that one failed"`
 	Stages    []string       `json:"stages,omitempty" nullable:"false" doc:"The only stages that it runs, if not all"`
 	Parent    string         `json:"parent,omitempty" doc:"The execution whose Pipeline stage started this one"`
+	Preview   bool           `json:"preview,omitempty" doc:"It only compares what the pipeline would deploy with what there is; no list has it"`
 	StartedAt time.Time      `json:"startedAt"`
 	EndedAt   time.Time      `json:"endedAt,omitzero"`
 }
@@ -55,7 +56,7 @@ type UsedTemplate struct {
 func executionOf(e store.Execution) (Execution, error) {
 	out := Execution{
 		ID: e.ID, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Name: e.Name, Sequence: e.Sequence,
-		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Undoes: e.RollbackOf, Parent: e.Parent.Execution, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
+		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Undoes: e.RollbackOf, Parent: e.Parent.Execution, Preview: e.Preview, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
 	}
 	given, err := execution.GivenTo(e)
 	out.Inputs, out.InputSets, out.Warnings, out.Stages = given.YAML, given.Sets, given.Warnings, given.Stages
@@ -92,6 +93,14 @@ func (s *Server) executions() {
 		Summary: "Say what a run of a pipeline would do, and start nothing",
 	}, s.planExecution)
 	handle(s, huma.Operation{
+		OperationID: "previewExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/preview", Tags: tags,
+		Summary: "Have delegates compare what a run of a pipeline would deploy with what there is, and change nothing",
+	}, s.previewExecution)
+	handle(s, huma.Operation{
+		OperationID: "getDifferences", Method: http.MethodGet, Path: "/v1/executions/{execution}/differences", Tags: tags,
+		Summary: "Get what a preview has found out so far",
+	}, s.getDifferences)
+	handle(s, huma.Operation{
 		OperationID: "listExecutions", Method: http.MethodGet, Path: "/v1/executions", Tags: tags,
 		Summary: "List executions, newest first",
 	}, s.listExecutions)
@@ -119,6 +128,22 @@ func (s *Server) executions() {
 		OperationID: "rollbackExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/rollback", Tags: tags,
 		Summary: "Roll an execution back that succeeded: the rollback steps of its stages run in reverse, as an execution of their own",
 	}, s.rollbackExecution)
+	handle(s, huma.Operation{
+		OperationID: "rollbackService", Method: http.MethodPost, Path: "/v1/services/{service}/rollback", Tags: tags,
+		Summary: "Roll the execution back that has deployed what a service runs in an environment",
+	}, s.rollbackService)
+}
+
+// start is what a caller asks of a pipeline, but for the key.
+func (in OfPipeline) start(ctx context.Context, body StartExecution) (execution.StartRequest, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return execution.StartRequest{}, err
+	}
+	inputs, err := body.inputs()
+	return execution.StartRequest{
+		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: body.Stages, Values: body.Values, Within: caller(ctx).Scope,
+	}, err
 }
 
 func (s *Server) startExecution(ctx context.Context, in *struct {
@@ -127,19 +152,13 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	Body    StartExecution `required:"false"`
 	RawBody []byte
 }) (*executionAnswer, error) {
-	scope, err := in.scope(ctx)
+	r, err := in.start(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := in.Body.inputs()
-	if err != nil {
-		return nil, err
-	}
-	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", scope, in.Pipeline), func(key string) (Execution, error) {
-		e, err := s.Executions.Start(ctx, execution.StartRequest{
-			Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Key: key, Stages: in.Body.Stages, Values: in.Body.Values,
-			Within: caller(ctx).Scope,
-		})
+	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", r.Scope, in.Pipeline), func(key string) (Execution, error) {
+		r.Key = key
+		e, err := s.Executions.Start(ctx, r)
 		if err != nil {
 			return Execution{}, err
 		}
@@ -160,18 +179,12 @@ func (s *Server) planExecution(ctx context.Context, in *struct {
 	OfPipeline
 	Body StartExecution `required:"false"`
 }) (*struct{ Body Plan }, error) {
-	scope, err := in.scope(ctx)
+	r, err := in.start(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := in.Body.inputs()
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Executions.Rehearse(ctx, execution.StartRequest{
-		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: in.Body.Stages, Values: in.Body.Values, Within: caller(ctx).Scope,
-	})
-	return &struct{ Body Plan }{Plan{Pipeline: r.Pipeline, Hash: r.Hash, Warnings: r.Warnings, Root: r.Root}}, err
+	p, err := s.Executions.Rehearse(ctx, r)
+	return &struct{ Body Plan }{Plan{Pipeline: p.Pipeline, Hash: p.Hash, Warnings: p.Warnings, Root: p.Root}}, err
 }
 
 // ExecutionList is a part of the list of executions.
@@ -269,6 +282,33 @@ func (s *Server) rollbackExecution(ctx context.Context, in *struct {
 	}
 	body, err := once(ctx, s, in.Keyed, nil, "rollbackExecution "+in.ID, func(key string) (Execution, error) {
 		e, err := s.Executions.Rollback(ctx, in.ID, execution.RollbackRequest{By: author(ctx), Key: key})
+		if err != nil {
+			return Execution{}, err
+		}
+		return executionOf(e)
+	})
+	return &executionAnswer{Body: body}, err
+}
+
+// RollbackPlace says what of a service to roll back.
+type RollbackPlace struct {
+	Environment    string `json:"environment" minLength:"1" maxLength:"128" doc:"As stages name it, e.g. prod or account.prod"`
+	Infrastructure string `json:"infrastructure,omitempty" maxLength:"128" doc:"Needed where several executions have deployed to the environment"`
+}
+
+func (s *Server) rollbackService(ctx context.Context, in *struct {
+	OfService
+	Keyed
+	Body    RollbackPlace
+	RawBody []byte
+}) (*executionAnswer, error) {
+	scope, err := in.known(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	at := execution.Place{Service: in.Service, Environment: in.Body.Environment, Infrastructure: in.Body.Infrastructure}
+	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("rollbackService ", scope, in.Service), func(key string) (Execution, error) {
+		e, err := s.Executions.RollbackPlace(ctx, scope, at, execution.RollbackRequest{By: author(ctx), Key: key})
 		if err != nil {
 			return Execution{}, err
 		}

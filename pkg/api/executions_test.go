@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -116,6 +117,52 @@ func TestADelegateSpeaksForItselfOnly(t *testing.T) {
 	}
 	if again := c.claim("d2"); again.ID != a.ID || again.Fence != 2 {
 		t.Errorf("after the release %+v was claimed; want %s with fence 2", again, a.ID)
+	}
+}
+
+// TestALateReportChangesNoSecretOutput: one that is refused leaves what the
+// first has given to the steps that follow.
+func TestALateReportChangesNoSecretOutput(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	c.register("d1")
+	c.register("d2")
+	c.run(`pipeline:
+  name: pass
+  identifier: pass
+  stages:
+    - stage:
+        name: s
+        identifier: s
+        type: Custom
+        spec:
+          execution:
+            steps:
+              - step:
+                  {name: make, identifier: make, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: "x"}},
+                   outputVariables: [{name: key, type: Secret, value: key}]}}
+              - step:
+                  {name: use, identifier: use, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true,
+                   source: {type: Inline, spec: {script: "use <+execution.steps.make.output.outputVariables.key>"}}}}
+`)
+	report := func(fence int64, key string) task.Report {
+		return task.Report{Fence: fence, Result: task.Result{Status: task.Succeeded, SecretOutputs: map[string]string{"output.outputVariables.key": key}}}
+	}
+	a := c.claim("d1")
+	if got := c.post(c.dlg, taskPath("d1", a, "result"), report(1, "right"), nil); got != http.StatusNoContent {
+		t.Fatalf("result: status %d; want 204", got)
+	}
+	for delegate, fence := range map[string]int64{"d1": 0, "d2": 1} {
+		if got := c.post(c.dlg, taskPath(delegate, a, "result"), report(fence, "wrong"), nil); got != http.StatusConflict {
+			t.Errorf("%s with fence %d: status %d; want 409", delegate, fence, got)
+		}
+	}
+	if got := c.post(c.dlg, taskPath("d1", a, "result"), report(1, "changed"), nil); got != http.StatusNoContent {
+		t.Errorf("the result again: status %d; want 204", got)
+	}
+	use := c.claim("d1")
+	if got := slices.Collect(maps.Values(use.Secrets)); !slices.Equal(got, []string{"right"}) {
+		t.Errorf("the next step gets %q; want what was reported first", got)
 	}
 }
 

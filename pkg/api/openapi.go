@@ -52,9 +52,15 @@ func tidy(doc *huma.OpenAPI) {
 	delete(schemas, "ErrorDetail")
 }
 
-// OpenAPI is the description of the API, as JSON.
+// OpenAPI is the description of the API, as JSON. It is made anew at each
+// call.
 func (s *Server) OpenAPI() ([]byte, error) {
-	return json.MarshalIndent(s.api.OpenAPI(), "", "  ")
+	api := s.newAPI(http.NewServeMux())
+	for _, register := range s.endpoints {
+		register(api)
+	}
+	tidy(api.OpenAPI())
+	return json.MarshalIndent(api.OpenAPI(), "", "  ")
 }
 
 func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) {

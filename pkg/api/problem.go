@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -122,6 +123,9 @@ func asProblem(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	p := &Problem{Code: codeOf(e.Status), Message: e.Detail, Details: []fault.Detail{}, RequestID: requestID(ctx.Context())}
 	for _, d := range e.Errors {
+		if strings.HasPrefix(d.Message, huma.ErrUnknownContentType.Error()) {
+			d.Message += "; want application/json"
+		}
 		p.Details = append(p.Details, fault.Detail{Path: d.Location, Severity: "error", Message: d.Message})
 		p.Message += ": " + d.Location + ": " + d.Message
 	}

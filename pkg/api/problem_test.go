@@ -33,3 +33,11 @@ func TestEveryCodeIsDocumentedWithItsStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestAWrongContentTypeIsRefusedWithTheRightOne(t *testing.T) {
+	t.Parallel()
+	p := setup(t).ask("POST", "/v1/pipelines/x/executions"+scope, "a=b", "Content-Type", "application/x-www-form-urlencoded").problem(400)
+	if p.Code != fault.Invalid || !strings.Contains(p.Message, "application/x-www-form-urlencoded; want application/json") {
+		t.Errorf("the problem is %s: %s", p.Code, p.Message)
+	}
+}

@@ -99,7 +99,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 
 func admit(t store.AccessToken, path string) error {
 	if strings.HasPrefix(path, delegatePaths) != (t.Kind == store.TokenDelegate) {
-		return fault.New(fault.Forbidden, "a %s token doesn't open %s", t.Kind, path)
+		return fault.New(fault.Forbidden, "a %s token doesn't open %s; want the other kind of token", t.Kind, path)
 	}
 	return nil
 }
@@ -134,6 +134,9 @@ func (q Scoped) scope(ctx context.Context) (ref.Scope, error) {
 	scope := ref.Scope{Account: t.Scope.Account, Org: q.Org, Project: q.Project}
 	if q.Project != "" && q.Org == "" {
 		return ref.Scope{}, invalid("project %q is given without its organization", q.Project)
+	}
+	if err := scope.Check(); err != nil {
+		return ref.Scope{}, invalid("%w", err)
 	}
 	return scope, access.Check(t, scope)
 }

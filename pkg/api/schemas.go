@@ -17,11 +17,11 @@ import (
 const schemaPaths = "/schema/"
 
 // schemas serves the JSON Schema of each kind of document, and of all as
-// slipway.json. Each is made when it is first asked for.
-func (s *Server) schemas(mux *http.ServeMux) {
+// slipway.json. Each is read from what is built in when it is first asked for.
+func (s *Server) schemas() {
 	serve := func(name string, kinds ...ref.Kind) {
 		doc := sync.OnceValues(func() ([]byte, error) { return schema.JSON(kinds...) })
-		mux.HandleFunc("GET "+schemaPaths+name+".json", func(w http.ResponseWriter, r *http.Request) {
+		s.mux.HandleFunc("GET "+schemaPaths+name+".json", func(w http.ResponseWriter, r *http.Request) {
 			text, err := doc()
 			if err != nil {
 				s.refuse(w, r, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -53,6 +54,7 @@ func setup(t *testing.T) *server {
 	keeper, log := secret.New(key, kept, time.Now), slog.New(slog.DiscardHandler)
 	s.cfg = api.Config{
 		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: keeper, Now: time.Now}),
+		Files:    filestore.New(filestore.Config{Store: kept, Now: time.Now}),
 		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Now: time.Now, Log: log}),
 		Ledger:   ledger.New(ledger.Config{Store: kept, Secret: keeper, Now: time.Now}),
 		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
@@ -43,13 +44,14 @@ func (s *Server) watching() {
 	handle(s, huma.Operation{
 		OperationID: "watchExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}/events", Tags: []string{"Executions"},
 		Summary: "Follow an execution as server-sent events: first the tree, then each change",
-		Responses: map[string]*huma.Response{"200": {
+	}, s.watchExecution, func(api huma.API, op *huma.Operation) {
+		op.Responses["200"] = &huma.Response{
 			Description: "Events named tree, whose data is an ExecutionTree, and change, whose data is an ExecutionChange",
 			Content: map[string]*huma.MediaType{"text/event-stream": {
-				Schema: &huma.Schema{AnyOf: []*huma.Schema{schemaOf[ExecutionTree](s), schemaOf[ExecutionChange](s)}},
+				Schema: &huma.Schema{AnyOf: []*huma.Schema{schemaOf[ExecutionTree](api), schemaOf[ExecutionChange](api)}},
 			}},
-		}},
-	}, s.watchExecution)
+		}
+	})
 }
 
 func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.StreamResponse, error) {
@@ -69,7 +71,8 @@ func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.Str
 	}}, nil
 }
 
-// follow sends the tree and then what changes, until the execution ends.
+// follow sends the tree and then what changes, until the execution ends or the
+// caller's token is revoked.
 func (s *Server) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
 	seen := sightings{}
 	seen.changed(tree.Root)
@@ -79,6 +82,9 @@ func (s *Server) follow(ctx context.Context, stream *eventStream, tree Execution
 	for status := tree.Status; !tree.Status.Terminal(); status = tree.Status {
 		if !await(ctx, changed) {
 			return nil
+		}
+		if err := access.Recheck(ctx, s.Store, caller(ctx)); err != nil {
+			return err
 		}
 		var err error
 		if tree, err = s.tree(ctx, tree.ID); err != nil {

@@ -19,11 +19,16 @@ type event struct{ name, data string }
 // false at the end.
 func (c *control) stream(id string) func() (event, bool) {
 	c.t.Helper()
+	return c.streamAs(c.admin, id)
+}
+
+func (c *control) streamAs(token, id string) func() (event, bool) {
+	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.url+"/v1/executions/"+id+"/events", nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+c.admin)
+	r.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		c.t.Fatal(err)
@@ -99,5 +104,24 @@ func TestWatchingGivesTheTreeAndThenChangesUntilTheEnd(t *testing.T) {
 	}
 	if got, more := again(); more {
 		t.Errorf("then came %+v; want the end", got)
+	}
+}
+
+func TestWatchingEndsWithTheToken(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	c.register("d1")
+	e := c.run(pipeline)
+	a := c.claim("d1")
+	var made api.NewToken
+	c.send(http.MethodPost, "/v1/tokens", `{"name": "leaver", "kind": "user"}`, &made)
+	next := c.streamAs(made.Secret, e.ID)
+	if first, more := next(); !more || first.name != api.EventTree {
+		t.Fatalf("the first event is %+v; want the tree", first)
+	}
+	c.send(http.MethodDelete, "/v1/tokens/"+made.ID, "", nil)
+	c.post(c.dlg, taskPath("d1", a, "result"), task.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil)
+	if got, more := next(); more {
+		t.Errorf("after the token was revoked came %+v", got)
 	}
 }

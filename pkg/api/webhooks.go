@@ -123,8 +123,12 @@ func (s *Server) deliverCustom(ctx context.Context, in *struct {
 	case in.Trigger != "" && in.Pipeline == "":
 		return nil, invalid("triggerIdentifier is given without the pipelineIdentifier of its pipeline")
 	}
+	scope := ref.Scope{Account: s.Triggers.Account, Org: in.Org, Project: in.Project}
+	if err := scope.Check(); err != nil {
+		return nil, invalid("%w", err)
+	}
 	return received(s.Triggers.DeliverCustom(ctx, in.delivery(trigger.Custom), firing.Target{
-		Scope:    ref.Scope{Account: s.Triggers.Account, Org: in.Org, Project: in.Project},
+		Scope:    scope,
 		Pipeline: in.Pipeline, Trigger: in.Trigger,
 	}))
 }
@@ -145,7 +149,11 @@ func (s *Server) deliverEvent(ctx context.Context, in *struct {
 	if in.Account != "" && in.Account != s.Triggers.Account {
 		return nil, notFound("no account %q; the one here is %q", in.Account, s.Triggers.Account)
 	}
-	l, err := s.Triggers.DeliverEvent(ctx, in.delivery(trigger.Custom), ref.Scope{Account: s.Triggers.Account, Org: in.Org, Project: in.Project}, in.Webhook)
+	scope := ref.Scope{Account: s.Triggers.Account, Org: in.Org, Project: in.Project}
+	if err := scope.Check(); err != nil {
+		return nil, invalid("%w", err)
+	}
+	l, err := s.Triggers.DeliverEvent(ctx, in.delivery(trigger.Custom), scope, in.Webhook)
 	if err != nil {
 		return nil, err
 	}

@@ -119,6 +119,7 @@ func TestDeliverRefuses(t *testing.T) {
 		{"too much", "/webhooks/github", strings.Repeat("x", trigger.MaxBytes+1), nil, 413, ""},
 		{"nobody", "/webhooks/custom?orgIdentifier=default&projectIdentifier=web", "{}", []string{"Authorization", ""}, 401, "Authorization is mandatory"},
 		{"no project", "/webhooks/custom?orgIdentifier=default", "{}", nil, 400, "projectIdentifier"},
+		{"an organization that is a path", "/webhooks/custom?orgIdentifier=default/web&projectIdentifier=web", "{}", nil, 400, `organization "default/web" is wrong`},
 		{"another account", "/webhooks/custom?accountIdentifier=x&orgIdentifier=default&projectIdentifier=web", "{}", nil, 404, "no account"},
 		{"a trigger of no pipeline", "/webhooks/custom?orgIdentifier=default&projectIdentifier=web&triggerIdentifier=any", "{}", nil, 400, "pipelineIdentifier"},
 		{"elsewhere", "/webhooks/github/more", "{}", nil, 404, "no endpoint"},

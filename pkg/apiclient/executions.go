@@ -19,6 +19,26 @@ func (c *Client) Plan(ctx context.Context, scope ref.Scope, pipeline string, in 
 	return post[api.Plan](ctx, c, path("pipelines", pipeline, "plan"), scoped(scope), in)
 }
 
+// Preview has delegates compare what Start would deploy with what there is.
+func (c *Client) Preview(ctx context.Context, scope ref.Scope, pipeline string, in api.StartExecution) (api.Preview, error) {
+	return post[api.Preview](ctx, c, path("pipelines", pipeline, "preview"), scoped(scope), in)
+}
+
+// Differences are what a preview has found out so far.
+func (c *Client) Differences(ctx context.Context, id string) (api.Differences, error) {
+	return get[api.Differences](ctx, c, path("executions", id, "differences"), nil)
+}
+
+// AskVersions has a delegate list the versions of a service's artifact.
+func (c *Client) AskVersions(ctx context.Context, scope ref.Scope, service string, in api.AskVersions) (api.AskedVersions, error) {
+	return post[api.AskedVersions](ctx, c, path("services", service, "artifacts"), scoped(scope), in)
+}
+
+// Versions are what a delegate has found for AskVersions.
+func (c *Client) Versions(ctx context.Context, id string) (api.ArtifactVersions, error) {
+	return get[api.ArtifactVersions](ctx, c, path("executions", id, "artifacts"), nil)
+}
+
 // Execution gets an execution with its nodes.
 func (c *Client) Execution(ctx context.Context, id string) (api.ExecutionTree, error) {
 	return get[api.ExecutionTree](ctx, c, path("executions", id), nil)
@@ -56,6 +76,12 @@ func (c *Client) Mark(ctx context.Context, id, node string, in api.Marking) erro
 // Rollback rolls an execution back that succeeded.
 func (c *Client) Rollback(ctx context.Context, id string) (api.Execution, error) {
 	return post[api.Execution](ctx, c, path("executions", id, "rollback"), nil, struct{}{})
+}
+
+// RollbackService rolls the execution back that has deployed what a service
+// runs somewhere.
+func (c *Client) RollbackService(ctx context.Context, scope ref.Scope, service string, at api.RollbackPlace) (api.Execution, error) {
+	return post[api.Execution](ctx, c, path("services", service, "rollback"), scoped(scope), at)
 }
 
 // Retry runs the pipeline of an execution again with the same inputs.

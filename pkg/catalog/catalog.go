@@ -7,6 +7,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"time"
 
@@ -44,6 +45,9 @@ type Draft struct {
 	// Version is the one that the draft was made from: 0 if there was none,
 	// AnyVersion if it doesn't matter.
 	Version int64
+	// Within is what the caller may touch: an infrastructure definition lives
+	// where its environment does. None: Scope.
+	Within ref.Scope
 }
 
 // Change says what a save did.
@@ -116,12 +120,19 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 	}
 	p := prepared{entity: e, warnings: report.Details()}
 	key := keyOf(e)
-	p.next = store.Entity{Key: key, Name: e.Name.Value, YAML: d.YAML, Refs: keysOf(e.References)}
+	if within := cmp.Or(d.Within, d.Scope); !within.Covers(key.Scope) {
+		return prepared{}, fault.New(fault.Forbidden, "%s would be saved in %s, and who saves it may only touch %s", key.Describe(), key.Scope, within)
+	}
+	refs, err := keysOf(e)
+	if err != nil {
+		return prepared{}, err
+	}
+	p.next = store.Entity{Key: key, Name: e.Name.Value, YAML: d.YAML, Refs: refs}
 	if p.stored, err = c.Store.Entity(ctx, key); err != nil && !fault.Is(err, fault.NotFound) {
 		return prepared{}, err
 	}
 	if d.Version != AnyVersion && d.Version != p.stored.Version {
-		return prepared{}, store.Stale(describe(key), d.Version)
+		return prepared{}, store.Stale(key.Describe(), d.Version)
 	}
 	p.next.Version = p.stored.Version
 	if p.next.YAML, p.value, err = withoutValue(e, d.YAML); err != nil {
@@ -169,14 +180,16 @@ func (c *Catalog) compare(ctx context.Context, p prepared) (Change, error) {
 	return Configured, nil
 }
 
-// write stores a prepared draft; a secret's value first, so that a definition
-// is never without one.
+// write stores a prepared draft, with a secret's value.
 func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error {
 	key := p.next.Key
+	var values []store.Secret
 	if p.value != nil {
-		if err := c.Secret.Put(ctx, ref.Ref{Scope: key.Scope, ID: key.ID}, *p.value); err != nil {
+		v, err := c.Secret.Sealed(ctx, ref.Ref{Scope: key.Scope, ID: key.ID}, *p.value)
+		if err != nil {
 			return err
 		}
+		values = append(values, v)
 	}
 	action := audit.Update
 	if p.change == Created {
@@ -188,7 +201,7 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	}
 	record := c.record(key, by, action)
 	record.Before, record.After = string(p.stored.YAML), string(p.next.YAML)
-	saved, err := c.Store.SaveEntity(ctx, p.next, record)
+	saved, err := c.Store.SaveEntity(ctx, p.next, record, values...)
 	if err != nil {
 		return err
 	}
@@ -226,11 +239,5 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 	}
 	record := c.record(key, by, audit.Delete)
 	record.Before = string(stored.YAML)
-	if err := c.Store.DeleteEntity(ctx, key, version, record); err != nil {
-		return err
-	}
-	if key.Kind == ref.Secret {
-		return c.Store.DeleteSecret(ctx, key)
-	}
-	return nil
+	return c.Store.DeleteEntity(ctx, key, version, record)
 }

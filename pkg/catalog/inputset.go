@@ -60,7 +60,7 @@ func (c *Catalog) checkInputSet(ctx context.Context, e *entity.Entity, file stri
 	}
 	switch _, err := c.Store.Entity(ctx, key); {
 	case err == nil:
-		return fault.New(fault.Conflict, "there is the %s already; a run couldn't tell it from the %s", describe(key), e.Kind)
+		return fault.New(fault.Conflict, "there is the %s already; a run couldn't tell it from the %s", key.Describe(), e.Kind)
 	case !fault.Is(err, fault.NotFound):
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *Catalog) checkInputSet(ctx context.Context, e *entity.Entity, file stri
 		return err
 	}
 	if wrong := fits(pipeline, e.InputSet.Values, e.Scope, file); len(wrong) > 0 {
-		return fault.New(fault.Invalid, "the input set doesn't fit the %s", describe(of)).With(wrong...)
+		return fault.New(fault.Invalid, "the input set doesn't fit the %s", of.Describe()).With(wrong...)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func documentOf(key store.EntityKey, text []byte) (whole, below *yamldoc.Node, e
 		return nil, nil, err
 	}
 	if len(docs) != 1 || docs[0].Get(string(key.Kind)) == nil {
-		return nil, nil, fmt.Errorf("%s has no document", describe(key))
+		return nil, nil, fmt.Errorf("%s has no document", key.Describe())
 	}
 	return docs[0], docs[0].Get(string(key.Kind)), nil
 }

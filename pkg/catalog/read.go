@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
@@ -68,6 +69,7 @@ func Resolve(
 	if e != nil {
 		e.References = slices.DeleteFunc(e.References, func(r entity.Reference) bool { return r.At.File != report.File() })
 		e.References = append(e.References, links(resolved.Uses)...)
+		e.Files = slices.DeleteFunc(e.Files, func(f entity.FileReference) bool { return f.At.File != report.File() })
 	}
 	return e, resolved, nil
 }
@@ -129,15 +131,30 @@ func isBuiltIn(key store.EntityKey) bool {
 // exists says that nobody has to save what is named: it is always there.
 func exists(key store.EntityKey) bool { return isBuiltIn(key) || key.Kind == entity.TriggerSource }
 
-// keysOf are the entities that are named, each once.
-func keysOf(refs []entity.Reference) []store.EntityKey {
+// maxReferences is how many entities and files a document may name: a save
+// looks for each of them, and keeps that it is named.
+const maxReferences = 1000
+
+// keysOf are the entities and the files that are named, each once.
+func keysOf(e *entity.Entity) ([]store.EntityKey, error) {
 	var keys []store.EntityKey
-	for _, r := range refs {
-		if key := keyOfReference(r); !slices.Contains(keys, key) && !isBuiltIn(key) {
+	known := map[store.EntityKey]bool{}
+	add := func(key store.EntityKey) {
+		if !known[key] && !isBuiltIn(key) {
+			known[key] = true
 			keys = append(keys, key)
 		}
 	}
-	return keys
+	for _, r := range e.References {
+		add(keyOfReference(r))
+	}
+	for _, f := range e.Files {
+		add(store.FileTarget(f.File))
+	}
+	if len(keys) > maxReferences {
+		return nil, fault.New(fault.TooLarge, "the document names %d entities and files; the limit is %d", len(keys), maxReferences)
+	}
+	return keys, nil
 }
 
 // missing warns of references to what doesn't exist. Documents may be saved
@@ -158,22 +175,45 @@ func (c *Catalog) missing(ctx context.Context, e *entity.Entity) ([]fault.Detail
 			there[key] = err == nil
 		}
 		if !there[key] {
-			out = append(out, fault.Detail{
+			out = addOnce(out, fault.Detail{
 				File: r.At.File, Path: r.At.Path, Line: r.At.Line, Column: r.At.Column, Severity: "warning",
-				Code: "UNKNOWN_REFERENCE", Message: fmt.Sprintf("there is no %s yet; a run would fail", describe(key)),
+				Code: "UNKNOWN_REFERENCE", Message: fmt.Sprintf("there is no %s yet; a run would fail", key.Describe()),
+			})
+		}
+	}
+	return c.missingFiles(ctx, e, out)
+}
+
+// missingFiles adds the files that a document names and that aren't there.
+func (c *Catalog) missingFiles(ctx context.Context, e *entity.Entity, out []fault.Detail) ([]fault.Detail, error) {
+	there := map[ref.File]bool{}
+	for _, f := range e.Files {
+		if _, known := there[f.File]; !known {
+			var err error
+			if there[f.File], err = filestore.Exists(ctx, c.Store, f.File); err != nil {
+				return nil, err
+			}
+		}
+		if !there[f.File] {
+			out = addOnce(out, fault.Detail{
+				File: f.At.File, Path: f.At.Path, Line: f.At.Line, Column: f.At.Column, Severity: "warning",
+				Code: "UNKNOWN_REFERENCE", Message: fmt.Sprintf("there is no file or folder %s yet; a run would fail", f.File),
 			})
 		}
 	}
 	return out, nil
 }
 
-// describe names an entity for people, e.g. `connector "git" in acme/default`.
-func describe(key store.EntityKey) string {
-	if key.Kind == stableTemplate {
-		key.Kind = ref.Template
+// addOnce adds a finding: a text may name the same thing several times. What is
+// found in one text stands together.
+func addOnce(all []fault.Detail, d fault.Detail) []fault.Detail {
+	for _, before := range slices.Backward(all) {
+		if before == d {
+			return all
+		}
+		if before.Line != d.Line || before.Column != d.Column || before.Path != d.Path {
+			break
+		}
 	}
-	if key.Env != "" {
-		return fmt.Sprintf("%s %q of %s %q in %s", key.Kind, key.ID, ref.Parent(key.Kind), key.Env, key.Scope)
-	}
-	return fmt.Sprintf("%s %q in %s", key.Kind, key.ID, key.Scope)
+	return append(all, d)
 }

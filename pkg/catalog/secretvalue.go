@@ -23,7 +23,7 @@ func (c *Catalog) SetFile(ctx context.Context, key store.EntityKey, content []by
 	}
 	docs, _ := yamldoc.Parse("", stored.YAML) // it was read when it was saved
 	if kind := secretType(docs); kind != "SecretFile" {
-		return fault.New(fault.Conflict, "%s is of type %s; only a SecretFile has a file", describe(key), kind)
+		return fault.New(fault.Conflict, "%s is of type %s; only a SecretFile has a file", key.Describe(), kind)
 	}
 	if err := c.Secret.Put(ctx, ref.Ref{Scope: key.Scope, ID: key.ID}, string(content)); err != nil {
 		return err
@@ -52,13 +52,17 @@ func withoutValue(e *entity.Entity, doc []byte) ([]byte, *string, error) {
 	if value == nil || value.Kind != yamldoc.Scalar || value.Value == "" {
 		return doc, nil, nil
 	}
-	blank := cut(doc, value)
 	want := blanked(docs[0])
-	if got, _ := yamldoc.Parse("", blank); len(got) != 1 || !reflect.DeepEqual(got[0].Any(), want) {
-		return nil, nil, fault.New(fault.Invalid, "the value in line %d can't be taken out of the document; "+
-			"write it as a quoted text, without an anchor", value.Line)
+	for _, flow := range []bool{false, true} {
+		blank := cut(doc, value, flow)
+		if got, _ := yamldoc.Parse("", blank); len(got) == 1 && reflect.DeepEqual(got[0].Any(), want) {
+			return blank, &value.Value, nil
+		}
 	}
-	return blank, &value.Value, nil
+	const message = "the value can't be taken out of the document; write it as a quoted text, without an anchor or a tag"
+	return nil, nil, fault.New(fault.Invalid, message).With(fault.Detail{
+		Path: "spec.value", Line: value.Line, Column: value.Column, Severity: "error", Code: "WRONG_VALUE", Message: message,
+	})
 }
 
 // secretType is the type of a secret by its document.
@@ -81,9 +85,9 @@ func blanked(doc *yamldoc.Node) any {
 	return all
 }
 
-// cut replaces a scalar by an empty text. It may go wrong on rare forms of
-// YAML: the caller compares.
-func cut(doc []byte, n *yamldoc.Node) []byte {
+// cut replaces a scalar by an empty text; flow says that braces or brackets
+// are around it. It may go wrong on rare forms of YAML: the caller compares.
+func cut(doc []byte, n *yamldoc.Node, flow bool) []byte {
 	lines := bytes.SplitAfter(doc, []byte("\n"))
 	if n.Line < 1 || n.Line > len(lines) {
 		return nil
@@ -96,7 +100,7 @@ func cut(doc []byte, n *yamldoc.Node) []byte {
 	if start >= len(doc) {
 		return nil
 	}
-	end := start + length(string(doc[start:]), indentation(lines[n.Line-1]))
+	end := start + length(string(doc[start:]), indentation(lines[n.Line-1]), flow)
 	return bytes.Join([][]byte{doc[:start], []byte(`""`), doc[end:]}, nil)
 }
 
@@ -104,7 +108,7 @@ func indentation(line []byte) int { return len(line) - len(bytes.TrimLeft(line, 
 
 // length is how many bytes a scalar at the start of a text has; indent is
 // that of the line that it starts in.
-func length(text string, indent int) int {
+func length(text string, indent int, flow bool) int {
 	switch text[0] {
 	case '"':
 		return quoted(text, '"', `\`)
@@ -115,6 +119,9 @@ func length(text string, indent int) int {
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	line, _, _ = strings.Cut(line, " #")
+	if end := strings.IndexAny(line, ",[]{}"); flow && end >= 0 {
+		line = line[:end]
+	}
 	return len(strings.TrimRight(line, " \t\r"))
 }
 

@@ -26,9 +26,30 @@ func Unknown(entities []*entity.Entity) []Unmet {
 	var out []Unmet
 	for _, e := range entities {
 		for _, r := range e.References {
-			if key := keyOfReference(r); !exists(key) && !there[key] {
-				out = append(out, Unmet{Entity: e, Reference: r, Key: key})
+			key := keyOfReference(r)
+			one := Unmet{Entity: e, Reference: r, Key: key}
+			if again := len(out) > 0 && out[len(out)-1] == one; !exists(key) && !there[key] && !again { // a text may name it twice
+				out = append(out, one)
 			}
+		}
+	}
+	return out
+}
+
+// Repeated gives, for each entity that has the name of one before it in the
+// list, the index of that one. Only one of them could be saved.
+func Repeated(entities []*entity.Entity) map[int]int {
+	out := map[int]int{}
+	first := map[store.EntityKey]int{}
+	for i, e := range entities {
+		if e == nil || e.Identifier.Value == "" {
+			continue
+		}
+		key := keyOf(e)
+		if before, ok := first[key]; ok {
+			out[i] = before
+		} else {
+			first[key] = i
 		}
 	}
 	return out

@@ -19,10 +19,8 @@ import (
 // stable is said by one more entity, which refers to it and is named by who
 // links to the template without a version. So neither can be deleted while it
 // is needed.
-const stableTemplate ref.Kind = "stableTemplate"
-
 func stableKey(name ref.Ref) store.EntityKey {
-	return store.EntityKey{Scope: name.Scope, Kind: stableTemplate, ID: name.ID}
+	return store.EntityKey{Scope: name.Scope, Kind: store.StableTemplate, ID: name.ID}
 }
 
 func versionKey(name ref.Ref, label string) store.EntityKey {
@@ -50,7 +48,7 @@ func Templates(entities store.Entities) template.Lookup {
 		}
 		docs, report := yamldoc.Parse("", e.YAML)
 		if err := report.Err(); err != nil || len(docs) != 1 {
-			return template.Version{}, fmt.Errorf("read %s: %w", describe(e.Key), err)
+			return template.Version{}, fmt.Errorf("read %s: %w", e.Key.Describe(), err)
 		}
 		_, label = template.SplitID(e.Key.ID)
 		return template.Version{Label: label, Revision: e.Version, Doc: docs[0].Get(string(ref.Template))}, nil
@@ -80,7 +78,7 @@ func labelOf(e store.Entity) string {
 // templates, by identifier.
 func (c *Catalog) StableTemplates(ctx context.Context, scope ref.Scope) (map[string]string, error) {
 	labels := map[string]string{}
-	err := c.each(ctx, scope, stableTemplate, "", func(e store.Entity) { labels[e.Key.ID] = labelOf(e) })
+	err := c.each(ctx, scope, store.StableTemplate, "", func(e store.Entity) { labels[e.Key.ID] = labelOf(e) })
 	return labels, err
 }
 
@@ -165,10 +163,10 @@ func (c *Catalog) versionOf(ctx context.Context, key store.EntityKey) (store.Ent
 	case err != nil:
 		return key, err
 	case len(versions) == 0:
-		return key, fault.New(fault.NotFound, "%s doesn't exist", describe(key))
+		return key, fault.New(fault.NotFound, "%s doesn't exist", key.Describe())
 	case len(versions) > 1:
 		return key, fault.New(fault.Conflict, "%s has the versions %s; name one of them, e.g. %s",
-			describe(key), strings.Join(versions, ", "), template.ID(id, versions[0]))
+			key.Describe(), strings.Join(versions, ", "), template.ID(id, versions[0]))
 	}
 	return versionKey(ref.Ref{Scope: key.Scope, ID: id}, versions[0]), nil
 }
@@ -200,7 +198,7 @@ func (c *Catalog) release(ctx context.Context, key store.EntityKey, by audit.Aut
 		return err
 	}
 	if others := slices.DeleteFunc(versions, func(v string) bool { return v == label }); len(others) > 0 {
-		return fault.New(fault.Conflict, "%s is the stable version; make another one stable first: %s", describe(key), strings.Join(others, ", "))
+		return fault.New(fault.Conflict, "%s is the stable version; make another one stable first: %s", key.Describe(), strings.Join(others, ", "))
 	}
 	return c.releaseLast(ctx, key, pointer, by)
 }
@@ -214,8 +212,8 @@ func (c *Catalog) releaseLast(ctx context.Context, key store.EntityKey, pointer 
 	}
 	for _, w := range who {
 		if w != pointer.Key {
-			return fault.New(fault.Referenced, "%s can't be deleted: other entities name it", describe(key)).
-				With(fault.Detail{Severity: "error", Message: describe(w) + " names it"})
+			return fault.New(fault.Referenced, "%s can't be deleted: other entities name it", key.Describe()).
+				With(fault.Detail{Severity: "error", Message: w.Describe() + " names it"})
 		}
 	}
 	record := c.record(pointer.Key, by, audit.Delete)

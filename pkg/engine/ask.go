@@ -20,10 +20,18 @@ func (w *walk) asking(n *plan.Node) bool {
 	if s.Wait != plan.WaitInput || s.Status.Terminal() || w.Aborted {
 		return false
 	}
-	until := earlier(s.StartedAt.Add(inputTime), s.Deadline)
+	until := s.Until
+	if n.Manual == "" {
+		until = s.StartedAt.Add(inputTime)
+	}
+	until = earlier(until, s.Deadline)
 	switch {
 	case s.Answered:
-		w.put(n.ID, w.answered(n, s))
+		s = w.answered(n, s)
+		if n.Manual != "" {
+			s = w.timed(n, s)
+		}
+		w.put(n.ID, s)
 		return false
 	case w.Failure != nil && w.After == at:
 		s.Status, s.EndedAt = plan.Errored, w.Now
@@ -47,12 +55,16 @@ func (w *walk) answered(n *plan.Node, s plan.State) plan.State {
 	return s
 }
 
-// unanswered ends a stage whose inputs haven't been given in time, unless its
-// strategy lets it go on with their defaults.
+// unanswered ends a stage whose inputs haven't been given in time, or that
+// nobody has run, unless its strategy lets it go on with their defaults.
 func (w *walk) unanswered(n *plan.Node, s plan.State) plan.State {
 	o := inputTimeout(w.Now.Sub(s.StartedAt))
+	if n.Manual != "" {
+		o.Failures = []fault.FailureType{fault.Timeout}
+		o.Message = fmt.Sprintf("nobody has run it within %s", w.Now.Sub(s.StartedAt).Round(time.Second))
+	}
 	action, _ := choose(n.Strategies, o.Failures)
-	if action.Type == plan.ProceedWithDefaultValues && n.Asks == plan.AsksDefaulted {
+	if action.Type == plan.ProceedWithDefaultValues && n.Asks == plan.AsksDefaulted && n.Manual == "" {
 		s.Answered = true
 		return w.answered(n, s)
 	}
@@ -60,7 +72,7 @@ func (w *walk) unanswered(n *plan.Node, s plan.State) plan.State {
 }
 
 // unbegun ends a stage that fails before its first step by its strategy: it
-// has done nothing that could be undone or tried again.
+// has done nothing that could be undone or tried again, other stages may have.
 func (w *walk) unbegun(s plan.State, o plan.Outcome, action plan.Action) plan.State {
 	s.Status, s.EndedAt, s.Message = o.Status, w.Now, o.Message
 	switch action.Type {
@@ -70,8 +82,9 @@ func (w *walk) unbegun(s plan.State, o plan.Outcome, action plan.Action) plan.St
 		s.Status = plan.Success
 	case plan.Abort:
 		s.Status, w.out.Abort = plan.Aborted, true
-	case plan.MarkAsFailure, plan.Retry, plan.StageRollback, plan.ManualIntervention, plan.PipelineRollback, plan.StepGroupRollback,
-		plan.RetryStepGroup, plan.ProceedWithDefaultValues:
+	case plan.PipelineRollback:
+		s.Unwind = plan.Unwind{Action: action.Type, FailAll: action.FailAll}
+	case plan.MarkAsFailure, plan.Retry, plan.StageRollback, plan.ManualIntervention, plan.StepGroupRollback, plan.RetryStepGroup, plan.ProceedWithDefaultValues:
 	}
 	return s
 }

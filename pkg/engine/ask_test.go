@@ -20,6 +20,7 @@ func TestInputsThatAreAskedForLate(t *testing.T) {
 	proceed := level(on(act(plan.ProceedWithDefaultValues), fault.InputTimeoutError))
 	ignore := level(on(act(plan.Ignore), fault.InputTimeoutError))
 	then := act(plan.MarkAsFailure)
+	manual := func(n *plan.Node) { n.Manual = "3h" }
 	again := level(on(plan.Action{Type: plan.Retry, RetryCount: 1, Then: &then}))
 	tests := []struct {
 		name   string
@@ -79,6 +80,31 @@ func TestInputsThatAreAskedForLate(t *testing.T) {
 		{
 			name: "a stage goes on with the defaults", plan: pipeline(with(stage("s", st("a")), defaulted, proceed)),
 			ends: "p:Success s:Success a:Success", took: 24 * time.Hour,
+		},
+		{
+			name: "somebody runs a stage, whose own time begins then", plan: pipeline(with(stage("s", st("a")), manual, timeout("30s")), stage("t", st("b"))),
+			given: "s", ends: "p:Success s:Success a:Success t:Success b:Success", took: time.Minute,
+		},
+		{
+			name: "nobody runs a stage", plan: pipeline(with(stage("s", st("a")), manual, timeout("30s")), stage("t", st("b"))),
+			ends: "p:Expired s:Expired t:Skipped", took: 3 * time.Hour,
+		},
+		{
+			name: "the failure of a stage that nobody runs is Timeout",
+			plan: pipeline(with(stage("s", st("a")), manual, level(on(act(plan.Ignore), fault.Timeout))), stage("t", st("b"))),
+			ends: "p:IgnoreFailed s:IgnoreFailed t:Success b:Success",
+		},
+		{
+			name: "a stage beside it goes on", plan: pipeline(parallel(with(stage("s", st("a")), manual), stage("t", st("b"))), stage("u", st("c"))),
+			given: "s", ends: "p:Success s:Success a:Success t:Success b:Success u:Success c:Success",
+		},
+		{
+			name: "a stage that nobody runs may roll the pipeline back, and has nothing to undo itself",
+			plan: pipeline(
+				rolling(stage("r", st("x")), st("back")),
+				rolling(with(stage("s", st("a")), manual, level(on(act(plan.PipelineRollback), fault.Timeout))), st("never")),
+			),
+			ends: "p:Failed r:Success x:Success back:Success s:Expired", begun: "x back",
 		},
 		{
 			name: "a stage may be ignored", plan: pipeline(with(stage("s", st("a")), needed, ignore), stage("t", st("b"))),

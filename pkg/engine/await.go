@@ -169,8 +169,8 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 	if err != nil {
 		return false, fmt.Errorf("encode the task of %s: %w", n.ID, err)
 	}
-	pulls, selectors := scope.PullSecrets(), slices.Clone(work.Selectors)
-	for _, p := range pulls {
+	late, selectors := scope.LateSecrets(), slices.Clone(work.Selectors)
+	for _, p := range late {
 		selectors = append(selectors, p.Selectors...)
 	}
 	e := snap.execution
@@ -180,7 +180,7 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 	}
 	t, err := h.Store.CreateTask(ctx, store.Task{
 		ID: TaskID(e.ID, n.ID, s.Attempt, s.Look), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt, Look: s.Look,
-		Kind: work.Kind, Selectors: selectors, Payload: payload, Secrets: scope.Secrets(), PullSecrets: pulls,
+		Kind: work.Kind, Selectors: selectors, Payload: payload, Secrets: scope.Secrets(), LateSecrets: late, LateTexts: scope.LateTexts(),
 		Timeout: timeout, LogStream: LogStream(e.ID, n.ID, s.Attempt),
 		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID),
 	})
@@ -239,7 +239,8 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
-		Connector: scope.Connector, Artifact: scope.Artifact, Store: scope.Store, SSHKey: scope.SSHKey,
+		Connector: scope.Connector, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
+		Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey,
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 	}
 	if t.Deploys {

@@ -4,10 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
+
+// racePause grows with each race that Break has lost, as the longest pause
+// before the next.
+const racePause = 10 * time.Millisecond
 
 // broken answers the node machine's Break: its Advance failed for good.
 func (h *Handler) broken(ctx context.Context, c Call) error {
@@ -22,10 +28,16 @@ func (h *Handler) broken(ctx context.Context, c Call) error {
 // the node is Errored, what is under way below it is Aborted and its tasks are
 // cancelled. A node that has ended is left as it is; again is no change.
 func (h *Handler) Break(ctx context.Context, execution string, node plan.NodeID, why string) error {
-	for range maxRaces {
+	for n := range maxRaces {
 		err := h.breakOnce(ctx, execution, node, why)
 		if !fault.Is(err, fault.StaleVersion) {
 			return err
+		}
+		// What it ends is told so, and those who hear it write, too.
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(time.Duration(n+1) * racePause)): //nolint:gosec // jitter is no secret
 		}
 	}
 	return fmt.Errorf("lost the race for the states below %s %d times", node, maxRaces)

@@ -10,7 +10,7 @@ func (w *walk) choose(n *plan.Node) {
 	if n.Deployment == nil || !n.Deployment.Late || s.Deployment != nil || s.Status.Terminal() || w.Aborted || w.over(s.Deadline) {
 		return
 	}
-	d, err := w.Choose(n)
+	d, err := w.Choose(n, w.get)
 	if err != nil {
 		o := failed(err)
 		action, _ := choose(n.Strategies, o.Failures)

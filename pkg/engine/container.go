@@ -171,23 +171,36 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 	if exclusive(n, s) {
 		s.Wait = plan.WaitTurn
 	}
-	if n.Asks != "" && !s.Answered {
+	if (n.Asks != "" || n.Manual != "") && !s.Answered {
 		s.Status, s.Wait = plan.InputWaiting, plan.WaitInput
 	}
 	if n.Kind != plan.KindStage {
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 	}
-	timeout, err := w.Timeout(n)
-	if err != nil {
-		s.Status, s.EndedAt, s.Message = plan.Failed, w.Now, err.Error()
-		w.put(n.ID, s)
-		return false
+	s = w.timed(n, s)
+	w.put(n.ID, s)
+	return !s.Status.Terminal()
+}
+
+// timed gives a container that begins its deadline, and one that waits for
+// somebody to run it the end of that wait: its own time begins when it is run.
+// If they can't be evaluated, it has failed.
+func (w *walk) timed(n *plan.Node, s plan.State) plan.State {
+	evaluate := w.Timeout
+	manual := n.Manual != "" && s.Wait == plan.WaitInput
+	if manual {
+		evaluate = w.Patience
 	}
-	if end := w.Now.Add(timeout); timeout > 0 && (s.Deadline.IsZero() || end.Before(s.Deadline)) {
+	timeout, err := evaluate(n, w.get)
+	switch end := w.Now.Add(timeout); {
+	case err != nil:
+		s.Status, s.EndedAt, s.Message = plan.Failed, w.Now, err.Error()
+	case manual:
+		s.Until = end
+	case timeout > 0 && (s.Deadline.IsZero() || end.Before(s.Deadline)):
 		s.Deadline = end
 	}
-	w.put(n.ID, s)
-	return true
+	return s
 }
 
 // absorb counts an ended child into its container and moves on.

@@ -36,14 +36,16 @@ type Input struct {
 	Task func(n *plan.Node, attempt, look int) TaskFacts
 	// Condition evaluates a condition in a node's context, over the given states.
 	Condition func(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error)
-	// Loop evaluates a looping strategy; no iterations if its condition is false.
-	Loop func(n *plan.Node) (plan.Iterations, error)
+	// Loop evaluates a looping strategy likewise; no iterations if its condition is false.
+	Loop func(n *plan.Node, state func(plan.NodeID) plan.State) (plan.Iterations, error)
 	// Choose finds what a stage that chooses when it starts deploys where.
-	Choose func(n *plan.Node) (*plan.Deployment, error)
+	Choose func(n *plan.Node, state func(plan.NodeID) plan.State) (*plan.Deployment, error)
 	// Deploys says whether a step's type deploys something.
 	Deploys func(n *plan.Node) bool
 	// Timeout evaluates a node's timeout; 0 means none.
-	Timeout func(n *plan.Node) (time.Duration, error)
+	Timeout func(n *plan.Node, state func(plan.NodeID) plan.State) (time.Duration, error)
+	// Patience evaluates how long a stage waits for somebody to run it.
+	Patience func(n *plan.Node, state func(plan.NodeID) plan.State) (time.Duration, error)
 }
 
 // At is what a machine run waits for: a step's attempt, or its children.

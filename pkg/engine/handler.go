@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -151,7 +152,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
 		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause,
 		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
-		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Loop: snap.loop, Choose: snap.choose,
+		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose,
 		Undoes: snap.execution.RollbackOf != "",
 		Gated:  len(h.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.steps[n.Type].Deploys },
 	})
@@ -314,6 +315,9 @@ const Interrupted = "Slipway.Interrupted"
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
-		Entities: h.Store, Mail: h.Mail, Now: h.Now(),
+		Entities: h.Store, Files: snap.files(n), Templates: catalog.Templates(h.Store), Mail: h.Mail, Now: h.Now(),
+		Last: func(stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
+			return h.lastGood(ctx, snap.execution, stage, d)
+		},
 	})
 }

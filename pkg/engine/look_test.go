@@ -102,3 +102,35 @@ func TestALostLookIsRepeated(t *testing.T) {
 		}
 	}
 }
+
+// A timeout tells of the delegate that would have been needed.
+func TestATimeoutSaysThatNobodyTookTheTask(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		claimed bool
+		want    string
+	}{
+		{false, "timed out after 1m0s before a delegate took the task: nobody is blue"},
+		{true, "timed out after 1m0s"},
+	} {
+		s := newSim(t, pipeline(stage("s", st("a", timeout("1m")))))
+		first := s.advance("p", 0, At{})
+		for first.Do == DoChildren {
+			first = s.advance(first.Children[0].Node, 0, At{})
+		}
+		s.now = s.now.Add(time.Minute)
+		in := s.input("p.s", 0, first.At)
+		in.Task = func(*plan.Node, int, int) TaskFacts {
+			return TaskFacts{Exists: true, Claimed: tt.claimed, Created: s.now, Eligible: func() (bool, string) { return false, "nobody is blue" }}
+		}
+		got := ""
+		for _, w := range Next(in).Writes {
+			if w.Node == "p.s.a" {
+				got = w.State.Message
+			}
+		}
+		if got != tt.want {
+			t.Errorf("claimed %t: the message is %q; want %q", tt.claimed, got, tt.want)
+		}
+	}
+}

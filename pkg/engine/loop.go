@@ -16,7 +16,7 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 		return false
 	}
 	s := w.get(loop.ID)
-	found, err := w.Loop(loop)
+	found, err := w.Loop(loop, w.get)
 	switch {
 	case err != nil:
 		s.Status, s.EndedAt, s.Message = plan.Failed, w.Now, err.Error()

@@ -155,7 +155,7 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 			}
 			return false, fault.New(fault.Invalid, "condition %q", body)
 		},
-		Loop: func(n *plan.Node) (plan.Iterations, error) {
+		Loop: func(n *plan.Node, _ func(plan.NodeID) plan.State) (plan.Iterations, error) {
 			switch v := s.loops[n.Identifier].(type) {
 			case error:
 				return plan.Iterations{}, v
@@ -170,8 +170,11 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 			}
 			return plan.Iterations{}, nil
 		},
-		Choose: func(*plan.Node) (*plan.Deployment, error) { return s.choose() },
-		Timeout: func(n *plan.Node) (time.Duration, error) {
+		Choose: func(*plan.Node, func(plan.NodeID) plan.State) (*plan.Deployment, error) { return s.choose() },
+		Patience: func(n *plan.Node, _ func(plan.NodeID) plan.State) (time.Duration, error) {
+			return time.ParseDuration(n.Manual)
+		},
+		Timeout: func(n *plan.Node, _ func(plan.NodeID) plan.State) (time.Duration, error) {
 			if n.Timeout == "" {
 				return 0, nil
 			}

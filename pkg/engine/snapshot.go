@@ -214,8 +214,8 @@ func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) 
 	return ok, nil
 }
 
-func (s *snapshot) loop(n *plan.Node) (plan.Iterations, error) {
-	scope := s.h.scope(s.ctx, s, n, s.state)
+func (s *snapshot) loop(n *plan.Node, state func(plan.NodeID) plan.State) (plan.Iterations, error) {
+	scope := s.h.scope(s.ctx, s, n, state)
 	if n.Loop.Deploys {
 		return target.Expand(s.ctx, scope)
 	}
@@ -226,14 +226,14 @@ func (s *snapshot) loop(n *plan.Node) (plan.Iterations, error) {
 	return found, nil
 }
 
-func (s *snapshot) choose(n *plan.Node) (*plan.Deployment, error) {
-	return target.Choose(s.ctx, s.h.scope(s.ctx, s, n, s.state))
+func (s *snapshot) choose(n *plan.Node, state func(plan.NodeID) plan.State) (*plan.Deployment, error) {
+	return target.Choose(s.ctx, s.h.scope(s.ctx, s, n, state))
 }
 
 // maxTimeout caps every timeout, silently (pipeline spec §1.4).
 const maxTimeout = 35 * 24 * time.Hour
 
-func (s *snapshot) timeout(n *plan.Node) (time.Duration, error) {
+func (s *snapshot) timeout(n *plan.Node, state func(plan.NodeID) plan.State) (time.Duration, error) {
 	switch {
 	case n.Timeout == "" && n.Kind == plan.KindStep:
 		return s.h.steps[n.Type].Timeout, nil
@@ -242,13 +242,22 @@ func (s *snapshot) timeout(n *plan.Node) (time.Duration, error) {
 	case n.Timeout == "":
 		return 0, nil
 	}
-	text, err := s.h.scope(s.ctx, s, n, s.state).Text(n.Timeout)
+	return s.duration(n, state, "timeout", n.Timeout)
+}
+
+func (s *snapshot) patience(n *plan.Node, state func(plan.NodeID) plan.State) (time.Duration, error) {
+	return s.duration(n, state, "runMode.timeout", n.Manual)
+}
+
+// duration evaluates a timeout; what it is called is for errors.
+func (s *snapshot) duration(n *plan.Node, state func(plan.NodeID) plan.State, what, written string) (time.Duration, error) {
+	text, err := s.h.scope(s.ctx, s, n, state).Text(written)
 	if err != nil {
-		return 0, fault.New(fault.Invalid, "timeout %q: %w", n.Timeout, err)
+		return 0, fault.New(fault.Invalid, "%s %q: %w", what, written, err)
 	}
 	d, err := yamldoc.ParseDuration(text)
 	if err != nil {
-		return 0, fault.New(fault.Invalid, "timeout %q: %w", text, err)
+		return 0, fault.New(fault.Invalid, "%s %q: %w", what, text, err)
 	}
 	return min(d, maxTimeout), nil
 }

@@ -16,7 +16,7 @@ const defaultTimeout = 10 * time.Minute
 // beginAttempt starts a step's next attempt. Its timeout starts again
 // (pipeline spec §5.3). A timeout that can't be evaluated ends the attempt.
 func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
-	timeout, err := w.Timeout(n)
+	timeout, err := w.Timeout(n, w.get)
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
@@ -199,7 +199,7 @@ func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFa
 		return &plan.Outcome{
 			Status:   plan.Expired,
 			Failures: []fault.FailureType{fault.Timeout},
-			Message:  fmt.Sprintf("timed out after %s", w.Now.Sub(attemptStart(s)).Round(time.Second)),
+			Message:  fmt.Sprintf("timed out after %s", w.Now.Sub(attemptStart(s)).Round(time.Second)) + untaken(t),
 		}
 	case w.Failure != nil && w.After == (At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait, Look: s.Look}):
 		return &plan.Outcome{
@@ -245,6 +245,15 @@ func (w *walk) unclaimed(t TaskFacts) *plan.Outcome {
 		Failures: []fault.FailureType{fault.DelegateProvisioning},
 		Message:  why,
 	}
+}
+
+// untaken says why no delegate has taken a task, for the message of a timeout.
+func untaken(t TaskFacts) string {
+	if !t.Exists || t.Claimed {
+		return ""
+	}
+	_, why := t.Eligible()
+	return " before a delegate took the task: " + why
 }
 
 // attemptStart is when the attempt began, for the message of a timeout.

@@ -3,11 +3,15 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // Plan reads a plan by its hash.
@@ -20,7 +24,8 @@ func (h *Handler) Plan(ctx context.Context, hash string) (*plan.Plan, error) {
 type Texts struct {
 	Texts       map[string]string
 	Secrets     map[string]string // placeholder -> name of the secret
-	PullSecrets map[string]task.PullSecret
+	LateSecrets map[string]task.LateSecret
+	LateTexts   map[string]task.LateText
 }
 
 // Resolve resolves the expressions of texts in the context of a step, such as
@@ -36,6 +41,47 @@ func (h *Handler) ResolveKnown(ctx context.Context, execution string, node plan.
 		v, err := s.InterpolateKnown(text)
 		return v.Text(), err
 	})
+}
+
+// ResolveBlank is ResolveKnown with more names: what can't be resolved is an
+// empty text.
+func (h *Handler) ResolveBlank(
+	ctx context.Context, execution string, node plan.NodeID, texts map[string]string, names map[string]expr.Value,
+) (Texts, error) {
+	return h.texts(ctx, execution, node, texts, func(s *resolve.Scope, text string) (string, error) {
+		v, err := s.InterpolateBlank(text, names)
+		return v.Text(), err
+	})
+}
+
+// ResolveOutside is ResolveBlank, or ResolveKnown where blank is false, for
+// what concerns a pipeline that doesn't run: its name, its variables and
+// secrets have values, stages have none.
+func (h *Handler) ResolveOutside(
+	ctx context.Context, of store.EntityKey, pipeline *yamldoc.Node, texts map[string]string, names map[string]expr.Value, blank bool,
+) (Texts, error) {
+	head := *pipeline
+	head.Entries = slices.DeleteFunc(slices.Clone(pipeline.Entries), func(e yamldoc.Entry) bool { return e.Key == "stages" })
+	p, err := plan.Build(plan.Source{Pipeline: &head})
+	if err != nil {
+		return Texts{}, err
+	}
+	scope := resolve.New(resolve.Config{
+		Context: ctx, Plan: p, Node: p.Root, State: func(plan.NodeID) plan.State { return plan.State{} },
+		Execution: store.Execution{Scope: of.Scope, Pipeline: of.ID}, Entities: h.Store, Mail: h.Mail, Now: h.Now(),
+	})
+	out := make(map[string]string, len(texts))
+	for name, text := range texts {
+		v, err := scope.InterpolateKnown(text)
+		if blank {
+			v, err = scope.InterpolateBlank(text, names)
+		}
+		if err != nil {
+			return Texts{}, fault.New(fault.CodeOf(err), "%s: %w", name, err)
+		}
+		out[name] = v.Text()
+	}
+	return Texts{Texts: out, Secrets: scope.Secrets(), LateSecrets: scope.LateSecrets()}, nil
 }
 
 func (h *Handler) texts(
@@ -61,5 +107,5 @@ func (h *Handler) texts(
 	if snap.err != nil {
 		return Texts{}, fmt.Errorf("read states: %w", snap.err)
 	}
-	return Texts{Texts: out, Secrets: scope.Secrets(), PullSecrets: scope.PullSecrets()}, nil
+	return Texts{Texts: out, Secrets: scope.Secrets(), LateSecrets: scope.LateSecrets(), LateTexts: scope.LateTexts()}, nil
 }

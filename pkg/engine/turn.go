@@ -21,7 +21,7 @@ func (w *walk) turnCheck(since time.Time) time.Duration {
 // exclusive says whether a stage in the given state deploys where only one may
 // at a time: in the order of asking.
 func exclusive(n *plan.Node, s plan.State) bool {
-	return n.Kind == plan.KindStage && n.Deploys(s).Exclusive()
+	return n.Kind == plan.KindStage && !n.Looks && n.Deploys(s).Exclusive()
 }
 
 // turn makes the machine run of an exclusive stage wait for its turn; false

@@ -1,9 +1,6 @@
 package entity
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -21,9 +18,7 @@ type ArtifactSource struct {
 	Identifier yamldoc.Field[string]
 	Name       yamldoc.Field[string]
 	Type       yamldoc.Field[string]
-	ECR        ECRArtifact
-	S3         S3Artifact
-	// Spec has the settings of other types, by their keys.
+	// Spec has the settings by their keys, where they are texts.
 	Spec map[string]yamldoc.Field[string]
 }
 
@@ -56,8 +51,7 @@ func (d *decoder) primaryArtifact(v yamldoc.Value, a *Artifact) {
 	}
 }
 
-// sidecars decodes artifacts beside the primary one. Nobody looks them up, so
-// their version must be fixed.
+// sidecars decodes artifacts beside the primary one.
 func (d *decoder) sidecars(v yamldoc.Value) []ArtifactSource {
 	var out []ArtifactSource
 	ids := seen{}
@@ -67,28 +61,11 @@ func (d *decoder) sidecars(v yamldoc.Value) []ArtifactSource {
 			d.fields(v, merge(d.artifactSource(v, &one), keys{"metadata": func(yamldoc.Value) {}})) // the console's
 			d.need(v, "identifier", "type", "spec")
 			d.unique(ids, v, one.Identifier.Value)
-			d.fixedVersion(v)
 			out = append(out, one)
 		}})
 		d.need(item, "sidecar")
 	}
 	return out
-}
-
-// fixedVersion reports a source that would have to be asked.
-func (d *decoder) fixedVersion(v yamldoc.Value) {
-	spec := v.Node.Get("spec")
-	for _, key := range []string{"tagRegex", "versionRegex", "filePathRegex", "digest"} {
-		if !neutral(spec.Get(key)) {
-			d.Unsupported(v, "a sidecar with %s isn't supported yet; want a fixed tag", key)
-		}
-	}
-	if tag := spec.Get("tag"); tag != nil && strings.Contains(tag.Value, "lastPublished") {
-		d.Unsupported(v, "a sidecar with the newest tag isn't supported yet; want a fixed tag")
-	}
-	if typ := peek(v, "type"); slices.Contains(artifactTypes(), typ) && !slices.Contains([]string{"DockerRegistry", "Ecr", "AmazonS3"}, typ) {
-		d.Unsupported(v, "a sidecar of the type %s isn't supported yet", typ)
-	}
 }
 
 func hasSource(list []ArtifactSource, id string) bool {
@@ -128,15 +105,6 @@ func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) keys {
 		"identifier": func(v yamldoc.Value) { s.Identifier = d.identifier(v, ref.CheckNodeID) },
 		"name":       d.text(&s.Name),
 		"type":       d.supported(&s.Type, "artifact type", artifactTypes(), otherArtifactTypes()...),
-		"spec": func(v yamldoc.Value) {
-			switch typ {
-			case "Ecr":
-				d.ecrArtifact(v, &s.ECR)
-			case "AmazonS3":
-				d.s3Artifact(v, &s.S3)
-			default:
-				s.Spec = d.artifactSpec(v, typ)
-			}
-		},
+		"spec":       func(v yamldoc.Value) { s.Spec = d.artifactSpec(v, typ) },
 	}
 }

@@ -36,6 +36,22 @@ func (d *decoder) nexusArtifact(v yamldoc.Value) keys {
 	}}
 }
 
+var accountID = regexp.MustCompile(`^\d{12}$`)
+
+// ecrArtifact decodes the account that owns a registry; none: the connector's.
+func (d *decoder) ecrArtifact(yamldoc.Value) keys {
+	return keys{"registryId": func(v yamldoc.Value) {
+		if id := d.String(v).Value; id != "" && !accountID.MatchString(id) {
+			d.Errorf(v, wrongValue, "found %q; want the twelve digits of an AWS account", id)
+		}
+	}}
+}
+
+// s3Artifact refuses what chooses objects in another way.
+func (d *decoder) s3Artifact(yamldoc.Value) keys {
+	return keys{"fileFilter": d.refuse("filtering files (fileFilter) isn't supported")}
+}
+
 // genericArtifact refuses what chooses files of a folder in another way.
 func (d *decoder) genericArtifact(yamldoc.Value) keys {
 	return keys{
@@ -74,16 +90,13 @@ func (d *decoder) fetchArtifacts(v yamldoc.Value) {
 }
 
 func (d *decoder) artifactScript(v yamldoc.Value) {
-	var shell, script yamldoc.Field[string]
+	var shell, kind, script yamldoc.Field[string]
 	d.fields(v, keys{
 		"shell": d.literal(&shell, "Bash", "PowerShell"),
 		"source": func(v yamldoc.Value) {
 			d.fields(v, keys{
-				"type": d.supported(&shell, "script source", []string{"Inline"}, "Harness"),
-				"spec": func(v yamldoc.Value) {
-					d.fields(v, keys{"script": d.text(&script)})
-					d.need(v, "script")
-				},
+				"type": d.literal(&kind, storeInline, storeHarness),
+				"spec": d.scriptIn(v, "script", d.text(&script), "file", d.file(&script)),
 			})
 			d.need(v, "type", "spec")
 		},

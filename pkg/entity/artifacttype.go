@@ -51,13 +51,17 @@ func artifactKinds() map[string]artifactType {
 		},
 		"Jenkins":            {need: []string{"jobName"}, may: []string{"artifactPath"}, fixed: "build"},
 		"GoogleCloudStorage": {need: []string{"project", "bucket"}, fixed: "artifactPath"},
-		"CustomArtifact":     {fixed: "version", pattern: "versionRegex", connectorless: true, more: (*decoder).customArtifact},
+		"Ecr": {
+			need: []string{"region", "imagePath"}, fixed: "tag", pattern: "tagRegex", digest: true, more: (*decoder).ecrArtifact,
+		},
+		"AmazonS3": {
+			need: []string{"bucketName"}, may: []string{"region"}, fixed: "filePath", pattern: "filePathRegex", more: (*decoder).s3Artifact,
+		},
+		"CustomArtifact": {fixed: "version", pattern: "versionRegex", connectorless: true, more: (*decoder).customArtifact},
 	}
 }
 
-func artifactTypes() []string {
-	return append(slices.Sorted(maps.Keys(artifactKinds())), "Ecr", "AmazonS3")
-}
+func artifactTypes() []string { return slices.Sorted(maps.Keys(artifactKinds())) }
 
 // otherArtifactTypes are those that can't be resolved yet.
 func otherArtifactTypes() []string {

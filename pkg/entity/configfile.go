@@ -1,6 +1,8 @@
 package entity
 
 import (
+	"slices"
+
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -10,9 +12,11 @@ type ConfigFile struct {
 	Identifier yamldoc.Field[string]
 	StoreType  yamldoc.Field[string]
 	Content    yamldoc.Field[string] // of an Inline store
+	Git        GitStore
+	Files      FileStore
 }
 
-// configFiles decodes config files, whose content stands in the document.
+// configFiles decodes config files.
 func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
 	var out []ConfigFile
 	ids := seen{}
@@ -41,11 +45,21 @@ func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
 func (d *decoder) configStore(v yamldoc.Value, f *ConfigFile) {
 	typ := peek(v, "type")
 	d.fields(v, keys{
-		"type": d.supported(&f.StoreType, "a config file in a store of the type", []string{"Inline"}, append(gitStores(), otherStores(ManifestK8s)...)...),
+		"type": d.supported(&f.StoreType, "a config file in a store of the type", stores(ManifestK8s), otherStores(ManifestK8s)...),
 		"spec": func(v yamldoc.Value) {
-			if typ == "Inline" {
+			switch {
+			case typ == "Inline":
 				d.fields(v, keys{"content": d.text(&f.Content)})
 				d.need(v, "content")
+			case typ == storeHarness:
+				d.fileStore(v, ManifestK8s, &f.Files)
+			case slices.Contains(gitStores(), typ):
+				d.gitStore(v, ManifestK8s, &f.Git)
+			}
+			for _, key := range []string{"paths", "files", "secretFiles"} {
+				if list := child(v, key); list.Is(yamldoc.Sequence) && len(list.Node.Items) > 1 {
+					d.Warnf(list, unsupportedAtRun, "found %d %s; an expression can't read a config file of several files", len(list.Node.Items), key)
+				}
 			}
 		},
 	})

@@ -14,7 +14,7 @@ type Connector struct {
 	DelegateSelectors yamldoc.Field[[]string]
 	ExecuteOnDelegate yamldoc.Field[bool]
 	Cluster           Cluster         // K8sCluster
-	Git               GitConnector    // Git, Github, Gitlab, Bitbucket
+	Git               GitConnector    // Git, Github, Gitlab, Bitbucket, AzureRepo
 	Docker            DockerRegistry  // DockerRegistry
 	Server            ServerConnector // Jira, ServiceNow, Jenkins, Bamboo
 	AWS               AWSConnector    // Aws
@@ -53,14 +53,14 @@ type Auth struct {
 }
 
 func connectorTypes() []string {
-	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws", "Gcp", "Azure", "Rancher"}, gitConnectors(), serverConnectorTypes())
+	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws", "Gcp", "Azure", "Rancher", CustomSecretManager, AWSSecretManager, VaultManager}, gitConnectors(), serverConnectorTypes())
 }
 
 func otherConnectors() []string {
 	return []string{
-		"AzureRepo", "Codecommit",
-		"AzureArtifacts", "Pdc", "Spot", "Tas", "TerraformCloud", "Vault", "AwsKms",
-		"AwsSecretManager", "GcpKms", "GcpSecretManager", "AzureKeyVault", "CustomSecretManager", "Local", "Prometheus",
+		"Codecommit",
+		"AzureArtifacts", "Pdc", "Spot", "Tas", "TerraformCloud", "AwsKms",
+		"GcpKms", "GcpSecretManager", "AzureKeyVault", "Local", "Prometheus",
 		"Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth", "PagerDuty",
 		"JDBC", "CEAws", "CEAzure", "GcpCloudCost", "CEK8sCluster", "SignalFX", "Salesforce",
 	}
@@ -99,6 +99,12 @@ func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 		d.azureConnector(v, common, &c.Azure)
 	case typ == "Rancher":
 		d.rancherConnector(v, common, &c.Server)
+	case typ == CustomSecretManager:
+		d.customManager(v, common)
+	case typ == AWSSecretManager:
+		d.awsSecretManager(v, common)
+	case typ == VaultManager:
+		d.vaultManager(v, common)
 	case slices.Contains(gitConnectors(), typ):
 		d.gitConnector(v, typ, common, &c.Git)
 	case slices.Contains(serverConnectorTypes(), typ):

@@ -19,6 +19,7 @@ type decoder struct {
 	kind       ref.Kind
 	scope      ref.Scope // of the document
 	references []Reference
+	stored     []FileReference
 	barriers   []yamldoc.Value // the barrierRefs of the steps, as far as they are known
 }
 
@@ -185,6 +186,16 @@ func (d *decoder) refuse(what string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		if !neutral(v.Node) {
 			d.Unsupported(v, "%s yet", what)
+		}
+	}
+}
+
+// never is refuse for what won't come; why says it in full, and what to write
+// instead.
+func (d *decoder) never(why string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		if !neutral(v.Node) {
+			d.Unsupported(v, "%s", why)
 		}
 	}
 }

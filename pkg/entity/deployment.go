@@ -13,7 +13,7 @@ const (
 // otherDeploymentTypes are those of the other swimlanes (entities spec §2).
 func otherDeploymentTypes() []string {
 	return []string{
-		"Ssh", "WinRm", "ServerlessAwsLambda", "AzureWebApp", "AzureFunction", "CustomDeployment", "ECS", "Elastigroup", "TAS",
+		"Ssh", "WinRm", "ServerlessAwsLambda", "AzureWebApp", "AzureFunction", "ECS", "Elastigroup", "TAS",
 		"Asg", "GoogleCloudFunctions", "AwsLambda", "AWS_SAM", "GoogleCloudRun", "AzureContainerApps", "Salesforce",
 		"GoogleManagedInstanceGroup", "AiAgent",
 	}
@@ -22,7 +22,7 @@ func otherDeploymentTypes() []string {
 // deploymentType binds the deployment type of a stage, a service or an
 // infrastructure definition.
 func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return d.supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm}, otherDeploymentTypes()...)
+	return d.supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm, DeployCustom}, otherDeploymentTypes()...)
 }
 
 // Deployment is what a Deployment stage deploys where (entities spec §5). It
@@ -30,6 +30,7 @@ func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
 // Group.
 type Deployment struct {
 	Type         yamldoc.Field[string]
+	CustomRef    TemplateRef // of a custom deployment
 	Service      StageService
 	Services     StageServices
 	Environment  StageEnvironment
@@ -57,8 +58,8 @@ func (d *decoder) deployment(s *Deployment) keys {
 		"serviceConfig":         d.refuse("the legacy form of a service (serviceConfig) isn't supported"),
 		"infrastructure":        d.refuse("the legacy form of an infrastructure isn't supported"),
 		"gitOpsEnabled":         d.refuse("GitOps deployments aren't supported"),
-		"customDeploymentRef":   d.refuse("custom deployments aren't supported"),
-		"deploymentMetadata":    d.refuse("deployment metadata isn't supported"),
+		"customDeploymentRef":   d.customRef(&s.CustomRef),
+		"deploymentMetadata":    d.never("deployment metadata says more of deployment types that aren't supported"),
 	}
 }
 
@@ -81,9 +82,10 @@ func Several(spec *yamldoc.Node) bool {
 }
 
 // onceOnly refuses a looping strategy of a stage that has several deployments:
-// both would repeat it.
+// both would repeat it, and nobody documents which is around the other, what
+// their iterations are called, or whose <+matrix...> is read.
 func (d *decoder) onceOnly(v yamldoc.Value) {
 	if Several(v.Node.Get("spec")) && !neutral(v.Node.Get("strategy")) {
-		d.Unsupported(child(v, "strategy"), "a looping strategy of a stage that deploys several services or to several infrastructures isn't supported yet")
+		d.Unsupported(child(v, "strategy"), "this stage is repeated already, for each of its services and infrastructures, and how a looping strategy would go with that isn't documented; take the lists out and name what the matrix has (serviceRef: <+matrix.service>), or take the strategy out")
 	}
 }

@@ -31,6 +31,8 @@ type Entity struct {
 	Parent ref.Ref
 	// References are the entities that this one names, in document order.
 	References []Reference
+	// Files are the files of the file store that it names, in document order.
+	Files []FileReference
 
 	Pipeline        *Pipeline
 	Service         *Service
@@ -76,7 +78,14 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	}
 	v := yamldoc.Sub(doc.Get(string(kind)), "")
 	if !v.Is(yamldoc.Mapping) {
-		r.Errorf(yamldoc.Sub(doc, string(kind)), wrongType, "%s has no keys", kind)
+		found := "nothing"
+		switch {
+		case v.Is(yamldoc.Scalar): // which may be a secret
+			found = "a text"
+		case v.Is(yamldoc.Sequence):
+			found = "a list"
+		}
+		r.Errorf(yamldoc.Sub(doc, string(kind)), wrongType, "found %s; want a mapping with the keys of a document of the kind %s", found, kind)
 		return nil
 	}
 	e := &Entity{Kind: kind, Scope: o.Scope}
@@ -86,7 +95,7 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	if kind != ref.Secret { // whose texts are never expressions
 		d.deferred(v)
 	}
-	e.References = d.references
+	e.References, e.Files = d.references, d.stored
 	return e
 }
 
@@ -226,6 +235,9 @@ func (d *decoder) scopeOf(v yamldoc.Value, e *Entity) {
 		case *part.scope != said:
 			d.Errorf(child(v, part.key), wrongScope, "found %q, but the document is for %q", said, *part.scope)
 		}
+	}
+	if err := e.Scope.Check(); err != nil {
+		d.Errorf(v, wrongScope, "%s", err)
 	}
 	if e.Scope.Project != "" && e.Scope.Org == "" {
 		d.Errorf(child(v, "projectIdentifier"), wrongScope, "a project needs an orgIdentifier")

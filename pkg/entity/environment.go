@@ -22,8 +22,8 @@ func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
 			d.fields(v, keys{
 				"manifests":           func(v yamldoc.Value) { env.Values = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches) },
 				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = d.configFiles(v) },
-				"applicationSettings": d.refuse("application settings aren't supported"),
-				"connectionStrings":   d.refuse("connection strings aren't supported"),
+				"applicationSettings": d.never("application settings are those of Azure Web Apps, which aren't supported"),
+				"connectionStrings":   d.never("connection strings are those of Azure Web Apps, which aren't supported"),
 			})
 		},
 	}))

@@ -10,14 +10,14 @@ import (
 // GitConnector is a connector to Git repositories: one, or all of an account.
 type GitConnector struct {
 	URL            yamldoc.Field[string]
-	Level          yamldoc.Field[string] // Account or Repo
+	Level          yamldoc.Field[string] // Account or Repo; of an AzureRepo Project or Repo
 	Transport      yamldoc.Field[string] // Http or Ssh
 	Auth           Auth                  // type "": nobody in particular
 	BranchName     yamldoc.Field[string]
 	ValidationRepo yamldoc.Field[string]
 }
 
-func gitConnectors() []string { return []string{"Git", "Github", "Gitlab", "Bitbucket"} }
+func gitConnectors() []string { return []string{"Git", "Github", "Gitlab", "Bitbucket", "AzureRepo"} }
 
 func (d *decoder) gitConnector(v yamldoc.Value, typ string, common keys, g *GitConnector) {
 	known := merge(common, keys{
@@ -34,8 +34,12 @@ func (d *decoder) gitConnector(v yamldoc.Value, typ string, common keys, g *GitC
 		}))
 		d.need(v, "url", "connectionType", "type")
 	} else {
+		all := "Account"
+		if typ == "AzureRepo" {
+			all = "Project"
+		}
 		d.fields(v, merge(known, keys{
-			"type":           d.literal(&g.Level, "Account", "Repo"),
+			"type":           d.literal(&g.Level, all, "Repo"),
 			"authentication": func(v yamldoc.Value) { d.gitAuth(v, typ, g) },
 			"apiAccess":      d.apiAccess,
 		}))

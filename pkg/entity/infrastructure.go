@@ -24,6 +24,9 @@ type Infrastructure struct {
 	Subscription  yamldoc.Field[string] // Azure
 	ResourceGroup yamldoc.Field[string] // Azure
 	Admin         yamldoc.Field[bool]   // Azure: with the cluster's own administrator
+	// Of a custom deployment.
+	CustomRef TemplateRef
+	Variables []Variable // over those of the deployment template
 }
 
 // The infrastructure types that Slipway deploys to: a cluster that the
@@ -37,7 +40,7 @@ const (
 )
 
 func infrastructures() []string {
-	return []string{InfraDirect, InfraAWS, InfraGoogle, InfraAzure, InfraRancher}
+	return []string{InfraDirect, InfraAWS, InfraGoogle, InfraAzure, InfraRancher, DeployCustom}
 }
 
 func otherInfrastructures() []string {
@@ -45,7 +48,7 @@ func otherInfrastructures() []string {
 		"Pdc", "SshWinRmAws", "SshWinRmAzure",
 		"SshGcp", "ServerlessAwsLambda", "AwsLambda", "AWS_SAM", "ECS", "Asg", "Elastigroup", "TAS", "AzureWebApp",
 		"AzureFunction", "AzureContainerApps", "GoogleCloudFunctions", "GoogleCloudRun", "GoogleManagedInstanceGroup",
-		"CustomDeployment", "Salesforce", "GitOps",
+		"Salesforce", "GitOps",
 	}
 }
 
@@ -70,6 +73,11 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 			if !slices.Contains(infrastructures(), typ) {
 				return
 			}
+			if typ == DeployCustom {
+				d.fields(v, merge(d.customInfrastructure(i), keys{"scopedServices": scoped}))
+				d.need(v, "customDeploymentRef")
+				return
+			}
 			known := merge(d.kubernetes(i), keys{"scopedServices": scoped})
 			if typ != InfraDirect {
 				known = merge(known, d.cloudCluster(i, typ))
@@ -80,6 +88,9 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 		},
 	}))
 	d.need(v, "identifier", "name", "environmentRef", "deploymentType", "type", "spec")
+	if of, deploys := i.Type.Value == DeployCustom, i.DeploymentType.Value == DeployCustom; of != deploys && i.Type.Set && i.DeploymentType.Set {
+		d.Errorf(child(v, "type"), wrongValue, "found the type %s for the deployment type %s; %s goes with itself alone", i.Type.Value, i.DeploymentType.Value, DeployCustom)
+	}
 	d.releaseName(child(child(v, "spec"), "releaseName"), i)
 	return i
 }
@@ -144,13 +155,13 @@ func (d *decoder) kubernetes(i *Infrastructure) keys {
 }
 
 var (
-	namespace   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	namespace   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`) // of 63 characters at most
 	releaseName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 )
 
 func (d *decoder) namespace(v yamldoc.Value) yamldoc.Field[string] {
 	f := d.String(v)
-	if f.Value != "" && !namespace.MatchString(f.Value) {
+	if f.Value != "" && (len(f.Value) > 63 || !namespace.MatchString(f.Value)) {
 		d.Errorf(v, badName, "namespace %q is wrong: it may have at most 63 lower-case letters, digits and -", f.Value)
 	}
 	return f

@@ -19,6 +19,10 @@ const (
 	ManifestRepo = "HelmRepoOverride"
 	// ManifestPatches is a layer of patches of a Kustomize manifest.
 	ManifestPatches = "KustomizePatches"
+	// ManifestOpenshift is one OpenShift template.
+	ManifestOpenshift = "OpenshiftTemplate"
+	// ManifestParams is a layer of parameters of an OpenShift template.
+	ManifestParams = "OpenshiftParam"
 )
 
 // Manifest is one of a service's manifests (entities spec §2.3). Which fields
@@ -35,6 +39,8 @@ type Manifest struct {
 
 	Chart     HelmChart
 	Kustomize Kustomize
+
+	ParamsPaths yamldoc.Field[[]string] // of an OpenshiftTemplate
 }
 
 // HelmChart is what only a Helm chart has.
@@ -62,7 +68,7 @@ type CommandFlag struct {
 // otherManifestTypes are those that can't be saved yet.
 func otherManifestTypes() []string {
 	return []string{
-		"OpenshiftParam", "OpenshiftTemplate", "ServerlessAwsLambda", "ReleaseRepo",
+		"ServerlessAwsLambda", "ReleaseRepo",
 		"DeploymentRepo", "EcsTaskDefinition", "EcsServiceDefinition", "EcsScalableTargetDefinition",
 		"EcsScalingPolicyDefinition", "TasManifest", "TasVars", "TasAutoScaler", "AsgLaunchTemplate", "AsgConfiguration",
 		"AsgAdditionalConfiguration", "AsgScalingPolicy", "AsgScheduledUpdateGroupAction", "GoogleCloudFunctionDefinition",
@@ -74,11 +80,11 @@ func otherManifestTypes() []string {
 
 // manifests decodes a list of manifests, of which one may be the main one.
 func (d *decoder) manifests(v yamldoc.Value) []Manifest {
-	out := d.manifestList(v, ManifestK8s, ManifestValues, ManifestHelm, ManifestKustomize, ManifestRepo, ManifestPatches)
+	out := d.manifestList(v, ManifestK8s, ManifestValues, ManifestHelm, ManifestKustomize, ManifestRepo, ManifestPatches, ManifestOpenshift, ManifestParams)
 	first := ""
 	for _, m := range out {
 		switch {
-		case !slices.Contains([]string{ManifestK8s, ManifestHelm, ManifestKustomize}, m.Type.Value):
+		case !slices.Contains([]string{ManifestK8s, ManifestHelm, ManifestKustomize, ManifestOpenshift}, m.Type.Value):
 		case first == "":
 			first = m.Type.Value
 		case first == ManifestHelm && m.Type.Value == ManifestHelm: // manifestConfigurations.primaryManifestRef chooses
@@ -135,13 +141,15 @@ func (d *decoder) manifestSpec(m *Manifest, typ string) keys {
 	case ManifestRepo:
 		return keys{
 			"connectorRef": d.reference(ref.Connector, &m.Store.Charts),
-			"type":         d.supported(&m.Store.Type, "repository of charts", []string{storeHTTP, storeOCI}, "S3", "Gcs"),
+			"type":         d.supported(&m.Store.Type, "repository of charts", chartStores()),
 			"metadata":     func(yamldoc.Value) {},
 		}
 	case ManifestValues:
 		return merge(known, optional)
-	case ManifestPatches:
+	case ManifestPatches, ManifestParams:
 		return known
+	case ManifestOpenshift:
+		return merge(known, d.release(m), keys{"paramsPaths": d.words(&m.ParamsPaths)})
 	case ManifestK8s:
 		return merge(known, optional, d.release(m), keys{"valuesPaths": d.words(&m.ValuesPaths)})
 	case ManifestHelm:
@@ -160,7 +168,7 @@ func (d *decoder) manifestNeeds(v yamldoc.Value, typ string) {
 	}
 	d.need(v, "store")
 	store := peek(child(v, "store"), "type")
-	if typ == ManifestHelm && (store == storeHTTP || store == storeOCI) {
+	if typ == ManifestHelm && slices.Contains(chartStores(), store) {
 		d.need(v, "chartName")
 	}
 }

@@ -39,10 +39,25 @@ type NotificationMethod struct {
 	Teams      []string              // msTeamKeys of MsTeams: webhook URLs
 	Recipients []string              // of Email
 	Headers    map[string]string     // of Webhook and Datadog
+	Body       NotificationBody      // of Webhook: what is sent instead of Slipway's own document
 	// Groups are told too, in their own ways of the channel: references to user
 	// groups, which may be expressions. Not of Webhook and Datadog.
 	Groups []string
 }
+
+// NotificationBody is what a template of a notification has to say.
+type NotificationBody struct {
+	Type    yamldoc.Field[string] // one of the types of bodies
+	Content string                // may hold expressions, and <+notification...> too
+}
+
+// The types of a NotificationBody.
+const (
+	BodyJSON = "JSON"
+	BodyYAML = "YAML"
+	BodyText = "STRING"
+	BodyHTML = "HTML"
+)
 
 // The channels of a NotificationMethod.
 const (
@@ -64,7 +79,7 @@ const allStages = "AllStages"
 func NotificationEvents() []string {
 	return []string{
 		AllEvents, "PipelineStart", "PipelineSuccess", "PipelineFailed", "PipelineEnd", "PipelinePaused", "PipelineResumed",
-		"StageStart", "StageSuccess", "StageFailed", "StepFailed", "WaitingForUserAction",
+		"StageStart", "StageSuccess", "StageFailed", "StepFailed", "WaitingForUserAction", "TriggerFailed",
 	}
 }
 
@@ -112,20 +127,39 @@ func off(rule yamldoc.Value) bool {
 func (d *decoder) notificationRule(v yamldoc.Value) NotificationRule {
 	var r NotificationRule
 	var description yamldoc.Field[string]
-	d.fields(v, keys{
+	var body NotificationBody
+	var brought keys // by a template
+	if linked(v) {
+		brought = keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &body, d.address) }}
+	}
+	d.fields(v, merge(brought, keys{
 		"identifier":         func(v yamldoc.Value) { r.ID = d.nodeID(v) },
 		"name":               d.constant(d.text(&r.Name)),
 		"description":        d.text(&description),
 		"enabled":            d.constant(d.flag(&r.Enabled)),
 		"pipelineEvents":     func(v yamldoc.Value) { r.Events = d.notificationEvents(v) },
 		"notificationMethod": func(v yamldoc.Value) { d.notificationMethod(v, &r.Method) },
-		"template":           d.refuse("templates of notifications aren't supported"),
-	})
+		"template":           d.link,
+	}))
 	d.need(v, "pipelineEvents", "notificationMethod")
+	r.Method.Body = body
+	if typ := r.Method.Type; linked(v) && typ.Set && typ.Value != ChannelWebhook {
+		d.Unsupported(child(v, "template"), "templates of notifications are for the channel %s alone, as Harness documents them; found %s", ChannelWebhook, typ.Value)
+	}
 	if v.Is(yamldoc.Mapping) && r.Known() == "" {
 		d.Missing(v, "identifier")
 	}
 	return r
+}
+
+// notificationBody decodes what a template says. How the content is bound
+// depends on whether its inputs are filled in.
+func (d *decoder) notificationBody(v yamldoc.Value, b *NotificationBody, content func(*string) func(yamldoc.Value)) {
+	d.fields(v, keys{
+		"type":    d.literal(&b.Type, BodyJSON, BodyYAML, BodyText, BodyHTML),
+		"content": content(&b.Content),
+	})
+	d.need(v, "type", "content")
 }
 
 // constant decodes a key and reports an expression: the value must be known
@@ -145,7 +179,7 @@ func (d *decoder) notificationEvents(v yamldoc.Value) []NotificationEvent {
 		var typ, description yamldoc.Field[string]
 		var e NotificationEvent
 		d.fields(item, keys{
-			"type":        d.supported(&typ, "the event", NotificationEvents(), "TriggerFailed"),
+			"type":        d.literal(&typ, NotificationEvents()...),
 			"forStages":   func(v yamldoc.Value) { e.Stages = d.among(v) },
 			"forSteps":    func(v yamldoc.Value) { e.Steps = d.among(v) },
 			"description": d.text(&description),
@@ -249,6 +283,14 @@ func (d *decoder) address(out *string) func(yamldoc.Value) {
 		if expr.IsRuntimeInput(f.Expr) {
 			d.Errorf(v, wrongValue, "found a runtime input; a notification takes fixed values and expressions")
 		}
+		*out = f.Value + f.Expr
+	}
+}
+
+// open binds such a text of a template, whose inputs are filled in elsewhere.
+func (d *decoder) open(out *string) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		f := d.String(v)
 		*out = f.Value + f.Expr
 	}
 }

@@ -79,11 +79,13 @@ func (d *decoder) handle(v yamldoc.Value) { d.identifier(v, ref.CheckNodeID) }
 // overriding are the keys of what is overridden.
 func (d *decoder) overriding(o *Override) keys {
 	return keys{
-		"variables":           d.variables(&o.Variables),
-		"manifests":           func(v yamldoc.Value) { o.Manifests = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches) },
+		"variables": d.variables(&o.Variables),
+		"manifests": func(v yamldoc.Value) {
+			o.Manifests = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches, ManifestParams)
+		},
 		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = d.configFiles(v) },
-		"applicationSettings": d.refuse("application settings aren't supported"),
-		"connectionStrings":   d.refuse("connection strings aren't supported"),
+		"applicationSettings": d.never("application settings are those of Azure Web Apps, which aren't supported"),
+		"connectionStrings":   d.never("connection strings are those of Azure Web Apps, which aren't supported"),
 	}
 }
 

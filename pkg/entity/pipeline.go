@@ -53,7 +53,7 @@ func (d *decoder) pipelineKeys(p *Pipeline) keys {
 		"allowStageExecutions": d.flag(&p.AllowStageExecutions),
 		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
 		"flowControl":          d.flowControl(p),
-		"properties":           d.refuse("the CI codebase isn't supported"),
+		"properties":           d.never("properties are of the codebase that CI stages build; fetch what a step needs in a ShellScript step"),
 	}
 }
 

@@ -81,6 +81,7 @@ func QualifySecrets(text string, scope ref.Scope) string {
 func (d *decoder) deferred(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Mapping):
+		d.storedFiles(v)
 		for _, e := range v.Node.Entries {
 			d.deferred(at(v, e.Key, e.Value))
 		}
@@ -96,8 +97,11 @@ func (d *decoder) deferred(v yamldoc.Value) {
 func (d *decoder) expression(v yamldoc.Value) {
 	for _, m := range secretCall.FindAllStringSubmatch(v.Node.Value, -1) {
 		if !d.shared() || strings.Contains(m[1], ".") {
-			d.refer(ref.Secret, v, m[1])
+			d.referNamed(v, m[1])
 		}
+	}
+	for _, m := range fileCall.FindAllStringSubmatch(v.Node.Value, -1) {
+		d.storedFile(v, m[1])
 	}
 	if !expr.IsRuntimeInput(v.Node.Value) {
 		return

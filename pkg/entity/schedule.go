@@ -49,8 +49,10 @@ func (d *decoder) schedule(v yamldoc.Value, c *Cron) {
 }
 
 // pattern checks a regular expression, in Go's syntax.
-func (d *decoder) pattern(v yamldoc.Value, text string) {
-	if _, err := regexp.Compile(text); err != nil {
+func (d *decoder) pattern(v yamldoc.Value, text string) bool {
+	_, err := regexp.Compile(text)
+	if err != nil {
 		d.Errorf(v, wrongValue, "%s", err)
 	}
+	return err == nil
 }

@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -13,26 +14,92 @@ type ScopeVariable struct {
 	Value yamldoc.Field[string] // a fixed text, never an expression
 }
 
+// The value types of a scope's variable.
+const (
+	fixedValue = "FIXED"
+	fixedSet   = "FIXED_SET" // one of some values
+	byRegex    = "REGEX"     // what a regular expression matches
+)
+
 func (d *decoder) scopeVariable(v yamldoc.Value, e *Entity) *ScopeVariable {
 	one := &ScopeVariable{}
-	var typ, valueType yamldoc.Field[string]
 	d.fields(v, merge(d.meta(e), keys{
-		"type": d.supported(&typ, "variable type", []string{"String"}, "Secret"),
-		"spec": func(v yamldoc.Value) {
-			d.fields(v, keys{
-				"valueType": d.supported(&valueType, "the value type", []string{"FIXED"}, "FIXED_SET", "REGEX"),
-				"fixedValue": func(v yamldoc.Value) {
-					if one.Value = d.String(v); strings.Contains(one.Value.Expr, "<+") {
-						d.Errorf(v, wrongValue, "found an expression; want a fixed text: a variable of a scope belongs to no run")
-					}
-				},
-				"allowedValues": d.refuse("sets of values of a variable aren't supported"),
-				"regex":         d.refuse("patterns of a variable aren't supported"),
-				"defaultValue":  d.refuse("default values of a variable aren't supported"),
-			})
-			d.need(v, "valueType", "fixedValue")
+		"type": func(v yamldoc.Value) {
+			f := d.String(v)
+			d.Takes(v, yamldoc.UseEnum, "String")
+			d.Takes(v, yamldoc.UseRefused, "Secret")
+			switch {
+			case !f.Set || f.Value == "String":
+			case f.Value == "Secret":
+				d.Unsupported(v, "variables of a scope are texts, as Harness documents them; let the value be a secret's name and read <+secrets.getValue(<+variable.X>)>")
+			default:
+				d.Errorf(v, wrongValue, "found %q; want String", f.Value)
+			}
 		},
+		"spec": func(v yamldoc.Value) { d.scopeValue(v, one) },
 	}))
 	d.need(v, "identifier", "name", "type", "spec")
 	return one
+}
+
+// scopeValue decodes the value and what it must be like. A value that isn't
+// given is the default.
+func (d *decoder) scopeValue(v yamldoc.Value, one *ScopeVariable) {
+	var (
+		valueType yamldoc.Field[string]
+		standard  yamldoc.Field[string]
+		in        expr.Input
+	)
+	typ := peek(v, "valueType")
+	plain := func(f *yamldoc.Field[string]) func(yamldoc.Value) {
+		return func(v yamldoc.Value) {
+			if *f = d.String(v); strings.Contains(f.Expr, "<+") {
+				d.Errorf(v, wrongValue, "found an expression; want a fixed text: a variable of a scope belongs to no run")
+			}
+		}
+	}
+	only := func(of string, decode func(yamldoc.Value)) func(yamldoc.Value) {
+		return func(v yamldoc.Value) {
+			if decode(v); typ != of && !neutral(v.Node) {
+				d.Errorf(v, ambiguous, "only the value type %s has the key %q", of, v.Key)
+			}
+		}
+	}
+	d.fields(v, keys{
+		"valueType":    d.literal(&valueType, fixedValue, fixedSet, byRegex),
+		"fixedValue":   plain(&one.Value),
+		"defaultValue": plain(&standard),
+		"allowedValues": only(fixedSet, func(v yamldoc.Value) {
+			for item := range d.list(v) {
+				var f yamldoc.Field[string]
+				plain(&f)(item)
+				in.Allowed = append(in.Allowed, f.Value)
+			}
+			if v.Is(yamldoc.Sequence) && len(in.Allowed) == 0 && typ == fixedSet {
+				d.Errorf(v, emptyList, "found no values; want at least one")
+			}
+		}),
+		"regex": only(byRegex, func(v yamldoc.Value) {
+			if text := d.String(v).Value; d.pattern(v, text) {
+				in.Regex = text
+			}
+		}),
+	})
+	d.need(v, "valueType")
+	switch typ {
+	case fixedSet:
+		d.need(v, "allowedValues")
+	case byRegex:
+		d.need(v, "regex")
+	}
+	if v.Is(yamldoc.Mapping) && !one.Value.Set && !standard.Set {
+		d.need(v, "fixedValue")
+	}
+	for _, key := range []string{"fixedValue", "defaultValue"} {
+		if text := peek(v, key); v.Node.Get(key) != nil {
+			if err := in.Check(text); err != nil {
+				d.Errorf(child(v, key), wrongValue, "%s", err)
+			}
+		}
+	}
 }

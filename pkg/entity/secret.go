@@ -1,8 +1,6 @@
 package entity
 
 import (
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -33,7 +31,7 @@ func (d *decoder) secret(v yamldoc.Value, e *Entity) *Secret {
 			case "SecretText":
 				d.secretText(v)
 			case "SecretFile":
-				d.fields(v, keys{"secretManagerIdentifier": d.secretManager})
+				d.fields(v, keys{"secretManagerIdentifier": d.ownManager})
 				d.need(v, "secretManagerIdentifier")
 			case "SSHKey":
 				d.sshKey(v, &s.SSH)
@@ -44,25 +42,34 @@ func (d *decoder) secret(v yamldoc.Value, e *Entity) *Secret {
 	return s
 }
 
-// secretManager checks that the secret is kept by Slipway itself.
-func (d *decoder) secretManager(v yamldoc.Value) {
+// ownManager checks that the secret is kept by Slipway itself.
+func (d *decoder) ownManager(v yamldoc.Value) {
 	f := d.String(v)
-	switch strings.TrimPrefix(strings.TrimPrefix(f.Value, "account."), "org.") {
-	case "", builtInManager:
-	default:
-		d.Unsupported(v, "secret managers besides %s aren't supported yet", builtInManager)
+	if f.Value != "" && !builtIn(f.Value) {
+		d.Unsupported(v, "files of secret managers besides %s aren't supported yet", builtInManager)
 	}
 }
 
 func (d *decoder) secretText(v yamldoc.Value) {
 	var valueType yamldoc.Field[string]
+	typ := peek(v, "valueType")
 	d.fields(v, keys{
-		"secretManagerIdentifier": d.secretManager,
-		"valueType":               d.supported(&valueType, "the value type", []string{"Inline"}, "Reference", "CustomSecretManagerValues"),
-		"value":                   d.secretValue,
-		"additionalMetadata":      d.refuse("metadata of a secret isn't supported"),
+		"secretManagerIdentifier": func(v yamldoc.Value) { d.secretManager(v, typ) },
+		"valueType":               d.supported(&valueType, "the value type", []string{ValueInline, ValueReference, ValueCustom}),
+		"value": func(v yamldoc.Value) {
+			switch d.secretValue(v); {
+			case typ == ValueCustom:
+				d.customValues(v)
+			case typ == ValueReference && v.Node.Value == "":
+				d.Errorf(v, wrongValue, "found nothing; want what the manager calls the secret")
+			}
+		},
+		"additionalMetadata": d.never("metadata are of secrets that other secret managers keep"),
 	})
 	d.need(v, "secretManagerIdentifier", "valueType")
+	if typ == ValueReference {
+		d.need(v, "value")
+	}
 }
 
 // secretValue passes any text: what looks like an expression is part of the

@@ -16,6 +16,7 @@ type Service struct {
 	PrimaryRef  yamldoc.Field[string] // manifestConfigurations.primaryManifestRef
 	Hooks       []Hook
 	ConfigFiles []ConfigFile
+	CustomRef   TemplateRef // of a custom deployment
 }
 
 func (d *decoder) service(v yamldoc.Value, e *Entity) *Service {
@@ -36,15 +37,15 @@ func (d *decoder) serviceDefinition(v yamldoc.Value, s *Service) {
 			if slices.Contains(otherDeploymentTypes(), typ) {
 				return // the type is refused already; its keys aren't known here
 			}
-			d.serviceSpec(v, s)
+			d.serviceSpec(v, typ, s)
 		},
 		"description": func(yamldoc.Value) {},
 	})
 	d.need(v, "type", "spec")
 }
 
-func (d *decoder) serviceSpec(v yamldoc.Value, s *Service) {
-	d.fields(v, keys{
+func (d *decoder) serviceSpec(v yamldoc.Value, typ string, s *Service) {
+	known := keys{
 		"variables":              d.variables(&s.Variables),
 		"artifacts":              func(v yamldoc.Value) { d.artifacts(v, &s.Artifact) },
 		"manifests":              func(v yamldoc.Value) { s.Manifests = d.manifests(v) },
@@ -52,7 +53,14 @@ func (d *decoder) serviceSpec(v yamldoc.Value, s *Service) {
 		"hooks":                  func(v yamldoc.Value) { s.Hooks = d.hooks(v) },
 		"configFiles":            func(v yamldoc.Value) { s.ConfigFiles = d.configFiles(v) },
 		"description":            func(yamldoc.Value) {},
-	})
+	}
+	if typ == DeployCustom {
+		known = merge(known, d.customService(s))
+	}
+	d.fields(v, known)
+	if typ == DeployCustom {
+		d.need(v, "customDeploymentRef")
+	}
 }
 
 func (d *decoder) manifestConfigurations(v yamldoc.Value, s *Service) {

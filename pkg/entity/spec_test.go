@@ -279,7 +279,7 @@ func TestPipelineIsTyped(t *testing.T) {
 		"fallback":       "ManualIntervention",
 		"last resort":    "MarkAsFailure",
 		"rollback":       "K8sRollingRollback",
-		"place":          "94:29 stages[1].parallel[0].stage.spec.execution.steps[2].step.type",
+		"place":          "95:29 stages[1].parallel[0].stage.spec.execution.steps[2].step.type",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -33,12 +33,40 @@ type Stage struct {
 	FailureStrategies []FailureStrategy
 	DelegateSelectors yamldoc.Field[[]string]
 	Timeout           yamldoc.Field[time.Duration]
+	RunMode           RunMode
 	Loop              Looping
-	SkipInstances     yamldoc.Field[bool]
 	Deployment        *Deployment // of a Deployment stage
 	Chain             *Chain      // of a Pipeline stage
 	Steps             []StepItem
 	RollbackSteps     []StepItem
+}
+
+// RunMode says who lets a stage begin (pipeline spec §1.2).
+type RunMode struct {
+	Type    yamldoc.Field[string]        // RunManual or RunAuto
+	Timeout yamldoc.Field[time.Duration] // how long RunManual waits for somebody
+}
+
+// The types of a RunMode.
+const (
+	RunManual = "Manual"
+	RunAuto   = "Auto"
+)
+
+func (d *decoder) runMode(v yamldoc.Value, m *RunMode) {
+	manual := peek(v, "type") == RunManual
+	d.fields(v, keys{
+		"type": d.literal(&m.Type, RunManual, RunAuto),
+		"timeout": func(v yamldoc.Value) {
+			if m.Timeout = d.Duration(v); !manual && m.Timeout.Set {
+				d.Warnf(v, wrongValue, "a stage that begins by itself waits for nobody; the timeout changes nothing")
+			}
+		},
+	})
+	d.need(v, "type")
+	if manual {
+		d.need(v, "timeout")
+	}
 }
 
 func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
@@ -60,15 +88,16 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 		"delegateSelectors": d.words(&s.DelegateSelectors),
 		"timeout":           d.duration(&s.Timeout),
 		"strategy":          d.looping(&s.Loop),
-		"runMode":           d.refuse("stages that people start (runMode) aren't supported"),
-		"dependsOn":         d.refuse("stages that depend on others (dependsOn) aren't supported"),
+		"runMode":           func(v yamldoc.Value) { d.runMode(v, &s.RunMode) },
+		"dependsOn":         d.never("stages run in the order in which they are written, and beside each other in parallel blocks; write them so in place of dependsOn"),
 		"template":          d.link,
 	}
 	if typ == StagePipeline {
-		known["delegateSelectors"] = d.noSelectors
+		known["delegateSelectors"] = d.never("a Pipeline stage runs nothing on a delegate; give selectors to the other pipeline")
+		known["runMode"] = d.never("a Pipeline stage isn't run by hand; give the first stage of the other pipeline a runMode")
 	}
 	if typ == StageDeployment {
-		known["skipInstances"] = d.flag(&s.SkipInstances)
+		known["skipInstances"] = d.never("skipInstances leaves out hosts that have the artifact already, in deployments to hosts, which aren't supported")
 	}
 	d.fields(v, known)
 	d.need(v, "identifier", "name")
@@ -95,6 +124,7 @@ func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 		s.Deployment = &Deployment{}
 		d.fields(v, merge(known, d.deployment(s.Deployment)))
 		d.need(v, "deploymentType", "execution")
+		d.customOnly(v, p.deployment)
 		d.oneOf(v, "service", "services", "serviceConfig")
 		d.oneOf(v, "environment", "environments", "environmentGroup", "infrastructure")
 	case StagePipeline:

@@ -80,8 +80,8 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 		"gitOpsClusters":        d.refuse("GitOps clusters aren't supported"),
 		"provisioner":           d.refuse("provisioners aren't supported"),
 		"useFromStage":          d.fromStage(&s.From),
-		"gitBranch":             d.refuse("environments on a Git branch aren't supported"),
-		"failureStrategies":     d.refuse("failure strategies of an environment aren't supported"),
+		"gitBranch":             d.never("documents are kept by Slipway and not read from a branch (gitBranch); apply those of the branch, or choose another reference"),
+		"failureStrategies":     d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":           func(yamldoc.Value) {},
 	})
 	if v.Node.Get("useFromStage") != nil {
@@ -164,7 +164,7 @@ func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments) {
 		},
 		"metadata":          d.parallel(&s.Parallel),
 		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
-		"failureStrategies": d.refuse("failure strategies of environments aren't supported"),
+		"failureStrategies": d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":       func(yamldoc.Value) {},
 	})
 	if !narrowed {
@@ -190,7 +190,7 @@ func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup) {
 		"environments":      func(v yamldoc.Value) { s.Environments = d.environmentList(v, narrowed) },
 		"metadata":          d.parallel(&s.Parallel),
 		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
-		"failureStrategies": d.refuse("failure strategies of an environment group aren't supported"),
+		"failureStrategies": d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":       func(yamldoc.Value) {},
 	})
 	d.need(v, "envGroupRef")

@@ -33,8 +33,8 @@ func (d *decoder) serviceOfStage(s *StageService) keys {
 		"serviceRef":                d.reference(ref.Service, &s.Ref),
 		"serviceInputs":             d.node(&s.Inputs),
 		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
-		"gitBranch":                 d.refuse("services on a Git branch aren't supported"),
-		"failureStrategies":         d.refuse("failure strategies of a service aren't supported"),
+		"gitBranch":                 d.never("documents are kept by Slipway and not read from a branch (gitBranch); apply those of the branch, or choose another reference"),
+		"failureStrategies":         d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":               func(yamldoc.Value) {},
 	}
 }
@@ -53,7 +53,7 @@ func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
 		"metadata":                  d.parallel(&s.Parallel),
 		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
 		"useFromStage":              d.fromStage(&s.From),
-		"failureStrategies":         d.refuse("failure strategies of services aren't supported"),
+		"failureStrategies":         d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":               func(yamldoc.Value) {},
 	})
 	d.oneOf(v, "values", "useFromStage")

@@ -154,35 +154,58 @@ func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
 		known = d.options.CheckStep(s.Type.Value, spec, p.stage, part)
 	})
 	switch {
-	case known && p.deployment == DeployNativeHelm && strings.HasPrefix(s.Type.Value, "K8s"):
-		d.Warnf(typ, wrongValue, "%s is a step of Kubernetes stages; the stage has the deployment type %s", s.Type.Value, DeployNativeHelm)
 	case known:
-		d.connectors(at(v, "spec", spec))
+		d.sameSwimlane(typ, s.Type.Value, p.deployment)
+		d.specRefs(at(v, "spec", spec))
 		if name := child(at(v, "spec", spec), "barrierRef"); s.Type.Value == stepBarrier && name.Is(yamldoc.Scalar) && !strings.Contains(name.Node.Value, "<+") {
 			d.barriers = append(d.barriers, name)
 		}
 	case harnessStep(s.Type.Value):
 		d.Unsupported(typ, "step type %s isn't supported yet%s", s.Type.Value, instead(s.Type.Value))
 	default:
-		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, d.Hint(s.Type.Value, HarnessSteps()))
+		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, d.Hint(s.Type.Value, splitSteps()))
 	}
 }
 
-// connectors adds the references to connectors of a step's spec.
-func (d *decoder) connectors(v yamldoc.Value) {
+// specRefs adds the references of a step's spec to connectors and to the user
+// groups of approvals.
+func (d *decoder) specRefs(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Mapping):
 		for _, e := range v.Node.Entries {
 			part := at(v, e.Key, e.Value)
-			if e.Key == "connectorRef" && part.Is(yamldoc.Scalar) && !strings.Contains(e.Value.Value, "<+") {
+			switch {
+			case e.Key == "connectorRef" && part.Is(yamldoc.Scalar) && !strings.Contains(e.Value.Value, "<+"):
 				d.refer(ref.Connector, part, e.Value.Value)
-				continue
+			case e.Key == "userGroups":
+				d.approvers(part)
+			default:
+				d.specRefs(part)
 			}
-			d.connectors(part)
 		}
 	case v.Is(yamldoc.Sequence):
 		for i, item := range v.Node.Items {
-			d.connectors(yamldoc.Sub(item, fmt.Sprintf("%s[%d]", v.Path, i)))
+			d.specRefs(yamldoc.Sub(item, fmt.Sprintf("%s[%d]", v.Path, i)))
+		}
+	}
+}
+
+// approvers adds the references to the user groups that an approval asks. How
+// they are spelled is the step type's to say; those of all users are always
+// there, and a shared template's may be those of whoever uses it.
+func (d *decoder) approvers(v yamldoc.Value) {
+	switch {
+	case v.Is(yamldoc.Sequence):
+		for i, item := range v.Node.Items {
+			d.approvers(yamldoc.Sub(item, fmt.Sprintf("%s[%d]", v.Path, i)))
+		}
+	case v.Is(yamldoc.Scalar) && !strings.Contains(v.Node.Value, "<+"):
+		for name := range strings.SplitSeq(v.Node.Value, ",") {
+			name = strings.TrimSpace(name)
+			r, err := ref.Parse(name, d.scope)
+			if err == nil && !strings.HasSuffix(name, "_all_users") && (!d.shared() || strings.Contains(name, ".")) {
+				d.references = append(d.references, Reference{Kind: ref.UserGroup, Ref: r, Text: name, At: v.Pos(d.Report)})
+			}
 		}
 	}
 }

@@ -3,13 +3,17 @@ package entity
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // HarnessSteps are the step types that Harness's public JSON schema has
 // (harness-schema, v0/pipeline.json, 2026-08), in alphabetical order.
-func HarnessSteps() []string { return strings.Fields(stepTypes) }
+func HarnessSteps() []string { return slices.Clone(splitSteps()) }
 
-func harnessStep(name string) bool { return slices.Contains(HarnessSteps(), name) }
+// splitSteps splits the list once: a document may have as many steps as it can hold.
+var splitSteps = sync.OnceValue(func() []string { return strings.Fields(stepTypes) })
+
+func harnessStep(name string) bool { return slices.Contains(splitSteps(), name) }
 
 // instead says why a step type isn't there and what can be done, where that is
 // known.

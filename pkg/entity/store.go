@@ -7,13 +7,32 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Store is where the files of a manifest are (entities spec §2.4): a Git
-// repository, or the document itself.
+// Store is where the files of a manifest are (entities spec §2.4). Which
+// fields it has depends on its type.
 type Store struct {
 	Type    yamldoc.Field[string]
 	Git     GitStore
-	Charts  yamldoc.Field[string] // the connector of an Http or OciHelmChart store
+	Files   FileStore
+	Charts  yamldoc.Field[string] // the connector of an Http, OciHelmChart, S3 or Gcs store
+	Bucket  BucketStore
 	Content yamldoc.Field[string] // of an Inline store
+	Script  ScriptStore
+	Paths   yamldoc.Field[[]string] // of InheritFromManifest: in the main manifest's store
+}
+
+// BucketStore is a folder of a bucket with charts in it.
+type BucketStore struct {
+	Region yamldoc.Field[string] // of S3; empty: the bucket's own is asked for
+	Name   yamldoc.Field[string]
+	Folder yamldoc.Field[string]
+}
+
+// ScriptStore is a CustomRemote store: a script that a delegate runs in a new
+// folder, and what of that folder counts.
+type ScriptStore struct {
+	Script    yamldoc.Field[string]
+	FilePath  yamldoc.Field[string]
+	Selectors yamldoc.Field[[]string]
 }
 
 // GitStore is a place in a Git repository.
@@ -27,29 +46,56 @@ type GitStore struct {
 	FolderPath   yamldoc.Field[string]
 }
 
-func gitStores() []string { return []string{"Git", "Github", "GitLab", "Bitbucket"} }
+func gitStores() []string { return []string{"Git", "Github", "GitLab", "Bitbucket", "AzureRepo"} }
 
-// The stores of charts only.
+// The stores that aren't Git repositories.
 const (
+	storeInline    = "Inline"
+	storeScript    = "CustomRemote"
+	storeInherited = "InheritFromManifest"
+	// Of charts only:
 	storeHTTP = "Http"
 	storeOCI  = "OciHelmChart"
+	storeS3   = "S3"
+	storeGCS  = "Gcs"
 )
+
+// chartStores are the repositories of charts.
+func chartStores() []string { return []string{storeHTTP, storeOCI, storeS3, storeGCS} }
 
 // stores are those that manifests of a type can be in.
 func stores(manifest string) []string {
-	if manifest == ManifestHelm {
-		return append(gitStores(), storeHTTP, storeOCI)
+	switch manifest {
+	case ManifestHelm:
+		return append(append(gitStores(), chartStores()...), storeHarness, storeScript)
+	case ManifestKustomize:
+		return append(gitStores(), storeHarness)
+	case ManifestPatches:
+		return append(gitStores(), storeInline, storeHarness, storeInherited)
+	case ManifestValues, ManifestParams:
+		return append(gitStores(), storeInline, storeHarness, storeScript, storeInherited)
 	}
-	return append(gitStores(), "Inline")
+	return append(gitStores(), storeInline, storeHarness, storeScript)
 }
 
 // otherStores are those of Harness that manifests of a type can't be in, or not yet.
 func otherStores(manifest string) []string {
 	all := []string{
-		"Inline", "CustomRemote", "AzureRepo", "HarnessCode", storeHTTP, "S3", "Gcs", "Artifactory", "S3Url", "InheritFromManifest",
-		"Harness", storeOCI,
+		storeInline, storeScript, "HarnessCode", storeHTTP, storeS3, storeGCS, "Artifactory", "S3Url", storeInherited,
+		storeHarness, storeOCI,
 	}
 	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(stores(manifest), s) })
+}
+
+// noStore says why a store of Harness isn't one here; empty for all others.
+func noStore(typ string) string {
+	switch typ {
+	case "HarnessCode":
+		return "Slipway hosts no repositories; use Git with a connector that has the repository's URL"
+	case "Artifactory", "S3Url":
+		return "it is a store of other kinds of deployments; CustomRemote can download from there"
+	}
+	return ""
 }
 
 // store decodes the store of a manifest of the given type.
@@ -57,7 +103,13 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 	s := &m.Store
 	typ := peek(v, "type")
 	known := keys{
-		"type": d.supported(&s.Type, "store type", stores(manifest), otherStores(manifest)...),
+		"type": func(v yamldoc.Value) {
+			if reason := noStore(v.Node.Value); reason != "" {
+				d.Unsupported(v, "store type %s can't be used: %s", v.Node.Value, reason)
+				return
+			}
+			d.supported(&s.Type, "store type", stores(manifest), otherStores(manifest)...)(v)
+		},
 		"spec": func(v yamldoc.Value) {
 			switch {
 			case slices.Contains(gitStores(), typ):
@@ -67,9 +119,20 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 				d.need(v, "connectorRef")
 			case typ == storeOCI && manifest == ManifestHelm:
 				d.ociStore(v, s)
-			case typ == "Inline" && manifest != ManifestHelm:
+			case !slices.Contains(stores(manifest), typ):
+			case typ == storeHarness:
+				d.fileStore(v, manifest, &s.Files)
+			case typ == storeS3 || typ == storeGCS:
+				d.bucketStore(v, typ, s)
+			case typ == storeInline:
 				d.fields(v, keys{"content": d.text(&s.Content)})
 				d.need(v, "content")
+			case typ == storeScript:
+				d.scriptStore(v, &s.Script)
+			case typ == storeInherited:
+				d.fields(v, keys{"paths": d.words(&s.Paths)})
+				d.need(v, "paths")
+				d.somePaths(v)
 			}
 		},
 	}
@@ -86,16 +149,24 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 
 // ociStore decodes a registry of charts.
 func (d *decoder) ociStore(v yamldoc.Value, s *Store) {
-	var base, kind yamldoc.Field[string]
+	var base, kind, other yamldoc.Field[string]
+	connector := d.reference(ref.Connector, &s.Charts)
+	typ := peek(child(v, "config"), "type")
+	specs := map[string]keys{
+		"Generic": {"connectorRef": connector},
+		"ECR":     {"connectorRef": connector, "region": d.text(&other), "registryId": d.text(&other)},
+		"GAR":     {"connectorRef": connector, "region": d.text(&other), "project": d.text(&other), "repositoryName": d.text(&other)},
+	}
+	needed := map[string][]string{"Generic": {"connectorRef"}, "ECR": {"connectorRef", "region"}, "GAR": {"connectorRef", "region", "project", "repositoryName"}}
 	d.fields(v, keys{
 		"basePath": d.text(&base),
 		"config": func(v yamldoc.Value) {
 			d.fields(v, keys{
-				"type": d.supported(&kind, "registry of charts", []string{"Generic"}, "ECR", "GAR"),
+				"type": d.literal(&kind, "Generic", "ECR", "GAR"),
 				"spec": func(v yamldoc.Value) {
-					if kind.Value == "Generic" || kind.Value == "" {
-						d.fields(v, keys{"connectorRef": d.reference(ref.Connector, &s.Charts)})
-						d.need(v, "connectorRef")
+					if specs[typ] != nil {
+						d.fields(v, merge(specs[typ], keys{"metadata": func(yamldoc.Value) {}})) // the console's
+						d.need(v, needed[typ]...)
 					}
 				},
 			})
@@ -128,7 +199,41 @@ func (d *decoder) gitStore(v yamldoc.Value, manifest string, g *GitStore) {
 	default:
 		d.oneOf(v, "paths", "folderPath")
 	}
+	if paths := child(v, "paths"); manifest == ManifestOpenshift && paths.Is(yamldoc.Sequence) && len(paths.Node.Items) > 1 {
+		d.Errorf(paths, wrongValue, "found %d paths; an OpenshiftTemplate is one file", len(paths.Node.Items))
+	}
+	d.somePaths(v)
+}
+
+// somePaths reports a list of paths that is empty.
+func (d *decoder) somePaths(v yamldoc.Value) {
 	if paths := child(v, "paths"); paths.Is(yamldoc.Sequence) && len(paths.Node.Items) == 0 {
 		d.Errorf(paths, emptyList, "found no paths; want one at least")
 	}
+}
+
+func (d *decoder) bucketStore(v yamldoc.Value, typ string, s *Store) {
+	known := keys{
+		"connectorRef": d.reference(ref.Connector, &s.Charts),
+		"bucketName":   d.text(&s.Bucket.Name),
+		"folderPath":   d.text(&s.Bucket.Folder),
+		"metadata":     func(yamldoc.Value) {}, // the console's
+	}
+	if typ == storeS3 {
+		known["region"] = d.text(&s.Bucket.Region)
+		known["paths"] = d.refuse("charts are found by their names below folderPath; paths aren't supported")
+	} else {
+		known["manifestPath"] = d.refuse("charts are found by their names below folderPath; a manifestPath isn't supported")
+	}
+	d.fields(v, known)
+	d.need(v, "connectorRef", "bucketName")
+}
+
+func (d *decoder) scriptStore(v yamldoc.Value, s *ScriptStore) {
+	d.fields(v, keys{
+		"extractionScript":  d.text(&s.Script),
+		"filePath":          d.text(&s.FilePath),
+		"delegateSelectors": d.words(&s.Selectors),
+	})
+	d.need(v, "extractionScript", "filePath")
 }

@@ -75,7 +75,14 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 	case template.ArtifactSource:
 		d.fields(v, d.artifactSource(v, &ArtifactSource{}))
 		d.need(v, "type", "spec")
-	case template.CustomDeployment, template.SecretManager, template.MonitoredService, template.Notification, template.Workspace:
+	case template.Notification:
+		d.fields(v, keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &NotificationBody{}, d.open) }})
+		d.need(v, "body")
+	case template.CustomDeployment:
+		d.customTemplate(v)
+	case template.SecretManager:
+		d.managerTemplate(v)
+	case template.MonitoredService, template.Workspace:
 	}
 }
 
@@ -139,6 +146,8 @@ func (d *decoder) allowedOverrides(v, spec yamldoc.Value, kind template.Kind) []
 		key := known[f.Value]
 		switch asked := spec.Node.Get(key); {
 		case !f.Set:
+		case len(names) == 0:
+			d.Errorf(item, wrongValue, "found %q; what links to a template of the type %s can override nothing", item.Node.Value, kind)
 		case key == "":
 			d.Errorf(item, wrongValue, "found %q; what links to a template of the type %s can override %s%s",
 				item.Node.Value, kind, strings.Join(names, ", "), d.Hint(item.Node.Value, names))

@@ -127,9 +127,9 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 			t.Stages = d.Strings(v)
 			d.fixed(v, t.Stages.Expr)
 		},
-		"pipelineBranchName": d.refuse("pipelines in Git aren't supported"),
-		"inputSetBranchName": d.refuse("input sets in Git aren't supported"),
-		"eventConditions":    d.refuse("conditions outside of the source aren't supported"),
+		"pipelineBranchName": d.never("pipelines are kept by Slipway and not read from a branch; leave pipelineBranchName out"),
+		"inputSetBranchName": d.never("input sets are kept by Slipway and not read from a branch; leave inputSetBranchName out"),
+		"eventConditions":    d.never("conditions stand in source.spec.spec: payloadConditions, headerConditions and jexlCondition of a webhook, eventConditions of an artifact"),
 	}))
 	d.need(v, "identifier", "pipelineIdentifier", "source")
 	d.inProject(v, "a trigger")

@@ -12,7 +12,7 @@ import (
 // (pipeline spec §1.5).
 type Variable struct {
 	Name        yamldoc.Field[string]
-	Type        yamldoc.Field[string] // String, Number or Secret
+	Type        yamldoc.Field[string] // String, Number or Secret; Connector in custom deployments
 	Value       yamldoc.Field[string] // of a Secret: the secret's identifier
 	Default     yamldoc.Field[string]
 	Description yamldoc.Field[string]
@@ -21,23 +21,26 @@ type Variable struct {
 
 var number = regexp.MustCompile(`^[+-]?\d*\.?\d+$`)
 
-// variables binds a list of variables.
-func (d *decoder) variables(list *[]Variable) func(yamldoc.Value) {
+// variableConnector is the type of a variable that names a connector.
+const variableConnector = "Connector"
+
+// variables binds a list of variables, of more types than usual.
+func (d *decoder) variables(list *[]Variable, more ...string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		names := seen{}
 		for item := range d.list(v) {
-			one := d.variable(item)
+			one := d.variable(item, more...)
 			d.unique(names, item, one.Name.Value)
 			*list = append(*list, one)
 		}
 	}
 }
 
-func (d *decoder) variable(v yamldoc.Value) Variable {
+func (d *decoder) variable(v yamldoc.Value, more ...string) Variable {
 	var one Variable
 	d.fields(v, keys{
 		"name":        func(v yamldoc.Value) { one.Name = d.variableName(v) },
-		"type":        d.literal(&one.Type, "String", "Number", "Secret"),
+		"type":        d.literal(&one.Type, append([]string{"String", "Number", "Secret"}, more...)...),
 		"value":       d.variableValue(peek(v, "type"), &one.Value),
 		"default":     d.variableValue(peek(v, "type"), &one.Default),
 		"description": d.text(&one.Description),
@@ -73,6 +76,8 @@ func (d *decoder) variableValue(typ string, f *yamldoc.Field[string]) func(yamld
 			d.Errorf(v, wrongValue, "found an expression; want the identifier of a secret alone")
 		case typ == "Secret":
 			d.refer(ref.Secret, v, f.Value)
+		case typ == variableConnector:
+			d.refer(ref.Connector, v, f.Value)
 		}
 	}
 }

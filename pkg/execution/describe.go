@@ -57,10 +57,7 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	states := make(map[plan.NodeID]plan.State, len(nodes))
-	for _, n := range nodes {
-		states[n.ID] = n.State
-	}
+	states := store.States(nodes)
 	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, states), Templates: p.Templates}
 	if e.Status.Terminal() {
 		return t, nil
@@ -182,6 +179,9 @@ func waits(s plan.Status) int {
 	return slices.Index(ranks, s) + 1
 }
 
+// shown is how many nodes a message about one that there isn't names.
+const shown = 20
+
 // FindNode finds a node of an execution by its id, or by its identifier where
 // only one node has it.
 func (s *Service) FindNode(ctx context.Context, id, name string) (*TreeNode, error) {
@@ -190,8 +190,12 @@ func (s *Service) FindNode(ctx context.Context, id, name string) (*TreeNode, err
 		return nil, err
 	}
 	var found []*TreeNode
+	var there []string
 	var walk func(*TreeNode) *TreeNode
 	walk = func(n *TreeNode) *TreeNode {
+		if n != t.Root && n.Identifier != "" && len(there) < shown && !slices.Contains(there, n.Identifier) {
+			there = append(there, n.Identifier)
+		}
 		if string(n.ID) == name {
 			return n
 		}
@@ -210,7 +214,7 @@ func (s *Service) FindNode(ctx context.Context, id, name string) (*TreeNode, err
 	}
 	switch len(found) {
 	case 0:
-		return nil, fault.New(fault.NotFound, "execution %s has no node %q", id, name)
+		return nil, fault.New(fault.NotFound, "execution %s has no stage and no step %q; it has %s", id, name, strings.Join(there, ", "))
 	case 1:
 		return found[0], nil
 	}

@@ -86,18 +86,21 @@ func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, e
 	if err := r.reach(made); err != nil {
 		return store.Execution{}, err
 	}
-	id := cmp.Or(r.id, newID(r.Key, s.Now()))
-	e, err := s.Store.CreateExecution(ctx, store.Execution{
-		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, PlanHash: made.hash,
-		Status: plan.Running, Inputs: made.inputs, Actor: r.By.Actor, RetryOf: r.RetryOf, Resume: r.resume, Parent: r.parent, StartedAt: s.Now(),
-	}, made.doc, audit.Record{
-		Time: s.Now(), Actor: r.By.Actor, Request: r.By.Request, Scope: r.Scope, Action: audit.Start, Kind: "execution", ID: id,
-		After: fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, made.hash),
-	})
+	return s.begin(ctx, store.Execution{
+		ID: cmp.Or(r.id, newID(r.Key, s.Now())), Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, PlanHash: made.hash,
+		Inputs: made.inputs, RetryOf: r.RetryOf, Resume: r.resume, Parent: r.parent,
+	}, made.root, made.doc, r.By, fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, made.hash))
+}
+
+// begin stores an execution, or finds the one with its id, and runs it from
+// the plan's root. What it runs is told in the audit trail.
+func (s *Service) begin(ctx context.Context, e store.Execution, root plan.NodeID, doc []byte, by audit.Author, what string) (store.Execution, error) {
+	e.Status, e.Actor, e.StartedAt = plan.Running, by.Actor, s.Now()
+	e, err := s.Store.CreateExecution(ctx, e, doc, s.record(e, by, audit.Start, "execution", e.ID, what))
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return e, s.Run(ctx, e, made.root)
+	return e, s.Run(ctx, e, root)
 }
 
 // Run starts the machine run of an execution's root; again is no change.
@@ -203,6 +206,9 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 	}
 	if !e.Status.Terminal() {
 		return store.Execution{}, fault.New(fault.Conflict, "execution %s is %s; only one that has ended can be repeated", id, e.Status)
+	}
+	if e.Preview {
+		return store.Execution{}, fault.New(fault.Conflict, "execution %s is a preview of pipeline %s; start another", id, e.Pipeline)
 	}
 	if e.RollbackOf != "" {
 		return store.Execution{}, fault.New(fault.Conflict, "execution %s has rolled %s back; repeat that one, or roll it back again", id, e.RollbackOf)

@@ -119,8 +119,10 @@ func fingerprintOf(parts []string, inputs []byte) string {
 	return strings.Join(append(parts, string(inputs)), "\n")
 }
 
+// versioned names a version by its document as well: what is deleted and made
+// again counts from 1.
 func versioned(e store.Entity) string {
-	return fmt.Sprintf("%s %s %s %s@%d", e.Key.Scope, e.Key.Kind, e.Key.Env, e.Key.ID, e.Version)
+	return fmt.Sprintf("%s %s %s %s@%d %x", e.Key.Scope, e.Key.Kind, e.Key.Env, e.Key.ID, e.Version, sha256.Sum256(e.YAML))
 }
 
 // learn remembers what a plan was made of, and names it by the versions that
@@ -177,7 +179,7 @@ func (r *recorder) Entity(ctx context.Context, key store.EntityKey) (store.Entit
 		return e, err
 	}
 	if !slices.ContainsFunc(r.read, func(o store.Entity) bool { return o.Key == key && o.Version == e.Version }) {
-		r.read = append(r.read, store.Entity{Key: key, Version: e.Version})
+		r.read = append(r.read, store.Entity{Key: key, Version: e.Version, YAML: e.YAML})
 	}
 	return e, err
 }
@@ -239,8 +241,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 	if err != nil {
 		return planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
-	sum := sha256.Sum256(encoded)
-	return planned{name: b.pipeline.Name, hash: hex.EncodeToString(sum[:]), doc: encoded, root: made.Root.ID, inputs: given, chained: chained}, nil
+	return planned{name: b.pipeline.Name, hash: plan.Hash(encoded), doc: encoded, root: made.Root.ID, inputs: given, chained: chained}, nil
 }
 
 // deployments reads what the Deployment stages of a list deploy where.

@@ -35,10 +35,9 @@ func (m *meanwhile) Entity(ctx context.Context, key store.EntityKey) (store.Enti
 	return e, err
 }
 
-// TestAPlanIsRememberedByWhatWasRead: a version that becomes stable while a
-// plan is made is in the next one.
-func TestAPlanIsRememberedByWhatWasRead(t *testing.T) {
-	t.Parallel()
+// setup gives a catalog over a real store.
+func setup(t *testing.T) (*catalog.Catalog, store.Store) {
+	t.Helper()
 	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +47,14 @@ func TestAPlanIsRememberedByWhatWasRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := catalog.New(catalog.Config{Store: s, Now: time.Now})
+	return catalog.New(catalog.Config{Store: s, Now: time.Now}), s
+}
+
+// TestAPlanIsRememberedByWhatWasRead: a version that becomes stable while a
+// plan is made is in the next one.
+func TestAPlanIsRememberedByWhatWasRead(t *testing.T) {
+	t.Parallel()
+	c, s := setup(t)
 	scope, by := ref.Scope{Account: "acme", Org: "o", Project: "p"}, audit.Author{Actor: "me"}
 	save := func(doc string) {
 		t.Helper()
@@ -80,5 +86,39 @@ func TestAPlanIsRememberedByWhatWasRead(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"v1", "v2", "v2"}, made); diff != "" {
 		t.Errorf("versions of three plans (-want +got):\n%s", diff)
+	}
+}
+
+// TestAPlanIsForgottenWithItsPipeline: one that is deleted and made again has
+// the same version, and nothing else in common.
+func TestAPlanIsForgottenWithItsPipeline(t *testing.T) {
+	t.Parallel()
+	c, s := setup(t)
+	scope, by := ref.Scope{Account: "acme", Org: "o", Project: "p"}, audit.Author{Actor: "me"}
+	planner := newPlanner(s)
+	var made []string
+	for _, step := range []string{"before", "after"} {
+		doc := "pipeline: {name: p, identifier: p, stages: [{stage: {name: s, identifier: s, type: Custom, spec: {execution: {steps: " +
+			"[{step: {name: " + step + ", identifier: " + step + ", type: Wait, spec: {duration: 1m}}}]}}}}]}"
+		if _, err := c.Save(t.Context(), catalog.Draft{Scope: scope, YAML: []byte(doc), Version: catalog.AnyVersion}, by); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			planned, err := planner.plan(t.Context(), StartRequest{Scope: scope, Pipeline: "p"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := plan.Decode(planned.doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made = append(made, p.Root.Children[0].Children[0].Identifier)
+		}
+		if err := c.Delete(t.Context(), store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: "p"}, catalog.AnyVersion, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"before", "before", "after", "after"}, made); diff != "" {
+		t.Errorf("the first steps of four plans (-want +got):\n%s", diff)
 	}
 }

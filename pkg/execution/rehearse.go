@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -90,7 +91,7 @@ func (s *Service) Rehearse(ctx context.Context, r StartRequest) (Rehearsal, erro
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}}
+	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}}
 	return Rehearsal{Pipeline: r.Pipeline, Hash: made.hash, Warnings: given.Warnings, Root: h.node(p.Root)}, nil
 }
 
@@ -101,6 +102,7 @@ type rehearsal struct {
 	plan      *plan.Plan
 	execution store.Execution
 	store     store.Entities
+	files     store.Files
 	delegates []store.Delegate
 	now       time.Time
 	states    map[plan.NodeID]plan.State
@@ -108,8 +110,9 @@ type rehearsal struct {
 
 func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
 	return resolve.New(resolve.Config{
-		Context: h.ctx, Plan: h.plan, Node: n, Execution: h.execution, Entities: h.store, Now: h.now,
-		State: func(id plan.NodeID) plan.State { return h.states[id] },
+		Context: h.ctx, Plan: h.plan, Node: n, Execution: h.execution, Entities: h.store, Files: h.files, Now: h.now,
+		Templates: catalog.Templates(h.store),
+		State:     func(id plan.NodeID) plan.State { return h.states[id] },
 	})
 }
 

@@ -9,13 +9,19 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// scanned is how many open tasks one claim looks at.
-const scanned = 200
+// A claim looks at so many open tasks and, as long as none is for the delegate,
+// at as many more, so many times: the oldest may be those that nobody can take.
+const (
+	scanned      = 200
+	scannedParts = 25
+)
 
 // ClaimTasks gives a delegate open tasks that it may take, with the secrets
 // that they need.
@@ -29,19 +35,10 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 	if c.Max <= 0 || d.Draining {
 		return nil, nil
 	}
-	open, _, err := s.Store.OpenTasks(ctx, d.Scope.Account, store.Page{Limit: scanned})
-	if err != nil {
-		return nil, err
-	}
 	d.Running, d.LastSeen = c.Running, s.Now()
-	var ids []task.ID
-	for _, t := range open {
-		if len(ids) < c.Max && dispatch.Eligible(t, d, s.Now()) {
-			ids = append(ids, t.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
+	ids, err := s.openFor(ctx, d, c.Max)
+	if err != nil || len(ids) == 0 {
+		return nil, err
 	}
 	claimed, err := s.Store.ClaimTasks(ctx, d.ID, ids, s.Now().Add(s.Lease))
 	if err != nil {
@@ -62,10 +59,31 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 	return out, nil
 }
 
+// openFor finds open tasks that a delegate may take, at most so many.
+func (s *Service) openFor(ctx context.Context, d store.Delegate, most int) ([]task.ID, error) {
+	var ids []task.ID
+	page := store.Page{Limit: scanned}
+	for range scannedParts {
+		open, next, err := s.Store.OpenTasks(ctx, d.Scope.Account, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range open {
+			if len(ids) < most && dispatch.Eligible(t, d, s.Now()) {
+				ids = append(ids, t.ID)
+			}
+		}
+		if page.Token = next; len(ids) > 0 || next == "" {
+			break
+		}
+	}
+	return ids, nil
+}
+
 // assignment opens a claimed task's secrets.
 func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment, error) {
 	a := task.Assignment{
-		ID: t.ID, Fence: t.Fence, Kind: t.Kind, Payload: t.Payload, PullSecrets: t.PullSecrets, Timeout: t.Timeout - s.Now().Sub(t.CreatedAt), Lease: s.Lease,
+		ID: t.ID, Fence: t.Fence, Kind: t.Kind, Payload: t.Payload, LateSecrets: t.LateSecrets, LateTexts: t.LateTexts, Timeout: t.Timeout - s.Now().Sub(t.CreatedAt), Lease: s.Lease,
 		LogStream: t.LogStream, Execution: t.Execution, Node: string(t.Node), Attempt: t.Attempt, Traceparent: t.Traceparent,
 	}
 	a.Timeout = max(a.Timeout, time.Second)
@@ -84,7 +102,7 @@ func (s *Service) refuse(ctx context.Context, d store.Delegate, t store.Task, wh
 // CompleteTask stores a delegate's result and lets the execution go on. The
 // same result may come twice; one for a lost lease is fault.LeaseLost.
 func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID, r task.Report) error {
-	result, err := s.sealOutputs(ctx, id, r.Result)
+	result, err := s.sealOutputs(ctx, d, id, r)
 	if err != nil {
 		return err
 	}
@@ -106,7 +124,11 @@ func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID
 //
 // A reference that the delegate wrote itself is refused: it could name any
 // secret, and the next step would be given its value.
-func (s *Service) sealOutputs(ctx context.Context, id task.ID, r task.Result) (task.Result, error) {
+//
+// Of a task that the delegate doesn't hold nothing is kept: the store refuses
+// the result, or has one already whose outputs the next steps read.
+func (s *Service) sealOutputs(ctx context.Context, d store.Delegate, id task.ID, report task.Report) (task.Result, error) {
+	r := report.Result
 	if forged, err := namesSecret(r.Outputs); err != nil || forged {
 		return task.Result{
 			Status: task.Errored, FailureTypes: []fault.FailureType{fault.Unknown},
@@ -116,7 +138,11 @@ func (s *Service) sealOutputs(ctx context.Context, id task.ID, r task.Result) (t
 	if len(r.SecretOutputs) == 0 {
 		return r, nil
 	}
-	t, err := s.Store.Task(ctx, id)
+	t, err := s.held(ctx, d, id, report.Fence)
+	if fault.Is(err, fault.LeaseLost) {
+		r.SecretOutputs = nil
+		return r, nil
+	}
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -127,7 +153,7 @@ func (s *Service) sealOutputs(ctx context.Context, id task.ID, r task.Result) (t
 		}
 	}
 	for path, value := range r.SecretOutputs {
-		name, err := s.Secret.Keep(ctx, t.Scope, string(id)+"/"+path, value)
+		name, err := s.Secret.Keep(ctx, t.Scope, fmt.Sprintf("%s/%d/%s", id, t.Fence, path), value)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -215,7 +241,25 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 		return task.Resolved{}, err
 	}
 	values, err := s.Secret.RevealAll(ctx, t.Scope, out.Secrets)
-	return task.Resolved{Texts: out.Texts, Secrets: values, PullSecrets: out.PullSecrets}, err
+	return task.Resolved{Texts: out.Texts, Secrets: values, LateSecrets: out.LateSecrets, LateTexts: out.LateTexts}, err
+}
+
+// ReadFiles gives a delegate files of the file store that the step whose task
+// it holds may read: those of its execution's scope and of the scopes around it.
+func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r task.ReadFiles) (task.FilesRead, error) {
+	t, err := s.held(ctx, d, id, r.Fence)
+	if err != nil {
+		return task.FilesRead{}, err
+	}
+	of, err := ref.ParseFile(r.Path, t.Scope)
+	if err != nil {
+		return task.FilesRead{}, fault.New(fault.Invalid, "%w", err)
+	}
+	files, err := s.Engine.Files(ctx, t.Execution, t.Node)
+	if err != nil {
+		return task.FilesRead{}, err
+	}
+	return filestore.Part(ctx, files, of, r.After)
 }
 
 // ReleaseTask takes back a task that the delegate hasn't begun.

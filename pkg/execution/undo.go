@@ -20,8 +20,9 @@ type RollbackRequest struct {
 
 // Rollback starts the rollback of an execution that succeeded (pipeline spec
 // §5.4, post-deployment rollback): an execution of the same plan that runs
-// the rollback steps of its stages in reverse, once. Only the latest execution
-// of the pipeline can be rolled back, and not after 30 days.
+// the rollback steps of its stages in reverse, once. It must be the latest that
+// has deployed its services where it put them or, if it has deployed nothing,
+// the latest of its pipeline; and not older than 30 days.
 func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
@@ -44,22 +45,16 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 	if err != nil {
 		return store.Execution{}, err
 	}
-	back, err := s.Store.CreateExecution(ctx, store.Execution{
-		ID: made, Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Status: plan.Running, Inputs: e.Inputs,
-		Actor: r.By.Actor, RollbackOf: e.ID, StartedAt: s.Now(),
-	}, doc, audit.Record{
-		Time: s.Now(), Actor: r.By.Actor, Request: r.By.Request, Scope: e.Scope, Action: audit.Start, Kind: "execution", ID: made,
-		After: fmt.Sprintf("rollback of execution %s, plan %s", e.ID, e.PlanHash),
-	})
-	if err != nil {
-		return store.Execution{}, err
-	}
-	return back, s.Run(ctx, back, p.Root.ID)
+	return s.begin(ctx, store.Execution{
+		ID: made, Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Inputs: e.Inputs, RollbackOf: e.ID,
+	}, p.Root.ID, doc, r.By, fmt.Sprintf("rollback of execution %s, plan %s", e.ID, e.PlanHash))
 }
 
 // mayRollBack says why an execution can't be rolled back.
 func (s *Service) mayRollBack(ctx context.Context, e store.Execution, p *plan.Plan) error {
 	switch {
+	case e.Preview:
+		return fault.New(fault.Conflict, "execution %s is a preview; it has changed nothing", e.ID)
 	case e.RollbackOf != "":
 		return fault.New(fault.Conflict, "execution %s has rolled %s back; a rollback can't be rolled back", e.ID, e.RollbackOf)
 	case !e.Status.Good():
@@ -68,6 +63,10 @@ func (s *Service) mayRollBack(ctx context.Context, e store.Execution, p *plan.Pl
 		return fault.New(fault.Conflict, "execution %s is older than 30 days", e.ID)
 	case !undoable(p.Root):
 		return fault.New(fault.Conflict, "no stage of execution %s has rollback steps", e.ID)
+	}
+	latest, err := s.stillThere(ctx, e, p)
+	if err != nil {
+		return err
 	}
 	page := store.Page{Limit: 50}
 	for {
@@ -79,7 +78,7 @@ func (s *Service) mayRollBack(ctx context.Context, e store.Execution, p *plan.Pl
 			switch {
 			case later.ID == e.ID:
 				return nil
-			case later.RollbackOf == "":
+			case later.RollbackOf == "" && !latest:
 				return fault.New(fault.Conflict, "execution %s came after %s; only the latest of a pipeline can be rolled back", later.ID, e.ID)
 			case later.RollbackOf == e.ID && !later.Status.Bad(): // one that failed may be tried again
 				return fault.New(fault.Conflict, "execution %s has rolled %s back already; run the pipeline again first", later.ID, e.ID)

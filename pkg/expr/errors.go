@@ -76,10 +76,13 @@ func fromScope(offset int, err error) error {
 // export makes the error that callers see: a fault that says where in the
 // text it happened.
 func export(text string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var u *Unresolved
 	var p *positioned
 	switch {
-	case err == nil, errors.As(err, &u):
+	case errors.As(err, &u):
 		return err
 	case errors.As(err, &p):
 		e := fault.New(p.code, "expression at offset %d (%s): %w", max(p.offset, 0), excerpt(text, p.offset), err)

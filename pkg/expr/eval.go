@@ -26,6 +26,7 @@ type evaluator struct {
 	src   string
 	lax   bool // unknown names are null
 	keep  bool // expressions that can't be resolved stay in the text
+	blank bool // expressions that can't be resolved are empty texts
 	steps int
 	exprs map[string]*regexp.Regexp // compiled so far
 }
@@ -89,8 +90,15 @@ func (e *evaluator) parts(parts []part) (Value, error) {
 
 func (e *evaluator) part(p part) (Value, error) {
 	v, err := e.eval(p.expr)
-	if unresolved := (*Unresolved)(nil); e.keep && errors.As(err, &unresolved) {
+	if err == nil && !(e.blank && v.IsNull()) {
+		return v, nil
+	}
+	switch unresolved := (*Unresolved)(nil); {
+	case err != nil && !errors.As(err, &unresolved):
+	case e.keep:
 		return String(e.src[p.start:p.end]), nil
+	case e.blank:
+		return String(""), nil
 	}
 	return v, err
 }

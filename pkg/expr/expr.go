@@ -60,6 +60,19 @@ func InterpolateKnown(text string, s Scope) (Value, error) {
 	return p.run(&evaluator{scope: s, src: text, keep: true})
 }
 
+// InterpolateBlank is Interpolate for templates of notifications: an
+// expression that can't be resolved, or has no value, is an empty text.
+func InterpolateBlank(text string, s Scope) (Value, error) {
+	if !strings.Contains(text, "<+") {
+		return String(text), nil
+	}
+	p, err := Compile(text)
+	if err != nil {
+		return Null(), err
+	}
+	return p.run(&evaluator{scope: s, src: text, blank: true})
+}
+
 // Evaluate evaluates a body: a text that as a whole is an expression with
 // <+...> operands, e.g. `<+pipeline.variables.list>.split(',')`.
 func Evaluate(body string, s Scope) (Value, error) {

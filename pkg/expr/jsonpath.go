@@ -5,6 +5,13 @@ import (
 	"strings"
 )
 
+// Select finds what a path names in a document, as json.select does: a list for
+// a path that may name several values, null where it names nothing.
+func Select(path string, doc Value) (Value, error) {
+	v, err := (&evaluator{src: path}).selectPath(path, doc)
+	return v, export(path, err)
+}
+
 // selectPath evaluates a path of json.select. Without a leading $ it is names
 // between dots, which may have any other character in them; a part like
 // items[0] that isn't a key itself is read as JsonPath (pipeline spec §3.4).

@@ -92,25 +92,25 @@ func (p *parser) index(on node) (node, error) {
 }
 
 // extend puts one more name behind a value. Behind a path it makes a longer
-// path: how much of it names something is for the Scope to say.
+// path, which takes the place of the shorter one: how much of it names
+// something is for the Scope to say.
 func extend(on node, seg segment, end int) node {
 	base, ok := on.(*path)
 	if !ok {
 		return &field{place(on.pos()), on, seg}
 	}
-	out := *base
-	out.end = end
+	base.end = end
 	name, static := seg.static()
 	if static && base.segments == nil {
-		out.static = append(base.static, name) //nolint:gocritic // the shorter path is given up
-		return &out
+		base.static = append(base.static, name)
+		return base
 	}
 	if base.segments == nil {
 		for _, s := range base.static {
-			out.segments = append(out.segments, segment{pieces: []piece{{text: s}}, quoted: true})
+			base.segments = append(base.segments, segment{pieces: []piece{{text: s}}, quoted: true})
 		}
-		out.static = nil
+		base.static = nil
 	}
-	out.segments = append(out.segments, seg)
-	return &out
+	base.segments = append(base.segments, seg)
+	return base
 }

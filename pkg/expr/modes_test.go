@@ -102,6 +102,21 @@ func TestInterpolateKnown(t *testing.T) { // §3.5 item 4
 	}
 }
 
+func TestInterpolateBlank(t *testing.T) {
+	t.Parallel()
+	s := newScope(t)
+	v, err := expr.InterpolateBlank("<+pipeline.name>: [<+notification.nodeStatus>] [<+<+nope>.trim()>]", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("Shop: [] []", v.Text()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if _, err := expr.InterpolateBlank(`<+pipeline.name.charAt(99)>`, s); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an expression that is wrong and not just unresolved: got %v, want INVALID", err)
+	}
+}
+
 func TestProgramIsReusable(t *testing.T) {
 	t.Parallel()
 	p, err := expr.Compile("v<+pipeline.sequenceId>")

@@ -161,6 +161,9 @@ func (p *parser) splice(seg segment) (segment, error) {
 	return seg, nil
 }
 
+// usualPath is how many names most paths have at most.
+const usualPath = 4
+
 // word parses what begins with a name: a keyword, a function or a path.
 func (p *parser) word() (node, error) {
 	start, name := p.tok.pos, p.tok.text
@@ -172,15 +175,14 @@ func (p *parser) word() (node, error) {
 		p.advance()
 		return &literal{place(start), Null()}, nil
 	}
-	seg, err := p.splice(segment{pieces: []piece{{text: name}}})
-	if err != nil {
-		return nil, err
+	if p.glued() {
+		seg, err := p.splice(segment{pieces: []piece{{text: name}}})
+		end := p.pos
+		p.advance()
+		return &path{place: place(start), end: end, segments: []segment{seg}}, err
 	}
 	end := p.pos
 	p.advance()
-	if _, static := seg.static(); !static {
-		return &path{place: place(start), end: end, segments: []segment{seg}}, nil
-	}
 	if p.is("(") {
 		p.advance()
 		args, err := p.arguments(")")
@@ -192,5 +194,5 @@ func (p *parser) word() (node, error) {
 			return &call{place: place(start), name: name, args: []node{x}}, err
 		}
 	}
-	return &path{place: place(start), end: end, static: []string{name}}, nil
+	return &path{place: place(start), end: end, static: append(make([]string, 0, usualPath), name)}, nil
 }

@@ -39,6 +39,7 @@ func (p *Program) compile(failed func(error) error) error {
 	if len(text) > maxText {
 		return tooLarge("a text with expressions may have %d bytes; this one has %d", maxText, len(text))
 	}
+	p.parts = make([]part, 0, 2*strings.Count(text, "<+")+1)
 	from := 0
 	for {
 		i := strings.Index(text[from:], "<+")

@@ -29,6 +29,7 @@ const (
 	ApprovalWaiting     Type = "Approval Waiting"
 	InterventionWaiting Type = "Intervention Waiting"
 	InputWaiting        Type = "Input Waiting"
+	TriggerFailed       Type = "Trigger Failed"
 	EntitySaved         Type = "Entity Saved"
 	EntityDeleted       Type = "Entity Deleted"
 )
@@ -37,7 +38,7 @@ const (
 func Types() []Type {
 	return []Type{
 		ExecutionStarted, ExecutionPaused, ExecutionResumed, ExecutionEnded, StageStarted, StageEnded, StepStarted, StepEnded,
-		ApprovalWaiting, InterventionWaiting, InputWaiting, EntitySaved, EntityDeleted,
+		ApprovalWaiting, InterventionWaiting, InputWaiting, TriggerFailed, EntitySaved, EntityDeleted,
 	}
 }
 
@@ -73,7 +74,14 @@ type Detail struct {
 	StartedAt    time.Time   `json:"startedAt,omitzero"`
 	EndedAt      time.Time   `json:"endedAt,omitzero"`
 
-	Entity *Entity `json:"entity,omitempty"`
+	Trigger *Trigger `json:"trigger,omitempty"`
+	Entity  *Entity  `json:"entity,omitempty"`
+}
+
+// Trigger is one that an event concerned.
+type Trigger struct {
+	ID    string `json:"id"`
+	Event string `json:"event"` // the delivery, or the minute
 }
 
 // Node is a stage or a step.

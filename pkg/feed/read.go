@@ -29,10 +29,14 @@ func NewReader(executions store.Executions, plan func(ctx context.Context, hash 
 // Events are what a change means; most mean nothing to others.
 func (r *Reader) Events(ctx context.Context, c store.Change) ([]Event, error) {
 	switch {
+	case c.Execution != nil && c.Execution.Preview:
+		return nil, nil // it is nobody's but theirs who asked
 	case c.Execution != nil:
 		return ofExecution(c), nil
 	case c.Node != nil:
 		return r.ofNode(ctx, c)
+	case c.Fire != nil:
+		return ofFire(c), nil
 	case c.Audit != nil:
 		if t, status := interrupt(c.Audit.Action); t != "" {
 			return r.ofInterrupt(ctx, c, t, status)
@@ -64,7 +68,7 @@ func (r *Reader) ofNode(ctx context.Context, c store.Change) ([]Event, error) {
 		return nil, nil
 	}
 	e, err := r.execution(ctx, c.Node.Execution)
-	if err != nil {
+	if err != nil || e.Preview {
 		return nil, err
 	}
 	p, err := r.plan(ctx, e.PlanHash)
@@ -176,12 +180,24 @@ func interrupt(a audit.Action) (Type, plan.Status) {
 
 func (r *Reader) ofInterrupt(ctx context.Context, c store.Change, t Type, status plan.Status) ([]Event, error) {
 	e, err := r.execution(ctx, c.Audit.ID)
-	if err != nil {
+	if err != nil || e.Preview {
 		return nil, err
 	}
 	d := about(e)
 	d.Actor, d.Status, d.StartedAt = c.Audit.Actor, status, e.StartedAt
 	return []Event{event(t, c, d, c.Audit.Scope.Account, c.Audit.Sequence)}, nil
+}
+
+// ofFire is what a trigger's event means that started nothing.
+func ofFire(c store.Change) []Event {
+	f := c.Fire
+	s := f.Trigger.Scope
+	e := event(TriggerFailed, c, Detail{
+		Account: s.Account, Org: s.Org, Project: s.Project, Pipeline: f.Trigger.Env, Message: short(f.Reason),
+		Trigger: &Trigger{ID: f.Trigger.ID, Event: f.ID},
+	}, fmt.Sprintf("%s/%s/%s", s, f.Trigger.Env, f.Trigger.ID), f.At.UnixMilli())
+	e.Detail.ID += "/" + f.ID
+	return []Event{e}
 }
 
 // ofAudit is what a record of an entity's change means.

@@ -34,6 +34,9 @@ type books struct {
 	keep  *secret.Keeper
 	now   time.Time
 	tasks int
+	// cluster is where the tasks deploy to.
+	cluster task.Cluster
+	pulls   map[string]task.LateSecret // that the tasks have
 }
 
 func scope() ref.Scope { return ref.Scope{Account: "acme", Org: "default", Project: "shop"} }
@@ -49,7 +52,7 @@ func open(t *testing.T) *books {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &books{T: t, store: s, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	b := &books{T: t, store: s, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), cluster: task.Cluster{URL: "https://k8s", Token: "((1))"}}
 	clock := func() time.Time { return b.now }
 	master, err := secret.LoadKey(filepath.Join(t.TempDir(), "key"))
 	if err != nil {
@@ -84,13 +87,13 @@ func (b *books) deploy(image string, changes ...task.Change) task.ID {
 	}, []byte("{}"), audit.Record{Scope: scope()})
 	b.must(err)
 	payload, err := json.Marshal(task.Kubernetes{Op: task.OpRolling, Stage: "stage", Target: task.KubernetesTarget{
-		Cluster: task.Cluster{URL: "https://k8s", Token: "((1))"}, Namespace: "shop", ReleaseName: "web",
+		Cluster: b.cluster, Namespace: "shop", ReleaseName: "web",
 		Service: "web", Environment: "prod", Infrastructure: "cluster", Image: image,
 	}})
 	b.must(err)
 	_, err = b.store.CreateTask(b.Context(), store.Task{
 		ID: id, Scope: scope(), Execution: execution, Node: "step", Kind: task.KindKubernetes, Selectors: []string{"prod"}, Payload: payload,
-		Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"}), "((2))": "other"}, CreatedAt: b.now,
+		Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"}), "((2))": "other"}, LateSecrets: b.pulls, CreatedAt: b.now,
 	})
 	b.must(err)
 	b.must(b.Settle(b.Context(), id, task.Result{Status: task.Succeeded, Changes: changes}))
@@ -189,6 +192,15 @@ func TestADeploymentIsWrittenDown(t *testing.T) {
 	b.must(b.Settle(b.Context(), id, task.Result{Changes: []task.Change{applied("web:1", 2)}}))
 	same(b, "artifact after an old result again", "web:2", b.placement().Deployed.Artifact)
 	same(b, "history", []string{"applied 2 map[web:1:2]", "applied 3 map[web:2:3]"}, b.history())
+}
+
+// A cluster of a cloud has its secrets in the cloud's account.
+func TestALookHasTheSecretsOfACloud(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.cluster = task.Cluster{Cloud: &task.CloudCluster{EKS: &task.EKS{Name: "main", AWS: task.AWS{Auth: task.AWSKeys, AccessKey: "id", SecretKey: "((1))"}}}}
+	b.deploy("web:1", applied("web:1", 2))
+	same(b, "secrets", map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"})}, b.placement().Look.Secrets)
 }
 
 func TestARollbackBringsTheArtifactBack(t *testing.T) {
@@ -355,7 +367,10 @@ func TestASecretThatIsGoneIsTold(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	b.deploy("web:1", applied("web:1", 2))
-	b.must(b.store.DeleteSecret(b.Context(), store.EntityKey{Scope: scope(), Kind: ref.Secret, ID: "token"}))
+	key := store.EntityKey{Scope: scope(), Kind: ref.Secret, ID: "token"}
+	saved, err := b.store.SaveEntity(b.Context(), store.Entity{Key: key}, audit.Record{Scope: scope()})
+	b.must(err)
+	b.must(b.store.DeleteEntity(b.Context(), key, saved.Version, audit.Record{Scope: scope()}))
 	same(b, "watches", task.Watches{}, b.ask(b.delegate("d1", "prod")))
 	if b.placement().Seen.Trouble == "" {
 		t.Error("nothing says why nobody watches")

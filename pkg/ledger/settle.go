@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,10 +14,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// work is what every payload that puts something into a cluster holds.
+// work is what every payload that puts something somewhere holds.
 type work struct {
 	Target task.KubernetesTarget `json:"target"`
 	Stage  plan.NodeID           `json:"stage"`
+
+	script *task.Instances // of a custom deployment, the whole payload
 }
 
 // Settle writes down what a task changed. The same task again, or one that is
@@ -33,8 +36,24 @@ func (l *Ledger) Settle(ctx context.Context, id task.ID, r task.Result) error {
 	if err := json.Unmarshal(t.Payload, &w); err != nil {
 		return fmt.Errorf("decode the payload of task %s: %w", t.ID, err)
 	}
-	if w.Target.Service == "" || w.Target.ReleaseName == "" {
+	if t.Kind == task.KindInstances {
+		w.script = &task.Instances{}
+		if err := json.Unmarshal(t.Payload, w.script); err != nil {
+			return fmt.Errorf("decode the payload of task %s: %w", t.ID, err)
+		}
+	}
+	if w.Target.Service == "" || w.Target.ReleaseName == "" && t.Kind != task.KindInstances {
 		return nil // it was no service's: a Custom stage may delete something
+	}
+	var place any = w.Target.Cluster
+	if t.Kind == task.KindInstances {
+		place = t.Payload
+	}
+	if t.LateSecrets, err = reaching(place, t.LateSecrets); err != nil {
+		return err
+	}
+	if t.Secrets, err = reaching([]any{place, t.LateSecrets}, t.Secrets); err != nil {
+		return err
 	}
 	e, err := l.Store.Execution(ctx, t.Execution)
 	if err != nil {
@@ -72,13 +91,16 @@ func (l *Ledger) settled(p *store.Placement, e store.Execution, t store.Task, w 
 		Pipeline: e.Pipeline, Execution: e.ID, Stage: w.Stage, Node: t.Node, Actor: e.Actor, At: l.Now(), Task: t.ID, TaskAt: t.CreatedAt,
 		Workloads: was.Workloads, Adopt: was.Adopt,
 	}
+	if d.Before = was.Execution; was.Execution == e.ID {
+		d.Before = was.Before
+	}
 	for _, c := range changes {
 		d.Action = c.Action
 		if c.Revision != "" {
 			d.Revision = c.Revision
 		}
 		d.Workloads, d.Adopt = merged(d.Workloads, c), adopted(d.Adopt, c)
-		if len(c.Instances) > 0 {
+		if len(c.Instances) > 0 || t.Kind == task.KindInstances {
 			p.Seen.Instances = ordered(c.Instances)
 		}
 	}
@@ -174,11 +196,34 @@ func artifact(workloads []task.Workload, image string, was store.Deployed) strin
 // spec §6).
 const releaseLabel = "harness.io/release-name"
 
-// look is how the release can be looked at again. Of the task's secrets it has
-// those that reach the cluster.
+// reaching are those of a task's secrets whose placeholders are in what reaches
+// its cluster.
+func reaching[S any](by any, secrets map[string]S) (map[string]S, error) {
+	doc, err := json.Marshal(by)
+	if err != nil {
+		return nil, fmt.Errorf("encode the access to a cluster: %w", err)
+	}
+	var out map[string]S
+	for placeholder, name := range secrets {
+		if bytes.Contains(doc, []byte(placeholder)) {
+			if out == nil {
+				out = map[string]S{}
+			}
+			out[placeholder] = name
+		}
+	}
+	return out, nil
+}
+
+// look is how the release can be looked at again, with the secrets that reach
+// the cluster.
 func look(t store.Task, w work, workloads []task.Workload) store.Look {
 	out := store.Look{
-		Kind: t.Kind, Selectors: t.Selectors, Place: task.Place{Cluster: w.Target.Cluster, Release: w.Target.ReleaseName},
+		Kind: t.Kind, Selectors: t.Selectors, Secrets: t.Secrets, Made: t.LateSecrets, Place: task.Place{Cluster: w.Target.Cluster, Release: w.Target.ReleaseName},
+	}
+	if t.Kind == task.KindInstances {
+		out.Place = task.Place{Release: w.Target.Infrastructure, Script: w.script}
+		return out
 	}
 	add := func(p task.Pods) {
 		if p.Selector != "" && !slices.Contains(out.Place.Pods, p) {
@@ -191,16 +236,6 @@ func look(t store.Task, w work, workloads []task.Workload) store.Look {
 	for _, wl := range workloads {
 		if parts := strings.Split(wl.Resource, "/"); len(parts) == 4 {
 			add(task.Pods{Namespace: parts[2], Selector: wl.Selector})
-		}
-	}
-	c := w.Target.Cluster
-	all := strings.Join([]string{c.URL, c.Token, c.CAPEM, c.ClientCertPEM, c.ClientKeyPEM, c.Username, c.Password}, "\n")
-	for placeholder, name := range t.Secrets {
-		if strings.Contains(all, placeholder) {
-			if out.Secrets == nil {
-				out.Secrets = map[string]string{}
-			}
-			out.Secrets[placeholder] = name
 		}
 	}
 	return out

@@ -153,7 +153,7 @@ func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKe
 			return ignoreStale(err)
 		}
 	}
-	w := task.Watch{ID: watchID(k), Fence: p.Fence, Place: p.Look.Place, Secrets: values}
+	w := task.Watch{ID: watchID(k), Fence: p.Fence, Place: p.Look.Place, Secrets: values, LateSecrets: p.Look.Made}
 	for _, wl := range p.Deployed.Workloads {
 		w.Workloads = append(w.Workloads, wl.Resource)
 	}

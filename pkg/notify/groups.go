@@ -53,7 +53,7 @@ func (n *Notifier) addresses(ctx context.Context, d delivery) ([]string, error) 
 	for _, g := range d.rule.Method.Groups {
 		names[g] = g
 	}
-	resolved, err := n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, names)
+	resolved, err := n.texts(ctx, d, names, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -68,15 +68,14 @@ func (n *Notifier) Handle(ctx context.Context, e feed.Event) error {
 	if len(types) == 0 {
 		return nil
 	}
-	x, err := n.Executions.Execution(ctx, e.Detail.Execution)
-	if err != nil {
-		return err
+	var x store.Execution
+	var all []delivery
+	var err error
+	if e.Detail.Trigger != nil {
+		x, all, err = n.outside(ctx, e, types)
+	} else {
+		x, all, err = n.inside(ctx, e, types)
 	}
-	p, err := n.Engine.Plan(ctx, x.PlanHash)
-	if err != nil {
-		return fmt.Errorf("read the plan of execution %s: %w", x.ID, err)
-	}
-	all, err := n.due(ctx, x, p, e, types)
 	if err != nil {
 		return err
 	}
@@ -93,10 +92,25 @@ func (n *Notifier) Handle(ctx context.Context, e feed.Event) error {
 	return g.Wait()
 }
 
+// inside lists the messages that are due after an event of an execution.
+func (n *Notifier) inside(ctx context.Context, e feed.Event, types []string) (store.Execution, []delivery, error) {
+	x, err := n.Executions.Execution(ctx, e.Detail.Execution)
+	if err != nil {
+		return x, nil, err
+	}
+	p, err := n.Engine.Plan(ctx, x.PlanHash)
+	if err != nil {
+		return x, nil, fmt.Errorf("read the plan of execution %s: %w", x.ID, err)
+	}
+	all, err := n.due(ctx, x, p, e, types)
+	return x, all, err
+}
+
 // delivery is one message to be sent.
 type delivery struct {
 	execution store.Execution
-	node      plan.NodeID // in whose context expressions are resolved
+	node      plan.NodeID   // in whose context expressions are resolved
+	pipeline  *yamldoc.Node // instead of both, if nothing runs; execution has its place
 	event     feed.Event
 	rule      entity.NotificationRule
 	method    entity.NotificationMethod
@@ -121,18 +135,29 @@ func (n *Notifier) due(ctx context.Context, x store.Execution, p *plan.Plan, e f
 			if !message.Meets(rule, typ, stage, step) {
 				continue
 			}
-			d := delivery{execution: x, node: node, event: e, rule: rule, typ: typ}
-			methods, err := n.methods(ctx, d)
+			some, err := n.deliveries(ctx, delivery{execution: x, node: node, event: e, rule: rule, typ: typ})
 			if err != nil {
 				return nil, err
 			}
-			for _, m := range methods {
-				d.method = m
-				for d.target = range message.Targets(m) {
-					out = append(out, d)
-					d.number++
-				}
-			}
+			out = append(out, some...)
+		}
+	}
+	return out, nil
+}
+
+// deliveries are the messages of a rule after an event: one for each target of
+// its channel.
+func (n *Notifier) deliveries(ctx context.Context, d delivery) ([]delivery, error) {
+	methods, err := n.methods(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	var out []delivery
+	for _, m := range methods {
+		d.method = m
+		for d.target = range message.Targets(m) {
+			out = append(out, d)
+			d.number++
 		}
 	}
 	return out, nil

@@ -236,6 +236,81 @@ func TestSecretsAreForTheChannelAlone(t *testing.T) {
 	}
 }
 
+// A template's body is what a webhook gets: what can't be resolved is empty,
+// and how the event went has names.
+func TestATemplatesBody(t *testing.T) {
+	t.Parallel()
+	b := setup(t, `    - identifier: own
+      pipelineEvents: [{type: PipelineFailed}, {type: StageFailed}]
+      template: {templateRef: told, versionLabel: v1}
+      body:
+        type: YAML
+        content: |-
+          <+pipeline.name> <+notification.eventType> [<+stage.name>] [<+pipeline.variables.nothing>]
+          <+notification.nodeStatus == "failed" ? "page" : "mail"> <+secrets.getValue("token")> <+notification.startDate>
+      notificationMethod: {type: Webhook, spec: {webhookUrl: URL/own}}`, mail.Setting{}, mail.Sender{})
+	var types []string
+	b.answer = func(_ http.ResponseWriter, r *http.Request) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		types = append(types, r.Header.Get("Content-Type"))
+	}
+	must(t, b.Handle(t.Context(), event("e1", feed.ExecutionEnded, plan.Failed)))
+	must(t, b.Handle(t.Context(), stage(event("e2", feed.StageEnded, plan.Failed), "prod")))
+	want := []string{
+		"/own  Web PipelineFailed [] []\npage s3cr3t-value Fri Jan 02 12:00:00 UTC 2026",
+		"/own  Web StageFailed [Production] []\npage s3cr3t-value Fri Jan 02 12:00:00 UTC 2026",
+	}
+	if diff := cmp.Diff(want, b.got()); diff != "" {
+		t.Errorf("posts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"application/yaml", "application/yaml"}, types); diff != "" {
+		t.Errorf("types (-want +got):\n%s", diff)
+	}
+}
+
+// A trigger that starts nothing is told by the rules that its pipeline has now,
+// whose expressions know no run.
+func TestATriggerThatFails(t *testing.T) {
+	t.Parallel()
+	b := setup(t, onEnd, mail.Setting{}, mail.Sender{})
+	failed := feed.Event{Type: feed.TriggerFailed, At: noon, Detail: feed.Detail{
+		ID: "f1", Account: "acme", Org: "default", Project: "shop", Pipeline: "shop", Message: "there is no input set x",
+		Trigger: &feed.Trigger{ID: "on_push", Event: "e1"},
+	}}
+	must(t, b.Handle(t.Context(), failed)) // there is no such pipeline
+	if got := b.got(); len(got) > 0 || !strings.Contains(b.log.String(), "nobody was told") {
+		t.Fatalf("of a pipeline that is gone: %q\n%s", got, b.log.String())
+	}
+	save := func(kind ref.Kind, env, id, yaml string) {
+		t.Helper()
+		_, err := b.Entities.SaveEntity(t.Context(), store.Entity{
+			Key: store.EntityKey{Scope: scope, Kind: kind, Env: env, ID: id}, Name: id, YAML: []byte(strings.ReplaceAll(yaml, "URL", b.url)),
+		}, audit.Record{Time: noon, Scope: scope, Action: audit.Create, Kind: string(kind), ID: id})
+		must(t, err)
+	}
+	save(ref.Pipeline, "", "shop", `
+pipeline:
+  identifier: shop
+  name: Shop
+  variables: [{name: path, type: String, value: from-a-variable}]
+  notificationRules:
+    - {identifier: told, pipelineEvents: [{type: TriggerFailed}], notificationMethod: {type: Webhook, spec: {webhookUrl: 'URL/<+pipeline.variables.path>/<+stage.name>', headers: {X-Token: '<+secrets.getValue("token")>'}}}}
+    - {identifier: else, pipelineEvents: [{type: PipelineFailed}], notificationMethod: {type: Webhook, spec: {webhookUrl: URL/else}}}
+  stages: [{stage: {identifier: a, name: a, type: Custom, spec: {execution: {steps: []}}}}]`)
+	save(ref.Trigger, "shop", "on_push", "trigger: {identifier: on_push, name: On push, source: {type: Webhook, spec: {type: Github}}}")
+	for range 2 {
+		must(t, b.Handle(t.Context(), failed))
+	}
+	want := []string{`/from-a-variable/<+stage.name> s3cr3t-value {"eventData":{"accountIdentifier":"acme","orgIdentifier":"default","projectIdentifier":"shop",` +
+		`"pipelineIdentifier":"shop","pipelineName":"Shop","executionUrl":"","pipelineUrl":"","eventType":"TriggerFailed","nodeStatus":"failed",` +
+		`"triggeredBy":{"triggerType":"","name":"","email":""},"moduleInfo":{},"startTime":"Fri Jan 02 12:00:00 UTC 2026","startTs":1767355200,` +
+		`"errorMessage":"there is no input set x","triggerName":"On push","triggerIdentifier":"on_push","triggerType":"Webhook","triggerSubType":"Github"}}` + "\n"}
+	if diff := cmp.Diff(want, b.got()); diff != "" {
+		t.Errorf("posts (-want +got):\n%s", diff)
+	}
+}
+
 // What a person must put right is logged, and the event needn't come again.
 func TestWhatCantBeSentIsGivenUp(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,12 @@ package notify
 
 import (
 	"context"
+	"maps"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/notify/message"
 	"github.com/slipway-cd/slipway/pkg/redact"
@@ -17,7 +20,7 @@ import (
 // takes, secrets are open; errors show none of them.
 func (n *Notifier) send(ctx context.Context, d delivery) error {
 	about := message.About{Type: d.typ, Event: d.event}
-	method, names, err := n.resolve(ctx, d, &about.Origin)
+	method, names, err := n.resolve(ctx, d, &about)
 	if err != nil {
 		return err
 	}
@@ -55,7 +58,7 @@ const (
 
 // resolve resolves a channel's texts in the event's context, and tells what
 // the execution knows. Secrets stay placeholders, whose names come with them.
-func (n *Notifier) resolve(ctx context.Context, d delivery, origin *message.Origin) (entity.NotificationMethod, map[string]string, error) {
+func (n *Notifier) resolve(ctx context.Context, d delivery, about *message.About) (entity.NotificationMethod, map[string]string, error) {
 	wanted := map[string]string{}
 	want := func(text string) string {
 		wanted[text] = text
@@ -64,23 +67,60 @@ func (n *Notifier) resolve(ctx context.Context, d delivery, origin *message.Orig
 	for _, text := range []string{triggerType, triggeredBy, triggeredEmail, executionURL} {
 		want(text)
 	}
-	each(d.method, want)
-	out, err := n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, wanted)
+	method := d.method
+	method.Body.Content = "" // has more names
+	each(method, want)
+	out, err := n.texts(ctx, d, wanted, nil)
 	if err != nil {
 		return entity.NotificationMethod{}, nil, err
 	}
-	if len(out.PullSecrets) > 0 {
-		return entity.NotificationMethod{}, nil, fault.New(fault.Invalid, "an image pull secret can't be in a notification: only delegates can make one")
+	if err := delegatesOnly(out); err != nil {
+		return entity.NotificationMethod{}, nil, err
 	}
-	texts, names := out.Texts, out.Secrets
+	texts, names := out.Texts, map[string]string{}
+	maps.Copy(names, out.Secrets)
 	known := func(text string) string {
 		if v := texts[text]; v != text && v != "null" {
 			return v
 		}
 		return ""
 	}
-	*origin = message.Origin{Trigger: known(triggerType), Name: known(triggeredBy), Email: known(triggeredEmail), ExecutionURL: known(executionURL)}
-	return each(d.method, func(text string) string { return texts[text] }), names, nil
+	about.Origin = message.Origin{Trigger: known(triggerType), Name: known(triggeredBy), Email: known(triggeredEmail), ExecutionURL: known(executionURL)}
+	if err := n.trigger(ctx, d, &about.Origin); err != nil {
+		return entity.NotificationMethod{}, nil, err
+	}
+	method = each(method, func(text string) string { return texts[text] })
+	if method.Body.Content, err = n.body(ctx, d, *about, names); err != nil {
+		return entity.NotificationMethod{}, nil, err
+	}
+	return method, names, nil
+}
+
+// body resolves what a template sends. The names of its secrets come to those
+// of the addresses.
+func (n *Notifier) body(ctx context.Context, d delivery, about message.About, names map[string]string) (string, error) {
+	const content = "template.body.content"
+	known := map[string]expr.Value{"notification": expr.FromAny(about.Names())}
+	out, err := n.texts(ctx, d, map[string]string{content: d.method.Body.Content}, known)
+	if err != nil {
+		return "", err
+	}
+	if err := delegatesOnly(out); err != nil {
+		return "", err
+	}
+	maps.Copy(names, out.Secrets)
+	return out.Texts[content], nil
+}
+
+// delegatesOnly refuses what no text can hold that no delegate takes.
+func delegatesOnly(out engine.Texts) error {
+	switch {
+	case len(out.LateSecrets) > 0:
+		return fault.New(fault.Invalid, "a notification can't have an image pull secret, nor a secret that another manager keeps: only delegates get those")
+	case len(out.LateTexts) > 0:
+		return fault.New(fault.Invalid, "a config file that only delegates can read or encode can't be in a notification")
+	}
+	return nil
 }
 
 // fill puts secrets where their placeholders are.
@@ -103,6 +143,7 @@ func each(m entity.NotificationMethod, change func(string) string) entity.Notifi
 	}
 	out := entity.NotificationMethod{
 		Type: m.Type, URL: change(m.URL), Key: change(m.Key), Teams: list(m.Teams), Recipients: list(m.Recipients), Headers: map[string]string{},
+		Body: entity.NotificationBody{Type: m.Body.Type, Content: change(m.Body.Content)},
 	}
 	for name, text := range m.Headers {
 		out.Headers[name] = change(text)

@@ -128,6 +128,9 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	execution := doc.At("spec", "execution")
 	in := place{id: NodeID(string(n.ID) + ".spec.execution.steps"), selectors: n.Selectors, levels: n.Strategies}
 	n.Children = b.steps(execution.Get("steps"), in)
+	if first := b.described(n, doc, in); first != nil {
+		n.Children = slices.Insert(n.Children, 0, first)
+	}
 	if first := b.lookup(n, doc, in); first != nil {
 		n.Children = slices.Insert(n.Children, 0, first)
 	}
@@ -139,6 +142,9 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	}
 	n.Selectors = nil
 	n.Doc, n.Asks = without(doc, "execution"), asks(doc.Get("variables"))
+	if mode := doc.Get("runMode"); str(mode, "type") == "Manual" {
+		n.Manual = str(mode, "timeout")
+	}
 	return b.looped(n, doc)
 }
 

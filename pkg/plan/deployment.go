@@ -27,7 +27,13 @@ type Deployment struct {
 	Group          *Group        `json:"group,omitempty"`     // nil: no environment group was named
 	// Overrides are laid over the service, the last ones on top.
 	Overrides []Override `json:"overrides,omitempty"`
+	// Template is the spec of a custom deployment's template; nil for others.
+	Template *yamldoc.Node `json:"template,omitempty"`
 }
+
+// TypeFetchInstances is the type of the step that runs the script of a custom
+// deployment's template.
+const TypeFetchInstances = "FetchInstanceScript"
 
 // Override is a document of overrides with its inputs filled in.
 type Override struct {
@@ -96,6 +102,8 @@ type Choice struct {
 	Environment    Pick   `json:"environment"`
 	Infrastructure Pick   `json:"infrastructure"`
 	Group          *Group `json:"group,omitempty"`
+	// Template is the customDeploymentRef of a custom deployment's stage.
+	Template *yamldoc.Node `json:"template,omitempty"`
 	// Overrides are values for inputs of the environment's overrides of the
 	// service (serviceOverrideInputs).
 	Overrides *yamldoc.Node `json:"overrides,omitempty"`

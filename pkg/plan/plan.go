@@ -8,6 +8,8 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"sync"
 	"time"
@@ -88,12 +90,19 @@ type Node struct {
 	// are asked for when it starts (pipeline spec §2.2).
 	Asks Asks `json:"asks,omitempty"`
 
+	// Manual is how long a stage waits for somebody to run it, as it stands in
+	// its runMode; empty: it begins by itself.
+	Manual string `json:"manual,omitempty"`
+
 	// Doc is the node's own document: a step's, group's or stage's mapping.
 	Doc *yamldoc.Node `json:"doc,omitempty"`
 	// Deployment is what a Deployment stage deploys where, as far as the plan
 	// knows; see Deploys.
 	Deployment *Deployment `json:"deployment,omitempty"`
-	Loop       *Loop       `json:"loop,omitempty"`
+	// Looks says that a Deployment stage changes nothing, so that it waits for
+	// no turn.
+	Looks bool  `json:"looks,omitempty"`
+	Loop  *Loop `json:"loop,omitempty"`
 
 	parent     *Node
 	inRollback bool
@@ -219,6 +228,12 @@ func Decode(doc []byte) (*Plan, error) {
 
 // Encode is the plan's document. The same plan has the same bytes.
 func (p *Plan) Encode() ([]byte, error) { return json.Marshal(p) }
+
+// Hash names a plan's document.
+func Hash(doc []byte) string {
+	sum := sha256.Sum256(doc)
+	return hex.EncodeToString(sum[:])
+}
 
 // link sets what isn't in the document: the index and the way upwards.
 func (p *Plan) link() {

@@ -17,7 +17,7 @@ const TypeService = "Service"
 // chosen yet, the step will see.
 func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
 	d := stage.Deployment
-	if d == nil || !d.Late && !slices.ContainsFunc(sources(d.Service), LookedUp) {
+	if d == nil || !d.Late && !slices.ContainsFunc(append(sources(d.Service), Sidecars(d.Service)...), LookedUp) {
 		return nil
 	}
 	id := NodeID(string(stage.ID) + ".spec.service")
@@ -26,6 +26,32 @@ func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
 		ID: id, Kind: KindStep, Identifier: "service", Name: "Service", Type: TypeService, Line: doc.Line,
 		Strategies: slices.Clone(at.levels), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
 	}
+}
+
+// TypeChart is the type of the step that fetches what a chart says of itself,
+// for <+manifests.ID.helm...>. Its place is that of the service's manifests.
+const TypeChart = "Chart"
+
+// described makes the step that fetches what the chart of a stage's service
+// says of itself; nil if no chart is to be asked. A service that is chosen
+// when the stage starts has none.
+func (b *builder) described(stage *Node, doc *yamldoc.Node, at place) *Node {
+	d := stage.Deployment
+	if d == nil || d.Late || !slices.ContainsFunc(items(d.Service.At("serviceDefinition", "spec", "manifests")), Described) {
+		return nil
+	}
+	id := NodeID(string(stage.ID) + ".spec.manifests")
+	b.add(id, doc)
+	return &Node{
+		ID: id, Kind: KindStep, Identifier: "manifests", Name: "Manifests", Type: TypeChart, Line: doc.Line,
+		Strategies: slices.Clone(at.levels), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
+	}
+}
+
+// Described says whether a manifest is a chart whose metadata are asked for.
+func Described(item *yamldoc.Node) bool {
+	m := item.Get("manifest")
+	return str(m, "type") == "HelmChart" && str(m.Get("spec"), "fetchHelmChartMetadata") == "true"
 }
 
 // sources are the artifact sources of a service that may be its primary one.
@@ -40,6 +66,17 @@ func sources(service *yamldoc.Node) []*yamldoc.Node {
 		return list
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(n *yamldoc.Node) bool { return str(n, "identifier") != want })
+}
+
+// Sidecars are the sources of a service's artifacts beside the primary one.
+func Sidecars(service *yamldoc.Node) []*yamldoc.Node {
+	var out []*yamldoc.Node
+	for _, item := range items(service.At("serviceDefinition", "spec", "artifacts", "sidecars")) {
+		if source := item.Get("sidecar"); source != nil {
+			out = append(out, source)
+		}
+	}
+	return out
 }
 
 // LookedUp says whether a delegate must ask an artifact source which version is

@@ -112,6 +112,15 @@ const (
 	WaitPause        Wait = "pause"        // until a person resumes the execution
 )
 
+// Result are the outputs of the attempt that ended, or of those before it: a
+// JSON object, or nothing.
+func (s State) Result() json.RawMessage {
+	if s.Outcome != nil && len(s.Outcome.Outputs) > 0 {
+		return s.Outcome.Outputs
+	}
+	return s.Outputs
+}
+
 // Outcome is how one attempt of a step ended, before failure strategies.
 type Outcome struct {
 	Status   Status              `json:"status"` // Success, Failed, Errored, Expired, ApprovalRejected or Aborted

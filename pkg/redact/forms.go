@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"html"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,7 +19,8 @@ func worthHiding(v string) bool { return utf8.RuneCountInString(strings.TrimSpac
 
 // forms lists how a value may show in a text: as it is and without white
 // space around it; each of its lines; escaped as JSON, as a Go or C string
-// (%q) and in URLs; as base64, by itself and within the base64 of more.
+// (%q), within the single quotes of YAML and of shells, in XML and in URLs; as
+// base64, by itself and within the base64 of more.
 func forms(value string) []string {
 	var out []string
 	add := func(texts ...string) {
@@ -45,13 +47,24 @@ func forms(value string) []string {
 	return slices.Compact(out)
 }
 
-// escaped lists a value as it stands within quotes and URLs.
+// named are the quotes that html.EscapeString writes by their numbers and
+// others by their names; bare are those that need neither outside of tags.
+var (
+	named = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;")
+	bare  = strings.NewReplacer("&#34;", `"`, "&#39;", "'")
+)
+
+// escaped lists a value as it stands within quotes, XML and URLs.
 func escaped(v string) []string {
-	out := []string{inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)), url.QueryEscape(v), url.PathEscape(v)}
-	for _, html := range []bool{true, false} {
+	out := []string{
+		inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)), url.QueryEscape(v), url.PathEscape(v),
+		strings.ReplaceAll(v, "'", "''"), strings.ReplaceAll(v, "'", `'\''`), html.EscapeString(v),
+		named.Replace(html.EscapeString(v)), bare.Replace(html.EscapeString(v)),
+	}
+	for _, safe := range []bool{true, false} {
 		var doc bytes.Buffer
 		enc := json.NewEncoder(&doc)
-		enc.SetEscapeHTML(html)
+		enc.SetEscapeHTML(safe)
 		if enc.Encode(v) == nil {
 			out = append(out, inner(strings.TrimSpace(doc.String())))
 		}

@@ -69,6 +69,19 @@ func (s Scope) String() string {
 	return strings.TrimRight(s.Account+"/"+s.Org+"/"+s.Project, "/")
 }
 
+var scopePart = regexp.MustCompile(`^[0-9a-zA-Z_$-]+$`)
+
+// Check checks the spelling of the organization and the project, whose names
+// become parts of keys and paths.
+func (s Scope) Check() error {
+	for _, p := range []struct{ what, id string }{{"organization", s.Org}, {"project", s.Project}} {
+		if p.id != "" && (len(p.id) > maxLength || !scopePart.MatchString(p.id)) {
+			return fmt.Errorf("%s %q is wrong: it may have letters, digits, _, $ and - only, and at most %d of them", p.what, p.id, maxLength)
+		}
+	}
+	return nil
+}
+
 // Covers says whether o is s or within it.
 func (s Scope) Covers(o Scope) bool {
 	return s.Account == o.Account && (s.Org == "" || s.Org == o.Org && (s.Project == "" || s.Project == o.Project))

@@ -70,6 +70,20 @@ func TestCovers(t *testing.T) {
 	}
 }
 
+func TestCheckScope(t *testing.T) {
+	t.Parallel()
+	for _, s := range []ref.Scope{account, org, project, {Account: "acme", Org: "2-web$", Project: "_shop"}} {
+		if err := s.Check(); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+	for _, s := range []ref.Scope{{Org: "web/shop"}, {Org: "web", Project: "a b"}, {Org: "web#x"}, {Org: "web", Project: strings.Repeat("x", 129)}} {
+		if err := s.Check(); err == nil {
+			t.Errorf("%s is taken; want an error", s)
+		}
+	}
+}
+
 func TestCheckID(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 128)

@@ -38,9 +38,10 @@ func (s *Scope) primarySource(d *plan.Deployment) (*yamldoc.Node, error) {
 	return sources.Items[0], nil
 }
 
-// artifactResults is what looking the artifact up has found, once for the
-// stage; nil if there was nothing to look up.
-func (s *Scope) artifactResults(stage *plan.Node) (map[string]any, error) {
+// artifactResults is what looking an artifact up has found, once for the
+// stage; nil if there was nothing to look up. It is that of the keys, such as
+// primary, or sidecars and an identifier.
+func (s *Scope) artifactResults(stage *plan.Node, keys ...string) (map[string]any, error) {
 	id := stage.ID + ".spec.service"
 	if s.Plan.Node(id) == nil {
 		return nil, nil
@@ -54,7 +55,7 @@ func (s *Scope) artifactResults(stage *plan.Node) (map[string]any, error) {
 		return nil, err
 	}
 	at := outputs
-	for _, key := range []string{"output", "artifactResults", "primary"} {
+	for _, key := range append([]string{"output", "artifactResults"}, keys...) {
 		m, _ := at.(map[string]any)
 		at = m[key]
 	}
@@ -71,11 +72,11 @@ func (s *Scope) artifactField(stage *plan.Node, d *plan.Deployment, path, rest [
 	if rest[0] == "primaryArtifact" {
 		return expr.Bool(true), len(path) - len(rest) + 1, nil
 	}
-	return s.sourceField(source, func() (map[string]any, error) { return s.artifactResults(stage) }, path, rest)
+	return s.sourceField(source, func() (map[string]any, error) { return s.artifactResults(stage, "primary") }, path, rest)
 }
 
 // sidecarField resolves artifacts.sidecars.ID.X; path[2] is the identifier.
-func (s *Scope) sidecarField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (s *Scope) sidecarField(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 4 {
 		return expr.Null(), 0, unknown("a sidecar needs its identifier and a field, e.g. artifacts.sidecars.proxy.image; found %s", dotted(path))
 	}
@@ -86,7 +87,12 @@ func (s *Scope) sidecarField(d *plan.Deployment, path []string) (expr.Value, int
 	if path[3] == "primaryArtifact" {
 		return expr.Bool(false), 4, nil
 	}
-	return s.sourceField(source, func() (map[string]any, error) { return nil, nil }, path, path[3:])
+	return s.sourceField(source, func() (map[string]any, error) {
+		if !plan.LookedUp(source) {
+			return nil, nil
+		}
+		return s.artifactResults(stage, "sidecars", path[2])
+	}, path, path[3:])
 }
 
 // sourceField resolves a field of an artifact by its source and, where that

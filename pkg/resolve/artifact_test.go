@@ -380,20 +380,22 @@ func withNames(s *resolve.Scope, p task.Artifact) task.Artifact {
 func TestPullSecretsOfClouds(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		source string
-		want   task.PullSecret
+		source    string
+		want      task.PullSecret
+		selectors []string
 	}{
 		{
 			`type: Gcr, spec: {connectorRef: gcp, registryHostname: gcr.io, imagePath: acme/web, tag: "1"}`,
-			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://gcr.io", Google: &task.Google{Key: "secret:acme:gcp"}, Selectors: []string{"eu"}},
+			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://gcr.io", Google: &task.Google{Key: "secret:acme:gcp"}},
+			[]string{"eu"},
 		},
 		{
 			`type: Acr, spec: {connectorRef: gov, subscriptionId: s, registry: acme, repository: web, tag: "1"}`,
-			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://acme.azurecr.us", Azure: &task.Azure{Government: true, Managed: true, Client: "u"}},
+			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://acme.azurecr.us", Azure: &task.Azure{Government: true, Managed: true, Client: "u"}}, nil,
 		},
 		{
 			`type: GithubPackageRegistry, spec: {connectorRef: github, packageType: container, packageName: web, version: "1"}`,
-			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://ghcr.io", Username: "ann", Password: "secret:acme/default/web:token"},
+			task.PullSecret{Form: task.PullDockerCfg, Registry: "https://ghcr.io", Username: "ann", Password: "secret:acme/default/web:token"}, nil,
 		},
 	}
 	for _, tt := range tests {
@@ -402,12 +404,16 @@ func TestPullSecretsOfClouds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pull := named(s, s.PullSecrets()[got])
+		late := s.LateSecrets()[got]
+		pull := named(s, late)
 		if pull.Google != nil {
 			pull.Google.Key = s.Secrets()[pull.Google.Key]
 		}
 		if diff := cmp.Diff(tt.want, pull); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.source, diff)
+		}
+		if diff := cmp.Diff(tt.selectors, late.Selectors); diff != "" {
+			t.Errorf("who makes that of %s (-want +got):\n%s", tt.source, diff)
 		}
 	}
 }

@@ -21,8 +21,15 @@ func (s *Scope) AWS(connector *yamldoc.Node, region string) (task.AWS, []string,
 	if err != nil {
 		return task.AWS{}, nil, err
 	}
-	if typ := text(doc.Get("type")); typ != "Aws" {
-		return task.AWS{}, nil, fault.New(fault.Invalid, "connector %s is of type %s; want Aws", text(doc.Get("identifier")), typ)
+	a, err := s.awsAccess(doc, region)
+	return a, words(doc.At("spec", "delegateSelectors")), err
+}
+
+// awsAccess resolves the document of an Aws connector.
+func (s *Scope) awsAccess(doc *yamldoc.Node, region string) (task.AWS, error) {
+	err := wantConnector(doc, "Aws")
+	if err != nil {
+		return task.AWS{}, err
 	}
 	credential := doc.At("spec", "credential")
 	cross := credential.Get("crossAccountAccess")
@@ -34,12 +41,12 @@ func (s *Scope) AWS(connector *yamldoc.Node, region string) (task.AWS, []string,
 		a.Region = text(credential.Get("region"))
 	}
 	if a.BackOff, err = backOff(doc.At("spec", "awsSdkClientBackOffStrategyOverride")); err != nil {
-		return task.AWS{}, nil, err
+		return task.AWS{}, err
 	}
 	if a.Auth == task.AWSKeys {
 		err = s.awsKeys(credential.Get("spec"), &a)
 	}
-	return a, words(doc.At("spec", "delegateSelectors")), err
+	return a, err
 }
 
 func (s *Scope) awsKeys(spec *yamldoc.Node, a *task.AWS) (err error) {
@@ -78,53 +85,32 @@ func backOff(n *yamldoc.Node) (*task.AWSBackOff, error) {
 // ecrRegistry fills in an image of ECR. Whose registry it is may be known to
 // AWS alone; then it has no name yet.
 func (s *Scope) ecrRegistry(spec *yamldoc.Node, a *artifact) error {
-	repository, err := s.scalar(spec.Get("imagePath"))
+	set, err := s.settings(spec, "imagePath", "region", "registryId")
 	if err != nil {
 		return err
 	}
-	region, err := s.scalar(spec.Get("region"))
+	account, err := s.awsAccess(a.connector, set["region"])
 	if err != nil {
 		return err
 	}
-	account, _, err := s.AWS(spec.Get("connectorRef"), region.Text())
-	if err != nil {
-		return err
+	a.ECR = &task.ECRImages{AWS: account, Repository: set["imagePath"], Account: set["registryId"]}
+	a.Name = a.ECR.Repository
+	if host := ecrHost(*a.ECR); host != "" {
+		a.Registry = &task.ImageRegistry{Repository: a.ECR.Repository, Image: host + "/" + a.ECR.Repository}
+		a.Name = a.Registry.Image
 	}
-	a.ECR = &task.ECRImages{AWS: account, Repository: repository.Text()}
-	if id := spec.Get("registryId"); id != nil && id.Value != "" {
-		v, err := s.scalar(id)
-		if err != nil {
-			return err
-		}
-		a.ECR.Account = v.Text()
-	}
-	a.Name = repository.Text()
-	host, err := s.ecrHost(spec)
-	if err != nil || host == "" {
-		return err
-	}
-	a.Registry = &task.ImageRegistry{Repository: repository.Text(), Image: host + "/" + repository.Text()}
-	a.Name = a.Registry.Image
 	return nil
 }
 
 // s3Bucket fills in the objects of a bucket.
 func (s *Scope) s3Bucket(spec *yamldoc.Node, a *artifact) error {
-	bucket, err := s.scalar(spec.Get("bucketName"))
+	set, err := s.settings(spec, "bucketName", "region")
 	if err != nil {
 		return err
 	}
-	var region string
-	if n := spec.Get("region"); n != nil && n.Value != "" {
-		v, err := s.scalar(n)
-		if err != nil {
-			return err
-		}
-		region = v.Text()
-	}
-	account, _, err := s.AWS(spec.Get("connectorRef"), region)
-	a.S3 = &task.S3Objects{AWS: account, Bucket: bucket.Text()}
-	a.Name = "s3://" + bucket.Text()
+	account, err := s.awsAccess(a.connector, set["region"])
+	a.S3 = &task.S3Objects{AWS: account, Bucket: set["bucketName"]}
+	a.Name = "s3://" + a.S3.Bucket
 	return err
 }
 
@@ -137,33 +123,16 @@ func unknownOwner() error {
 // ecrHost is the address of an ECR registry. Its account is the source's
 // registryId, else that of the role which the connector assumes; empty if
 // neither says it.
-func (s *Scope) ecrHost(spec *yamldoc.Node) (string, error) {
-	region, err := s.scalar(spec.Get("region"))
-	if err != nil {
-		return "", err
-	}
-	var owner string
-	if id := spec.Get("registryId"); id != nil {
-		v, err := s.scalar(id)
-		if err != nil {
-			return "", err
-		}
-		owner = v.Text()
-	}
+func ecrHost(image task.ECRImages) string {
+	owner := image.Account
 	if owner == "" || owner == "null" {
-		doc, err := s.connector(spec.Get("connectorRef"), s.Execution.Scope)
-		if err != nil {
-			return "", err
+		parts := strings.Split(image.AWS.Role, ":")
+		if len(parts) < 5 || parts[4] == "" {
+			return ""
 		}
-		role := text(doc.At("spec", "credential", "crossAccountAccess", "crossAccountRoleArn"))
-		if parts := strings.Split(role, ":"); len(parts) > 4 {
-			owner = parts[4]
-		}
+		owner = parts[4]
 	}
-	if owner == "" || owner == "null" {
-		return "", nil
-	}
-	return owner + ".dkr.ecr." + region.Text() + ".amazonaws.com" + partition(region.Text()), nil
+	return owner + ".dkr.ecr." + image.AWS.Region + ".amazonaws.com" + partition(image.AWS.Region)
 }
 
 // partition is what the names of China's regions have behind them.

@@ -98,19 +98,21 @@ func TestPullSecretsArePlaceholders(t *testing.T) {
 	tests := []struct {
 		name, source, text string
 		want               task.PullSecret
+		selectors          []string
 	}{
 		{
 			name:   "ECR",
 			source: `{identifier: e, type: Ecr, spec: {connectorRef: aws, region: eu-central-1, imagePath: web, tag: "1"}}`,
 			text:   "<+artifact.imagePullSecret>",
 			want: task.PullSecret{
-				Form: task.PullDockerCfg, Registry: "https://210987654321.dkr.ecr.eu-central-1.amazonaws.com", Selectors: []string{"eu"},
+				Form: task.PullDockerCfg, Registry: "https://210987654321.dkr.ecr.eu-central-1.amazonaws.com",
 				ECR: &task.AWS{
 					Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "secret:acme/default:s", Region: "eu-central-1",
 					Role: "arn:aws:iam::210987654321:role/r", ExternalID: "42",
 					BackOff: &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 3, Fixed: 7},
 				},
 			},
+			selectors: []string{"eu"},
 		},
 		{
 			name: "ECR, of the credentials' account", source: `{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: eu-central-1, imagePath: web, tag: "1"}}`,
@@ -138,15 +140,24 @@ func TestPullSecretsArePlaceholders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, named(s, s.PullSecrets()[got])); diff != "" {
+			made := s.LateSecrets()[got]
+			if diff := cmp.Diff(tt.want, named(s, made)); diff != "" {
 				t.Errorf("%q stands for (-want +got):\n%s", got, diff)
+			}
+			if diff := cmp.Diff(tt.selectors, made.Selectors); diff != "" {
+				t.Errorf("who makes it (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// named puts names where a pull secret has placeholders.
-func named(s *resolve.Scope, p task.PullSecret) task.PullSecret {
+// named is a pull secret with names where it has placeholders; none for other
+// secrets.
+func named(s *resolve.Scope, late task.LateSecret) task.PullSecret {
+	if late.Pull == nil {
+		return task.PullSecret{}
+	}
+	p := *late.Pull
 	name := func(text string) string {
 		if n, ok := s.Secrets()[text]; ok {
 			return n

@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"slices"
+
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -136,7 +138,7 @@ func (s *Scope) Tree(n *yamldoc.Node, late []string) (*yamldoc.Node, error) {
 	out.Entries = make([]yamldoc.Entry, len(n.Entries))
 	for i, e := range n.Entries {
 		out.Entries[i] = e
-		if contains(late, e.Key) {
+		if slices.Contains(late, e.Key) {
 			continue
 		}
 		v, err := s.tree(e.Value, e.Key)

@@ -3,14 +3,16 @@ package resolve
 import (
 	"encoding/base64"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
-
-// maxConfigFile is how large a config file may be (entities spec §2.5).
-const maxConfigFile = 1 << 20
 
 // configFile is the content of a config file of what the stage deploys, its
 // expressions resolved: the file of the last layer that has one of that name.
@@ -24,24 +26,106 @@ func (s *Scope) configFile(id string, encoded bool) (expr.Value, error) {
 		if file == nil {
 			continue
 		}
-		store := file.At("spec", "store")
-		if typ := text(store.Get("type")); typ != "Inline" {
-			return expr.Null(), fault.New(fault.Unsupported, "config file %q is in a store of the type %s, which can't be read yet", id, typ)
-		}
-		v, err := s.value(text(store.At("spec", "content")))
-		switch {
-		case err != nil:
+		v, err := s.configText(id, file.At("spec", "store"), encoded)
+		if err != nil {
 			return expr.Null(), fault.New(fault.CodeOf(err), "config file %q: %w", id, err)
-		case len(v.Text()) > maxConfigFile:
-			return expr.Null(), fault.New(fault.TooLarge, "config file %q has %d bytes; the limit is %d", id, len(v.Text()), maxConfigFile)
-		case !encoded:
-			return v, nil
-		case v.Secret():
-			return expr.Null(), fault.New(fault.Unsupported, "config file %q has a secret in it and can't be encoded yet", id)
 		}
-		return expr.String(base64.StdEncoding.EncodeToString([]byte(v.Text()))), nil
+		return v, nil
 	}
 	return expr.Null(), fault.New(fault.UnresolvedExpression, "there is no config file %q", id)
+}
+
+// configText is the content of the one file in a config file's store.
+func (s *Scope) configText(id string, store *yamldoc.Node, encoded bool) (expr.Value, error) {
+	typ := text(store.Get("type"))
+	if typ == "Inline" {
+		return s.content(id, text(store.At("spec", "content")), encoded)
+	}
+	store, err := s.tree(store, "store")
+	if err != nil {
+		return expr.Null(), err
+	}
+	from, err := s.store(store)
+	if err != nil {
+		return expr.Null(), err
+	}
+	switch {
+	case from.Git != nil && len(from.Git.Paths) == 1:
+		return s.secrets.lateText(task.LateText{Name: "config file " + id, Git: from.Git, Stage: s.stagePin(), Base64: encoded}), nil
+	case from.Files != nil && len(from.Files.Paths) == 1:
+		return s.fileText(from.Files.Paths[0], encoded)
+	case from.Files != nil && len(from.Files.Secrets) == 1:
+		// An encrypted file is taken as it is (entities spec §2.5).
+		v := expr.SecretRef(from.Files.Secrets[0].Text)
+		if encoded {
+			v = s.secrets.lateText(task.LateText{Name: "config file " + id, Text: v.Text(), Base64: true})
+		}
+		return v, nil
+	case from.Git != nil || from.Files != nil:
+		return expr.Null(), fault.New(fault.Invalid, "its store names several files; an expression reads one")
+	}
+	return expr.Null(), fault.New(fault.Unsupported, "a store of the type %s can't be read here", typ)
+}
+
+// stagePin names the stage of an execution: for all of its steps a branch is
+// the same commit.
+func (s *Scope) stagePin() string {
+	var stage plan.NodeID
+	if n := s.Node.Stage(); n != nil {
+		stage = n.ID
+	}
+	return s.Execution.ID + string(stage)
+}
+
+// fileText is the content of a file of the file store, by its path as written
+// (entities spec §10.1), its expressions resolved.
+func (s *Scope) fileText(path string, encoded bool) (expr.Value, error) {
+	of, err := s.file(path)
+	if err != nil {
+		return expr.Null(), err
+	}
+	content, err := s.storedText(of)
+	if err != nil {
+		return expr.Null(), err
+	}
+	switch {
+	case utf8.ValidString(content):
+		return s.content("file "+path, content, encoded)
+	case encoded:
+		return expr.String(base64.StdEncoding.EncodeToString([]byte(content))), nil
+	}
+	return expr.Null(), fault.New(fault.Invalid, "file %s isn't text; getAsBase64 gives it", path)
+}
+
+// storedText is the content of a file of the file store as it was saved.
+func (s *Scope) storedText(of ref.File) (string, error) {
+	if s.Files == nil {
+		return "", fault.New(fault.Unsupported, "files of the file store can't be read here")
+	}
+	return filestore.Text(s.Context, s.Files, of, task.MaxText)
+}
+
+// File is the text of a file of the file store for a step, such as a script.
+func (s *Scope) File(path string) (string, error) {
+	v, err := s.fileText(path, false)
+	return v.Text(), err
+}
+
+// content is a file's text with its expressions resolved. One with a secret in
+// it is encoded by the delegate.
+func (s *Scope) content(name, content string, encoded bool) (expr.Value, error) {
+	v, err := s.value(content)
+	switch {
+	case err != nil:
+		return expr.Null(), err
+	case len(v.Text()) > task.MaxText:
+		return expr.Null(), fault.New(fault.TooLarge, "it has %d bytes; the limit is %d", len(v.Text()), task.MaxText)
+	case !encoded:
+		return v, nil
+	case v.Secret():
+		return s.secrets.lateText(task.LateText{Name: name, Text: v.Text(), Base64: true}), nil
+	}
+	return expr.String(base64.StdEncoding.EncodeToString([]byte(v.Text()))), nil
 }
 
 // identified is the item of a list of wrapped things that has an identifier.

@@ -48,11 +48,13 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 			return s.artifactField(stage, d, path, path[2:])
 		}
 		if len(path) > 1 && path[1] == "sidecars" {
-			return s.sidecarField(d, path)
+			return s.sidecarField(stage, d, path)
 		}
 		return expr.Null(), 0, unknown("artifacts has primary and sidecars; found %s", dotted(path))
+	case "rollbackArtifact":
+		return s.rollbackField(stage, d, path)
 	case "manifests", "manifest":
-		return s.manifestField(d, path)
+		return s.manifestField(stage, d, path)
 	case "manifestConfig":
 		return s.primaryManifest(d, path)
 	case "INFRA_KEY", "INFRA_KEY_SHORT_ID":
@@ -232,6 +234,10 @@ func (s *Scope) infrastructureField(d *plan.Deployment, path []string) (expr.Val
 		return s.below(d.Infrastructure, path, 1)
 	case "infraIdentifier", "identifier":
 		return s.constant(d.Infrastructure.Get("identifier"), 2)
+	case "variables":
+		if d.Template != nil {
+			return s.infraVariable(d, path)
+		}
 	case "connector":
 		return s.infraConnector(d, path)
 	case "kubernetes":
@@ -276,8 +282,11 @@ func (s *Scope) legacyInfrastructureField(d *plan.Deployment, path []string) (ex
 		v, n, err := s.environmentField(d, path[2:])
 		return v, n + 2, err
 	}
-	v, n, err := s.infrastructureField(d, path)
-	return v, n, err
+	if len(path) > 2 && path[1] == "output" && path[2] == "variables" {
+		v, n, err := s.infrastructureField(d, path[1:])
+		return v, n + 1, err
+	}
+	return s.infrastructureField(d, path)
 }
 
 // InfrastructureKey is the key of what the node's stage deploys where, which
@@ -303,12 +312,15 @@ func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
 		}
 		parts = append(parts, v.Text())
 	}
+	if d.Template != nil { // which has none of these
+		parts = append(parts, text(d.Infrastructure.Get("identifier")))
+	}
 	sum := sha1.Sum([]byte(strings.Join(parts, "-"))) //nolint:gosec // see above
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// manifestField resolves manifests.ID.{identifier,type,store,valuesPaths}.
-func (s *Scope) manifestField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+// manifestField resolves manifests.ID.{identifier,type,store,valuesPaths,helm}.
+func (s *Scope) manifestField(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 3 {
 		return expr.Null(), 0, expr.ErrUnknown
 	}
@@ -326,6 +338,8 @@ func (s *Scope) manifestField(d *plan.Deployment, path []string) (expr.Value, in
 			return s.constant(m.Get(path[2]), 3)
 		case "store":
 			return s.constant(m.At("spec", "store", "type"), 3)
+		case "helm", "commitId":
+			return s.chartField(stage, m, path)
 		}
 		return s.below(m.Get("spec"), path, 2)
 	}

@@ -13,24 +13,22 @@ import (
 // manifests fills in the service's main manifest and the layers of values
 // above it, one after the other (entities spec §8).
 func (s *Scope) manifests(d *plan.Deployment, t *task.KubernetesTarget) error {
-	spec := d.Service.At("serviceDefinition", "spec")
-	var all []*yamldoc.Node
-	for _, layer := range d.Layers() {
-		list, err := s.tree(layer.Manifests, "manifests of "+layer.What)
-		if err != nil {
-			return err
-		}
-		all = append(all, items(list)...)
-	}
-	main, err := s.mainManifest(spec, all)
+	all, err := s.allManifests(d, func(*yamldoc.Node) bool { return true })
 	if err != nil {
 		return err
 	}
+	main, err := s.mainManifest(d.Service.At("serviceDefinition", "spec"), all)
+	if err != nil {
+		return err
+	}
+	if t.Selectors, err = s.extractors(t.Selectors, main, all); err != nil {
+		return err
+	}
 	for _, m := range all {
-		layers := map[string]*[]task.ValuesFile{"Values": &t.Values, "KustomizePatches": &t.Patches}[text(m.Get("type"))]
-		if layers == nil {
+		if !isLayer(m) {
 			continue
 		}
+		layers := map[string]*[]task.ValuesFile{"Values": &t.Values, "KustomizePatches": &t.Patches, "OpenshiftParam": &t.Params}[text(m.Get("type"))]
 		if err := s.layer(m, layers); err != nil {
 			return err
 		}
@@ -41,8 +39,59 @@ func (s *Scope) manifests(d *plan.Deployment, t *task.KubernetesTarget) error {
 	if len(t.Patches) > 0 && text(main.Get("type")) != "Kustomize" {
 		return fault.New(fault.Invalid, "the service has patches of the type KustomizePatches, but no Kustomize manifest")
 	}
-	t.Manifest, err = s.manifest(main, all)
-	return err
+	if len(t.Params) > 0 && text(main.Get("type")) != "OpenshiftTemplate" {
+		return fault.New(fault.Invalid, "the service has parameters of the type OpenshiftParam, but no OpenshiftTemplate")
+	}
+	if t.Manifest, err = s.manifest(main, all); err != nil || !described(main) {
+		return err
+	}
+	return s.pin(t.Manifest)
+}
+
+// allManifests are those of the service and of the layers above it that are
+// wanted.
+func (s *Scope) allManifests(d *plan.Deployment, wanted func(*yamldoc.Node) bool) ([]*yamldoc.Node, error) {
+	var all []*yamldoc.Node
+	for _, layer := range d.Layers() {
+		for _, m := range items(layer.Manifests) {
+			if !wanted(m) {
+				continue
+			}
+			resolved, err := s.tree(m, "manifests of "+layer.What)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, resolved)
+		}
+	}
+	return all, nil
+}
+
+// extractors adds the delegate selectors of the scripts that bring the files of
+// the main manifest and the layers above it: they run where the step's task
+// does.
+func (s *Scope) extractors(selectors []string, main *yamldoc.Node, all []*yamldoc.Node) ([]string, error) {
+	for _, m := range all {
+		if isMain(m) && m != main {
+			continue
+		}
+		more, err := s.Selectors(words(m.At("spec", "store", "spec", "delegateSelectors")))
+		if err != nil {
+			return nil, err
+		}
+		selectors = append(selectors, more...)
+	}
+	return selectors, nil
+}
+
+// isMain says whether a manifest is one that is deployed itself.
+func isMain(m *yamldoc.Node) bool {
+	return slices.Contains([]string{"K8sManifest", "HelmChart", "Kustomize", "OpenshiftTemplate"}, text(m.Get("type")))
+}
+
+// isLayer says whether a manifest is values, patches or parameters for another.
+func isLayer(m *yamldoc.Node) bool {
+	return slices.Contains([]string{"Values", "KustomizePatches", "OpenshiftParam"}, text(m.Get("type")))
 }
 
 func items(list *yamldoc.Node) []*yamldoc.Node {
@@ -61,11 +110,10 @@ func (s *Scope) mainManifest(spec *yamldoc.Node, all []*yamldoc.Node) (*yamldoc.
 	var main []*yamldoc.Node
 	var ids []string
 	for _, m := range all {
-		switch typ := text(m.Get("type")); typ {
-		case "Values", "HelmRepoOverride", "KustomizePatches":
-		case "K8sManifest", "HelmChart", "Kustomize":
+		switch typ := text(m.Get("type")); {
+		case isMain(m):
 			main, ids = append(main, m), append(ids, text(m.Get("identifier")))
-		default:
+		case !isLayer(m) && typ != "HelmRepoOverride":
 			return nil, fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed yet", text(m.Get("identifier")), typ)
 		}
 	}
@@ -109,7 +157,7 @@ func (s *Scope) manifest(m *yamldoc.Node, all []*yamldoc.Node) (*task.Manifest, 
 		ID: id, Type: typ, Store: files, ValuesPaths: words(spec.Get("valuesPaths")),
 		SkipVersioning:     isTrue(spec.Get("skipResourceVersioning")) || isTrue(spec.At("store", "skipResourceVersioning")),
 		Declarative:        isTrue(spec.Get("enableDeclarativeRollback")) || isTrue(spec.At("store", "enableDeclarativeRollback")),
-		OptionalValuesYAML: isTrue(spec.Get("optionalValuesYaml")),
+		OptionalValuesYAML: isTrue(spec.Get("optionalValuesYaml")), ParamsPaths: words(spec.Get("paramsPaths")),
 	}
 	switch typ {
 	case "HelmChart":
@@ -126,7 +174,7 @@ func (s *Scope) manifest(m *yamldoc.Node, all []*yamldoc.Node) (*task.Manifest, 
 // which the highest wins, swaps the connector of a repository of charts.
 func (s *Scope) mainStore(doc *yamldoc.Node, all []*yamldoc.Node) (task.Store, error) {
 	typ := text(doc.Get("type"))
-	if typ != "Http" && typ != "OciHelmChart" {
+	if !slices.Contains([]string{"Http", "OciHelmChart", "S3", "Gcs"}, typ) {
 		return s.store(doc)
 	}
 	connector := doc.At("spec", "connectorRef")
@@ -141,6 +189,14 @@ func (s *Scope) mainStore(doc *yamldoc.Node, all []*yamldoc.Node) (task.Store, e
 			return task.Store{}, fault.New(fault.Invalid, "the HelmRepoOverride %s has the type %s, but the chart's store is %s", text(m.Get("identifier")), other, typ)
 		}
 		connector = m.At("spec", "connectorRef")
+	}
+	if typ == "S3" || typ == "Gcs" {
+		repo, err := s.chartBucket(connector, doc)
+		return task.Store{Charts: repo}, err
+	}
+	if kind := text(doc.At("spec", "config", "type")); kind == "ECR" || kind == "GAR" {
+		repo, err := s.cloudRegistry(connector, doc.Get("spec"), kind)
+		return task.Store{Charts: repo}, err
 	}
 	repo, err := s.chartRepo(connector, typ)
 	if err == nil && typ == "OciHelmChart" {
@@ -167,6 +223,63 @@ func (s *Scope) chartRepo(connector *yamldoc.Node, store string) (*task.ChartRep
 	if store == "OciHelmChart" {
 		repo.OCI = true
 		repo.URL = "oci://" + strings.TrimPrefix(strings.TrimPrefix(repo.URL, "https://"), "oci://")
+	}
+	return repo, nil
+}
+
+// chartBucket is a folder of a bucket with charts in it.
+func (s *Scope) chartBucket(connector, store *yamldoc.Node) (*task.ChartRepo, error) {
+	doc, err := s.connector(connector, s.Execution.Scope)
+	if err != nil {
+		return nil, err
+	}
+	spec := store.Get("spec")
+	name, folder := text(spec.Get("bucketName")), strings.Trim(text(spec.Get("folderPath")), "/")
+	if name == "" {
+		return nil, fault.New(fault.Invalid, "bucketName is empty")
+	}
+	repo, scheme := &task.ChartRepo{Folder: folder}, "s3://"
+	if text(store.Get("type")) == "S3" {
+		repo.S3 = &task.S3Objects{Bucket: name}
+		repo.S3.AWS, err = s.awsAccess(doc, text(spec.Get("region")))
+	} else {
+		scheme = "gs://"
+		repo.GCS = &task.GoogleBucket{Bucket: name}
+		var access *task.Google
+		if access, err = s.google(doc); err == nil {
+			repo.GCS.Google = *access
+		}
+	}
+	repo.URL = strings.TrimSuffix(scheme+name+"/"+folder, "/")
+	return repo, err
+}
+
+// cloudRegistry is a registry of AWS or Google Cloud with charts in it.
+func (s *Scope) cloudRegistry(connector, spec *yamldoc.Node, kind string) (*task.ChartRepo, error) {
+	doc, err := s.connector(connector, s.Execution.Scope)
+	if err != nil {
+		return nil, err
+	}
+	of := spec.At("config", "spec")
+	region, base := text(of.Get("region")), strings.Trim(text(spec.Get("basePath")), "/")
+	repo, host := &task.ChartRepo{OCI: true, Folder: base}, ""
+	if kind == "ECR" {
+		access, err := s.awsAccess(doc, region)
+		if err != nil {
+			return nil, err
+		}
+		repo.AWS = &access
+		if account := text(of.Get("registryId")); account != "" {
+			host = ecrHost(task.ECRImages{AWS: access, Account: account})
+		}
+	} else {
+		if repo.Google, err = s.google(doc); err != nil {
+			return nil, err
+		}
+		host = region + "-docker.pkg.dev/" + text(of.Get("project")) + "/" + text(of.Get("repositoryName"))
+	}
+	if host != "" {
+		repo.URL = strings.TrimSuffix("oci://"+host+"/"+base, "/")
 	}
 	return repo, nil
 }
@@ -199,9 +312,16 @@ func (s *Scope) store(doc *yamldoc.Node) (task.Store, error) {
 	switch typ := text(doc.Get("type")); typ {
 	case "Inline":
 		return task.Store{Inline: text(spec.Get("content"))}, nil
-	case "Git", "Github", "GitLab", "Bitbucket":
+	case "CustomRemote":
+		return task.Store{Script: &task.Extraction{Script: text(spec.Get("extractionScript")), Path: text(spec.Get("filePath"))}}, nil
+	case "InheritFromManifest":
+		return task.Store{Inherited: words(spec.Get("paths"))}, nil
+	case "Git", "Github", "GitLab", "Bitbucket", "AzureRepo":
 		g, err := s.git(spec)
 		return task.Store{Git: g}, err
+	case "Harness":
+		f, err := s.fileStore(spec)
+		return task.Store{Files: f}, err
 	default:
 		return task.Store{}, fault.New(fault.Unsupported, "store type %s can't be used yet", typ)
 	}

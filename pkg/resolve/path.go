@@ -104,6 +104,10 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 	if n.Kind == plan.KindLoop {
 		return s.loopField(n, rest)
 	}
+	if n.Type == plan.TypeChart {
+		v, used, err := s.deployed(n.Stage(), join([]string{"manifests"}, rest))
+		return v, max(used-1, 0), err
+	}
 	if n.Type == plan.TypeService { // its place is that of the stage's service
 		v, used, err := s.deployed(n.Stage(), join([]string{"service"}, rest))
 		return v, max(used-1, 0), err
@@ -135,6 +139,10 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 			v, used, err := s.deployed(n, rest[1:])
 			return v, used + 1, err
 		}
+	}
+	if n.Kind == plan.KindStage && len(rest) > 1 && rest[0] == "output" && rest[1] == "hosts" {
+		v, err := s.hostNames(n)
+		return v, 2, err
 	}
 	if c := n.Chained(); c != nil && rest[0] == "output" {
 		n, st = c, s.State(c.ID) // pipeline spec §1.7
@@ -202,10 +210,7 @@ func (s *Scope) outputValue(v any) expr.Value {
 }
 
 func (s *Scope) outputsOf(id plan.NodeID, st plan.State) (any, error) {
-	doc := st.Outputs
-	if st.Outcome != nil && len(st.Outcome.Outputs) > 0 {
-		doc = st.Outcome.Outputs
-	}
+	doc := st.Result()
 	if len(doc) == 0 {
 		return nil, nil
 	}

@@ -13,19 +13,20 @@ const dockerHub = "https://index.docker.io/v1/"
 // where nobody has to log in (entities spec §2.2). A delegate makes it.
 func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value, error) {
 	p := task.PullSecret{Form: form}
+	var selectors []string
 	var err error
 	switch text(source.Get("type")) {
 	case "DockerRegistry":
 		err = s.dockerPull(source.At("spec", "connectorRef"), &p)
 	case "Ecr":
-		err = s.ecrPull(source.Get("spec"), &p)
+		selectors, err = s.ecrPull(source, &p)
 	case "Gcr", "GoogleArtifactRegistry", "Acr", "GithubPackageRegistry", "Nexus3Registry", "ArtifactoryRegistry":
-		err = s.imagePull(source, &p)
+		selectors, err = s.imagePull(source, &p)
 	}
 	if err != nil || p.Registry == "" && p.ECR == nil {
 		return expr.String(""), err
 	}
-	return s.secrets.pull(p), nil
+	return s.secrets.lateSecret(task.LateSecret{Pull: &p, Selectors: selectors}), nil
 }
 
 func (s *Scope) dockerPull(connector *yamldoc.Node, p *task.PullSecret) error {
@@ -49,28 +50,24 @@ func (s *Scope) dockerPull(connector *yamldoc.Node, p *task.PullSecret) error {
 	return nil
 }
 
-func (s *Scope) ecrPull(spec *yamldoc.Node, p *task.PullSecret) error {
-	host, err := s.ecrHost(spec)
+func (s *Scope) ecrPull(source *yamldoc.Node, p *task.PullSecret) (selectors []string, err error) {
+	a, err := s.artifactOf(source)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	region, err := s.scalar(spec.Get("region"))
-	if err != nil {
-		return err
-	}
-	account, selectors, err := s.AWS(spec.Get("connectorRef"), region.Text())
-	p.ECR, p.Selectors = &account, selectors
-	if host != "" {
+	p.ECR = &a.ECR.AWS
+	if host := ecrHost(*a.ECR); host != "" {
 		p.Registry = "https://" + host
 	}
-	return err
+	return a.selectors, nil
 }
 
 // imagePull fills in what a source's own registry is logged in to with.
-func (s *Scope) imagePull(source *yamldoc.Node, p *task.PullSecret) error {
+// The selectors are those of a connector to a cloud, which a delegate asks.
+func (s *Scope) imagePull(source *yamldoc.Node, p *task.PullSecret) (selectors []string, err error) {
 	a, err := s.artifactOf(source)
 	if err != nil || a.Registry == nil {
-		return err
+		return nil, err
 	}
 	server := a.Registry.Server
 	p.Username, p.Password, p.Google, p.Azure = server.Username, server.Password, a.Registry.Google, a.Registry.Azure
@@ -78,9 +75,9 @@ func (s *Scope) imagePull(source *yamldoc.Node, p *task.PullSecret) error {
 		p.Registry = server.URL
 	}
 	if p.Google != nil || p.Azure != nil {
-		p.Selectors = a.selectors
+		return a.selectors, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // pullSelectors are those of the connector that a source's pull secret is

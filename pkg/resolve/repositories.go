@@ -158,9 +158,15 @@ func (s *Scope) customArtifact(spec *yamldoc.Node, a *artifact) error {
 		return err
 	}
 	a.selectors = own
+	script := text(fetch.At("spec", "source", "spec", "script"))
+	if path := text(fetch.At("spec", "source", "spec", "file")); path != "" {
+		if script, err = s.File(path); err != nil {
+			return err
+		}
+	}
 	c := &task.CustomArtifact{
 		Array: text(fetch.Get("artifactsArrayPath")), Version: text(fetch.Get("versionPath")), Attributes: map[string]string{},
-		Script: task.Shell{Shell: text(fetch.At("spec", "shell")), Script: text(fetch.At("spec", "source", "spec", "script")), Env: map[string]string{}},
+		Script: task.Shell{Shell: text(fetch.At("spec", "shell")), Script: script, Env: map[string]string{}},
 	}
 	if list := fetch.Get("attributes"); list != nil {
 		for _, item := range list.Items {

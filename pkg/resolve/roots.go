@@ -17,10 +17,6 @@ func Roots() []string {
 	}, deployedRoots()...)
 }
 
-// Later are the roots that have a meaning in Harness and can't be resolved
-// yet. Null would be a wrong answer, so they are errors.
-func Later() []string { return []string{"rollbackArtifact", "instance"} }
-
 // deployedRoots are those of what a stage deploys where.
 func deployedRoots() []string {
 	return []string{

@@ -10,6 +10,7 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/trigger"
 )
 
@@ -29,8 +31,13 @@ type Config struct {
 	State     func(plan.NodeID) plan.State
 	Execution store.Execution
 	Entities  store.Entities
+	Files     store.Files      // the file store
+	Templates template.Lookup  // of secret managers; nil: none can be read
 	Mail      *task.MailServer // the installation's; its password refers to a secret
 	Now       time.Time
+	// Last finds the stage that has last deployed the same as one, and
+	// succeeded; nil if there is none. Without it nobody knows of any.
+	Last func(stage *plan.Node, d *plan.Deployment) (*Past, error)
 }
 
 // Scope resolves names for one node.
@@ -40,6 +47,7 @@ type Scope struct {
 	names   map[string]expr.Value // of a late expression, e.g. httpResponseCode
 	secrets *placeholders
 	outputs map[plan.NodeID]any
+	pasts   map[plan.NodeID]*Past // by stage, see last
 	// The event that started the execution, once it was read.
 	event      *trigger.Event
 	eventNames expr.Scope
@@ -47,7 +55,7 @@ type Scope struct {
 
 // New makes a Scope. It is for one goroutine.
 func New(cfg Config) *Scope {
-	return &Scope{Config: cfg, secrets: newPlaceholders(), outputs: map[plan.NodeID]any{}}
+	return &Scope{Config: cfg, secrets: newPlaceholders(), outputs: map[plan.NodeID]any{}, pasts: map[plan.NodeID]*Past{}}
 }
 
 // Lookup finds the longest part of a path that names something (expr.Scope).
@@ -69,12 +77,14 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		return s.absolute(path, 1)
 	case "stage", "execution", "steps", "stepGroup", "step", "spec":
 		return s.relative(path)
+	case "instance":
+		return s.instance(path)
 	case "matrix", "repeat", "strategy":
 		return s.looped(s.Node, path)
 	case "account", "org", "project":
 		return s.scopeNames(path)
 	case "service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
-		"artifact", "artifacts", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
+		"artifact", "artifacts", "rollbackArtifact", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
 		return s.deployed(s.Node.Stage(), path)
 	case "kubernetes":
 		// The release number is known on the delegate only (kubernetes spec §4.1).
@@ -94,9 +104,6 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	}
 	if path[0] == "lastPublished" {
 		return expr.Null(), 0, fault.New(fault.Invalid, "<+%s> is the tag or the version of an artifact source, and nothing else", dotted(path))
-	}
-	if contains(Later(), path[0]) {
-		return expr.Null(), 0, fault.New(fault.Unsupported, "<+%s> can't be resolved yet", dotted(path))
 	}
 	return s.shortcut(path)
 }
@@ -134,6 +141,11 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 			return expr.Null(), fault.New(fault.Invalid, "%s takes one argument, the config file's identifier; found %d", name, len(args))
 		}
 		return s.configFile(args[0].Text(), name == "configFile.getAsBase64")
+	case "fileStore.getAsString", "fileStore.getAsBase64":
+		if len(args) != 1 {
+			return expr.Null(), fault.New(fault.Invalid, "%s takes one argument, a path such as \"/scripts/deploy.sh\"; found %d", name, len(args))
+		}
+		return s.fileText(args[0].Text(), name == "fileStore.getAsBase64")
 	case "exportedVariables.getValue":
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "exportedVariables.getValue takes one argument, such as \"pipeline.build.version\"; found %d", len(args))
@@ -142,7 +154,7 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 	case "currentTime", "currentDate":
 		return expr.String(s.Now.UTC().Format(time.RFC3339)), nil
 	}
-	if functor, _, _ := strings.Cut(name, "."); contains([]string{"configFile", "fileStore", "exportedVariables", "secrets"}, functor) {
+	if functor, _, _ := strings.Cut(name, "."); slices.Contains([]string{"configFile", "fileStore", "exportedVariables", "secrets"}, functor) {
 		return expr.Null(), fault.New(fault.Unsupported, "the function %s can't be used yet", name)
 	}
 	return expr.Null(), expr.ErrUnknown
@@ -174,6 +186,12 @@ func (s *Scope) InterpolateWith(text string, names map[string]expr.Value) (expr.
 // it as it was written.
 func (s *Scope) InterpolateKnown(text string) (expr.Value, error) {
 	return expr.InterpolateKnown(text, s)
+}
+
+// InterpolateBlank resolves a text with more names: what can't be resolved, or
+// has no value, is an empty text.
+func (s *Scope) InterpolateBlank(text string, names map[string]expr.Value) (expr.Value, error) {
+	return expr.InterpolateBlank(text, s.with(names))
 }
 
 func (s *Scope) with(names map[string]expr.Value) *Scope {

@@ -141,6 +141,9 @@ func (entities) Entity(_ context.Context, k store.EntityKey) (store.Entity, erro
 	if k.Kind == ref.Variable && (k.ID == "region" || k.ID == "company" && k.Scope == (ref.Scope{Account: "acme"})) {
 		return store.Entity{Key: k, YAML: []byte("variable: {spec: {valueType: FIXED, fixedValue: " + k.ID + " of " + k.Scope.String() + "}}")}, nil
 	}
+	if k.Kind == ref.Variable && k.ID == "size" {
+		return store.Entity{Key: k, YAML: []byte("variable: {spec: {valueType: FIXED_SET, defaultValue: small, allowedValues: [small, large]}}")}, nil
+	}
 	if k.Kind != ref.Connector || k.ID != "hub" {
 		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
 	}
@@ -241,6 +244,7 @@ func TestNamesOfAStep(t *testing.T) {
 		{"entities §2.2 both prefixes", roll, "<+artifacts.primary.tag>", "dev"},
 		{"entities §4 the key: sha1 of shop-dev-cluster-shop-dev", roll, "<+infra.releaseName>", "release-8f9e33"},
 		{"§1.5 variables of the scopes", later, "<+variable.region>, <+variable.org.region>, <+variable.account.region>", "region of acme/default/web, region of acme/default, region of acme"},
+		{"§1.5 a variable with its default", later, "<+variable.size>", "small"},
 		{"§1.5 a variable that was deleted", later, "<+variable.company> <+variable.account.none>", "null null"},
 		{"§3.5 a step by its identifier alone", later, "<+make.output.outputVariables.x> <+g.steps.inner.output.outputVariables.y>", "one,two inner"},
 		{"§3.5 the identifier in the own group comes first", other, "<+inner.output.outputVariables.y>", "inner"},

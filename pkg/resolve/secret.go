@@ -17,11 +17,19 @@ import (
 type placeholders struct {
 	nonce string
 	byRef map[string]string
-	pulls map[string]task.PullSecret // by placeholder
+	late  map[string]task.LateSecret // by placeholder
+	texts map[string]task.LateText   // by placeholder
+	// kept says under which placeholder a secret is handed out that somebody
+	// else keeps, by its name; empty: Slipway keeps it itself.
+	kept map[string]string
+	// inside says that a manager's own inputs are being resolved.
+	inside bool
 }
 
 func newPlaceholders() *placeholders {
-	return &placeholders{byRef: map[string]string{}, pulls: map[string]task.PullSecret{}}
+	return &placeholders{
+		byRef: map[string]string{}, late: map[string]task.LateSecret{}, texts: map[string]task.LateText{}, kept: map[string]string{},
+	}
 }
 
 // of is the handle of a secret, by the name under which pkg/secret opens it.
@@ -34,10 +42,18 @@ func (p *placeholders) of(name string) expr.Value {
 	return expr.SecretRef(ph)
 }
 
-// pull is the handle of a secret that a delegate makes.
-func (p *placeholders) pull(s task.PullSecret) expr.Value {
-	ph := fmt.Sprintf("⟦pull-%s-%d⟧", p.random(), len(p.pulls))
-	p.pulls[ph] = s
+// lateSecret is the handle of a secret that a delegate makes.
+func (p *placeholders) lateSecret(s task.LateSecret) expr.Value {
+	ph := fmt.Sprintf("⟦pull-%s-%d⟧", p.random(), len(p.late))
+	p.late[ph] = s
+	return expr.SecretRef(ph)
+}
+
+// lateText is the handle of a text that a delegate makes. Like a secret's it can't
+// be looked into here.
+func (p *placeholders) lateText(t task.LateText) expr.Value {
+	ph := fmt.Sprintf("⟦text-%s-%d⟧", p.random(), len(p.texts))
+	p.texts[ph] = t
 	return expr.SecretRef(ph)
 }
 
@@ -75,23 +91,57 @@ func (s *Scope) Secrets() map[string]string {
 	return out
 }
 
-// PullSecrets says how to make what its placeholders stand for. Its strings
+// LateSecrets says how to make what its placeholders stand for. Its strings
 // hold placeholders of Secrets.
-func (s *Scope) PullSecrets() map[string]task.PullSecret {
-	if len(s.secrets.pulls) == 0 {
+func (s *Scope) LateSecrets() map[string]task.LateSecret {
+	if len(s.secrets.late) == 0 {
 		return nil
 	}
-	return maps.Clone(s.secrets.pulls)
+	return maps.Clone(s.secrets.late)
+}
+
+// LateTexts says how to make what its placeholders stand for. Its strings hold
+// placeholders of Secrets.
+func (s *Scope) LateTexts() map[string]task.LateText {
+	if len(s.secrets.texts) == 0 {
+		return nil
+	}
+	return maps.Clone(s.secrets.texts)
 }
 
 // Hidden says whether any placeholder was given out.
-func (s *Scope) Hidden() bool { return len(s.secrets.byRef)+len(s.secrets.pulls) > 0 }
+func (s *Scope) Hidden() bool {
+	return len(s.secrets.byRef)+len(s.secrets.late)+len(s.secrets.texts) > 0
+}
 
 // secret is the handle of a secret by its reference, as written in the scope.
 func (s *Scope) secret(text string, from ref.Scope) (expr.Value, error) {
-	r, err := ref.Parse(text, from)
-	if err != nil {
-		return expr.Null(), fault.New(fault.Invalid, "secret %q: %w", text, err)
+	r, spec, err := inManager(text, from)
+	if err == nil && spec == nil {
+		r, err = ref.Parse(text, from)
 	}
-	return s.secrets.of(secret.Name(r)), nil
+	if err != nil {
+		return expr.Null(), fault.New(fault.CodeOf(err), "secret %q: %w", text, err)
+	}
+	name := secret.Name(r)
+	placeholder, known := s.secrets.kept[name]
+	if !known {
+		var fetched *task.LateSecret
+		if spec != nil {
+			fetched, err = s.fetched(r, spec)
+		} else {
+			fetched, err = s.elsewhereKept(r)
+		}
+		if err != nil {
+			return expr.Null(), err
+		}
+		if fetched != nil {
+			placeholder = s.secrets.lateSecret(*fetched).Text()
+		}
+		s.secrets.kept[name] = placeholder
+	}
+	if placeholder != "" {
+		return expr.SecretRef(placeholder), nil
+	}
+	return s.secrets.of(name), nil
 }

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,19 +38,93 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	source, err := s.primarySource(d)
-	if err != nil || source == nil {
-		return step.Artifact{}, err
+	unchecked := d.Unchecked || isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
+	var out step.Artifact
+	look := func(source *yamldoc.Node) (task.Artifact, error) {
+		a, err := s.artifactOf(source)
+		a.Choice.Unchecked = unchecked
+		out.Selectors, out.Timeout = append(out.Selectors, a.selectors...), max(out.Timeout, a.timeout)
+		return a.Artifact, err
 	}
-	a, err := s.artifactOf(source)
+	source, err := s.primarySource(d)
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	if !plan.LookedUp(source) {
-		return step.Artifact{}, nil // another of the sources would have to be asked
+	if source != nil && plan.LookedUp(source) { // else another of the sources would have to be asked
+		a, err := look(source)
+		if err != nil {
+			return step.Artifact{}, err
+		}
+		out.Task = &a
 	}
-	a.Choice.Unchecked = d.Unchecked || isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
+	for _, sidecar := range plan.Sidecars(d.Service) {
+		if !plan.LookedUp(sidecar) {
+			continue
+		}
+		a, err := look(sidecar)
+		if err != nil {
+			return step.Artifact{}, err
+		}
+		if out.Task == nil {
+			out.Task = &task.Artifact{}
+		}
+		out.Task.Sidecars = append(out.Task.Sidecars, task.SidecarArtifact{ID: text(sidecar.Get("identifier")), Artifact: a})
+	}
+	return out, nil
+}
+
+// ArtifactVersions asks for the newest versions of an artifact source or a
+// sidecar of the stage's service, whichever version it would choose itself;
+// without a name of the primary artifact's.
+func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) {
+	d, err := s.deploys(s.Node.Stage())
+	if err != nil {
+		return step.Artifact{}, err
+	}
+	source, err := s.sourceNamed(d, name)
+	if err != nil {
+		return step.Artifact{}, err
+	}
+	open := *source
+	fixed, pattern := versionKeys(source)
+	if spec := source.Get("spec"); spec != nil && pattern != "" {
+		every := *spec
+		every.Entries = slices.DeleteFunc(slices.Clone(spec.Entries), func(e yamldoc.Entry) bool {
+			return e.Key == fixed || e.Key == pattern || e.Key == "digest"
+		})
+		every.Entries = append(every.Entries, yamldoc.Entry{Key: pattern, Value: &yamldoc.Node{Kind: yamldoc.Scalar, Tag: yamldoc.Str, Value: ".*"}})
+		open.Entries = slices.Clone(source.Entries)
+		for i, e := range open.Entries {
+			if e.Key == "spec" {
+				open.Entries[i].Value = &every
+			}
+		}
+	}
+	a, err := s.artifactOf(&open)
+	if err != nil {
+		return step.Artifact{}, err
+	}
+	a.Choice = task.ArtifactChoice{List: limit}
 	return step.Artifact{Task: &a.Artifact, Selectors: a.selectors, Timeout: a.timeout}, nil
+}
+
+// sourceNamed finds an artifact source or a sidecar of a service.
+func (s *Scope) sourceNamed(d *plan.Deployment, name string) (*yamldoc.Node, error) {
+	artifacts := d.Service.At("serviceDefinition", "spec", "artifacts")
+	if name == "" {
+		source, err := s.primarySource(d)
+		if err == nil && source == nil {
+			err = fault.New(fault.Invalid, "the service has no artifact")
+		}
+		return source, err
+	}
+	if source := named(artifacts.At("primary", "sources"), name); source != nil {
+		return source, nil
+	}
+	if source := identified(artifacts.Get("sidecars"), "sidecar", name); source != nil {
+		return source, nil
+	}
+	return nil, fault.New(fault.Invalid, "the service has no artifact source or sidecar %q", name)
 }
 
 // artifactOf resolves a source.

@@ -22,7 +22,11 @@ func (s *Scope) Deployment() (*step.Deployment, error) {
 		Type: d.Type, ServiceID: d.ServiceRef, EnvironmentID: d.EnvironmentRef,
 		Infrastructure: text(d.Infrastructure.Get("identifier")),
 	}
-	out.Kubernetes, err = s.kubernetes(d)
+	if d.Template != nil {
+		out.Custom, err = s.instances(d)
+	} else {
+		out.Kubernetes, err = s.kubernetes(d)
+	}
 	return out, err
 }
 
@@ -182,10 +186,13 @@ func repository(doc *yamldoc.Node, name string) string {
 	if level == "" {
 		level = text(doc.At("spec", "type"))
 	}
-	if (level == "Account" || level == "Project") && name != "" {
-		return url + "/" + name
+	switch {
+	case level != "Account" && level != "Project" || name == "":
+		return url
+	case text(doc.Get("type")) == "AzureRepo" && strings.HasPrefix(url, "http"):
+		return url + "/_git/" + name
 	}
-	return url
+	return url + "/" + name
 }
 
 // gitAccess fills in how the repository is reached (entities spec §9).

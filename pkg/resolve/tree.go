@@ -10,8 +10,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
-
 // tree resolves a document below a path; the path is for errors.
 func (s *Scope) tree(n *yamldoc.Node, path string) (*yamldoc.Node, error) {
 	if n == nil || !dynamic(n) {

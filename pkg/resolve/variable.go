@@ -33,5 +33,10 @@ func (s *Scope) scopeVariable(path []string) (expr.Value, int, error) {
 	if err := report.Err(); err != nil {
 		return expr.Null(), 0, err
 	}
-	return expr.String(text(docs[0].At(string(ref.Variable), "spec", "fixedValue"))), used, nil
+	spec := docs[0].At(string(ref.Variable), "spec")
+	value := spec.Get("fixedValue")
+	if value == nil || value.Kind == yamldoc.Null {
+		value = spec.Get("defaultValue")
+	}
+	return expr.String(text(value)), used, nil
 }

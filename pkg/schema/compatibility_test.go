@@ -13,7 +13,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 )
 
@@ -84,11 +83,6 @@ func compatibility(lacking string) string {
 			fmt.Fprintf(&b, "- %s\n", reason)
 		}
 	}
-	b.WriteString("\n## Expressions that can't be resolved yet\n\n")
-	for _, root := range resolve.Later() {
-		fmt.Fprintf(&b, "- `<+%s...>`\n", root)
-	}
-	b.WriteString("- `fileStore.getAsString` and its base64 form\n")
 	b.WriteString("\n## Keys that Slipway doesn't know\n\n" +
 		"These are in Harness's public JSON Schema for a supported type; Slipway warns of them and does nothing with them\n" +
 		"(`go run ./tools/compareschema CHECKOUT` compares with a checkout of harness-schema).\n\n")

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -47,10 +46,9 @@ func (d Definition) String() string {
 	return b.String()
 }
 
-// Outline lists the definitions of a kind.
-func Outline(kind ref.Kind) []Definition {
+// Outline lists the definitions of a kind whose shape was explored.
+func Outline(root *Object) []Definition {
 	r := newRenderer()
-	root := Explore(kind)
 	r.object(root)
 	o := outliner{names: r.done}
 	o.define(root)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,6 +23,20 @@ const (
 	integer    = `^\s*[+-]?[0-9]+\s*$|` + expression
 	duration   = `^\s*([0-9]+(w|d|h|m|s|ms) ?)+\s*$|^$|` + expression
 )
+
+// Render is the JSON Schema of the kinds whose shapes were explored.
+func Render(shapes map[ref.Kind]*Object) ([]byte, error) {
+	r := newRenderer()
+	kinds := slices.Sorted(maps.Keys(shapes)) // in order, so that names are the same each time
+	doc := newDocument(kinds)
+	for _, kind := range kinds {
+		doc.Properties[string(kind)] = encode(r.object(shapes[kind]))
+	}
+	for name, definition := range r.definitions {
+		doc.Definitions[name] = encode(definition)
+	}
+	return doc.lines()
+}
 
 // renderer writes shapes as JSON Schema. Objects become definitions, each
 // once however often it is found.
@@ -60,16 +75,16 @@ func (r *renderer) name(want string) string {
 	return name
 }
 
-func reference(name string) part { return part{"$ref": "#/definitions/" + name} }
+func refer(name string) part { return part{"$ref": "#/definitions/" + name} }
 
 // object writes an object as a definition and gives a reference to it.
 func (r *renderer) object(o *Object) part {
-	if ref, ok := r.done[o]; ok {
-		return ref
+	if known, ok := r.done[o]; ok {
+		return known
 	}
 	if name, ok := r.names[o]; ok {
 		r.recursive[name] = true
-		return reference(name)
+		return refer(name)
 	}
 	name := r.name(o.Name)
 	r.names[o] = name
@@ -83,7 +98,7 @@ func (r *renderer) object(o *Object) part {
 		r.definitions[name] = body
 		r.written[text] = name
 	}
-	r.done[o] = reference(name)
+	r.done[o] = refer(name)
 	return r.done[o]
 }
 
@@ -248,7 +263,7 @@ func (r *renderer) neutral() part {
 	r.taken[name] = true
 	r.definitions[name] = part{"anyOf": []any{
 		part{"enum": []any{nil, "", false, "false", "False", []any{}}},
-		part{"type": "object", "additionalProperties": reference(name)},
+		part{"type": "object", "additionalProperties": refer(name)},
 	}}
-	return reference(name)
+	return refer(name)
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -21,18 +24,44 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew")
 
+// TestMain lets the heap grow: finding all schemas out makes much that doesn't
+// stay, and half of the time went into clearing it away.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// shapes are those of all kinds, explored once.
+var shapes = sync.OnceValue(func() map[ref.Kind]*schema.Object {
+	var (
+		group sync.WaitGroup
+		mutex sync.Mutex
+		out   = map[ref.Kind]*schema.Object{}
+	)
+	for _, kind := range ref.Kinds() {
+		group.Go(func() {
+			shape := schema.Explore(kind)
+			mutex.Lock()
+			defer mutex.Unlock()
+			out[kind] = shape
+		})
+	}
+	group.Wait()
+	return out
+})
+
 // outlines are those of all kinds, made once.
 var outlines = sync.OnceValue(func() map[ref.Kind][]schema.Definition {
 	out := map[ref.Kind][]schema.Definition{}
-	for _, kind := range ref.Kinds() {
-		out[kind] = schema.Outline(kind)
+	for kind, shape := range shapes() {
+		out[kind] = schema.Outline(shape)
 	}
 	return out
 })
 
 // validator is the compiled schema of all kinds, made once.
 var validator = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	doc, err := schema.JSON(ref.Kinds()...)
+	doc, err := schema.Render(shapes())
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +101,57 @@ func TestOutline(t *testing.T) {
 				t.Errorf("keys (-want +got); go generate ./pkg/schema writes them anew:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSchemasAreThoseOfTheDecoders keeps schemas.json true.
+func TestSchemasAreThoseOfTheDecoders(t *testing.T) {
+	t.Parallel()
+	got, err := schema.Render(shapes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("schemas.json", got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return // what is embedded is of the time before
+	}
+	want, err := schema.JSON(ref.Kinds()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Error("schemas.json isn't what the decoders take; go generate ./pkg/schema writes it anew")
+	}
+}
+
+// TestSchemaOfOneKind: it has the definitions that it needs, and no others.
+func TestSchemaOfOneKind(t *testing.T) {
+	t.Parallel()
+	for _, kind := range ref.Kinds() {
+		text, err := schema.JSON(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct{ Properties, Definitions map[string]json.RawMessage }
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Collect(maps.Keys(doc.Properties)); !slices.Equal(got, []string{string(kind)}) {
+			t.Errorf("%s: the roots are %q", kind, got)
+		}
+		named := map[string]bool{}
+		for _, m := range regexp.MustCompile(`"#/definitions/([^"]+)"`).FindAllSubmatch(text, -1) {
+			named[string(m[1])] = true
+		}
+		want, got := slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(doc.Definitions))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: definitions (-named +there):\n%s", kind, diff)
+		}
+	}
+	if _, err := schema.JSON("nothing"); err == nil {
+		t.Error("there is a schema of no kind")
 	}
 }
 

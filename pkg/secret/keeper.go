@@ -47,6 +47,11 @@ func (k *Keeper) Put(ctx context.Context, r ref.Ref, value string) error {
 	return k.put(ctx, secretKey(r), value)
 }
 
+// Sealed is the value of a secret as it is to be stored with the secret.
+func (k *Keeper) Sealed(ctx context.Context, r ref.Ref, value string) (store.Secret, error) {
+	return k.sealed(ctx, secretKey(r), value)
+}
+
 // Keep keeps a value that no entity defines, such as a step's secret output,
 // under an id that is unique in the scope. It gives the name for Reveal. The
 // same id again replaces the value.
@@ -61,11 +66,16 @@ func (k *Keeper) Kept(ctx context.Context, scope ref.Scope, id string) (string, 
 }
 
 func (k *Keeper) put(ctx context.Context, key store.EntityKey, value string) error {
-	sealed, err := k.Seal(ctx, key, []byte(value))
+	v, err := k.sealed(ctx, key, value)
 	if err != nil {
 		return err
 	}
-	return k.store.PutSecret(ctx, store.Secret{Key: key, Ciphertext: sealed, UpdatedAt: k.now()})
+	return k.store.PutSecret(ctx, v)
+}
+
+func (k *Keeper) sealed(ctx context.Context, key store.EntityKey, value string) (store.Secret, error) {
+	text, err := k.Seal(ctx, key, []byte(value))
+	return store.Secret{Key: key, Ciphertext: text, UpdatedAt: k.now()}, err
 }
 
 // Reveal gives the value behind a name that Name or Keep made. A secret

@@ -83,11 +83,20 @@ type In struct {
 	// Artifact resolves the artifact of the stage's service as far as it is
 	// known before its source was asked.
 	Artifact func() (Artifact, error)
+	// ArtifactVersions asks for the newest versions of one of the service's
+	// artifact sources or sidecars; of the primary one without a name.
+	ArtifactVersions func(source string, limit int) (Artifact, error)
+	// Chart resolves the chart of the stage's service, if its metadata are to be
+	// fetched.
+	Chart func() (Chart, error)
 	// SSHKey resolves a secret of type SSHKey, by its reference as written in
 	// the step: who logs in, with which key, at which port.
 	SSHKey func(ref string) (task.SSH, error)
 	// Store resolves a store of files, {type, spec}, as written in the step.
 	Store func(doc *yamldoc.Node) (task.Store, error)
+	// File is the text of a file of the file store, by its path as written in
+	// the step, with its expressions resolved.
+	File func(path string) (string, error)
 	// UserGroup says whether there is a user group, by its reference.
 	UserGroup func(ref string) error
 	// GroupMails are the addresses of a user group's members, by its reference.
@@ -110,15 +119,23 @@ type Artifact struct {
 	Timeout   time.Duration  // of the task; 0: the step's
 }
 
+// Chart is a service's chart whose metadata are asked for.
+type Chart struct {
+	Manifest  *task.Manifest // nil: there is nothing to ask
+	Selectors []string       // a delegate needs these besides the stage's
+}
+
 // Deployment is the resolved service, environment and infrastructure of a
 // stage, for a delegate.
 type Deployment struct {
-	Type           string // Kubernetes or NativeHelm
+	Type           string // Kubernetes, NativeHelm or CustomDeployment
 	ServiceID      string // as referred to, e.g. "account.web"
 	EnvironmentID  string
 	Infrastructure string
 	// Kubernetes is set for infrastructures of the Kubernetes kinds.
 	Kubernetes *task.KubernetesTarget
+	// Custom finds the instances of a custom deployment; nil for others.
+	Custom *task.Instances
 }
 
 // Action is what a step does. Exactly one of its fields is set.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -15,6 +16,11 @@ type PlacementKey struct {
 	Environment    string    // likewise
 	Infrastructure string
 	Target         string // task.Change.Target, e.g. "kubernetes:guestbook/release-1a2b3c"
+}
+
+// String names the placement for a message.
+func (k PlacementKey) String() string {
+	return fmt.Sprintf("service %q in environment %q (%s) of %s", k.Service, k.Environment, k.Target, k.Scope)
 }
 
 // Placement is a service's release in a place and what runs of it.
@@ -42,6 +48,7 @@ type Deployed struct {
 	Action    string      `json:"action"` // task.Change.Action
 	Pipeline  string      `json:"pipeline"`
 	Execution string      `json:"execution"`
+	Before    string      `json:"before,omitempty"` // the execution that deployed there before this one
 	Stage     plan.NodeID `json:"stage"`
 	Node      plan.NodeID `json:"node"` // the step
 	Actor     string      `json:"actor,omitempty"`
@@ -58,10 +65,12 @@ type Deployed struct {
 // Look is what a delegate needs to look at a placement. Secrets are
 // references: values are opened when a delegate takes the watch.
 type Look struct {
-	Kind      task.Kind         `json:"kind"`
-	Place     task.Place        `json:"place"`             // holds placeholders where secrets go
-	Secrets   map[string]string `json:"secrets,omitempty"` // placeholder -> scoped secret reference
-	Selectors []string          `json:"selectors,omitempty"`
+	Kind    task.Kind         `json:"kind"`
+	Place   task.Place        `json:"place"`             // holds placeholders where secrets go
+	Secrets map[string]string `json:"secrets,omitempty"` // placeholder -> scoped secret reference
+	// Made are those of the place that the delegate makes, as in Task.
+	Made      map[string]task.LateSecret `json:"made,omitempty"`
+	Selectors []string                   `json:"selectors,omitempty"`
 }
 
 // Seen is what runs.

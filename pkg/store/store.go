@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -37,6 +38,7 @@ type Store interface {
 	Keys
 	Fires
 	Placements
+	Files
 }
 
 // Page asks for a part of a list. Token is opaque, empty for the first part.
@@ -51,7 +53,7 @@ type Entity struct {
 	Name      string
 	Version   int64 // 1 for the first save
 	YAML      []byte
-	Refs      []EntityKey // what the document names; guards deletes
+	Refs      []EntityKey // what the document names, files (FileTarget) among it; guards deletes
 	UpdatedBy string
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -67,19 +69,37 @@ type EntityKey struct {
 	ID    string // template: with its version, e.g. build@v1
 }
 
+// StableTemplate is the kind of the entities that say which version of a
+// template is the stable one. Nobody saves their documents.
+const StableTemplate ref.Kind = "stableTemplate"
+
+// Describe names an entity for people, e.g. `trigger "on_push" of pipeline
+// "deploy" in acme/default/web`.
+func (k EntityKey) Describe() string {
+	if k.Kind == StableTemplate {
+		k.Kind = ref.Template
+	}
+	if k.Env != "" {
+		return fmt.Sprintf("%s %q of %s %q in %s", k.Kind, k.ID, ref.Parent(k.Kind), k.Env, k.Scope)
+	}
+	return fmt.Sprintf("%s %q in %s", k.Kind, k.ID, k.Scope)
+}
+
 // Entities keeps what users save.
 type Entities interface {
 	// SaveEntity writes e if the stored version is e.Version (0: it must not
-	// exist), stores it as e.Version+1 and appends the audit record in the same
-	// transaction. fault.StaleVersion otherwise. AP-1
-	SaveEntity(ctx context.Context, e Entity, a audit.Record) (Entity, error)
+	// exist), stores it as e.Version+1, puts the values that it brings and
+	// appends the audit record in the same transaction. fault.StaleVersion
+	// otherwise. AP-1
+	SaveEntity(ctx context.Context, e Entity, a audit.Record, values ...Secret) (Entity, error)
 	// Entity reads one. AP-2
 	Entity(ctx context.Context, key EntityKey) (Entity, error)
 	// ListEntities lists one kind in one scope, by id; env filters
 	// infrastructure definitions ("" lists all). AP-3
 	ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page Page) ([]Entity, string, error)
-	// DeleteEntity deletes the given version unless something refers to it
-	// (fault.Referenced; Details name the referrers). AP-4
+	// DeleteEntity deletes the given version, and a secret's value with it,
+	// unless something refers to it (fault.Referenced; Details name the
+	// referrers). AP-4
 	DeleteEntity(ctx context.Context, key EntityKey, version int64, a audit.Record) error
 	// Referrers lists who names key. AP-5
 	Referrers(ctx context.Context, key EntityKey, page Page) ([]EntityKey, string, error)
@@ -113,11 +133,15 @@ type Execution struct {
 	// by its plan; its stages' states are taken over.
 	RollbackOf string
 	Parent     Holder // the step of a Pipeline stage that started it; none: a person or an event did
-	Interrupt  Interrupt
-	Version    int64
-	StartedAt  time.Time
-	EndedAt    time.Time
-	Deadline   time.Time // the pipeline's timeout
+	// Preview says that it only compares what the pipeline would deploy with
+	// what there is. It is none of the pipeline's executions: no list has it,
+	// and its Sequence is what the next one gets.
+	Preview   bool
+	Interrupt Interrupt
+	Version   int64
+	StartedAt time.Time
+	EndedAt   time.Time
+	Deadline  time.Time // the pipeline's timeout
 }
 
 // Origin is the execution that has deployed what this one's steps are about:
@@ -140,6 +164,15 @@ type Node struct {
 	State     plan.State
 }
 
+// States are what has become of nodes, by their ids.
+func States(nodes []Node) map[plan.NodeID]plan.State {
+	states := make(map[plan.NodeID]plan.State, len(nodes))
+	for _, n := range nodes {
+		states[n.ID] = n.State
+	}
+	return states
+}
+
 // Commit is a set of changes of one execution that happen together or not at
 // all. Each record's Version is the one that was read (0: new); it is stored
 // as Version+1.
@@ -154,7 +187,8 @@ type Commit struct {
 type Executions interface {
 	// CreateExecution stores an execution, its plan under its hash (unless it
 	// is there) and its audit record, and gives it the pipeline's next sequence
-	// number. The same ID again gives back what is stored. AP-6
+	// number, which a preview leaves to others. The same ID again gives back
+	// what is stored. AP-6
 	CreateExecution(ctx context.Context, e Execution, planDoc []byte, a audit.Record) (Execution, error)
 	// Execution reads one. AP-7
 	Execution(ctx context.Context, id string) (Execution, error)
@@ -220,7 +254,8 @@ type Task struct {
 	Selectors   []string
 	Payload     json.RawMessage   // holds placeholders where secrets go
 	Secrets     map[string]string // placeholder -> scoped secret reference; never a value
-	PullSecrets map[string]task.PullSecret
+	LateSecrets map[string]task.LateSecret
+	LateTexts   map[string]task.LateText
 	Timeout     time.Duration // of the work, from the claim on
 	LogStream   string
 	Token       string // of the state machine's wait
@@ -327,8 +362,6 @@ type Secrets interface {
 	PutSecret(ctx context.Context, s Secret) error
 	// Secret reads one. AP-28
 	Secret(ctx context.Context, key EntityKey) (Secret, error)
-	// DeleteSecret forgets one; none there is no error. AP-29
-	DeleteSecret(ctx context.Context, key EntityKey) error
 }
 
 // LogChunk is a numbered piece of a step's log, masked before it came here.
@@ -401,8 +434,8 @@ type Answer struct {
 }
 
 // Change is what a write did that others want to hear of: an execution or a
-// node got another status, or the audit trail a record. One of the three is
-// set, as the write left it.
+// node got another status, the audit trail a record, or a trigger a fire that
+// failed. One of the four is set, as the write left it.
 type Change struct {
 	Position  int64 // on one machine: of the change among all; else 0
 	At        time.Time
@@ -410,6 +443,7 @@ type Change struct {
 	Execution *Execution
 	Node      *Node
 	Audit     *audit.Record
+	Fire      *Fire
 }
 
 // Changes keeps what subscribers haven't taken in. Each change is kept with
@@ -496,4 +530,27 @@ type Placements interface {
 	DeletePlacement(ctx context.Context, key PlacementKey, version int64) error
 	// ListMoments lists a service's history since a time, newest first. AP-54
 	ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page Page) ([]Moment, string, error)
+}
+
+// Files keeps the file store.
+type Files interface {
+	// SaveFile writes a file with its content if the stored version is
+	// f.Version (0: it must not exist), stores it as f.Version+1 and appends the
+	// audit record in the same transaction. fault.StaleVersion otherwise. AP-55
+	SaveFile(ctx context.Context, f File, content []byte, a audit.Record) (File, error)
+	// File reads what is known of one. AP-56
+	File(ctx context.Context, key ref.File) (File, error)
+	// FileContent reads one with its content. AP-57
+	FileContent(ctx context.Context, key ref.File) (File, []byte, error)
+	// ListFiles lists the files of a folder and of those in it, by path. AP-58
+	ListFiles(ctx context.Context, folder ref.File, page Page) ([]File, string, error)
+	// DeleteFile deletes the given version and appends the audit record;
+	// fault.StaleVersion if it is another. fault.Referenced if entities name the
+	// file or a folder that it is in (Details name them), unless forced. AP-59
+	DeleteFile(ctx context.Context, key ref.File, version int64, forced bool, a audit.Record) error
+	// PastFiles lists past versions that were there at a moment: of a file, and of
+	// those in the folder of that path. AP-60
+	PastFiles(ctx context.Context, of ref.File, at time.Time) ([]File, error)
+	// PastContent reads the content of a past version. AP-29
+	PastContent(ctx context.Context, f File) ([]byte, error)
 }

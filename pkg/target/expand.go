@@ -79,7 +79,7 @@ func (x *expansion) iterations(w wanted, places []spot) (plan.Iterations, error)
 			if !takes {
 				continue
 			}
-			if err := x.add(&out, w.typ, service, place, wave); err != nil {
+			if err := x.add(&out, w, service, place, wave); err != nil {
 				return plan.Iterations{}, err
 			}
 			if !servicesParallel && !placesParallel {
@@ -97,7 +97,7 @@ func (x *expansion) iterations(w wanted, places []spot) (plan.Iterations, error)
 }
 
 // add adds a deployment.
-func (x *expansion) add(out *plan.Iterations, typ string, service plan.Pick, place spot, wave int) error {
+func (x *expansion) add(out *plan.Iterations, w wanted, service plan.Pick, place spot, wave int) error {
 	values, err := json.Marshal(map[string]any{"matrix": map[string]string{
 		"serviceRef": service.Ref, "environmentRef": place.environment.Ref, "identifier": place.infrastructure.Ref,
 	}})
@@ -108,7 +108,7 @@ func (x *expansion) add(out *plan.Iterations, typ string, service plan.Pick, pla
 		Postfix: "_" + strconv.Itoa(len(out.List)), Values: values, Wave: wave,
 		Name: strings.Join([]string{x.Node.Name, service.Ref, place.environment.Ref, place.infrastructure.Ref}, " "),
 		Choice: &plan.Choice{
-			Type: typ, Service: service, Environment: place.environment.Pick, Infrastructure: place.infrastructure, Group: place.group,
+			Type: w.typ, Template: w.template, Service: service, Environment: place.environment.Pick, Infrastructure: place.infrastructure, Group: place.group,
 			Overrides: place.environment.inputsFor(service.Ref),
 		},
 	})

@@ -83,7 +83,13 @@ infrastructureDefinition: {identifier: z, name: z, environmentRef: e, deployment
 // expand makes the plan of a stage and expands it.
 func expand(ctx context.Context, t *testing.T, s store.Store, spec string) (plan.Iterations, error) {
 	t.Helper()
-	doc := parsed(t, fmt.Sprintf("{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, %s, execution: {steps: []}}}}]}", spec))
+	return expandAs(ctx, t, s, "Kubernetes", spec)
+}
+
+// expandAs does it for a deployment type.
+func expandAs(ctx context.Context, t *testing.T, s store.Store, typ, spec string) (plan.Iterations, error) {
+	t.Helper()
+	doc := parsed(t, fmt.Sprintf("{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: %s, %s, execution: {steps: []}}}}]}", typ, spec))
 	r := target.Reader{Entities: s, Scope: project()}
 	stage := doc.Get("stages").Items[0].Get("stage")
 	d, err := r.Plan(ctx, stage.Get("spec"), nil)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -99,6 +100,11 @@ func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deploymen
 	}
 	if err := sameType(d); err != nil {
 		return nil, err
+	}
+	if d.Type == entity.DeployCustom {
+		if d.Template, err = r.custom(ctx, c.Template, d); err != nil {
+			return nil, err
+		}
 	}
 	if !r.scopedTo(d.Infrastructure, d.EnvironmentRef, d.ServiceRef) {
 		return nil, fault.New(fault.Invalid, "infrastructure %s of environment %s isn't scoped to service %s (scopedServices)",

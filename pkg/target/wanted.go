@@ -13,6 +13,7 @@ import (
 // wanted is what a stage's spec names, as it is written (entities spec §5).
 type wanted struct {
 	typ      string
+	template *yamldoc.Node // customDeploymentRef
 	services []plan.Pick
 	// servicesFrom and environmentFrom are the stages whose services or whose
 	// environment and infrastructure these are; empty: it names its own.
@@ -46,7 +47,7 @@ func (e environment) inputsFor(service string) *yamldoc.Node {
 
 // read reads a stage's spec, which has been checked.
 func read(spec *yamldoc.Node) wanted {
-	w := wanted{typ: text(spec, "deploymentType")}
+	w := wanted{typ: text(spec, "deploymentType"), template: spec.Get("customDeploymentRef")}
 	if one := spec.Get("service"); one != nil {
 		w.servicesFrom = text(one.Get("useFromStage"), "stage")
 		if w.servicesFrom == "" {
@@ -123,7 +124,10 @@ func (w wanted) one() (plan.Choice, bool) {
 	if e.all || len(e.filters) > 0 || len(e.infrastructures) != 1 {
 		return plan.Choice{}, false
 	}
-	return plan.Choice{Type: w.typ, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0], Overrides: e.inputsFor(w.services[0].Ref)}, true
+	return plan.Choice{
+		Type: w.typ, Template: w.template, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0],
+		Overrides: e.inputsFor(w.services[0].Ref),
+	}, true
 }
 
 func late(text string) bool { return strings.Contains(text, "<+") }

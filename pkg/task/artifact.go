@@ -21,6 +21,14 @@ type Artifact struct {
 	Jenkins     *JenkinsBuilds  `json:"jenkins,omitempty"`
 	Bucket      *GoogleBucket   `json:"bucket,omitempty"`
 	Custom      *CustomArtifact `json:"custom,omitempty"`
+	// Sidecars are looked up, too; without a Type they alone are.
+	Sidecars []SidecarArtifact `json:"sidecars,omitempty"`
+}
+
+// SidecarArtifact is an artifact beside the primary one.
+type SidecarArtifact struct {
+	ID       string   `json:"id"`
+	Artifact Artifact `json:"artifact"`
 }
 
 // ArtifactChoice says which version is wanted: Version, or the newest one all

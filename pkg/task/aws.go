@@ -9,9 +9,11 @@ type AWS struct {
 	SessionToken string  `json:"sessionToken,omitempty"`
 	Region       string  `json:"region,omitempty"`
 	// Role is assumed with the credentials above; empty: they are used themselves.
-	Role       string      `json:"role,omitempty"`
-	ExternalID string      `json:"externalId,omitempty"`
-	BackOff    *AWSBackOff `json:"backOff,omitempty"`
+	Role       string `json:"role,omitempty"`
+	ExternalID string `json:"externalId,omitempty"`
+	// RoleSeconds is how long the role is assumed for; 0: as long as AWS says.
+	RoleSeconds int         `json:"roleSeconds,omitempty"`
+	BackOff     *AWSBackOff `json:"backOff,omitempty"`
 }
 
 // AWSAuth says where a delegate has its credentials from.
@@ -56,8 +58,7 @@ const (
 	PullDockerConfigJSON PullForm = "dockerconfigjson"
 )
 
-// PullSecret is a secret that pulls an artifact's image. Only the delegate
-// makes it, because it is made of other secrets or asked for with them.
+// PullSecret is the login of a registry, in a form for those who pull images.
 type PullSecret struct {
 	Form     PullForm `json:"form"`
 	Registry string   `json:"registry"` // the address as clients of the registry know it; of ECR empty: what ECR says
@@ -68,6 +69,4 @@ type PullSecret struct {
 	// Google and Azure do so in their clouds.
 	Google *Google `json:"google,omitempty"`
 	Azure  *Azure  `json:"azure,omitempty"`
-	// Selectors are those of the connector: which delegates may make it.
-	Selectors []string `json:"selectors,omitempty"`
 }

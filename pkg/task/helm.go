@@ -12,9 +12,14 @@ type HelmOp string
 
 // The operations (kubernetes spec §19).
 const (
-	OpHelmDeploy   HelmOp = "HelmDeploy"
-	OpHelmRollback HelmOp = "HelmRollback"
-	OpHelmDelete   HelmOp = "HelmDelete"
+	OpHelmDeploy       HelmOp = "HelmDeploy"
+	OpHelmRollback     HelmOp = "HelmRollback"
+	OpHelmDelete       HelmOp = "HelmDelete"
+	OpHelmCanary       HelmOp = "HelmCanaryDeploy"
+	OpHelmCanaryDelete HelmOp = "HelmCanaryDelete"
+	OpHelmBlueGreen    HelmOp = "HelmBGDeploy"
+	OpHelmSwap         HelmOp = "HelmBlueGreenSwapStep"
+	OpHelmDescribe     HelmOp = "Describe" // a chart, without a cluster
 )
 
 // Helm is the payload of every native Helm step.
@@ -25,8 +30,12 @@ type Helm struct {
 	// Who does it: revisions carry it as a label, so that a rollback finds those
 	// of its stage and a retry continues its own.
 	Execution string `json:"execution"`
-	Stage     string `json:"stage"` // node id
-	Step      string `json:"step"`  // node id
+	Stage     string `json:"stage"`              // node id
+	Step      string `json:"step"`               // node id
+	Rollback  bool   `json:"rollback,omitempty"` // the step is in rollbackSteps
+
+	// Instances is how many a canary has; a percentage is of the chart's.
+	Instances *InstanceSelection `json:"instances,omitempty"`
 
 	// IgnoreFailedHistory deploys over a revision that failed or never ended.
 	IgnoreFailedHistory bool `json:"ignoreFailedHistory,omitempty"`
@@ -79,12 +88,53 @@ type Chart struct {
 	CommandFlags []CommandFlag `json:"commandFlags,omitempty"`
 }
 
+// ChartFound is what a chart says of itself, and where it was found (entities
+// spec §2.3).
+type ChartFound struct {
+	Manifest    string     `json:"manifest"` // identifier
+	CommitID    string     `json:"commitId,omitempty"`
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Version     string     `json:"version"`
+	APIVersion  string     `json:"apiVersion"`
+	AppVersion  string     `json:"appVersion"`
+	KubeVersion string     `json:"kubeVersion"`
+	Metadata    ChartPlace `json:"metadata"`
+}
+
+// ChartPlace is where a chart was found; what its store doesn't have is empty.
+type ChartPlace struct {
+	URL        string `json:"url"`
+	BasePath   string `json:"basePath"` // of a registry, or of a repository
+	BucketName string `json:"bucketName"`
+	CommitID   string `json:"commitId"`
+	Branch     string `json:"branch"`
+}
+
 // Flags are those of a command: the step's, or else the chart's.
 func (h *Helm) Flags(command string) (HelmFlags, error) {
 	if mine := flagsFor(command, h.CommandFlags); len(mine) > 0 || h.Target.Manifest == nil {
 		return ParseHelmFlags(command, mine)
 	}
 	return h.Target.Manifest.Chart.Flags(command)
+}
+
+// Has says whether there are flags for a command.
+func (h *Helm) Has(command string) bool {
+	has := len(flagsFor(command, h.CommandFlags)) > 0
+	if m := h.Target.Manifest; m != nil && m.Chart != nil {
+		has = has || len(flagsFor(command, m.Chart.CommandFlags)) > 0
+	}
+	return has
+}
+
+// Removal are the flags about how a release goes: those of Uninstall, or else
+// of Delete, as it was called before.
+func (h *Helm) Removal() (HelmFlags, error) {
+	if h.Has(HelmUninstall) {
+		return h.Flags(HelmUninstall)
+	}
+	return h.Flags(HelmDelete)
 }
 
 // Flags are those of a command.
@@ -99,8 +149,23 @@ func flagsFor(command string, list []CommandFlag) []CommandFlag {
 	return slices.DeleteFunc(slices.Clone(list), func(f CommandFlag) bool { return f.Command != command })
 }
 
+// FlagsNameFiles says whether flags of any command name files, which may be
+// anywhere in the chart's repository.
+func (h *Helm) FlagsNameFiles() bool { return nameFiles(h.CommandFlags) }
+
+// FlagsNameFiles says whether flags of any command name files, which may be
+// anywhere in the chart's repository.
+func (c *Chart) FlagsNameFiles() bool { return nameFiles(c.CommandFlags) }
+
+func nameFiles(list []CommandFlag) bool {
+	return slices.ContainsFunc(list, func(f CommandFlag) bool {
+		flags, err := ParseHelmFlags(f.Command, []CommandFlag{f})
+		return err == nil && len(flags.Values)+len(flags.SetFile) > 0
+	})
+}
+
 // Download are the flags about how the chart is got: those of Pull, or else of
-// Fetch, as it was called before, and those of Add.
+// Fetch, as it was called before, and those of Add and Update.
 func (h *Helm) Download() (HelmFlags, error) {
 	merged := Chart{CommandFlags: h.CommandFlags}
 	if m := h.Target.Manifest; m != nil && m.Chart != nil {
@@ -125,5 +190,10 @@ func (c *Chart) Download() (HelmFlags, error) {
 	}
 	add, err := c.Flags(HelmAdd)
 	f.InsecureTLS, f.PlainHTTP, f.PassEverywhere = f.InsecureTLS || add.InsecureTLS, f.PlainHTTP || add.PlainHTTP, f.PassEverywhere || add.PassEverywhere
+	if err != nil {
+		return f, err
+	}
+	update, err := c.Flags(HelmUpdate)
+	f.Timeout = update.Timeout
 	return f, err
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,15 +14,19 @@ import (
 // The commands of Helm that flags can be for (entities spec §2.3).
 const (
 	HelmAdd       = "Add"
+	HelmDelete    = "Delete" // what Uninstall was called before
 	HelmFetch     = "Fetch"
 	HelmHistory   = "History"
 	HelmInstall   = "Install"
+	HelmList      = "List"
 	HelmPull      = "Pull"
 	HelmRollback  = "Rollback"
 	HelmTemplate  = "Template"
 	HelmTest      = "Test"
 	HelmUninstall = "Uninstall"
+	HelmUpdate    = "Update" // of repositories
 	HelmUpgrade   = "Upgrade"
+	HelmVersion   = "Version"
 )
 
 // HelmFlags is what flags of one command ask for. Helm is a library here, so a
@@ -57,12 +62,20 @@ type HelmFlags struct {
 	Logs   bool
 	Filter []string
 
+	NameFilter, Selector   string   // of the releases that are listed
+	Statuses               []string // of those; none: all
+	Max, Offset            int
+	Short, ByDate, Reverse bool
+
 	Version                                       string
 	Devel, InsecureTLS, PlainHTTP, PassEverywhere bool
 }
 
 // historyMax is how many revisions Helm keeps unless it is told otherwise.
 const historyMax = 10
+
+// listMax is how many releases Helm lists unless it is told otherwise.
+const listMax = 256
 
 // CheckHelmFlag says what is wrong with one entry of commandFlags.
 func CheckHelmFlag(command, flag string) error {
@@ -106,6 +119,9 @@ func ParseHelmFlags(command string, list []CommandFlag) (HelmFlags, error) {
 	if !slices.Contains([]string{"", "watcher", "legacy", "hookOnly"}, out.Wait) {
 		return out, fault.New(fault.Invalid, "--wait has the value %q; want watcher, legacy or hookOnly", out.Wait)
 	}
+	if _, err := regexp.Compile(out.NameFilter); err != nil {
+		return out, fault.New(fault.Invalid, "--filter %q: %w", out.NameFilter, err)
+	}
 	if !slices.Contains([]string{"", "true", "false", "auto"}, out.ServerSide) {
 		return out, fault.New(fault.Invalid, "--server-side has the value %q; want true, false or auto", out.ServerSide)
 	}
@@ -139,7 +155,7 @@ func (f *HelmFlags) define(set *pflag.FlagSet, command string) bool {
 		set.BoolVar(&f.CleanupOnFail, "cleanup-on-fail", false, "")
 		set.IntVar(&f.HistoryMax, "history-max", historyMax, "")
 		set.Bool("recreate-pods", false, "") // Helm 3 took it and did nothing
-	case HelmUninstall:
+	case HelmUninstall, HelmDelete:
 		f.waiting(set)
 		set.BoolVar(&f.NoHooks, "no-hooks", false, "")
 		set.BoolVar(&f.IgnoreNotFound, "ignore-not-found", false, "")
@@ -162,10 +178,33 @@ func (f *HelmFlags) define(set *pflag.FlagSet, command string) bool {
 	case HelmAdd:
 		f.connection(set)
 		set.Bool("force-update", false, "") // repositories are no state here
+	case HelmUpdate:
+		set.Bool("fail-on-repo-update-fail", false, "") // it always fails
+		set.DurationVar(&f.Timeout, "timeout", 0, "")
+	case HelmList:
+		f.list(set)
+	case HelmVersion:
+		set.BoolVar(&f.Short, "short", false, "")
+		set.BoolP("client", "c", false, "") // there is no other part since Helm 3
 	default:
 		return false
 	}
 	return true
+}
+
+// list are the flags about which releases are listed.
+func (f *HelmFlags) list(set *pflag.FlagSet) {
+	set.StringVarP(&f.NameFilter, "filter", "f", "", "")
+	set.StringVarP(&f.Selector, "selector", "l", "", "")
+	set.IntVarP(&f.Max, "max", "m", listMax, "")
+	set.IntVar(&f.Offset, "offset", 0, "")
+	set.BoolVarP(&f.Short, "short", "q", false, "")
+	set.BoolVarP(&f.ByDate, "date", "d", false, "")
+	set.BoolVarP(&f.Reverse, "reverse", "r", false, "")
+	set.BoolP("all", "a", false, "") // as it always is since Helm 4
+	for _, status := range []string{"deployed", "failed", "pending", "superseded", "uninstalled", "uninstalling"} {
+		set.BoolFunc(status, "", func(string) error { f.Statuses = append(f.Statuses, status); return nil })
+	}
 }
 
 func (f *HelmFlags) values(set *pflag.FlagSet) {

@@ -23,7 +23,14 @@ func TestParseHelmFlags(t *testing.T) {
 		{"a history", HelmRollback, "--history-max 3 --timeout 5m", HelmFlags{HistoryMax: 3, HistoryMaxGiven: true, Timeout: 5 * time.Minute}, ""},
 		{"a list and short names", HelmTemplate, "-f a.yaml,b.yaml -s x -a v1", HelmFlags{Values: []string{"a.yaml", "b.yaml"}, ShowOnly: []string{"x"}, APIVersions: []string{"v1"}}, ""},
 		{"another command's", HelmUninstall, "--set a=b", HelmFlags{}, "unknown flag: --set of the command Uninstall"},
-		{"a command that isn't run", "Version", "--short", HelmFlags{}, "no such command is run"},
+		{"a version", HelmVersion, "--short --client", HelmFlags{Short: true}, ""},
+		{"a template of a version", HelmVersion, "--template={{.Version}}", HelmFlags{}, "unknown flag: --template"},
+		{"a list", HelmList, "--filter ^web -m 5 --failed --pending -r", HelmFlags{NameFilter: "^web", Max: 5, Statuses: []string{"failed", "pending"}, Reverse: true}, ""},
+		{"a list by a wrong pattern", HelmList, "--filter (", HelmFlags{}, "--filter"},
+		{"a list of all namespaces", HelmList, "--all-namespaces", HelmFlags{}, "unknown flag: --all-namespaces"},
+		{"an update", HelmUpdate, "--fail-on-repo-update-fail --timeout 1m", HelmFlags{Timeout: time.Minute}, ""},
+		{"a removal by its old name", HelmDelete, "--keep-history", HelmFlags{KeepHistory: true, Cascade: "background"}, ""},
+		{"a command that isn't run", "Dance", "--short", HelmFlags{}, "no such command is run"},
 		{"an open quote", HelmInstall, "--set 'a", HelmFlags{}, "a quote isn't closed"},
 		{"no flag", HelmInstall, "chart", HelmFlags{}, `"chart" isn't a flag`},
 	}
@@ -85,4 +92,25 @@ func FuzzSplitWords(f *testing.F) {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	})
+}
+
+// Flags of Delete count where there are none of Uninstall, and those of Update
+// for a chart's download.
+func TestOlderNames(t *testing.T) {
+	t.Parallel()
+	h := Helm{}
+	h.Target.Manifest = &Manifest{Chart: &Chart{CommandFlags: []CommandFlag{{HelmDelete, "--keep-history"}, {HelmUpdate, "--timeout 30s"}}}}
+	if f, err := h.Removal(); err != nil || !f.KeepHistory {
+		t.Errorf("%+v, %v; want Delete's flags", f, err)
+	}
+	if f, err := h.Download(); err != nil || f.Timeout != 30*time.Second {
+		t.Errorf("%+v, %v; want Update's time", f, err)
+	}
+	h.CommandFlags = []CommandFlag{{HelmUninstall, "--no-hooks"}}
+	if f, err := h.Removal(); err != nil || f.KeepHistory || !f.NoHooks {
+		t.Errorf("%+v, %v; want Uninstall's flags", f, err)
+	}
+	if h.Has(HelmList) || !h.Has(HelmUninstall) || !h.Has(HelmUpdate) {
+		t.Error("flags are found for the wrong commands")
+	}
 }

@@ -57,11 +57,15 @@ type Kubernetes struct {
 	FilePaths []string `json:"filePaths,omitempty"` // apply
 	// ApplySource replaces the service's manifests for K8sApply (manifestSource).
 	ApplySource *Manifest `json:"applySource,omitempty"`
-	// ApplyValues are K8sApply's overrides, the highest layer of values.
-	ApplyValues []ValuesFile       `json:"applyValues,omitempty"`
-	Delete      *ResourceSelection `json:"delete,omitempty"`
-	Patch       *KubernetesPatch   `json:"patch,omitempty"`
-	Rollout     *KubernetesRollout `json:"rollout,omitempty"`
+	// ApplyValues, ApplyPatches and ApplyParams are K8sApply's overrides: the
+	// highest layers of values, patches of a Kustomize manifest and parameters
+	// of an OpenshiftTemplate.
+	ApplyValues  []ValuesFile       `json:"applyValues,omitempty"`
+	ApplyPatches []ValuesFile       `json:"applyPatches,omitempty"`
+	ApplyParams  []ValuesFile       `json:"applyParams,omitempty"`
+	Delete       *ResourceSelection `json:"delete,omitempty"`
+	Patch        *KubernetesPatch   `json:"patch,omitempty"`
+	Rollout      *KubernetesRollout `json:"rollout,omitempty"`
 	// Traffic is the routing that is made or changed; of a deployment, once its
 	// workload is steady.
 	Traffic *TrafficRouting `json:"traffic,omitempty"`
@@ -134,6 +138,9 @@ type KubernetesTarget struct {
 	Values []ValuesFile `json:"values,omitempty"`
 	// Patches are those above a Kustomize manifest's own, low to high.
 	Patches []ValuesFile `json:"patches,omitempty"`
+	// Params are the files of parameters above an OpenshiftTemplate's own, low
+	// to high.
+	Params []ValuesFile `json:"params,omitempty"`
 	// Selectors are the cluster connector's delegate selectors.
 	Selectors []string `json:"selectors,omitempty"`
 	// Image is the primary artifact's, for the log and the instance ledger.
@@ -169,6 +176,8 @@ type Manifest struct {
 	Chart              *Chart   `json:"chart,omitempty"` // of a HelmChart
 
 	Kustomize *Kustomize `json:"kustomize,omitempty"` // of a Kustomize manifest
+	// ParamsPaths are files of parameters in an OpenshiftTemplate's repository.
+	ParamsPaths []string `json:"paramsPaths,omitempty"`
 }
 
 // ValuesFile is one layer of values.
@@ -178,19 +187,37 @@ type ValuesFile struct {
 	Optional bool   `json:"optional,omitempty"`
 }
 
-// Store is where files come from: a Git repository, a repository of charts or
-// the document itself.
+// Store is where files come from: a Git repository, a repository of charts, the
+// file store, the document itself, a script or the main manifest's store.
 type Store struct {
-	Git    *Git       `json:"git,omitempty"`
-	Charts *ChartRepo `json:"charts,omitempty"`
-	Inline string     `json:"inline,omitempty"`
+	Git    *Git        `json:"git,omitempty"`
+	Charts *ChartRepo  `json:"charts,omitempty"`
+	Files  *FileStore  `json:"files,omitempty"`
+	Inline string      `json:"inline,omitempty"`
+	Script *Extraction `json:"script,omitempty"`
+	// Inherited are paths in the main manifest's own store.
+	Inherited []string `json:"inherited,omitempty"`
 }
 
-// ChartRepo is a repository of Helm charts: an HTTP server with an index, or a
-// registry (entities spec §2.4).
+// Extraction is a script that puts files into the folder where it runs.
+type Extraction struct {
+	Script string `json:"script"` // for Bash
+	Path   string `json:"path"`   // of the files, below that folder
+}
+
+// ChartRepo is a repository of Helm charts: an HTTP server with an index, a
+// registry, or a folder of a bucket (entities spec §2.4).
 type ChartRepo struct {
-	URL string `json:"url"` // of a registry: oci://host/path
+	URL string `json:"url"` // of a registry: oci://host/path; of a bucket: for people
 	OCI bool   `json:"oci,omitempty"`
+	// A bucket: one of these, and its folder without a slash at either end.
+	S3     *S3Objects    `json:"s3,omitempty"`
+	GCS    *GoogleBucket `json:"gcs,omitempty"`
+	Folder string        `json:"folder,omitempty"`
+	// A cloud's registry, which is logged in to: one of these. Where ECR's URL is
+	// empty, it is that of the credentials' account, with Folder below it.
+	AWS    *AWS    `json:"aws,omitempty"`
+	Google *Google `json:"google,omitempty"`
 	// Credentials, as secret placeholders. Both empty: anonymous.
 	Username string `json:"username,omitempty"`
 	Password string `json:"password,omitempty"`

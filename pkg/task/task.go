@@ -31,6 +31,7 @@ const (
 	KindJenkins    Kind = "jenkins"
 	KindBamboo     Kind = "bamboo"
 	KindArtifact   Kind = "artifact"
+	KindInstances  Kind = "instances"
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it
@@ -41,11 +42,12 @@ type Assignment struct {
 	Kind    Kind              `json:"kind"`
 	Payload json.RawMessage   `json:"payload"`
 	Secrets map[string]string `json:"secrets,omitempty"` // placeholder -> value; replace in every string of the payload, mask in logs
-	// PullSecrets are made on the delegate: placeholder -> how. Strings in them
+	// LateSecrets are made on the delegate: placeholder -> how. Strings in them
 	// hold placeholders of Secrets.
-	PullSecrets map[string]PullSecret `json:"pullSecrets,omitempty"`
-	Timeout     time.Duration         `json:"timeout"` // nanoseconds, from now on
-	Lease       time.Duration         `json:"lease"`   // renew well before it ends
+	LateSecrets map[string]LateSecret `json:"lateSecrets,omitempty"`
+	LateTexts   map[string]LateText   `json:"lateTexts,omitempty"` // likewise
+	Timeout     time.Duration         `json:"timeout"`             // nanoseconds, from now on
+	Lease       time.Duration         `json:"lease"`               // renew well before it ends
 	LogStream   string                `json:"logStream"`
 	Execution   string                `json:"execution"`
 	Node        string                `json:"node"`
@@ -87,7 +89,7 @@ type Result struct {
 // Change says what a step put where (design, decision 13).
 type Change struct {
 	Target    string     `json:"target"`              // e.g. "kubernetes:guestbook/release-1a2b3c"
-	Action    string     `json:"action"`              // "applied", "deleted", "scaled", "switched"
+	Action    string     `json:"action"`              // "applied", "deleted", "scaled", "switched", "found"
 	Resources []string   `json:"resources,omitempty"` // e.g. "apps/Deployment/guestbook/web"
 	Revision  string     `json:"revision,omitempty"`  // e.g. the release number
 	Instances []Instance `json:"instances,omitempty"`
@@ -189,7 +191,8 @@ type Resolve struct {
 type Resolved struct {
 	Texts       map[string]string     `json:"texts"`
 	Secrets     map[string]string     `json:"secrets,omitempty"`
-	PullSecrets map[string]PullSecret `json:"pullSecrets,omitempty"` // as in Assignment
+	LateSecrets map[string]LateSecret `json:"lateSecrets,omitempty"` // as in Assignment
+	LateTexts   map[string]LateText   `json:"lateTexts,omitempty"`
 }
 
 // Report posts a result.

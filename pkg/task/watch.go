@@ -24,6 +24,8 @@ type Place struct {
 	Cluster Cluster `json:"cluster"`
 	Release string  `json:"release"`
 	Pods    []Pods  `json:"pods"`
+	// Script finds the instances of a custom deployment, which has no cluster.
+	Script *Instances `json:"script,omitempty"`
 }
 
 // Pods are some pods of a namespace. Several of a place may have the same pod.
@@ -59,6 +61,8 @@ type Watch struct {
 	Workloads []string `json:"workloads,omitempty"`
 	// Secrets are the values of the placeholders in Place.
 	Secrets map[string]string `json:"secrets,omitempty"`
+	// LateSecrets are as in Assignment.
+	LateSecrets map[string]LateSecret `json:"lateSecrets,omitempty"`
 }
 
 // MaxInstances bounds how many instances an Observed lists.

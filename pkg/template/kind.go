@@ -29,9 +29,9 @@ func Kinds() []Kind {
 // Supported says whether Slipway can make something of a template of the kind.
 func (k Kind) Supported() bool {
 	switch k {
-	case Step, StepGroup, Stage, Pipeline, ArtifactSource:
+	case Step, StepGroup, Stage, Pipeline, ArtifactSource, Notification, CustomDeployment, SecretManager:
 		return true
-	case CustomDeployment, SecretManager, MonitoredService, Notification, Workspace:
+	case MonitoredService, Workspace:
 	}
 	return false
 }

@@ -101,7 +101,9 @@ func own(k Kind) (own, honoured []string) {
 		}, nil
 	case ArtifactSource:
 		return []string{"identifier", "name", "metadata"}, nil
-	case CustomDeployment, SecretManager, MonitoredService, Notification, Workspace:
+	case Notification:
+		return []string{"identifier", "name", "description", "enabled", "pipelineEvents", "notificationMethod"}, nil
+	case CustomDeployment, SecretManager, MonitoredService, Workspace:
 	}
 	return nil, nil
 }

@@ -42,8 +42,11 @@ func kindAt(key string) Kind {
 
 // itemsAt is the same for the items of a list.
 func itemsAt(key string) Kind {
-	if key == "sources" {
+	switch key {
+	case "sources":
 		return ArtifactSource
+	case "notificationRules":
+		return Notification
 	}
 	return ""
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/inprocess"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/access"
@@ -46,6 +47,8 @@ import (
 type ServeConfig struct {
 	Addr string // host:port; port 0 takes a free one
 	Data string // the folder of the database and the key
+	// NewToken makes an API token even if this isn't the first start.
+	NewToken bool
 	// EmbeddedDelegate runs a delegate in the same process.
 	EmbeddedDelegate bool
 	Tags             []string // of the embedded delegate
@@ -70,8 +73,8 @@ type ServeConfig struct {
 // Info is what a started server tells.
 type Info struct {
 	URL string
-	// Token is the API token that the first start makes; empty later: only
-	// its hash is kept.
+	// Token is the API token that the first start makes, or one that
+	// NewToken asks for; empty otherwise: only hashes are kept.
 	Token string
 }
 
@@ -200,13 +203,14 @@ func (m *machine) resume(ctx context.Context) error {
 // firstTokenID is the record by which a start knows that it isn't the first.
 const firstTokenID = "FIRST"
 
-// firstToken makes the API token of the first start; empty on later ones.
+// firstToken makes the API token of the first start; empty on later ones that
+// don't ask for one.
 func (m *machine) firstToken(ctx context.Context) (string, error) {
 	_, err := m.store.Token(ctx, firstTokenID)
-	if err == nil {
+	if err == nil && !m.cfg.NewToken {
 		return "", nil
 	}
-	if !fault.Is(err, fault.NotFound) {
+	if err != nil && !fault.Is(err, fault.NotFound) {
 		return "", err
 	}
 	t, text := access.Mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: plane.Account}, Name: "first", Actor: "admin"}, time.Now())
@@ -219,7 +223,7 @@ func (m *machine) firstToken(ctx context.Context) (string, error) {
 
 // run serves until ctx ends or a part fails.
 func (m *machine) run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: m.api, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: m.api, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
 	g, running := errgroup.WithContext(ctx)
 	drained := make(chan struct{})
 	g.Go(func() error {
@@ -288,8 +292,9 @@ func (m *machine) delegate(ctx context.Context) error {
 	}()
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
-		PullSecret: pullsecret.New(),
-		Executors:  delegate.Executors(filepath.Join(m.cfg.Data, "cache")), Watch: delegate.Watcher(), HTTP: &http.Client{Transport: inprocess.RoundTripper(m.api)},
+		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(m.cfg.Data, "cache", "files")),
+		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), Watch: delegate.Watcher(filepath.Join(m.cfg.Data, "cache")),
+		HTTP:  &http.Client{Transport: inprocess.RoundTripper(m.api)},
 		Drain: grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

@@ -14,7 +14,7 @@ import (
 const (
 	MaxBytes = 3 << 20
 	maxDepth = 200
-	maxNodes = 200_000 // after aliases are expanded
+	maxNodes = 200_000 // of all documents of a file, after aliases are expanded
 )
 
 // Parse reads the documents of a file. Each root is given as it is; what is
@@ -28,6 +28,7 @@ func Parse(file string, data []byte) ([]*Node, *Report) {
 	var docs []*Node
 	lines := &lineReader{rest: data}
 	dec := yaml.NewDecoder(lines)
+	c := converter{report: r}
 	for {
 		var y yaml.Node
 		err := dec.Decode(&y)
@@ -38,7 +39,6 @@ func Parse(file string, data []byte) ([]*Node, *Report) {
 			r.syntax(err, lines.line(err), data)
 			return nil, r
 		}
-		c := converter{report: r}
 		root := c.convert(&y, 0, nil)
 		if c.broken {
 			return nil, r
@@ -67,7 +67,7 @@ func (c *converter) fail(y *yaml.Node, format string, args ...any) *Node {
 // that one that contains itself is found.
 func (c *converter) convert(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	if c.nodes++; c.nodes > maxNodes {
-		return c.fail(y, "the document has more than %d values when its aliases are expanded", maxNodes)
+		return c.fail(y, "the file has more than %d values when its aliases are expanded", maxNodes)
 	}
 	if depth > maxDepth {
 		return c.fail(y, "the document is nested more than %d deep", maxDepth)

@@ -96,6 +96,7 @@ func TestHostileDocumentsAreRefused(t *testing.T) {
 	}
 	tests := []struct{ name, text, want string }{
 		{"a billion laughs", laughs, "more than 200000 values when its aliases are expanded"},
+		{"laughs in many documents", strings.Repeat("a: &a ["+strings.Repeat("x, ", 1000)+"]\nb: ["+strings.Repeat("*a, ", 100)+"]\n---\n", 2), "more than 200000 values"},
 		{"an anchor in itself", "a: &a\n  b: [*a]\n", `anchor "a" contains itself`},
 		{"depth", strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested more than 200 deep"},
 		{"size", strings.Repeat("#", yamldoc.MaxBytes+1), "the limit is 3145728"},

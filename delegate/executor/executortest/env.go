@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
@@ -69,6 +70,28 @@ func (w writer) Write(p []byte) (int, error) {
 	}
 	return b.Write(p)
 }
+
+// At has f called before a line of a unit's log is written; 1 is the first one.
+func (e *Env) At(unit string, line int, f func()) {
+	open, written := e.Writer, new(atomic.Int64)
+	e.Writer = func(name string, level executor.Level) io.Writer {
+		w := open(name, level)
+		if name != unit {
+			return w
+		}
+		return writes(func(p []byte) (int, error) {
+			if written.Add(1) == int64(line) {
+				f()
+			}
+			return w.Write(p)
+		})
+	}
+}
+
+// writes is a writer.
+type writes func(p []byte) (int, error)
+
+func (f writes) Write(p []byte) (int, error) { return f(p) }
 
 // Text is what was logged to a unit at a level.
 func (e *Env) Text(unit string, level executor.Level) string {

@@ -21,7 +21,8 @@ type Outgoing struct {
 type Post struct {
 	URL     string
 	Headers map[string]string
-	Body    []byte // JSON
+	Type    string // of the body
+	Body    []byte
 }
 
 // Targets is how many messages a channel wants of one event: one for each of
@@ -51,6 +52,9 @@ func Make(a About, m entity.NotificationMethod, target int, key string) (Outgoin
 	case entity.ChannelDatadog:
 		return post(m.URL, with(m.Headers, "DD-API-KEY", m.Key), datadog(a))
 	case entity.ChannelWebhook:
+		if m.Body.Type.Set {
+			return Outgoing{Post: &Post{URL: m.URL, Headers: m.Headers, Type: contentType(m.Body.Type.Value), Body: []byte(m.Body.Content)}}, nil
+		}
 		return post(m.URL, m.Headers, webhook(a))
 	}
 	return Outgoing{}, fault.New(fault.Unsupported, "there is no channel %q", m.Type.Value)
@@ -64,7 +68,20 @@ func post[T any](url string, headers map[string]string, document T) (Outgoing, e
 	if err := e.Encode(document); err != nil {
 		return Outgoing{}, fmt.Errorf("encode a message: %w", err)
 	}
-	return Outgoing{Post: &Post{URL: url, Headers: headers, Body: body.Bytes()}}, nil
+	return Outgoing{Post: &Post{URL: url, Headers: headers, Type: contentType(entity.BodyJSON), Body: body.Bytes()}}, nil
+}
+
+// contentType is that of a template's body, by the body's type.
+func contentType(body string) string {
+	switch body {
+	case entity.BodyJSON:
+		return "application/json"
+	case entity.BodyYAML:
+		return "application/yaml"
+	case entity.BodyHTML:
+		return "text/html; charset=utf-8"
+	}
+	return "text/plain; charset=utf-8"
 }
 
 func with(headers map[string]string, key, value string) map[string]string {

@@ -28,6 +28,7 @@ const (
 	stageFailed     = "StageFailed"
 	stepFailed      = "StepFailed"
 	waitingForUser  = "WaitingForUserAction"
+	triggerFailed   = "TriggerFailed"
 )
 
 // Types are what an event is to the rules: none if they don't know it, two
@@ -61,6 +62,8 @@ func Types(e feed.Event) []string {
 		}
 	case feed.ApprovalWaiting, feed.InterventionWaiting, feed.InputWaiting:
 		return []string{waitingForUser}
+	case feed.TriggerFailed:
+		return []string{triggerFailed}
 	}
 	return nil
 }
@@ -88,6 +91,10 @@ type Origin struct {
 	Name, Email  string // pipeline.triggeredBy
 	ExecutionURL string // empty: there is no page to show
 	PipelineURL  string
+	// Of what a trigger couldn't start.
+	TriggerName    string
+	TriggerSource  string // Webhook, Scheduled or Artifact
+	TriggerSubtype string // Github, Cron, Ecr, ...
 }
 
 // tone is how a message is to be taken.
@@ -104,7 +111,7 @@ func (a About) tone() tone {
 	switch a.Type {
 	case pipelineSuccess, stageSuccess:
 		return good
-	case pipelineFailed, stageFailed, stepFailed:
+	case pipelineFailed, stageFailed, stepFailed, triggerFailed:
 		return bad
 	case waitingForUser, pipelinePaused:
 		return warning
@@ -128,6 +135,8 @@ func (a About) title() string {
 		of = "Step " + named(d.Step.Name, d.Step.ID) + " in stage " + named(d.Stage.Name, d.Stage.ID) + " of pipeline " + named(d.PipelineName, d.Pipeline)
 	}
 	switch a.Type {
+	case triggerFailed:
+		return "Trigger " + named(a.Origin.TriggerName, d.Trigger.ID) + " couldn't start pipeline " + named(d.PipelineName, d.Pipeline)
 	case pipelineStart, stageStart:
 		return of + " started"
 	case pipelineSuccess, stageSuccess:
@@ -174,7 +183,7 @@ func (a About) facts() []fact {
 	d := a.Event.Detail
 	all := []fact{
 		{"Project", strings.Join(without([]string{d.Org, d.Project}, ""), "/")},
-		{"Execution", "#" + itoa(d.Sequence) + " (" + d.Execution + ")"},
+		{"Execution", a.execution()},
 		{"Status", string(d.Status)},
 		{"Started by", a.by()},
 		{"Started", stamp(d.StartedAt)},
@@ -184,6 +193,15 @@ func (a About) facts() []fact {
 		{"Page", a.Origin.ExecutionURL},
 	}
 	return slices.DeleteFunc(all, func(f fact) bool { return f.value == "" })
+}
+
+// execution names the execution; empty where none was started.
+func (a About) execution() string {
+	d := a.Event.Detail
+	if d.Execution == "" {
+		return ""
+	}
+	return "#" + itoa(d.Sequence) + " (" + d.Execution + ")"
 }
 
 func (a About) by() string {

@@ -78,6 +78,7 @@ func TestTypes(t *testing.T) {
 		{feed.ApprovalWaiting, plan.ApprovalWaiting, "WaitingForUserAction"},
 		{feed.InterventionWaiting, plan.InterventionWaiting, "WaitingForUserAction"},
 		{feed.InputWaiting, plan.InputWaiting, "WaitingForUserAction"},
+		{feed.TriggerFailed, "", "TriggerFailed"},
 		{feed.EntitySaved, "", ""},
 	} {
 		if got := strings.Join(message.Types(event(c.typ, c.status)), " "); got != c.want {
@@ -125,6 +126,10 @@ func TestMessages(t *testing.T) {
 		event(feed.ExecutionStarted, plan.Running), event(feed.ExecutionPaused, plan.Paused), event(feed.ExecutionResumed, plan.Running),
 		event(feed.ExecutionEnded, plan.Success), event(feed.StageEnded, plan.Success),
 		event(feed.StepEnded, plan.Failed), event(feed.ApprovalWaiting, plan.ApprovalWaiting), event(feed.ExecutionEnded, plan.Aborted),
+		{Type: feed.TriggerFailed, At: noon, Detail: feed.Detail{
+			ID: "f1", Account: "acme", Org: "default", Project: "shop", Pipeline: "web", PipelineName: "Web & <shop>", Message: "there is no input set x",
+			Trigger: &feed.Trigger{ID: "on_push", Event: "e1"},
+		}},
 	}
 	for channel, method := range map[string]entity.NotificationMethod{
 		entity.ChannelEmail:     {Recipients: []string{"ops@example.com", "Ann <ann@example.com>"}},

@@ -25,7 +25,7 @@ type slackText struct {
 }
 
 func slack(a About) slackMessage {
-	color := map[tone]string{plain: "#0278d5", good: "#2eb886", warning: "#daa038", bad: "#cc0000"}[a.tone()]
+	color := a.color()
 	var fields []slackText // at most ten, of 2,000 characters each
 	for _, f := range a.facts() {
 		fields = append(fields, slackText{"mrkdwn", "*" + f.name + "*\n" + slackEscape(f.value)})

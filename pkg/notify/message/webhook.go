@@ -13,7 +13,7 @@ type webhookEvent struct {
 	Project      string    `json:"projectIdentifier"`
 	Pipeline     string    `json:"pipelineIdentifier"`
 	PipelineName string    `json:"pipelineName"`
-	Execution    string    `json:"planExecutionId"`
+	Execution    string    `json:"planExecutionId,omitempty"`
 	ExecutionURL string    `json:"executionUrl"`
 	PipelineURL  string    `json:"pipelineUrl"`
 	Type         string    `json:"eventType"`
@@ -25,6 +25,15 @@ type webhookEvent struct {
 	Stage     string `json:"stageIdentifier,omitempty"`
 	StageName string `json:"stageName,omitempty"`
 	StepName  string `json:"stepName,omitempty"`
+	*webhookTrigger
+}
+
+// webhookTrigger is there of a trigger that couldn't start its pipeline.
+type webhookTrigger struct {
+	Name    string `json:"triggerName"`
+	ID      string `json:"triggerIdentifier"`
+	Type    string `json:"triggerType"`
+	Subtype string `json:"triggerSubType"`
 }
 
 type webhookBy struct {
@@ -48,7 +57,13 @@ func webhook(a About) webhookMessage {
 		Execution: d.Execution, ExecutionURL: a.Origin.ExecutionURL, PipelineURL: a.Origin.PipelineURL,
 		Type: a.Type, NodeStatus: a.nodeStatus(), By: webhookBy{a.Origin.Trigger, a.by(), a.Origin.Email},
 	}
-	e.StartTime, e.StartTS = moment(d.StartedAt)
+	if t := d.Trigger; t != nil {
+		e.webhookTrigger = &webhookTrigger{named(a.Origin.TriggerName, t.ID), t.ID, a.Origin.TriggerSource, a.Origin.TriggerSubtype}
+		e.StartTime, e.StartTS = moment(a.Event.At)
+	}
+	if !d.StartedAt.IsZero() {
+		e.StartTime, e.StartTS = moment(d.StartedAt)
+	}
 	e.EndTime, e.EndTS = moment(d.EndedAt)
 	if a.tone() == bad {
 		e.Message = d.Message

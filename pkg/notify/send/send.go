@@ -120,7 +120,7 @@ func (s *Sender) post(ctx context.Context, p message.Post) error {
 	if err != nil {
 		return fault.New(fault.Invalid, "the request to %s can't be made", u.Host)
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", p.Type)
 	req.Header.Set("User-Agent", "Slipway")
 	for key, value := range p.Headers {
 		req.Header.Set(key, value)

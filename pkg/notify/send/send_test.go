@@ -27,7 +27,7 @@ func TestPostSendsTheDocument(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	defer server.Close()
-	post := message.Post{URL: " " + server.URL + "/hook ", Headers: map[string]string{"X-Token": "t"}, Body: []byte(`{"a":1}`)}
+	post := message.Post{URL: " " + server.URL + "/hook ", Headers: map[string]string{"X-Token": "t"}, Type: "application/json", Body: []byte(`{"a":1}`)}
 	if err := New(mail.Sender{}, true).Send(t.Context(), message.Outgoing{Post: &post}, nil); err != nil {
 		t.Fatal(err)
 	}

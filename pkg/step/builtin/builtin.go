@@ -8,10 +8,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/bamboobuild"
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
+	"github.com/slipway-cd/slipway/pkg/step/chart"
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/email"
 	"github.com/slipway-cd/slipway/pkg/step/eventlistener"
+	"github.com/slipway-cd/slipway/pkg/step/fetchinstancescript"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
+	"github.com/slipway-cd/slipway/pkg/step/helmbgdeploy"
+	"github.com/slipway-cd/slipway/pkg/step/helmbluegreenswapstep"
+	"github.com/slipway-cd/slipway/pkg/step/helmcanarydelete"
+	"github.com/slipway-cd/slipway/pkg/step/helmcanarydeploy"
 	"github.com/slipway-cd/slipway/pkg/step/helmdelete"
 	"github.com/slipway-cd/slipway/pkg/step/helmdeploy"
 	"github.com/slipway-cd/slipway/pkg/step/helmrollback"
@@ -55,7 +61,12 @@ func Steps() []step.Type {
 		customapproval.Type(),
 		email.Type(),
 		eventlistener.Type(),
+		fetchinstancescript.Type(),
 		harnessapproval.Type(),
+		helmbgdeploy.Type(),
+		helmbluegreenswapstep.Type(),
+		helmcanarydelete.Type(),
+		helmcanarydeploy.Type(),
 		helmdelete.Type(),
 		helmdeploy.Type(),
 		helmrollback.Type(),
@@ -94,7 +105,7 @@ func Steps() []step.Type {
 
 // Engine lists what the engine runs: besides the types that a pipeline may
 // name those that plans add by themselves.
-func Engine() []step.Type { return append(Steps(), service.Type()) }
+func Engine() []step.Type { return append(Steps(), service.Type(), chart.Type()) }
 
 // Names lists the names of the step types, sorted.
 func Names() []string {

@@ -23,7 +23,7 @@ func Start(in step.In, p task.Helm) (step.Action, error) {
 		return step.Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage with a Kubernetes infrastructure")
 	}
 	p.Target = *in.Deployment.Kubernetes
-	p.Execution, p.Stage, p.Step = in.Execution, string(in.StageNode), string(in.Node)
+	p.Execution, p.Stage, p.Step, p.Rollback = in.Execution, string(in.StageNode), string(in.Node), in.Rollback
 	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
 	return step.Action{Task: &step.Task{Kind: task.KindHelm, Payload: p, Selectors: selectors}}, nil
@@ -129,4 +129,37 @@ func Environment(r *yamldoc.Report, v yamldoc.Value) map[string]string {
 		}
 	}
 	return out
+}
+
+// Install are the fields of a Helm step that installs or upgrades a release.
+type Install struct {
+	Common
+	IgnoreFailed   yamldoc.Field[bool] // deploys over a revision that failed
+	UpgradeInstall yamldoc.Field[bool] // "helm upgrade --install", also the first time
+}
+
+// Key decodes a key of the spec if it is one of these; false if it isn't.
+func (i *Install) Key(e yamldoc.Value, r *yamldoc.Report) bool {
+	switch e.Key {
+	case "ignoreReleaseHistFailStatus":
+		i.IgnoreFailed = r.Bool(e)
+	case "useUpgradeInstall":
+		i.UpgradeInstall = r.Bool(e)
+	default:
+		return i.Common.Key(e, r)
+	}
+	return true
+}
+
+// InstallKeys are those that Install.Key decodes.
+func InstallKeys() []string {
+	return append([]string{"ignoreReleaseHistFailStatus", "useUpgradeInstall"}, Keys()...)
+}
+
+// Payload is the payload of an operation with these fields.
+func (i *Install) Payload(op task.HelmOp) task.Helm {
+	return task.Helm{
+		Op: op, IgnoreFailedHistory: i.IgnoreFailed.Value, UpgradeInstall: i.UpgradeInstall.Value,
+		SkipSteadyState: i.SkipSteady.Value, RunTests: i.Tests.Value, CommandFlags: i.Flags, Environment: i.Environment,
+	}
 }

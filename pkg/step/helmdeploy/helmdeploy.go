@@ -8,8 +8,6 @@
 package helmdeploy
 
 import (
-	"slices"
-
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
@@ -22,10 +20,8 @@ func Type() step.Type { return step.Type{Name: string(task.OpHelmDeploy), Deploy
 
 // Spec is the step's spec.
 type Spec struct {
-	helm.Common
-	IgnoreFailed   yamldoc.Field[bool] // deploys over a revision that failed
-	UpgradeInstall yamldoc.Field[bool] // "helm upgrade --install", also the first time
-	SkipCleanup    yamldoc.Field[bool] // leaves a first release that failed
+	helm.Install
+	SkipCleanup yamldoc.Field[bool] // leaves a first release that failed
 }
 
 func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
@@ -34,26 +30,20 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		if s.Key(e, r) {
 			continue
 		}
-		switch e.Key {
-		case "ignoreReleaseHistFailStatus":
-			s.IgnoreFailed = r.Bool(e)
-		case "useUpgradeInstall":
-			s.UpgradeInstall = r.Bool(e)
-		case "skipCleanup":
-			s.SkipCleanup = r.Bool(e)
-		default:
-			r.Unknown(e, slices.Concat([]string{"ignoreReleaseHistFailStatus", "useUpgradeInstall", "skipCleanup"}, helm.Keys())...)
+		if e.Key != "skipCleanup" {
+			r.Unknown(e, append(helm.InstallKeys(), "skipCleanup")...)
+			continue
 		}
+		s.SkipCleanup = r.Bool(e)
 	}
 	return s
 }
 
 // Start has a delegate deploy.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	return helm.Start(in, task.Helm{
-		Op: task.OpHelmDeploy, IgnoreFailedHistory: s.IgnoreFailed.Value, UpgradeInstall: s.UpgradeInstall.Value, SkipCleanup: s.SkipCleanup.Value,
-		SkipSteadyState: s.SkipSteady.Value, RunTests: s.Tests.Value, CommandFlags: s.Flags, Environment: s.Environment,
-	})
+	t := s.Payload(task.OpHelmDeploy)
+	t.SkipCleanup = s.SkipCleanup.Value
+	return helm.Start(in, t)
 }
 
 // Finish takes the delegate's result as it is.

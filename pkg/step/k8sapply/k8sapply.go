@@ -27,7 +27,8 @@ type Spec struct {
 	Flags           []task.CommandFlag
 	// Source replaces the service's manifests; nil if it doesn't.
 	Source *kubernetes.Manifest
-	// Overrides are layers of values above all others, low to high.
+	// Overrides are layers of values, patches or parameters above all others,
+	// low to high.
 	Overrides []*kubernetes.Manifest
 }
 
@@ -75,17 +76,14 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		SkipDryRun: s.SkipDryRun.Value, SkipSteadyState: s.SkipSteadyState.Value, SkipRendering: s.SkipRendering.Value,
 	}
 	if s.Source != nil {
-		var err error
-		if p.ApplySource, err = s.Source.Resolve(in); err != nil {
+		if err := s.Source.Replace(in, &p); err != nil {
 			return step.Action{}, err
 		}
 	}
 	for _, o := range s.Overrides {
-		layer, err := o.Values(in)
-		if err != nil {
+		if err := o.Above(in, &p); err != nil {
 			return step.Action{}, err
 		}
-		p.ApplyValues = append(p.ApplyValues, layer)
 	}
 	return kubernetes.Start(in, p)
 }

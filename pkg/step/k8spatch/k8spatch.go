@@ -81,10 +81,12 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, fault.New(fault.CodeOf(err), "the source of the patch: %w", err)
 	}
-	return kubernetes.Start(in, task.Kubernetes{
+	p := task.Kubernetes{
 		Op: task.OpPatch, Workload: step.Text(s.Workload), SkipSteadyState: s.SkipSteadyState.Value, CommandFlags: s.Flags,
 		Patch: &task.KubernetesPatch{Strategy: s.Strategy.Value, Source: source, RecordCause: s.RecordCause.Value},
-	})
+	}
+	p.Target.Selectors = s.Source.Selectors()
+	return kubernetes.Start(in, p)
 }
 
 // Finish takes the delegate's result as it is.

@@ -20,16 +20,18 @@ const lastWords = 15 * time.Second
 
 // Start makes the task of a payload: it adds where the step stands and what
 // its stage deploys to. A delegate must have the step's selectors and those of
-// the cluster's connector (entities spec §9.1).
+// the cluster's connector (entities spec §9.1), and what p.Target.Selectors asks
+// for besides.
 func Start(in step.In, p task.Kubernetes) (step.Action, error) {
 	if in.Deployment == nil || in.Deployment.Kubernetes == nil {
 		return step.Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage with a Kubernetes infrastructure")
 	}
+	own := p.Target.Selectors
 	p.Target = *in.Deployment.Kubernetes
 	p.Execution, p.Stage, p.Step, p.Rollback = in.Execution, string(in.StageNode), string(in.Node), in.Rollback
 	p.CanaryInStage = slices.Contains(in.Siblings, string(task.OpCanary))
 	p.BlueGreenInStage = p.Op == task.OpDiff && slices.Contains(in.Siblings, string(task.OpBlueGreen))
-	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
+	selectors := slices.Concat(in.Selectors, own, p.Target.Selectors)
 	p.Target.Selectors = nil
 	return step.Action{Task: &step.Task{
 		Kind: task.KindKubernetes, Payload: p, Selectors: selectors, Timeout: in.Timeout - min(in.Timeout/10, lastWords),

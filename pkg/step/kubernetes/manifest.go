@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -24,8 +25,11 @@ func Source(r *yamldoc.Report, v yamldoc.Value) *Manifest {
 	return decodeManifest(r, v, "K8sManifest")
 }
 
-// Overrides decodes a list of {manifest: {identifier, type: Values, spec}},
-// low to high.
+// layers are the types of a step's overrides.
+func layers() []string { return []string{"Values", "KustomizePatches", "OpenshiftParam"} }
+
+// Overrides decodes a list of {manifest: {identifier, type, spec}}, low to
+// high.
 func Overrides(r *yamldoc.Report, v yamldoc.Value) []*Manifest {
 	var out []*Manifest
 	for item := range r.List(v) {
@@ -34,7 +38,7 @@ func Overrides(r *yamldoc.Report, v yamldoc.Value) []*Manifest {
 				r.Unknown(e, "manifest")
 				continue
 			}
-			out = append(out, decodeManifest(r, e, "Values"))
+			out = append(out, decodeManifest(r, e, layers()...))
 		}
 		if item.Is(yamldoc.Mapping) {
 			r.Missing(item, "manifest")
@@ -43,15 +47,18 @@ func Overrides(r *yamldoc.Report, v yamldoc.Value) []*Manifest {
 	return out
 }
 
-// decodeManifest decodes a manifest that must be of one type.
-func decodeManifest(r *yamldoc.Report, v yamldoc.Value, typ string) *Manifest {
-	m := &Manifest{id: word(v, "identifier"), typ: typ}
+// decodeManifest decodes a manifest that must be of one of the types.
+func decodeManifest(r *yamldoc.Report, v yamldoc.Value, types ...string) *Manifest {
+	m := &Manifest{id: word(v, "identifier"), typ: types[0]}
+	if typ := word(v, "type"); slices.Contains(types, typ) {
+		m.typ = typ
+	}
 	for e := range r.Mapping(v) {
 		switch e.Key {
 		case "identifier":
 			r.String(e)
 		case "type":
-			manifestType(r, e, typ)
+			manifestType(r, e, types)
 		case "spec":
 			m.spec(r, e)
 		default:
@@ -64,29 +71,30 @@ func decodeManifest(r *yamldoc.Report, v yamldoc.Value, typ string) *Manifest {
 	return m
 }
 
-func manifestType(r *yamldoc.Report, v yamldoc.Value, want string) {
+func manifestType(r *yamldoc.Report, v yamldoc.Value, types []string) {
 	f := r.String(v)
-	others := []string{"KustomizePatches", "OpenshiftParam"}
-	r.Takes(v, yamldoc.UseEnum, want)
-	if want == "Values" {
-		r.Takes(v, yamldoc.UseRefused, others...)
+	r.Takes(v, yamldoc.UseEnum, types...)
+	if !f.Set || slices.Contains(types, f.Value) {
+		return
 	}
-	switch {
-	case !f.Set || f.Value == want:
-	case want == "Values" && (f.Value == others[0] || f.Value == others[1]):
-		r.Unsupported(v, "overrides of the type %s aren't supported yet; want %s", f.Value, want)
-	default:
-		r.Errorf(v, "WRONG_VALUE", "found %q; want %s", step.Text(f), want)
+	want := types[0]
+	if len(types) > 1 {
+		want = "one of " + strings.Join(types, ", ")
 	}
+	r.Errorf(v, "WRONG_VALUE", "found %q; want %s", step.Text(f), want)
 }
 
 func (m *Manifest) spec(r *yamldoc.Report, v yamldoc.Value) {
 	for e := range r.Mapping(v) {
 		switch e.Key {
 		case "store":
-			m.store = DecodeStore(r, e)
+			if m.typ == "K8sManifest" {
+				m.store = DecodeStore(r, e)
+			} else {
+				m.store = DecodeStore(r, e, Inherited)
+			}
 		case "valuesPaths":
-			if m.typ == "Values" {
+			if m.typ != "K8sManifest" {
 				r.Unknown(e, "store", "optionalValuesYaml")
 				continue
 			}
@@ -105,22 +113,36 @@ func (m *Manifest) spec(r *yamldoc.Report, v yamldoc.Value) {
 	}
 }
 
-// Resolve is the source of manifests for a task. The step has started.
-func (m *Manifest) Resolve(in step.In) (*task.Manifest, error) {
+// Replace has a step's task use the manifest instead of the service's. The step
+// has started.
+func (m *Manifest) Replace(in step.In, p *task.Kubernetes) error {
 	files, err := m.store.Resolve(in)
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "%s: %w", m, err)
+		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
 	}
-	return &task.Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}, nil
+	p.ApplySource = &task.Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}
+	p.Target.Selectors = append(p.Target.Selectors, m.store.Selectors()...)
+	return nil
 }
 
-// Values is the layer of values for a task. The step has started.
-func (m *Manifest) Values(in step.In) (task.ValuesFile, error) {
+// Above puts a step's override into its task, above those that are there. The
+// step has started.
+func (m *Manifest) Above(in step.In, p *task.Kubernetes) error {
 	files, err := m.store.Resolve(in)
 	if err != nil {
-		return task.ValuesFile{}, fault.New(fault.CodeOf(err), "%s: %w", m, err)
+		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
 	}
-	return task.ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}, nil
+	p.Target.Selectors = append(p.Target.Selectors, m.store.Selectors()...)
+	layer := task.ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}
+	switch m.typ {
+	case "KustomizePatches":
+		p.ApplyPatches = append(p.ApplyPatches, layer)
+	case "OpenshiftParam":
+		p.ApplyParams = append(p.ApplyParams, layer)
+	default:
+		p.ApplyValues = append(p.ApplyValues, layer)
+	}
+	return nil
 }
 
 // String is the manifest's name for people.

@@ -10,15 +10,23 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// The stores that a step's own files can be in, and those that Harness has
-// besides.
-func stores() []string { return []string{"Inline", "Git", "Github", "GitLab", "Bitbucket"} }
+// The stores that are no Git repositories.
+const (
+	inlineStore  = "Inline"
+	harnessStore = "Harness"
+	scriptStore  = "CustomRemote"
+	// Inherited is the main manifest's own store, for layers above it.
+	Inherited = "InheritFromManifest"
+)
 
+// stores are those that a step's own files can be in.
+func stores() []string {
+	return []string{inlineStore, "Git", "Github", "GitLab", "Bitbucket", "AzureRepo", harnessStore, scriptStore}
+}
+
+// otherStores are those that Harness has besides.
 func otherStores() []string {
-	return []string{
-		"CustomRemote", "AzureRepo", "HarnessCode", "Http", "S3", "Gcs", "Artifactory", "S3Url", "InheritFromManifest",
-		"Harness", "OciHelmChart",
-	}
+	return []string{"HarnessCode", "Http", "S3", "Gcs", "Artifactory", "S3Url", Inherited, "OciHelmChart"}
 }
 
 // Store is where a step's own files are (entities spec §2.4).
@@ -26,18 +34,26 @@ type Store struct {
 	node *yamldoc.Node
 }
 
-// DecodeStore checks {type, spec}. Its connector is resolved when the step
-// starts.
-func DecodeStore(r *yamldoc.Report, v yamldoc.Value) Store {
-	typ := word(v, "type")
+// DecodeStore checks {type, spec}; more are types that the files can be in
+// besides, such as Inherited. Its connector is resolved when the step starts.
+func DecodeStore(r *yamldoc.Report, v yamldoc.Value, more ...string) Store {
+	typ, can := word(v, "type"), append(stores(), more...)
 	for e := range r.Mapping(v) {
 		switch e.Key {
 		case "type":
-			storeType(r, e)
+			storeType(r, e, can)
 		case "spec":
-			if typ == "Inline" {
-				inline(r, e)
-			} else if slices.Contains(stores(), typ) {
+			switch {
+			case !slices.Contains(can, typ):
+			case typ == inlineStore:
+				some(r, e, "content")
+			case typ == harnessStore:
+				fileStore(r, e)
+			case typ == scriptStore:
+				script(r, e)
+			case typ == Inherited:
+				inherited(r, e)
+			default:
 				repository(r, e)
 			}
 		case "metadata": // the console's
@@ -59,32 +75,87 @@ func word(v yamldoc.Value, key string) string {
 	return ""
 }
 
-func storeType(r *yamldoc.Report, v yamldoc.Value) {
+func storeType(r *yamldoc.Report, v yamldoc.Value, can []string) {
 	f := r.String(v)
-	r.Takes(v, yamldoc.UseEnum, stores()...)
-	r.Takes(v, yamldoc.UseRefused, otherStores()...)
-	want := "one of " + strings.Join(stores(), ", ")
+	others := slices.DeleteFunc(otherStores(), func(s string) bool { return slices.Contains(can, s) })
+	r.Takes(v, yamldoc.UseEnum, can...)
+	r.Takes(v, yamldoc.UseRefused, others...)
+	want := "one of " + strings.Join(can, ", ")
 	switch {
-	case !f.Set || slices.Contains(stores(), f.Value):
+	case !f.Set || slices.Contains(can, f.Value):
 	case f.Expr != "":
 		r.Errorf(v, "WRONG_VALUE", "found an expression; want %s", want)
-	case slices.Contains(otherStores(), f.Value):
+	case slices.Contains(others, f.Value):
 		r.Unsupported(v, "store type %s isn't supported yet; want %s", f.Value, want)
 	default:
-		r.Errorf(v, "WRONG_VALUE", "found %q; want %s%s", f.Value, want, r.Hint(f.Value, stores()))
+		r.Errorf(v, "WRONG_VALUE", "found %q; want %s%s", f.Value, want, r.Hint(f.Value, can))
 	}
 }
 
-func inline(r *yamldoc.Report, v yamldoc.Value) {
+// some checks a mapping of texts.
+func some(r *yamldoc.Report, v yamldoc.Value, names ...string) {
 	for e := range r.Mapping(v) {
-		if e.Key != "content" {
-			r.Unknown(e, "content")
+		if !slices.Contains(names, e.Key) {
+			r.Unknown(e, names...)
 			continue
 		}
 		r.String(e)
 	}
 	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "content")
+		r.Missing(v, names...)
+	}
+}
+
+func script(r *yamldoc.Report, v yamldoc.Value) {
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "extractionScript", "filePath":
+			r.String(e)
+		case "delegateSelectors":
+			r.Strings(e)
+		default:
+			r.Unknown(e, "extractionScript", "filePath", "delegateSelectors")
+		}
+	}
+	if v.Is(yamldoc.Mapping) {
+		r.Missing(v, "extractionScript", "filePath")
+	}
+}
+
+func inherited(r *yamldoc.Report, v yamldoc.Value) {
+	for e := range r.Mapping(v) {
+		if e.Key != "paths" {
+			r.Unknown(e, "paths")
+			continue
+		}
+		r.Strings(e)
+	}
+	if v.Is(yamldoc.Mapping) {
+		r.Missing(v, "paths")
+	}
+}
+
+// fileStore decodes files of the file store (entities spec §2.4).
+func fileStore(r *yamldoc.Report, v yamldoc.Value) {
+	for e := range r.Mapping(v) {
+		switch e.Key {
+		case "files":
+			for _, path := range r.Strings(e).Value {
+				step.CheckFile(r, e, path)
+			}
+		case "secretFiles":
+			r.Strings(e)
+		default:
+			r.Unknown(e, "files", "secretFiles")
+		}
+	}
+	if !v.Is(yamldoc.Mapping) {
+		return
+	}
+	if v.Node.Get("secretFiles") == nil {
+		r.Missing(v, "files")
+	} else if v.Node.Get("files") != nil {
+		r.Errorf(v, "AMBIGUOUS", "found files and secretFiles; want only one of them")
 	}
 }
 
@@ -115,6 +186,18 @@ func repository(r *yamldoc.Report, v yamldoc.Value) {
 	if v.Node.Get("paths") == nil && v.Node.Get("folderPath") == nil {
 		r.Missing(v, "paths")
 	}
+}
+
+// Selectors are what a delegate must carry to bring the files. The step has
+// started.
+func (s Store) Selectors() []string {
+	var out []string
+	if list := s.node.At("spec", "delegateSelectors"); list != nil && word(yamldoc.Sub(s.node, ""), "type") == scriptStore {
+		for _, item := range list.Items {
+			out = append(out, item.Value)
+		}
+	}
+	return out
 }
 
 // Resolve finds out how the store is reached. The step has started.

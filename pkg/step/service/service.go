@@ -7,8 +7,13 @@
 package service
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -19,15 +24,32 @@ import (
 // Type describes the step type.
 func Type() step.Type { return step.Type{Name: plan.TypeService, New: decode} }
 
-// Spec is the step's spec, which is empty.
-type Spec struct{}
+// Spec is the step's spec. It is empty in pipelines; whoever asks which
+// versions there are says how many, and of which source.
+type Spec struct {
+	List   int
+	Source string
+}
 
-func decode(*yamldoc.Node, *yamldoc.Report) step.Spec { return &Spec{} }
+func decode(doc *yamldoc.Node, _ *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	if n := doc.Get("list"); n != nil {
+		s.List, _ = strconv.Atoi(n.Value) // pkg/execution wrote it
+	}
+	if n := doc.Get("source"); n != nil {
+		s.Source = n.Value
+	}
+	return s
+}
 
 // Start asks a delegate for the artifact's version. A source that turns out to
 // name its image by itself needs none.
-func (*Spec) Start(in step.In) (step.Action, error) {
-	a, err := in.Artifact()
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	ask := in.Artifact
+	if s.List > 0 {
+		ask = func() (step.Artifact, error) { return in.ArtifactVersions(s.Source, s.List) }
+	}
+	a, err := ask()
 	if err != nil {
 		return step.Action{}, err
 	}
@@ -43,15 +65,26 @@ func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	o := step.Outcome(r)
 	var out struct {
 		Output struct {
-			Results struct{ Primary task.ArtifactResults } `json:"artifactResults"`
+			Results struct {
+				Primary  task.ArtifactResults
+				Sidecars map[string]task.ArtifactResults
+			} `json:"artifactResults"`
 		}
 	}
 	if err := json.Unmarshal(r.Outputs, &out); err != nil {
 		return plan.Outcome{}, fmt.Errorf("decode the artifact: %w", err)
 	}
-	found := out.Output.Results.Primary
-	if o.Message = found.Image; o.Message == "" {
-		o.Message = found.Version
+	if o.Status != plan.Success {
+		return o, nil
 	}
+	var words []string
+	if found := out.Output.Results.Primary; found.Image != "" || found.Version != "" {
+		words = append(words, cmp.Or(found.Image, found.Version))
+	}
+	for _, id := range slices.Sorted(maps.Keys(out.Output.Results.Sidecars)) {
+		found := out.Output.Results.Sidecars[id]
+		words = append(words, id+" "+cmp.Or(found.Image, found.Version))
+	}
+	o.Message = strings.Join(words, ", ")
 	return o, nil
 }

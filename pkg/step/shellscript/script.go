@@ -15,6 +15,7 @@ import (
 type Script struct {
 	Shell       yamldoc.Field[string] // Bash or PowerShell
 	Script      yamldoc.Field[string]
+	File        yamldoc.Field[string] // of the file store, instead of Script
 	Environment []step.Variable
 	Outputs     []step.Variable // their values name the shell's variables
 }
@@ -42,25 +43,21 @@ func (s *Script) Key(e yamldoc.Value, r *yamldoc.Report) bool {
 }
 
 func (s *Script) source(v yamldoc.Value, r *yamldoc.Report) {
-	kind := r.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), "Inline", "Harness")
+	var kind string
+	if n := v.Node.Get("type"); n != nil {
+		kind = n.Value
+	}
 	for e := range r.Mapping(v) {
 		switch e.Key {
 		case "type":
-			if kind.Value == "Harness" {
-				r.Unsupported(e, "scripts from the file store aren't supported yet; want type Inline")
-			}
+			r.Enum(e, "Inline", "Harness")
 		case "spec":
-			for e := range r.Mapping(e) {
-				switch e.Key {
-				case "script":
-					s.Script = r.String(e)
-				case "file": // of type Harness, which is refused as a whole
-				default:
-					r.Unknown(e, "script", "file")
-				}
-			}
-			if kind.Value == "Inline" {
-				r.Missing(e, "script")
+			switch kind {
+			case "Inline":
+				s.Script = only(r, e, "script")
+			case "Harness":
+				s.File = only(r, e, "file")
+				step.CheckFile(r, yamldoc.Sub(e.Node.Get("file"), e.Path+".file"), s.File.Value)
 			}
 		default:
 			r.Unknown(e, "type", "spec")
@@ -69,6 +66,20 @@ func (s *Script) source(v yamldoc.Value, r *yamldoc.Report) {
 	if v.Is(yamldoc.Mapping) {
 		r.Missing(v, "type", "spec")
 	}
+}
+
+// only decodes a mapping of one text.
+func only(r *yamldoc.Report, v yamldoc.Value, key string) yamldoc.Field[string] {
+	var f yamldoc.Field[string]
+	for e := range r.Mapping(v) {
+		if e.Key != key {
+			r.Unknown(e, key)
+			continue
+		}
+		f = r.String(e)
+	}
+	r.Missing(v, key)
+	return f
 }
 
 // shellVariable is what a shell can have as a variable.
@@ -95,6 +106,12 @@ func checkOutput(o step.Variable, r *yamldoc.Report) {
 // Payload is what a delegate is given.
 func (s *Script) Payload(in step.In) (task.Shell, error) {
 	p := task.Shell{Shell: step.Text(s.Shell), Script: step.Text(s.Script)}
+	if path := step.Text(s.File); path != "" {
+		var err error
+		if p.Script, err = in.File(path); err != nil {
+			return task.Shell{}, fmt.Errorf("script %s: %w", path, err)
+		}
+	}
 	for _, v := range s.Environment {
 		value, err := v.Resolve(in)
 		if err != nil {

@@ -78,7 +78,19 @@ func In(tb testing.TB, doc []byte) step.In {
 			if content := spec.Get("content"); content != nil {
 				return task.Store{Inline: content.Value}, nil
 			}
+			if files := spec.Get("files"); files != nil {
+				return task.Store{Files: &task.FileStore{Paths: []string{files.Items[0].Value}}}, nil
+			}
+			if script := spec.Get("extractionScript"); script != nil {
+				return task.Store{Script: &task.Extraction{Script: script.Value, Path: spec.Get("filePath").Value}}, nil
+			}
 			return task.Store{Git: &task.Git{URL: "https://git.example.com/" + spec.Get("connectorRef").Value}}, nil
+		},
+		File: func(path string) (string, error) {
+			if strings.HasSuffix(path, "/none.sh") {
+				return "", fault.New(fault.NotFound, "the file store has no file %s", path)
+			}
+			return "echo " + path, nil
 		},
 		UserGroup: func(name string) error {
 			if plan.EverybodysGroup(name) || strings.HasSuffix(name, "ops") {

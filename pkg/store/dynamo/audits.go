@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -11,51 +10,84 @@ import (
 // appending gives a record its place after its account's last one, and the
 // writes that put it there unless another one has come in between.
 func (s *Store) appending(ctx context.Context, a audit.Record) (audit.Record, []write, error) {
-	account := a.Scope.Account
+	list, writes, err := s.linking(ctx, a.Scope.Account, a)
+	if err != nil {
+		return audit.Record{}, nil, err
+	}
+	return list[0], writes, nil
+}
+
+// linking is appending for several records of an account.
+func (s *Store) linking(ctx context.Context, account string, list ...audit.Record) ([]audit.Record, []write, error) {
 	head, err := s.get(ctx, auditHeadAt(account))
 	if err != nil {
-		return audit.Record{}, nil, err
+		return nil, nil, err
 	}
-	last := number(head, "sequence")
-	r, err := audit.Chain(a, last, text(head, "hash"))
-	if err != nil {
-		return audit.Record{}, nil, err
-	}
-	doc, err := json.Marshal(r)
-	if err != nil {
-		return audit.Record{}, nil, fmt.Errorf("encode audit record %d: %w", r.Sequence, err)
-	}
-	record := auditAt(account, r.Sequence).item()
-	if record["doc"], err = s.packed(ctx, doc, largestValue); err != nil {
-		return audit.Record{}, nil, err
-	}
+	last, hash := number(head, "sequence"), text(head, "hash")
 	next := auditHeadAt(account).item()
-	next["sequence"], next["hash"] = num(r.Sequence), str(r.Hash)
 	asRead, values := "#sequence = :last", item{":last": num(last)}
 	if head == nil {
 		asRead, values = missing, nil
 	}
-	return r, []write{s.put(next, asRead, values, errAgain), s.put(record, missing, nil, errAgain)}, nil
+	writes := []write{s.put(next, asRead, values, errAgain)}
+	linked := make([]audit.Record, len(list))
+	for i, a := range list {
+		r, err := audit.Chain(a, last, hash)
+		if err != nil {
+			return nil, nil, err
+		}
+		record := auditAt(account, r.Sequence).item()
+		if err := s.encode(ctx, record, "doc", r, largestValue); err != nil {
+			return nil, nil, err
+		}
+		writes = append(writes, s.put(record, missing, nil, errAgain))
+		linked[i], last, hash = r, r.Sequence, r.Hash
+	}
+	next["sequence"], next["hash"] = num(last), str(hash)
+	return linked, writes, nil
 }
 
-// audited does the writes and appends the record in one transaction. If only
+// audited does the writes and enters the record in one transaction. If only
 // the trail has moved on, it is tried again with the same writes.
-func (s *Store) audited(ctx context.Context, a audit.Record, writes ...write) (audit.Record, error) {
-	var r audit.Record
+func (s *Store) audited(ctx context.Context, a audit.Record, writes ...write) error {
+	return s.decided(ctx, a, func() ([]write, error) { return writes, nil })
+}
+
+// mostEntering is how many writes enter a record.
+const mostEntering = 2
+
+// decided is audited for writes that each try finds anew. None: there is
+// nothing to change, and nothing to record.
+func (s *Store) decided(ctx context.Context, a audit.Record, decide func() ([]write, error)) error {
+	e := entry{record: a}
 	err := again(ctx, func() error {
-		record, appended, err := s.appending(ctx, a)
+		writes, err := decide()
+		if err != nil || len(writes) == 0 {
+			return err
+		}
+		entering, err := s.entering(ctx, &e)
 		if err != nil {
 			return err
 		}
-		r = record
-		return s.transact(ctx, append(writes[:len(writes):len(writes)], appended...)...)
+		return s.transact(ctx, append(writes[:len(writes):len(writes)], entering...)...)
 	})
-	return r, err
+	if err == nil {
+		s.settle(ctx, e)
+	}
+	return err
 }
 
 // AppendAudit appends a record that belongs to no other change.
 func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error) {
-	r, err := s.audited(ctx, a)
+	var r audit.Record
+	err := again(ctx, func() error {
+		linked, writes, err := s.appending(ctx, a)
+		if err != nil {
+			return err
+		}
+		r = linked
+		return s.transact(ctx, writes...)
+	})
 	if err != nil {
 		return audit.Record{}, fmt.Errorf("append to the audit trail of account %q: %w", a.Scope.Account, err)
 	}
@@ -64,6 +96,9 @@ func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, 
 
 // ListAudit lists an account's records from a sequence number on.
 func (s *Store) ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error) {
+	if err := s.moveAll(ctx, account, key{}); err != nil {
+		return nil, fmt.Errorf("complete the audit trail of account %q: %w", account, err)
+	}
 	found, err := s.query(ctx, query{
 		pk: auditPK(account), sk: "sk BETWEEN :from AND :to", limit: bounded(limit),
 		values: item{":from": str(numberText(from)), ":to": str(lastNumber)},

@@ -83,13 +83,50 @@ func (s *Store) encodeOwn(ctx context.Context, it item, name string, v any, most
 	return err
 }
 
+// abandon gives up the blobs of writes that were refused for good: a version
+// that has passed doesn't come back. A write whose answer got lost is refused
+// when the SDK sends it again, though it was done; so the item as it is decides.
+// A blob that stays costs little, and is no reason to fail.
+func (s *Store) abandon(ctx context.Context, writes ...write) {
+	for _, w := range writes {
+		at, name, own := w.ownBlob()
+		if own == "" {
+			continue
+		}
+		if it, err := s.get(ctx, at); err == nil && text(it, name) != own {
+			_ = s.cfg.Blobs.Retire(ctx, own) // see above
+		}
+	}
+}
+
+// ownBlob is the blob that a write's item has for itself, with the item's key
+// and the attribute that refers to the blob.
+func (w write) ownBlob() (at key, name, own string) {
+	values, keys := item{}, item{}
+	switch {
+	case w.Put != nil:
+		values, keys = w.Put.Item, w.Put.Item
+	case w.Update != nil:
+		values, keys = w.Update.ExpressionAttributeValues, w.Update.Key
+	}
+	for name, v := range values {
+		if k, ok := v.(*types.AttributeValueMemberS); ok && strings.HasPrefix(k.Value, BlobPrefix) && strings.Contains(k.Value, ownMark) {
+			return key{text(keys, "pk"), text(keys, "sk")}, strings.TrimPrefix(name, ":"), k.Value
+		}
+	}
+	return key{}, "", ""
+}
+
 // Superseded are the keys of blobs to which nothing refers since a record of
-// the table's stream.
+// the table's stream. A file's content goes on to its past version.
 func Superseded(r events.DynamoDBEventRecord) []string {
 	before, after := attributes(r.Change.OldImage), attributes(r.Change.NewImage)
 	var keys []string
-	for _, name := range []string{"doc", "state"} {
+	for _, name := range []string{"doc", "state", "content"} {
 		k := text(before, name)
+		if name == "content" && strings.HasPrefix(text(before, "pk"), filesPrefix) {
+			continue
+		}
 		if strings.HasPrefix(k, BlobPrefix) && strings.Contains(k, ownMark) && k != text(after, name) {
 			keys = append(keys, k)
 		}

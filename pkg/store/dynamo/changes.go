@@ -14,8 +14,10 @@ import (
 )
 
 // ChangedPrefixes are how the partition keys begin of whose changes Change
-// makes something, so that nobody is called for the others (infra).
-func ChangedPrefixes() []string { return []string{"X" + separator, "A" + separator} }
+// makes something, or Superseded, so that nobody is called for the others (infra).
+func ChangedPrefixes() []string {
+	return []string{"X" + separator, "A" + separator, "F" + separator, pastFilesPrefix}
+}
 
 // Change makes of a record of the table's stream what it means; nil for one
 // that nobody wants to hear of.
@@ -47,6 +49,10 @@ func (s *Store) Change(ctx context.Context, r events.DynamoDBEventRecord) (*stor
 		if c.Before = old.State.Status; c.Before == c.Node.State.Status {
 			return nil, nil //nolint:nilnil // as above
 		}
+	case strings.HasPrefix(at.pk, "F"+separator) && before == nil:
+		if c.Fire, err = s.changedFire(ctx, at, after); err == nil && c.Fire.Outcome != store.FireFailed {
+			return nil, nil //nolint:nilnil // as above
+		}
 	default:
 		return nil, nil //nolint:nilnil // as above
 	}
@@ -54,6 +60,15 @@ func (s *Store) Change(ctx context.Context, r events.DynamoDBEventRecord) (*stor
 		return nil, fmt.Errorf("read the change of %s %s: %w", at.pk, at.sk, err)
 	}
 	return c, nil
+}
+
+func (s *Store) changedFire(ctx context.Context, at key, it item) (*store.Fire, error) {
+	trigger, err := parseEntity(strings.TrimPrefix(at.pk, "F"+separator))
+	if err != nil {
+		return nil, err
+	}
+	f, err := readFire(ctx, s, trigger, it)
+	return &f, err
 }
 
 func imageOf[T any](ctx context.Context, s *Store, it item, decode func(context.Context, *Store, item) (T, error)) (*T, error) {

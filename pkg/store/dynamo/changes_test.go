@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/slipway-cd/slipway/internal/testdynamo"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/store/storetest"
@@ -26,7 +29,7 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.Region, name)
+		stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.AccessKey, testdynamo.Region, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +74,7 @@ func TestSupersededBlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.Region, name)
+	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.AccessKey, testdynamo.Region, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,4 +117,69 @@ func TestSupersededBlobs(t *testing.T) {
 	if err != nil || len(nodes) != 1 || !bytes.Equal(nodes[0].State.Outputs, outputs) {
 		t.Errorf("without what was superseded: %d nodes, %v", len(nodes), err)
 	}
+}
+
+// So has a file of the file store, whose blob goes when its past version has
+// expired.
+func TestSupersededFiles(t *testing.T) {
+	t.Parallel()
+	client, name := table(t)
+	s := dynamo.New(client, config(name))
+	server, err := testdynamo.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.AccessKey, testdynamo.Region, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := store.File{Key: ref.File{Scope: scope, Path: "/a"}}
+	record := audit.Record{Scope: scope, Action: audit.Update, Kind: "file", ID: "/a"}
+	for range 2 { // the same content again is a blob of its own again
+		if f, err = s.SaveFile(t.Context(), f, []byte("one"), record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.DeleteFile(t.Context(), f.Key, f.Version, false, record); err != nil {
+		t.Fatal(err)
+	}
+	if gone := superseded(t, stream); len(gone) > 0 {
+		t.Errorf("superseded are %v, while past versions have them", gone)
+	}
+	all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range all.Items {
+		if _, expires := it[dynamo.Expires]; !expires {
+			continue
+		}
+		_, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &name, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if gone := superseded(t, stream); len(gone) != 2 {
+		t.Errorf("superseded are %v; want both contents", gone)
+	}
+}
+
+// superseded are the blobs to which nothing refers since the stream was read.
+func superseded(t *testing.T, stream *testdynamo.Stream) map[string]bool {
+	t.Helper()
+	records, err := stream.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := map[string]bool{}
+	for _, doc := range records {
+		var r events.DynamoDBEventRecord
+		if err := json.Unmarshal(doc, &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range dynamo.Superseded(r) {
+			gone[key] = true
+		}
+	}
+	return gone
 }

@@ -22,6 +22,9 @@ type Blobs interface {
 	Put(ctx context.Context, key string, body []byte) error
 	// Get is fault.NotFound if there is no such blob.
 	Get(ctx context.Context, key string) ([]byte, error)
+	// Retire gives up a blob to which nothing refers. It may stay readable for
+	// a while.
+	Retire(ctx context.Context, key string) error
 }
 
 // Config is what a Store needs besides its client.

@@ -47,7 +47,7 @@ func readEntity(ctx context.Context, s *Store, it item) (store.Entity, error) {
 }
 
 // SaveEntity writes e over the version that it was read as.
-func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record) (store.Entity, error) {
+func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
 	var before item
 	if e.Version > 0 {
 		var err error
@@ -55,7 +55,7 @@ func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record) 
 			return store.Entity{}, err
 		}
 		if before == nil || number(before, "version") != e.Version {
-			return store.Entity{}, store.Stale(describe(e.Key), e.Version)
+			return store.Entity{}, store.Stale(e.Key.Describe(), e.Version)
 		}
 		e.CreatedAt = fromMillis(number(before, "created"))
 	}
@@ -65,23 +65,29 @@ func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record) 
 	if err != nil {
 		return store.Entity{}, err
 	}
-	lost := store.Stale(describe(e.Key), e.Version)
+	lost := store.Stale(e.Key.Describe(), e.Version)
 	writes := []write{s.put(it, missing, nil, lost)}
 	if e.Version > 0 {
 		writes[0] = s.put(it, "#version = :version", item{":version": num(e.Version)}, lost)
 	}
+	for _, v := range values {
+		value, err := s.secretItem(ctx, v)
+		if err != nil {
+			return store.Entity{}, err
+		}
+		writes = append(writes, s.put(value, "", nil, nil))
+	}
 	if err := s.saveRefs(ctx, entityText(e.Key), refsOf(before), refsOf(it), func(changed []write) error {
-		_, err := s.audited(ctx, a, append(writes, changed...)...)
-		return err
+		return s.audited(ctx, a, append(writes, changed...)...)
 	}); err != nil {
-		return store.Entity{}, fmt.Errorf("save %s: %w", describe(e.Key), err)
+		return store.Entity{}, fmt.Errorf("save %s: %w", e.Key.Describe(), err)
 	}
 	return saved, nil
 }
 
 // Entity reads one.
 func (s *Store) Entity(ctx context.Context, k store.EntityKey) (store.Entity, error) {
-	it, err := s.find(ctx, entityAt(k), "%s", describe(k))
+	it, err := s.find(ctx, entityAt(k), "%s", k.Describe())
 	if err != nil {
 		return store.Entity{}, err
 	}
@@ -118,29 +124,27 @@ func (s *Store) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind
 
 // DeleteEntity deletes the given version unless something else names it.
 func (s *Store) DeleteEntity(ctx context.Context, k store.EntityKey, version int64, a audit.Record) error {
-	return again(ctx, func() error {
-		before, err := s.find(ctx, entityAt(k), "%s", describe(k))
+	return s.decided(ctx, a, func() ([]write, error) {
+		before, err := s.find(ctx, entityAt(k), "%s", k.Describe())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if number(before, "version") != version {
-			return store.Stale(describe(k), version)
+			return nil, store.Stale(k.Describe(), version)
 		}
-		unreferenced, err := s.unreferenced(ctx, k)
+		unreferenced, err := s.unreferenced(ctx, k.Describe(), k)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		// errAgain: the next look tells whether it was changed or deleted.
 		asRead := item{":version": num(version)}
 		writes := append([]write{s.remove(entityAt(k), "#version = :version", asRead, errAgain)}, unreferenced...)
-		_, appended, err := s.appending(ctx, a)
-		if err != nil {
-			return err
+		if k.Kind == ref.Secret {
+			writes = append(writes, s.remove(secretAt(k), "", nil, nil))
 		}
-		writes = append(writes, appended...)
-		for _, target := range refsOf(before)[:min(len(refsOf(before)), largestTransaction-len(writes))] {
+		for _, target := range refsOf(before)[:min(len(refsOf(before)), largestTransaction-len(writes)-mostEntering)] {
 			writes = append(writes, s.remove(referenceAt(target, entityText(k)), "", nil, nil))
 		}
-		return s.transact(ctx, writes...)
+		return writes, nil
 	})
 }

@@ -25,6 +25,7 @@ type executionDoc struct {
 	Resume    *store.Resume   `json:"resume,omitempty"`
 	Back      string          `json:"rollbackOf,omitempty"`
 	Parent    store.Holder    `json:"parent,omitzero"`
+	Preview   bool            `json:"preview,omitempty"`
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
@@ -33,7 +34,7 @@ type executionDoc struct {
 func docOf(e store.Execution) executionDoc {
 	return executionDoc{
 		Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor,
-		RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
+		RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent, Preview: e.Preview, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	}
 }
 
@@ -44,7 +45,7 @@ func readExecution(ctx context.Context, s *Store, it item) (store.Execution, err
 	}
 	return store.Execution{
 		ID: text(it, "id"), Scope: d.Scope, Pipeline: d.Pipeline, Name: d.Name, Sequence: number(it, "sequence"), PlanHash: d.PlanHash,
-		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent,
+		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent, Preview: d.Preview,
 		Interrupt: d.Interrupt, Version: number(it, "version"), StartedAt: fromMillis(number(it, "started")),
 		EndedAt: fromMillis(d.EndedAt), Deadline: fromMillis(d.Deadline),
 	}, nil
@@ -59,23 +60,21 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 		return store.Execution{}, fmt.Errorf("store the plan of execution %s: %w", e.ID, err)
 	}
 	e.Version = 1
-	err := again(ctx, func() error {
-		sequence, err := s.get(ctx, sequenceAt(e.Scope, e.Pipeline))
+	it, err := s.executionItem(ctx, e)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	var turn sequenceTurn
+	err = s.decided(ctx, a, func() ([]write, error) {
+		writes, err := s.numbering(ctx, &turn, &e)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		e.Sequence = number(sequence, "last") + 1
-		writes, err := s.creating(ctx, e, sequence)
-		if err != nil {
-			return err
-		}
-		_, appended, err := s.appending(ctx, a)
-		if err != nil {
-			return err
-		}
-		return s.transact(ctx, append(writes, appended...)...)
+		it["sequence"] = num(e.Sequence)
+		return append(writes, s.put(it, missing, nil, errExists)), nil
 	})
 	if errors.Is(err, errExists) {
+		s.abandon(ctx, s.put(it, missing, nil, errExists))
 		return s.Execution(ctx, e.ID)
 	}
 	if err != nil {
@@ -84,26 +83,58 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 	return e, nil
 }
 
-// creating is the writes of a new execution, after its pipeline's sequence
-// number as it was read.
-func (s *Store) creating(ctx context.Context, e store.Execution, sequence item) ([]write, error) {
+// executionItem is a new execution's item but for its sequence number.
+func (s *Store) executionItem(ctx context.Context, e store.Execution) (item, error) {
 	it := executionAt(e.ID).item()
-	it["id"], it["sequence"], it["status"], it["version"] = str(e.ID), num(e.Sequence), str(string(e.Status)), num(e.Version)
+	it["id"], it["status"], it["version"] = str(e.ID), str(string(e.Status)), num(e.Version)
 	it["started"] = num(millis(e.StartedAt))
 	if !e.Status.Terminal() {
 		it["pk2"], it["sk2"] = str(runningPK), str(momentText(e.StartedAt, e.ID))
 	}
-	if err := s.encodeOwn(ctx, it, "doc", docOf(e), largestValue); err != nil {
+	return it, s.encodeOwn(ctx, it, "doc", docOf(e), largestValue)
+}
+
+// sequenceTurn is how a new execution comes to its sequence number.
+type sequenceTurn struct {
+	tried bool // to take it together with the start
+	taken bool // alone, before the start
+}
+
+// numbering gives e the next sequence number of its pipeline, and the writes
+// that take it and list e. From the second try on, because others start at the
+// same moment, it is taken before the start: it stays unused if that isn't made
+// after all.
+func (s *Store) numbering(ctx context.Context, turn *sequenceTurn, e *store.Execution) ([]write, error) {
+	at, month := sequenceAt(e.Scope, e.Pipeline), monthOf(e.StartedAt)
+	if turn.tried && !turn.taken && !e.Preview {
+		// Not in a new month: its first execution writes what finds the month.
+		next, ok, err := s.change(ctx, at, "ADD #last :one", "#month = :month", item{":one": num(1), ":month": str(month)})
+		if err != nil {
+			return nil, err
+		}
+		if turn.taken = ok; ok {
+			e.Sequence = number(next, "last")
+		}
+	}
+	if turn.taken {
+		return s.listing(*e, month), nil
+	}
+	turn.tried = true
+	sequence, err := s.get(ctx, at)
+	if err != nil {
 		return nil, err
 	}
-	next := sequenceAt(e.Scope, e.Pipeline).item()
-	next["last"], next["month"] = num(e.Sequence), str(monthOf(e.StartedAt))
+	e.Sequence = number(sequence, "last") + 1
+	if e.Preview {
+		return nil, nil // no list has it, and the number is left to others
+	}
+	next := at.item()
+	next["last"], next["month"] = num(e.Sequence), str(month)
 	asRead, values := "#last = :last", item{":last": sequence["last"]}
 	if sequence == nil {
 		asRead, values = missing, nil
 	}
-	writes := []write{s.put(it, missing, nil, errExists), s.put(next, asRead, values, errAgain)}
-	return append(writes, s.listing(e, text(sequence, "month"))...), nil
+	return append(s.listing(*e, text(sequence, "month")), s.put(next, asRead, values, errAgain)), nil
 }
 
 // putPlan stores a plan unless it is there. It comes before the execution that
@@ -156,6 +187,7 @@ func (s *Store) updating(ctx context.Context, e store.Execution, lost error) (wr
 // SetInterrupt marks an execution that is under way.
 func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
 	var marked store.Execution
+	entered := entry{record: a}
 	err := again(ctx, func() error {
 		e, err := s.Execution(ctx, id)
 		if err != nil {
@@ -172,16 +204,21 @@ func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, 
 		if err != nil {
 			return err
 		}
-		_, appended, err := s.appending(ctx, a)
+		entering, err := s.entering(ctx, &entered)
 		if err != nil {
 			return err
 		}
 		e.Version++
 		marked = e
-		return s.transact(ctx, append(appended, updated)...)
+		err = s.transact(ctx, append(entering, updated)...)
+		if errors.Is(err, errAgain) { // the next try has another blob
+			s.abandon(ctx, updated)
+		}
+		return err
 	})
 	if err != nil {
 		return store.Execution{}, err
 	}
+	s.settle(ctx, entered)
 	return marked, nil
 }

@@ -133,6 +133,7 @@ func chunkAt(stream string, n int64) key        { return key{logPK(stream), numb
 func auditPK(account string) string             { return join("A", account) }
 func auditHeadAt(account string) key            { return key{auditPK(account), "head"} }
 func auditAt(account string, n int64) key       { return key{auditPK(account), numberText(n)} }
+func backlogPK(account string) string           { return join("B", account) }
 func tokenAt(id string) key                     { return key{join("K", id), "k"} }
 func answerAt(k string) key                     { return key{join("I", k), "i"} }
 func firesPK(trigger store.EntityKey) string    { return "F#" + entityText(trigger) }
@@ -192,6 +193,27 @@ func momentAt(m store.Moment) key {
 	return key{momentsPK(m.Key.Scope, m.Key.Service), momentText(m.At, m.ID)}
 }
 
+// AP-29 and AP-55 to AP-60. A path is a key as it is; no path has two slashes side by side.
+
+const (
+	filesPrefix     = "B" + separator
+	pastFilesPrefix = "Y" + separator
+)
+
+func filesPK(s ref.Scope) string { return join("B", s.Account, s.Org, s.Project) }
+func fileAt(f ref.File) key      { return key{filesPK(f.Scope), f.Path} }
+
+func pastFilesPK(s ref.Scope) string { return join("Y", s.Account, s.Org, s.Project) }
+func pastFileAt(f store.File) key {
+	return key{pastFilesPK(f.Key.Scope), f.Key.Path + "//" + momentText(f.Until, strconv.FormatInt(f.Version, 10))}
+}
+
+// filesWithin is the range of the paths in a folder, without its ends.
+func filesWithin(folder ref.File) (from, to string) {
+	from = folder.Folder()
+	return from, from[:len(from)-1] + string('/'+1)
+}
+
 // tokensPK is of index 1.
 func tokensPK(account string, k store.TokenKind) string { return join("K", account, string(k)) }
 
@@ -214,12 +236,4 @@ func fromMillis(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
-}
-
-// describe names an entity for people.
-func describe(k store.EntityKey) string {
-	if k.Env != "" {
-		return fmt.Sprintf("%s %q of environment %q in %s", k.Kind, k.ID, k.Env, k.Scope)
-	}
-	return fmt.Sprintf("%s %q in %s", k.Kind, k.ID, k.Scope)
 }

@@ -75,6 +75,33 @@ func (s *Store) monthsBack(ctx context.Context, list, from string) ([]string, er
 	return months, err
 }
 
+// newestFirst reads a page of a list whose places are moments: those since a
+// time, the newest first, and the token of the next page.
+func (s *Store) newestFirst(ctx context.Context, list string, since time.Time, page store.Page) ([]item, string, error) {
+	before, err := s.after(list, page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	from, limit := momentText(since, ""), bounded(page.Limit)
+	q := query{pk: list, sk: "sk >= :from", values: item{":from": str(from)}, backwards: true, limit: limit + 1}
+	if before != "" {
+		if before <= from {
+			return nil, "", nil
+		}
+		// The place itself has been given; a range includes both of its ends.
+		q.sk, q.values[":before"] = "sk BETWEEN :from AND :before", str(before)
+		q.limit++
+	}
+	found, err := s.query(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	if before != "" && len(found) > 0 && text(found[0], "sk") == before {
+		found = found[1:]
+	}
+	return nextPage(s, list, found, limit, func(it item) string { return text(it, "sk") })
+}
+
 // executionsAt makes a page of the moments of executions.
 func (s *Store) executionsAt(ctx context.Context, list string, moments []string, limit int) ([]store.Execution, string, error) {
 	moments, next, err := nextPage(s, list, moments, limit, func(moment string) string { return moment })

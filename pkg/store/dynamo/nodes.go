@@ -68,14 +68,17 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 		}
 		writes = append(writes, w)
 	}
+	var err error
 	switch {
 	case c.Audit != nil:
-		_, err := s.audited(ctx, *c.Audit, writes...)
-		return err
-	case len(writes) == 0:
-		return nil
+		err = s.audited(ctx, *c.Audit, writes...)
+	case len(writes) > 0:
+		err = again(ctx, func() error { return s.transact(ctx, writes...) })
 	}
-	return again(ctx, func() error { return s.transact(ctx, writes...) })
+	if fault.Is(err, fault.StaleVersion) {
+		s.abandon(ctx, writes...)
+	}
+	return err
 }
 
 func (s *Store) nodeWrite(ctx context.Context, execution string, n store.Node) (write, error) {

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -14,10 +13,6 @@ type placementDoc struct {
 	Deployed store.Deployed `json:"deployed"`
 	Look     store.Look     `json:"look"`
 	Seen     store.Seen     `json:"seen"`
-}
-
-func describePlacement(k store.PlacementKey) string {
-	return fmt.Sprintf("service %q in environment %q (%s) of %s", k.Service, k.Environment, k.Target, k.Scope)
 }
 
 func readPlacement(ctx context.Context, s *Store, it item) (store.Placement, error) {
@@ -35,7 +30,7 @@ func readPlacement(ctx context.Context, s *Store, it item) (store.Placement, err
 
 // SavePlacement writes one of the version that was read.
 func (s *Store) SavePlacement(ctx context.Context, p store.Placement, h *store.Moment) (store.Placement, error) {
-	lost := store.Stale(describePlacement(p.Key), p.Version)
+	lost := store.Stale(p.Key.String(), p.Version)
 	condition, values := missing, item(nil)
 	if p.Version > 0 {
 		condition, values = "#version = :read", item{":read": num(p.Version)}
@@ -86,7 +81,7 @@ func (s *Store) momentItem(ctx context.Context, m store.Moment) (item, error) {
 
 // Placement reads one.
 func (s *Store) Placement(ctx context.Context, k store.PlacementKey) (store.Placement, error) {
-	it, err := s.find(ctx, placementAt(k), "%s", describePlacement(k))
+	it, err := s.find(ctx, placementAt(k), "%s", k)
 	if err != nil {
 		return store.Placement{}, err
 	}
@@ -161,7 +156,7 @@ func (s *Store) DeletePlacement(ctx context.Context, k store.PlacementKey, versi
 	if err != nil || it == nil {
 		return err
 	}
-	lost := store.Stale(describePlacement(k), version)
+	lost := store.Stale(k.String(), version)
 	return again(ctx, func() error {
 		return s.transact(ctx, s.remove(placementAt(k), "#version = :read", item{":read": num(version)}, lost))
 	})
@@ -169,26 +164,7 @@ func (s *Store) DeletePlacement(ctx context.Context, k store.PlacementKey, versi
 
 // ListMoments lists a service's history, newest first.
 func (s *Store) ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page store.Page) ([]store.Moment, string, error) {
-	list := momentsPK(scope, service)
-	before, err := s.after(list, page.Token)
-	if err != nil {
-		return nil, "", err
-	}
-	from, limit := momentText(since, ""), bounded(page.Limit)
-	q := query{pk: list, sk: "sk >= :from", values: item{":from": str(from)}, backwards: true, limit: limit + 1}
-	if before != "" {
-		// The place itself has been given; a range includes both of its ends.
-		q.sk, q.values[":before"] = "sk BETWEEN :from AND :before", str(before)
-		q.limit++
-	}
-	found, err := s.query(ctx, q)
-	if err != nil {
-		return nil, "", err
-	}
-	if before != "" && len(found) > 0 && text(found[0], "sk") == before {
-		found = found[1:]
-	}
-	found, next, err := nextPage(s, list, found, limit, func(it item) string { return text(it, "sk") })
+	found, next, err := s.newestFirst(ctx, momentsPK(scope, service), since, page)
 	if err != nil {
 		return nil, "", err
 	}

@@ -23,8 +23,8 @@ import (
 const largestTransaction = 100
 
 // largestRefs is how many writes of a save are about references; the rest is
-// for the entity and the audit record.
-const largestRefs = largestTransaction - 3
+// for the entity, the value of a secret and the audit record.
+const largestRefs = largestTransaction - 4
 
 // refsOf is what an entity's item names, each once, as entityText.
 func refsOf(it item) []string {
@@ -83,36 +83,41 @@ func without(list, these []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(r string) bool { return slices.Contains(these, r) })
 }
 
-// unreferenced gives the condition that nobody names an entity who doesn't do
-// so now, or says who does.
-func (s *Store) unreferenced(ctx context.Context, k store.EntityKey) ([]write, error) {
+// unreferenced gives the conditions that nobody names the targets who doesn't
+// do so now, or says who does; what is what would be deleted.
+func (s *Store) unreferenced(ctx context.Context, what string, targets ...store.EntityKey) ([]write, error) {
 	const named = 20 // in the message; a person deals with these first
-	target := entityText(k)
-	count, err := s.get(ctx, referenceCountAt(target))
-	if err != nil {
-		return nil, err
-	}
-	who, err := s.referrers(ctx, target, "", named+1)
-	if err != nil {
-		return nil, err
-	}
-	refused := fault.New(fault.Referenced, "%s can't be deleted: other entities name it", describe(k))
-	for _, source := range who {
-		w, err := parseEntity(source)
+	refused := fault.New(fault.Referenced, "%s can't be deleted: other entities name it", what)
+	var asRead []write
+	for _, k := range targets {
+		target := entityText(k)
+		count, err := s.get(ctx, referenceCountAt(target))
 		if err != nil {
 			return nil, err
 		}
-		if w != k && len(refused.Details) < named {
-			refused = refused.With(fault.Detail{Severity: "error", Message: describe(w) + " names it"})
+		who, err := s.referrers(ctx, target, "", named+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, source := range who {
+			w, err := parseEntity(source)
+			if err != nil {
+				return nil, err
+			}
+			if w != k && len(refused.Details) < named {
+				refused = refused.With(store.Named(w.Describe(), k))
+			}
+		}
+		if count == nil {
+			asRead = append(asRead, s.check(referenceCountAt(target), missing, nil, errAgain))
+		} else {
+			asRead = append(asRead, s.check(referenceCountAt(target), "#count = :count", item{":count": count["count"]}, errAgain))
 		}
 	}
 	if len(refused.Details) > 0 {
 		return nil, refused
 	}
-	if count == nil {
-		return []write{s.check(referenceCountAt(target), missing, nil, errAgain)}, nil
-	}
-	return []write{s.check(referenceCountAt(target), "#count = :count", item{":count": count["count"]}, errAgain)}, nil
+	return asRead, nil
 }
 
 // referrers lists up to limit of those that name target, after one of them.

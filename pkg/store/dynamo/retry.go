@@ -30,15 +30,23 @@ func again(ctx context.Context, fn func() error) error {
 		if !passing(err) {
 			return err
 		}
-		// The whole pause is random, so that those who met don't meet again.
-		timer := time.NewTimer(rand.N(pause)) //nolint:gosec // jitter is no secret
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return fault.New(fault.Unavailable, "the table is busy: %w", errors.Join(ctx.Err(), err))
-		case <-timer.C:
+		if stopped := rest(ctx, pause); stopped != nil {
+			return fault.New(fault.Unavailable, "the table is busy: %w", errors.Join(stopped, err))
 		}
 		pause = min(2*pause, longestPause)
+	}
+}
+
+// rest waits for a random part of a time, so that those who met don't meet
+// again.
+func rest(ctx context.Context, most time.Duration) error {
+	timer := time.NewTimer(rand.N(most)) //nolint:gosec // jitter is no secret
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 

@@ -23,7 +23,8 @@ type taskDoc struct {
 	Kind        task.Kind                  `json:"kind"`
 	Selectors   []string                   `json:"selectors,omitempty"`
 	Secrets     map[string]string          `json:"secrets,omitempty"`
-	PullSecrets map[string]task.PullSecret `json:"pulls,omitempty"`
+	LateSecrets map[string]task.LateSecret `json:"pulls,omitempty"`
+	LateTexts   map[string]task.LateText   `json:"texts,omitempty"`
 	Timeout     time.Duration              `json:"timeout"`
 	LogStream   string                     `json:"log"`
 	Traceparent string                     `json:"trace,omitempty"`
@@ -36,7 +37,7 @@ func (s *Store) taskItem(ctx context.Context, t store.Task) (item, error) {
 	it["token"], it["created"] = str(t.Token), num(millis(t.CreatedAt))
 	return it, s.encode(ctx, it, "doc", taskDoc{
 		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Look: t.Look, Kind: t.Kind, Selectors: t.Selectors,
-		Secrets: t.Secrets, PullSecrets: t.PullSecrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
+		Secrets: t.Secrets, LateSecrets: t.LateSecrets, LateTexts: t.LateTexts, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
 	}, largestPart) // the result comes into the same item
 }
 
@@ -48,7 +49,7 @@ func readTask(ctx context.Context, s *Store, it item) (store.Task, error) {
 	}
 	t := store.Task{
 		ID: task.ID(text(it, "id")), Scope: d.Scope, Execution: d.Execution, Node: d.Node, Attempt: d.Attempt, Look: d.Look, Kind: d.Kind,
-		Selectors: d.Selectors, Secrets: d.Secrets, PullSecrets: d.PullSecrets, Timeout: d.Timeout, LogStream: d.LogStream, Traceparent: d.Traceparent,
+		Selectors: d.Selectors, Secrets: d.Secrets, LateSecrets: d.LateSecrets, LateTexts: d.LateTexts, Timeout: d.Timeout, LogStream: d.LogStream, Traceparent: d.Traceparent,
 		Token: text(it, "token"), Status: store.TaskStatus(text(it, "status")), Delegate: text(it, "delegate"),
 		Fence: number(it, "fence"), LeaseUntil: fromMillis(number(it, "lease")), CreatedAt: fromMillis(number(it, "created")),
 	}

@@ -19,6 +19,9 @@ type write struct {
 // missing is the condition of an item that isn't there yet.
 const missing = "attribute_not_exists(pk)"
 
+// present is the condition of an item that is still there.
+const present = "attribute_exists(pk)"
+
 // put writes a whole item. The condition and its values may be empty.
 func (s *Store) put(it item, condition string, values item, lost error) write {
 	return write{types.TransactWriteItem{Put: &types.Put{

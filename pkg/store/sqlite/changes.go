@@ -16,7 +16,7 @@ var _ store.Changes = (*Store)(nil)
 // Changes lists what a subscriber hasn't taken in.
 func (s *Store) Changes(ctx context.Context, subscriber string, limit int) ([]store.Change, error) {
 	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Change, error) {
-		return rows(tx, scanChange, `SELECT c.position, c.at, c.before, c.execution, c.node, a.doc
+		return rows(tx, scanChange, `SELECT c.position, c.at, c.before, c.execution, c.node, c.fire, a.doc
 			FROM change c LEFT JOIN audit a ON a.account = c.account AND a.sequence = c.sequence
 			WHERE c.position > coalesce((SELECT position FROM change_cursor WHERE subscriber = ?), 0)
 			ORDER BY c.position LIMIT ?`, subscriber, bounded(limit))
@@ -42,8 +42,8 @@ func (s *Store) TakeIn(ctx context.Context, subscriber string, position int64, a
 func scanChange(row scanner) (store.Change, error) {
 	var c store.Change
 	var at int64
-	var execution, node, record []byte
-	if err := row.Scan(&c.Position, &at, &c.Before, &execution, &node, &record); err != nil {
+	var execution, node, fire, record []byte
+	if err := row.Scan(&c.Position, &at, &c.Before, &execution, &node, &fire, &record); err != nil {
 		return store.Change{}, err
 	}
 	c.At = fromMillis(at)
@@ -53,6 +53,8 @@ func scanChange(row scanner) (store.Change, error) {
 		c.Execution, err = changedExecution(execution)
 	case node != nil:
 		c.Node, err = changedNode(node)
+	case fire != nil:
+		c.Fire, err = changedFire(fire)
 	default:
 		c.Audit = new(audit.Record)
 		err = json.Unmarshal(record, c.Audit)
@@ -85,4 +87,20 @@ func changedExecution(image []byte) (*store.Execution, error) {
 func changedNode(image []byte) (*store.Node, error) {
 	n := new(store.Node)
 	return n, json.Unmarshal(image, n)
+}
+
+// changedFire reads fireImage.
+func changedFire(image []byte) (*store.Fire, error) {
+	var i struct {
+		Source, ID string
+		At         int64
+		Doc        fireDoc
+	}
+	if err := json.Unmarshal(image, &i); err != nil {
+		return nil, err
+	}
+	trigger, err := parseEntityKey(i.Source)
+	return &store.Fire{
+		Trigger: trigger, ID: i.ID, At: fromMillis(i.At), Outcome: i.Doc.Outcome, Reason: i.Doc.Reason, Execution: i.Doc.Execution, Subject: i.Doc.Subject,
+	}, err
 }

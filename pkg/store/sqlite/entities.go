@@ -59,7 +59,7 @@ func decodeRefs(doc string) ([]store.EntityKey, error) {
 }
 
 // SaveEntity writes e over the version that it was read as.
-func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record) (store.Entity, error) {
+func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
 	refs, err := encodeRefs(e.Refs)
 	if err != nil {
 		return store.Entity{}, err
@@ -71,6 +71,11 @@ func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record) 
 		}
 		if err := saveRefs(tx, e); err != nil {
 			return store.Entity{}, err
+		}
+		for _, v := range values {
+			if err := putSecret(tx, v); err != nil {
+				return store.Entity{}, err
+			}
 		}
 		_, err = appendAudit(tx, a)
 		return saved, err
@@ -91,7 +96,7 @@ func saveEntity(tx *sqlitedb.Tx, e store.Entity, refs string) (store.Entity, err
 	}
 	saved, err := scanEntity(row)
 	if errors.Is(err, sql.ErrNoRows) {
-		return store.Entity{}, store.Stale(describe(e.Key), e.Version)
+		return store.Entity{}, store.Stale(e.Key.Describe(), e.Version)
 	}
 	return saved, err
 }
@@ -115,7 +120,7 @@ func saveRefs(tx *sqlitedb.Tx, e store.Entity) error {
 func (s *Store) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
 	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Entity, error) {
 		e, err := scanEntity(tx.QueryRow(`SELECT `+entityColumns+` FROM entity WHERE key = ?`, entityKey(key)))
-		return e, missing(err, "%s", describe(key))
+		return e, missing(err, "%s", key.Describe())
 	})
 }
 
@@ -153,12 +158,12 @@ func (s *Store) DeleteEntity(ctx context.Context, key store.EntityKey, version i
 		k := entityKey(key)
 		var have int64
 		if err := tx.QueryRow(`SELECT version FROM entity WHERE key = ?`, k).Scan(&have); err != nil {
-			return missing(err, "%s", describe(key))
+			return missing(err, "%s", key.Describe())
 		}
 		if have != version {
-			return store.Stale(describe(key), version)
+			return store.Stale(key.Describe(), version)
 		}
-		if err := unreferenced(tx, key); err != nil {
+		if err := unreferenced(tx, key.Describe(), key); err != nil {
 			return err
 		}
 		if err := exec(tx, `DELETE FROM entity_ref WHERE source = ?`, k); err != nil {
@@ -167,22 +172,30 @@ func (s *Store) DeleteEntity(ctx context.Context, key store.EntityKey, version i
 		if err := exec(tx, `DELETE FROM entity WHERE key = ?`, k); err != nil {
 			return err
 		}
+		if key.Kind == ref.Secret {
+			if err := exec(tx, `DELETE FROM secret WHERE key = ?`, k); err != nil {
+				return err
+			}
+		}
 		_, err := appendAudit(tx, a)
 		return err
 	})
 }
 
-// unreferenced says who else names an entity, if anybody does.
-func unreferenced(tx *sqlitedb.Tx, key store.EntityKey) error {
+// unreferenced says who else names one of the targets, if anybody does; what is
+// what would be deleted.
+func unreferenced(tx *sqlitedb.Tx, what string, targets ...store.EntityKey) error {
 	const named = 20 // in the message; a person deals with these first
-	who, err := referrers(tx, key, "", named)
-	if err != nil {
-		return err
-	}
-	refused := fault.New(fault.Referenced, "%s can't be deleted: other entities name it", describe(key))
-	for _, w := range who {
-		if w != key {
-			refused = refused.With(fault.Detail{Severity: "error", Message: describe(w) + " names it"})
+	refused := fault.New(fault.Referenced, "%s can't be deleted: other entities name it", what)
+	for _, target := range targets {
+		who, err := referrers(tx, target, "", named)
+		if err != nil {
+			return err
+		}
+		for _, w := range who {
+			if w != target && len(refused.Details) < named {
+				refused = refused.With(store.Named(w.Describe(), target))
+			}
 		}
 	}
 	if len(refused.Details) == 0 {

@@ -19,7 +19,7 @@ const executionColumns = `id, scope, pipeline, sequence, status, version, starte
 
 // Lists of executions; a page costs what is on it.
 const (
-	selectExecutions   = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ?` + newestFirst
+	selectExecutions   = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline <> ''` + newestFirst // a preview has none
 	selectExecutionsOf = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline = ?` + newestFirst
 	newestFirst        = ` AND (started_at, id) < (?, ?) ORDER BY started_at DESC, id DESC LIMIT ?`
 )
@@ -35,14 +35,20 @@ type executionDoc struct {
 	Resume    *store.Resume   `json:"resume,omitempty"`
 	Back      string          `json:"rollbackOf,omitempty"`
 	Parent    store.Holder    `json:"parent,omitzero"`
+	Preview   string          `json:"previewOf,omitempty"` // a preview's pipeline, by which no list finds it
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
 }
 
 func encodeExecution(e store.Execution) (string, error) {
+	preview := ""
+	if e.Preview {
+		preview = e.Pipeline
+	}
 	doc, err := json.Marshal(executionDoc{
 		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent,
+		Preview:   preview,
 		Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	})
 	if err != nil {
@@ -70,6 +76,9 @@ func scanExecution(row scanner) (store.Execution, error) {
 func (d *executionDoc) complete(e store.Execution, scope string, started int64) (store.Execution, error) {
 	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume, e.RollbackOf, e.Parent = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume, d.Back, d.Parent
 	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
+	if d.Preview != "" {
+		e.Preview, e.Pipeline = true, d.Preview
+	}
 	var err error
 	e.Scope, err = parseScope(scope)
 	return e, err
@@ -92,10 +101,13 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 			return have, err
 		}
 		scope := scopeKey(e.Scope)
-		var sequence int64
-		if err := tx.QueryRow(`INSERT INTO pipeline_sequence VALUES (?, 1) ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last`,
-			scope+separator+join(e.Pipeline)).Scan(&sequence); err != nil {
+		sequence, err := nextSequence(tx, e)
+		if err != nil {
 			return store.Execution{}, err
+		}
+		listed := e.Pipeline
+		if e.Preview {
+			listed = ""
 		}
 		if err := exec(tx, `INSERT INTO plan (hash, doc) VALUES (?, ?) ON CONFLICT DO NOTHING`, e.PlanHash, nonNil(planDoc)); err != nil {
 			return store.Execution{}, err
@@ -104,8 +116,18 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 			return store.Execution{}, err
 		}
 		return scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
-			RETURNING `+executionColumns, e.ID, scope, e.Pipeline, sequence, string(e.Status), millis(e.StartedAt), doc))
+			RETURNING `+executionColumns, e.ID, scope, listed, sequence, string(e.Status), millis(e.StartedAt), doc))
 	})
+}
+
+// nextSequence gives an execution its number; a preview only reads it.
+func nextSequence(tx *sqlitedb.Tx, e store.Execution) (sequence int64, err error) {
+	query := `INSERT INTO pipeline_sequence VALUES (?, 1) ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last`
+	if e.Preview {
+		query = `SELECT 1 + IFNULL((SELECT last FROM pipeline_sequence WHERE pipeline = ?), 0)`
+	}
+	err = tx.QueryRow(query, scopeKey(e.Scope)+separator+join(e.Pipeline)).Scan(&sequence)
+	return sequence, err
 }
 
 // Execution reads one.
@@ -119,44 +141,20 @@ func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline st
 	if pipeline != "" {
 		query, args = selectExecutionsOf, append(args, pipeline)
 	}
-	before, id := int64(1<<62), ""
-	if page.Token != "" {
-		var err error
-		if before, id, err = parseMoment(page.Token); err != nil {
-			return nil, "", err
-		}
-	}
-	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Execution, error) {
-		return rows(tx, scanExecution, query, append(args, before, id, limit+1)...)
+	place := func(e store.Execution) moment { return momentOf(e.StartedAt, e.ID) }
+	return byTime(ctx, s, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
+		return rows(tx, scanExecution, query, append(args, beyond.at, beyond.id, limit)...)
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	list, next := paged(list, limit, func(e store.Execution) string { return momentKey(e.StartedAt, e.ID) })
-	return list, next, nil
 }
 
 // RunningExecutions lists those under way that began before a time.
 func (s *Store) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
-	after, id := int64(-1), ""
-	if page.Token != "" {
-		var err error
-		if after, id, err = parseMoment(page.Token); err != nil {
-			return nil, "", err
-		}
-	}
-	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Execution, error) {
+	place := func(e store.Execution) moment { return momentOf(e.StartedAt, e.ID) }
+	return byTime(ctx, s, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
 		return rows(tx, scanExecution, `SELECT `+executionColumns+` FROM execution
 			WHERE status = 'Running' AND (started_at, id) > (?, ?) AND started_at < ? ORDER BY started_at, id LIMIT ?`,
-			after, id, millis(before), limit+1)
+			beyond.at, beyond.id, millis(before), limit)
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	list, next := paged(list, limit, func(e store.Execution) string { return momentKey(e.StartedAt, e.ID) })
-	return list, next, nil
 }
 
 // Plan reads a plan document by its hash.

@@ -36,24 +36,12 @@ func (s *Store) PutFire(ctx context.Context, f store.Fire) error {
 
 // ListFires lists a trigger's since a time, newest first.
 func (s *Store) ListFires(ctx context.Context, trigger store.EntityKey, since time.Time, page store.Page) ([]store.Fire, string, error) {
-	before, id := int64(1<<62), ""
-	if page.Token != "" {
-		var err error
-		if before, id, err = parseMoment(page.Token); err != nil {
-			return nil, "", err
-		}
-	}
-	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Fire, error) {
+	place := func(f store.Fire) moment { return momentOf(f.At, f.ID) }
+	return byTime(ctx, s, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Fire, error) {
 		return rows(tx, func(row scanner) (store.Fire, error) { return scanFire(row, trigger) },
 			`SELECT at, id, doc FROM fire WHERE source = ? AND at >= ? AND (at, id) < (?, ?) ORDER BY at DESC, id DESC LIMIT ?`,
-			entityKey(trigger), millis(since), before, id, limit+1)
+			entityKey(trigger), millis(since), beyond.at, beyond.id, limit)
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	list, next := paged(list, limit, func(f store.Fire) string { return momentKey(f.At, f.ID) })
-	return list, next, nil
 }
 
 func scanFire(row scanner, trigger store.EntityKey) (store.Fire, error) {

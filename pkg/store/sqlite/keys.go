@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -65,14 +67,6 @@ func within(parts ...string) (from, to string) {
 	return from + separator, from + string(separator[0]+1)
 }
 
-// describe names an entity for people.
-func describe(k store.EntityKey) string {
-	if k.Env != "" {
-		return fmt.Sprintf("%s %q of environment %q in %s", k.Kind, k.ID, k.Env, k.Scope)
-	}
-	return fmt.Sprintf("%s %q in %s", k.Kind, k.ID, k.Scope)
-}
-
 // millis is how times are kept.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
@@ -126,19 +120,52 @@ func paged[T any](list []T, limit int, key func(T) string) ([]T, string) {
 	return list, encodeToken(key(list[limit-1]))
 }
 
-// A moment is a place in a list by time.
-func momentKey(at time.Time, id string) string {
-	return fmt.Sprintf("%d%s%s", millis(at), separator, id)
+// moment is a place in a list by time; at is in milliseconds since the epoch.
+type moment struct {
+	at int64
+	id string
 }
 
-func parseMoment(token string) (at int64, id string, err error) {
+// Where a list by time begins.
+const (
+	oldest int64 = -1
+	newest int64 = 1 << 62
+)
+
+func momentOf(at time.Time, id string) moment { return moment{millis(at), id} }
+
+func (m moment) String() string { return fmt.Sprintf("%d%s%s", m.at, separator, m.id) }
+
+func parseMoment(token string) (moment, error) {
 	key, err := decodeToken(token)
 	if err != nil {
-		return 0, "", err
+		return moment{}, err
 	}
 	ms, id, found := strings.Cut(key, separator)
-	if _, err := fmt.Sscan(ms, &at); err != nil || !found {
-		return 0, "", badToken(token)
+	m := moment{id: id}
+	if _, err := fmt.Sscan(ms, &m.at); err != nil || !found {
+		return moment{}, badToken(token)
 	}
-	return at, id, nil
+	return m, nil
+}
+
+// byTime gives a page of a list by time, which begins at first, and the token
+// of the next page. query asks for at most limit rows beyond a place.
+func byTime[T any](ctx context.Context, s *Store, page store.Page, first int64, place func(T) moment,
+	query func(tx *sqlitedb.Tx, beyond moment, limit int) ([]T, error),
+) ([]T, string, error) {
+	beyond := moment{at: first}
+	if page.Token != "" {
+		var err error
+		if beyond, err = parseMoment(page.Token); err != nil {
+			return nil, "", err
+		}
+	}
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]T, error) { return query(tx, beyond, limit+1) })
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, func(v T) string { return place(v).String() })
+	return list, next, nil
 }

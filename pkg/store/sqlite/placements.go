@@ -37,10 +37,6 @@ func placementKey(scope, service, place string) (store.PlacementKey, error) {
 	return store.PlacementKey{Scope: s, Service: service, Environment: p[0], Infrastructure: p[1], Target: p[2]}, nil
 }
 
-func describePlacement(k store.PlacementKey) string {
-	return fmt.Sprintf("service %q in environment %q (%s) of %s", k.Service, k.Environment, k.Target, k.Scope)
-}
-
 func scanPlacement(row scanner) (store.Placement, error) {
 	var p store.Placement
 	var scope, service, place string
@@ -54,7 +50,7 @@ func scanPlacement(row scanner) (store.Placement, error) {
 	}
 	var d placementDoc
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return store.Placement{}, fmt.Errorf("decode %s: %w", describePlacement(p.Key), err)
+		return store.Placement{}, fmt.Errorf("decode %s: %w", p.Key, err)
 	}
 	p.Deployed, p.Look, p.Seen = d.Deployed, d.Look, d.Seen
 	return p, nil
@@ -64,17 +60,16 @@ func scanPlacement(row scanner) (store.Placement, error) {
 func (s *Store) SavePlacement(ctx context.Context, p store.Placement, h *store.Moment) (store.Placement, error) {
 	doc, err := json.Marshal(placementDoc{Deployed: p.Deployed, Look: p.Look, Seen: p.Seen})
 	if err != nil {
-		return store.Placement{}, fmt.Errorf("encode %s: %w", describePlacement(p.Key), err)
+		return store.Placement{}, fmt.Errorf("encode %s: %w", p.Key, err)
 	}
 	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Placement, error) {
 		scope, place := scopeKey(p.Key.Scope), placeKey(p.Key)
-		var have int64
-		err := tx.QueryRow(`SELECT version FROM placement WHERE scope = ? AND service = ? AND place = ?`, scope, p.Key.Service, place).Scan(&have)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		have, err := placementVersion(tx, scope, p.Key.Service, place)
+		if err != nil {
 			return store.Placement{}, err
 		}
 		if have != p.Version {
-			return store.Placement{}, store.Stale(describePlacement(p.Key), p.Version)
+			return store.Placement{}, store.Stale(p.Key.String(), p.Version)
 		}
 		p.Version++
 		err = exec(tx, `INSERT OR REPLACE INTO placement (scope, service, place, version, account, environment, watcher, fence, doc)
@@ -85,6 +80,16 @@ func (s *Store) SavePlacement(ctx context.Context, p store.Placement, h *store.M
 		}
 		return p, putMoment(tx, *h)
 	})
+}
+
+// placementVersion is 0 where there is none.
+func placementVersion(tx *sqlitedb.Tx, scope, service, place string) (int64, error) {
+	var have int64
+	err := tx.QueryRow(`SELECT version FROM placement WHERE scope = ? AND service = ? AND place = ?`, scope, service, place).Scan(&have)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return have, err
 }
 
 // momentDoc is what no query asks a moment for.
@@ -103,7 +108,7 @@ func putMoment(tx *sqlitedb.Tx, m store.Moment) error {
 		Place: placeKey(m.Key), Instances: m.Instances, Versions: m.Versions, Artifact: m.Artifact, Cause: m.Cause, Execution: m.Execution,
 	})
 	if err != nil {
-		return fmt.Errorf("encode a moment of %s: %w", describePlacement(m.Key), err)
+		return fmt.Errorf("encode a moment of %s: %w", m.Key, err)
 	}
 	scope := scopeKey(m.Key.Scope)
 	err = exec(tx, `INSERT OR REPLACE INTO placement_moment (scope, service, at, id, doc) VALUES (?, ?, ?, ?, ?)`,
@@ -120,7 +125,7 @@ func (s *Store) Placement(ctx context.Context, k store.PlacementKey) (store.Plac
 	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Placement, error) {
 		p, err := scanPlacement(tx.QueryRow(`SELECT `+placementColumns+` FROM placement WHERE scope = ? AND service = ? AND place = ?`,
 			scopeKey(k.Scope), k.Service, placeKey(k)))
-		return p, missing(err, "%s", describePlacement(k))
+		return p, missing(err, "%s", k)
 	})
 }
 
@@ -202,15 +207,12 @@ func (s *Store) WatchList(ctx context.Context, account string, page store.Page) 
 func (s *Store) DeletePlacement(ctx context.Context, k store.PlacementKey, version int64) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		scope, place := scopeKey(k.Scope), placeKey(k)
-		var have int64
-		err := tx.QueryRow(`SELECT version FROM placement WHERE scope = ? AND service = ? AND place = ?`, scope, k.Service, place).Scan(&have)
+		have, err := placementVersion(tx, scope, k.Service, place)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return nil
-		case err != nil:
+		case err != nil || have == 0:
 			return err
 		case have != version:
-			return store.Stale(describePlacement(k), version)
+			return store.Stale(k.String(), version)
 		}
 		return exec(tx, `DELETE FROM placement WHERE scope = ? AND service = ? AND place = ?`, scope, k.Service, place)
 	})
@@ -218,24 +220,12 @@ func (s *Store) DeletePlacement(ctx context.Context, k store.PlacementKey, versi
 
 // ListMoments lists a service's history, newest first.
 func (s *Store) ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page store.Page) ([]store.Moment, string, error) {
-	before, id := int64(1<<62), ""
-	if page.Token != "" {
-		var err error
-		if before, id, err = parseMoment(page.Token); err != nil {
-			return nil, "", err
-		}
-	}
-	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Moment, error) {
+	place := func(m store.Moment) moment { return momentOf(m.At, m.ID) }
+	return byTime(ctx, s, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Moment, error) {
 		return rows(tx, func(row scanner) (store.Moment, error) { return scanMoment(row, scopeKey(scope), service) },
 			`SELECT at, id, doc FROM placement_moment WHERE scope = ? AND service = ? AND at >= ? AND (at, id) < (?, ?)
-			ORDER BY at DESC, id DESC LIMIT ?`, scopeKey(scope), service, millis(since), before, id, limit+1)
+			ORDER BY at DESC, id DESC LIMIT ?`, scopeKey(scope), service, millis(since), beyond.at, beyond.id, limit)
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	list, next := paged(list, limit, func(m store.Moment) string { return momentKey(m.At, m.ID) })
-	return list, next, nil
 }
 
 func scanMoment(row scanner, scope, service string) (store.Moment, error) {

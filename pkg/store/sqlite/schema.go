@@ -6,6 +6,7 @@ const (
 	executionImage = `json_object('id', new.id, 'scope', new.scope, 'pipeline', new.pipeline, 'sequence', new.sequence,
 			'status', new.status, 'version', new.version, 'started', new.started_at, 'doc', json(new.doc))`
 	nodeImage = `json_object('execution', new.execution, 'id', new.id, 'version', new.version, 'state', json(new.state))`
+	fireImage = `json_object('source', new.source, 'at', new.at, 'id', new.id, 'doc', json(new.doc))`
 )
 
 // schema is every statement that has ever changed the tables, in order. It
@@ -88,5 +89,23 @@ func schema() []string {
 		`CREATE TABLE placement_moment (
 			scope TEXT NOT NULL, service TEXT NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL,
 			PRIMARY KEY (scope, service, at, id)) WITHOUT ROWID`,
+
+		// The content is the last column, so that lists don't read it.
+		`CREATE TABLE file (
+			scope TEXT NOT NULL, path TEXT NOT NULL, version INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
+			updated_by TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY (scope, path))`,
+
+		// A trigger's event that started nothing, once however often it comes.
+		`ALTER TABLE change ADD COLUMN fire TEXT`,
+		`CREATE TRIGGER fire_failed BEFORE INSERT ON fire WHEN json_extract(new.doc, '$.outcome') = 'Failed'
+			AND NOT EXISTS (SELECT 1 FROM fire f WHERE f.source = new.source AND f.at = new.at AND f.id = new.id) BEGIN
+			INSERT INTO change (fire) VALUES (` + fireImage + `); END`,
+
+		// Versions of files that others took the place of, for a while.
+		`CREATE TABLE file_past (
+			scope TEXT NOT NULL, path TEXT NOT NULL, until INTEGER NOT NULL, version INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
+			updated_by TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, content BLOB NOT NULL,
+			PRIMARY KEY (scope, path, until, version))`,
+		`CREATE INDEX file_past_until ON file_past (until)`,
 	}
 }

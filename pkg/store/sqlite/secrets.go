@@ -9,10 +9,12 @@ import (
 
 // PutSecret stores a ciphertext over the one before.
 func (s *Store) PutSecret(ctx context.Context, v store.Secret) error {
-	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
-		return exec(tx, `INSERT OR REPLACE INTO secret (key, ciphertext, updated_at) VALUES (?, ?, ?)`,
-			entityKey(v.Key), nonNil(v.Ciphertext), millis(v.UpdatedAt))
-	})
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error { return putSecret(tx, v) })
+}
+
+func putSecret(tx *sqlitedb.Tx, v store.Secret) error {
+	return exec(tx, `INSERT OR REPLACE INTO secret (key, ciphertext, updated_at) VALUES (?, ?, ?)`,
+		entityKey(v.Key), nonNil(v.Ciphertext), millis(v.UpdatedAt))
 }
 
 // Secret reads one.
@@ -22,13 +24,6 @@ func (s *Store) Secret(ctx context.Context, key store.EntityKey) (store.Secret, 
 		var updated int64
 		err := tx.QueryRow(`SELECT ciphertext, updated_at FROM secret WHERE key = ?`, entityKey(key)).Scan(&v.Ciphertext, &updated)
 		v.UpdatedAt = fromMillis(updated)
-		return v, missing(err, "the value of %s", describe(key))
-	})
-}
-
-// DeleteSecret forgets one.
-func (s *Store) DeleteSecret(ctx context.Context, key store.EntityKey) error {
-	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
-		return exec(tx, `DELETE FROM secret WHERE key = ?`, entityKey(key))
+		return v, missing(err, "the value of %s", key.Describe())
 	})
 }

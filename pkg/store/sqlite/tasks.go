@@ -36,7 +36,8 @@ type taskDoc struct {
 	Kind        task.Kind                  `json:"kind"`
 	Selectors   []string                   `json:"selectors,omitempty"`
 	Secrets     map[string]string          `json:"secrets,omitempty"`
-	PullSecrets map[string]task.PullSecret `json:"pulls,omitempty"`
+	LateSecrets map[string]task.LateSecret `json:"pulls,omitempty"`
+	LateTexts   map[string]task.LateText   `json:"texts,omitempty"`
 	Timeout     time.Duration              `json:"timeout"`
 	LogStream   string                     `json:"log"`
 	Traceparent string                     `json:"trace,omitempty"`
@@ -45,7 +46,7 @@ type taskDoc struct {
 func encodeTask(t store.Task) (string, error) {
 	doc, err := json.Marshal(taskDoc{
 		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Look: t.Look, Kind: t.Kind, Selectors: t.Selectors,
-		Secrets: t.Secrets, PullSecrets: t.PullSecrets, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
+		Secrets: t.Secrets, LateSecrets: t.LateSecrets, LateTexts: t.LateTexts, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
 	})
 	if err != nil {
 		return "", fmt.Errorf("encode task %s: %w", t.ID, err)
@@ -66,7 +67,7 @@ func scanTask(row scanner) (store.Task, error) {
 	}
 	t.Scope, t.Execution, t.Node, t.Attempt, t.Look = d.Scope, d.Execution, d.Node, d.Attempt, d.Look
 	t.Kind, t.Selectors = d.Kind, d.Selectors
-	t.Secrets, t.PullSecrets, t.Timeout, t.LogStream, t.Traceparent = d.Secrets, d.PullSecrets, d.Timeout, d.LogStream, d.Traceparent
+	t.Secrets, t.LateSecrets, t.LateTexts, t.Timeout, t.LogStream, t.Traceparent = d.Secrets, d.LateSecrets, d.LateTexts, d.Timeout, d.LogStream, d.Traceparent
 	t.LeaseUntil, t.CreatedAt = fromMillis(lease), fromMillis(created)
 	if len(payload) > 0 {
 		t.Payload = payload
@@ -135,22 +136,10 @@ func (s *Store) Task(ctx context.Context, id task.ID) (store.Task, error) {
 
 // OpenTasks lists an account's open tasks, the oldest first.
 func (s *Store) OpenTasks(ctx context.Context, account string, page store.Page) ([]store.Task, string, error) {
-	after, id := int64(-1), ""
-	if page.Token != "" {
-		var err error
-		if after, id, err = parseMoment(page.Token); err != nil {
-			return nil, "", err
-		}
-	}
-	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
-		return rows(tx, scanTask, selectOpenTasks, account, after, id, limit+1)
+	place := func(t store.Task) moment { return momentOf(t.CreatedAt, string(t.ID)) }
+	return byTime(ctx, s, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Task, error) {
+		return rows(tx, scanTask, selectOpenTasks, account, beyond.at, beyond.id, limit)
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	list, next := paged(list, limit, func(t store.Task) string { return momentKey(t.CreatedAt, string(t.ID)) })
-	return list, next, nil
 }
 
 // ClaimTasks gives the delegate those that are still open.

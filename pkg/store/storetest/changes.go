@@ -21,6 +21,7 @@ func RunChanges(t *testing.T, open func(*testing.T) (store.Store, func() []store
 		{"an execution lives", executionChanges},
 		{"a node lives", nodeChanges},
 		{"people change things", auditChanges},
+		{"a trigger starts nothing", fireChanges},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,4 +107,15 @@ func auditChanges(b *bench, next func() []store.Change) {
 	records, err := b.Store.ListAudit(b.ctx(), b.account, 1, 10)
 	b.ok(err)
 	b.changed(next, store.Change{Audit: &records[0]}, store.Change{Audit: &records[1]})
+}
+
+// Only what failed is told, and the same once.
+func fireChanges(b *bench, next func() []store.Change) {
+	trigger := store.EntityKey{Scope: ref.Scope{Account: b.account, Org: "o", Project: "p"}, Kind: ref.Trigger, ID: "on_push", Env: "deploy"}
+	failed := store.Fire{Trigger: trigger, ID: "e1", At: at(1), Outcome: store.FireFailed, Reason: "there is no input set x", Subject: "main"}
+	b.ok(b.Store.PutFire(b.ctx(), store.Fire{Trigger: trigger, ID: "e0", At: at(0), Outcome: store.FireStarted, Execution: "x1"}))
+	b.ok(b.Store.PutFire(b.ctx(), store.Fire{Trigger: trigger, ID: "e2", At: at(2), Outcome: store.FireSkipped, Reason: "another branch"}))
+	b.ok(b.Store.PutFire(b.ctx(), failed))
+	b.ok(b.Store.PutFire(b.ctx(), failed))
+	b.changed(next, store.Change{Fire: &failed})
 }

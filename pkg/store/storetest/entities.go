@@ -294,22 +294,32 @@ func raceDeleteAndReferAgain(b *bench) {
 	b.raceDeleteAndRefer(shop)
 }
 
-// raceDeleteAndRefer: whoever has saved a reference and still finds its target
-// can rely on it.
 func (b *bench) raceDeleteAndRefer(shop store.Entity) {
+	b.Helper()
+	b.deleteOrRefer(shop.Key, func(r audit.Record) error {
+		return b.Store.DeleteEntity(b.ctx(), shop.Key, shop.Version, r)
+	}, func() error {
+		_, err := b.Store.Entity(b.ctx(), shop.Key)
+		return err
+	})
+}
+
+// deleteOrRefer: whoever has saved a reference and still finds what it is to
+// can rely on it.
+func (b *bench) deleteOrRefer(target store.EntityKey, remove func(audit.Record) error, find func() error) {
 	b.Helper()
 	var relied atomic.Bool
 	errs := race(func(i int) error {
 		r := b.record(audit.Update, "shop")
 		r.Scope.Account += fmt.Sprint(i) // or they would wait for each other at the trail
 		if i%2 == 0 {
-			return b.Store.DeleteEntity(b.ctx(), shop.Key, shop.Version, r)
+			return remove(r)
 		}
-		_, err := b.Store.SaveEntity(b.ctx(), b.entity(ref.Pipeline, fmt.Sprintf("p%d", i), shop.Key), r)
+		_, err := b.Store.SaveEntity(b.ctx(), b.entity(ref.Pipeline, fmt.Sprintf("p%d", i), target), r)
 		if err != nil {
 			return err
 		}
-		_, err = b.Store.Entity(b.ctx(), shop.Key)
+		err = find()
 		if err == nil {
 			relied.Store(true)
 		} else if fault.Is(err, fault.NotFound) {
@@ -331,7 +341,7 @@ func (b *bench) raceDeleteAndRefer(shop store.Entity) {
 	if deleted > 1 || deleted == 1 && relied.Load() {
 		b.Errorf("%d deletes succeeded; somebody relied on the deleted: %t", deleted, relied.Load())
 	}
-	who, _, err := b.Store.Referrers(b.ctx(), shop.Key, store.Page{Limit: 100})
+	who, _, err := b.Store.Referrers(b.ctx(), target, store.Page{Limit: 100})
 	b.ok(err)
 	same(b, "referrers", racers/2, len(who))
 }

@@ -25,6 +25,7 @@ func executionCases() []testCase {
 		{"a pause is taken back, an abort never is", pauseInterrupt},
 		{"an ended execution can't be interrupted", interruptEnded},
 		{"an interrupt makes commits of the version before stale", interruptThenCommit},
+		{"a preview is on no list and takes no number", previewUnlisted},
 		{"lists go newest first and page", listExecutions},
 		{"those under way are listed until they end", runningExecutions},
 	}
@@ -250,6 +251,28 @@ func listExecutions(b *bench) {
 			same(b, "doubles", len(seen), len(list))
 		}
 	}
+}
+
+func previewUnlisted(b *bench) {
+	first := b.create(b.execution("x1"))
+	e := b.execution("x2")
+	e.Preview = true
+	made := b.create(e)
+	e.Version, e.Sequence = 1, 2
+	same(b, "created", e, made)
+	same(b, "created again", e, b.create(e))
+	made.Status = plan.Success
+	b.ok(b.Store.CommitExecution(b.ctx(), e.ID, store.Commit{Execution: &made}))
+	read, err := b.Store.Execution(b.ctx(), e.ID)
+	b.ok(err)
+	made.Version = 2
+	same(b, "read", made, read)
+	for _, pipeline := range []string{"", e.Pipeline} {
+		list, _, err := b.Store.ListExecutions(b.ctx(), b.scope(), pipeline, store.Page{Limit: 10})
+		b.ok(err)
+		same(b, "list of "+pipeline, []store.Execution{first}, list)
+	}
+	same(b, "sequence of the next", 2, b.create(b.execution("x3")).Sequence)
 }
 
 func runningExecutions(b *bench) {

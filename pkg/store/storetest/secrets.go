@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -9,7 +10,7 @@ import (
 func secretCases() []testCase {
 	return []testCase{
 		{"a ciphertext is read as it was", putSecret},
-		{"a deleted ciphertext is gone", deleteSecret},
+		{"a ciphertext comes and goes with its secret", secretWithEntity},
 	}
 }
 
@@ -32,12 +33,28 @@ func putSecret(b *bench) {
 	b.refused(err, fault.NotFound)
 }
 
-func deleteSecret(b *bench) {
-	v := store.Secret{Key: b.key(ref.Secret, "token"), Ciphertext: []byte("x"), UpdatedAt: at(1)}
-	b.ok(b.Store.PutSecret(b.ctx(), v))
-	for range 2 {
-		b.ok(b.Store.DeleteSecret(b.ctx(), v.Key))
+// secretWithEntity: of two saves that race, the value of the one that lost
+// isn't kept.
+func secretWithEntity(b *bench) {
+	e := b.entity(ref.Secret, "token")
+	value := func(text string) store.Secret {
+		return store.Secret{Key: e.Key, Ciphertext: []byte(text), UpdatedAt: at(1)}
 	}
-	_, err := b.Store.Secret(b.ctx(), v.Key)
+	saved, err := b.Store.SaveEntity(b.ctx(), e, b.record(audit.Create, "token"), value("first"))
+	b.ok(err)
+	_, err = b.Store.SaveEntity(b.ctx(), e, b.record(audit.Create, "token"), value("late"))
+	b.refused(err, fault.StaleVersion)
+	got, err := b.Store.Secret(b.ctx(), e.Key)
+	b.ok(err)
+	same(b, "after the race", value("first"), got)
+	saved, err = b.Store.SaveEntity(b.ctx(), saved, b.record(audit.Update, "token"), value("second"))
+	b.ok(err)
+	saved, err = b.Store.SaveEntity(b.ctx(), saved, b.record(audit.Update, "token"))
+	b.ok(err)
+	got, err = b.Store.Secret(b.ctx(), e.Key)
+	b.ok(err)
+	same(b, "after a change of the document alone", value("second"), got)
+	b.ok(b.Store.DeleteEntity(b.ctx(), e.Key, saved.Version, b.record(audit.Delete, "token")))
+	_, err = b.Store.Secret(b.ctx(), e.Key)
 	b.refused(err, fault.NotFound)
 }

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"answers", answerCases()},
 		{"fires", fireCases()},
 		{"placements", placementCases()},
+		{"files", fileCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

@@ -30,7 +30,8 @@ func (b *bench) task(name string) store.Task {
 		ID: b.taskID(name), Scope: b.scope(), Execution: b.id("x1"), Node: "pipeline.stages.a", Attempt: 1, Look: 3, Kind: task.KindShell,
 		Selectors: []string{"linux", "eu"}, Payload: json.RawMessage(`{"script":"echo <+x> && true"}`),
 		Secrets:     map[string]string{"⟦1⟧": "secret:acme:x"},
-		PullSecrets: map[string]task.PullSecret{"⟦2⟧": {Form: task.PullDockerCfg, Registry: "https://r", ECR: &task.AWS{Auth: task.AWSKeys, SecretKey: "⟦1⟧"}}},
+		LateSecrets: map[string]task.LateSecret{"⟦2⟧": {Pull: &task.PullSecret{Form: task.PullDockerCfg, Registry: "https://r", ECR: &task.AWS{Auth: task.AWSKeys, SecretKey: "⟦1⟧"}}}},
+		LateTexts:   map[string]task.LateText{"⟦3⟧": {Name: "a", Git: &task.Git{URL: "https://g", Paths: []string{"b"}}, Base64: true}},
 		Timeout:     90 * time.Second, LogStream: "x1/a/1", Token: "token-1",
 		Status: store.TaskOpen, CreatedAt: at(1), Traceparent: "00-1-2-01",
 	}

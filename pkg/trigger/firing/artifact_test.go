@@ -88,6 +88,31 @@ func TestAnImageStartsOneExecution(t *testing.T) {
 	}
 }
 
+// Versions that were there before a trigger start nothing; the next one starts
+// one execution, which is told which it is.
+func TestCase40OnlyNewVersionsFire(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	for i := range 10 {
+		h.image(fmt.Sprintf("old%d", i), fmt.Sprintf("1.%d", i))
+	}
+	h.save(awsConnectors + "\n---\n" + onImage("on_image", "aws", ""))
+	if list, fires := h.executions(), h.fires("on_image"); len(list) != 0 || len(fires) != 0 {
+		t.Fatalf("what was there has started %+v: %+v", list, fires)
+	}
+	if fires := h.image("new", "1.10"); len(fires) != 1 || fires[0].Outcome != store.FireStarted {
+		t.Fatalf("the new version's fires are %+v, want one execution", fires)
+	}
+	list := h.executions()
+	if len(list) != 1 {
+		t.Fatalf("there are %d executions, want one", len(list))
+	}
+	given, err := execution.GivenTo(list[0])
+	if err != nil || !strings.Contains(given.YAML, "value: 1.10") && !strings.Contains(given.YAML, `value: "1.10"`) {
+		t.Errorf("<+trigger.artifact.build> has given %q, %v; want 1.10", given.YAML, err)
+	}
+}
+
 func TestWhoFiresOfAnImage(t *testing.T) {
 	t.Parallel()
 	h := setup(t)

@@ -19,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -28,7 +27,6 @@ import (
 
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
 	"github.com/slipway-cd/slipway/pkg/engine"
-	"github.com/slipway-cd/slipway/pkg/feed/bus"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
 	"github.com/slipway-cd/slipway/pkg/socket"
@@ -155,5 +153,6 @@ func (p *Parts) Lobby() *socket.Lobby {
 // Bucket keeps what is too large for the table.
 func (p *Parts) Bucket() *s3blob.Bucket { return s3blob.New(s3.NewFromConfig(p.sdk), p.cfg.Bucket) }
 
-// Bus is where Slipway's own events go.
-func (p *Parts) Bus() *bus.Bus { return bus.New(eventbridge.NewFromConfig(p.sdk), p.cfg.EventBus) }
+// SDK is the SDK's configuration, and Config the function's, for clients that
+// only one function has.
+func (p *Parts) SDK() (awssdk.Config, Config) { return p.sdk, p.cfg }

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify"
@@ -126,7 +127,7 @@ func New(p Parts) *Plane {
 		}),
 		Feed: feed.NewReader(p.Store, handler.Plan),
 		api: api.Config{
-			Store: p.Store, Catalog: saved,
+			Store: p.Store, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}),
 			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
 			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Quiet: p.Poll, Socket: p.Socket},
 		},

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
@@ -32,14 +33,23 @@ type Reader struct {
 	Log io.Writer
 }
 
-// Load reads the chart of a manifest. Dependencies that aren't in its charts
-// folder are downloaded, as Chart.lock says if there is one.
-func (r Reader) Load(_ context.Context, m *task.Manifest, files manifest.Files, flags task.HelmFlags) (*v2.Chart, error) {
+// Read reads the chart of a manifest without its dependencies.
+func (r Reader) Read(m *task.Manifest, files manifest.Files) (*v2.Chart, error) {
 	folder, err := chartFolder(m, files)
 	if err != nil {
 		return nil, err
 	}
-	c, err := load(folder)
+	return load(files.Root, folder)
+}
+
+// Load reads the chart of a manifest. Dependencies that aren't in its charts
+// folder are downloaded, as Chart.lock says if there is one.
+func (r Reader) Load(ctx context.Context, m *task.Manifest, files manifest.Files, flags task.HelmFlags) (*v2.Chart, error) {
+	folder, err := chartFolder(m, files)
+	if err != nil {
+		return nil, err
+	}
+	c, err := load(files.Root, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +62,13 @@ func (r Reader) Load(_ context.Context, m *task.Manifest, files manifest.Files, 
 	if !incomplete(c) && !flags.DependencyUpdate {
 		return c, nil
 	}
-	if folder, err = r.withDependencies(files.Root, folder, flags); err != nil {
+	if err := neighboursStay(files.Root, folder, c.Metadata.Dependencies); err != nil {
+		return nil, err
+	}
+	if folder, err = r.withDependencies(ctx, files.Root, folder, flags); err != nil {
 		return nil, fault.New(fault.Invalid, "the dependencies of chart %s: %w", c.Name(), err)
 	}
-	return load(folder)
+	return load(folder, folder)
 }
 
 // incomplete says whether a dependency isn't in the chart's charts folder.
@@ -65,12 +78,36 @@ func incomplete(c *v2.Chart) bool {
 	})
 }
 
-func load(folder string) (*v2.Chart, error) {
+// load reads the chart in a folder. Helm follows links to wherever they lead,
+// and a template may show what it finds there.
+func load(root, folder string) (*v2.Chart, error) {
+	if err := manifest.LinksStay(root, folder); err != nil {
+		return nil, fault.New(fault.CodeOf(err), "the chart can't be read: %w", err)
+	}
 	c, err := loader.Load(folder)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the chart can't be read: %w", err)
 	}
 	return c, nil
+}
+
+// neighboursStay says whether the charts that dependencies name by their
+// folders are in the same repository.
+func neighboursStay(root, folder string, dependencies []*v2.Dependency) error {
+	for _, d := range dependencies {
+		to, isFolder := strings.CutPrefix(d.Repository, "file://")
+		if !isFolder {
+			continue
+		}
+		full := filepath.Join(folder, filepath.FromSlash(to))
+		if below, err := filepath.Rel(root, full); filepath.IsAbs(to) || err != nil || !filepath.IsLocal(below) {
+			return fault.New(fault.Invalid, "dependency %s is at %s, which isn't in the chart's repository", d.Name, d.Repository)
+		}
+		if err := manifest.LinksStay(root, full); err != nil {
+			return fault.New(fault.CodeOf(err), "dependency %s: %w", d.Name, err)
+		}
+	}
+	return nil
 }
 
 // chartFolder is where a manifest's chart is: a subchart, if it names one.
@@ -92,7 +129,7 @@ func chartFolder(m *task.Manifest, files manifest.Files) (string, error) {
 // withDependencies copies the chart and all beside it, which its dependencies
 // may name by relative paths, and downloads the dependencies there: what was
 // fetched is for others, too, and stays as it is.
-func (r Reader) withDependencies(root, folder string, flags task.HelmFlags) (string, error) {
+func (r Reader) withDependencies(ctx context.Context, root, folder string, flags task.HelmFlags) (string, error) {
 	scratch, err := r.Dir()
 	if err != nil {
 		return "", err
@@ -108,13 +145,13 @@ func (r Reader) withDependencies(root, folder string, flags task.HelmFlags) (str
 	if err != nil {
 		return "", err
 	}
-	client, err := registry.NewClient(registry.ClientOptWriter(r.Log), registry.ClientOptCredentialsFile(filepath.Join(work, "registry.json")))
+	client, err := registry.NewClient(registry.ClientOptWriter(r.Log), registry.ClientOptCredentialsFile(filepath.Join(work, "registry.json")), boundTo(ctx, registry.NewTransport(false)))
 	if err != nil {
 		return "", err
 	}
 	to := filepath.Join(work, "files", below)
 	m := &downloader.Manager{
-		Out: r.Log, ChartPath: to, Getters: getters(), RegistryClient: client,
+		Out: r.Log, ChartPath: to, Getters: getters(0), RegistryClient: client,
 		RepositoryConfig: filepath.Join(work, "repositories.yaml"), RepositoryCache: filepath.Join(work, "cache"), ContentCache: filepath.Join(work, "content"),
 	}
 	if flags.DependencyUpdate {
@@ -123,10 +160,16 @@ func (r Reader) withDependencies(root, folder string, flags task.HelmFlags) (str
 	return to, m.Build()
 }
 
-// getters are how Helm downloads: no plugins, no settings of the delegate's user.
-func getters() getter.Providers {
+// getters are how Helm downloads: no plugins, no settings of the delegate's
+// user. A download may take as long as it is said to, or what Helm allows.
+func getters(limit time.Duration) getter.Providers {
 	return getter.Providers{
-		{Schemes: []string{"http", "https"}, New: getter.NewHTTPGetter},
+		{Schemes: []string{"http", "https"}, New: func(options ...getter.Option) (getter.Getter, error) {
+			if limit > 0 {
+				options = append(options, getter.WithTimeout(limit))
+			}
+			return getter.NewHTTPGetter(options...)
+		}},
 		{Schemes: []string{registry.OCIScheme}, New: getter.NewOCIGetter},
 	}
 }

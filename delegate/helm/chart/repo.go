@@ -6,18 +6,23 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/getter"
 	"helm.sh/helm/v4/pkg/registry"
 	"helm.sh/helm/v4/pkg/repo/v1"
 
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/diskcache"
+	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -27,6 +32,10 @@ import (
 // each version once, whatever number of steps need it. It is for many
 // goroutines.
 type Repos struct {
+	// Via is how requests to clouds and registries are sent; nil: as their
+	// libraries do.
+	Via http.RoundTripper
+
 	dir string
 
 	mu     sync.Mutex
@@ -42,8 +51,8 @@ func NewRepos(dir string) *Repos { return &Repos{dir: dir, pinned: map[string]st
 // archive finds the versions of one chart and downloads them.
 type archive interface {
 	// find gives the version that is meant, such as the newest.
-	find(version string) (string, error)
-	get(version string) ([]byte, error)
+	find(ctx context.Context, version string) (string, error)
+	get(ctx context.Context, version string) ([]byte, error)
 }
 
 // Fetch brings a manifest's chart here, from a repository of charts or from
@@ -51,7 +60,7 @@ type archive interface {
 // execution, so that all of its steps deploy one.
 func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *task.Manifest, flags task.HelmFlags) (manifest.Files, error) {
 	if m.Store.Charts == nil {
-		return source.Fetch(ctx, m)
+		return beside(ctx, source, m)
 	}
 	if m.Chart == nil || m.Chart.Name == "" {
 		return manifest.Files{}, fault.New(fault.Invalid, "manifest %s doesn't name its chart", m.ID)
@@ -62,23 +71,41 @@ func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *task.Manif
 		return manifest.Files{}, fmt.Errorf("make a folder for a chart: %w", err)
 	}
 	defer os.RemoveAll(scratch)
-	a, err := open(place, m.Chart.Name, scratch, flags)
-	if err != nil {
-		return manifest.Files{}, err
+	if err := r.login(ctx, &place); err != nil {
+		return manifest.Files{}, unavailable(place, m.Chart.Name, err)
 	}
-	version, err := r.version(a, source.Stage+"\n"+place.URL+"\n"+m.Chart.Name, wanted(m.Chart, flags))
+	a, err := r.open(ctx, place, m.Chart.Name, scratch, flags)
 	if err != nil {
 		return manifest.Files{}, unavailable(place, m.Chart.Name, err)
 	}
-	dir := filepath.Join(r.dir, key(place, m.Chart.Name, version))
-	if _, err := os.Stat(dir); err != nil {
-		if err := r.download(a, version, dir); err != nil {
+	version, err := r.version(ctx, a, source.Stage+"\n"+place.URL+"\n"+m.Chart.Name, wanted(m.Chart, flags))
+	if err != nil {
+		return manifest.Files{}, unavailable(place, m.Chart.Name, err)
+	}
+	folderName, err := key(place, m.Chart.Name, version)
+	if err != nil {
+		return manifest.Files{}, err
+	}
+	dir := filepath.Join(r.dir, folderName)
+	if !r.kept(dir) {
+		if err := r.download(ctx, a, version, dir); err != nil {
 			return manifest.Files{}, unavailable(place, m.Chart.Name, err)
 		}
 	}
 	_, _ = fmt.Fprintf(source.Log, "Fetched chart %s %s from %s\n", m.Chart.Name, version, place.URL) // as all logs: the agent reports what it can't write
 	folder := filepath.Join(dir, filepath.Base(m.Chart.Name))
 	return manifest.Files{Root: folder, Folder: folder}, nil
+}
+
+// kept says whether a chart is there already, and makes room for it if not.
+func (r *Repos) kept(dir string) bool {
+	r.mu.Lock() // so that none goes that somebody is about to use
+	defer r.mu.Unlock()
+	if diskcache.Use(dir) {
+		return true
+	}
+	diskcache.Prune(r.dir, time.Now())
+	return false
 }
 
 // wanted is the version that a manifest asks for.
@@ -95,7 +122,7 @@ func wanted(c *task.Chart, flags task.HelmFlags) string {
 }
 
 // version resolves a version, once for each stage.
-func (r *Repos) version(a archive, pin, want string) (string, error) {
+func (r *Repos) version(ctx context.Context, a archive, pin, want string) (string, error) {
 	pin += "\n" + want
 	r.mu.Lock()
 	known, ok := r.pinned[pin]
@@ -103,7 +130,7 @@ func (r *Repos) version(a archive, pin, want string) (string, error) {
 	if ok {
 		return known, nil
 	}
-	found, err := a.find(want)
+	found, err := a.find(ctx, want)
 	if err != nil {
 		return "", err
 	}
@@ -118,15 +145,22 @@ func (r *Repos) version(a archive, pin, want string) (string, error) {
 
 // key names the folder of a chart. Who may read it is a part of it, because
 // somebody else may not.
-func key(place task.ChartRepo, name, version string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{place.URL, place.Username, place.Password, name, version}, "\n")))
-	return hex.EncodeToString(sum[:16])
+func key(place task.ChartRepo, name, version string) (string, error) {
+	if place.AWS != nil || place.Google != nil {
+		place.Username, place.Password = "", "" // they change with each login
+	}
+	doc, err := json.Marshal(place) //nolint:gosec // only its hash is kept
+	if err != nil {
+		return "", fmt.Errorf("name the folder of a chart: %w", err)
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(doc), name, version}, "\n")))
+	return hex.EncodeToString(sum[:16]), nil
 }
 
 // download unpacks a version and moves it into place. Two that do so at once
 // do the same.
-func (r *Repos) download(a archive, version, dir string) error {
-	data, err := a.get(version)
+func (r *Repos) download(ctx context.Context, a archive, version, dir string) error {
+	data, err := a.get(ctx, version)
 	if err != nil {
 		return err
 	}
@@ -149,6 +183,32 @@ func (r *Repos) download(a archive, version, dir string) error {
 	return nil
 }
 
+// login fills in the user name and the password of a cloud's registry.
+func (r *Repos) login(ctx context.Context, place *task.ChartRepo) error {
+	switch {
+	case place.AWS != nil:
+		cfg, err := aws.ConfigOver(ctx, *place.AWS, r.Via)
+		if err != nil {
+			return err
+		}
+		got, err := aws.Login(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		place.Username, place.Password = got.User, got.Password
+		if place.URL == "" {
+			place.URL = strings.TrimSuffix("oci://"+strings.TrimPrefix(got.URL, "https://")+"/"+place.Folder, "/")
+		}
+	case place.Google != nil:
+		got, err := google.Login(ctx, *place.Google, r.Via)
+		if err != nil {
+			return err
+		}
+		place.Username, place.Password = google.RegistryUser, got.Token
+	}
+	return nil
+}
+
 func unavailable(place task.ChartRepo, name string, err error) error {
 	if code := fault.CodeOf(err); code != fault.Internal {
 		return fault.New(code, "chart %s of %s: %w", name, place.URL, err)
@@ -163,20 +223,27 @@ func unavailable(place task.ChartRepo, name string, err error) error {
 }
 
 // open readies the access to one chart of a repository.
-func open(place task.ChartRepo, name, scratch string, flags task.HelmFlags) (archive, error) {
-	if place.OCI {
-		return openRegistry(place, name, scratch, flags)
+func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch string, flags task.HelmFlags) (archive, error) {
+	switch {
+	case place.OCI:
+		return r.openRegistry(ctx, place, name, scratch, flags)
+	case place.S3 != nil:
+		b, err := aws.OpenBucket(ctx, *place.S3, r.Via)
+		return filed{b, place.Folder, name}, err
+	case place.GCS != nil:
+		b, err := google.OpenBucket(ctx, *place.GCS, r.Via)
+		return filed{b, place.Folder, name}, err
 	}
 	entry := &repo.Entry{
 		Name: "charts", URL: place.URL, Username: place.Username, Password: place.Password,
 		InsecureSkipTLSVerify: flags.InsecureTLS, PassCredentialsAll: flags.PassEverywhere,
 	}
-	r, err := repo.NewChartRepository(entry, getters())
+	charts, err := repo.NewChartRepository(entry, getters(flags.Timeout))
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the repository of charts %s: %w", place.URL, err)
 	}
-	r.CachePath = scratch
-	return &indexed{repo: r, name: name, options: []getter.Option{
+	charts.CachePath = scratch
+	return &indexed{repo: charts, name: name, options: []getter.Option{
 		getter.WithURL(place.URL), getter.WithBasicAuth(place.Username, place.Password),
 		getter.WithInsecureSkipVerifyTLS(flags.InsecureTLS), getter.WithPassCredentialsAll(flags.PassEverywhere),
 	}}, nil
@@ -207,7 +274,7 @@ func (i *indexed) entry(version string) (*repo.ChartVersion, error) {
 	return found, nil
 }
 
-func (i *indexed) find(version string) (string, error) {
+func (i *indexed) find(_ context.Context, version string) (string, error) {
 	found, err := i.entry(version)
 	if err != nil {
 		return "", err
@@ -215,7 +282,7 @@ func (i *indexed) find(version string) (string, error) {
 	return found.Version, nil
 }
 
-func (i *indexed) get(version string) ([]byte, error) {
+func (i *indexed) get(_ context.Context, version string) ([]byte, error) {
 	found, err := i.entry(version)
 	if err != nil {
 		return nil, err
@@ -240,7 +307,7 @@ type stored struct {
 	ref    string // without its tag
 }
 
-func openRegistry(place task.ChartRepo, name, scratch string, flags task.HelmFlags) (archive, error) {
+func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, scratch string, flags task.HelmFlags) (archive, error) {
 	options := []registry.ClientOption{
 		registry.ClientOptCredentialsFile(filepath.Join(scratch, "registry.json")), registry.ClientOptWriter(&bytes.Buffer{}),
 	}
@@ -250,9 +317,14 @@ func openRegistry(place task.ChartRepo, name, scratch string, flags task.HelmFla
 	if flags.PlainHTTP {
 		options = append(options, registry.ClientOptPlainHTTP())
 	}
-	if flags.InsecureTLS {
-		options = append(options, registry.ClientOptHTTPClient(unchecked()))
+	var via http.RoundTripper = registry.NewTransport(false)
+	switch {
+	case flags.InsecureTLS:
+		via = unchecked()
+	case r.Via != nil:
+		via = r.Via
 	}
+	options = append(options, boundTo(ctx, via))
 	client, err := registry.NewClient(options...)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the registry of charts %s: %w", place.URL, err)
@@ -260,7 +332,7 @@ func openRegistry(place task.ChartRepo, name, scratch string, flags task.HelmFla
 	return stored{client, strings.TrimPrefix(place.URL, "oci://") + "/" + name}, nil
 }
 
-func (s stored) find(version string) (string, error) {
+func (s stored) find(_ context.Context, version string) (string, error) {
 	tags, err := s.client.Tags(s.ref)
 	if err != nil {
 		return "", err
@@ -272,7 +344,7 @@ func (s stored) find(version string) (string, error) {
 	return found, nil
 }
 
-func (s stored) get(version string) ([]byte, error) {
+func (s stored) get(_ context.Context, version string) ([]byte, error) {
 	got, err := s.client.Pull(s.ref + ":" + strings.ReplaceAll(version, "+", "_"))
 	if err != nil {
 		return nil, err
@@ -281,8 +353,24 @@ func (s stored) get(version string) ([]byte, error) {
 }
 
 // unchecked is a client that takes any certificate, as a flag asks for.
-func unchecked() *http.Client {
-	return &http.Client{Transport: &http.Transport{
+func unchecked() *http.Transport {
+	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // --insecure-skip-tls-verify
-	}}
+	}
+}
+
+// bound ends requests with a context. Helm's client of registries knows none,
+// and would wait for ever for one that has gone silent.
+type bound struct {
+	ctx context.Context //nolint:containedctx // a client lives for one call
+	via http.RoundTripper
+}
+
+func boundTo(ctx context.Context, via http.RoundTripper) registry.ClientOption {
+	return registry.ClientOptHTTPClient(&http.Client{Transport: bound{ctx, via}})
+}
+
+// RoundTrip sends a request (http.RoundTripper).
+func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
+	return b.via.RoundTrip(req.WithContext(b.ctx))
 }

@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log"
 	"net/http"
@@ -20,7 +21,7 @@ import (
 	"helm.sh/helm/v4/pkg/registry"
 	"helm.sh/helm/v4/pkg/repo/v1"
 
-	"github.com/slipway-cd/slipway/delegate/chart"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -305,5 +306,73 @@ func TestTemplate(t *testing.T) {
 	flags := task.HelmFlags{ShowOnly: []string{"templates/none.yaml"}}
 	if _, err := (chart.Reader{Log: io.Discard}).Template(t.Context(), c, nil, chart.Release{Name: "rel"}, flags); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a file that isn't there gave %v", err)
+	}
+}
+
+// TestChartsStayInTheirRepository: Helm would follow a link, or a dependency's
+// path, to any file of the delegate, and a template would show it.
+func TestChartsStayInTheirRepository(t *testing.T) {
+	t.Parallel()
+	outside := t.TempDir()
+	write(t, outside, map[string]string{
+		"token": "hunter2\n", "near/Chart.yaml": "apiVersion: v2\nname: near\nversion: 0.1.0\n", "near/templates/c.yaml": "a: b\n",
+	})
+	for _, c := range []struct {
+		name   string
+		links  map[string]string // below the repository
+		depend string
+		want   string // in the error; empty: the chart is read
+	}{
+		{"a link to a file", map[string]string{"charts/app/files/x": filepath.Join(outside, "token")}, "", "x is a link that leads out"},
+		{"a link to a folder", map[string]string{"charts/app/files": outside}, "", "files is a link that leads out"},
+		{"by another link", map[string]string{"charts/app/files": "../../more", "more/y": filepath.Join(outside, "token")}, "", "y is a link that leads out"},
+		{"within the repository", map[string]string{"charts/app/files": "../../more", "more/to": "../other", "other/v": "../more/z"}, "", ""},
+		{"in a circle", map[string]string{"charts/app/a": "../../more", "charts/app/b": "../../more", "more/a": ".", "more/b": "../charts"}, "", "lead in a circle"},
+		{"a dependency elsewhere", nil, "file://" + filepath.Join(outside, "near"), "isn't in the chart's repository"},
+		{"a dependency above", nil, "file://../../../near", "isn't in the chart's repository"},
+		{"a dependency by a link", map[string]string{"charts/near": filepath.Join(outside, "near")}, "file://../near", "near is a link that leads out"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root := filepath.Join(t.TempDir(), "repository")
+			about := "apiVersion: v2\nname: app\nversion: 1.0.0\n"
+			if c.depend != "" {
+				about += "dependencies: [{name: near, version: 0.1.0, repository: \"" + c.depend + "\"}]\n"
+			}
+			write(t, root, map[string]string{"charts/app/Chart.yaml": about, "more/z": "z\n"})
+			for from, to := range c.links {
+				check(t, os.MkdirAll(filepath.Dir(filepath.Join(root, from)), 0o700))
+				check(t, os.Symlink(to, filepath.Join(root, from)))
+			}
+			files := manifest.Files{Root: root, Folder: filepath.Join(root, "charts", "app")}
+			got, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), &task.Manifest{}, files, task.HelmFlags{})
+			if c.want == "" && err != nil || c.want != "" && (!fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("read %+v, %v; want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+// TestASilentRegistryHoldsNobodyUp: a download ends with its task.
+func TestASilentRegistryHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 1), make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-release
+	}))
+	t.Cleanup(silent.Close)
+	t.Cleanup(func() { close(release) })
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { <-asked; stop() }()
+	m := &task.Manifest{
+		ID: "app", Type: "HelmChart", Chart: &task.Chart{Name: "web", Version: "1.0.0"},
+		Store: task.Store{Charts: &task.ChartRepo{URL: "oci://" + strings.TrimPrefix(silent.URL, "http://"), OCI: true}},
+	}
+	if _, err := chart.NewRepos(t.TempDir()).Fetch(ctx, source("s"), m, task.HelmFlags{PlainHTTP: true}); err == nil || ctx.Err() == nil {
+		t.Errorf("the registry was silent, and the download ended with %v", err)
 	}
 }

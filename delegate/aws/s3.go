@@ -1,0 +1,130 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// anyRegion is where the bucket's own region can be asked for.
+const anyRegion = "us-east-1"
+
+// ConfigOver is Config with requests sent over t; nil is the SDK's own
+// transport, which knows settings that another doesn't, such as AWS_CA_BUNDLE.
+func ConfigOver(ctx context.Context, a task.AWS, t http.RoundTripper) (sdk.Config, error) {
+	cfg, err := Config(ctx, a)
+	if t != nil && t != http.DefaultTransport {
+		cfg.HTTPClient = &http.Client{Transport: t}
+	}
+	return cfg, err
+}
+
+// S3 makes a client for a bucket, in its own region unless the connector or
+// the source names one. That needs the right s3:GetBucketLocation.
+func S3(ctx context.Context, o task.S3Objects, t http.RoundTripper) (*s3.Client, error) {
+	in := func(region string) (*s3.Client, error) {
+		account := o.AWS
+		account.Region = region
+		cfg, err := ConfigOver(ctx, account, t)
+		if err != nil {
+			return nil, err
+		}
+		return s3.NewFromConfig(cfg), nil
+	}
+	if o.AWS.Region != "" {
+		return in(o.AWS.Region)
+	}
+	client, err := in(anyRegion)
+	if err != nil {
+		return nil, err
+	}
+	out, err := client.GetBucketLocation(ctx, &s3.GetBucketLocationInput{Bucket: &o.Bucket})
+	if err != nil {
+		return nil, Refused("s3://"+o.Bucket, err)
+	}
+	switch region := string(out.LocationConstraint); region {
+	case "", anyRegion:
+		return client, nil
+	case "EU": // of old buckets
+		return in("eu-west-1")
+	default:
+		return in(region)
+	}
+}
+
+// Bucket is one of S3, whose objects are files. It needs the rights
+// s3:ListBucket and s3:GetObject.
+type Bucket struct {
+	client *s3.Client
+	name   string
+}
+
+// OpenBucket readies the access to a bucket. Requests are sent over t; nil is
+// the SDK's own transport.
+func OpenBucket(ctx context.Context, o task.S3Objects, t http.RoundTripper) (Bucket, error) {
+	client, err := S3(ctx, o, t)
+	return Bucket{client, o.Bucket}, err
+}
+
+// Keys lists the objects whose keys begin with a prefix, but not those in
+// folders below it.
+func (b Bucket) Keys(ctx context.Context, prefix string) ([]string, error) {
+	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, Delimiter: sdk.String("/")})
+	var keys []string
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, Refused("s3://"+b.name, err)
+		}
+		for _, object := range page.Contents {
+			keys = append(keys, sdk.ToString(object.Key))
+		}
+	}
+	return keys, nil
+}
+
+// largestObject is how much of an object is read, in bytes: more than a chart
+// may have once it is unpacked.
+const largestObject = 100 << 20
+
+// Get reads an object; fault.TooLarge if it has more than 100 MiB.
+func (b Bucket) Get(ctx context.Context, key string) ([]byte, error) {
+	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key})
+	if err != nil {
+		return nil, Refused("s3://"+b.name+"/"+key, err)
+	}
+	defer out.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(out.Body, largestObject+1))
+	switch {
+	case err != nil:
+		return nil, Refused("s3://"+b.name+"/"+key, err)
+	case len(data) > largestObject:
+		return nil, fault.New(fault.TooLarge, "s3://%s/%s has more than %d bytes", b.name, key, largestObject)
+	}
+	return data, nil
+}
+
+// Refused gives an error of AWS its code and its failure types.
+func Refused(what string, err error) error {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return fault.New(fault.Unavailable, "ask AWS for %s: %w", what, err).Causing(fault.Connectivity, fault.RetryableTransientFailure)
+	}
+	switch api.ErrorCode() {
+	case "ImageNotFoundException", "RepositoryNotFoundException", "NoSuchBucket", "NoSuchKey", "NotFound":
+		return fault.New(fault.NotFound, "%s: %w", what, err).Causing(fault.Unknown)
+	case "UnrecognizedClientException", "InvalidClientTokenId", "ExpiredTokenException", "InvalidAccessKeyId", "SignatureDoesNotMatch":
+		return fault.New(fault.Unavailable, "AWS doesn't let the connector in: %w", err).Causing(fault.Authentication)
+	case "AccessDenied", "AccessDeniedException", "Forbidden":
+		return fault.New(fault.Unavailable, "the connector may not read %s: %w", what, err).Causing(fault.Authorization)
+	}
+	return fault.New(fault.Unavailable, "ask AWS for %s: %w", what, err).Causing(fault.Unknown)
+}

@@ -1,0 +1,56 @@
+package gitfetch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// errMoved is what git says of a redirect when it may not follow it.
+var errMoved = errors.New("the repository has moved")
+
+// maxMoves is how many redirects a repository may be behind.
+const maxMoves = 5
+
+// refs is what git asks for first, below a repository's URL.
+const refs = "/info/refs"
+
+// moved is a repository at the place to which its host redirects. The password
+// goes with it only if that is on the same host: git itself would send the
+// header with it to wherever the redirect leads.
+func moved(ctx context.Context, g task.Git) (task.Git, error) {
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(g.URL, "/")+refs+"?service=git-upload-pack", nil)
+	if err != nil {
+		return g, fault.New(fault.Invalid, "the URL of repository %s: %w", g.URL, err)
+	}
+	req.SetBasicAuth(user(g), g.Password)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return g, fault.New(fault.Unavailable, "find out where repository %s has moved: %w", g.URL, err).Causing(fault.Connectivity)
+	}
+	defer resp.Body.Close()
+	to, err := resp.Location()
+	if err != nil || !strings.HasSuffix(to.Path, refs) {
+		return g, fault.New(fault.Unavailable, "repository %s answers with status %d and redirects to no repository", g.URL, resp.StatusCode).Causing(fault.Connectivity)
+	}
+	if !sameHost(req.URL, to) {
+		g.Username, g.Password = "", ""
+	}
+	to.Path, to.RawPath, to.RawQuery = strings.TrimSuffix(to.Path, refs), "", ""
+	g.URL = to.String()
+	return g, nil
+}
+
+// sameHost says whether what a host may know is safe at another URL.
+func sameHost(from, to *url.URL) bool {
+	return from.Host == to.Host && from.Scheme == to.Scheme || from.Hostname() == to.Hostname() && to.Scheme == "https"
+}

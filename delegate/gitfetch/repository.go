@@ -1,0 +1,182 @@
+package gitfetch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/diskcache"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// repository is how one is reached, and where it is kept: its objects, without
+// the contents of files that nobody asked for, and a folder for each commit.
+type repository struct {
+	url string
+	dir string
+	env []string
+}
+
+// access readies the credentials of a repository; done removes what was
+// written for it.
+func (f *Fetcher) access(g task.Git) (r repository, done func(), err error) {
+	r = repository{url: g.URL, dir: filepath.Join(f.dir, short(g.URL))}
+	r.env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
+	config := [][2]string{
+		{"remote.origin.url", g.URL}, {"remote.origin.promisor", "true"}, {"remote.origin.partialclonefilter", "blob:none"},
+		{"core.bare", "false"}, {"core.sparseCheckout", "true"}, {"core.sparseCheckoutCone", "false"}, {"gc.auto", "0"},
+	}
+	done = func() {}
+	switch {
+	case g.SSHKey != "":
+		var extra []string
+		if extra, done, err = sshKey(g); err != nil {
+			return repository{}, nil, err
+		}
+		r.env = append(r.env, extra...)
+	case g.Password != "":
+		basic := base64.StdEncoding.EncodeToString([]byte(user(g) + ":" + g.Password))
+		config = append(config, [2]string{"http.extraHeader", "Authorization: Basic " + basic}, [2]string{"http.followRedirects", "false"})
+	}
+	for i, c := range config {
+		r.env = append(r.env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, c[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, c[1]))
+	}
+	r.env = append(r.env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config)))
+	return r, done, nil
+}
+
+// user is who fetches with a password.
+func user(g task.Git) string { return cmp.Or(g.Username, "git") }
+
+// objects is the folder of what was fetched.
+func (r repository) objects() string { return filepath.Join(r.dir, "objects.git") }
+
+// kept names a commit that was fetched, so that the next fetch needn't bring
+// what hasn't changed since.
+func kept(commit string) string { return "refs/slipway/" + commit }
+
+// anew removes objects that are so old that what came in since takes more
+// space than fetching the newest commits again takes time.
+func (r repository) anew(now time.Time) error {
+	begun, err := os.Stat(filepath.Join(r.objects(), "HEAD")) // written once
+	if err == nil && now.Sub(begun.ModTime()) > diskcache.Unused {
+		return os.RemoveAll(r.objects())
+	}
+	return nil
+}
+
+// download fetches a commit, but not the contents of its files: checkout
+// fetches those that it needs. A host that can't leave them out sends all.
+func (r repository) download(ctx context.Context, g task.Git, commit string) error {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return fmt.Errorf("make the cache of repositories: %w", err)
+	}
+	if err := r.anew(time.Now()); err != nil {
+		return fmt.Errorf("clear the cache of repositories: %w", err)
+	}
+	if _, err := r.git(ctx, "init", "--quiet", "--bare", "--template=", r.objects()); err != nil {
+		return err
+	}
+	if _, err := r.in(r.objects()).git(ctx, "rev-parse", "--quiet", "--verify", kept(commit)); err == nil {
+		return nil
+	}
+	// Not every host gives commits by their id: the branch's tip comes next.
+	if err := r.fetch(ctx, commit); err == nil || ctx.Err() != nil {
+		return r.keep(ctx, commit, err)
+	}
+	name := refName(g)
+	if name == "" {
+		name = "HEAD"
+	}
+	return r.keep(ctx, commit, r.fetch(ctx, name))
+}
+
+func (r repository) fetch(ctx context.Context, what string) error {
+	_, err := r.in(r.objects()).git(ctx, "fetch", "--quiet", "--depth=1", "--no-tags", "--filter=blob:none", "--", "origin", what)
+	return err
+}
+
+// keep remembers a commit after a fetch, unless that failed or brought another.
+func (r repository) keep(ctx context.Context, commit string, err error) error {
+	if err != nil {
+		return err
+	}
+	got, err := r.in(r.objects()).git(ctx, "rev-parse", "FETCH_HEAD^{commit}")
+	if err != nil {
+		return err
+	}
+	if got = strings.TrimSpace(got); got != commit {
+		return fault.New(fault.NotFound, "%s doesn't give the commit %s by its id, and the branch's last is %s by now", r.url, commit, got)
+	}
+	_, err = r.in(r.objects()).git(ctx, "update-ref", kept(commit), commit)
+	return err
+}
+
+// in is the repository with some of git's own places set.
+func (r repository) in(objects string, more ...string) repository {
+	r.env = append(append(r.env[:len(r.env):len(r.env)], "GIT_DIR="+objects), more...)
+	return r
+}
+
+// lingering is how long git has to end once it is stopped.
+const lingering = 2 * time.Second
+
+// git runs one command. Its errors name the repository and what git said.
+func (r repository) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env, cmd.WaitDelay = r.env, lingering
+	together(cmd)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if err == nil {
+		return stdout.String(), nil
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fault.New(fault.Unavailable, "the delegate has no git command; install git where it runs")
+	}
+	said := strings.TrimSpace(stderr.String())
+	if strings.Contains(said, "requested URL returned error: 30") {
+		return "", fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errMoved, said)
+	}
+	failure := fault.New(fault.Unavailable, "git %s of %s: %s", args[0], r.url, said)
+	for _, denied := range []string{"Authentication failed", "could not read Username", "Permission denied", "HTTP 401", "HTTP 403"} {
+		if strings.Contains(said, denied) {
+			return "", failure.Causing(fault.Authentication)
+		}
+	}
+	return "", failure.Causing(fault.Connectivity, fault.Unknown)
+}
+
+// sshKey writes the key to a file that lives as long as the fetch.
+func sshKey(g task.Git) (env []string, done func(), err error) {
+	dir, err := os.MkdirTemp("", "slipway-ssh-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for the SSH key: %w", err)
+	}
+	done = func() { _ = os.RemoveAll(dir) } // the system clears its temporary folder, too
+	file := filepath.Join(dir, "key")
+	if err := os.WriteFile(file, []byte(strings.TrimSpace(g.SSHKey)+"\n"), 0o600); err != nil {
+		done()
+		return nil, nil, fmt.Errorf("write the SSH key: %w", err)
+	}
+	command := fmt.Sprintf("ssh -i %s -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=%s/known_hosts", file, dir)
+	if g.SSHUser != "" {
+		command += " -l " + shellQuote(g.SSHUser)
+	}
+	return []string{"GIT_SSH_COMMAND=" + command}, done, nil
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,0 +1,5 @@
+# Expressions are resolved when the step starts.
+echo "Report of <+pipeline.name>"
+cat <<END
+<+fileStore.getAsString("/scripts/report.txt")>
+END

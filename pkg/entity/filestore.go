@@ -1,0 +1,107 @@
+package entity
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// storeHarness is the file store.
+const storeHarness = "Harness"
+
+// scriptIn decodes the spec of a script's source by the source's type: a script
+// that stands there under one key, or a file of the file store under another.
+func (d *decoder) scriptIn(source yamldoc.Value, inline string, script func(yamldoc.Value), stored string, file func(yamldoc.Value)) func(yamldoc.Value) {
+	typ := peek(source, "type")
+	return func(v yamldoc.Value) {
+		switch typ {
+		case storeInline:
+			d.fields(v, keys{inline: script})
+			d.need(v, inline)
+		case storeHarness:
+			d.fields(v, keys{stored: file})
+			d.need(v, stored)
+		}
+	}
+}
+
+// FileStore names files of the file store, or files that are kept as secrets
+// (entities spec §2.4).
+type FileStore struct {
+	Files   yamldoc.Field[[]string] // or folders
+	Secrets yamldoc.Field[[]string]
+}
+
+// fileStore decodes the spec of a store of files. A chart and a kustomization
+// are one folder.
+func (d *decoder) fileStore(v yamldoc.Value, manifest string, f *FileStore) {
+	folder := manifest == ManifestHelm || manifest == ManifestKustomize
+	known := keys{"files": d.files(&f.Files)}
+	if !folder {
+		known["secretFiles"] = func(v yamldoc.Value) {
+			f.Secrets = d.Strings(v)
+			for item := range literals(v) {
+				d.refer(ref.Secret, item, item.Node.Value)
+			}
+		}
+	}
+	d.fields(v, known)
+	if folder {
+		d.need(v, "files")
+	} else {
+		d.oneOf(v, "files", "secretFiles")
+	}
+	for _, key := range []string{"files", "secretFiles"} {
+		list := child(v, key)
+		switch {
+		case !list.Is(yamldoc.Sequence):
+		case len(list.Node.Items) == 0:
+			d.Errorf(list, emptyList, "found no %s; want one at least", key)
+		case folder && len(list.Node.Items) > 1:
+			d.Errorf(list, ambiguous, "found %d files; a %s is one folder", len(list.Node.Items), manifest)
+		}
+	}
+}
+
+// files binds a list of files or folders of the file store.
+func (d *decoder) files(f *yamldoc.Field[[]string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.Strings(v)
+		for item := range literals(v) {
+			if _, err := ref.ParseFile(item.Node.Value, d.scope); err != nil {
+				d.Errorf(item, badReference, "%s", err)
+			}
+		}
+	}
+}
+
+// file binds a file of the file store.
+func (d *decoder) file(f *yamldoc.Field[string]) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		*f = d.String(v)
+		if f.Value == "" {
+			return
+		}
+		if _, err := ref.ParseFile(f.Value, d.scope); err != nil {
+			d.Errorf(v, badReference, "%s", err)
+		}
+	}
+}
+
+// literals are the items of a list that are texts without expressions.
+func literals(v yamldoc.Value) iter.Seq[yamldoc.Value] {
+	return func(yield func(yamldoc.Value) bool) {
+		if !v.Is(yamldoc.Sequence) {
+			return
+		}
+		for i, n := range v.Node.Items {
+			item := yamldoc.Sub(n, fmt.Sprintf("%s[%d]", v.Path, i))
+			if item.Is(yamldoc.Scalar) && n.Value != "" && !strings.Contains(n.Value, "<+") && !yield(item) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Preview is an execution that compares what a pipeline would deploy with what
+// there is, and changes nothing.
+type Preview struct {
+	Execution store.Execution
+	Warnings  []fault.Detail
+	// Left are the stages that deploy, but can't be compared.
+	Left []Left
+}
+
+// Left is a stage that a preview leaves out.
+type Left struct {
+	Stage string `json:"stage" doc:"Its identifier"`
+	Why   string `json:"why"`
+}
+
+// StartPreview starts one: of each stage that deploys to Kubernetes delegates render
+// the manifests and ask the cluster what they would change. Its execution is
+// none of the pipeline's.
+func (s *Service) StartPreview(ctx context.Context, r StartRequest) (Preview, error) {
+	made, err := s.plans.plan(ctx, r)
+	if err != nil {
+		return Preview{}, err
+	}
+	p, err := plan.Decode(made.doc)
+	if err != nil {
+		return Preview{}, fmt.Errorf("decode the plan: %w", err)
+	}
+	e := store.Execution{
+		ID: newID(r.Key, s.Now()), Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, Status: plan.Running, Inputs: made.inputs,
+		Actor: r.By.Actor, Preview: true, StartedAt: s.Now(),
+	}
+	given, err := GivenTo(e)
+	if err != nil {
+		return Preview{}, err
+	}
+	c := comparison{conditions: &rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, now: s.Now(), states: map[plan.NodeID]plan.State{}}}
+	if c.stages(p.Root.Children); c.found == 0 {
+		return Preview{}, fault.New(fault.Invalid, "pipeline %s has no stage that could be compared with a cluster%s", r.Pipeline, c.reasons())
+	}
+	doc, err := p.Encode()
+	if err != nil {
+		return Preview{}, fmt.Errorf("encode the preview of pipeline %s: %w", r.Pipeline, err)
+	}
+	e.PlanHash = plan.Hash(doc)
+	e, err = s.begin(ctx, e, made.root, doc, r.By, fmt.Sprintf("preview of pipeline %s, plan %s", r.Pipeline, e.PlanHash))
+	return Preview{Execution: e, Warnings: given.Warnings, Left: c.left}, err
+}
+
+// comparison makes a preview's plan of a pipeline's, in place. All stages stay,
+// because expressions name them; only those that deploy run, one step of each.
+type comparison struct {
+	conditions *rehearsal
+	found      int // stages that are compared
+	left       []Left
+}
+
+func (c *comparison) reasons() string {
+	var b strings.Builder
+	for _, l := range c.left {
+		fmt.Fprintf(&b, "; %s: %s", l.Stage, l.Why)
+	}
+	return b.String()
+}
+
+func (c *comparison) stages(list []*plan.Node) {
+	for i, n := range list {
+		switch n.Kind { //nolint:exhaustive // the others aren't on this level
+		case plan.KindParallel:
+			c.stages(n.Children)
+		case plan.KindLoop:
+			if c.stage(n.Children[0], true); n.Children[0].Children == nil {
+				list[i] = n.Children[0] // nobody need know how often it would run
+			}
+		case plan.KindStage:
+			c.stage(n, false)
+		}
+	}
+}
+
+// never is a condition that lets nothing run.
+const never = "false"
+
+func (c *comparison) stage(n *plan.Node, looped bool) {
+	deploying := deployers(n)
+	why := incomparable(n, deploying)
+	if why != "" && n.Type == entity.StageDeployment || n.Type == plan.TypePipeline {
+		c.left = append(c.left, Left{Stage: n.Identifier, Why: why})
+	}
+	n.Rollback, n.Strategies = nil, nil
+	if why != "" {
+		n.Children, n.Asks, n.When = nil, "", &plan.When{Condition: never}
+		return
+	}
+	c.found++
+	if n.When == nil {
+		n.When = &plan.When{}
+	}
+	if n.When.Status = "All"; !looped && c.unknowable(n) {
+		n.When.Condition = ""
+	}
+	n.Looks = true
+	var steps []*plan.Node
+	if n.Children[0].Type == plan.TypeService {
+		steps = append(steps, n.Children[0])
+	}
+	steps = append(steps, compares(deploying[0]))
+	for _, d := range deploying { // what is compared depends on them
+		d.When = &plan.When{Condition: never}
+	}
+	n.Children = append(steps, deploying...)
+}
+
+// unknowable says whether only a run could evaluate a stage's condition.
+func (c *comparison) unknowable(n *plan.Node) bool {
+	return len(unknown(c.conditions.scope(n), expr.References(n.When.Condition))) > 0
+}
+
+// incomparable says why a stage can't be compared; empty if it can.
+func incomparable(n *plan.Node, deploying []*plan.Node) string {
+	switch {
+	case n.Type == plan.TypePipeline:
+		return "it runs another pipeline; compare that one"
+	case n.Deployment == nil:
+		return "it deploys nothing"
+	case n.Deployment.Type != entity.DeployKubernetes:
+		return fmt.Sprintf("deployments of type %s can't be compared before they run", n.Deployment.Type)
+	case n.Asks == plan.AsksNeeded:
+		return "it asks for inputs when it starts"
+	case len(deploying) == 0:
+		return "it has no step K8sRollingDeploy, K8sBlueGreenDeploy or K8sCanaryDeploy"
+	}
+	return ""
+}
+
+// deployers are the steps of a stage that deploy its service's manifests. The
+// first is the one that says the most of what the stage comes to.
+func deployers(n *plan.Node) []*plan.Node {
+	order := []string{string(task.OpRolling), string(task.OpBlueGreen), string(task.OpCanary)}
+	var found []*plan.Node
+	var walk func(*plan.Node)
+	walk = func(n *plan.Node) {
+		if n.Kind == plan.KindStep && slices.Contains(order, n.Type) {
+			found = append(found, n)
+		}
+		for _, c := range n.Children {
+			walk(c)
+		}
+	}
+	walk(n)
+	slices.SortStableFunc(found, func(a, b *plan.Node) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
+	return found
+}
+
+// compares is the step that looks in place of one that deploys.
+func compares(step *plan.Node) *plan.Node {
+	const suffix = "_diff"
+	return &plan.Node{
+		ID: step.ID + suffix, Kind: plan.KindStep, Identifier: step.Identifier + suffix, Name: step.Name, Type: string(task.OpDiff),
+		Line: step.Line, Selectors: step.Selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
+	}
+}

@@ -1,0 +1,124 @@
+package resolve
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Chart resolves the chart of the stage's service, for a delegate that reads
+// what it says of itself. Nothing if it isn't to be described.
+func (s *Scope) Chart() (step.Chart, error) {
+	d, err := s.deploys(s.Node.Stage())
+	if err != nil {
+		return step.Chart{}, err
+	}
+	// Layers of values may speak of what is yet to be read.
+	all, err := s.allManifests(d, func(m *yamldoc.Node) bool { return !isLayer(m) })
+	if err != nil {
+		return step.Chart{}, err
+	}
+	main, err := s.mainManifest(d.Service.At("serviceDefinition", "spec"), all)
+	if err != nil || !described(main) {
+		return step.Chart{}, err
+	}
+	m, err := s.manifest(main, all)
+	if err != nil {
+		return step.Chart{}, err
+	}
+	infra, err := s.tree(d.Infrastructure, "infrastructureDefinition")
+	if err != nil {
+		return step.Chart{}, err
+	}
+	connector, err := s.connector(infra.At("spec", "connectorRef"), s.Execution.Scope)
+	return step.Chart{Manifest: m, Selectors: words(connector.At("spec", "delegateSelectors"))}, err
+}
+
+// described says whether a manifest is a chart whose metadata are asked for.
+func described(m *yamldoc.Node) bool {
+	return m != nil && text(m.Get("type")) == "HelmChart" && isTrue(m.At("spec", "fetchHelmChartMetadata"))
+}
+
+// chartFound is what a manifest's chart says of itself; nil if it wasn't read,
+// or not yet.
+func (s *Scope) chartFound(stage *plan.Node, manifest string) (*task.ChartFound, error) {
+	id := stage.ID + ".spec.manifests"
+	if s.Plan.Node(id) == nil {
+		return nil, nil
+	}
+	st := s.State(id)
+	if !st.Status.Terminal() {
+		return nil, nil
+	}
+	var out struct {
+		Output struct{ Chart *task.ChartFound }
+	}
+	if doc := st.Result(); len(doc) == 0 {
+		return nil, nil
+	} else if err := json.Unmarshal(doc, &out); err != nil {
+		return nil, fmt.Errorf("decode the chart: %w", err)
+	}
+	if c := out.Output.Chart; c != nil && c.Manifest == manifest {
+		return c, nil
+	}
+	return nil, nil
+}
+
+// pin makes a stage deploy the very chart whose metadata it was told.
+func (s *Scope) pin(m *task.Manifest) error {
+	found, err := s.chartFound(s.Node.Stage(), m.ID)
+	if err != nil || found == nil {
+		return err
+	}
+	switch {
+	case m.Store.Charts != nil:
+		m.Chart.Version = found.Version
+	case m.Store.Git != nil && found.CommitID != "":
+		m.Store.Git.Commit = found.CommitID
+	}
+	return nil
+}
+
+// chartField resolves manifests.ID.helm.X and manifest.ID.commitId.
+func (s *Scope) chartField(stage *plan.Node, m *yamldoc.Node, path []string) (expr.Value, int, error) {
+	found, err := s.chartFound(stage, path[1])
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	if found == nil {
+		return expr.Null(), 0, unknown("what the chart of manifest %s says of itself isn't known: want fetchHelmChartMetadata: true on the chart that is deployed, of a service that is chosen before the stage starts", path[1])
+	}
+	if path[2] == "commitId" {
+		return expr.String(found.CommitID), 3, nil
+	}
+	if len(path) == 5 && path[3] == "metadata" && path[4] == "basePath" && text(m.At("spec", "store", "type")) == "OciHelmChart" {
+		return s.constant(m.At("spec", "store", "spec", "basePath"), 5)
+	}
+	doc, err := json.Marshal(found)
+	if err != nil {
+		return expr.Null(), 0, fmt.Errorf("encode the chart: %w", err)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(doc, &values); err != nil {
+		return expr.Null(), 0, fmt.Errorf("decode the chart: %w", err)
+	}
+	delete(values, "manifest")
+	delete(values, "commitId")
+	var at any = values
+	for i, key := range path[3:] {
+		m, ok := at.(map[string]any)
+		if !ok {
+			return expr.FromAny(at), 3 + i, nil
+		}
+		if at, ok = m[key]; !ok {
+			return expr.Null(), 0, fault.New(fault.UnresolvedExpression, "a chart has no %q; want name, description, version, apiVersion, appVersion, kubeVersion or metadata", key)
+		}
+	}
+	return expr.FromAny(at), len(path), nil
+}

@@ -1,0 +1,232 @@
+package resolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// infraVariable resolves infra.variables.X of a custom deployment: what the
+// infrastructure says of it, else its template (pipeline spec §9.6). The path
+// of a variable that names a connector goes on into the connector.
+func (s *Scope) infraVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+	layers := []*yamldoc.Node{d.Infrastructure.At("spec", "variables"), d.Template.At("infrastructure", "variables")}
+	if len(path) < 3 {
+		v, err := s.variableMap(layers)
+		return v, len(path), err
+	}
+	for _, list := range layers {
+		if list == nil {
+			continue
+		}
+		item := named(list, path[2])
+		switch {
+		case item == nil:
+		case text(item.Get("type")) == "Connector" && len(path) > 3:
+			return s.connectorPath(item.Get("value"), path)
+		case expr.IsRuntimeInput(text(item.Get("value"))):
+			return expr.Null(), 0, fault.New(fault.UnresolvedExpression, "the infrastructure's variable %q has no value; its deployment template asks for one", path[2])
+		default:
+			v, err := s.variable(item)
+			return v, 3, err
+		}
+	}
+	return expr.Null(), 0, unknown("neither the infrastructure nor its deployment template has a variable %q", path[2])
+}
+
+// variableMap is all variables of some lists by name, the first ones on top.
+func (s *Scope) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
+	all := map[string]expr.Value{}
+	for _, list := range layers {
+		if list == nil {
+			continue
+		}
+		for _, item := range list.Items {
+			name := text(item.Get("name"))
+			if _, known := all[name]; known || expr.IsRuntimeInput(text(item.Get("value"))) {
+				continue
+			}
+			v, err := s.variable(item)
+			if err != nil {
+				return expr.Null(), err
+			}
+			all[name] = v
+		}
+	}
+	return expr.Map(all), nil
+}
+
+// connectorPath resolves what a path says of a connector's document. A key
+// that names a secret is its reference, and so is that key's identifier, for
+// secrets.getValue.
+func (s *Scope) connectorPath(name *yamldoc.Node, path []string) (expr.Value, int, error) {
+	doc, err := s.connector(name, s.Execution.Scope)
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	last := len(path) - 1
+	if path[last] == "identifier" && strings.HasSuffix(path[last-1], "Ref") {
+		return s.constant(doc.At(path[3:last]...), len(path))
+	}
+	return s.below(doc, path, 3)
+}
+
+// instances is how a delegate finds the instances of a custom deployment.
+func (s *Scope) instances(d *plan.Deployment) (*task.Instances, error) {
+	infra := d.Template.Get("infrastructure")
+	script, err := s.fetchScript(infra.At("fetchInstancesScript", "store"))
+	if err != nil {
+		return nil, fmt.Errorf("the script of the deployment template: %w", err)
+	}
+	t := &task.Instances{
+		Target: task.InstancesTarget{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: text(d.Infrastructure.Get("identifier"))},
+		Script: task.Shell{Shell: "Bash", Script: script},
+		List:   text(infra.Get("instancesListPath")), Attributes: map[string]string{},
+	}
+	for _, item := range infra.Get("instanceAttributes").Items {
+		t.Attributes[text(item.Get("name"))] = text(item.Get("jsonPath"))
+	}
+	for _, name := range slices.Backward(entity.InstanceNames()) {
+		if path, ok := t.Attributes[name]; ok {
+			t.Name = path
+		}
+	}
+	t.Target.Image, err = s.deployedVersion(d)
+	return t, err
+}
+
+// fetchScript is the script of a deployment template: in it, or in the file
+// store.
+func (s *Scope) fetchScript(store *yamldoc.Node) (string, error) {
+	if text(store.Get("type")) != "Harness" {
+		v, err := s.scalar(store.At("spec", "content"))
+		return v.Text(), err
+	}
+	paths := words(store.At("spec", "files"))
+	if len(paths) != 1 {
+		return "", fault.New(fault.Invalid, "it names %d files of the file store; want one", len(paths))
+	}
+	path, err := s.Text(paths[0])
+	if err != nil {
+		return "", err
+	}
+	return s.File(path)
+}
+
+// deployedVersion is what is told of a stage's artifact in the instance
+// ledger: its image, else its version; empty without an artifact.
+func (s *Scope) deployedVersion(d *plan.Deployment) (string, error) {
+	source, err := s.primarySource(d)
+	if err != nil || source == nil {
+		return "", err
+	}
+	found, err := s.artifactResults(s.Node.Stage())
+	if err != nil {
+		return "", err
+	}
+	v, err := s.artifactImage(source, found)
+	if err == nil && v.IsNull() {
+		v, err = s.artifactVersion(source, found)
+	}
+	if err != nil || v.IsNull() {
+		return "", err
+	}
+	return v.Text(), nil
+}
+
+// hosts are the instances that the last FetchInstanceScript step of a stage
+// has found.
+func (s *Scope) hosts(stage *plan.Node) ([]task.InstanceFound, error) {
+	var latest *plan.Node
+	var at time.Time
+	for _, n := range steps(stage) {
+		st := s.State(n.ID)
+		if n.Type == plan.TypeFetchInstances && st.Status == plan.Success && !st.EndedAt.Before(at) {
+			latest, at = n, st.EndedAt
+		}
+	}
+	if latest == nil {
+		return nil, unknown("no %s step of the stage has found any instances yet", plan.TypeFetchInstances)
+	}
+	var out struct {
+		Found task.InstancesFound `json:"deploymentInfoOutcome"`
+	}
+	if err := json.Unmarshal(s.State(latest.ID).Result(), &out); err != nil {
+		return nil, fmt.Errorf("decode the instances of %s: %w", latest.ID, err)
+	}
+	return out.Found.List, nil
+}
+
+// hostNames resolves stage.output.hosts.
+func (s *Scope) hostNames(stage *plan.Node) (expr.Value, error) {
+	hosts, err := s.hosts(stage)
+	if err != nil {
+		return expr.Null(), err
+	}
+	names := make([]expr.Value, len(hosts))
+	for i, h := range hosts {
+		names[i] = expr.String(h.HostName)
+	}
+	return expr.List(names), nil
+}
+
+// instance resolves instance.*: the instance whose turn it is in a loop over
+// the stage's hosts (pipeline spec §3.6).
+func (s *Scope) instance(path []string) (expr.Value, int, error) {
+	loop, _, values, err := s.around(s.Node, "repeat")
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	var item expr.Value
+	if loop != nil {
+		repeat, _ := values.Field("repeat")
+		item, _ = repeat.Field("item")
+	}
+	if item.IsNull() {
+		return expr.Null(), 0, unknown("instance has a meaning only in a loop with repeat.items: <+stage.output.hosts>")
+	}
+	hosts, err := s.hosts(s.Node.Stage())
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	i := slices.IndexFunc(hosts, func(h task.InstanceFound) bool { return h.HostName == item.Text() })
+	if i < 0 {
+		return expr.Null(), 0, unknown("the stage has found no instance %q", item.Text())
+	}
+	return instanceField(hosts[i], path)
+}
+
+func instanceField(h task.InstanceFound, path []string) (expr.Value, int, error) {
+	const property = "instance.host.properties"
+	switch name := dotted(path); {
+	case name == "instance.name" || name == "instance.hostName":
+		return expr.String(h.HostName), 2, nil
+	case name == "instance.host.instanceName" || name == "instance.host.hostName":
+		return expr.String(h.HostName), 3, nil
+	case name == "instance.host.privateIp" || name == "instance.host.publicIp":
+		return expr.Null(), 3, nil // of machines that a cloud knows
+	case name == property:
+		all := map[string]expr.Value{}
+		for k, v := range h.Properties {
+			all[k] = expr.String(v)
+		}
+		return expr.Map(all), 3, nil
+	case strings.HasPrefix(name, property+"."):
+		v, ok := h.Properties[path[3]]
+		if !ok {
+			return expr.Null(), 0, unknown("the instance has no property %q; it has %s", path[3], strings.Join(slices.Sorted(maps.Keys(h.Properties)), ", "))
+		}
+		return expr.String(v), 4, nil
+	}
+	return expr.Null(), 0, unknown("an instance has name, hostName, host.instanceName, host.hostName and host.properties; found %s", dotted(path))
+}

@@ -1,0 +1,56 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Past is a stage of an execution, which has deployed something.
+type Past struct {
+	Plan      *plan.Plan
+	Stage     *plan.Node
+	State     func(plan.NodeID) plan.State
+	Execution store.Execution
+}
+
+// last is what Last says, asked once for a stage: it reads executions.
+func (s *Scope) last(stage *plan.Node, d *plan.Deployment) (*Past, error) {
+	if past, ok := s.pasts[stage.ID]; ok {
+		return past, nil
+	}
+	past, err := s.Last(stage, d)
+	if err == nil {
+		s.pasts[stage.ID] = past
+	}
+	return past, err
+}
+
+// rollbackField resolves rollbackArtifact.X: artifact.X of the last stage that
+// has deployed the same service to the same infrastructure, and
+// rollbackArtifact.sidecars.ID.X. Null if there is none (entities spec §2.2).
+func (s *Scope) rollbackField(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
+	if last := path[len(path)-1]; slices.Contains([]string{"imagePullSecret", "dockerConfigJsonSecret"}, last) {
+		return expr.Null(), 0, unknown("an earlier artifact has no %s; take <+artifact.%[1]s>", last)
+	}
+	if s.Last == nil || len(path) < 2 {
+		return expr.Null(), len(path), nil
+	}
+	past, err := s.last(stage, d)
+	if err != nil || past == nil || len(past.Stage.Children) == 0 {
+		return expr.Null(), len(path), err
+	}
+	then := *s // its secrets are this node's
+	then.Plan, then.Node, then.State, then.Execution = past.Plan, past.Stage.Children[0], past.State, past.Execution
+	then.Last, then.names, then.outputs, then.event, then.eventNames = nil, nil, map[plan.NodeID]any{}, nil, nil
+	deployed, err := then.deploys(past.Stage)
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	if path[1] == "sidecars" {
+		return then.sidecarField(past.Stage, deployed, path)
+	}
+	return then.artifactField(past.Stage, deployed, path, path[1:])
+}

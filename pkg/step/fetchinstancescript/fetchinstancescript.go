@@ -1,0 +1,66 @@
+// Package fetchinstancescript is the step type FetchInstanceScript: it finds
+// the instances of a custom deployment by the script of its deployment template
+// (pipeline spec §9.6).
+//
+// Outputs: deploymentInfoOutcome.serverInstanceInfoList. The script is run and
+// what it writes is read by delegate/instances.
+package fetchinstancescript
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: plan.TypeFetchInstances, Deploys: true, New: decode}
+}
+
+// Spec is the step's spec: all that it says is which delegates may run it.
+type Spec struct{}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "delegateSelectors")
+		}
+	}
+	return &Spec{}
+}
+
+// Start gives the script to a delegate.
+func (*Spec) Start(in step.In) (step.Action, error) {
+	if in.Deployment == nil || in.Deployment.Custom == nil {
+		return step.Action{}, fault.New(fault.Invalid, "the step needs a stage of the deployment type CustomDeployment")
+	}
+	p := *in.Deployment.Custom
+	p.Stage = string(in.StageNode)
+	return step.Action{Task: &step.Task{Kind: task.KindInstances, Payload: p, Selectors: in.Selectors}}, nil
+}
+
+// Finish says in the step's message how many there are.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) {
+	o := step.Outcome(r)
+	if o.Status != plan.Success {
+		return o, nil
+	}
+	var out struct {
+		Found task.InstancesFound `json:"deploymentInfoOutcome"`
+	}
+	if err := json.Unmarshal(r.Outputs, &out); err != nil {
+		return plan.Outcome{}, fmt.Errorf("decode the instances: %w", err)
+	}
+	if o.Message = fmt.Sprintf("found %d instances", len(out.Found.List)); len(out.Found.List) == 1 {
+		o.Message = "found one instance"
+	}
+	return o, nil
+}

@@ -1,0 +1,46 @@
+// Package helmbluegreenswapstep is the step type HelmBlueGreenSwapStep: the
+// primary and the stage service of the stage's HelmBGDeploy exchange their
+// colours (kubernetes spec §19.5). In a rollback they do so only if they have
+// been exchanged before.
+//
+// Outputs: output.primaryServiceName, output.stageServiceName and
+// output.releaseName. The selectors are changed by delegate/helm.
+package helmbluegreenswapstep
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/helm"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpHelmSwap), Deploys: true, New: decode} }
+
+// Spec is the step's spec. It has no fields of its own.
+type Spec struct{}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "commandFlags":
+			if e.Is(yamldoc.Sequence) && len(e.Node.Items) > 0 {
+				r.Unsupported(e, "commandFlags can't be honoured: the swap changes two services and runs no command of Helm's")
+			}
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "commandFlags", "delegateSelectors")
+		}
+	}
+	return &Spec{}
+}
+
+// Start has a delegate swap the services.
+func (*Spec) Start(in step.In) (step.Action, error) {
+	return helm.Start(in, task.Helm{Op: task.OpHelmSwap})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

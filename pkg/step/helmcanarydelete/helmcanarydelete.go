@@ -1,0 +1,48 @@
+// Package helmcanarydelete is the step type HelmCanaryDelete: the Helm release
+// of the canary is uninstalled (kubernetes spec §19.4). Where there is none it
+// succeeds and changes nothing.
+//
+// Outputs: output.releaseName and output.canaryRelease. It is done by
+// delegate/helm; the release that serves is never touched.
+package helmcanarydelete
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/helm"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type {
+	return step.Type{Name: string(task.OpHelmCanaryDelete), Deploys: true, New: decode}
+}
+
+// Spec is the step's spec.
+type Spec struct {
+	Flags []task.CommandFlag // of "helm uninstall"
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
+		switch e.Key {
+		case "commandFlags":
+			s.Flags = helm.Flags(r, e)
+		case "delegateSelectors": // the plan's
+			r.Strings(e)
+		default:
+			r.Unknown(e, "commandFlags", "delegateSelectors")
+		}
+	}
+	return s
+}
+
+// Start has a delegate uninstall the canary.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	return helm.Start(in, task.Helm{Op: task.OpHelmCanaryDelete, CommandFlags: s.Flags})
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -1,0 +1,51 @@
+// Package helmcanarydeploy is the step type HelmCanaryDeploy: a few instances
+// of the workload of a service's chart, as a Helm release of its own beside the
+// one that serves (kubernetes spec §19.4). HelmCanaryDelete uninstalls it.
+//
+// Outputs: output.canaryRelease, output.canaryWorkload
+// ("namespace/Kind/name"), output.targetInstances and those of HelmDeploy. The
+// deployment itself is done by delegate/helm.
+package helmcanarydeploy
+
+import (
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/helm"
+	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type describes the step type.
+func Type() step.Type { return step.Type{Name: string(task.OpHelmCanary), Deploys: true, New: decode} }
+
+// Spec is the step's spec.
+type Spec struct {
+	helm.Install
+	Instances *task.InstanceSelection // a percentage is of the chart's
+}
+
+func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+	s := &Spec{}
+	v := yamldoc.Sub(doc, "")
+	for e := range r.Mapping(v) {
+		switch {
+		case e.Key == "instanceSelection":
+			s.Instances = kubernetes.Instances(r, e)
+		case !s.Key(e, r):
+			r.Unknown(e, append(helm.InstallKeys(), "instanceSelection")...)
+		}
+	}
+	r.Missing(v, "instanceSelection")
+	return s
+}
+
+// Start has a delegate deploy the canary.
+func (s *Spec) Start(in step.In) (step.Action, error) {
+	p := s.Payload(task.OpHelmCanary)
+	p.Instances = s.Instances
+	return helm.Start(in, p)
+}
+
+// Finish takes the delegate's result as it is.
+func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

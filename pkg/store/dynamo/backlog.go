@@ -1,0 +1,105 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+)
+
+// A trail has one end, so those who append to it at the same moment are in each
+// other's way: of hundreds one at a time would get on. Who meets others leaves
+// its record in the account's backlog instead, in the same transaction as the
+// change, where nobody is in the way, and moves all that waits there into the
+// trail afterwards, many at a time. Whoever does that does it for all: a lost
+// race is as good as a won one. Who reads the trail moves what waits first, so
+// that a record is never missing from it.
+
+// entry is a record on its way into its account's trail.
+type entry struct {
+	record audit.Record
+	tried  bool // to append it to the trail itself
+	waits  key  // its place in the backlog, if that is where it goes
+}
+
+// entering gives the writes that enter the record: at the end of the trail, and
+// from the second try on in the backlog.
+func (s *Store) entering(ctx context.Context, e *entry) ([]write, error) {
+	if !e.tried {
+		e.tried = true
+		_, writes, err := s.appending(ctx, e.record)
+		return writes, err
+	}
+	e.waits = key{backlogPK(e.record.Scope.Account), momentText(e.record.Time, rand.Text())}
+	it := e.waits.item()
+	if err := s.encode(ctx, it, "doc", e.record, largestValue); err != nil {
+		return nil, err
+	}
+	return []write{s.put(it, missing, nil, errAgain)}, nil
+}
+
+// settle moves an entry that was written from the backlog into the trail. It
+// may fail: the change is made and its record kept, and the next who comes
+// moves it.
+func (s *Store) settle(ctx context.Context, e entry) {
+	if e.waits != (key{}) && rest(ctx, settlePause) == nil {
+		_ = s.moveAll(ctx, e.record.Scope.Account, e.waits) // see above
+	}
+}
+
+// settlePause is within how much time those who met begin to move entries: the
+// first ones move those of the others.
+const settlePause = 200 * time.Millisecond
+
+// The most that is moved at a time: records, and bytes of a transaction's 4 MB.
+const (
+	mostMoved      = 25
+	mostMovedBytes = 2 << 20
+)
+
+// moveAll moves what waits in an account's backlog into its trail, the oldest
+// first, until the entry at mine is there, or all are if that is empty.
+func (s *Store) moveAll(ctx context.Context, account string, mine key) error {
+	for more := true; more; {
+		err := again(ctx, func() error {
+			if mine != (key{}) {
+				it, err := s.get(ctx, mine)
+				if more = it != nil; err != nil || !more {
+					return err
+				}
+			}
+			waiting, err := s.query(ctx, query{pk: backlogPK(account), limit: mostMoved})
+			if more = len(waiting) > 0; err != nil || !more {
+				return err
+			}
+			return s.move(ctx, account, waiting)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move moves some entries.
+func (s *Store) move(ctx context.Context, account string, waiting []item) error {
+	var list []audit.Record
+	var left []write
+	size := 0
+	for _, it := range waiting {
+		if size += len(bytes(it, "doc")); size > mostMovedBytes && len(list) > 0 {
+			break
+		}
+		var r audit.Record
+		if err := s.decode(ctx, it, "doc", &r); err != nil {
+			return err
+		}
+		list, left = append(list, r), append(left, s.remove(keyOf(it), present, nil, errAgain))
+	}
+	_, writes, err := s.linking(ctx, account, list...)
+	if err != nil {
+		return err
+	}
+	return s.transact(ctx, append(writes, left...)...)
+}

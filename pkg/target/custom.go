@@ -1,0 +1,80 @@
+package target
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// custom reads the deployment template of a custom deployment: its stage, its
+// service and its infrastructure must be made for the same version of one
+// (pipeline spec §9.6).
+func (r *Reader) custom(ctx context.Context, written *yamldoc.Node, d *plan.Deployment) (*yamldoc.Node, error) {
+	service, err := ref.Parse(d.ServiceRef, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	environment, err := ref.Parse(d.EnvironmentRef, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	const key = "customDeploymentRef"
+	var first plan.Template
+	var spec *yamldoc.Node
+	for i, by := range []struct {
+		what  string
+		link  *yamldoc.Node
+		scope ref.Scope
+	}{
+		{"the stage", written, r.Scope},
+		{"service " + d.ServiceRef, d.Service.At("serviceDefinition", "spec", key), service.Scope},
+		{"infrastructure " + text(d.Infrastructure, "identifier"), d.Infrastructure.At("spec", key), environment.Scope},
+	} {
+		one, version, err := r.deploymentTemplate(ctx, by.link, by.scope)
+		if err != nil {
+			return nil, fault.New(fault.CodeOf(err), "the deployment template of %s: %w", by.what, err)
+		}
+		if i == 0 {
+			first, spec = one, version.Doc.Get("spec")
+			continue
+		}
+		if one != first {
+			return nil, fault.New(fault.Invalid, "the stage is made for the deployment template %s, but %s for %s", nameOf(first), by.what, nameOf(one))
+		}
+	}
+	if !slices.Contains(r.Templates, first) {
+		r.Templates = append(r.Templates, first)
+	}
+	return spec, nil
+}
+
+func nameOf(t plan.Template) string {
+	return template.Name(ref.Ref{Scope: t.Scope, ID: t.ID}, t.Version)
+}
+
+// deploymentTemplate reads the version that a customDeploymentRef names.
+func (r *Reader) deploymentTemplate(ctx context.Context, link *yamldoc.Node, from ref.Scope) (plan.Template, template.Version, error) {
+	name, err := ref.Parse(text(link, "templateRef"), from)
+	if err != nil {
+		return plan.Template{}, template.Version{}, err
+	}
+	label := text(link, "versionLabel")
+	v, err := catalog.Templates(r.Entities)(ctx, name, label)
+	if fault.Is(err, fault.NotFound) {
+		return plan.Template{}, v, fault.New(fault.NotFound, "there is no template %s", template.Name(name, label))
+	}
+	if err != nil {
+		return plan.Template{}, v, err
+	}
+	if kind := text(v.Doc, "type"); kind != string(template.CustomDeployment) {
+		return plan.Template{}, v, fault.New(fault.Invalid, "template %s is of the type %s; want one of the type %s",
+			template.Name(name, v.Label), kind, template.CustomDeployment)
+	}
+	return plan.Template{Scope: name.Scope, ID: name.ID, Version: v.Label, Revision: v.Revision}, v, nil
+}
