@@ -102,6 +102,7 @@ func TestAStepIsAwaitedAndItsContainerAskedAgain(t *testing.T) {
 	t.Parallel()
 	s := newScript(map[string][]string{"p": {await("a", 60, 30), `{"do":"done"}`}})
 	e, stop := start(t, filepath.Join(t.TempDir(), "db"), s.handle)
+	defer stop()
 	for range 2 { // starting twice starts once
 		if err := e.StartExecution(t.Context(), "node", "x1-p", json.RawMessage(input)); err != nil {
 			t.Fatal(err)
@@ -125,7 +126,9 @@ func TestAStepIsAwaitedAndItsContainerAskedAgain(t *testing.T) {
 	if err := e.StartExecution(t.Context(), "node", "x1-p", json.RawMessage(`{"other":1}`)); !errors.Is(err, asl.ErrExecutionAlreadyExists) {
 		t.Errorf("another input under the same name gave %v", err)
 	}
-	stop() // waits for what follows the last answer
+	if x := ended(t, e, "x1-p"); x.Status != "SUCCEEDED" {
+		t.Errorf("the run ended as %s: %s", x.Status, x.Cause)
+	}
 	if diff := cmp.Diff([]string{"Advance", "Decide", "Await", "Advance", "Decide", "Done"}, e.History("x1-p")); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}

@@ -33,19 +33,25 @@ func outcome(t *testing.T, definition, input string, functions map[string]asl.Ha
 	if err := e.StartExecution(t.Context(), "m", "r", json.RawMessage(input)); err != nil {
 		t.Fatal(err)
 	}
+	x := ended(t, e, "r")
+	if x.Status == "SUCCEEDED" {
+		return string(x.Output), time.Since(begun)
+	}
+	return x.Status + " " + x.Error, time.Since(begun)
+}
+
+// ended waits for a run's end.
+func ended(t *testing.T, e *asl.Engine, name string) asl.Execution {
+	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		x, err := e.DescribeExecution(t.Context(), "r")
+		x, err := e.DescribeExecution(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch x.Status {
-		case "RUNNING":
-		case "SUCCEEDED":
-			return string(x.Output), time.Since(begun)
-		default:
-			return x.Status + " " + x.Error, time.Since(begun)
+		if x.Status != "RUNNING" {
+			return x
 		}
 		select {
 		case <-t.Context().Done():
