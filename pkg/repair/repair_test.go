@@ -3,9 +3,11 @@ package repair_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/statemachine/embedded"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
 
 	"github.com/slipway-cd/slipway/pkg/api"
@@ -186,6 +189,49 @@ func TestAStoppedRunBreaksItsExecutionOff(t *testing.T) {
 	}
 	if open, _, err := b.store.OpenTasks(t.Context(), plane.Account, store.Page{}); err != nil || len(open) > 0 {
 		t.Errorf("tasks %+v are open still, %v", open, err)
+	}
+}
+
+// dying is a store that fails to cancel tasks, as if the process had died.
+type dying struct {
+	store.Store
+	dead atomic.Bool
+}
+
+func (d *dying) CancelTask(ctx context.Context, id task.ID) (store.Task, error) {
+	if d.dead.Load() {
+		return store.Task{}, errors.New("cut off")
+	}
+	return d.Store.CancelTask(ctx, id)
+}
+
+// The plan is written before the tasks are cancelled: a call that is cut off
+// in between is made again, and cancels them.
+func TestABreakThatIsCutOffIsFinished(t *testing.T) {
+	t.Parallel()
+	b := setup(t, false)
+	cut := &dying{Store: b.store}
+	b.Engine.Store = cut
+	e := b.start(t)
+	b.status(t, e.ID, work, plan.TaskWaiting)
+	if err := b.runner.Stop(t.Context(), engine.RunName(e.ID, root), "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int {
+		list, _, err := b.store.OpenTasks(t.Context(), plane.Account, store.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	cut.dead.Store(true)
+	if err := b.Repair.RunEnded(t.Context(), e.ID, root, "ABORTED"); err == nil || open() != 1 {
+		t.Fatalf("the first call: %v, %d tasks are open; want it cut off", err, open())
+	}
+	b.status(t, e.ID, root, plan.Errored)
+	cut.dead.Store(false)
+	if err := b.Repair.RunEnded(t.Context(), e.ID, root, "ABORTED"); err != nil || open() != 0 {
+		t.Errorf("the second call: %v, %d tasks are open still", err, open())
 	}
 }
 
