@@ -171,8 +171,8 @@ func next(t *testing.T, heard <-chan feed.Event) feed.Event {
 	select {
 	case e := <-heard:
 		return e
-	case <-time.After(time.Minute):
-		t.Fatal("no event has come for a minute")
+	case <-time.After(5 * time.Minute):
+		t.Fatal("no event has come")
 		return feed.Event{}
 	}
 }

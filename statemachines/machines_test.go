@@ -329,7 +329,7 @@ func runCase(t *testing.T, file string, open func(*testing.T, *engine) host) {
 // ended waits for a run's end.
 func ended(t *testing.T, h host, run string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -75,8 +75,8 @@ func TestACancelReachesTheScript(t *testing.T) {
 	at := time.Now()
 	p.say(task.Wake{Type: "cancel", Task: "t1"})
 	<-p.done
-	if took := time.Since(at); took > 2*time.Second {
-		t.Errorf("the script ended %s after the cancel, want at most 2 s", took)
+	if took := time.Since(at); took > 9*time.Second { // a second, where nothing else runs; the next heartbeat comes after 10
+		t.Errorf("the script ended %s after the cancel, want it soon", took)
 	}
 	s.finish()
 	if r, _ := p.resultOf("t1"); r.Status != task.Aborted {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -34,7 +33,7 @@ func twoPeopleApprove(t *testing.T, start func(testing.TB) *e2e.Server) {
   approvers: {userGroups: [_project_all_users], minimumCount: 2, disallowPipelineExecutor: true}, approverInputs: [{name: where, defaultValue: eu}]}}}`
 	s.Apply(t, one("p", ask+", "+shell("use", `[ "<+execution.steps.ask.output.approverInputs.where>" = us ]`), ""))
 	id := s.Begin(t, "p", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	if _, err := s.Until(ctx, id, func(e e2e.Execution) bool { return e.Root.Find("ask").Status == "ApprovalWaiting" }); err != nil {
 		t.Fatal(err)

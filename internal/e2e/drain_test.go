@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -33,7 +32,7 @@ func TestADelegateDrains(t *testing.T) {
 	first := spawn(t, delegateEnv+"=first", addrEnv+"="+s.URL, tokenEnv+"="+token)
 	s.Apply(t, one("p", shell("long", fmt.Sprintf("touch %s; until [ -e %s ]; do sleep 0.05; done", begun, release))+", "+shell("next", "true"), ""))
 	id := s.Begin(t, "p", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	exists := func(e2e.Execution) bool { _, err := os.Stat(begun); return err == nil }
 	if _, err := s.Until(ctx, id, exists); err != nil {

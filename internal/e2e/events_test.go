@@ -77,7 +77,7 @@ func tells(t *testing.T, s *e2e.Server, events func() []json.RawMessage) {
 	s.Apply(t, one("p", shell("ask", "exit 3"),
 		", failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: ManualIntervention, spec: {timeout: 1m, onTimeout: {action: {type: Abort}}}}}}]"))
 	id := s.Begin(t, "p", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	// As a program would that answers by events alone.
 	until(ctx, t, events, id+" Intervention Waiting ask InterventionWaiting")

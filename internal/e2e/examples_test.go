@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
@@ -101,7 +100,7 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 // finish waits for the end of an execution, and approves what waits for it.
 func finish(t *testing.T, s *e2e.Server, id string) e2e.Execution {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	waiting := func(e e2e.Execution) bool { return e.Status == "ApprovalWaiting" }
 	e, err := s.Until(ctx, id, func(e e2e.Execution) bool { return waiting(e) || e2e.Ended(e) })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -110,7 +109,7 @@ func inputSetsAndOverlays(t *testing.T, start func(testing.TB) *e2e.Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 		defer cancel()
 		e, err := s.Until(ctx, begun.ID, e2e.Ended)
 		if err != nil || e.Status != "Success" {
@@ -139,7 +138,7 @@ func aStageThatIsRunByHand(t *testing.T, start func(testing.TB) *e2e.Server) {
 	s.Apply(t, "pipeline: {identifier: by_hand, name: by_hand, stages: [{parallel: ["+
 		stage("waits", ", runMode: {type: Manual, timeout: 1h}, timeout: 10m")+", "+stage("beside", ", runMode: {type: Auto}")+"]}, "+
 		stage("late", `, runMode: {type: Manual, timeout: 1s}, failureStrategies: [{onFailure: {errors: [Timeout], action: {type: Ignore}}}]`)+"]}")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	id := s.Begin(t, "by_hand", nil)
 	e, err := s.Until(ctx, id, func(e e2e.Execution) bool {
@@ -213,7 +212,7 @@ func inputsWhileItRuns(t *testing.T, start func(testing.TB) *e2e.Server) {
 	t.Helper()
 	s := start(t)
 	s.Apply(t, asksLate)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	id := s.Begin(t, "late", nil)
 	waits := func(node string) {

@@ -83,7 +83,7 @@ func untilPlaced(t *testing.T, s *e2e.Server, after string, fits func(api.Placem
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(time.Minute)
+	limit := time.After(e2e.Patience)
 	for {
 		var l api.PlacementList
 		if err := s.Call(t.Context(), "GET", "/v1/services/web/instances"+ofProject, nil, &l); err != nil {

@@ -139,7 +139,7 @@ func killServers(t *testing.T, embedded, pause string) {
 		p.kill()
 		p = serve()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	e, err := s.Until(ctx, id, e2e.Ended)
 	if err != nil || e.Status != "Success" {
@@ -187,7 +187,7 @@ func TestAKilledDelegatesStepIsTriedAgain(t *testing.T) {
   spec: {execution: {steps: [{step: {identifier: a, name: a, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: %q}}}}}]}},
   failureStrategies: [{onFailure: {errors: [DelegateRestart], action: {type: Retry, spec: {retryCount: 1, retryIntervals: [1s], onRetryFailure: {action: {type: Abort}}}}}}]}}]}`, script))
 	id := s.Begin(t, "p", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	if _, err := s.Until(ctx, id, func(e2e.Execution) bool { return marks(t, file)["begun"] == 1 }); err != nil {
 		t.Fatal(err)

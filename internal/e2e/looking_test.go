@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -31,7 +30,7 @@ func TestLookingSurvivesKills(t *testing.T) {
     shell: Bash, source: {type: Inline, spec: {script: %q}}, outputVariables: [{name: state, value: state}],
     retryInterval: 2s, scriptTimeout: 20m, approvalCriteria: {type: Jexl, spec: {expression: '<+output.state> == "ok"'}}}}}]}}}}]}`, script))
 	id := s.Begin(t, "p", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	until := func(looks int) {
 		t.Helper()

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -89,7 +88,7 @@ func preview(t *testing.T, s *e2e.Server, pipeline string, inputs map[string]str
 	if err := s.Call(t.Context(), http.MethodPost, "/v1/pipelines/"+pipeline+"/preview", map[string]any{"inputs": inputs}, &p); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	e, err := s.Until(ctx, p.Execution, e2e.Ended)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -14,7 +13,7 @@ import (
 // reaches waits until a node of an execution has a status.
 func reaches(t *testing.T, s *e2e.Server, id, node, status string) e2e.Execution {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	e, err := s.Until(ctx, id, func(e e2e.Execution) bool {
 		n := e.Root.Find(node)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -34,7 +33,7 @@ const resumable = `pipeline:
 func goingOnFromAStage(t *testing.T, start func(testing.TB) *e2e.Server) {
 	t.Helper()
 	s := start(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	dir := t.TempDir()
 	made := `{step: {identifier: make, name: make, type: ShellScript, timeout: 1m, spec: {shell: Bash, onDelegate: true, outputVariables: [{name: V, type: String, value: V}], source: {type: Inline, spec: {script: 'echo x >> ` + dir + `/made; V=made'}}}}}`

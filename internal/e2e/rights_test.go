@@ -116,7 +116,7 @@ func told(t *testing.T, a *e2e.AWS) {
 // and nobody is told, and one is missing, which the sweeper finds.
 func stoppedAndSwept(t *testing.T, a *e2e.AWS) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	a.Apply(t, one("stuck", shell("long", "sleep 600"), ""))
 	until := func(id string, wanted func(e2e.Execution) bool) e2e.Execution {

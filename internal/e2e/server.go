@@ -7,7 +7,6 @@ package e2e
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,13 +21,17 @@ import (
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
+// Patience is how long tests wait for what takes a second on a quiet machine:
+// with all other tests beside it, it takes many.
+const Patience = 5 * time.Minute
+
 // Server is a running control plane and a client of it.
 type Server struct {
 	URL     string
 	Token   string
 	Org     string
 	Project string
-	// Poll is how often Until looks; 0: 3 ms.
+	// Poll is how often Until looks; 0: 3 ms at first, then less often.
 	Poll time.Duration
 	stop func() error
 }
@@ -184,16 +187,25 @@ func (s *Server) Get(ctx context.Context, id string) (Execution, error) {
 	return e, err
 }
 
-// Until reads an execution until it is as wanted. It asks again every few
-// milliseconds, because what it waits for happens in another process.
+// Until reads an execution until it is as wanted. It asks again and again,
+// because what it waits for happens in another process: less often the longer
+// it takes, or all that wait would keep the others from getting on.
 func (s *Server) Until(ctx context.Context, id string, wanted func(Execution) bool) (Execution, error) {
-	return s.Every(ctx, cmp.Or(s.Poll, 3*time.Millisecond), id, wanted)
+	if s.Poll > 0 {
+		return s.Every(ctx, s.Poll, id, wanted)
+	}
+	return s.look(ctx, func(waited time.Duration) time.Duration {
+		return min(max(waited/20, 3*time.Millisecond), 100*time.Millisecond)
+	}, id, wanted)
 }
 
 // Every is Until with another interval, for many executions at once.
 func (s *Server) Every(ctx context.Context, interval time.Duration, id string, wanted func(Execution) bool) (Execution, error) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	return s.look(ctx, func(time.Duration) time.Duration { return interval }, id, wanted)
+}
+
+func (s *Server) look(ctx context.Context, pause func(waited time.Duration) time.Duration, id string, wanted func(Execution) bool) (Execution, error) {
+	began := time.Now()
 	for {
 		e, err := s.Get(ctx, id)
 		if err == nil && wanted(e) {
@@ -202,7 +214,7 @@ func (s *Server) Every(ctx context.Context, interval time.Duration, id string, w
 		select {
 		case <-ctx.Done():
 			return e, fmt.Errorf("execution %s is %s (%s) when time is up: %w", id, e.Status, e.Message, errors(err, ctx.Err()))
-		case <-tick.C:
+		case <-time.After(pause(time.Since(began))):
 		}
 	}
 }
@@ -225,11 +237,11 @@ func Ended(e Execution) bool {
 	return false
 }
 
-// Run starts a pipeline and waits for its end, for a minute at most.
+// Run starts a pipeline and waits for its end.
 func (s *Server) Run(tb testing.TB, pipeline string, inputs map[string]string) Execution {
 	tb.Helper()
 	id := s.Begin(tb, pipeline, inputs)
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(tb.Context(), Patience)
 	defer cancel()
 	e, err := s.Until(ctx, id, Ended)
 	if err != nil {

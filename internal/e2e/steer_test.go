@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -20,7 +19,7 @@ func TestPeopleSteer(t *testing.T) {
 func peopleSteer(t *testing.T, start func(testing.TB) *e2e.Server) {
 	t.Helper()
 	s := start(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	dir := t.TempDir()
 	hold := `until [ -e ` + dir + `/go ]; do sleep 0.05; done`

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -180,7 +179,7 @@ func peopleDecide(t *testing.T, start func(testing.TB) *e2e.Server) {
 		t.Run(tt.pipeline+" "+tt.body["action"], func(t *testing.T) {
 			t.Parallel()
 			id := s.Begin(t, tt.pipeline, nil)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 			defer cancel()
 			e, err := s.Until(ctx, id, func(e e2e.Execution) bool { return e.Root.Find("ask").Status == tt.waits || e2e.Ended(e) })
 			if err != nil || e.Status != tt.waits {

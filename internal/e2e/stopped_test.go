@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -20,7 +19,7 @@ func TestAStoppedMachineOnAWS(t *testing.T) {
 	a := e2e.StartAWS(t)
 	a.Apply(t, one("p", shell("long", "sleep 600"), ""))
 	id := a.Begin(t, "p", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	if _, err := a.Until(ctx, id, func(e e2e.Execution) bool { return e.Root.Find("long").Status == "Running" }); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -54,7 +53,7 @@ func runningKeepTemplates(t *testing.T, start func(testing.TB) *e2e.Server) {
 	s.Apply(t, one("p", `{step: {identifier: ask, name: ask, type: HarnessApproval, timeout: 5m, spec: {approvalMessage: 'go on', includePipelineExecutionHistory: true,
   approvers: {userGroups: [_project_all_users], minimumCount: 1}}}},
   {step: {identifier: say, name: say, template: {templateRef: say, templateInputs: {type: ShellScript, spec: {environmentVariables: [{name: WORD, type: String, value: bye}]}}}}}`, ""))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	finish := func(want string) string {
 		t.Helper()

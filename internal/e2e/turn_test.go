@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
@@ -38,7 +37,7 @@ func case26DeploymentsWaitForTheirTurn(t *testing.T, start func(testing.TB) *e2e
 	guestbook(t, s, "web")
 	s.Apply(t, "service: {identifier: other, name: other, serviceDefinition: {type: Kubernetes, spec: {}}}")
 	s.Apply(t, asks("first", "web")+"\n---\n"+asks("both", "web", "other")+"\n---\n"+asks("last", "web"))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	until := func(id, node, status string) {
 		t.Helper()

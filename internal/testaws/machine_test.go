@@ -140,7 +140,7 @@ func startInput(arn, name string) *sfn.StartExecutionInput {
 // ended waits for a run's end: moto is another process.
 func (m *machine) ended(t *testing.T, run string) *sfn.DescribeExecutionOutput {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for {
 		out, err := m.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &run})

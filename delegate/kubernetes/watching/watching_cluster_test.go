@@ -106,7 +106,7 @@ func taken(task.Observed) error { return nil }
 // until gives the first report that is as it should be.
 func (s *site) until(what string, reports chan task.Observed, fits func(task.Observed) bool) task.Observed {
 	s.Helper()
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(5 * time.Minute)
 	defer limit.Stop()
 	var last task.Observed
 	for {
