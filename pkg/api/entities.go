@@ -220,6 +220,20 @@ func (s *Server) getEntity(ctx context.Context, in *OfEntity) (*struct{ Body Ent
 	return &struct{ Body Entity }{entityOf(e)}, err
 }
 
+// exists is an error if a list was asked for by the name of something that
+// isn't there: an empty list would hide the slip. An empty name is no error.
+func (s *Server) exists(ctx context.Context, scope ref.Scope, kind ref.Kind, name string) error {
+	if name == "" {
+		return nil
+	}
+	r, err := ref.Parse(name, scope)
+	if err != nil {
+		return err
+	}
+	_, err = s.Store.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID})
+	return err
+}
+
 func (s *Server) deleteEntity(ctx context.Context, in *struct {
 	OfEntity
 	Versioned

@@ -203,6 +203,9 @@ func (s *Server) listExecutions(ctx context.Context, in *struct {
 		return nil, err
 	}
 	list, next, err := s.Store.ListExecutions(ctx, scope, in.Pipeline, in.page())
+	if err == nil && len(list) == 0 && scope.Project != "" {
+		err = s.exists(ctx, scope, ref.Pipeline, in.Pipeline)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -123,12 +123,7 @@ func (in OfService) known(ctx context.Context, s *Server) (ref.Scope, error) {
 	if err != nil {
 		return ref.Scope{}, err
 	}
-	r, err := ref.Parse(in.Service, scope)
-	if err != nil {
-		return ref.Scope{}, err
-	}
-	_, err = s.Store.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.Service, ID: r.ID})
-	return scope, err
+	return scope, s.exists(ctx, scope, ref.Service, in.Service)
 }
 
 func (s *Server) listInstances(ctx context.Context, in *struct {
@@ -171,6 +166,14 @@ func (s *Server) placements(ctx context.Context, scope ref.Scope, service, envir
 	for _, p := range found {
 		if ledger.Live(p, s.Now()) {
 			out.Placements = append(out.Placements, placementOf(p, connected[p.Watcher]))
+		}
+	}
+	if len(found) == 0 && scope.Project != "" {
+		if err := s.exists(ctx, scope, ref.Service, service); err != nil {
+			return nil, err
+		}
+		if err := s.exists(ctx, scope, ref.Environment, environment); err != nil {
+			return nil, err
 		}
 	}
 	return &struct{ Body PlacementList }{out}, nil

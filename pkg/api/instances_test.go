@@ -63,13 +63,13 @@ func TestInstancesAreListed(t *testing.T) {
 	s.placed("web", "qa", "gone", now)
 	s.placed("api", "prod", "", now)
 	for path, want := range map[string][]string{
-		"/v1/instances" + shop:                                   {"api/prod", "web/prod", "web/qa"},
-		"/v1/instances" + shop + "&limit=2":                      {"api/prod", "web/prod", "and more"},
-		"/v1/instances" + shop + "&service=web":                  {"web/prod", "web/qa"},
-		"/v1/instances" + shop + "&environment=prod":             {"api/prod", "web/prod"},
-		"/v1/services/web/instances" + shop + "&environment=qa":  {"web/qa"},
-		"/v1/services/web/instances" + shop + "&environment=dev": nil,
-		"/v1/instances?org=default&project=other":                nil,
+		"/v1/instances" + shop:                                  {"api/prod", "web/prod", "web/qa"},
+		"/v1/instances" + shop + "&limit=2":                     {"api/prod", "web/prod", "and more"},
+		"/v1/instances" + shop + "&service=web":                 {"web/prod", "web/qa"},
+		"/v1/instances" + shop + "&environment=prod":            {"api/prod", "web/prod"},
+		"/v1/services/web/instances" + shop + "&environment=qa": {"web/qa"},
+		"/v1/instances?org=default&project=other":               nil,
+		"/v1/instances?org=default&service=none":                nil, // of any project
 	} {
 		var l api.PlacementList
 		s.ask("GET", path, "").want(200, &l)
@@ -103,6 +103,8 @@ func TestInstancesAreListed(t *testing.T) {
 		t.Error("a delegate that is gone counts as one that watches")
 	}
 	s.ask("GET", "/v1/services/none/instances"+shop, "").problem(404)
+	s.ask("GET", "/v1/services/web/instances"+shop+"&environment=none", "").problem(404)
+	s.ask("GET", "/v1/instances"+shop+"&service=none", "").problem(404)
 	s.ask("GET", "/v1/services/none/instances/history"+shop, "").problem(404)
 	var h api.History
 	s.ask("GET", "/v1/services/web/instances/history"+shop+"&environment=qa", "").want(200, &h)
