@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,8 @@ func generate(expression string, random io.Reader) (string, error) {
 	return b.String(), nil
 }
 
-// characters are those of a class: \w, \d, \a, \A, ranges and themselves.
+// characters are those of a class, each once, as in OpenShift: \w, \d, \a, \A,
+// ranges and themselves.
 func characters(class string) (string, error) {
 	named := map[byte]string{'w': lower + upper + digits + "_", 'd': digits, 'a': lower + upper + digits, 'A': punctuation}
 	var b strings.Builder
@@ -75,7 +77,9 @@ func characters(class string) (string, error) {
 			b.WriteByte(class[i])
 		}
 	}
-	return b.String(), nil
+	set := []byte(b.String())
+	slices.Sort(set)
+	return string(slices.Compact(set)), nil
 }
 
 // choose writes n characters of a set, each as likely as another.
