@@ -79,6 +79,50 @@ items:
 	}
 }
 
+// What else a separator may have in its line, and what isn't one.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	config := func(name string) string {
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {x: 1}}\n"
+	}
+	tests := []struct {
+		name, manifest string
+		want           []string
+		err            string
+	}{
+		{"alone", "---\n" + config("a") + "---\n" + config("b"), []string{"a", "b"}, ""},
+		{"with blanks", config("a") + "--- \t\n" + config("b") + "---\r\n" + config("c"), []string{"a", "b", "c"}, ""},
+		{"with a comment", config("a") + "--- # of b\n" + config("b") + "---\t# of c\n" + config("c"), []string{"a", "b", "c"}, ""},
+		{"with the document", config("a") + "--- " + config("b") + "--- " + config("c"), []string{"a", "b", "c"}, ""},
+		{"with the first line of a block", config("a") + "--- apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n", []string{"a", "b"}, ""},
+		{"a line of dashes", config("a") + "-------\n" + config("b"), []string{"a", "b"}, ""},
+		{"within a text", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n    ---\n    --- # no\n    kind: X\n", []string{"a"}, ""},
+		{"an end", config("a") + "...\n---\n" + config("b") + "...\n# no more\n", []string{"a", "b"}, ""},
+		{"no more than an end", config("a") + "...\n" + config("b"), nil, "all.yaml, document 1: a second object follows"},
+		{"JSON after JSON", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}` + "\n" + config("b"), nil, "a second object follows"},
+		{"no end of line but a carriage return", config("a") + "# \r---\r" + config("b"), nil, "a second object follows"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			all, err := render([]manifest.File{{Name: "all.yaml", Text: tt.manifest}}, nil, true)
+			if tt.err != "" || err != nil {
+				if err == nil || tt.err == "" || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("%d objects, error %v; want %q", len(all), err, tt.err)
+				}
+				return
+			}
+			for _, o := range all {
+				got = append(got, o.GetName())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // §23.1: the directive counts in the first line only.
 func TestSkipDirective(t *testing.T) {
 	t.Parallel()

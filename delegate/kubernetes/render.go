@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+	yaml3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -91,6 +93,9 @@ func parse(name, text string) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for i, doc := range documents(text) {
 		m, err := manifest.Decode(doc)
+		if err == nil {
+			err = onlyOne(doc)
+		}
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "%s, document %d: %w", name, i+1, err)
 		}
@@ -141,19 +146,41 @@ func expand(o *unstructured.Unstructured) ([]*unstructured.Unstructured, error) 
 	return out, nil
 }
 
-// documents splits at lines of "---".
+// documents splits at lines that begin a document.
 func documents(text string) []string {
 	var out []string
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "---") && strings.TrimSpace(strings.TrimLeft(line, "-")) == "" {
+		if rest, begins := begun(line); begins {
 			out = append(out, b.String())
 			b.Reset()
-			continue
+			line = rest
 		}
 		b.WriteString(line)
 	}
 	return append(out, b.String())
+}
+
+// begun says whether a line begins a document, by "---" alone or with a blank
+// behind it, and gives what the line has of that document.
+func begun(line string) (string, bool) {
+	rest, marked := strings.CutPrefix(line, "---")
+	if strings.Trim(rest, "- \t\r\n") == "" {
+		return "", marked
+	}
+	first := strings.TrimLeft(rest, " \t")
+	return first, marked && first != rest
+}
+
+// onlyOne refuses a text of several documents, such as one JSON object after
+// another: reading it takes the first of them and drops the others.
+func onlyOne(doc string) error {
+	d := yaml3.NewDecoder(strings.NewReader(doc))
+	var n yaml3.Node
+	if d.Decode(&n) != nil || errors.Is(d.Decode(&n), io.EOF) {
+		return nil // what can't be read at all is reported by who reads it
+	}
+	return fault.New(fault.Invalid, "a second object follows; want a line of --- between them")
 }
 
 // coerce makes texts of annotation and label values that YAML read as
