@@ -100,7 +100,8 @@ func (s Source) storedValues(ctx context.Context, v task.ValuesFile) ([]File, er
 	var out []File
 	for _, named := range v.Store.Files.Paths {
 		root, below, err := s.stored(ctx, named)
-		if fault.Is(err, fault.NotFound) && v.Optional {
+		if v.Optional && fault.Is(err, fault.NotFound) {
+			s.say("%s is optional, and left out: %s", v.ID, err)
 			continue
 		}
 		if err != nil {

@@ -26,7 +26,9 @@ func (s Source) Values(ctx context.Context, m *task.Manifest, files Files, above
 		switch {
 		case err == nil:
 			layers = append(layers, File{Name: strings.TrimPrefix(p, "/"), Text: text})
-		case !m.OptionalValuesYAML:
+		case m.OptionalValuesYAML && fault.Is(err, fault.NotFound):
+			s.say("Values: %s is optional, and left out: %s", p, err)
+		default:
 			return nil, fault.New(fault.CodeOf(err), "values file %q: %w", p, err)
 		}
 	}
@@ -125,10 +127,11 @@ func (s Source) layer(ctx context.Context, v task.ValuesFile, files Files) ([]Fi
 		if err == nil && len(found)+len(values) == 0 {
 			err = fault.New(fault.NotFound, "the folder has no YAML files")
 		}
+		if v.Optional && fault.Is(err, fault.NotFound) {
+			s.say("%s: path %s is optional, and left out: %s", v.ID, p, err)
+			continue
+		}
 		if err != nil {
-			if v.Optional {
-				continue
-			}
 			return nil, fault.New(fault.CodeOf(err), "%s: %s, path %s: %w", v.ID, from.name, p, err)
 		}
 		out = append(out, append(values, found...)...)

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -41,9 +44,38 @@ func TestValues(t *testing.T) {
 	if _, err := s.Values(t.Context(), m, Files{Root: root}, nil); err != nil {
 		t.Errorf("a missing optional values file gave %v", err)
 	}
+	if log := env.Text("x", executor.Info); !strings.Contains(log, "none.yaml is optional, and left out") {
+		t.Errorf("the log doesn't say what was left out:\n%s", log)
+	}
 	m.ValuesPaths = []string{"../../etc/passwd"}
-	m.OptionalValuesYAML = false
-	if _, err := s.Values(t.Context(), m, Files{Root: root}, nil); err == nil {
-		t.Error("a path out of the repository was read")
+	for _, m.OptionalValuesYAML = range []bool{false, true} {
+		if _, err := s.Values(t.Context(), m, Files{Root: root}, nil); !fault.Is(err, fault.Invalid) {
+			t.Errorf("a path out of the repository gave %v", err)
+		}
+	}
+	layer := []task.ValuesFile{{ID: "layer", Optional: true, Store: task.Store{Inherited: m.ValuesPaths}}}
+	if _, err := s.Values(t.Context(), &task.Manifest{}, Files{Root: root}, layer); !fault.Is(err, fault.Invalid) {
+		t.Errorf("a layer's path out of the repository gave %v", err)
+	}
+}
+
+// What is optional may be missing. What can't be read for another reason isn't
+// left out: the defaults below it would be deployed instead.
+func TestOptionalValuesThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	env := executortest.New(t, nil)
+	stored := task.Store{Files: &task.FileStore{Paths: []string{"/prod.yaml"}}}
+	own := &task.Manifest{Store: stored, ValuesPaths: []string{"/prod.yaml"}, OptionalValuesYAML: true}
+	layer := []task.ValuesFile{{ID: "layer", Optional: true, Store: stored}}
+	for code, fails := range map[fault.Code]bool{fault.NotFound: false, fault.Unavailable: true, fault.Forbidden: true} {
+		s := Source{Resolve: env.Resolve, Dir: env.Dir, Log: env.Log("x"), Files: func(context.Context, string) ([]task.StoredFile, error) {
+			return nil, fault.New(code, "no")
+		}}
+		if _, err := s.Values(t.Context(), own, Files{}, nil); fails != fault.Is(err, code) {
+			t.Errorf("%s: the manifest's own file gave %v", code, err)
+		}
+		if _, err := s.Values(t.Context(), &task.Manifest{}, Files{}, layer); fails != fault.Is(err, code) {
+			t.Errorf("%s: a layer gave %v", code, err)
+		}
 	}
 }
