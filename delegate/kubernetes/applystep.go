@@ -77,18 +77,36 @@ func (s *session) overridesFit(m *task.Manifest) error {
 func choose(files []manifest.File, paths []string) ([]manifest.File, error) {
 	var out []manifest.File
 	for _, p := range paths {
-		clean := strings.TrimPrefix(path.Clean(p), "/")
-		n := len(out)
-		for _, f := range files {
-			if f.Name == clean || strings.HasPrefix(f.Name, clean+"/") || strings.HasSuffix("/"+clean, "/"+f.Name) {
-				out = append(out, f)
-			}
-		}
-		if len(out) == n {
+		found := below(files, strings.TrimPrefix(path.Clean(p), "/"))
+		if len(found) == 0 {
 			return nil, fault.New(fault.NotFound, "the manifests have no file %q", p)
 		}
+		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// below are the files at a path or in it. A path that begins above the
+// manifest's own, such as the repository's root, is of the file whose name is
+// the longest end of it: old/web.yaml is never web.yaml where both are.
+func below(files []manifest.File, at string) []manifest.File {
+	var in, ends []manifest.File
+	for _, f := range files {
+		if f.Name == at || strings.HasPrefix(f.Name, at+"/") {
+			in = append(in, f)
+		}
+		switch {
+		case !strings.HasSuffix("/"+at, "/"+f.Name):
+		case len(ends) == 0 || len(f.Name) == len(ends[0].Name):
+			ends = append(ends, f)
+		case len(f.Name) > len(ends[0].Name):
+			ends = []manifest.File{f}
+		}
+	}
+	if len(in) > 0 {
+		return in
+	}
+	return ends
 }
 
 // applyStep is K8sApply (kubernetes spec §15): nothing is versioned, nothing

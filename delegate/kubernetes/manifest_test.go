@@ -123,6 +123,38 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// §15: a path is of what has that name, and of others only if nothing has.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	files := []manifest.File{{Name: "web.yaml"}, {Name: "old/web.yaml"}, {Name: "old/job.yaml"}, {Name: "older/web.yaml"}}
+	tests := []struct {
+		name  string
+		paths []string
+		want  []string // none: not found
+	}{
+		{"a file", []string{"web.yaml"}, []string{"web.yaml"}},
+		{"a file of a folder, not its namesake above", []string{"old/web.yaml"}, []string{"old/web.yaml"}},
+		{"a folder", []string{"/old/"}, []string{"old/web.yaml", "old/job.yaml"}},
+		{"from the repository's root", []string{"deploy/web.yaml"}, []string{"web.yaml"}},
+		{"a file of a folder from there", []string{"deploy/old/web.yaml"}, []string{"old/web.yaml"}},
+		{"several", []string{"web.yaml", "older"}, []string{"web.yaml", "older/web.yaml"}},
+		{"none", []string{"old/none.yaml"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			found, err := choose(files, tt.paths)
+			var got []string
+			for _, f := range found {
+				got = append(got, f.Name)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || (err != nil) != (tt.want == nil) {
+				t.Errorf("error %v, files (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
 // §23.1: the directive counts in the first line only.
 func TestSkipDirective(t *testing.T) {
 	t.Parallel()
