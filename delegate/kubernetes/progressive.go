@@ -95,7 +95,9 @@ func unscaled(objects []*unstructured.Unstructured, w *unstructured.Unstructured
 }
 
 // again goes on with a release of an earlier phase, or of an earlier try of
-// this one, which may not have come far.
+// this one, which may not have come far: a try that made the workload may have
+// ended before what comes after it. The workload itself has the pods that it
+// has got by now.
 func (s *session) again(ctx context.Context, current *release) error {
 	s.number = current.Number
 	objects := current.objects()
@@ -104,8 +106,9 @@ func (s *session) again(ctx context.Context, current *release) error {
 	if err != nil {
 		return err
 	}
-	if live == nil {
-		if err := s.apply(ctx, unscaled(objects, w), s.env.Log(unitApply)); err != nil {
+	if live == nil || current.Step == s.p.Step || current.Status == releaseFailed {
+		objects = slices.DeleteFunc(unscaled(objects, w), func(o *unstructured.Unstructured) bool { return o == w && live != nil })
+		if err := s.apply(ctx, objects, s.env.Log(unitApply)); err != nil {
 			return err
 		}
 	}

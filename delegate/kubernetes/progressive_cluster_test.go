@@ -73,6 +73,30 @@ func TestProgressiveCanary(t *testing.T) {
 	}
 }
 
+// A first phase whose delegate was lost after it had made the Deployment: the
+// next try makes what comes after it. Later phases don't make it again.
+func TestProgressiveCanaryIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := s.share(50, versioned("nginx:1", "1", 4)+jobYAML("migrate", "never-ready"))
+	s.succeed(t, p)
+	remove := func() {
+		check(t, s.BatchV1().Jobs(s.namespace).Delete(t.Context(), "migrate", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+	}
+	remove()
+	s.succeed(t, p)
+	if names := s.names(t); !contains(names, "Job/migrate") {
+		t.Errorf("after the next try there are %v", names)
+	}
+	s.has(t, "web-v1", 2)
+	remove()
+	s.succeed(t, then(p, 100))
+	if names := s.names(t); contains(names, "Job/migrate") {
+		t.Errorf("after the last phase there are %v", names)
+	}
+	s.has(t, "web-v1", 4)
+}
+
 // The first of all has nothing to take over, and nothing to go back to.
 func TestProgressiveCanaryOfNothing(t *testing.T) {
 	t.Parallel()
