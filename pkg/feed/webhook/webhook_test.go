@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,27 @@ func TestSubscriber(t *testing.T) {
 			}
 			if diff := cmp.Diff(event, got.Event()); diff != "" {
 				t.Errorf("the event (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A URL often has a token in it, and what goes wrong is logged.
+func TestErrorsDoNotShowTheURL(t *testing.T) {
+	t.Parallel()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	host := strings.TrimPrefix(closed.URL, "http://")
+	for _, tt := range []struct{ name, url, says string }{
+		{"nobody listens", closed.URL + "/tok3n?key=tok3n", host + " can't be reached"},
+		{"the user is a token", "http://ops:tok3n@" + host + "/tok3n", host + " can't be reached"},
+		{"no URL", "http://hooks.example.com:tok3n/", "can't be read"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := webhook.Subscriber(tt.url).Handle(t.Context(), feed.Event{Detail: feed.Detail{ID: "x1/2/execution-ended"}})
+			if err == nil || strings.Contains(err.Error(), "tok3n") || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("the error is %v, want one that says %q and not the token", err, tt.says)
 			}
 		})
 	}
