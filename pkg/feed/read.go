@@ -61,8 +61,12 @@ func ofExecution(c store.Change) []Event {
 }
 
 // ofNode is what a stage's or a step's change means. Groups and parallel
-// blocks are how a pipeline is written, and no event.
+// blocks are how a pipeline is written, and no event. Nor is what an execution
+// takes over from an earlier one, which has told of it; a rollback of it is.
 func (r *Reader) ofNode(ctx context.Context, c store.Change) ([]Event, error) {
+	if c.Node.State.Inherited && c.Before == "" {
+		return nil, nil
+	}
 	moments := momentsOf(c.Before, c.Node.State.Status)
 	if len(moments) == 0 {
 		return nil, nil

@@ -99,6 +99,34 @@ func TestEventTypes(t *testing.T) {
 	}
 }
 
+// What another execution has told of isn't told again, but what becomes of it
+// here is.
+func TestWhatIsTakenOverIsNoEvent(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name          string
+		before, after plan.Status
+		want          int
+	}{
+		{"a stage that is kept", "", plan.Success, 0},
+		{"one that failed", "", plan.Failed, 0},
+		{"one that was left while it ran", "", plan.Running, 0},
+		{"its rollback begins", plan.Success, plan.Running, 0},
+		{"its rollback has ended", plan.Running, plan.Failed, 1},
+	}
+	r := reader(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			n := store.Node{Execution: "x1", ID: "pipeline.stages.s", Version: 1, State: plan.State{Status: tt.after, Inherited: true}}
+			events, err := r.Events(t.Context(), store.Change{At: noon, Before: tt.before, Node: &n})
+			if err != nil || len(events) != tt.want {
+				t.Errorf("the events are %+v, %v; want %d", events, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestWhatAnEventSays(t *testing.T) {
 	t.Parallel()
 	about := feed.Detail{
