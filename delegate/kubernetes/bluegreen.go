@@ -105,6 +105,9 @@ func (s *session) deployColor(ctx context.Context, all []*release, current *rele
 	}
 	err = s.applyRelease(ctx, current, objects, late)
 	if err == nil {
+		err = s.wake(ctx, w, s.env.Log(unitApply))
+	}
+	if err == nil {
 		err = s.steady(ctx, []*unstructured.Unstructured{w})
 	}
 	if err == nil && s.p.Traffic != nil {

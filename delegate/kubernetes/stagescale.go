@@ -184,6 +184,30 @@ func (s *session) upTo(ctx context.Context, by *standby, log io.Writer) (int64, 
 	return percentage(replicas(serving.workload), *s.p.Instances.Percentage), nil
 }
 
+// wake ends the scale-down of a colour that has just been deployed anew. If its
+// manifest leaves the number of instances open, nothing but this brings back
+// those that the workload had.
+func (s *session) wake(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+	live, err := s.get(ctx, w)
+	if err != nil || live == nil {
+		return err
+	}
+	kept, down := live.GetAnnotations()[annotationReplicas]
+	if !down {
+		return nil
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, annotationReplicas)
+	if _, ok := number(w, "spec", "replicas"); !ok && replicas(live) == 0 {
+		had, err := strconv.ParseInt(kept, 10, 64)
+		if err != nil {
+			had = 1 // as of a workload that is made without a number
+		}
+		say(log, "%s was scaled down and gets %d instances again", display(w), had)
+		patch = fmt.Sprintf(`{"metadata":{"annotations":{%q:null}},"spec":{"replicas":%d}}`, annotationReplicas, had)
+	}
+	return s.rescale(ctx, w, patch)
+}
+
 func (s *session) rescale(ctx context.Context, w *unstructured.Unstructured, patch string) error {
 	res, err := s.client.resource(w)
 	if err != nil {

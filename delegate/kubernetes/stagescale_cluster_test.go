@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,42 @@ func TestStageScaleDownAndUp(t *testing.T) {
 		t.Errorf("the autoscalers are %v", got)
 	}
 	s.succeed(t, in(second, task.OpSwap))
+}
+
+// The next deployment of a colour that was scaled down has instances, also if
+// its manifests leave it to an autoscaler how many.
+func TestDeployAfterStageScaleDown(t *testing.T) {
+	t.Parallel()
+	const number = "  replicas: 3\n"
+	numbered := deploymentYAML("web", "nginx:1", 3) + serviceYAML("web", "web")
+	open := strings.Replace(numbered, number, "", 1)
+	tests := map[string]struct {
+		manifest string
+		want     int32
+	}{
+		"the manifests say how many": {strings.Replace(numbered, number, "  replicas: 2\n", 1), 2},
+		"an autoscaler does":         {open + scalerYAML, 3},
+		"nobody does":                {open, 3},
+		"none are wanted":            {strings.Replace(numbered, number, "  replicas: 0\n", 1), 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			p := s.step(task.OpBlueGreen, numbered)
+			s.succeed(t, p)
+			s.succeed(t, in(p, task.OpSwap))
+			p = s.step(task.OpBlueGreen, numbered)
+			s.succeed(t, p)
+			s.succeed(t, in(p, task.OpStageScaleDown))
+			s.has(t, "web-green", 0)
+
+			p = s.step(task.OpBlueGreen, tt.manifest)
+			s.succeed(t, p)
+			s.has(t, "web-green", tt.want)
+			s.succeed(t, in(p, task.OpSwap))
+		})
+	}
 }
 
 // After the swap the old colour stands by; another execution may scale it.
