@@ -38,7 +38,11 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 	if err != nil {
 		return store.Execution{}, err
 	}
-	if err := s.mayRollBack(ctx, e, p); err != nil {
+	failed, err := s.mayRollBack(ctx, e, p)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if made, err = s.firstRollback(ctx, e.ID, failed, made); err != nil {
 		return store.Execution{}, err
 	}
 	doc, err := s.Store.Plan(ctx, e.PlanHash)
@@ -50,42 +54,58 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 	}, p.Root.ID, doc, r.By, fmt.Sprintf("rollback of execution %s, plan %s", e.ID, e.PlanHash))
 }
 
-// mayRollBack says why an execution can't be rolled back.
-func (s *Service) mayRollBack(ctx context.Context, e store.Execution, p *plan.Plan) error {
+// firstRollback gives the id of an execution's rollback after so many that
+// failed: own, or that of who asked for it at the same moment and was quicker.
+// One that has begun is seen by mayRollBack.
+func (s *Service) firstRollback(ctx context.Context, id string, failed int, own string) (string, error) {
+	kept, _, err := s.Store.PutAnswer(ctx, store.Answer{
+		Key: fmt.Sprintf("rollback of %s after %d", id, failed), Body: []byte(own), Expires: s.Now().Add(maxAge),
+	})
+	if err != nil {
+		return "", fmt.Errorf("claim the rollback of execution %s: %w", id, err)
+	}
+	return string(kept.Body), nil
+}
+
+// mayRollBack says why an execution can't be rolled back, or how many of its
+// rollbacks have failed.
+func (s *Service) mayRollBack(ctx context.Context, e store.Execution, p *plan.Plan) (failed int, err error) {
 	switch {
 	case e.Preview:
-		return fault.New(fault.Conflict, "execution %s is a preview; it has changed nothing", e.ID)
+		return 0, fault.New(fault.Conflict, "execution %s is a preview; it has changed nothing", e.ID)
 	case e.RollbackOf != "":
-		return fault.New(fault.Conflict, "execution %s has rolled %s back; a rollback can't be rolled back", e.ID, e.RollbackOf)
+		return 0, fault.New(fault.Conflict, "execution %s has rolled %s back; a rollback can't be rolled back", e.ID, e.RollbackOf)
 	case !e.Status.Good():
-		return fault.New(fault.Conflict, "execution %s is %s; only one that succeeded can be rolled back", e.ID, e.Status)
+		return 0, fault.New(fault.Conflict, "execution %s is %s; only one that succeeded can be rolled back", e.ID, e.Status)
 	case s.Now().Sub(e.StartedAt) > maxAge:
-		return fault.New(fault.Conflict, "execution %s is older than 30 days", e.ID)
+		return 0, fault.New(fault.Conflict, "execution %s is older than 30 days", e.ID)
 	case !undoable(p.Root):
-		return fault.New(fault.Conflict, "no stage of execution %s has rollback steps", e.ID)
+		return 0, fault.New(fault.Conflict, "no stage of execution %s has rollback steps", e.ID)
 	}
 	latest, err := s.stillThere(ctx, e, p)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	page := store.Page{Limit: 50}
 	for {
 		list, next, err := s.Store.ListExecutions(ctx, e.Scope, e.Pipeline, page)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for _, later := range list {
 			switch {
 			case later.ID == e.ID:
-				return nil
+				return failed, nil
 			case later.RollbackOf == "" && !latest:
-				return fault.New(fault.Conflict, "execution %s came after %s; only the latest of a pipeline can be rolled back", later.ID, e.ID)
-			case later.RollbackOf == e.ID && !later.Status.Bad(): // one that failed may be tried again
-				return fault.New(fault.Conflict, "execution %s has rolled %s back already; run the pipeline again first", later.ID, e.ID)
+				return 0, fault.New(fault.Conflict, "execution %s came after %s; only the latest of a pipeline can be rolled back", later.ID, e.ID)
+			case later.RollbackOf == e.ID && later.Status.Bad(): // it may be tried again
+				failed++
+			case later.RollbackOf == e.ID:
+				return 0, fault.New(fault.Conflict, "execution %s has rolled %s back already; run the pipeline again first", later.ID, e.ID)
 			}
 		}
 		if page.Token = next; next == "" {
-			return nil
+			return failed, nil
 		}
 	}
 }
