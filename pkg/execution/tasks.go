@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -45,18 +46,60 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 		return nil, err
 	}
 	out := make([]task.Assignment, 0, len(claimed))
+	var returned []store.Task
 	for _, t := range claimed {
 		a, err := s.assignment(ctx, t)
 		if err != nil {
-			if err := s.refuse(ctx, d, t, err); err != nil {
-				return nil, err
+			if s.unopened(ctx, d, t, err) {
+				returned = append(returned, t)
 			}
 			continue
 		}
 		out = append(out, a)
 		s.Engine.Changed(t.Execution) // its step is no longer TaskWaiting
 	}
+	if len(returned) > 0 && len(out) == 0 { // the delegate asks again, each time later
+		return nil, fault.New(fault.Unavailable, "the secrets of %d claimed tasks can't be opened now", len(returned))
+	}
+	for _, t := range returned {
+		s.Engine.Waker.Wake(ctx, t.Scope)
+	}
 	return out, nil
+}
+
+const (
+	// mostClaims is how often a task is claimed before secrets that can't be
+	// opened end it. One delegate comes as often in about eight minutes.
+	mostClaims = 20
+	// returnWithin bounds giving a task back, in case the delegate has hung up.
+	returnWithin = 10 * time.Second
+)
+
+// unopened does away with a claimed task whose secrets can't be opened: it is
+// given back if that may pass, such as a throttled call, else it has ended. The
+// other claimed tasks go to the delegate, whatever becomes of this one.
+func (s *Service) unopened(ctx context.Context, d store.Delegate, t store.Task, why error) (returned bool) {
+	if !passing(why) || t.Fence >= mostClaims {
+		err := s.refuse(ctx, d, t, why)
+		if err == nil {
+			return false
+		}
+		why = errors.Join(why, err)
+	}
+	s.Log.WarnContext(ctx, "can't open the secrets of a task; it is given back", "execution", t.Execution, "node", t.Node, "task", t.ID, "error", why)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), returnWithin)
+	defer stop()
+	if err := s.Store.ReleaseTask(ctx, t.ID, d.ID, t.Fence); err != nil {
+		s.Log.WarnContext(ctx, "can't give a task back; its lease will end", "execution", t.Execution, "node", t.Node, "task", t.ID, "error", err)
+		return false
+	}
+	return true
+}
+
+// passing says whether an error may be gone at the next try.
+func passing(err error) bool {
+	code := fault.CodeOf(err)
+	return (code == fault.Internal || code == fault.Unavailable) && !errors.Is(err, secret.ErrDamaged)
 }
 
 // openFor finds open tasks that a delegate may take, at most so many.
