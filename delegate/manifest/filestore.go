@@ -83,7 +83,7 @@ func (s Source) storedManifests(ctx context.Context, m *task.Manifest) (Files, e
 		out.Manifests, out.Defaults = append(out.Manifests, found...), append(out.Defaults, values...)
 	}
 	out.Manifests = append(out.Manifests, secretFiles(m.Store.Files)...)
-	return out, nil
+	return out, out.some(m)
 }
 
 // secretFiles are files that came with the task, because they are secrets.
@@ -99,7 +99,7 @@ func secretFiles(from *task.FileStore) []File {
 func (s Source) storedValues(ctx context.Context, v task.ValuesFile) ([]File, error) {
 	var out []File
 	for _, named := range v.Store.Files.Paths {
-		root, below, err := s.stored(ctx, named)
+		files, err := s.storedLayer(ctx, named)
 		if v.Optional && fault.Is(err, fault.NotFound) {
 			s.say("%s is optional, and left out: %s", v.ID, err)
 			continue
@@ -107,13 +107,22 @@ func (s Source) storedValues(ctx context.Context, v task.ValuesFile) ([]File, er
 		if err != nil {
 			return nil, fault.New(fault.CodeOf(err), "values %s: %w", v.ID, err)
 		}
-		files, values, err := readPath(root, below)
-		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "values %s: file store, %s: %w", v.ID, named, err)
-		}
-		out = append(out, append(values, files...)...)
+		out = append(out, files...)
 	}
 	return append(out, secretFiles(v.Store.Files)...), nil
+}
+
+// storedLayer reads a file of a layer, or those of a folder.
+func (s Source) storedLayer(ctx context.Context, named string) ([]File, error) {
+	root, below, err := s.stored(ctx, named)
+	if err != nil {
+		return nil, err
+	}
+	files, values, err := readPath(root, below)
+	if err != nil {
+		return nil, fault.New(fault.CodeOf(err), "file store, %s: %w", named, err)
+	}
+	return append(values, files...), nil
 }
 
 // beside reads a file that a manifest names besides its own: from the file

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -88,7 +87,16 @@ func (s Source) Fetch(ctx context.Context, m *task.Manifest) (Files, error) {
 		}
 		out.Manifests, out.Defaults = append(out.Manifests, found...), append(out.Defaults, values...)
 	}
-	return out, nil
+	return out, out.some(m)
+}
+
+// some refuses a manifest without files: deployed, it would remove all that
+// was deployed before.
+func (f Files) some(m *task.Manifest) error {
+	if len(f.Manifests) == 0 {
+		return fault.New(fault.NotFound, "manifest %s has no files besides values.yaml", m.ID)
+	}
+	return nil
 }
 
 // folder fetches a manifest that is one folder.
@@ -145,44 +153,6 @@ func (s Source) checkout(ctx context.Context, g task.Git) (gitfetch.Files, error
 // report; the work goes on.
 func (s Source) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.Log, format+"\n", args...) // see above
-}
-
-// readPath reads a file, or the YAML files below a folder. A folder's own
-// values.yaml holds defaults and is no manifest (kubernetes spec §3).
-func readPath(root, path string) (files, values []File, err error) {
-	full, err := Inside(root, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := os.Stat(full)
-	if err != nil {
-		return nil, nil, fault.New(fault.NotFound, "there is no such file or folder")
-	}
-	if !info.IsDir() {
-		text, err := os.ReadFile(full)
-		return []File{{Name: filepath.Base(path), Place: filepath.ToSlash(filepath.Clean(path)), Text: string(text)}}, nil, err
-	}
-	err = filepath.WalkDir(full, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !isYAML(file) {
-			return err
-		}
-		text, err := os.ReadFile(file) //nolint:gosec // nothing else writes into the fetched commit
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(full, file)
-		if err != nil {
-			return err
-		}
-		one := File{Name: filepath.ToSlash(name), Place: filepath.ToSlash(filepath.Join(path, name)), Text: string(text)}
-		if one.Name == "values.yaml" {
-			values = append(values, one)
-		} else {
-			files = append(files, one)
-		}
-		return nil
-	})
-	return files, values, err
 }
 
 // Inside joins a path to a root and keeps it there, also where it is a link.
@@ -243,9 +213,4 @@ func LinksStay(root, folder string) error {
 		}
 	}
 	return nil
-}
-
-func isYAML(name string) bool {
-	ext := strings.ToLower(filepath.Ext(name))
-	return ext == ".yaml" || ext == ".yml"
 }

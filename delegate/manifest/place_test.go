@@ -21,15 +21,13 @@ import (
 func repository(t *testing.T, files map[string]string) task.Git {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range files {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	put(t, dir, files)
+	return commit(t, dir)
+}
+
+// commit makes a Git repository of a folder.
+func commit(t *testing.T, dir string) task.Git {
+	t.Helper()
 	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "."}, {"commit", "--quiet", "-m", "files"}, {"config", "uploadpack.allowFilter", "true"}} {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir = dir

@@ -124,9 +124,6 @@ func (s Source) layer(ctx context.Context, v task.ValuesFile, files Files) ([]Fi
 	var out []File
 	for _, p := range from.paths {
 		found, values, err := readPath(from.root, p)
-		if err == nil && len(found)+len(values) == 0 {
-			err = fault.New(fault.NotFound, "the folder has no YAML files")
-		}
 		if v.Optional && fault.Is(err, fault.NotFound) {
 			s.say("%s: path %s is optional, and left out: %s", v.ID, p, err)
 			continue

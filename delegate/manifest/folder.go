@@ -1,0 +1,123 @@
+package manifest
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// readPath reads a file, or the YAML files below a folder, of which there must
+// be some. A folder's own values.yaml holds defaults and is no manifest
+// (kubernetes spec §3). Links count as what they lead to, which is in the root.
+func readPath(root, at string) (files, values []File, err error) {
+	full, err := Inside(root, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := os.Stat(full)
+	if err != nil {
+		return nil, nil, fault.New(fault.NotFound, "there is no such file or folder")
+	}
+	if !info.IsDir() {
+		text, err := os.ReadFile(full)
+		return []File{{Name: filepath.Base(at), Place: filepath.ToSlash(filepath.Clean(at)), Text: string(text)}}, nil, err
+	}
+	r := folderReader{root: root}
+	if err := r.folder(full, "", nil); err != nil {
+		return nil, nil, err
+	}
+	if len(r.files) == 0 {
+		return nil, nil, fault.New(fault.NotFound, "the folder has no YAML files")
+	}
+	for _, f := range r.files {
+		f.Place = filepath.ToSlash(filepath.Join(at, f.Name))
+		if f.Name == "values.yaml" {
+			values = append(values, f)
+		} else {
+			files = append(files, f)
+		}
+	}
+	return files, values, nil
+}
+
+// folderReader collects the YAML files of a folder.
+type folderReader struct {
+	root   string
+	files  []File
+	linked int // links that were followed
+}
+
+// folder reads a folder that has a name below the first one. above are the
+// folders that led to it, by their real paths.
+func (r *folderReader) folder(at, name string, above []string) error {
+	real, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(above, real) {
+		return fault.New(fault.Invalid, "its links lead in a circle, at %s", name)
+	}
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return err
+	}
+	above = append(slices.Clip(above), real)
+	for _, e := range entries {
+		at, name, kind := filepath.Join(real, e.Name()), path.Join(name, e.Name()), e.Type()
+		if kind&fs.ModeSymlink != 0 {
+			if kind, err = r.follow(at, name); err != nil {
+				return err
+			}
+		}
+		switch {
+		case kind.IsDir():
+			if err := r.folder(at, name, above); err != nil {
+				return err
+			}
+		case kind.IsRegular() && isYAML(name):
+			text, err := os.ReadFile(at) //nolint:gosec // nothing else writes into the fetched files
+			if err != nil {
+				return err
+			}
+			r.files = append(r.files, File{Name: name, Text: string(text)})
+		}
+	}
+	return nil
+}
+
+// follow says what a link leads to, which must be in the root if it is to be
+// read.
+func (r *folderReader) follow(at, name string) (fs.FileMode, error) {
+	info, err := os.Stat(at)
+	switch {
+	case err != nil && isYAML(name):
+		return 0, fault.New(fault.Invalid, "%s is a link that leads nowhere", name)
+	case err != nil || !info.IsDir() && !isYAML(name):
+		return fs.ModeIrregular, nil // nobody reads it
+	}
+	if r.linked++; r.linked > maxLinked {
+		return 0, fault.New(fault.Invalid, "its links lead to more than %d files and folders", maxLinked)
+	}
+	base, err := filepath.EvalSymlinks(r.root)
+	if err != nil {
+		return 0, err
+	}
+	below, err := filepath.Rel(base, at)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := Inside(base, below); err != nil {
+		return 0, err
+	}
+	return info.Mode().Type(), nil
+}
+
+func isYAML(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == ".yaml" || ext == ".yml"
+}
