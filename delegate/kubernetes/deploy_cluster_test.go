@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,25 +113,34 @@ func TestPruning(t *testing.T) {
 // where both releases were made with pruning.
 func TestRollbackOfPruning(t *testing.T) {
 	t.Parallel()
-	before := deploymentYAML("web", "nginx:1", 1) + fixedYAML("old", "1")
-	after := deploymentYAML("web", "broken:2", 1) + fixedYAML("new", "1")
-	for _, pruning := range []bool{false, true} {
-		s := newSite(t)
-		first, second := s.step(task.OpRolling, before), s.step(task.OpRolling, after)
-		first.Pruning, second.Pruning = pruning, pruning
-		s.succeed(t, first)
-		s.fail(t, second, "Deployment/web exceeded its progress deadline")
-		s.succeed(t, in(second, task.OpRollingRollback))
-		want := []string{"ConfigMap/old", "Deployment/web"}
-		if !pruning {
-			want = []string{"ConfigMap/new", "ConfigMap/old", "Deployment/web"}
-		}
-		if diff := cmp.Diff(want, s.names(t)); diff != "" {
-			t.Errorf("pruning %v: what is there (-want +got):\n%s", pruning, diff)
-		}
-		if got := s.image(t, "web"); got != "nginx:1" {
-			t.Errorf("pruning %v: after the rollback it runs %s", pruning, got)
-		}
+	for _, tt := range []struct{ first, second bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+		t.Run(fmt.Sprint(tt.first, tt.second), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			room := fmt.Sprintf("---\napiVersion: v1\nkind: Namespace\nmetadata: {name: %s-room}\n", s.namespace)
+			t.Cleanup(func() {
+				_ = s.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), s.namespace+"-room", metav1.DeleteOptions{})
+			})
+			first := s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("old", "1"))
+			second := s.step(task.OpRolling, deploymentYAML("web", "broken:2", 1)+fixedYAML("new", "1")+room)
+			first.Pruning, second.Pruning = tt.first, tt.second
+			s.succeed(t, first)
+			s.fail(t, second, "Deployment/web exceeded its progress deadline")
+			s.succeed(t, in(second, task.OpRollingRollback))
+			want := []string{"ConfigMap/old", "Deployment/web"}
+			if !tt.first || !tt.second {
+				want = []string{"ConfigMap/new", "ConfigMap/old", "Deployment/web"}
+			}
+			if diff := cmp.Diff(want, s.names(t)); diff != "" {
+				t.Errorf("what is there (-want +got):\n%s", diff)
+			}
+			if n, err := s.CoreV1().Namespaces().Get(t.Context(), s.namespace+"-room", metav1.GetOptions{}); err != nil || n.DeletionTimestamp != nil {
+				t.Errorf("the namespace is gone, with all that is in it: %v", err)
+			}
+			if got := s.image(t, "web"); got != "nginx:1" {
+				t.Errorf("after the rollback it runs %s", got)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"io"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,15 +58,7 @@ func lastOfColor(all []*release, color string) *release {
 func (s *session) pruneAll(ctx context.Context, gone []*unstructured.Unstructured) []string {
 	log := s.env.Log(unitPrune)
 	var pruned []string
-	shared := s.shared(ctx, len(gone) > 0)
-	for _, o := range slices.Backward(gone) {
-		if o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning) {
-			continue
-		}
-		if who := shared[identity(o)]; who != "" {
-			say(log, "warning: %s wasn't pruned: release %s has it, too", display(o), who)
-			continue
-		}
+	for _, o := range slices.Backward(s.prunable(ctx, gone, log)) {
 		deleted, err := s.delete(ctx, o)
 		if err != nil {
 			say(log, "warning: %s wasn't pruned: %s", display(o), err)
@@ -78,17 +71,34 @@ func (s *session) pruneAll(ctx context.Context, gone []*unstructured.Unstructure
 	return pruned
 }
 
+// prunable are the objects that may be deleted because a release doesn't have
+// them: no Namespace, with which all that is in it would go, nothing that asks
+// to be spared, and nothing that another release has.
+func (s *session) prunable(ctx context.Context, gone []*unstructured.Unstructured, log io.Writer) []*unstructured.Unstructured {
+	gone = slices.DeleteFunc(slices.Clone(gone), func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning)
+	})
+	if len(gone) == 0 {
+		return nil
+	}
+	shared := s.shared(ctx, log)
+	return slices.DeleteFunc(gone, func(o *unstructured.Unstructured) bool {
+		who := shared[identity(o)]
+		if who != "" {
+			say(log, "warning: %s wasn't pruned: release %s has it, too", display(o), who)
+		}
+		return who != ""
+	})
+}
+
 // shared gives the objects of other releases in the namespace, with the name
 // of the release. What can't be read is no reason to keep an object.
-func (s *session) shared(ctx context.Context, needed bool) map[string]string {
+func (s *session) shared(ctx context.Context, log io.Writer) map[string]string {
 	out := map[string]string{}
-	if !needed {
-		return out
-	}
 	list, err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).
 		List(ctx, metav1.ListOptions{LabelSelector: labels.Set{"owner": manager}.String()})
 	if err != nil {
-		say(s.env.Log(unitPrune), "warning: whether other releases have these objects isn't known: %s", classify(err))
+		say(log, "warning: whether other releases have these objects isn't known: %s", classify(err))
 		return out
 	}
 	for i := range list.Items {

@@ -183,17 +183,14 @@ func restored(current, previous *release) []*unstructured.Unstructured {
 // unprune brings back what the failed release had pruned and deletes what it
 // had added, if both releases were made with pruning.
 func (s *session) unprune(ctx context.Context, current, previous *release) error {
-	if !s.p.Pruning || !current.Pruning {
+	if !s.p.Pruning || !current.Pruning || !previous.Pruning {
 		return nil
 	}
 	log := s.env.Log(unitRollback)
 	if err := s.apply(ctx, sorted(missing(previous, current.objects())), log); err != nil {
 		return err
 	}
-	for _, o := range slices.Backward(missing(current, previous.objects())) {
-		if annotated(o, annotationSkipPruning) {
-			continue
-		}
+	for _, o := range slices.Backward(s.prunable(ctx, missing(current, previous.objects()), log)) {
 		if _, err := s.delete(ctx, o); err != nil {
 			return err
 		}
