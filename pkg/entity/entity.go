@@ -64,6 +64,8 @@ type Options struct {
 	// StepTypes are the step types that CheckStep knows. Only who watches the
 	// report needs them.
 	StepTypes []string
+
+	qualify bool // references are rewritten, for Qualify
 }
 
 // Decode reads a document with one entity. It is nil if the document doesn't

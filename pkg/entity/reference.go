@@ -52,6 +52,23 @@ func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
 		return
 	}
 	d.references = append(d.references, Reference{Kind: kind, Ref: r, Text: text, At: v.Pos(d.Report)})
+	if d.options.qualify && (kind == ref.Connector || kind == ref.Secret) {
+		if v.Node.Value == text {
+			v.Node.Value = r.Text(ref.Scope{Account: d.scope.Account, Org: d.scope.Org, Project: "-"})
+		} else {
+			v.Node.Value = QualifySecrets(v.Node.Value, d.scope)
+		}
+	}
+}
+
+// Qualify makes the connectors and secrets that a document names the same ones
+// where it is read by what is in a project: a name without a scope is one of
+// the document's own scope (entities spec §1). Files aren't: one without a
+// scope is the project's that uses it.
+func Qualify(doc *yamldoc.Node, scope ref.Scope) {
+	if scope.Project == "" {
+		Decode(doc, yamldoc.NewReport(""), Options{Scope: scope, qualify: true})
+	}
 }
 
 var secretCall = regexp.MustCompile(`secrets\.getValue\(\s*["']([^"'<>]+)["']\s*\)`)
@@ -68,7 +85,7 @@ func QualifySecrets(text string, scope ref.Scope) string {
 	}
 	return secretCall.ReplaceAllStringFunc(text, func(call string) string {
 		name := secretCall.FindStringSubmatch(call)[1]
-		if strings.Contains(name, ".") {
+		if strings.HasPrefix(name, "account.") || strings.HasPrefix(name, "org.") {
 			return call
 		}
 		at := strings.LastIndex(call, name)

@@ -73,7 +73,7 @@ func (s *Scope) MailServer() (task.MailServer, error) {
 	if server.Password == "" {
 		return server, nil
 	}
-	v, err := s.secret(server.Password, s.Execution.Scope)
+	v, err := s.secret(server.Password, ref.Scope{Account: s.Execution.Scope.Account})
 	server.Password = v.Text()
 	return server, err
 }

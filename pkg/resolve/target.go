@@ -3,6 +3,7 @@ package resolve
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -110,6 +111,7 @@ func (s *Scope) connector(name *yamldoc.Node, from ref.Scope) (*yamldoc.Node, er
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
+	entity.Qualify(docs[0], r.Scope)
 	return s.tree(docs[0].Get("connector"), "connector "+r.ID)
 }
 
@@ -241,10 +243,11 @@ func (s *Scope) sshAccess(auth *yamldoc.Node, g *task.Git) error {
 	}
 	key := docs[0].At("secret", "spec", "auth", "spec", "spec")
 	g.SSHUser = text(key.Get("userName"))
-	if g.SSHKey, err = s.secretAt(key.Get("key")); err != nil {
+	// What the key names is in its own scope.
+	if g.SSHKey, err = s.secretFrom(key.Get("key"), r.Scope); err != nil {
 		return err
 	}
-	g.SSHPassphrase, err = s.secretAt(key.Get("encryptedPassphrase"))
+	g.SSHPassphrase, err = s.secretFrom(key.Get("encryptedPassphrase"), r.Scope)
 	if g.SSHKey == "" && err == nil {
 		return fault.New(fault.Unsupported, "secret %s: only SSH keys by reference can be used yet", r.ID)
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
@@ -130,5 +132,63 @@ overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{
 	}
 	if diff := cmp.Diff([]string{"service", "env", "global", "both"}, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+// Entities spec §1 and §17.1: what a document of the account names without a
+// scope is the account's, also where a project that has the same names uses it.
+func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
+	t.Parallel()
+	cluster := func(url, secret string) string {
+		return "connector: {identifier: c, name: c, type: K8sCluster, spec: {credential: {type: ManualConfig, spec: {masterUrl: '" + url +
+			"', auth: {type: ServiceAccount, spec: {serviceAccountTokenRef: " + secret + "}}}}}}"
+	}
+	s := saved(t, cluster("https://wrong", "token"))
+	for _, id := range []string{"token", "other"} {
+		for _, scope := range []ref.Scope{project(), accountScope()} {
+			e := store.Entity{Key: store.EntityKey{Scope: scope, Kind: ref.Secret, ID: id}, Name: id, YAML: []byte("secret: {identifier: " + id + ", name: s, type: SecretText, spec: {}}")}
+			if _, err := s.SaveEntity(t.Context(), e, audit.Record{Scope: scope}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, doc := range []string{
+		cluster("https://right", "token"),
+		`service: {identifier: web, name: w, serviceDefinition: {type: Kubernetes, spec: {variables: [{name: a, type: Secret, value: token}, {name: b, type: String, value: '<+secrets.getValue("other")>'}]}}}`,
+		"environment: {identifier: dev, name: d, type: Production}",
+		"infrastructureDefinition: {identifier: eu, name: e, environmentRef: dev, deploymentType: Kubernetes, type: KubernetesDirect, spec: {connectorRef: c, namespace: n, releaseName: r}}",
+	} {
+		saveIn(t, s, accountScope(), doc)
+	}
+	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: account.web}, environment: {environmentRef: account.dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
+	r := target.Reader{Entities: s, Scope: project()}
+	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Build(plan.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := resolve.New(resolve.Config{
+		Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
+		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
+	})
+	out, err := scope.Deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := scope.Text("<+serviceVariables.a>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := scope.Text("<+serviceVariables.b>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{out.Kubernetes.Cluster.URL, scope.Secrets()[out.Kubernetes.Cluster.Token], scope.Secrets()[a], scope.Secrets()[b]}
+	want := []string{"https://right", "secret:acme:token", "secret:acme:token", "secret:acme:other"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("address and secrets (-want +got):\n%s", diff)
 	}
 }

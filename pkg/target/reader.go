@@ -34,7 +34,8 @@ type Reader struct {
 }
 
 // Document is an entity's document below its root key, with what templates
-// bring in place of the links to them as they are now.
+// bring in place of the links to them as they are now, and with references
+// that mean the same in a project as in the entity's own scope.
 func (r *Reader) Document(ctx context.Context, e store.Entity) (*yamldoc.Node, error) {
 	file := string(e.Key.Kind) + " " + e.Key.ID
 	root, err := Root(file, e)
@@ -58,6 +59,7 @@ func (r *Reader) Document(ctx context.Context, e store.Entity) (*yamldoc.Node, e
 			r.Templates = append(r.Templates, one)
 		}
 	}
+	entity.Qualify(resolved.Doc, e.Key.Scope)
 	return resolved.Doc.Get(string(e.Key.Kind)), nil
 }
 
