@@ -25,6 +25,9 @@ type File struct {
 	Name  string
 	Place string
 	Text  string
+	// Resolved says that the text came with the task, its expressions resolved.
+	// What looks like one is what an event or an output had in it.
+	Resolved bool
 }
 
 // Source reads the manifests and values of one task.

@@ -116,7 +116,7 @@ func (s Source) layer(ctx context.Context, v task.ValuesFile, files Files) ([]Fi
 	case v.Store.Inherited != nil:
 		from = tree{name: "the main manifest's store", root: files.Root, paths: v.Store.Inherited}
 	default:
-		return []File{{Name: v.ID, Text: v.Store.Inline}}, nil
+		return []File{{Name: v.ID, Text: v.Store.Inline, Resolved: true}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -151,13 +151,14 @@ func (s Source) One(ctx context.Context, what string, from task.Store) (File, er
 }
 
 // resolve has the control plane resolve the expressions of values files, all
-// in one question.
+// in one question. Texts that it has resolved before aren't read again: whoever
+// wrote what they were made of could name a secret.
 func (s Source) resolve(ctx context.Context, layers []File) error {
 	ask := map[string]string{}
 	for i, l := range layers {
 		l.Text = strings.ReplaceAll(l.Text, revisionExpression, fmt.Sprint(s.Revision))
 		layers[i].Text = l.Text
-		if strings.Contains(l.Text, "<+") {
+		if !l.Resolved && strings.Contains(l.Text, "<+") {
 			ask[fmt.Sprintf("%d %s", i, l.Name)] = l.Text
 		}
 	}

@@ -79,3 +79,41 @@ func TestOptionalValuesThatCantBeRead(t *testing.T) {
 		}
 	}
 }
+
+// An inline text has been resolved before it comes: what is left that looks
+// like an expression was said by an event or an output.
+func TestInlineTextsAreNotResolvedAgain(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "a.yaml"), []byte("file: <+secrets.getValue(\"x\")>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := executortest.New(t, func(text string) string { return strings.ReplaceAll(text, `<+secrets.getValue("x")>`, "s3cr3t") })
+	s := Source{Revision: 7, Resolve: env.Resolve, Log: env.Log("x")}
+	files := Files{Root: root}
+	own := &task.Manifest{ValuesPaths: []string{"a.yaml"}, ParamsPaths: []string{"a.yaml"}, Kustomize: &task.Kustomize{PatchesPaths: []string{"a.yaml"}}}
+	const said = `note: <+secrets.getValue("x")> in <+kubernetes.release.revision>`
+	above := []task.ValuesFile{{ID: "over", Store: task.Store{Inline: said}}}
+	const kept, found = `note: <+secrets.getValue("x")> in 7`, "file: s3cr3t"
+
+	values, err := s.Values(t.Context(), own, files, above)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"note": strings.TrimPrefix(kept, "note: "), "file": "s3cr3t"}, values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	for name, read := range map[string]func() ([]File, error){
+		"patches":    func() ([]File, error) { return s.Patches(t.Context(), own, files, above) },
+		"parameters": func() ([]File, error) { return s.Params(t.Context(), own, files, above) },
+	} {
+		got, err := read()
+		if err != nil || len(got) != 2 || got[0].Text != found || got[1].Text != kept {
+			t.Errorf("%s are %v, %v; want %q and %q", name, got, err, found, kept)
+		}
+	}
+	one, err := s.One(t.Context(), "patch", task.Store{Inline: said})
+	if err != nil || one.Text != kept {
+		t.Errorf("a step's own text is %q, %v; want %q", one.Text, err, kept)
+	}
+}
