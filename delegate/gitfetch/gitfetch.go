@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,7 +43,7 @@ type Fetcher struct {
 }
 
 // New makes a Fetcher over a folder, which is made when it is needed, and which
-// nothing else uses.
+// nothing else uses but a Fetcher of another process.
 func New(dir string) *Fetcher {
 	return &Fetcher{dir: dir, resolved: map[string]string{}, reached: map[string]bool{}, busy: map[string]chan struct{}{}}
 }
@@ -95,10 +96,22 @@ func (f *Fetcher) fetch(ctx context.Context, g task.Git, stage string) (Files, e
 	if diskcache.Use(dir) {
 		return Files{Dir: dir, Commit: commit}, nil
 	}
-	if err := r.download(ctx, g, commit); err != nil {
+	release, err := alone(ctx, r.dir)
+	if err != nil {
 		return Files{}, err
 	}
-	if err := r.checkout(ctx, commit, paths, dir); err != nil {
+	defer release()
+	if diskcache.Use(dir) { // another process has fetched it meanwhile
+		return Files{Dir: dir, Commit: commit}, nil
+	}
+	err = r.bring(ctx, g, commit, paths, dir)
+	if errors.Is(err, errLocked) { // by a git that was killed: no other is here
+		if err := os.RemoveAll(r.objects()); err != nil {
+			return Files{}, fmt.Errorf("clear the cache of repositories: %w", err)
+		}
+		err = r.bring(ctx, g, commit, paths, dir)
+	}
+	if err != nil {
 		return Files{}, err
 	}
 	return Files{Dir: dir, Commit: commit}, nil

@@ -74,6 +74,17 @@ func (r repository) anew(now time.Time) error {
 	return nil
 }
 
+// errLocked is that git found a file that keeps others out.
+var errLocked = errors.New("the fetched objects are locked")
+
+// bring fetches a commit and writes its files at paths into a new folder.
+func (r repository) bring(ctx context.Context, g task.Git, commit string, paths []string, dir string) error {
+	if err := r.download(ctx, g, commit); err != nil {
+		return err
+	}
+	return r.checkout(ctx, commit, paths, dir)
+}
+
 // download fetches a commit, but not the contents of its files: checkout
 // fetches those that it needs. A host that can't leave them out sends all.
 func (r repository) download(ctx context.Context, g task.Git, commit string) error {
@@ -150,6 +161,9 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	said := strings.TrimSpace(stderr.String())
 	if strings.Contains(said, "requested URL returned error: 30") {
 		return "", fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errMoved, said)
+	}
+	if strings.Contains(said, "lock") && strings.Contains(said, "File exists") {
+		return "", fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errLocked, said)
 	}
 	failure := fault.New(fault.Unavailable, "git %s of %s: %s", args[0], r.url, said)
 	for _, denied := range []string{"Authentication failed", "could not read Username", "Permission denied", "HTTP 401", "HTTP 403"} {
