@@ -7,14 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"time"
 
+	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // answersKept is how long the answer to an idempotency key is remembered.
-const answersKept = 24 * time.Hour
+const answersKept = execution.KeyKept
 
 // Keyed is a request that creates something and may be sent twice.
 type Keyed struct {

@@ -56,7 +56,8 @@ type StartRequest struct {
 	Pipeline string
 	Inputs   Inputs
 	By       audit.Author
-	// Key makes starting idempotent: the same key starts one execution. Empty: a new one.
+	// Key makes starting idempotent: within KeyKept the same key starts one
+	// execution. Empty: a new one.
 	Key     string
 	RetryOf string
 	// Stages are the only ones to run; none: all (pipeline spec §8.5).
@@ -86,8 +87,14 @@ func (s *Service) Start(ctx context.Context, r StartRequest) (store.Execution, e
 	if err := r.reach(made); err != nil {
 		return store.Execution{}, err
 	}
+	id := r.id
+	if id == "" {
+		if id, err = s.newID(ctx, r.Key); err != nil {
+			return store.Execution{}, err
+		}
+	}
 	return s.begin(ctx, store.Execution{
-		ID: cmp.Or(r.id, newID(r.Key, s.Now())), Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, PlanHash: made.hash,
+		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, PlanHash: made.hash,
 		Inputs: made.inputs, RetryOf: r.RetryOf, Resume: r.resume, Parent: r.parent,
 	}, made.root, made.doc, r.By, fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, made.hash))
 }
@@ -127,17 +134,41 @@ type machineInput struct {
 	} `json:"next"`
 }
 
-// KeyedID is the id of the execution that is started with a key, so that
+// KeyedID is the id of the first execution that is started with a key, so that
 // starting twice starts one.
 func KeyedID(key string) string { return "x" + shortHash(key) }
 
+// KeyKept is how long a key stands for the execution that it has started.
+const KeyKept = 24 * time.Hour
+
 // newID makes an execution's id: from the key, or at random. Ids sort by time
 // only roughly; lists sort by StartedAt.
-func newID(key string, now time.Time) string {
-	if key != "" {
-		return KeyedID(key)
+func (s *Service) newID(ctx context.Context, key string) (string, error) {
+	random := fmt.Sprintf("x%x%s", s.Now().Unix(), rand.Text()[:10])
+	if key == "" {
+		return random, nil
 	}
-	return fmt.Sprintf("x%x%s", now.Unix(), rand.Text()[:10])
+	id := KeyedID(key)
+	first, err := s.Store.Execution(ctx, id)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return id, nil
+	case err != nil:
+		return "", err
+	case s.Now().Sub(first.StartedAt) < KeyKept:
+		return id, nil
+	}
+	// The key's own id is taken for good. What it stands for now is kept as
+	// long as it does.
+	name := "start with " + key
+	use, err := s.Store.Answer(ctx, name, s.Now())
+	if fault.Is(err, fault.NotFound) {
+		use, _, err = s.Store.PutAnswer(ctx, store.Answer{Key: name, Body: []byte(random), Expires: s.Now().Add(KeyKept)})
+	}
+	if err != nil {
+		return "", fmt.Errorf("use the key of execution %s again: %w", id, err)
+	}
+	return string(use.Body), nil
 }
 
 // Abort ends an execution without rolling anything back (pipeline spec §5.6).

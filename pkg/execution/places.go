@@ -23,7 +23,11 @@ type Place struct {
 // rolled back, see Rollback.
 func (s *Service) RollbackPlace(ctx context.Context, scope ref.Scope, at Place, r RollbackRequest) (store.Execution, error) {
 	if r.Key != "" { // the first answer to the same key, which may have changed the place
-		if again, err := s.Store.Execution(ctx, newID(r.Key, s.Now())); err == nil && again.RollbackOf != "" {
+		id, err := s.newID(ctx, r.Key)
+		if err != nil {
+			return store.Execution{}, err
+		}
+		if again, err := s.Store.Execution(ctx, id); err == nil && again.RollbackOf != "" {
 			return s.Rollback(ctx, again.RollbackOf, r)
 		}
 	}

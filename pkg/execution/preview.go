@@ -42,8 +42,12 @@ func (s *Service) StartPreview(ctx context.Context, r StartRequest) (Preview, er
 	if err != nil {
 		return Preview{}, fmt.Errorf("decode the plan: %w", err)
 	}
+	id, err := s.newID(ctx, r.Key)
+	if err != nil {
+		return Preview{}, err
+	}
 	e := store.Execution{
-		ID: newID(r.Key, s.Now()), Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, Status: plan.Running, Inputs: made.inputs,
+		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, Status: plan.Running, Inputs: made.inputs,
 		Actor: r.By.Actor, Preview: true, StartedAt: s.Now(),
 	}
 	given, err := GivenTo(e)

@@ -28,7 +28,10 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 	if err != nil {
 		return store.Execution{}, err
 	}
-	made := newID(r.Key, s.Now())
+	made, err := s.newID(ctx, r.Key)
+	if err != nil {
+		return store.Execution{}, err
+	}
 	if r.Key != "" { // the first answer to the same key
 		if again, err := s.Store.Execution(ctx, made); err == nil && again.RollbackOf == id {
 			return again, s.Run(ctx, again, plan.NodeID(ref.Pipeline))

@@ -58,8 +58,12 @@ func (s *Service) StartVersions(ctx context.Context, r VersionsRequest) (store.E
 	if err != nil {
 		return store.Execution{}, fmt.Errorf("encode no inputs: %w", err)
 	}
+	id, err := s.newID(ctx, r.Key)
+	if err != nil {
+		return store.Execution{}, err
+	}
 	return s.begin(ctx, store.Execution{
-		ID: newID(r.Key, s.Now()), Scope: r.Scope, Pipeline: name.ID, Name: "Artifacts of " + r.Service, PlanHash: plan.Hash(doc), Inputs: given, Preview: true,
+		ID: id, Scope: r.Scope, Pipeline: name.ID, Name: "Artifacts of " + r.Service, PlanHash: plan.Hash(doc), Inputs: given, Preview: true,
 	}, plan.NodeID(ref.Pipeline), doc, r.By, "artifacts of service "+r.Service)
 }
 

@@ -426,7 +426,7 @@ type Keys interface {
 
 // Answer is what was answered to a request with an idempotency key.
 type Answer struct {
-	Key         string // account, actor, route and the client's key; of a notification, what it tells whom; of a rollback, what it undoes
+	Key         string // account, actor, route and the client's key; of a notification, what it tells whom; of a start, what else begins it
 	RequestHash []byte // of the body: the same key with another body is a conflict
 	Status      int
 	Body        []byte
