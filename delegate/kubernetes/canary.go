@@ -204,5 +204,9 @@ func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 	if err := s.allGone(ctx, deleted); err != nil {
 		return task.Result{}, err
 	}
+	made.Deleted = true // so the record needn't be kept for this step
+	if err := s.mark(ctx, made, made.Status); err != nil {
+		say(log, "release %d couldn't be marked as deleted: %s", made.Number, err)
+	}
 	return s.done(nil, s.changed("deleted", deleted, nil))
 }

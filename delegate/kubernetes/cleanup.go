@@ -10,24 +10,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// keptReleases is how many good releases are kept besides the newest.
+// keptReleases is how many good releases of a line are kept besides the newest.
 const keptReleases = 2
 
-// underWay is for how long a release without an end may belong to an
-// execution that still runs.
+// underWay is for how long a release without an end, or a canary, may belong
+// to an execution that still runs.
 const underWay = 24 * time.Hour
 
 // cleanUp deletes the records of old releases, and the ConfigMaps and Secrets
-// that only they use (kubernetes spec §9). What fails is only said.
+// that only they use (kubernetes spec §9). Those of each line are kept: what a
+// rolling deployment made serves until the first colour does, and is what is
+// gone back to from it. What fails is only said.
 func (s *session) cleanUp(ctx context.Context, all []*release, current *release, log io.Writer) {
 	used := map[string]bool{}
 	var old []*release
-	good := 0
+	good := map[string]int{}
 	for _, r := range append([]*release{current}, all...) {
-		wanted := r.Number >= current.Number || r.Execution == current.Execution ||
-			r.Status == releaseInProgress && time.Since(r.CreatedAt) < underWay
-		if !wanted && r.Status == releaseSucceeded && line(r.Mode) == line(current.Mode) && good < keptReleases {
-			good++
+		wanted := r.Number >= current.Number || r.Execution == current.Execution || r.mayRun()
+		if !wanted && r.Status == releaseSucceeded && !r.Deleted && good[line(r.Mode)] < keptReleases {
+			good[line(r.Mode)]++
 			wanted = true
 		}
 		wanted = wanted || r.Mode == modeBlueGreen && r == lastOfColor(all, r.Color) // it may serve
@@ -44,6 +45,13 @@ func (s *session) cleanUp(ctx context.Context, all []*release, current *release,
 			say(log, "Release %d couldn't be cleaned up: %s", r.Number, err)
 		}
 	}
+}
+
+// mayRun says whether the execution that made a release may still have to do
+// with it: a canary's has to delete it, however it ended.
+func (r *release) mayRun() bool {
+	open := r.Status == releaseInProgress || r.Mode == modeCanary && !r.Deleted
+	return open && time.Since(r.CreatedAt) < underWay
 }
 
 // line is what releases of a mode succeed one another in: a progressive canary

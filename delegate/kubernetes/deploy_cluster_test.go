@@ -340,3 +340,49 @@ func TestDryRunChangesNothing(t *testing.T) {
 	// §23.2.
 	s.fail(t, s.step(task.OpRolling, deploymentYAML("web<+artifact.tag>", "nginx:1", 1)), "web<+artifact.tag>")
 }
+
+// What another line of releases still needs isn't cleaned up.
+func TestCleanUpLeavesOtherLines(t *testing.T) {
+	t.Parallel()
+	t.Run("§9 a rolling deployment serves until the first colour does", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t)
+		for i := range 4 {
+			s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", fmt.Sprint(i), 1)))
+		}
+		_, err := s.CoreV1().Services(s.namespace).Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"selector":{"harness.io/color":"blue"}}}`), metav1.PatchOptions{})
+		check(t, err)
+		for range 4 {
+			s.succeed(t, s.step(task.OpBlueGreen, versioned("nginx:2", "5", 1)))
+		}
+		if names := s.names(t); !contains(names, "ConfigMap/cfg-4") || !contains(names, "ConfigMap/cfg-3") || contains(names, "ConfigMap/cfg-2") {
+			t.Errorf("there are %v", names)
+		}
+		want := []string{"harness.release.rel.3", "harness.release.rel.4", "harness.release.rel.6", "harness.release.rel.7", "harness.release.rel.8"}
+		if diff := cmp.Diff(want, s.records(t)); diff != "" {
+			t.Errorf("records (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("§13.2 a canary is its own execution's to delete", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t)
+		s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", "1", 1)))
+		good, bad := s.step(task.OpCanary, versioned("nginx:2", "2", 1)), s.step(task.OpCanary, versioned("broken:3", "3", 1))
+		s.succeed(t, good)
+		s.succeed(t, s.step(task.OpRolling, versioned("nginx:4", "4", 1)))
+		if names := s.names(t); !contains(names, "ConfigMap/cfg-canary") {
+			t.Errorf("there are %v", names)
+		}
+		s.succeed(t, in(good, task.OpCanaryDelete))
+		s.fail(t, bad, "progress")
+		s.succeed(t, s.step(task.OpRolling, versioned("nginx:5", "5", 1)))
+		s.succeed(t, in(bad, task.OpCanaryDelete))
+		if names := s.names(t); contains(names, "ConfigMap/cfg-canary") || contains(names, "Deployment/web-canary") {
+			t.Errorf("there are %v", names)
+		}
+		s.succeed(t, s.step(task.OpRolling, versioned("nginx:6", "6", 1)))
+		if diff := cmp.Diff([]string{"harness.release.rel.3", "harness.release.rel.5", "harness.release.rel.6"}, s.records(t)); diff != "" {
+			t.Errorf("records of canaries that are gone (-want +got):\n%s", diff)
+		}
+	})
+}

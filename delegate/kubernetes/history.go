@@ -74,6 +74,7 @@ type release struct {
 	// Canary: the services that traffic is routed to, if it is.
 	StableService string `json:"stableService,omitempty"`
 	CanaryService string `json:"canaryService,omitempty"`
+	Deleted       bool   `json:"deleted,omitempty"` // the canary has been
 
 	// Progressive: what the new workload takes the place of, and how many
 	// instances there are in whole.
@@ -218,7 +219,7 @@ func (s *session) begin(all []*release, mode string) *release {
 	}
 	r.Status, r.Mode, r.CreatedAt = releaseInProgress, mode, time.Now().UTC()
 	r.Execution, r.Stage, r.Step, r.Service = s.p.Execution, s.p.Stage, s.p.Step, s.p.Target.Service
-	r.Pruning = s.p.Pruning
+	r.Pruning, r.Deleted = s.p.Pruning, false
 	s.number = r.Number
 	return r
 }
