@@ -54,11 +54,11 @@ func due(c entity.Cron, minute time.Time) (bool, error) {
 const longestSleep = 5 * time.Minute
 
 // Run fires schedules, minute by minute, until ctx ends. It is for a host that
-// stays; elsewhere something else tells the minutes.
+// stays; elsewhere something else tells the minutes. It begins with the minute
+// that is under way, which a host that stopped may not have fired.
 func (s *Service) Run(ctx context.Context) error {
-	last := s.Now().Truncate(time.Minute)
-	for {
-		next := last.Add(time.Minute)
+	var owed []time.Time
+	for next := s.Now().Truncate(time.Minute); ; next = next.Add(time.Minute) {
 		timer := time.NewTimer(next.Sub(s.Now()))
 		select {
 		case <-ctx.Done():
@@ -66,12 +66,25 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		if now := s.Now().Truncate(time.Minute); now.Sub(next) > longestSleep {
+		now := s.Now().Truncate(time.Minute)
+		if now.Sub(next) > longestSleep {
 			next = now
 		}
-		if _, err := s.Tick(ctx, next); err != nil && ctx.Err() == nil {
-			s.Log.ErrorContext(ctx, "schedules weren't all fired", "minute", next, "error", err)
-		}
-		last = next
+		owed = s.tickAll(ctx, now, append(owed, next))
 	}
+}
+
+// tickAll fires minutes and gives back those of which not all was fired, to be
+// fired again with the next one; not those that are too old by now.
+func (s *Service) tickAll(ctx context.Context, now time.Time, minutes []time.Time) (owed []time.Time) {
+	for _, minute := range minutes {
+		if now.Sub(minute) > longestSleep {
+			continue
+		}
+		if _, err := s.Tick(ctx, minute); err != nil && ctx.Err() == nil {
+			s.Log.ErrorContext(ctx, "schedules weren't all fired", "minute", minute, "error", err)
+			owed = append(owed, minute)
+		}
+	}
+	return owed
 }

@@ -2,6 +2,7 @@ package firing_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -22,8 +23,9 @@ import (
 // pipeline doesn't exist. It keeps the minutes of its fires.
 type minutes struct {
 	store.Store
-	mu   sync.Mutex
-	seen []string
+	mu    sync.Mutex
+	seen  []string
+	fails int // so many fires can't be kept first
 }
 
 func (m *minutes) Referrers(context.Context, store.EntityKey, store.Page) ([]store.EntityKey, string, error) {
@@ -44,8 +46,29 @@ func (m *minutes) Execution(_ context.Context, id string) (store.Execution, erro
 func (m *minutes) PutFire(_ context.Context, f store.Fire) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.fails--; m.fails >= 0 {
+		return errors.New("busy")
+	}
 	m.seen = append(m.seen, strings.TrimPrefix(f.ID, "2000-01-01T"))
 	return nil
+}
+
+// run fires minutes until it is stopped.
+func (m *minutes) run(t *testing.T, now func() time.Time) (stop func()) {
+	t.Helper()
+	s := firing.New(firing.Config{
+		Account: "default", Store: m, Executions: execution.New(execution.Config{Store: m, Now: now}), Now: now,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestRun: each minute once, and what a pause of the machine hid for up to
@@ -61,13 +84,7 @@ func TestRun(t *testing.T) {
 			return time.Now().Add(slept)
 		}
 		kept := &minutes{}
-		s := firing.New(firing.Config{
-			Account: "default", Store: kept, Executions: execution.New(execution.Config{Store: kept, Now: now}), Now: now,
-			Log: slog.New(slog.DiscardHandler),
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- s.Run(ctx) }()
+		stop := kept.run(t, now)
 		<-time.After(2*time.Minute + 10*time.Second)
 		sleep := func(d time.Duration) {
 			mu.Lock()
@@ -78,13 +95,38 @@ func TestRun(t *testing.T) {
 		<-time.After(time.Minute) // 00:06:10
 		sleep(time.Hour)
 		<-time.After(time.Minute) // 01:07:10
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		want := []string{"00:01Z", "00:02Z", "00:03Z", "00:04Z", "00:05Z", "00:06Z", "01:07Z"}
+		stop()
+		want := []string{"00:00Z", "00:01Z", "00:02Z", "00:03Z", "00:04Z", "00:05Z", "00:06Z", "01:07Z"}
 		if diff := cmp.Diff(want, kept.seen); diff != "" {
 			t.Errorf("minutes (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// A minute that couldn't be fired is fired with the next ones, as long as it is
+// wanted, and holds none of them up.
+func TestAFailedMinuteIsFiredAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		fails int
+		want  []string
+	}{
+		{"once", 1, []string{"00:00Z", "00:01Z", "00:02Z", "00:03Z"}},
+		{"thrice", 1 + 2, []string{"00:00Z", "00:01Z", "00:02Z", "00:03Z"}},
+		{"for longer than a minute is wanted", 1 + 2 + 3 + 4 + 5 + 6 + 2, []string{"00:03Z", "00:04Z", "00:05Z", "00:06Z"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				kept := &minutes{fails: tt.fails}
+				stop := kept.run(t, time.Now)
+				<-time.After(6*time.Minute + 10*time.Second)
+				stop()
+				if diff := cmp.Diff(tt.want, kept.seen[:min(len(kept.seen), len(tt.want))]); diff != "" {
+					t.Errorf("minutes (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
