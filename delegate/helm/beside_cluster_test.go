@@ -15,7 +15,8 @@ import (
 )
 
 // webChart is a chart as most are: everything is named and labelled after the
-// release, but for a ConfigMap and an account that have fixed names.
+// release, most by one name, but for a ConfigMap and an account that have fixed
+// names.
 func webChart() map[string]string {
 	return map[string]string{
 		"web/Chart.yaml":  "apiVersion: v2\nname: web\nversion: 1.2.3\n",
@@ -30,12 +31,12 @@ spec:
   template:
     metadata: {labels: {instance: {{ .Release.Name }}{{ with .Values.tier }}, tier: {{ . }}{{ end }}}}
     spec:
-      serviceAccountName: web
+      serviceAccountName: {{ if .Values.account }}{{ .Release.Name }}-{{ end }}web
       containers:
         - name: main
           image: "{{ .Values.image }}"
           env: [{name: SELF, value: "http://{{ .Release.Name }}-web:80"}]
-          envFrom: [{configMapRef: {name: fixed}}, {configMapRef: {name: {{ .Release.Name }}-own}}]
+          envFrom: [{configMapRef: {name: fixed}}, {configMapRef: {name: {{ .Release.Name }}-web}}]
 ---
 apiVersion: v1
 kind: Service
@@ -49,11 +50,11 @@ data: {image: "{{ .Values.image }}"}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: {{ .Release.Name }}-own}
+metadata: {name: {{ .Release.Name }}-web}
 ---
 apiVersion: v1
 kind: ServiceAccount
-metadata: {name: web}
+metadata: {name: {{ if .Values.account }}{{ .Release.Name }}-{{ end }}web}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -153,7 +154,7 @@ func (s *site) wantWorld(t *testing.T, when string, want ...string) {
 // stable is what HelmDeploy makes of webChart.
 func stable(image string) []string {
 	return []string{
-		"ConfigMap fixed image=" + image, "ConfigMap rel-own",
+		"ConfigMap fixed image=" + image, "ConfigMap rel-web",
 		"Deployment rel-web " + image + " x 4 instance=rel",
 		"Ingress rel-web rel.example.com rel-web",
 		"PodDisruptionBudget rel-web instance=rel",
@@ -164,7 +165,7 @@ func stable(image string) []string {
 
 func canaryOf(image string, count string) []string {
 	return []string{
-		"ConfigMap fixed-canary image=" + image, "ConfigMap rel-canary-own",
+		"ConfigMap fixed-canary image=" + image, "ConfigMap rel-canary-web",
 		"Deployment rel-canary-web " + image + " x " + count + " harness.io/track=canary,instance=rel",
 	}
 }
@@ -212,7 +213,7 @@ func TestCanary(t *testing.T) {
 	canary, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), "rel-canary-web", metav1.GetOptions{})
 	check(t, err)
 	main := canary.Spec.Template.Spec.Containers[0]
-	if main.Env[0].Value != "http://rel-web:80" || main.EnvFrom[0].ConfigMapRef.Name != "fixed-canary" || main.EnvFrom[1].ConfigMapRef.Name != "rel-canary-own" {
+	if main.Env[0].Value != "http://rel-web:80" || main.EnvFrom[0].ConfigMapRef.Name != "fixed-canary" || main.EnvFrom[1].ConfigMapRef.Name != "rel-canary-web" {
 		t.Errorf("the canary's container has %+v, %+v", main.Env, main.EnvFrom)
 	}
 	for range 2 {

@@ -21,7 +21,7 @@ func inColors(serving string, images map[string]string) []string {
 	}
 	for color, image := range images {
 		out = append(out,
-			fmt.Sprintf("ConfigMap fixed-%s image=%s", color, image), fmt.Sprintf("ConfigMap rel-%s-own", color),
+			fmt.Sprintf("ConfigMap fixed-%s image=%s", color, image), fmt.Sprintf("ConfigMap rel-%s-web", color),
 			fmt.Sprintf("Deployment rel-%[1]s-web %[2]s x 4 harness.io/color=%[1]s,instance=rel", color, image),
 			fmt.Sprintf("PodDisruptionBudget rel-%[1]s-web harness.io/color=%[1]s,instance=rel", color),
 		)
@@ -87,6 +87,24 @@ func TestAColorIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
 	s.succeed(t, flagged(s.step(task.OpHelmBlueGreen, ""), "Install", "--wait"))
+}
+
+// What stands beside has an account of its own where the chart names it as it
+// names the service.
+func TestAnAccountNamedAsTheService(t *testing.T) {
+	t.Parallel()
+	s := newWebSite(t)
+	for op, release := range map[task.HelmOp]string{task.OpHelmBlueGreen: "rel-blue", task.OpHelmCanary: "rel-canary"} {
+		s.succeed(t, counted(s.step(op, "account: own"), 1))
+		d, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), release+"-web", metav1.GetOptions{})
+		check(t, err)
+		if got := d.Spec.Template.Spec.ServiceAccountName; got != release+"-web" {
+			t.Errorf("the pods of %s have the account %s; want the release's own", release, got)
+		}
+		if _, err := s.CoreV1().ServiceAccounts(s.namespace).Get(t.Context(), release+"-web", metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // However far a stage came, its rollback leaves what was before.

@@ -124,23 +124,6 @@ func (l *layout) mark(name, value string) {
 	putLabel(l.workload, name, value, "spec", "template", "metadata", "labels")
 }
 
-// call rewrites the names of services that pods of objects call.
-func call(objects []*unstructured.Unstructured, services map[string]string) {
-	for _, o := range objects {
-		path := podSpecPath(o.GetKind())
-		spec, ok, _ := unstructured.NestedFieldCopy(o.Object, path...)
-		if path == nil || !ok {
-			continue
-		}
-		set(o, rewritten(spec, func(s string) string {
-			for from, to := range services {
-				s = replaceWord(s, from, to, "-")
-			}
-			return s
-		}), path...)
-	}
-}
-
 // aside is the result, of the objects that the release is to have.
 func (l *layout) aside(objects []*unstructured.Unstructured) (Aside, error) {
 	var b strings.Builder
