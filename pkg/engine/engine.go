@@ -81,6 +81,7 @@ type TaskFacts struct {
 	Exists   bool
 	Claimed  bool
 	Lost     bool // claimed, and the lease has ended
+	Refused  bool // cancelled before anybody claimed it
 	Looks    bool // it may be done again: step.Type.Looks
 	Created  time.Time
 	Outcome  *plan.Outcome // the result, if there is one

@@ -172,10 +172,15 @@ func (s *snapshot) task(n *plan.Node, attempt, look int) TaskFacts {
 	}
 	s.keep(err)
 	now := s.h.Now()
+	// A decision cancels a task before it is written down. Made again because
+	// that was cut off, it must come to the same.
+	cancelled := t.Status == store.TaskCancelled
+	claimed := t.Status == store.TaskClaimed || cancelled && t.Delegate != ""
 	f := TaskFacts{
 		Exists: true, Created: t.CreatedAt, Kind: t.Kind, Looks: s.h.steps[n.Type].Looks,
-		Claimed:  t.Status == store.TaskClaimed,
-		Lost:     t.Status == store.TaskClaimed && !now.Before(t.LeaseUntil),
+		Claimed:  claimed,
+		Lost:     claimed && !now.Before(t.LeaseUntil),
+		Refused:  cancelled && !claimed,
 		Eligible: func() (bool, string) { return s.eligible(t, now) },
 	}
 	if t.Status == store.TaskDone {

@@ -237,6 +237,9 @@ func (w *walk) unclaimed(t TaskFacts) *plan.Outcome {
 		return nil
 	}
 	some, why := t.Eligible()
+	if t.Refused {
+		some = false // who became eligible since can't take it
+	}
 	if some && age < w.Window.Unclaimed || !some && age < w.Window.NoOne {
 		return nil
 	}

@@ -137,6 +137,9 @@ func renewCancelled(b *bench) {
 	b.ok(err)
 	sameTask(b, "renewed", cancelled, got)
 	same(b, "status", store.TaskCancelled, got.Status)
+	held := b.readTask("t1") // who held it until when
+	same(b, "holder", "d1", held.Delegate)
+	same(b, "lease", at(60), held.LeaseUntil)
 	_, err = b.Store.RenewTask(b.ctx(), b.taskID("t1"), "d2", 1, at(90))
 	b.refused(err, fault.LeaseLost)
 }
