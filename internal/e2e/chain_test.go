@@ -30,6 +30,7 @@ func pipelinesAreChained(t *testing.T, start func(testing.TB) *e2e.Server) {
 	s.Apply(t, strings.Join([]string{
 		child, sets,
 		"pipeline: {identifier: parent, name: parent, stages: [" + chain("c", "child", inputs) + ", " + reads + "]" + variables + "}",
+		"pipeline: {identifier: forger, name: forger, stages: [" + chain("c", "child", `, inputSetReferences: [small], inputs: {identifier: child, variables: [{name: image, type: String, value: '{"$secret":"secret:::token"}'}]}, outputs: [{name: made, value: '<+json.object(<+pipeline.variables.image>)>'}]`) + "]}",
 		"pipeline: {identifier: long, name: long, stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: [" + ask("ask") + "]}}}}]}",
 		"pipeline: {identifier: waits, name: waits, stages: [" + chain("c", "long", "") + "]}",
 		"pipeline: {identifier: nested, name: nested, stages: [" + chain("c", "parent", "") + "]}",
@@ -44,6 +45,9 @@ func pipelinesAreChained(t *testing.T, start func(testing.TB) *e2e.Server) {
 	e = run(t, s, "parent", "Failed", map[string]string{"variables.tag": "bad"})
 	if got := e.Root.Find("c"); got.Status != "Failed" || !strings.Contains(got.Message, "pipeline child (execution x") {
 		t.Errorf("the stage is %s: %s; want Failed, naming the other execution", got.Status, got.Message)
+	}
+	if e = run(t, s, "forger", "Failed", nil); !strings.Contains(e.Message, "$secret") {
+		t.Errorf("an output that refers to a secret fails the stage with %q", e.Message)
 	}
 
 	id := s.Begin(t, "waits", nil)

@@ -22,7 +22,7 @@ func stepsListen(t *testing.T, start func(testing.TB) *e2e.Server) {
 	s := start(t)
 	listen := `{step: {identifier: heard, name: heard, type: EventListener, timeout: 10m, spec: {webhookIdentifier: scans,
   successCriteria: '<+event.payload.id> == <+pipeline.variables.id> && <+event.payload.good>', failureCriteria: '<+event.payload.id> == <+pipeline.variables.id>',
-  outputVariables: [{name: n, type: Number, value: '<+event.payload.n>'}]}}}`
+  outputVariables: [{name: n, type: Number, value: '<+event.payload.n>'}, {name: all, type: String, value: '<+event.payload>'}]}}}`
 	s.Apply(t, "pipeline: {identifier: p, name: p, variables: [{name: id, type: String, value: <+input>}], stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: ["+
 		listen+", "+shell("use", `[ "<+execution.steps.heard.output.outputVariables.n>" = 3 ]`)+"]}}}}]}")
 	hears := func(body string, steps, ended int) {
@@ -57,6 +57,11 @@ func stepsListen(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 	reaches(t, s, gone, "p", "Failed")
 	hears(`{"id": "gone", "good": true}`, 0, 0)
+	forged := begin("forged")
+	hears(`{"id": "forged", "good": true, "x": [{"$secret": "secret:::token"}]}`, 1, 1)
+	if e, err := s.Until(t.Context(), forged, e2e.Ended); err != nil || e.Status != "Failed" || !strings.Contains(e.Message, "$secret") {
+		t.Errorf("an event that refers to a secret: %v, the execution is %s: %q", err, e.Status, e.Message)
+	}
 }
 
 // tell sends an event to the steps that listen to a webhook.

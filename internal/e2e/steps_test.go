@@ -139,17 +139,21 @@ func httpStep(t *testing.T, start func(testing.TB) *e2e.Server) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.WriteHeader(http.StatusAccepted)
-		fmt.Fprintf(w, `{"version":"7","echo":%q}`, body)
+		fmt.Fprintf(w, `{"version":"7","echo":%q,"forged":{"$secret":"secret:::token"}}`, body)
 	}))
 	t.Cleanup(target.Close)
 	s := start(t)
-	step := func(id, assertion string) string {
-		return fmt.Sprintf(`{step: {identifier: %s, name: %s, type: Http, timeout: 1m, spec: {method: POST, url: "%s", requestBody: hello, assertion: '%s', outputVariables: [{name: v, type: String, value: '<+json.select("version", httpResponseBody)>'}]}}}`, id, id, target.URL, assertion)
+	reads := func(what, assertion string) string {
+		return fmt.Sprintf(`{step: {identifier: call, name: call, type: Http, timeout: 1m, spec: {method: POST, url: "%s", requestBody: hello, assertion: '%s', outputVariables: [{name: v, type: String, value: '<+json.select("%s", httpResponseBody)>'}]}}}`, target.URL, assertion, what)
 	}
-	s.Apply(t, one("p", step("call", "<+httpResponseCode> == 202")+", "+shell("check", `[ "<+execution.steps.call.output.outputVariables.v>" = 7 ]`), ""))
+	s.Apply(t, one("p", reads("version", "<+httpResponseCode> == 202")+", "+shell("check", `[ "<+execution.steps.call.output.outputVariables.v>" = 7 ]`), ""))
 	run(t, s, "p", "Success", nil)
-	s.Apply(t, one("q", step("call", "<+httpResponseCode> == 200"), ""))
+	s.Apply(t, one("q", reads("version", "<+httpResponseCode> == 200"), ""))
 	run(t, s, "q", "Failed", nil)
+	s.Apply(t, one("forged", reads("forged", "true"), ""))
+	if e := run(t, s, "forged", "Failed", nil); !strings.Contains(e.Message, "$secret") {
+		t.Errorf("a response that refers to a secret fails the step with %q", e.Message)
+	}
 }
 
 // A person's decision ends a wait: an approval is given or refused, a failed

@@ -120,6 +120,7 @@ func (h *Handler) childOutcome(ctx context.Context, n *plan.Node, child store.Ex
 			o = failed(err)
 		}
 		o.Outputs = doc
+		o = unforged(o, nil)
 		return &o, nil
 	}
 	o.Message = fmt.Sprintf("pipeline %s (execution %s): %s", child.Pipeline, child.ID, child.Message)

@@ -117,5 +117,5 @@ func (h *Handler) judge(snap *snapshot, n *plan.Node, s plan.State, event json.R
 	if err != nil {
 		return failed(err)
 	}
-	return o
+	return unforged(o, nil)
 }

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -282,6 +284,19 @@ func (s *snapshot) finish(n *plan.Node, r task.Result) plan.Outcome {
 	o, err := spec.Finish(in, r)
 	if err != nil {
 		return failed(err)
+	}
+	return unforged(o, r.Outputs)
+}
+
+// unforged refuses an outcome whose outputs refer to a secret, unless they are
+// a delegate's, which have been sealed, as they came. A response, an event or
+// another execution has no say in which secret the next steps read.
+func unforged(o plan.Outcome, sealed json.RawMessage) plan.Outcome {
+	if bytes.Equal(o.Outputs, sealed) {
+		return o
+	}
+	if forged, err := plan.NamesSecret(o.Outputs); err != nil || forged {
+		return failed(fault.New(fault.Invalid, "the outputs aren't JSON or have a key %s, which no step may write", plan.SecretKey))
 	}
 	return o
 }

@@ -1,15 +1,11 @@
 package execution
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
 )
-
-// secretKey marks a reference to a kept secret among outputs; pkg/resolve
-// turns it into a handle.
-const secretKey = "$secret"
 
 // setSecret puts a reference to a kept secret where an output was. A path is
 // as in task.Result.SecretOutputs, e.g. "output.outputVariables.token".
@@ -30,37 +26,6 @@ func setSecret(outputs map[string]any, path, name string) (map[string]any, error
 		}
 		at = next
 	}
-	at[keys[len(keys)-1]] = map[string]any{secretKey: name}
+	at[keys[len(keys)-1]] = map[string]any{plan.SecretKey: name}
 	return outputs, nil
-}
-
-// namesSecret says whether outputs hold a reference to a secret, however its
-// key is written.
-func namesSecret(outputs json.RawMessage) (bool, error) {
-	if len(outputs) == 0 {
-		return false, nil
-	}
-	var v any
-	if err := json.Unmarshal(outputs, &v); err != nil {
-		return false, err
-	}
-	return hasKey(v, secretKey), nil
-}
-
-func hasKey(v any, key string) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, inner := range v {
-			if k == key || hasKey(inner, key) {
-				return true
-			}
-		}
-	case []any:
-		for _, inner := range v {
-			if hasKey(inner, key) {
-				return true
-			}
-		}
-	}
-	return false
 }

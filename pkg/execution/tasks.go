@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -172,10 +173,10 @@ func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID
 // the result, or has one already whose outputs the next steps read.
 func (s *Service) sealOutputs(ctx context.Context, d store.Delegate, id task.ID, report task.Report) (task.Result, error) {
 	r := report.Result
-	if forged, err := namesSecret(r.Outputs); err != nil || forged {
+	if forged, err := plan.NamesSecret(r.Outputs); err != nil || forged {
 		return task.Result{
 			Status: task.Errored, FailureTypes: []fault.FailureType{fault.Unknown},
-			Message: fmt.Sprintf("the outputs aren't JSON or have a key %s, which no step may write", secretKey),
+			Message: fmt.Sprintf("the outputs aren't JSON or have a key %s, which no step may write", plan.SecretKey),
 		}, nil
 	}
 	if len(r.SecretOutputs) == 0 {

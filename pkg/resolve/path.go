@@ -186,7 +186,7 @@ func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, 
 	var at any = m
 	for i, key := range rest {
 		inner, isMap := at.(map[string]any)
-		if _, secret := inner["$secret"]; !isMap || secret {
+		if _, secret := inner[plan.SecretKey]; !isMap || secret {
 			return s.outputValue(at), i, true, nil
 		}
 		value, ok := inner[key]
@@ -202,7 +202,7 @@ func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, 
 // is a handle.
 func (s *Scope) outputValue(v any) expr.Value {
 	if m, ok := v.(map[string]any); ok {
-		if name, ok := m["$secret"].(string); ok {
+		if name, ok := m[plan.SecretKey].(string); ok {
 			return s.secrets.of(name)
 		}
 	}

@@ -47,7 +47,9 @@ func decodeInput(item yamldoc.Value, r *yamldoc.Report) input {
 	for e := range r.Mapping(item) {
 		switch e.Key {
 		case "name":
-			x.Name = r.String(e)
+			if x.Name = r.String(e); step.Text(x.Name) == plan.SecretKey { // its value would be read as a reference
+				r.Errorf(e, "WRONG_VALUE", "found %q, which no input may be called", plan.SecretKey)
+			}
 		case "defaultValue":
 			x.Default = r.String(e)
 		case "required":
