@@ -68,25 +68,7 @@ func (w *walk) unanswered(n *plan.Node, s plan.State) plan.State {
 		s.Answered = true
 		return w.answered(n, s)
 	}
-	return w.unbegun(s, o, action)
-}
-
-// unbegun ends a stage that fails before its first step by its strategy: it
-// has done nothing that could be undone or tried again, other stages may have.
-func (w *walk) unbegun(s plan.State, o plan.Outcome, action plan.Action) plan.State {
-	s.Status, s.EndedAt, s.Message = o.Status, w.Now, o.Message
-	switch action.Type {
-	case plan.Ignore:
-		s.Status = plan.IgnoreFailed
-	case plan.MarkAsSuccess:
-		s.Status = plan.Success
-	case plan.Abort:
-		s.Status, w.out.Abort = plan.Aborted, true
-	case plan.PipelineRollback:
-		s.Unwind = plan.Unwind{Action: action.Type, FailAll: action.FailAll}
-	case plan.MarkAsFailure, plan.Retry, plan.StageRollback, plan.ManualIntervention, plan.StepGroupRollback, plan.RetryStepGroup, plan.ProceedWithDefaultValues:
-	}
-	return s
+	return w.unbegun(n, s, o)
 }
 
 // inputTimeout is the outcome of what got no inputs in time.

@@ -12,9 +12,7 @@ func (w *walk) choose(n *plan.Node) {
 	}
 	d, err := w.Choose(n, w.get)
 	if err != nil {
-		o := failed(err)
-		action, _ := choose(n.Strategies, o.Failures)
-		w.put(n.ID, w.unbegun(s, o, action))
+		w.put(n.ID, w.unbegun(n, s, failed(err)))
 		return
 	}
 	s.Deployment = d

@@ -139,22 +139,27 @@ func (w *walk) lost(c *plan.Node) {
 }
 
 // enter decides whether a child that is next runs, and starts it. False when
-// it has ended at once: skipped, or its condition can't be evaluated.
+// it has ended at once: skipped, or its condition can't be evaluated. A step
+// begins then too: its attempt fails, so that its strategies apply.
 func (w *walk) enter(n, c *plan.Node) bool {
 	if c.Kind == plan.KindLoop {
 		return w.enterLoop(n, c)
 	}
 	run, err := w.when(n, c)
+	s := w.fresh(c.ID)
 	switch {
+	case err != nil && c.Kind == plan.KindStep:
+		s.Undecided = true
 	case err != nil:
-		w.ended(c.ID, plan.Failed, err.Error())
+		s.StartedAt = w.Now
+		w.put(c.ID, w.undecided(c, s, err))
 		return false
 	case !run:
 		w.skip(c)
 		return false
 	}
 	if c.Kind == plan.KindStep {
-		w.beginAttempt(c, w.fresh(c.ID))
+		w.beginAttempt(c, s)
 		return true
 	}
 	return w.begin(c, w.get(n.ID))
@@ -184,7 +189,7 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 
 // timed gives a container that begins its deadline, and one that waits for
 // somebody to run it the end of that wait: its own time begins when it is run.
-// If they can't be evaluated, it has failed.
+// If they can't be evaluated, it fails by its strategy.
 func (w *walk) timed(n *plan.Node, s plan.State) plan.State {
 	evaluate := w.Timeout
 	manual := n.Manual != "" && s.Wait == plan.WaitInput
@@ -194,7 +199,7 @@ func (w *walk) timed(n *plan.Node, s plan.State) plan.State {
 	timeout, err := evaluate(n, w.get)
 	switch end := w.Now.Add(timeout); {
 	case err != nil:
-		s.Status, s.EndedAt, s.Message = plan.Failed, w.Now, err.Error()
+		return w.undecided(n, s, err)
 	case manual:
 		s.Until = end
 	case timeout > 0 && (s.Deadline.IsZero() || end.Before(s.Deadline)):

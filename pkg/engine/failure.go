@@ -72,7 +72,7 @@ func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 	case plan.StageRollback, plan.PipelineRollback, plan.StepGroupRollback, plan.RetryStepGroup:
 		s.Status = o.Status
 		if !n.InRollback() { // there it degrades to MarkAsFailure (spec §5.4)
-			s.Unwind = plan.Unwind{Action: a.Type, Depth: a.Depth, FailAll: a.FailAll, RetryCount: a.RetryCount, RetryIntervals: a.RetryIntervals}
+			s.Unwind = unwinding(a)
 		}
 	case plan.ProceedWithDefaultValues:
 		return w.proceed(n, s, o)
@@ -88,6 +88,11 @@ func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 		s.Outcome = nil
 	}
 	return s
+}
+
+// unwinding is what an action asks of the container that it is for.
+func unwinding(a plan.Action) plan.Unwind {
+	return plan.Unwind{Action: a.Type, Depth: a.Depth, FailAll: a.FailAll, RetryCount: a.RetryCount, RetryIntervals: a.RetryIntervals}
 }
 
 // retry waits for the next attempt, or applies the fallback when the attempts

@@ -19,7 +19,7 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 	found, err := w.Loop(loop, w.get)
 	switch {
 	case err != nil:
-		s.Status, s.EndedAt, s.Message = plan.Failed, w.Now, err.Error()
+		s = w.undecided(loop, s, err)
 	case len(found.List) == 0:
 		s.Status, s.EndedAt = plan.Skipped, w.Now
 	default:

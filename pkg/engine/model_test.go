@@ -17,6 +17,7 @@ type model struct {
 	tries   map[plan.NodeID]int // attempts of a step so far
 	ends    map[plan.NodeID]plan.Status
 	undone  map[plan.NodeID]bool // stages and groups whose rollback has begun
+	unbegun map[plan.NodeID]bool // stages and groups that failed before they began
 	aborted bool
 }
 
@@ -56,6 +57,50 @@ func statusWants(n *plan.Node, p past) bool {
 	return n.When.Status == "All" || p.failed || p.ignored
 }
 
+// unclear says whether a node that its condition doesn't skip can't begin: the
+// condition or the timeout gives no answer, or the loop doesn't.
+func (m *model) unclear(n *plan.Node) bool {
+	if n.Kind == plan.KindLoop {
+		_, broken := m.loops[n.Identifier].(error)
+		return broken
+	}
+	return n.When != nil && n.When.Condition == "maybe" || n.Timeout == "soon"
+}
+
+// refuse ends a container that can't begin by the strategy that applies to it
+// (§5.2). Nothing is left for it to undo or to do again.
+func (m *model) refuse(n *plan.Node, rollback bool) ask {
+	owner := n
+	if n.Kind == plan.KindLoop {
+		owner = n.Children[0]
+	}
+	m.ends[n.ID], m.unbegun[n.ID] = plan.Failed, true
+	action := strategyFor(owner, fails{fault.Unknown})
+	switch {
+	case action == nil && rollback:
+		return ask{action: plan.StageRollback}
+	case action == nil:
+		return ask{}
+	}
+	asked := m.act(n, *action, rollback)
+	own := owner.Kind == plan.KindStage && asked.action == plan.StageRollback || owner.Kind == plan.KindGroup && asked.depth == depthOf(owner)
+	if own {
+		return ask{}
+	}
+	return asked
+}
+
+// depthOf counts the groups around a node, itself included.
+func depthOf(n *plan.Node) int {
+	depth := 0
+	for up := n; up != nil && up.Kind != plan.KindStage; up = up.Parent() {
+		if up.Kind == plan.KindGroup {
+			depth++
+		}
+	}
+	return depth
+}
+
 // node runs a node that is next, or skips it.
 func (m *model) node(n *plan.Node, p past, rollback bool) ask {
 	switch {
@@ -78,6 +123,8 @@ func (m *model) begun(n *plan.Node, p past, rollback bool) ask {
 		return ask{}
 	case n.Kind == plan.KindStep:
 		return m.step(n, rollback)
+	case m.unclear(n):
+		return m.refuse(n, rollback)
 	case n.Kind == plan.KindGroup:
 		return m.group(n, p, rollback)
 	}
@@ -116,7 +163,7 @@ func (m *model) end(worst plan.Status) plan.Status {
 // that is asked for is asked once all have ended; the strongest wins.
 func (m *model) together(n *plan.Node, members []*plan.Node, p past, rollback, queued bool) ask {
 	worst, asked, broke, all := plan.Skipped, ask{}, false, false
-	skip := map[plan.NodeID]bool{}
+	skip, refused := map[plan.NodeID]bool{}, map[plan.NodeID]ask{}
 	for _, c := range members { // a block starts all its members at once
 		if !queued && c.Kind != plan.KindParallel && c.Kind != plan.KindLoop && !wants(c, p) {
 			skip[c.ID] = true
@@ -124,10 +171,15 @@ func (m *model) together(n *plan.Node, members []*plan.Node, p past, rollback, q
 		if !queued && c.Kind == plan.KindLoop && (!statusWants(c.Children[0], p) || m.loops[c.Identifier] == 0) {
 			skip[c.ID] = true
 		}
+		if !queued && !skip[c.ID] && c.Kind != plan.KindStep && m.unclear(c) {
+			refused[c.ID] = m.refuse(c, rollback)
+			all = all || refused[c.ID].all
+		}
 	}
 	for _, c := range members {
-		var one ask
+		one, ended := refused[c.ID]
 		switch {
+		case ended:
 		case skip[c.ID]:
 			m.ends[c.ID] = plan.Skipped
 		case queued && m.aborted:
@@ -205,7 +257,13 @@ func strength(a ask) int {
 
 func (m *model) loop(n *plan.Node, p past, rollback bool) ask {
 	count, _ := m.loops[n.Identifier].(int)
-	if !statusWants(n.Children[0], p) || count == 0 {
+	switch {
+	case !statusWants(n.Children[0], p):
+		m.ends[n.ID] = plan.Skipped
+		return ask{}
+	case m.unclear(n):
+		return m.refuse(n, rollback)
+	case count == 0:
 		m.ends[n.ID] = plan.Skipped
 		return ask{}
 	}
@@ -250,6 +308,9 @@ func (m *model) step(n *plan.Node, rollback bool) ask {
 // attempt makes one and says how it failed, if it did.
 func (m *model) attempt(n *plan.Node) (types fails, failed bool) {
 	m.tries[n.ID]++
+	if m.unclear(n) {
+		return fails{fault.Unknown}, true
+	}
 	if list := m.script[n.Identifier]; len(list) > 0 {
 		types, failed = list[min(m.tries[n.ID], len(list))-1].(fails)
 	}
@@ -295,12 +356,7 @@ func strategyFor(n *plan.Node, types fails) *plan.Action {
 }
 
 func (m *model) group(n *plan.Node, p past, rollback bool) ask {
-	depth := 0
-	for up := n; up != nil && up.Kind != plan.KindStage; up = up.Parent() {
-		if up.Kind == plan.KindGroup {
-			depth++
-		}
-	}
+	depth := depthOf(n)
 	for try := 0; ; try++ {
 		worst, asked := m.list(n.Children, p, rollback)
 		m.ends[n.ID] = m.end(worst)
@@ -331,6 +387,7 @@ func (m *model) forget(n *plan.Node) {
 	for _, c := range children {
 		delete(m.ends, c.ID)
 		delete(m.undone, c.ID)
+		delete(m.unbegun, c.ID)
 		m.forget(c)
 	}
 }
@@ -388,7 +445,7 @@ func (m *model) undo(nodes []*plan.Node) {
 // targets lists the stages or groups at or below a node that ran, have
 // something to undo and haven't begun to.
 func (m *model) targets(n *plan.Node, kind plan.Kind) []*plan.Node {
-	if end, ran := m.ends[n.ID]; !ran || end == plan.Skipped {
+	if end, ran := m.ends[n.ID]; !ran || end == plan.Skipped || m.unbegun[n.ID] {
 		return nil
 	}
 	if n.Kind == kind && undoable(n) {

@@ -261,6 +261,97 @@ func TestRules(t *testing.T) {
 			ends: "p:Failed s:Failed a:Failed b:Skipped",
 		},
 		{
+			name: "§5.2 a condition that can't be evaluated goes to the strategies: the stage rolls back",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a"), st("b", when("Success", "maybe"), rollback)), st("r")))
+			},
+			ends:  "p:Failed s:Failed a:Success b:Failed r:Success",
+			begun: "a r",
+		},
+		{
+			name: "§5.2 its type is ConfigurationFailure",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", when("Success", "maybe"), level(on(act(plan.Ignore), fault.ConfigurationFailure))), st("b")))
+			},
+			ends: "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed b:Success",
+		},
+		{
+			name: "§5.3 a Retry evaluates the condition again: it runs then",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", when("Success", "a minute later: true"), level(on(retry(3, plan.Ignore, time.Minute))))))
+			},
+			ends:  "p:Success s:Success a:Success",
+			begun: "a", took: time.Minute,
+		},
+		{
+			name: "§5.3 or is skipped then",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", when("Success", "a minute later: false"), level(on(retry(3, plan.Ignore, time.Minute))))))
+			},
+			ends: "p:Success s:Success a:Skipped",
+			took: time.Minute,
+		},
+		{
+			name: "§5.3 a condition that held isn't evaluated again",
+			plan: func() *plan.Node {
+				return pipeline(stage("s", st("a", when("Success", "for a minute"), level(on(retry(3, plan.Ignore, time.Minute))))))
+			},
+			script: map[string][]any{"a": {broken, true}},
+			ends:   "p:Success s:Success a:Success",
+			begun:  "a a", took: time.Minute,
+		},
+		{
+			name: "§5.3 retries that are used up lead to what follows",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", when("Success", "maybe"), level(on(retry(2, plan.StageRollback, time.Minute))))), st("r")))
+			},
+			ends:  "p:Failed s:Failed a:Failed r:Success",
+			begun: "r", took: 2 * time.Minute,
+		},
+		{
+			name: "§5.2 a group that can't begin rolls its stage back, and isn't undone",
+			plan: func() *plan.Node {
+				g := with(rolling(group("g", st("b")), st("q")), when("Success", "maybe"), rollback)
+				return pipeline(rolling(stage("s", st("a"), g, st("c")), st("r")))
+			},
+			ends:  "p:Failed s:Failed a:Success g:Failed r:Success",
+			begun: "a r",
+		},
+		{
+			name: "§5.2 a group whose timeout can't be evaluated does what follows its retries",
+			plan: func() *plan.Node {
+				g := with(group("g", st("b")), timeout("soon"), level(on(retry(2, plan.Ignore))))
+				return pipeline(stage("s", g, st("c")))
+			},
+			ends: "p:IgnoreFailed s:IgnoreFailed g:IgnoreFailed c:Success",
+		},
+		{
+			name: "§5.2 a loop that can't be found out rolls its stage back",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a"), loop(st("b", rollback))), st("r")))
+			},
+			loops: map[string]any{"b": errors.New("no such list")},
+			ends:  "p:Failed s:Failed a:Success b:Failed r:Success",
+			begun: "a r",
+		},
+		{
+			name: "§5.2 a stage that can't begin rolls the pipeline back, and isn't undone",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a")), st("r")),
+					with(rolling(stage("t", st("b")), st("q")), when("Success", "maybe"), level(on(act(plan.PipelineRollback)))), stage("u", st("c")))
+			},
+			ends:  "p:Failed s:Success a:Success r:Success t:Failed",
+			begun: "a r",
+		},
+		{
+			name: "§5.4 a rollback step whose condition can't be evaluated ends the section",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a", rollback)), st("q", when("Success", "maybe")), st("r", when("All"))))
+			},
+			script: map[string][]any{"a": {broken}},
+			ends:   "p:Failed s:Failed a:Failed q:Failed",
+		},
+		{
 			name: "§4 members of a parallel block see the state at its start",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", parallel(st("a"), st("b"), st("f", when("Failure"))), st("c")))

@@ -135,14 +135,14 @@ func (w *walk) undid(n, c *plan.Node) {
 
 // undone lists the stages, or the groups, at or below a child that began and
 // have something to undo. A stage that nobody has run, or given its inputs, has
-// nothing.
+// nothing, nor has what couldn't begin.
 func (w *walk) undone(n, c *plan.Node) []*plan.Node {
 	kind := plan.KindGroup
 	if n.Kind == plan.KindPipeline {
 		kind = plan.KindStage
 	}
 	s := w.get(c.ID)
-	if notStarted(s.Status) || s.Status == plan.Skipped || c.Kind == plan.KindStage && s.Wait == plan.WaitInput {
+	if notStarted(s.Status) || s.Status == plan.Skipped || s.Undecided || c.Kind == plan.KindStage && s.Wait == plan.WaitInput {
 		return nil
 	}
 	if c.Kind == kind && len(section(c, plan.State{Rollback: true})) > 0 {

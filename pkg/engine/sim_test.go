@@ -147,11 +147,20 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 		Deploys: func(n *plan.Node) bool { return n.Type == deployer },
 		Task:    func(*plan.Node, int, int) TaskFacts { return TaskFacts{} },
 		Condition: func(_ *plan.Node, body string, _ func(plan.NodeID) plan.State) (bool, error) {
+			early := s.now.Before(time.Unix(1_000_000, 0).Add(time.Minute))
 			switch body {
 			case "true":
 				return true, nil
 			case "false":
 				return false, nil
+			case "a minute later: true", "a minute later: false": // it can't be evaluated before
+				if !early {
+					return strings.HasSuffix(body, "true"), nil
+				}
+			case "for a minute": // it can't be evaluated after that
+				if early {
+					return true, nil
+				}
 			}
 			return false, fault.New(fault.Invalid, "condition %q", body)
 		},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -14,9 +15,16 @@ import (
 const defaultTimeout = 10 * time.Minute
 
 // beginAttempt starts a step's next attempt. Its timeout starts again
-// (pipeline spec §5.3). A timeout that can't be evaluated ends the attempt.
+// (pipeline spec §5.3). A timeout that can't be evaluated ends the attempt, and
+// so does a condition, which the next attempt evaluates again.
 func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
 	timeout, err := w.Timeout(n, w.get)
+	run := true
+	if s.Undecided {
+		var undecided error
+		run, undecided = w.Condition(n, n.When.Condition, w.get)
+		s.Undecided, err = undecided != nil, cmp.Or(undecided, err)
+	}
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
@@ -29,8 +37,12 @@ func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
 	if n.Asks != "" && !s.Answered {
 		s.Status, s.Wait = plan.InputWaiting, plan.WaitInput
 	}
-	if err != nil {
-		s.Outcome = &plan.Outcome{Status: plan.Failed, Message: err.Error(), Failures: fault.Failures(err)}
+	switch {
+	case err != nil:
+		o := failed(err)
+		s.Outcome = &o
+	case !run:
+		s.Status, s.Message, s.Failures = plan.Skipped, "", nil
 	}
 	w.put(n.ID, s)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -32,7 +33,7 @@ func TestEngineMeansWhatTheModelMeans(t *testing.T) {
 		s.loops, s.script = g.loops, g.script
 		m := &model{
 			plan: s.plan, loops: g.loops, script: g.script, tries: map[plan.NodeID]int{},
-			ends: map[plan.NodeID]plan.Status{}, undone: map[plan.NodeID]bool{},
+			ends: map[plan.NodeID]plan.Status{}, undone: map[plan.NodeID]bool{}, unbegun: map[plan.NodeID]bool{},
 		}
 		m.pipeline()
 		s.run(s.plan.Root.ID)
@@ -81,6 +82,7 @@ func (g *grower) stage() *plan.Node {
 	if g.often(60) {
 		own = plan.Levels{g.strategies(0, false)}
 	}
+	n.Strategies = own
 	n.Children = g.steps(own, 0, false)
 	if g.often(60) {
 		n.Rollback = g.steps(nil, 0, true)
@@ -105,6 +107,7 @@ func (g *grower) item(levels plan.Levels, depth int, rollback bool) *plan.Node {
 		if g.often(50) {
 			inner = append(plan.Levels{g.strategies(depth+1, rollback)}, levels...)
 		}
+		n.Strategies = inner
 		n.Children = g.steps(inner, depth+1, rollback)
 		if !rollback && g.often(30) {
 			n.Rollback = g.steps(nil, depth+1, true)
@@ -142,6 +145,9 @@ func (g *grower) looped(n *plan.Node) *plan.Node {
 	}
 	count := g.IntN(4)
 	g.loops[n.Identifier] = count
+	if g.often(8) {
+		g.loops[n.Identifier], count = errors.New("no list"), 0
+	}
 	for i := range count {
 		g.act(fmt.Sprintf("%s_%d", n.Identifier, i))
 	}
@@ -164,7 +170,10 @@ func (g *grower) act(id string) {
 func (g *grower) when(n *plan.Node) {
 	if g.often(35) {
 		status := []string{"Success", "Failure", "All"}[g.IntN(3)]
-		n.When = &plan.When{Status: status, Condition: []string{"", "", "true", "false"}[g.IntN(4)]}
+		n.When = &plan.When{Status: status, Condition: []string{"", "", "", "", "true", "true", "false", "false", "maybe"}[g.IntN(9)]}
+	}
+	if g.often(3) {
+		n.Timeout = "soon"
 	}
 }
 
@@ -221,10 +230,13 @@ func outlineOf(n *plan.Node, indent string) string {
 	if n.When != nil {
 		fmt.Fprintf(&b, " when %s %s", n.When.Status, n.When.Condition)
 	}
+	if n.Timeout != "" {
+		b.WriteString(" for " + n.Timeout)
+	}
 	if n.Loop != nil && n.Loop.SkipQueued {
 		b.WriteString(" skip queued")
 	}
-	if n.Kind == plan.KindStep {
+	if n.Kind != plan.KindLoop {
 		b.WriteString(" " + n.Type)
 		for i, level := range n.Strategies {
 			for _, s := range level {
@@ -277,6 +289,9 @@ func TestTreesHaveEverything(t *testing.T) {
 			if st.Message == sweptMessage {
 				seen[string(n.Kind)+" swept"]++
 			}
+			if st.Undecided {
+				seen[string(n.Kind)+" undecided "+string(st.Status)]++
+			}
 			if st.Try > 0 {
 				seen[string(n.Kind)+" again"]++
 			}
@@ -285,6 +300,7 @@ func TestTreesHaveEverything(t *testing.T) {
 	for _, want := range []string{
 		"pipeline Aborted", "pipeline Failed", "pipeline IgnoreFailed", "pipeline Success", "stage undone", "stepGroup undone",
 		"stepGroup again", "strategy Failed", "strategy Skipped", "strategy IgnoreFailed", "step Skipped", "parallel Failed", "step again", "stepGroup swept", "step swept",
+		"step undecided Failed", "step undecided IgnoreFailed", "stepGroup undecided Failed", "stepGroup undecided Success", "stage undecided Failed", "strategy undecided Failed",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("no tree has a %s; there are %v", want, slices.Sorted(maps.Keys(seen)))

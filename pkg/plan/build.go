@@ -193,7 +193,7 @@ func (b *builder) group(doc *yamldoc.Node, at place) *Node {
 		}
 		in.levels = append(Levels{own}, at.levels...)
 	}
-	n.Selectors = nil
+	n.Selectors, n.Strategies = nil, in.levels
 	n.Children = b.steps(doc.Get("steps"), in)
 	back := place{id: NodeID(string(n.ID) + ".rollbackSteps"), selectors: in.selectors, depth: in.depth, rollback: true}
 	n.Rollback = b.steps(doc.Get("rollbackSteps"), back)

@@ -24,6 +24,11 @@ type State struct {
 	// answer; a container's counts for the steps in its sequence.
 	Look int `json:"look,omitempty"`
 
+	// Undecided says that it couldn't be found out whether or how the node
+	// runs, e.g. by its condition. A step may be tried again; a container has
+	// done nothing.
+	Undecided bool `json:"undecided,omitempty"`
+
 	// Answered says that a step's or a stage's inputs that are asked for while
 	// the pipeline runs have been; Given is their values, as a part of its
 	// document. Those without a value have their default.
