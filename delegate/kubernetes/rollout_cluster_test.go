@@ -112,10 +112,45 @@ func TestRolloutUndoOfAStatefulSet(t *testing.T) {
 	p := s.rolls("undo")
 	p.Rollout.Resources.Names = []string{"StatefulSet/db"}
 	s.succeed(t, p)
+	s.succeed(t, p) // as after a lost delegate
 	pod, err := s.CoreV1().Pods(s.namespace).Get(t.Context(), "db-0", metav1.GetOptions{})
 	check(t, err)
 	if got := pod.Spec.Containers[0].Image; got != "pg:1" {
 		t.Errorf("the pod runs %s", got)
+	}
+}
+
+// What a lost delegate has undone, the next try of the step doesn't undo, be it
+// by the last revision or by one whose number has gone. Another step does, and
+// so does the same one after a deployment.
+func TestUndoTwice(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string][]string{"nginx:2": nil, "nginx:1": {"--to-revision=1"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
+				s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", image, 1)))
+			}
+			p := s.rolls("undo", flags...)
+			for range 3 {
+				s.succeed(t, p)
+				if got := s.image(t, "web"); got != name {
+					t.Fatalf("it runs %s", got)
+				}
+			}
+			s.succeed(t, s.rolls("undo"))
+			if got := s.image(t, "web"); got != "nginx:3" {
+				t.Errorf("after another step it runs %s", got)
+			}
+			s.succeed(t, s.rolls("undo"))
+			s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:4", 1)))
+			p.CommandFlags = nil
+			s.succeed(t, p)
+			if got := s.image(t, "web"); got != name {
+				t.Errorf("after a deployment it went back to %s", got)
+			}
+		})
 	}
 }
 

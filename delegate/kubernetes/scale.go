@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"context"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
+
+// annotationScaled notes which step has scaled a workload by a percentage, and
+// to how many instances.
+const annotationScaled = "harness.io/scaled-by"
 
 // named makes an object of "[namespace/]Kind/name".
 func (s *session) named(ref string) (*unstructured.Unstructured, error) {
@@ -73,23 +79,41 @@ func (s *session) scale(ctx context.Context) (task.Result, error) {
 	if s.p.Instances == nil {
 		return task.Result{}, fault.New(fault.Invalid, "instanceSelection is missing")
 	}
-	want := int64(0)
 	if s.p.Instances.Count != nil {
-		want = int64(*s.p.Instances.Count)
+		err = s.scaleTo(ctx, live, int64(*s.p.Instances.Count), log)
 	} else {
-		want = percentage(replicas(live), *s.p.Instances.Percentage)
+		err = s.scaleBy(ctx, live, *s.p.Instances.Percentage, log)
 	}
-	say(log, "Scaling %s from %d to %d", display(w), replicas(live), want)
-	res, err := s.client.resource(w)
 	if err != nil {
 		return task.Result{}, err
-	}
-	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, want)
-	if _, err := res.Patch(ctx, w.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager + "-scale"}, "scale"); err != nil {
-		return task.Result{}, about(w, classify(err))
 	}
 	if err := s.steady(ctx, []*unstructured.Unstructured{w}); err != nil {
 		return task.Result{}, err
 	}
 	return s.done(nil, s.changed("scaled", []*unstructured.Unstructured{w}, s.instances(ctx, []*unstructured.Unstructured{w}, nil)))
+}
+
+func (s *session) scaleTo(ctx context.Context, w *unstructured.Unstructured, want int64, log io.Writer) error {
+	say(log, "Scaling %s from %d to %d", display(w), replicas(w), want)
+	res, err := s.client.resource(w)
+	if err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, want)
+	_, err = res.Patch(ctx, w.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager + "-scale"}, "scale")
+	return about(w, classify(err))
+}
+
+// scaleBy gives a workload a percentage of its instances. The number is noted
+// with the change: another try of this step would take it of what is left.
+func (s *session) scaleBy(ctx context.Context, w *unstructured.Unstructured, percent int, log io.Writer) error {
+	want := percentage(replicas(w), percent)
+	if noted, mine := strings.CutPrefix(w.GetAnnotations()[annotationScaled], s.author()+" "); mine {
+		if n, err := strconv.ParseInt(noted, 10, 64); err == nil {
+			want = n
+		}
+	}
+	say(log, "Scaling %s from %d to %d", display(w), replicas(w), want)
+	note := fmt.Sprintf("%s %d", s.author(), want)
+	return s.rescale(ctx, w, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":%d}}`, annotationScaled, note, want))
 }

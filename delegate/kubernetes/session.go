@@ -84,6 +84,10 @@ type session struct {
 	older map[string]string
 }
 
+// author is what a workload is annotated with by a step whose effect another
+// try of it would double.
+func (s *session) author() string { return s.p.Execution + " " + s.p.Step }
+
 // outputs is what expressions read below the step (kubernetes spec §18).
 type outputs map[string]any
 

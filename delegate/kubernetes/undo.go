@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,10 @@ import (
 // undoManager owns the fields that an undo brought back, until the next apply
 // takes them over.
 const undoManager = manager + "-undo"
+
+// annotationUndone notes which step has brought back a workload's pod template.
+// The next apply removes it.
+const annotationUndone = "harness.io/undone-by"
 
 // labelTemplate is what a Deployment's controller adds to the template of a
 // ReplicaSet.
@@ -114,8 +119,13 @@ func find(w *unstructured.Unstructured, all []revision, want int64) (revision, e
 }
 
 // undo gives a workload the pod template of an earlier revision; 0 is the one
-// before the newest.
+// before the newest. What an earlier try of this step has brought back is the
+// newest by now, under a number of its own.
 func (s *session) undo(ctx context.Context, w *unstructured.Unstructured, to int64, log io.Writer) error {
+	if w.GetAnnotations()[annotationUndone] == s.author() {
+		say(log, "%s has gone back in an earlier try of this step", display(w))
+		return nil
+	}
 	all, err := s.revisions(ctx, w)
 	if err != nil {
 		return err
@@ -138,7 +148,14 @@ func (s *session) undo(ctx context.Context, w *unstructured.Unstructured, to int
 		say(log, "%s has the pod template of revision %d already", display(w), to)
 		return nil
 	}
-	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec/template", "value": template}})
+	var ops []map[string]any
+	if len(w.GetAnnotations()) == 0 {
+		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations", "value": map[string]any{}})
+	}
+	ops = append(ops,
+		map[string]any{"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(annotationUndone, "/", "~1"), "value": s.author()},
+		map[string]any{"op": "replace", "path": "/spec/template", "value": template})
+	patch, err := json.Marshal(ops)
 	if err != nil {
 		return fmt.Errorf("encode the pod template: %w", err)
 	}

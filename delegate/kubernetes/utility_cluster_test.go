@@ -46,6 +46,7 @@ func TestScale(t *testing.T) {
 			p.Workload, p.Instances = tt.workload, tt.pick
 			if tt.err == "" {
 				s.succeed(t, p)
+				s.succeed(t, p) // as after a lost delegate
 			} else {
 				s.fail(t, p, tt.err)
 			}
