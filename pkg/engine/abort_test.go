@@ -2,9 +2,11 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
@@ -34,7 +36,8 @@ func TestAnAbortCancelsOnlyWhatRuns(t *testing.T) {
 			}
 			d := Next(Input{
 				Plan: s.plan, Node: stageID, Now: s.now, Aborted: true,
-				State: func(id plan.NodeID) plan.State { return states[id] },
+				State:   func(id plan.NodeID) plan.State { return states[id] },
+				Deploys: func(*plan.Node) bool { return false },
 				Task: func(*plan.Node, int, int) TaskFacts {
 					return TaskFacts{Exists: true, Claimed: true, Outcome: tt.outcome}
 				},
@@ -45,6 +48,46 @@ func TestAnAbortCancelsOnlyWhatRuns(t *testing.T) {
 			got := []plan.Status{states[a].Status, states[stageID].Status}
 			if diff := cmp.Diff([]plan.Status{tt.want, plan.Aborted}, got); diff != "" || len(d.Cancel) != tt.cancels || d.Do != DoDone {
 				t.Errorf("%s, %d cancelled, step and stage (-want +got):\n%s", d.Do, len(d.Cancel), diff)
+			}
+		})
+	}
+}
+
+// A step that failed, and whose strategy aborts, says why it failed.
+func TestAnAbortTellsWhatFailed(t *testing.T) {
+	t.Parallel()
+	aborts, fallback := level(on(act(plan.Abort))), act(plan.MarkAsFailure)
+	intervene := level(on(plan.Action{Type: plan.ManualIntervention, Timeout: time.Minute, Then: &fallback}))
+	for _, tt := range []struct {
+		name     string
+		step     *plan.Node
+		script   any
+		decide   plan.ActionType
+		want     string
+		failures []fault.FailureType
+	}{
+		{name: "its work failed", step: st("a", aborts), script: fails{fault.Verification}, want: "a broke", failures: []fault.FailureType{fault.Verification}},
+		{name: "its time was up", step: st("a", timeout("1m"), aborts), script: hang{}, want: "timed out after 1m0s", failures: []fault.FailureType{fault.Timeout}},
+		{
+			name: "a person said so", step: st("a", intervene), script: fails{fault.Verification}, decide: plan.Abort,
+			want: "a broke", failures: []fault.FailureType{fault.Verification},
+		},
+		{name: "it broke at nothing", step: st("a", aborts), script: "abort", want: "aborted"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSim(t, pipeline(stage("s", tt.step, st("b"))))
+			s.twice, s.script["a"] = true, []any{tt.script}
+			if tt.decide != "" {
+				s.decide["a"] = tt.decide
+			}
+			s.run(s.plan.Root.ID)
+			a, root := s.states["p.s.a"], s.states["p"]
+			if diff := cmp.Diff(tt.failures, a.Failures); diff != "" || a.Status != plan.Aborted || a.Message != tt.want {
+				t.Errorf("the step is %s with %q, want Aborted with %q; failures (-want +got):\n%s", a.Status, a.Message, tt.want, diff)
+			}
+			if want := "stage s: step a: " + tt.want; root.Message != want {
+				t.Errorf("the pipeline says %q, want %q", root.Message, want)
 			}
 		})
 	}

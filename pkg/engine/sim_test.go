@@ -115,6 +115,10 @@ func (s *sim) runPart(id plan.NodeID, part int) {
 
 func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 	d := Next(s.input(id, part, after))
+	if d.Abort && !s.aborted { // nothing is written before the execution is aborted
+		s.aborted = true
+		d = Next(s.input(id, part, after))
+	}
 	for _, w := range d.Writes {
 		s.states[w.Node] = w.State
 	}
@@ -128,7 +132,6 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 		s.olders = append(s.olders, l.Key)
 	}
 	s.stopped = append(s.stopped, d.Stop...)
-	s.aborted = s.aborted || d.Abort
 	if s.twice {
 		again := Next(s.input(id, part, after))
 		if again.Do != d.Do || again.At != d.At || len(again.Writes) > 0 {

@@ -60,7 +60,7 @@ func (w *walk) step(n *plan.Node) bool {
 			w.put(n.ID, s)
 			return true
 		case w.Aborted:
-			w.put(n.ID, w.abort(n, s))
+			w.put(n.ID, w.abort(n, s, outer))
 		case s.Wait == plan.WaitInput && s.Outcome == nil && s.Answered:
 			w.put(n.ID, w.answered(n, s))
 		case s.Wait == plan.WaitInput || s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent:
@@ -97,8 +97,10 @@ func (w *walk) step(n *plan.Node) bool {
 }
 
 // abort ends a step of an aborted execution. What had ended by itself before
-// the abort reached it keeps a success.
-func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
+// the abort reached it keeps a success, and tells of a failure, for which a
+// strategy may have aborted.
+func (w *walk) abort(n *plan.Node, s plan.State, outer time.Time) plan.State {
+	why := w.failure(n, s, outer)
 	if s.Wait == plan.WaitWork {
 		switch o := w.Task(n, s.Attempt, s.Look).Outcome; {
 		case o == nil:
@@ -112,7 +114,34 @@ func (w *walk) abort(n *plan.Node, s plan.State) plan.State {
 	}
 	s = w.quit(n, s)
 	s.Status, s.Message = plan.Aborted, "aborted"
+	if why != nil {
+		s.Outputs, s.Failures, s.Message = why.Outputs, why.Failures, cmp.Or(why.Message, s.Message)
+	}
 	return s
+}
+
+// failure is how a step that is to be aborted had failed before; nil if it
+// hadn't.
+func (w *walk) failure(n *plan.Node, s plan.State, outer time.Time) *plan.Outcome {
+	o := s.Outcome
+	switch s.Wait {
+	case plan.WaitRetry, plan.WaitLook, plan.WaitPause:
+		return nil
+	case plan.WaitWork, plan.WaitInput, plan.WaitTurn, plan.WaitBarrier, plan.WaitChild, plan.WaitEvent:
+		if o != nil {
+			break
+		}
+		t := w.facts(n, s)
+		t.Refused = false // by the abort
+		if o = t.Outcome; o == nil {
+			o = w.lateOutcome(n, s, outer, t)
+		}
+	case plan.WaitIntervention:
+	}
+	if o == nil || o.Status.Good() || o.Again > 0 {
+		return nil
+	}
+	return o
 }
 
 // autoApproved answers an approval whose time to approve by itself has come
@@ -183,14 +212,7 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 	if !s.Until.IsZero() && w.over(s.Until) {
 		return &plan.Outcome{Status: plan.Success, Outputs: s.Outputs}
 	}
-	t := TaskFacts{}
-	switch s.Wait {
-	case plan.WaitBarrier:
-		t.Outcome = w.barrier(n)
-	case plan.WaitWork:
-		t = w.Task(n, s.Attempt, s.Look)
-	case plan.WaitInput, plan.WaitTurn, plan.WaitChild, plan.WaitEvent, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
-	}
+	t := w.facts(n, s)
 	if t.Outcome != nil {
 		return t.Outcome
 	}
@@ -199,6 +221,19 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 		return o
 	}
 	return nil
+}
+
+// facts are what is known of the attempt's task or, at a barrier, of how that
+// ended.
+func (w *walk) facts(n *plan.Node, s plan.State) TaskFacts {
+	switch s.Wait {
+	case plan.WaitBarrier:
+		return TaskFacts{Outcome: w.barrier(n)}
+	case plan.WaitWork:
+		return w.Task(n, s.Attempt, s.Look)
+	case plan.WaitInput, plan.WaitTurn, plan.WaitChild, plan.WaitEvent, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
+	}
+	return TaskFacts{}
 }
 
 // lateOutcome is the outcome of an attempt that can't or mustn't go on.
