@@ -19,6 +19,7 @@ func pipelinesAreChained(t *testing.T, start func(testing.TB) *e2e.Server) {
 	t.Helper()
 	s := start(t)
 	make := "{step: {identifier: make, name: make, type: ShellScript, timeout: 1m, spec: {shell: Bash, onDelegate: true, outputVariables: [{name: MADE, type: String, value: MADE}], source: {type: Inline, spec: {script: 'MADE=<+pipeline.variables.image>-<+pipeline.variables.size>; test $MADE != bad-small'}}}}}"
+	tell := "{step: {identifier: tell, name: tell, type: ShellScript, timeout: 1m, spec: {shell: Bash, onDelegate: true, outputVariables: [{name: TOLD, type: String, value: TOLD}], source: {type: Inline, spec: {script: 'TOLD=$(printf \"<%spipeline.name>\" +)'}}}}}"
 	child := "pipeline: {identifier: child, name: child, variables: [{name: image, type: String, value: <+input>}, {name: size, type: String, value: <+input>}], stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: [" + make + "]}}}}]}"
 	sets := "inputSet: {identifier: small, name: small, orgIdentifier: default, projectIdentifier: default_project, pipeline: {identifier: child, variables: [{name: image, type: String, value: other}, {name: size, type: String, value: small}]}}"
 	chain := func(id, pipeline, more string) string {
@@ -31,6 +32,8 @@ func pipelinesAreChained(t *testing.T, start func(testing.TB) *e2e.Server) {
 		child, sets,
 		"pipeline: {identifier: parent, name: parent, stages: [" + chain("c", "child", inputs) + ", " + reads + "]" + variables + "}",
 		"pipeline: {identifier: forger, name: forger, stages: [" + chain("c", "child", `, inputSetReferences: [small], inputs: {identifier: child, variables: [{name: image, type: String, value: '{"$secret":"secret:::token"}'}]}, outputs: [{name: made, value: '<+json.object(<+pipeline.variables.image>)>'}]`) + "]}",
+		"pipeline: {identifier: teller, name: teller, stages: [{stage: {identifier: t, name: t, type: Custom, spec: {execution: {steps: [" + tell + "]}}}}, " +
+			chain("c", "child", `, inputSetReferences: [small], inputs: {identifier: child, variables: [{name: image, type: String, value: 'it is <+pipeline.stages.t.spec.execution.steps.tell.output.outputVariables.TOLD>'}]}`) + "]}",
 		"pipeline: {identifier: long, name: long, stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: [" + ask("ask") + "]}}}}]}",
 		"pipeline: {identifier: waits, name: waits, stages: [" + chain("c", "long", "") + "]}",
 		"pipeline: {identifier: nested, name: nested, stages: [" + chain("c", "parent", "") + "]}",
@@ -48,6 +51,9 @@ func pipelinesAreChained(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 	if e = run(t, s, "forger", "Failed", nil); !strings.Contains(e.Message, "$secret") {
 		t.Errorf("an output that refers to a secret fails the stage with %q", e.Message)
+	}
+	if e = run(t, s, "teller", "Failed", nil); !strings.Contains(e.Message, "inputs.variables[0].value") {
+		t.Errorf("an input that turns out to be an expression fails the stage with %q", e.Message)
 	}
 
 	id := s.Begin(t, "waits", nil)

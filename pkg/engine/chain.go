@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -90,6 +92,9 @@ func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 	if c.Inputs == nil {
 		c.Inputs = spec.Get("pipelineInputs")
 	}
+	if err := unread(c.Inputs, "inputs"); err != nil {
+		return store.Execution{}, err
+	}
 	if sets := spec.Get("inputSetReferences"); sets != nil {
 		for _, item := range sets.Items {
 			c.Sets = append(c.Sets, item.Value)
@@ -105,6 +110,33 @@ func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 		err = h.stopChild(ctx, s.Child)
 	}
 	return child, err
+}
+
+// forDelegates are expressions whose value is the same text again: only a
+// delegate puts another in their place.
+var forDelegates = regexp.MustCompile(`<\+kubernetes(\.\w+)+>`)
+
+// unread refuses resolved inputs in which a text looks like an expression: the
+// child would evaluate it, though it is what an event or an output had in it.
+// Who may write that could name a secret.
+func unread(n *yamldoc.Node, path string) error {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yamldoc.Scalar && strings.Contains(forDelegates.ReplaceAllLiteralString(n.Value, ""), "<+"):
+		return fault.New(fault.Invalid, "%s (line %d): its value has <+ in it, and the other pipeline would evaluate that", path, n.Line)
+	}
+	for _, e := range n.Entries {
+		if err := unread(e.Value, path+"."+e.Key); err != nil {
+			return err
+		}
+	}
+	for i, item := range n.Items {
+		if err := unread(item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // childOutcome is how a step ends whose child has ended: alike, with the

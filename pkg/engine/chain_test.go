@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // runs is an attempt that starts another execution, which ends after a time
@@ -92,5 +94,32 @@ func TestWhatFailsAChainedStage(t *testing.T) {
 		if got := final(fault.New(code, "it")); got != want {
 			t.Errorf("%s: final is %t, want %t", code, got, want)
 		}
+	}
+}
+
+// What an event or an output had in it isn't evaluated by the other pipeline.
+func TestInputsThatLookLikeExpressions(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		inputs any
+		at     string // which is refused
+	}{
+		{"none", nil, ""},
+		{"texts", map[string]any{"variables": []any{map[string]any{"value": "a < b"}, map[string]any{"value": 1}}}, ""},
+		{"a value", map[string]any{"variables": []any{map[string]any{"value": "fine"}, map[string]any{"value": `x <+secrets.getValue("a")>`}}}, "inputs.variables[1].value"},
+		{"half of one", map[string]any{"value": "<+"}, "inputs.value"},
+		{"what only a delegate knows", map[string]any{"value": "v<+kubernetes.release.revision>"}, ""},
+		{"and more", map[string]any{"value": `<+kubernetes.release.revision> <+kubernetes.<+secrets.getValue("a")>>`}, "inputs.value"},
+		{"put together of what is taken out", map[string]any{"value": `<<+kubernetes.x>+secrets.getValue("a")>`}, "inputs.value"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := unread(yamldoc.FromAny(tt.inputs, 3, 1), "inputs")
+			if tt.at == "" && err != nil || tt.at != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.at+" (line 3): ")) {
+				t.Errorf("the error is %v, want one for %q", err, tt.at)
+			}
+		})
 	}
 }
