@@ -77,7 +77,7 @@ func TestAnAbortTellsWhatFailed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSim(t, pipeline(stage("s", tt.step, st("b"))))
-			s.twice, s.script["a"] = true, []any{tt.script}
+			s.twice, s.anew, s.script["a"] = true, true, []any{tt.script}
 			if tt.decide != "" {
 				s.decide["a"] = tt.decide
 			}

@@ -35,6 +35,7 @@ type sim struct {
 	waves   []int          // iterations that were started together
 	parts   int            // machine runs of one node, at most
 	twice   bool           // deliver every advance twice
+	anew    bool           // decide again once the execution is aborted, as Handler does
 	loops   map[string]any // identifier -> how many iterations, or an error
 	choose  func() (*plan.Deployment, error)
 }
@@ -115,7 +116,7 @@ func (s *sim) runPart(id plan.NodeID, part int) {
 
 func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 	d := Next(s.input(id, part, after))
-	if d.Abort && !s.aborted { // nothing is written before the execution is aborted
+	if s.anew && d.Abort && !s.aborted {
 		s.aborted = true
 		d = Next(s.input(id, part, after))
 	}
@@ -132,6 +133,7 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 		s.olders = append(s.olders, l.Key)
 	}
 	s.stopped = append(s.stopped, d.Stop...)
+	s.aborted = s.aborted || d.Abort
 	if s.twice {
 		again := Next(s.input(id, part, after))
 		if again.Do != d.Do || again.At != d.At || len(again.Writes) > 0 {
