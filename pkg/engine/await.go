@@ -71,7 +71,7 @@ func (h *Handler) awaitOnce(ctx context.Context, snap *snapshot, c Call) (bool, 
 	if snap.err != nil {
 		return false, snap.err
 	}
-	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || s.Look != c.At.Look || answeredEarly(s) {
+	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || s.Look != c.At.Look || Answered(s) {
 		return false, nil // an old invocation, or one that somebody was quicker than
 	}
 	if s.Wait == plan.WaitTurn && n.Kind == plan.KindStep {
@@ -99,10 +99,11 @@ func (h *Handler) awaitOnce(ctx context.Context, snap *snapshot, c Call) (bool, 
 	return h.start(ctx, snap, n, s, c.Token)
 }
 
-// answeredEarly says whether what a step waits for has come before the wait
-// began: a person may decide as soon as the status says so, when there is no
-// token yet to answer.
-func answeredEarly(s plan.State) bool {
+// Answered says whether what a node waits for has come. It may have before the
+// wait began: a person may decide as soon as the status says so, when there is
+// no token yet to answer. And it may without the wait ending: who brought it
+// may die before the token is answered.
+func Answered(s plan.State) bool {
 	if s.Wait == plan.WaitInput {
 		return s.Answered
 	}

@@ -184,6 +184,9 @@ func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 	if s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent {
 		until = earlier(until, w.Now.Add(w.turnCheck(attemptStart(s))))
 	}
+	if s.Wait == plan.WaitInput || s.Wait == plan.WaitIntervention || s.Wait == plan.WaitWork && s.Approval != nil {
+		until = earlier(until, w.Now.Add(w.answerCheck(attemptStart(s))))
+	}
 	w.out.Do = DoAwait
 	w.out.At = At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait, Look: s.Look}
 	w.out.Wake = max(until.Sub(w.Now), 0)
@@ -191,6 +194,14 @@ func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 		w.out.Beat = min(w.Window.Heartbeat, w.Window.NoOne, w.Window.Unclaimed)
 	}
 	return false
+}
+
+// answerCheck is how often what waits for a person looks whether it has been
+// answered by somebody who then couldn't wake it: every hour, and more seldom
+// the longer it has waited. In 35 days, the longest timeout, these are less
+// than 30 times; on AWS each costs three state transitions.
+func (w *walk) answerCheck(since time.Time) time.Duration {
+	return max(time.Hour, w.Now.Sub(since)/4)
 }
 
 // earlier is the earlier of two times, the second of which may be none.

@@ -350,9 +350,10 @@ func (s *Service) decide(ctx context.Context, id string, d decision, edit func(s
 			return fault.New(fault.NotFound, "execution %s has no node %s that has started", id, d.node)
 		}
 		n := nodes[0]
+		before := n.State
 		answer, err := edit(e, &n.State)
 		if err != nil {
-			return err
+			return s.unanswerable(ctx, before, err)
 		}
 		record := s.record(e, d.by, d.action, d.kind, id+"/"+string(d.node), d.after)
 		err = s.Store.CommitExecution(ctx, id, store.Commit{Nodes: []store.Node{n}, Audit: &record})
@@ -363,12 +364,34 @@ func (s *Service) decide(ctx context.Context, id string, d decision, edit func(s
 			return err
 		}
 		s.Engine.Changed(id)
-		if answer && n.State.Token != "" {
-			return ignoreGone(s.Runner.Succeed(ctx, n.State.Token, json.RawMessage(`{"answered":true}`)))
+		if answer {
+			return s.wake(ctx, n.State)
 		}
 		return nil
 	}
 	return fmt.Errorf("lost the race for node %s %d times", d.node, maxRaces)
+}
+
+// unanswerable is the error of a decision that can't be made. If another was
+// made, whoever did may have died before the node's wait ended; that is made
+// up for.
+func (s *Service) unanswerable(ctx context.Context, st plan.State, why error) error {
+	if !fault.Is(why, fault.Conflict) || st.Status.Terminal() || !engine.Answered(st) {
+		return why
+	}
+	if err := s.wake(ctx, st); err != nil {
+		return err
+	}
+	return why
+}
+
+// wake ends a node's wait. Without a token it has yet to begin, and then sees
+// the answer.
+func (s *Service) wake(ctx context.Context, st plan.State) error {
+	if st.Token == "" {
+		return nil
+	}
+	return ignoreGone(s.Runner.Succeed(ctx, st.Token, json.RawMessage(`{"answered":true}`)))
 }
 
 func ignoreGone(err error) error {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,6 +113,13 @@ func (s *Service) AnswerLink(ctx context.Context, text string, a ApprovalAnswer)
 		return err
 	}
 	shown, err := s.ReadLink(ctx, text)
+	if fault.Is(err, fault.Conflict) {
+		nodes, found := s.Store.Nodes(ctx, c.Execution, c.Node)
+		if found != nil || len(nodes) == 0 {
+			return errors.Join(err, found)
+		}
+		return s.unanswerable(ctx, nodes[0].State, err)
+	}
 	if err != nil {
 		return err
 	}
