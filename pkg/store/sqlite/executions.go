@@ -22,6 +22,8 @@ const (
 	selectExecutions   = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline <> ''` + newestFirst // a preview has none
 	selectExecutionsOf = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline = ?` + newestFirst
 	newestFirst        = ` AND (started_at, id) < (?, ?) ORDER BY started_at DESC, id DESC LIMIT ?`
+	selectUnderWay     = `SELECT ` + executionColumns + ` FROM execution WHERE status IN ('Running', 'QueuedExecutionConcurrencyReached')
+		AND (started_at, id) > (?, ?) AND started_at < ? ORDER BY started_at, id LIMIT ?`
 )
 
 // executionDoc is what no query asks an execution for.
@@ -151,9 +153,7 @@ func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline st
 func (s *Store) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
 	place := func(e store.Execution) moment { return momentOf(e.StartedAt, e.ID) }
 	return byTime(ctx, s, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
-		return rows(tx, scanExecution, `SELECT `+executionColumns+` FROM execution
-			WHERE status = 'Running' AND (started_at, id) > (?, ?) AND started_at < ? ORDER BY started_at, id LIMIT ?`,
-			beyond.at, beyond.id, millis(before), limit)
+		return rows(tx, scanExecution, selectUnderWay, beyond.at, beyond.id, millis(before), limit)
 	})
 }
 

@@ -107,5 +107,9 @@ func schema() []string {
 			updated_by TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, content BLOB NOT NULL,
 			PRIMARY KEY (scope, path, until, version))`,
 		`CREATE INDEX file_past_until ON file_past (until)`,
+
+		// An execution is under way, too, while it is queued.
+		`DROP INDEX execution_running`,
+		`CREATE INDEX execution_under_way ON execution (started_at, id) WHERE status IN ('Running', 'QueuedExecutionConcurrencyReached')`,
 	}
 }

@@ -277,7 +277,7 @@ func previewUnlisted(b *bench) {
 
 func runningExecutions(b *bench) {
 	var want []string
-	for i, name := range []string{"x1", "x2", "x3", "x4", "x5"} {
+	for i, name := range []string{"x1", "x2", "x3", "queued", "x5"} {
 		e := b.execution(name)
 		e.StartedAt = at(10 + i)
 		e = b.create(e)
@@ -286,6 +286,10 @@ func runningExecutions(b *bench) {
 			e.Status = plan.Failed
 			b.ok(b.Store.CommitExecution(b.ctx(), e.ID, store.Commit{Execution: &e}))
 		case "x5": // is too young
+		case "queued":
+			e.Status = plan.QueuedConcurrency
+			b.ok(b.Store.CommitExecution(b.ctx(), e.ID, store.Commit{Execution: &e}))
+			want = append(want, e.ID)
 		default:
 			want = append(want, e.ID)
 		}
