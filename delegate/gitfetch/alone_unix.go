@@ -21,7 +21,7 @@ func alone(ctx context.Context, dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the cache of repositories: %w", err)
 	}
-	folder, err := os.Open(dir) //nolint:gosec // the cache's own
+	folder, err := os.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the cache of repositories: %w", err)
 	}

@@ -68,23 +68,23 @@ func (r *folderReader) folder(at, name string, above []string) error {
 	}
 	above = append(slices.Clip(above), real)
 	for _, e := range entries {
-		at, name, kind := filepath.Join(real, e.Name()), path.Join(name, e.Name()), e.Type()
+		one, below, kind := filepath.Join(real, e.Name()), path.Join(name, e.Name()), e.Type()
 		if kind&fs.ModeSymlink != 0 {
-			if kind, err = r.follow(at, name); err != nil {
+			if kind, err = r.follow(one, below); err != nil {
 				return err
 			}
 		}
 		switch {
 		case kind.IsDir():
-			if err := r.folder(at, name, above); err != nil {
+			if err := r.folder(one, below, above); err != nil {
 				return err
 			}
-		case kind.IsRegular() && isYAML(name):
-			text, err := os.ReadFile(at) //nolint:gosec // nothing else writes into the fetched files
+		case kind.IsRegular() && isYAML(below):
+			text, err := os.ReadFile(one)
 			if err != nil {
 				return err
 			}
-			r.files = append(r.files, File{Name: name, Text: string(text)})
+			r.files = append(r.files, File{Name: below, Text: string(text)})
 		}
 	}
 	return nil
