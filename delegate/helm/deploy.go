@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"helm.sh/helm/v4/pkg/action"
+	chartcommon "helm.sh/helm/v4/pkg/chart/common"
 	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/release/common"
 	release "helm.sh/helm/v4/pkg/release/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
@@ -191,12 +193,34 @@ func (s *session) render(ctx context.Context, d *deployment) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := s.cluster.ToDiscoveryClient()
+	cluster, err := s.capabilities()
 	if err != nil {
 		return err
 	}
-	d.shown, err = s.reader(unitInit).Template(ctx, d.chart, d.values, chart.Release{Name: d.name, Namespace: s.p.Target.Namespace, Cluster: kinds}, flags)
+	if len(d.chart.CRDObjects()) == 0 { // else Helm asks once it has installed them
+		d.cfg.Capabilities = cluster
+	}
+	d.shown, err = s.reader(unitInit).Template(ctx, d.chart, d.values, chart.Release{Name: d.name, Namespace: s.p.Target.Namespace, Cluster: cluster}, flags)
 	return err
+}
+
+// capabilities are what the cluster has. It is asked once for a task: what was
+// found out for others may be older than a kind that the chart looks for.
+func (s *session) capabilities() (*chartcommon.Capabilities, error) {
+	if s.has != nil {
+		return s.has, nil
+	}
+	mapper, err := s.cluster.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	meta.MaybeResetRESTMapper(mapper) // and with it what it finds kinds by
+	kinds, err := s.cluster.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	s.has, err = chart.Capabilities(kinds)
+	return s.has, err
 }
 
 // prepare refuses to deploy over a revision that went wrong, unless it was

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/kube"
 
@@ -71,6 +72,7 @@ type session struct {
 	git     *gitfetch.Fetcher
 	charts  *chart.Repos
 	extract *manifest.Extractor
+	has     *common.Capabilities // of the cluster; nil until it is asked
 }
 
 // outputs is what expressions read below the step (kubernetes spec §18).

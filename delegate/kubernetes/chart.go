@@ -47,7 +47,14 @@ func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, ov
 	if only == nil {
 		leaveOut(c, leftOut)
 	}
-	text, err := reader.Template(ctx, c, values, chart.Release{Name: s.p.Target.ReleaseName, Namespace: s.p.Target.Namespace, Cluster: s.client.kinds}, flags)
+	// A kind that the chart looks for may be younger than what was found out for
+	// other tasks. What the cluster says now is there for this one's objects, too.
+	s.client.mapper.Reset()
+	cluster, err := chart.Capabilities(s.client.kinds)
+	if err != nil {
+		return nil, err
+	}
+	text, err := reader.Template(ctx, c, values, chart.Release{Name: s.p.Target.ReleaseName, Namespace: s.p.Target.Namespace, Cluster: cluster}, flags)
 	if err != nil {
 		return nil, err
 	}

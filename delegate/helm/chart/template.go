@@ -24,7 +24,24 @@ type Release struct {
 	Namespace string
 	// Cluster says which kinds and which version there are; nil takes Helm's
 	// own defaults.
-	Cluster discovery.CachedDiscoveryInterface
+	Cluster *common.Capabilities
+}
+
+// Capabilities asks a cluster for its version, and for its kinds unless they
+// are known.
+func Capabilities(cluster discovery.CachedDiscoveryInterface) (*common.Capabilities, error) {
+	version, err := cluster.ServerVersion()
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "the cluster's version: %w", err)
+	}
+	kinds, err := action.GetVersionSet(cluster)
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, fault.New(fault.Unavailable, "the cluster's kinds: %w", err)
+	}
+	out := common.DefaultCapabilities.Copy()
+	out.KubeVersion = common.KubeVersion{Version: version.GitVersion, Major: version.Major, Minor: version.Minor}
+	out.APIVersions = kinds
+	return out, nil
 }
 
 // Template renders a chart as "helm template" does. Hooks are objects like all
@@ -50,18 +67,11 @@ func (r Reader) Template(ctx context.Context, c *v2.Chart, values map[string]any
 	return selected(rel, flags)
 }
 
-func capabilities(in *action.Install, cluster discovery.CachedDiscoveryInterface, flags task.HelmFlags) error {
+func capabilities(in *action.Install, cluster *common.Capabilities, flags task.HelmFlags) error {
 	if cluster != nil {
-		version, err := cluster.ServerVersion()
-		if err != nil {
-			return fault.New(fault.Unavailable, "the cluster's version: %w", err)
-		}
-		in.KubeVersion = &common.KubeVersion{Version: version.GitVersion, Major: version.Major, Minor: version.Minor}
-		known, err := action.GetVersionSet(cluster)
-		if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-			return fault.New(fault.Unavailable, "the cluster's kinds: %w", err)
-		}
-		in.APIVersions = append(in.APIVersions, known...)
+		version := cluster.KubeVersion
+		in.KubeVersion = &version
+		in.APIVersions = append(in.APIVersions, cluster.APIVersions...)
 	}
 	if flags.KubeVersion != "" {
 		version, err := common.ParseKubeVersion(flags.KubeVersion)
