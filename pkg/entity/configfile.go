@@ -44,8 +44,10 @@ func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
 
 func (d *decoder) configStore(v yamldoc.Value, f *ConfigFile) {
 	typ := peek(v, "type")
+	// An expression reads it, for which no script runs first.
+	can := slices.DeleteFunc(stores(ManifestK8s), func(s string) bool { return s == storeScript })
 	d.fields(v, keys{
-		"type": d.supported(&f.StoreType, "a config file in a store of the type", stores(ManifestK8s), otherStores(ManifestK8s)...),
+		"type": d.supported(&f.StoreType, "a config file in a store of the type", can, append(otherStores(ManifestK8s), storeScript)...),
 		"spec": func(v yamldoc.Value) {
 			switch {
 			case typ == "Inline":

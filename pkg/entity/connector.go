@@ -12,7 +12,6 @@ import (
 type Connector struct {
 	Type              yamldoc.Field[string]
 	DelegateSelectors yamldoc.Field[[]string]
-	ExecuteOnDelegate yamldoc.Field[bool]
 	Cluster           Cluster         // K8sCluster
 	Git               GitConnector    // Git, Github, Gitlab, Bitbucket, AzureRepo
 	Docker            DockerRegistry  // DockerRegistry
@@ -79,8 +78,12 @@ func (d *decoder) connector(v yamldoc.Value, e *Entity) *Connector {
 
 func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 	common := keys{
-		"delegateSelectors":    d.words(&c.DelegateSelectors),
-		"executeOnDelegate":    d.flag(&c.ExecuteOnDelegate),
+		"delegateSelectors": d.words(&c.DelegateSelectors),
+		"executeOnDelegate": func(v yamldoc.Value) {
+			if on := d.Bool(v); on.Set && on.Expr == "" && !on.Value {
+				d.Warnf(v, unsupportedAtRun, "executeOnDelegate is false, but a delegate uses the connector all the same: Slipway itself never reaches out")
+			}
+		},
 		"ignoreTestConnection": func(v yamldoc.Value) { d.Bool(v) },
 		"proxy":                d.refuse("proxies of a connector aren't supported"),
 	}

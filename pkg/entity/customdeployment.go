@@ -195,7 +195,7 @@ func (d *decoder) customInfrastructure(i *Infrastructure) keys {
 		"customDeploymentRef":          d.customRef(&i.CustomRef),
 		"variables":                    d.variables(&i.Variables, variableConnector),
 		"provisioner":                  d.refuse("provisioners aren't supported"),
-		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
+		"allowSimultaneousDeployments": d.decided(&i.AllowSimultaneousDeployments),
 		"metadata":                     func(yamldoc.Value) {},
 		"description":                  func(yamldoc.Value) {},
 	}

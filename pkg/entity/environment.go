@@ -20,7 +20,9 @@ func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
 		"variables": d.variables(&env.Variables),
 		"overrides": func(v yamldoc.Value) {
 			d.fields(v, keys{
-				"manifests":           func(v yamldoc.Value) { env.Values = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches) },
+				"manifests": func(v yamldoc.Value) {
+					env.Values = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches, ManifestParams)
+				},
 				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = d.configFiles(v) },
 				"applicationSettings": d.never("application settings are those of Azure Web Apps, which aren't supported"),
 				"connectionStrings":   d.never("connection strings are those of Azure Web Apps, which aren't supported"),

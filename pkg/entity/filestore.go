@@ -39,7 +39,14 @@ type FileStore struct {
 // are one folder.
 func (d *decoder) fileStore(v yamldoc.Value, manifest string, f *FileStore) {
 	folder := manifest == ManifestHelm || manifest == ManifestKustomize
-	known := keys{"files": d.files(&f.Files)}
+	known := keys{
+		"files": d.files(&f.Files),
+		"file": func(v yamldoc.Value) { // as Harness's schema has it
+			var one yamldoc.Field[string]
+			d.file(&one)(v)
+			f.Files = yamldoc.Field[[]string]{Value: []string{one.Value}, At: one.At, Set: one.Set}
+		},
+	}
 	if !folder {
 		known["secretFiles"] = func(v yamldoc.Value) {
 			f.Secrets = d.Strings(v)
@@ -50,9 +57,9 @@ func (d *decoder) fileStore(v yamldoc.Value, manifest string, f *FileStore) {
 	}
 	d.fields(v, known)
 	if folder {
-		d.need(v, "files")
+		d.oneOf(v, "files", "file")
 	} else {
-		d.oneOf(v, "files", "secretFiles")
+		d.oneOf(v, "files", "file", "secretFiles")
 	}
 	for _, key := range []string{"files", "secretFiles"} {
 		list := child(v, key)

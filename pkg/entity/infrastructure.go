@@ -67,7 +67,7 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 		"environmentRef":               func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
 		"deploymentType":               d.deploymentType(&i.DeploymentType),
 		"type":                         d.supported(&i.Type, "infrastructure type", infrastructures(), otherInfrastructures()...),
-		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
+		"allowSimultaneousDeployments": d.decided(&i.AllowSimultaneousDeployments),
 		"scopedServices":               scoped,
 		"spec": func(v yamldoc.Value) {
 			if !slices.Contains(infrastructures(), typ) {
@@ -149,7 +149,7 @@ func (d *decoder) kubernetes(i *Infrastructure) keys {
 		"namespace":                    func(v yamldoc.Value) { i.Namespace = d.namespace(v) },
 		"releaseName":                  d.text(&i.ReleaseName),
 		"provisioner":                  d.refuse("provisioners aren't supported"),
-		"allowSimultaneousDeployments": d.flag(&i.AllowSimultaneousDeployments),
+		"allowSimultaneousDeployments": d.decided(&i.AllowSimultaneousDeployments),
 		"description":                  func(yamldoc.Value) {},
 	}
 }

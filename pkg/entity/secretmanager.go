@@ -104,7 +104,7 @@ func (d *decoder) managerTemplate(v yamldoc.Value) {
 func (d *decoder) scriptHost() keys {
 	var on yamldoc.Field[bool]
 	return keys{
-		"onDelegate": d.flag(&on),
+		"onDelegate": d.decided(&on),
 		"executionTarget": func(v yamldoc.Value) {
 			if !v.Null() {
 				d.fields(v, d.scriptTarget())
@@ -167,7 +167,7 @@ func (d *decoder) customManager(v yamldoc.Value, common keys) {
 		"template": d.customRef(&TemplateRef{}, keys{"templateInputs": func(v yamldoc.Value) {
 			d.fields(v, keys{"environmentVariables": d.managerInputs()})
 		}}),
-		"onDelegate": d.flag(&on),
+		"onDelegate": d.decided(&on),
 		"timeout":    d.count(&timeout),
 		"default":    d.flag(&isDefault), // which manager editors offer first
 		"isDefault":  d.flag(&isDefault),

@@ -85,11 +85,8 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 		"description":           func(yamldoc.Value) {},
 	})
 	if v.Node.Get("useFromStage") != nil {
-		for _, key := range []string{"environmentRef", "infrastructureDefinition", "infrastructureDefinitions", "deployToAll", "filters"} {
-			if !neutral(v.Node.Get(key)) {
-				d.Errorf(v, ambiguous, "found %s beside useFromStage, which takes the environment and its infrastructure as they are", key)
-			}
-		}
+		d.fromStageAlone(v, "the environment and its infrastructure as they are", "environmentRef", "environmentInputs",
+			"infrastructureDefinition", "infrastructureDefinitions", "deployToAll", "filters", "serviceOverrideInputs", "servicesOverrides")
 		return
 	}
 	d.need(v, "environmentRef")

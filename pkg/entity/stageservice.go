@@ -26,13 +26,14 @@ func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
 		"useFromStage": d.fromStage(&s.From),
 	}))
 	d.oneOf(v, "serviceRef", "useFromStage")
+	d.fromStageAlone(v, "the service as it is", "serviceInputs", "disableArtifactValidation")
 }
 
 func (d *decoder) serviceOfStage(s *StageService) keys {
 	return keys{
 		"serviceRef":                d.reference(ref.Service, &s.Ref),
 		"serviceInputs":             d.node(&s.Inputs),
-		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
+		"disableArtifactValidation": d.decided(&s.DisableArtifactValidation),
 		"gitBranch":                 d.never("documents are kept by Slipway and not read from a branch (gitBranch); apply those of the branch, or choose another reference"),
 		"failureStrategies":         d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":               func(yamldoc.Value) {},
@@ -51,12 +52,26 @@ func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
 			d.some(v, "services")
 		},
 		"metadata":                  d.parallel(&s.Parallel),
-		"disableArtifactValidation": d.flag(&s.DisableArtifactValidation),
+		"disableArtifactValidation": d.decided(&s.DisableArtifactValidation),
 		"useFromStage":              d.fromStage(&s.From),
 		"failureStrategies":         d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":               func(yamldoc.Value) {},
 	})
 	d.oneOf(v, "values", "useFromStage")
+	d.fromStageAlone(v, "the services as they are", "disableArtifactValidation")
+}
+
+// fromStageAlone reports keys beside useFromStage that would say something else
+// about what is taken from there.
+func (d *decoder) fromStageAlone(v yamldoc.Value, takes string, others ...string) {
+	if v.Node.Get("useFromStage") == nil {
+		return
+	}
+	for _, key := range others {
+		if !neutral(v.Node.Get(key)) {
+			d.Errorf(v, ambiguous, "found %s beside useFromStage, which takes %s", key, takes)
+		}
+	}
 }
 
 // parallel binds metadata.parallel: whether the deployments run at the same time.

@@ -51,7 +51,7 @@ func (b *builder) described(stage *Node, doc *yamldoc.Node, at place) *Node {
 // Described says whether a manifest is a chart whose metadata are asked for.
 func Described(item *yamldoc.Node) bool {
 	m := item.Get("manifest")
-	return str(m, "type") == "HelmChart" && str(m.Get("spec"), "fetchHelmChartMetadata") == "true"
+	return str(m, "type") == "HelmChart" && strings.EqualFold(str(m.Get("spec"), "fetchHelmChartMetadata"), "true")
 }
 
 // sources are the artifact sources of a service that may be its primary one.

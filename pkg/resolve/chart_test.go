@@ -56,8 +56,8 @@ func described(t *testing.T, at, manifests string, found *task.ChartFound) *reso
 }
 
 const (
-	httpChart = "{manifest: {identifier: app, type: HelmChart, spec: {store: {type: Http, spec: {connectorRef: http}}, chartName: web, fetchHelmChartMetadata: true}}}"
-	gitChart  = "{manifest: {identifier: app, type: HelmChart, spec: {store: {type: Git, spec: {connectorRef: git, gitFetchType: Branch, branch: main, folderPath: c}}, fetchHelmChartMetadata: true}}}"
+	httpChart = "{manifest: {identifier: app, type: HelmChart, spec: {store: {type: Http, spec: {connectorRef: http}}, chartName: web, fetchHelmChartMetadata: True}}}"
+	gitChart  = "{manifest: {identifier: app, type: HelmChart, spec: {store: {type: Git, spec: {connectorRef: git, gitFetchType: Branch, branch: main, folderPath: c}}, fetchHelmChartMetadata: True}}}"
 	telling   = "{manifest: {identifier: v, type: Values, spec: {store: {type: Inline, spec: {content: 'chart: <+manifests.app.helm.version>'}}}}}"
 )
 
@@ -76,7 +76,7 @@ func TestWhichChartIsDescribed(t *testing.T) {
 		t.Errorf("%+v, %v; want the chart of https://charts.example.com", got, err)
 	}
 	p, err := plan.Build(plan.Source{Pipeline: parse(t, pipelineYAML), Deployments: map[string]*plan.Deployment{"deploy": {
-		Service: parse(t, "identifier: shop\nserviceDefinition: {spec: {manifests: ["+strings.ReplaceAll(httpChart, "true", "false")+"]}}"),
+		Service: parse(t, "identifier: shop\nserviceDefinition: {spec: {manifests: ["+strings.ReplaceAll(httpChart, "True", "false")+"]}}"),
 	}}})
 	if err != nil || p.Node(manifestsNode) != nil {
 		t.Errorf("%v; a chart that isn't to be described is read all the same", err)

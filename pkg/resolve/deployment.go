@@ -151,7 +151,7 @@ func (s *Scope) primaryManifest(d *plan.Deployment, path []string) (expr.Value, 
 	}
 	if list := spec.Get("manifests"); list != nil {
 		for _, item := range list.Items {
-			if m := item.Get("manifest"); text(m.Get("type")) != "Values" {
+			if m := item.Get("manifest"); isMain(m) {
 				return s.constant(m.Get("identifier"), 2)
 			}
 		}

@@ -11,6 +11,9 @@ import (
 // fetches the files; those that are secrets come as placeholders.
 func (s *Scope) fileStore(spec *yamldoc.Node) (*task.FileStore, error) {
 	out := &task.FileStore{Paths: words(spec.Get("files"))}
+	if file := text(spec.Get("file")); file != "" {
+		out.Paths = append(out.Paths, file)
+	}
 	for _, path := range out.Paths {
 		if _, err := s.file(path); err != nil {
 			return nil, err

@@ -99,6 +99,7 @@ serviceDefinition:
       - {name: a.b, type: String, value: dotted}
     manifests:
       - manifest: {identifier: over, type: Values, spec: {}}
+      - manifest: {identifier: patch, type: KustomizePatches, spec: {}}
       - manifest: {identifier: main, type: K8sManifest, spec: {}}
     artifacts:
       primary:

@@ -42,8 +42,8 @@ func wantedBy(s *resolve.Scope, spec *yamldoc.Node) (wanted, error) {
 			return w, err
 		}
 		w.environments = []environment{{Pick: chosen[0].Environment, infrastructures: []plan.Pick{chosen[0].Infrastructure}}}
-		if given := chosen[0].Overrides; given != nil {
-			w.environments[0].overrides = map[string]*yamldoc.Node{"": given}
+		if given := chosen[0].Overrides; given != nil { // values for what is overridden for that service, and no other
+			w.environments[0].overrides = map[string]*yamldoc.Node{chosen[0].Service.Ref: given}
 		}
 	}
 	return w, nil

@@ -143,19 +143,29 @@ func fileStore(r *yamldoc.Report, v yamldoc.Value) {
 			for _, path := range r.Strings(e).Value {
 				step.CheckFile(r, e, path)
 			}
+		case "file": // as Harness's schema has it
+			step.CheckFile(r, e, r.String(e).Value)
 		case "secretFiles":
 			r.Strings(e)
 		default:
-			r.Unknown(e, "files", "secretFiles")
+			r.Unknown(e, "files", "file", "secretFiles")
 		}
 	}
 	if !v.Is(yamldoc.Mapping) {
 		return
 	}
-	if v.Node.Get("secretFiles") == nil {
+	var found []string
+	for _, key := range []string{"files", "file", "secretFiles"} {
+		if v.Node.Get(key) != nil {
+			found = append(found, key)
+		}
+	}
+	switch len(found) {
+	case 0:
 		r.Missing(v, "files")
-	} else if v.Node.Get("files") != nil {
-		r.Errorf(v, "AMBIGUOUS", "found files and secretFiles; want only one of them")
+	case 1:
+	default:
+		r.Errorf(v, "AMBIGUOUS", "found %s; want only one of them", strings.Join(found, " and "))
 	}
 }
 
