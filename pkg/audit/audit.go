@@ -39,6 +39,8 @@ const (
 	Answer      Action = "ANSWER"
 	CreateToken Action = "CREATE_TOKEN"
 	RevokeToken Action = "REVOKE_TOKEN"
+	// CreateLink makes a link by which one person can answer an approval.
+	CreateLink Action = "CREATE_LINK"
 )
 
 // Author is who does something and through which request.

@@ -31,6 +31,33 @@ func (r *throttled) Succeed(_ context.Context, token string, _ json.RawMessage) 
 	return nil
 }
 
+// waiting gives an execution, x1, whose step s.a has a state, and a Runner that
+// refuses the first answer.
+func waiting(t *testing.T, state plan.State) (*Service, *throttled) {
+	t.Helper()
+	_, kept := setup(t)
+	root := &plan.Node{ID: "pipeline", Kind: plan.KindPipeline, Identifier: "p", Children: []*plan.Node{{
+		ID: "s", Kind: plan.KindStage, Identifier: "s", Children: []*plan.Node{{ID: "s.a", Kind: plan.KindStep, Identifier: "a"}},
+	}}}
+	doc, err := (&plan.Plan{Root: root}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := ref.Scope{Account: "acme"}
+	e := store.Execution{ID: "x1", Scope: scope, Pipeline: "p", PlanHash: plan.Hash(doc), Status: plan.Running, StartedAt: time.Now()}
+	if _, err := kept.CreateExecution(t.Context(), e, doc, audit.Record{Scope: scope}); err != nil {
+		t.Fatal(err)
+	}
+	state.Attempt, state.Token = 1, "token"
+	node := store.Node{Execution: e.ID, ID: "s.a", State: state}
+	if err := kept.CommitExecution(t.Context(), e.ID, store.Commit{Nodes: []store.Node{node}}); err != nil {
+		t.Fatal(err)
+	}
+	s, runner := service(kept, time.Now), &throttled{refusals: 1}
+	s.Runner = runner
+	return s, runner
+}
+
 // What a person decided is stored before the wait is answered: who tries again
 // because the answer didn't get through may be refused, but ends the wait.
 func TestADecisionThatWokeNobodyIsMadeUpFor(t *testing.T) {
@@ -58,26 +85,7 @@ func TestADecisionThatWokeNobodyIsMadeUpFor(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, kept := setup(t)
-			root := &plan.Node{ID: "pipeline", Kind: plan.KindPipeline, Identifier: "p", Children: []*plan.Node{{
-				ID: "s", Kind: plan.KindStage, Identifier: "s", Children: []*plan.Node{{ID: "s.a", Kind: plan.KindStep, Identifier: "a"}},
-			}}}
-			doc, err := (&plan.Plan{Root: root}).Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			scope := ref.Scope{Account: "acme"}
-			e := store.Execution{ID: "x1", Scope: scope, Pipeline: "p", PlanHash: plan.Hash(doc), Status: plan.Running, StartedAt: time.Now()}
-			if _, err := kept.CreateExecution(t.Context(), e, doc, audit.Record{Scope: scope}); err != nil {
-				t.Fatal(err)
-			}
-			tt.state.Attempt, tt.state.Token = 1, "token"
-			node := store.Node{Execution: "x1", ID: "s.a", State: tt.state}
-			if err := kept.CommitExecution(t.Context(), "x1", store.Commit{Nodes: []store.Node{node}}); err != nil {
-				t.Fatal(err)
-			}
-			s, runner := service(kept, time.Now), &throttled{refusals: 1}
-			s.Runner = runner
+			s, runner := waiting(t, tt.state)
 			if !tt.wakes {
 				runner.refusals = 0
 			} else if err := tt.call(t.Context(), s); err == nil || fault.Is(err, fault.Conflict) {

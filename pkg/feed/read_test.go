@@ -180,7 +180,7 @@ func TestWhatAnEventSays(t *testing.T) {
 // What people do besides is in the audit trail only.
 func TestOtherRecordsAreNoEvents(t *testing.T) {
 	t.Parallel()
-	for _, a := range []audit.Action{audit.Start, audit.Abort, audit.Approve, audit.CreateToken} {
+	for _, a := range []audit.Action{audit.Start, audit.Abort, audit.Approve, audit.CreateToken, audit.CreateLink} {
 		events, err := reader(t).Events(t.Context(), store.Change{Audit: &audit.Record{Scope: scope, Action: a}})
 		if err != nil || len(events) > 0 {
 			t.Errorf("%s makes the events %v, %v", a, events, err)
