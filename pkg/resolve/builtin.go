@@ -55,7 +55,7 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	case "selectedStages":
 		return stageList(s.Plan.Root), 1, nil
 	case "status", "currentStatus", "liveStatus":
-		return expr.StatusOf(s.pipelineStatus().Expression()), 1, nil
+		return s.statusField(s.Plan.Root, rest[0]), 1, nil
 	case "stages":
 		if len(rest) > 1 {
 			return expr.Null(), 0, unknown("the pipeline has no stage %q", rest[1])
@@ -79,16 +79,6 @@ func (s *Scope) triggeredBy(rest []string) (expr.Value, int, error) {
 		return expr.String(s.Execution.Actor), 2, nil
 	}
 	return expr.Null(), len(rest), nil
-}
-
-// pipelineStatus is the worst of the stages so far: any failed is failed,
-// even while others run (pipeline spec §3.7).
-func (s *Scope) pipelineStatus() plan.Status {
-	st := s.State(s.Plan.Root.ID)
-	if st.Worst.Bad() {
-		return st.Worst
-	}
-	return st.Status
 }
 
 // stageList is the identifiers of all stages, in order.

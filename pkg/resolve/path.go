@@ -118,10 +118,7 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 	st := s.State(n.ID)
 	switch rest[0] {
 	case "status", "currentStatus", "liveStatus":
-		if st.Status == "" {
-			return expr.Null(), 1, nil
-		}
-		return expr.StatusOf(st.Status.Expression()), 1, nil
+		return s.statusField(n, rest[0]), 1, nil
 	case "startTs":
 		return millis(st.StartedAt.IsZero(), st.StartedAt.UnixMilli()), 1, nil
 	case "endTs":
@@ -229,12 +226,9 @@ func (s *Scope) outputsOf(id plan.NodeID, st plan.State) (any, error) {
 // only what holds for all of them.
 func (s *Scope) loopField(n *plan.Node, rest []string) (expr.Value, int, error) {
 	if len(rest) > 0 {
-		switch st := s.State(n.ID); rest[0] {
+		switch rest[0] {
 		case "status":
-			if st.Status == "" {
-				return expr.Null(), 1, nil
-			}
-			return expr.StatusOf(st.Status.Expression()), 1, nil
+			return s.statusField(n, "status"), 1, nil
 		case "currentStatus", "liveStatus":
 			return expr.StatusOf(s.loopStatus(n)), 1, nil
 		}
