@@ -72,6 +72,10 @@ func TestAnAbortTellsWhatFailed(t *testing.T) {
 			name: "a person said so", step: st("a", intervene), script: fails{fault.Verification}, decide: plan.Abort,
 			want: "a broke", failures: []fault.FailureType{fault.Verification},
 		},
+		{
+			name: "its condition can't be evaluated", step: st("a", when("All", "<+no.such>"), aborts), script: true,
+			want: `condition "<+no.such>"`, failures: []fault.FailureType{fault.ConfigurationFailure, fault.Unknown},
+		},
 		{name: "it broke at nothing", step: st("a", aborts), script: "abort", want: "aborted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

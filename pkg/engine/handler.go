@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -197,7 +198,8 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 			return false, err
 		}
 		if snap.execution.Interrupt != store.InterruptAbort {
-			return true, nil // decide again, with the interrupt set
+			// Decide again, with the interrupt set.
+			return true, h.commit(ctx, snap, d.reason(snap.plan, snap.state))
 		}
 	}
 	if err := h.commit(ctx, snap, d.Writes); err != nil {
@@ -209,6 +211,18 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 		}
 	}
 	return false, nil
+}
+
+// reason is what is written before a decision to abort is made again: the node
+// that failed and whose strategy aborts. If it was only about to begin, it
+// wouldn't any more, so that nobody learnt why. A step that had begun is left
+// out: it tells its failure by itself, and may have to leave a queue.
+func (d Decision) reason(p *plan.Plan, stored func(plan.NodeID) plan.State) []Write {
+	return slices.DeleteFunc(slices.Clone(d.Writes), func(w Write) bool {
+		n := p.Node(w.Node)
+		around := slices.ContainsFunc(d.Writes, func(in Write) bool { return in.Node != w.Node && below(p.Node(in.Node), n) })
+		return around || w.State.Status != plan.Aborted || n.Kind == plan.KindStep && !notStarted(stored(n.ID).Status)
+	})
 }
 
 // maxNodes is how many nodes one commit may change (store.Commit).

@@ -118,6 +118,9 @@ func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
 	d := Next(s.input(id, part, after))
 	if s.anew && d.Abort && !s.aborted {
 		s.aborted = true
+		for _, w := range d.reason(s.plan, func(id plan.NodeID) plan.State { return s.states[id] }) {
+			s.states[w.Node] = w.State
+		}
 		d = Next(s.input(id, part, after))
 	}
 	for _, w := range d.Writes {
