@@ -119,7 +119,7 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 func (s *session) configure(unit string) (*action.Configuration, error) {
 	log := s.env.Log(unit)
 	cfg := action.NewConfiguration(action.ConfigurationSetLogger(chart.Logger(log)))
-	if err := cfg.Init(s.cluster, s.p.Target.Namespace, s.p.Environment[task.HelmDriver]); err != nil {
+	if err := cfg.Init(getter{s.cluster}, s.p.Target.Namespace, s.p.Environment[task.HelmDriver]); err != nil {
 		return nil, fault.New(fault.Invalid, "where Helm keeps its releases: %w", err)
 	}
 	if client, ok := cfg.KubeClient.(*kube.Client); ok {

@@ -30,6 +30,20 @@ spec:
 `
 }
 
+// define has another delegate define kinds.
+func (s *site) define(t *testing.T, at task.Cluster, definition string) {
+	t.Helper()
+	other := kubernetes.New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+	p := task.Kubernetes{
+		Op: task.OpRolling, Execution: "other", Stage: "deploy", Step: "step",
+		Target: task.KubernetesTarget{Cluster: at, Namespace: s.namespace, ReleaseName: "other", Manifest: &task.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
+	}
+	r, err := other(t.Context(), executortest.Assignment(t, task.KindKubernetes, p), executortest.New(t, nil).Env)
+	if err != nil || r.Status != task.Succeeded {
+		t.Fatalf("%s: %s, %v", r.Status, r.Message, err)
+	}
+}
+
 // optional is a template of what the cluster may have no kind for.
 func optional(group string) string {
 	return `{{- if .Capabilities.APIVersions.Has "` + group + `/v1/Gadget" }}
@@ -62,15 +76,7 @@ func TestKindsThatCameLater(t *testing.T) {
 	}
 	deploy(task.OpHelmDeploy, false)
 	deploy(task.OpHelmDeploy, false)
-	other := kubernetes.New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
-	p := task.Kubernetes{
-		Op: task.OpRolling, Execution: "other", Stage: "deploy", Step: "step",
-		Target: task.KubernetesTarget{Cluster: behind, Namespace: s.namespace, ReleaseName: "other", Manifest: &task.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
-	}
-	r, err := other(t.Context(), executortest.Assignment(t, task.KindKubernetes, p), executortest.New(t, nil).Env)
-	if err != nil || r.Status != task.Succeeded {
-		t.Fatalf("%s: %s, %v", r.Status, r.Message, err)
-	}
+	s.define(t, behind, definition)
 	deploy(task.OpHelmDeploy, true)
 	deploy(task.OpHelmDeploy, true)
 }
@@ -90,4 +96,21 @@ func TestKindsOfTheChartItself(t *testing.T) {
 	if known.Data["gadget"] != "true" {
 		t.Error("the first revision doesn't know the new kind")
 	}
+}
+
+// What another delegate has deployed of a kind that came later can be taken
+// back and deleted.
+func TestTakingBackKindsThatCameLater(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	group, definition := s.kind()
+	s.commit(t, map[string]string{"web/templates/gadget.yaml": optional(group)})
+	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	s.define(t, s.cluster, definition)
+	other := *s
+	other.run = New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+	p := other.step(task.OpHelmDeploy, "")
+	other.succeed(t, p)
+	s.succeed(t, in(p, task.OpHelmRollback))
+	s.succeed(t, in(p, task.OpHelmDelete))
 }
