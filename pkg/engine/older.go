@@ -20,34 +20,62 @@ import (
 // rejected: before its own end is stored, so that what is lost between the two
 // is done again.
 
-// enrol puts an approval on its list, if it has one.
+// enrol puts an approval on its list, if it has one. While it isn't known what
+// the pipeline deploys, it can't be told which others have the same services.
 func (h *Handler) enrol(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State) (plan.State, error) {
 	if !s.Approval.RejectsOlder {
 		return s, nil
 	}
+	list, known := services(snap.plan, snap.plan.Root, snap.state)
+	if snap.err != nil || !known {
+		return s, snap.err
+	}
+	slices.Sort(list)
 	e := snap.execution
-	sum := sha256.Sum256([]byte(strings.Join(services(snap.plan.Root), "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(list), "\n")))
 	s.Turn = fmt.Sprintf("%s/approvals/%s/%s/%s/%s/%s", e.Scope.Account, e.Scope.Org, e.Scope.Project, e.Pipeline, n.ID, hex.EncodeToString(sum[:8]))
 	_, err := h.Store.TakeTurn(ctx, s.Turn, store.Holder{Execution: e.ID, Node: n.ID})
 	return s, err
 }
 
-// services lists what a pipeline deploys, in order and each once.
-func services(n *plan.Node) []string {
-	var list []string
-	if n.Deployment != nil {
-		list = append(list, n.Deployment.ServiceRef)
+// services lists what the stages at or below a node deploy. It isn't known
+// while one of them has still to choose.
+func services(p *plan.Plan, n *plan.Node, state func(plan.NodeID) plan.State) (list []string, known bool) {
+	children := n.Children
+	switch n.Kind {
+	case plan.KindStage:
+		if n.Deployment == nil {
+			return nil, true
+		}
+		s := state(n.ID)
+		if d := n.Deploys(s); d != nil {
+			return []string{d.ServiceRef}, true
+		}
+		return nil, s.Status.Terminal() // it has ended without having chosen
+	case plan.KindLoop:
+		s := state(n.ID)
+		if s.Iterations != nil && n.Loop.Deploys {
+			for _, it := range s.Iterations.List {
+				list = append(list, it.Choice.Service.Ref)
+			}
+			return list, true
+		}
+		if s.Iterations != nil || s.Status.Terminal() {
+			children = p.Children(n, s)
+		}
+	case plan.KindPipeline, plan.KindParallel, plan.KindGroup, plan.KindStep:
 	}
-	for _, c := range n.Children {
-		list = append(list, services(c)...)
+	known = true
+	for _, c := range children {
+		more, ok := services(p, c, state)
+		list, known = append(list, more...), known && ok
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return list, known
 }
 
 // approved notes that an approval, if the step is one, has been given.
 func (w *walk) approved(n *plan.Node, s plan.State, o plan.Outcome) {
-	if s.Approval != nil && s.Approval.RejectsOlder && o.Status == plan.Success {
+	if s.Approval != nil && s.Approval.RejectsOlder && s.Turn != "" && o.Status == plan.Success {
 		w.out.Approved = append(w.out.Approved, Left{Node: n.ID, Key: s.Turn})
 	}
 }
