@@ -68,7 +68,7 @@ func (w *walk) unanswered(n *plan.Node, s plan.State) plan.State {
 		s.Answered = true
 		return w.answered(n, s)
 	}
-	return w.unbegun(n, s, o)
+	return w.unbegun(n, s, o, false)
 }
 
 // inputTimeout is the outcome of what got no inputs in time.

@@ -12,7 +12,7 @@ func (w *walk) choose(n *plan.Node) {
 	}
 	d, err := w.Choose(n, w.get)
 	if err != nil {
-		w.put(n.ID, w.unbegun(n, s, failed(err)))
+		w.put(n.ID, w.unbegun(n, s, failed(err), true))
 		return
 	}
 	s.Deployment = d

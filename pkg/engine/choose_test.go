@@ -32,9 +32,14 @@ func TestAStageChoosesWhatItDeploys(t *testing.T) {
 			plan: pipeline(with(stage("s", st("a")), deploysLate), stage("t", st("b"))), ends: "p:Failed s:Failed t:Skipped",
 		},
 		{
-			name: "its strategy ignores it", want: 1, err: fault.New(fault.NotFound, "there is no service"),
+			name: "no strategy can ignore it", want: 1, err: fault.New(fault.NotFound, "there is no service"),
 			plan: pipeline(with(stage("s", st("a")), deploysLate, level(on(act(plan.Ignore)))), stage("t", st("b"))),
-			ends: "p:IgnoreFailed s:IgnoreFailed t:Success b:Success",
+			ends: "p:Failed s:Failed t:Skipped",
+		},
+		{
+			name: "its strategy rolls the pipeline back", want: 1, err: fault.New(fault.NotFound, "there is no service"),
+			plan: pipeline(rolling(stage("r", st("b")), st("c")), with(stage("s", st("a")), deploysLate, level(on(act(plan.PipelineRollback))))),
+			ends: "p:Failed r:Success b:Success c:Success s:Failed",
 		},
 		{
 			name: "one that is skipped chooses nothing",

@@ -6,18 +6,23 @@ import "github.com/slipway-cd/slipway/pkg/plan"
 // evaluated: whether or how it runs can't be found out.
 func (w *walk) undecided(n *plan.Node, s plan.State, err error) plan.State {
 	s.Undecided = true
-	return w.unbegun(n, s, failed(err))
+	return w.unbegun(n, s, failed(err), n.Kind == plan.KindLoop && n.Loop.Deploys)
 }
 
 // unbegun ends a container that fails before its first child by its strategy:
 // it has done nothing that could be undone or tried again, what is around it
 // may have. So a strategy that would try again, or ask a person, goes on with
 // what it does afterwards. What a loop would repeat decides for the loop.
-func (w *walk) unbegun(n *plan.Node, s plan.State, o plan.Outcome) plan.State {
+// chooses says that it failed to choose what it deploys where.
+func (w *walk) unbegun(n *plan.Node, s plan.State, o plan.Outcome, chooses bool) plan.State {
 	if n.Kind == plan.KindLoop {
 		n = n.Children[0]
 	}
-	action, ok := choose(n.Strategies, o.Failures)
+	levels := n.Strategies
+	if chooses {
+		levels = levels.ForServices()
+	}
+	action, ok := choose(levels, o.Failures)
 	for action.Then != nil {
 		action = *action.Then
 	}

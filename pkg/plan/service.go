@@ -24,8 +24,37 @@ func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
 	b.add(id, doc)
 	return &Node{
 		ID: id, Kind: KindStep, Identifier: "service", Name: "Service", Type: TypeService, Line: doc.Line,
-		Strategies: slices.Clone(at.levels), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
+		Strategies: at.levels.ForServices(), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
 	}
+}
+
+// ForServices are the strategies of a stage as they hold for what it deploys:
+// a failure there can't be passed over, or handed to a person, because the
+// steps would go on with something else than was wanted. Then it fails plainly
+// (pipeline spec §5.2).
+func (l Levels) ForServices() Levels {
+	var out Levels
+	for _, level := range l {
+		level = slices.Clone(level)
+		for i := range level {
+			level[i].Action = level[i].Action.forServices()
+		}
+		out = append(out, level)
+	}
+	return out
+}
+
+func (a Action) forServices() Action {
+	switch a.Type {
+	case Retry:
+		then := a.Then.forServices()
+		a.Then = &then
+		return a
+	case Abort, MarkAsFailure, PipelineRollback:
+		return a
+	case Ignore, MarkAsSuccess, ManualIntervention, ProceedWithDefaultValues, StageRollback, StepGroupRollback, RetryStepGroup:
+	}
+	return Action{Type: MarkAsFailure}
 }
 
 // TypeChart is the type of the step that fetches what a chart says of itself,
@@ -44,7 +73,7 @@ func (b *builder) described(stage *Node, doc *yamldoc.Node, at place) *Node {
 	b.add(id, doc)
 	return &Node{
 		ID: id, Kind: KindStep, Identifier: "manifests", Name: "Manifests", Type: TypeChart, Line: doc.Line,
-		Strategies: slices.Clone(at.levels), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
+		Strategies: at.levels.ForServices(), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
 	}
 }
 
