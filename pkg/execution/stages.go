@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,8 +37,8 @@ func choose(doc *yamldoc.Node, stages []string, pipeline string) (*yamldoc.Node,
 // §5.1).
 func whole(list *yamldoc.Node, stages []string) error {
 	for _, item := range list.Items {
-		if p := item.Get("parallel"); p != nil {
-			if err := whole(p, stages); err != nil {
+		if inner := cmp.Or(item.Get("parallel"), item.At("insert", "stages")); inner != nil {
+			if err := whole(inner, stages); err != nil {
 				return err
 			}
 			continue
@@ -61,14 +62,13 @@ func chosen(list *yamldoc.Node, stages []string, missing *[]string) *yamldoc.Nod
 	for _, item := range list.Items {
 		if p := item.Get("parallel"); p != nil {
 			if members := chosen(p, stages, missing); len(members.Items) > 0 {
-				block := *item
-				block.Entries = slices.Clone(item.Entries)
-				for i := range block.Entries {
-					if block.Entries[i].Key == "parallel" {
-						block.Entries[i].Value = members
-					}
-				}
-				out.Items = append(out.Items, &block)
+				out.Items = append(out.Items, with(item, "parallel", members))
+			}
+			continue
+		}
+		if insert := item.Get("insert"); insert.Get("stages") != nil {
+			if members := chosen(insert.Get("stages"), stages, missing); len(members.Items) > 0 {
+				out.Items = append(out.Items, with(item, "insert", with(insert, "stages", members)))
 			}
 			continue
 		}
@@ -76,6 +76,18 @@ func chosen(list *yamldoc.Node, stages []string, missing *[]string) *yamldoc.Nod
 		if slices.Contains(stages, id) {
 			out.Items = append(out.Items, item)
 			*missing = slices.DeleteFunc(*missing, func(s string) bool { return s == id })
+		}
+	}
+	return &out
+}
+
+// with is a mapping with another value of one of its keys.
+func with(doc *yamldoc.Node, key string, value *yamldoc.Node) *yamldoc.Node {
+	out := *doc
+	out.Entries = slices.Clone(doc.Entries)
+	for i := range out.Entries {
+		if out.Entries[i].Key == key {
+			out.Entries[i].Value = value
 		}
 	}
 	return &out
