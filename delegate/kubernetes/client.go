@@ -130,7 +130,7 @@ func config(c task.Cluster) (*rest.Config, error) {
 		Host: c.URL, BearerToken: c.Token, Username: c.Username, Password: c.Password,
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData: []byte(c.CAPEM), CertData: []byte(c.ClientCertPEM), KeyData: []byte(c.ClientKeyPEM),
-			Insecure: c.CAPEM == "" && c.ClientCertPEM == "" && c.Token == "" && c.Password == "",
+			Insecure: c.Unchecked(),
 		},
 	}, nil
 }

@@ -41,6 +41,18 @@ func environment(base []string, step map[string]string) []string {
 	return environ
 }
 
+// lookup reads an environment.
+func lookup(environ []string) func(name string) string {
+	return func(name string) string {
+		for _, kv := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(kv, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
 // variable is what may stand in ${...}. Checking it here keeps the epilogue
 // safe whoever made the task.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

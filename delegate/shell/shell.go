@@ -13,8 +13,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/clusteraccess"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -52,6 +55,15 @@ func run(ctx context.Context, p task.Shell, environ []string, env executor.Env) 
 	dir, err := env.Dir()
 	if err != nil {
 		return task.Result{}, err
+	}
+	if p.Cluster != nil {
+		config, secret, err := clusteraccess.WriteKubeconfig(ctx, *p.Cluster, dir, lookup(environ))
+		if err != nil {
+			return task.Result{}, err
+		}
+		env.Mask(secret)
+		environ = append(slices.Clip(environ), task.KubeConfigPath+"="+config)
+		p.Script = strings.ReplaceAll(p.Script, "${"+task.KubeConfigPath+"}", config)
 	}
 	s, err := prepare(p, dir)
 	if err != nil {

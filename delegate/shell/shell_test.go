@@ -306,3 +306,18 @@ func FuzzParseDump(f *testing.F) {
 		}
 	})
 }
+
+// Pipeline spec §3.6: the path is in the script's text and in its environment.
+func TestAScriptIsGivenTheKubeconfigOfItsCluster(t *testing.T) {
+	t.Parallel()
+	r, env, err := runScript(t, task.Shell{
+		Script:  `[ "${HARNESS_KUBE_CONFIG_PATH}" = "$HARNESS_KUBE_CONFIG_PATH" ] && grep server: ${HARNESS_KUBE_CONFIG_PATH}`,
+		Cluster: &task.Cluster{URL: "https://cluster.example.com", Token: "t"},
+	})
+	if err != nil || r.Status != task.Succeeded {
+		t.Fatalf("%s, %v", r.Status, err)
+	}
+	if got := env.Text(Unit, executor.Info); !strings.Contains(got, "server: https://cluster.example.com") {
+		t.Errorf("the script printed %q", got)
+	}
+}

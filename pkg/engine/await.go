@@ -241,7 +241,7 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
 		Connector: scope.Connector, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
-		Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey,
+		Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey, Cluster: scope.Cluster,
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 	}
 	if t.Deploys {

@@ -45,20 +45,14 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	connector := infra.At("spec", "connectorRef")
 	t := &task.KubernetesTarget{
 		Namespace:   text(infra.At("spec", "namespace")),
 		ReleaseName: text(infra.At("spec", "releaseName")),
 		Service:     d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: text(infra.Get("identifier")),
 	}
-	doc, err := s.connector(connector, s.Execution.Scope)
-	if err != nil {
+	if t.Cluster, t.Selectors, err = s.reached(infra); err != nil {
 		return nil, err
 	}
-	if t.Cluster, err = s.infrastructureCluster(infra, doc); err != nil {
-		return nil, err
-	}
-	t.Selectors = words(doc.At("spec", "delegateSelectors"))
 	if err := s.manifests(d, t); err != nil {
 		return nil, err
 	}
@@ -74,6 +68,34 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 		}
 	}
 	return t, nil
+}
+
+// reached is how a resolved infrastructure's cluster is reached, and what a
+// delegate needs for that.
+func (s *Scope) reached(infra *yamldoc.Node) (task.Cluster, []string, error) {
+	doc, err := s.connector(infra.At("spec", "connectorRef"), s.Execution.Scope)
+	if err != nil {
+		return task.Cluster{}, nil, err
+	}
+	c, err := s.infrastructureCluster(infra, doc)
+	return c, words(doc.At("spec", "delegateSelectors")), err
+}
+
+// Cluster is the one that the node's stage deploys to, and the selectors of
+// the delegates that reach it.
+func (s *Scope) Cluster() (task.Cluster, []string, error) {
+	d, err := s.deploys(s.Node.Stage())
+	if err != nil {
+		return task.Cluster{}, nil, err
+	}
+	if d.Template != nil {
+		return task.Cluster{}, nil, fault.New(fault.Invalid, "the stage's deployment template knows no cluster")
+	}
+	infra, err := s.tree(d.Infrastructure, "infrastructureDefinition")
+	if err != nil {
+		return task.Cluster{}, nil, err
+	}
+	return s.reached(infra)
 }
 
 func words(list *yamldoc.Node) []string {

@@ -89,6 +89,9 @@ type In struct {
 	// Chart resolves the chart of the stage's service, if its metadata are to be
 	// fetched.
 	Chart func() (Chart, error)
+	// Cluster is the Kubernetes cluster that the stage deploys to, and the
+	// selectors of the delegates that reach it.
+	Cluster func() (task.Cluster, []string, error)
 	// SSHKey resolves a secret of type SSHKey, by its reference as written in
 	// the step: who logs in, with which key, at which port.
 	SSHKey func(ref string) (task.SSH, error)

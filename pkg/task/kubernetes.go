@@ -164,6 +164,12 @@ type Cluster struct {
 	Password      string        `json:"password,omitempty"`
 }
 
+// Unchecked says whether the certificate of the API's server isn't checked:
+// nothing that is secret is sent to it.
+func (c Cluster) Unchecked() bool {
+	return c.CAPEM == "" && c.ClientCertPEM == "" && c.Token == "" && c.Password == ""
+}
+
 // Manifest is a source of manifests with its options (entities spec §2.3).
 type Manifest struct {
 	ID                 string   `json:"id"`

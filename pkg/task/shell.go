@@ -10,9 +10,17 @@ type Shell struct {
 	// WorkingDirectory is where the script runs; empty: a new directory that is
 	// removed afterwards.
 	WorkingDirectory string `json:"workingDirectory,omitempty"`
+	// Cluster is the one whose kubeconfig the script wants (KubeConfigPath).
+	Cluster *Cluster `json:"cluster,omitempty"`
 	// Remote is the host on which the script runs; nil: the delegate's own.
 	Remote *SSH `json:"remote,omitempty"`
 }
+
+// KubeConfigPath is the variable that tells a script where the kubeconfig of
+// its stage's cluster is (pipeline spec §3.6). "${HARNESS_KUBE_CONFIG_PATH}" is
+// replaced in the script, too: not every shell has variables of the
+// environment under that name.
+const KubeConfigPath = "HARNESS_KUBE_CONFIG_PATH"
 
 // SSH is a host and who logs in there. Key and Passphrase are placeholders of
 // secrets until a claim opens them.

@@ -8,6 +8,8 @@
 package shellscript
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -131,12 +133,32 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		return step.Action{}, err
 	}
 	p.WorkingDirectory = step.Text(s.Directory)
+	selectors := in.Selectors
+	if strings.Contains(p.Script, task.KubeConfigPath) {
+		cluster, more, err := s.cluster(in)
+		if err != nil {
+			return step.Action{}, err
+		}
+		p.Cluster, selectors = &cluster, slices.Concat(selectors, more)
+	}
 	if s.Elsewhere {
 		if p.Remote, err = s.login(in); err != nil {
 			return step.Action{}, err
 		}
 	}
-	return step.Action{Task: &step.Task{Kind: task.KindShell, Payload: p, Selectors: in.Selectors}}, nil
+	return step.Action{Task: &step.Task{Kind: task.KindShell, Payload: p, Selectors: selectors}}, nil
+}
+
+// cluster is the stage's, for a script that asks for its kubeconfig.
+func (s *Spec) cluster(in step.In) (task.Cluster, []string, error) {
+	if s.Elsewhere {
+		return task.Cluster{}, nil, fault.New(fault.Unsupported, "the script asks for %s, which is a file of the delegate; it runs on another host", task.KubeConfigPath)
+	}
+	c, selectors, err := in.Cluster()
+	if err != nil {
+		return task.Cluster{}, nil, fmt.Errorf("the script asks for %s: %w", task.KubeConfigPath, err)
+	}
+	return c, selectors, nil
 }
 
 // login is the host with who logs in there.

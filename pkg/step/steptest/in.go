@@ -67,6 +67,9 @@ func In(tb testing.TB, doc []byte) step.In {
 			server.Password = "⟦smtp⟧"
 			return server, nil
 		},
+		Cluster: func() (task.Cluster, []string, error) {
+			return task.Cluster{URL: "https://cluster.example.com", Token: "⟦token⟧"}, []string{"near-cluster"}, nil
+		},
 		SSHKey: func(name string) (task.SSH, error) {
 			if name != "ssh" {
 				return task.SSH{}, fault.New(fault.NotFound, "secret %q doesn't exist", name)
