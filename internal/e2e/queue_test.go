@@ -56,7 +56,11 @@ func queuesLetOnePass(t *testing.T, start func(testing.TB) *e2e.Server) {
 		pipeline("whole", stage("s", queue("q", "Pipeline", "1h")+", "+queue("again", "Stage", "1h"))+", "+stage("later", ask("ask"))),
 		pipeline("part", stage("s", queue("q", "Stage", "1h")+", "+ask("ask"))+", "+stage("later", ask("after"))),
 		pipeline("hasty", stage("s", queue("q", "Stage", "10s"))),
+		pipeline("broken", stage("s", queue("q", "Stage", "1h")+", "+ask("ask")+
+			", {step: {identifier: breaks, name: breaks, type: Wait, when: {stageStatus: Success, condition: '1 + 1'}, spec: {duration: 1s}}}")),
 	}, "\n---\n"))
+	elsewhere := &e2e.Server{URL: s.URL, Token: s.Token, Org: s.Org, Project: "elsewhere", Poll: s.Poll}
+	elsewhere.Apply(t, pipeline("part", stage("s", queue("q", "Stage", "1h")+", "+ask("ask"))))
 
 	first := s.Begin(t, "whole", nil)
 	reaches(t, s, first, "ask", "ApprovalWaiting") // beyond the stage with the queue
@@ -87,4 +91,15 @@ func queuesLetOnePass(t *testing.T, start func(testing.TB) *e2e.Server) {
 	for pipeline, id := range map[string]string{"whole": third, "part": second} {
 		reaches(t, s, id, pipeline, "Success")
 	}
+
+	// A key is the account's, and who fails gives it back, too.
+	broken := s.Begin(t, "broken", nil)
+	reaches(t, s, broken, "ask", "ApprovalWaiting")
+	far := elsewhere.Begin(t, "part", nil)
+	reaches(t, elsewhere, far, "q", "ResourceWaiting")
+	approve(t, s, broken, "ask")
+	reaches(t, s, broken, "broken", "Failed")
+	reaches(t, elsewhere, far, "ask", "ApprovalWaiting")
+	approve(t, elsewhere, far, "ask")
+	reaches(t, elsewhere, far, "part", "Success")
 }

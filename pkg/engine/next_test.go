@@ -376,6 +376,16 @@ func TestRules(t *testing.T) {
 			begun:  "a b c d q o r",
 		},
 		{
+			name: "§5.4 PipelineRollback leaves a chained pipeline as it is",
+			plan: func() *plan.Node {
+				return pipeline(rolling(stage("s", st("a")), st("r")), chained("c"),
+					parallel(chained("d"), rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q"))))
+			},
+			script: map[string][]any{"b": {broken}, "pipeline": {runs{time.Hour, plan.Success}}},
+			ends:   "p:Failed s:Success a:Success r:Success c:Success pipeline:Success d:Success pipeline:Success t:Failed b:Failed q:Success",
+			begun:  "a pipeline pipeline b q r",
+		},
+		{
 			name: "§5.4 PipelineRollback goes on when the rollback of a stage fails",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a")), st("r")), rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q1"), st("q2")))
@@ -682,6 +692,9 @@ func TestRules(t *testing.T) {
 				}
 				if got := strings.Join(s.begun, " "); tt.begun != "" && got != tt.begun {
 					t.Errorf("attempts began %q, want %q", got, tt.begun)
+				}
+				if len(s.stopped) > 0 {
+					t.Errorf("stopped the executions %q", s.stopped)
 				}
 				if got := s.now.Sub(start); tt.took != 0 && got != tt.took {
 					t.Errorf("took %s, want %s", got, tt.took)
