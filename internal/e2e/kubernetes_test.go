@@ -190,7 +190,8 @@ func rollingDeploysUpdatesAndRollsBack(t *testing.T, start func(testing.TB) *e2e
 	kubeconfig, namespace := testcluster.Namespace(t)
 	s := start(t)
 	guestbook(t, s, namespace)
-	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{skipDryRun: false}"), kubeStep("back", "K8sRollingRollback", "{}")))
+	look := "- " + shell("look", "kubectl --kubeconfig ${HARNESS_KUBE_CONFIG_PATH} -n <+infra.namespace> get deployment web") + "\n"
+	s.Apply(t, deployment("rolling", kubeStep("roll", "K8sRollingDeploy", "{skipDryRun: false}")+look, kubeStep("back", "K8sRollingRollback", "{}")))
 
 	run(t, s, "rolling", "Success", image("1"))
 	if diff := cmp.Diff("nginx:1 settings-1 2", serving(t, kubeconfig, namespace, "web")); diff != "" {
