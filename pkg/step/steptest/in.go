@@ -68,7 +68,9 @@ func In(tb testing.TB, doc []byte) step.In {
 			return server, nil
 		},
 		Cluster: func() (task.Cluster, []string, error) {
-			return task.Cluster{URL: "https://cluster.example.com", Token: "⟦token⟧"}, []string{"near-cluster"}, nil
+			c := task.Cluster{URL: "https://cluster.example.com"}
+			c.Token = "⟦token⟧"
+			return c, []string{"near-cluster"}, nil
 		},
 		SSHKey: func(name string) (task.SSH, error) {
 			if name != "ssh" {
