@@ -18,9 +18,13 @@ import (
 )
 
 // Subscriber posts every event as JSON, as EventBridge would deliver it. An
-// answer of 2xx takes it in.
+// answer of 2xx takes it in. No redirection is followed: the event would be
+// left behind.
 func Subscriber(to string) feed.Subscriber {
-	client := &http.Client{Timeout: 30 * time.Second}
+	client := &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return feed.Subscriber{Name: "webhook", Handle: func(ctx context.Context, e feed.Event) error {
 		doc, err := json.Marshal(e.Envelope())
 		if err != nil {

@@ -27,6 +27,7 @@ func TestSubscriber(t *testing.T) {
 				if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Header.Get("Content-Type") != "application/json" {
 					t.Errorf("a body of %q: %v", r.Header.Get("Content-Type"), err)
 				}
+				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(status)
 			}))
 			defer server.Close()
