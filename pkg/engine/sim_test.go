@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,30 +15,31 @@ import (
 // sim runs a plan as the node machine would, on a clock of its own: every
 // wait ends by the scripted outcome of its attempt or, without one, by time.
 type sim struct {
-	t       *testing.T
-	plan    *plan.Plan
-	states  map[plan.NodeID]plan.State
-	script  map[string][]any // step identifier, or id -> what each attempt does
-	decide  map[string]plan.ActionType
-	now     time.Time
-	aborted bool
-	paused  bool            // somebody resumes it when nothing else is left to do
-	pauses  []string        // what waited for that
-	gated   bool            // the pipeline waits for a place
-	runs    map[string]bool // machine runs that began, by node and part
-	begun   []string        // identifiers of steps, in the order in which attempts began
-	cancels []string
-	given   []string       // identifiers of those who get their inputs, after a minute
-	turn    bool           // what waits for its turn gets it
-	left    []string       // queues that were left without having been passed
-	olders  []string       // lists on which older approvals were rejected
-	stopped []string       // executions that steps no longer wait for
-	waves   []int          // iterations that were started together
-	parts   int            // machine runs of one node, at most
-	twice   bool           // deliver every advance twice
-	anew    bool           // decide again once the execution is aborted, as Handler does
-	loops   map[string]any // identifier -> how many iterations, or an error
-	choose  func() (*plan.Deployment, error)
+	t         *testing.T
+	plan      *plan.Plan
+	states    map[plan.NodeID]plan.State
+	script    map[string][]any // step identifier, or id -> what each attempt does
+	decide    map[string]plan.ActionType
+	now       time.Time
+	aborted   bool
+	paused    bool            // somebody resumes it when nothing else is left to do
+	pauses    []string        // what waited for that
+	gated     bool            // the pipeline waits for a place
+	runs      map[string]bool // machine runs that began, by node and part
+	begun     []string        // identifiers of steps, in the order in which attempts began
+	cancels   []string
+	given     []string       // identifiers of those who get their inputs, after a minute
+	turn      bool           // what waits for its turn gets it
+	queueless bool           // where a stage deploys to can't be found out
+	left      []string       // queues that were left without having been passed
+	olders    []string       // lists on which older approvals were rejected
+	stopped   []string       // executions that steps no longer wait for
+	waves     []int          // iterations that were started together
+	parts     int            // machine runs of one node, at most
+	twice     bool           // deliver every advance twice
+	anew      bool           // decide again once the execution is aborted, as Handler does
+	loops     map[string]any // identifier -> how many iterations, or an error
+	choose    func() (*plan.Deployment, error)
 }
 
 // deployer is the type of steps that deploy something.
@@ -223,6 +225,12 @@ func (s *sim) await(d Decision) {
 		s.pauses = append(s.pauses, n.Identifier)
 		return
 	case plan.WaitTurn:
+		if s.queueless && n.Kind == plan.KindStage {
+			o := failed(errors.New("it deploys to <+nowhere>"))
+			st.Outcome = &o
+			s.states[n.ID] = st
+			return
+		}
 		if s.turn {
 			st.Wait, st.Status = plan.WaitWork, plan.Running
 			if n.Kind == plan.KindStep {

@@ -32,6 +32,11 @@ func (w *walk) turn(n *plan.Node) bool {
 	if s.Wait != plan.WaitTurn || s.Status.Terminal() || w.Aborted || w.over(s.Deadline) {
 		return false
 	}
+	if o := s.Outcome; o != nil { // what it waits for can't be found out
+		s.Outcome = nil
+		w.put(n.ID, w.unbegun(n, s, *o, true))
+		return false
+	}
 	if w.Failure != nil && w.After == at {
 		s.Status, s.EndedAt = plan.Errored, w.Now
 		s.Message = "couldn't wait for its turn: " + w.Failure.Error + ": " + w.Failure.Cause
@@ -52,7 +57,8 @@ func (w *walk) hold(at At, s plan.State) {
 }
 
 // takeTurn queues a stage up and lets it go on if it is the first. Who stands
-// before it and has ended, but couldn't say so, is taken out.
+// before it and has ended, but couldn't say so, is taken out. A stage whose
+// queue can't be found out fails by its strategy.
 func (h *Handler) takeTurn(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (waits bool, err error) {
 	if s.Turn == "" {
 		key, err := h.scope(ctx, snap, n, snap.state).InfrastructureKey()
@@ -60,7 +66,8 @@ func (h *Handler) takeTurn(ctx context.Context, snap *snapshot, n *plan.Node, s 
 			return false, snap.err
 		}
 		if err != nil {
-			s.Status, s.EndedAt, s.Message = plan.Failed, h.Now(), err.Error()
+			o := failed(err)
+			s.Outcome = &o
 			return false, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
 		}
 		s.Turn = snap.execution.Scope.Account + "/" + key

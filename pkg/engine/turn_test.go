@@ -24,6 +24,8 @@ func TestTurns(t *testing.T) {
 		timeout string
 		turn    bool
 		aborted bool
+		none    bool // the queue can't be found out
+		onError plan.ActionType
 		ends    string
 		took    time.Duration
 	}{
@@ -32,6 +34,9 @@ func TestTurns(t *testing.T) {
 		{name: "§7.2 unless simultaneous deployments are allowed", infra: "allowSimultaneousDeployments: true", ends: "p:Success s:Success a:Success"},
 		{name: "or allowed below spec", infra: "spec: {allowSimultaneousDeployments: true}", ends: "p:Success s:Success a:Success"},
 		{name: "the wait counts against the stage's timeout", infra: "type: K", timeout: "10m", ends: "p:Expired s:Expired", took: 10 * time.Minute},
+		{name: "a queue that can't be found out fails the stage", infra: "type: K", none: true, ends: "p:Failed s:Failed"},
+		{name: "and aborts by its strategy", infra: "type: K", none: true, onError: plan.Abort, ends: "p:Aborted s:Aborted"},
+		{name: "which can't ignore it", infra: "type: K", none: true, onError: plan.Ignore, ends: "p:Failed s:Failed"},
 		{name: "an abort ends the wait", infra: "type: K", aborted: true, ends: "p:Aborted s:Aborted"},
 	}
 	for _, tt := range tests {
@@ -39,7 +44,10 @@ func TestTurns(t *testing.T) {
 			t.Parallel()
 			s := newSim(t, pipeline(deploys(stage("s", st("a")), tt.infra)))
 			s.plan.Root.Children[0].Timeout = tt.timeout
-			s.twice, s.turn = true, tt.turn
+			s.twice, s.turn, s.queueless = true, tt.turn, tt.none
+			if tt.onError != "" {
+				s.plan.Root.Children[0].Strategies = plan.Levels{[]plan.Strategy{on(plan.Action{Type: tt.onError})}}
+			}
 			begin := s.now
 			if tt.aborted {
 				s.advance(s.plan.Root.ID, 0, At{})
