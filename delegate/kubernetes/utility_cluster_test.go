@@ -34,7 +34,7 @@ func TestScale(t *testing.T) {
 		{"§23.26 no kind", "web", count(1), 3, `"web" doesn't name a resource`},
 		{"no such workload", "Deployment/none", count(1), 3, "no Deployment/none"},
 		{"§15 what has no replicas", "DaemonSet/web", count(1), 3, "DaemonSet/web can't be scaled"},
-		{"no such kind", "Gadget/web", count(1), 3, `no kind "Gadget"`},
+		{"no such kind", "Unheard/web", count(1), 3, `no kind "Unheard"`},
 		{"nothing selected", "Deployment/web", nil, 3, "instanceSelection"},
 	}
 	for _, tt := range tests {
