@@ -50,9 +50,7 @@ func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chos
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
-	for _, w := range p.Warnings {
-		fmt.Fprintln(a.err, finding(inputs.place(pipeline, w)))
-	}
+	a.warn(pipeline, inputs, p.Warnings)
 	return a.print(p, func() error {
 		fmt.Fprintf(a.out, "pipeline %s\n", p.Pipeline)
 		for _, c := range p.Root.Children {

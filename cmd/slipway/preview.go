@@ -25,9 +25,7 @@ func (a *app) preview(ctx context.Context, pipeline string, inputs inputFlags, c
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
-	for _, w := range p.Warnings {
-		fmt.Fprintln(a.err, finding(inputs.place(pipeline, w)))
-	}
+	a.warn(pipeline, inputs, p.Warnings)
 	for _, l := range p.Left {
 		fmt.Fprintf(a.err, "stage %s isn't compared: %s\n", l.Stage, l.Why)
 	}

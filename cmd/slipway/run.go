@@ -48,9 +48,7 @@ func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chose
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
-	for _, w := range e.Warnings {
-		fmt.Fprintln(a.err, finding(inputs.place(pipeline, w)))
-	}
+	a.warn(pipeline, inputs, e.Warnings)
 	return a.started(ctx, client, e, follow)
 }
 
@@ -61,6 +59,13 @@ func (a *app) startRequest(inputs inputFlags, chosen stageFlags) (api.StartExecu
 		return request, err
 	}
 	return request, chosen.add(&request)
+}
+
+// warn tells of values that had no place in a pipeline.
+func (a *app) warn(pipeline string, inputs inputFlags, list []fault.Detail) {
+	for _, w := range list {
+		fmt.Fprintln(a.err, finding(inputs.place(pipeline, w)))
+	}
 }
 
 // stageFlags choose some of a pipeline's stages.

@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -213,19 +214,10 @@ func (s *Server) look(ctx context.Context, pause func(waited time.Duration) time
 		}
 		select {
 		case <-ctx.Done():
-			return e, fmt.Errorf("execution %s is %s (%s) when time is up: %w", id, e.Status, e.Message, errors(err, ctx.Err()))
+			return e, fmt.Errorf("execution %s is %s (%s) when time is up: %w", id, e.Status, e.Message, cmp.Or(err, ctx.Err()))
 		case <-time.After(pause(time.Since(began))):
 		}
 	}
-}
-
-func errors(list ...error) error {
-	for _, err := range list {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Ended says whether an execution has ended.

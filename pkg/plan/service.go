@@ -20,12 +20,17 @@ func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
 	if d == nil || !d.Late && !slices.ContainsFunc(append(sources(d.Service), Sidecars(d.Service)...), LookedUp) {
 		return nil
 	}
-	id := NodeID(string(stage.ID) + ".spec.service")
-	b.add(id, doc)
-	return &Node{
-		ID: id, Kind: KindStep, Identifier: "service", Name: "Service", Type: TypeService, Line: doc.Line,
-		Strategies: at.levels.ForServices(), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
-	}
+	return b.ofService(stage, doc, at, &Node{Identifier: "service", Name: "Service", Type: TypeService})
+}
+
+// ofService makes a step that finds something out of a stage's service. It has
+// no document of its own; doc is the stage's.
+func (b *builder) ofService(stage *Node, doc *yamldoc.Node, at place, n *Node) *Node {
+	n.ID = NodeID(string(stage.ID) + ".spec." + n.Identifier)
+	b.add(n.ID, doc)
+	n.Kind, n.Line, n.Doc = KindStep, doc.Line, &yamldoc.Node{Kind: yamldoc.Mapping}
+	n.Strategies, n.Selectors = at.levels.ForServices(), at.selectors
+	return n
 }
 
 // ForServices are the strategies of a stage as they hold for what it deploys:
@@ -69,12 +74,7 @@ func (b *builder) described(stage *Node, doc *yamldoc.Node, at place) *Node {
 	if d == nil || d.Late || !slices.ContainsFunc(items(d.Service.At("serviceDefinition", "spec", "manifests")), Described) {
 		return nil
 	}
-	id := NodeID(string(stage.ID) + ".spec.manifests")
-	b.add(id, doc)
-	return &Node{
-		ID: id, Kind: KindStep, Identifier: "manifests", Name: "Manifests", Type: TypeChart, Line: doc.Line,
-		Strategies: at.levels.ForServices(), Selectors: at.selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
-	}
+	return b.ofService(stage, doc, at, &Node{Identifier: "manifests", Name: "Manifests", Type: TypeChart})
 }
 
 // Described says whether a manifest is a chart whose metadata are asked for.

@@ -178,11 +178,7 @@ func (s *Scope) cluster(doc *yamldoc.Node) (task.Cluster, error) {
 // secretAt is the placeholder of the secret that a *Ref key names; empty if
 // the key is absent.
 func (s *Scope) secretAt(n *yamldoc.Node) (string, error) {
-	if n == nil || n.Value == "" {
-		return "", nil
-	}
-	v, err := s.secret(n.Value, s.Execution.Scope)
-	return v.Text(), err
+	return s.secretFrom(n, s.Execution.Scope)
 }
 
 func (s *Scope) git(spec *yamldoc.Node) (*task.Git, error) {
