@@ -20,18 +20,13 @@ func (s *Scope) SSHKey(name string) (task.SSH, error) {
 	if err != nil {
 		return task.SSH{}, fault.New(fault.Invalid, "secret %q: %w", name, err)
 	}
-	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Secret, ID: r.ID})
+	doc, err := s.secretDocument(r)
 	if fault.Is(err, fault.NotFound) {
 		return task.SSH{}, fault.New(fault.NotFound, "secret %q isn't in %s", r.ID, r.Scope)
 	}
 	if err != nil {
 		return task.SSH{}, err
 	}
-	docs, report := yamldoc.Parse(r.ID, e.YAML)
-	if err := report.Err(); err != nil {
-		return task.SSH{}, err
-	}
-	doc := docs[0].Get("secret")
 	if kind := text(doc.Get("type")); kind != "SSHKey" {
 		return task.SSH{}, fault.New(fault.Invalid, "secret %q is of type %s; want SSHKey", r.ID, kind)
 	}
@@ -41,13 +36,31 @@ func (s *Scope) SSHKey(name string) (task.SSH, error) {
 			return task.SSH{}, fault.New(fault.Invalid, "the port of secret %q is %q; want a number", r.ID, port)
 		}
 	}
-	credential := doc.At("spec", "auth", "spec", "spec")
-	out.User = text(credential.Get("userName"))
-	// What the key names is in its own scope.
-	if out.Key, err = s.secretFrom(credential.Get("key"), r.Scope); err == nil {
-		out.Passphrase, err = s.secretFrom(credential.Get("encryptedPassphrase"), r.Scope)
-	}
+	out.User, out.Key, out.Passphrase, err = s.login(doc, r.Scope)
 	return out, err
+}
+
+// secretDocument reads a secret's document, below its root key.
+func (s *Scope) secretDocument(r ref.Ref) (*yamldoc.Node, error) {
+	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Secret, ID: r.ID})
+	if err != nil {
+		return nil, err
+	}
+	docs, report := yamldoc.Parse(r.ID, e.YAML)
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	return docs[0].Get("secret"), nil
+}
+
+// login is who logs in with a secret of type SSHKey. What its document names is
+// in the document's own scope.
+func (s *Scope) login(doc *yamldoc.Node, of ref.Scope) (user, key, passphrase string, err error) {
+	credential := doc.At("spec", "auth", "spec", "spec")
+	if key, err = s.secretFrom(credential.Get("key"), of); err == nil {
+		passphrase, err = s.secretFrom(credential.Get("encryptedPassphrase"), of)
+	}
+	return text(credential.Get("userName")), key, passphrase, err
 }
 
 // secretFrom is the placeholder of a secret that a document of a scope names;

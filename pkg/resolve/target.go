@@ -251,21 +251,11 @@ func (s *Scope) sshAccess(auth *yamldoc.Node, g *task.Git) error {
 	if err != nil {
 		return fault.New(fault.Invalid, "sshKeyRef: %w", err)
 	}
-	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Secret, ID: r.ID})
+	doc, err := s.secretDocument(r)
 	if err != nil {
 		return err
 	}
-	docs, report := yamldoc.Parse(r.ID, e.YAML)
-	if err := report.Err(); err != nil {
-		return err
-	}
-	key := docs[0].At("secret", "spec", "auth", "spec", "spec")
-	g.SSHUser = text(key.Get("userName"))
-	// What the key names is in its own scope.
-	if g.SSHKey, err = s.secretFrom(key.Get("key"), r.Scope); err != nil {
-		return err
-	}
-	g.SSHPassphrase, err = s.secretFrom(key.Get("encryptedPassphrase"), r.Scope)
+	g.SSHUser, g.SSHKey, g.SSHPassphrase, err = s.login(doc, r.Scope)
 	if g.SSHKey == "" && err == nil {
 		return fault.New(fault.Unsupported, "secret %s: only SSH keys by reference can be used yet", r.ID)
 	}
