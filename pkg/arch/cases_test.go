@@ -29,16 +29,22 @@ func TestSpecCases(t *testing.T) {
 		if strings.HasPrefix(row[2], "none yet: ") {
 			continue
 		}
-		for _, one := range strings.Split(row[2], "; ") {
-			m := caseTest.FindStringSubmatch(one)
-			if m == nil {
-				t.Errorf("case %s: %q isn't a file and a name", row[1], one)
-				continue
-			}
-			text, err := os.ReadFile(filepath.Join(root(), filepath.FromSlash(m[1])))
-			if err != nil || !strings.Contains(string(text), m[2]) {
-				t.Errorf("case %s: %s has no %q (%v)", row[1], m[1], m[2], err)
-			}
+		wantTests(t, "case "+row[1], row[2])
+	}
+}
+
+// wantTests refuses a cell of a table that names a test that there isn't.
+func wantTests(t *testing.T, row, cell string) {
+	t.Helper()
+	for one := range strings.SplitSeq(cell, "; ") {
+		m := caseTest.FindStringSubmatch(one)
+		if m == nil {
+			t.Errorf("%s: %q isn't a file and a name", row, one)
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root(), filepath.FromSlash(m[1])))
+		if err != nil || !strings.Contains(string(text), m[2]) {
+			t.Errorf("%s: %s has no %q (%v)", row, m[1], m[2], err)
 		}
 	}
 }
