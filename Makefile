@@ -39,6 +39,10 @@ test: setup lint cluster test-infra ## Set up what is missing, then vet, lint, t
 test-fast: ## Test without a cluster; the tests that need one are skipped
 	go test -shuffle=on ./...
 
+.PHONY: test-fresh
+test-fresh: ## Test what is committed as on a machine that has never built it
+	tools/fresh.sh make test
+
 .PHONY: lint
 lint: $(LINT) ## Run golangci-lint
 	$(LINT) run ./...

@@ -102,9 +102,9 @@ func TestStandIn(t *testing.T) {
 	} {
 		c := exec.CommandContext(t.Context(), "git", "ls-remote", url, "master")
 		c.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_GLOBAL=/dev/null")
-		said, err := c.CombinedOutput()
-		if found := err == nil && strings.Contains(string(said), "refs/heads/master"); found != want {
-			t.Errorf("%s is there: %v\n%s", url, found, said)
+		refs, err := c.Output()
+		if found := err == nil && strings.Contains(string(refs), "refs/heads/master"); found != want {
+			t.Errorf("%s is there: %v, %v\n%s", url, found, err, refs)
 		}
 	}
 	if err := stop(); err != nil {

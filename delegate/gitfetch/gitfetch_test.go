@@ -45,9 +45,11 @@ func (h *host) git(t *testing.T, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = h.work
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	out, err := cmd.CombinedOutput()
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, said.String())
 	}
 	return strings.TrimSpace(string(out))
 }

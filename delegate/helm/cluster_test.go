@@ -65,9 +65,11 @@ func (s *site) git(tb testing.TB, args ...string) string {
 	cmd := exec.CommandContext(tb.Context(), "git", args...)
 	cmd.Dir = s.repo
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	out, err := cmd.CombinedOutput()
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	if err != nil {
-		tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, said.String())
 	}
 	return strings.TrimSpace(string(out))
 }

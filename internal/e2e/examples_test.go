@@ -140,9 +140,12 @@ func serveGit(t *testing.T, folder string) string {
 	root := t.TempDir()
 	dir := filepath.Join(root, "web.git")
 	git := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		var said strings.Builder
+		cmd.Stderr = &said
+		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, said.String())
 		}
 		return strings.TrimSpace(string(out))
 	}

@@ -153,9 +153,12 @@ func kubeStep(id, typ, spec string) string {
 func kubectl(t *testing.T, kubeconfig, namespace string, args ...string) string {
 	t.Helper()
 	args = append([]string{"--kubeconfig", kubeconfig, "-n", namespace}, args...)
-	out, err := exec.CommandContext(t.Context(), "kubectl", args...).CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), "kubectl", args...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, said.String())
 	}
 	return string(out)
 }

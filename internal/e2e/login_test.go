@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,10 +50,15 @@ func TestLoginOnAWS(t *testing.T) {
 	slipway := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Env = append(os.Environ(), append(a.Env, "HOME="+home, "XDG_CONFIG_HOME="+home)...)
-		out, err := cmd.CombinedOutput()
+		var said strings.Builder
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, said.String())
+		}
 		return string(out), err
 	}
-	if out, err := slipway("login", "--stage", "none"); err == nil || !strings.Contains(out, "no stack slipway-none-state in eu-west-1") {
+	if out, err := slipway("login", "--stage", "none"); err == nil || !strings.Contains(err.Error(), "no stack slipway-none-state in eu-west-1") {
 		t.Errorf("a stage that isn't there: %v\n%s", err, out)
 	}
 	if out, err := slipway("login", "--stage", "test", "--as", "ada"); err != nil || !strings.Contains(out, "logged in to "+a.URL+" as ada") {

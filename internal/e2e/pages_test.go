@@ -106,7 +106,7 @@ func TestPlaybookCommands(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	help := func(words ...string) string {
-		out, err := exec.CommandContext(t.Context(), program, append(words, "--help")...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), program, append(words, "--help")...).Output()
 		if err != nil || !strings.Contains(string(out), "\n  slipway "+strings.Join(words, " ")) {
 			t.Errorf("there is no command slipway %s", strings.Join(words, " "))
 		}

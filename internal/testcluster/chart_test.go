@@ -1,6 +1,7 @@
 package testcluster_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,9 @@ import (
 	"github.com/slipway-cd/slipway/internal/testcluster"
 )
 
-// helm runs Helm, built from its pinned source, with the delegate's chart.
+// helm runs Helm, built from its pinned source, with the delegate's chart, and
+// gives what it prints. What else it says, and the go command that may have to
+// download it first, is part of the error alone.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	root, err := testcluster.Root(".")
@@ -28,8 +31,13 @@ func helm(t *testing.T, args ...string) (string, error) {
 	cmd.Dir = filepath.Join(root, "tools", "helm")
 	home := t.TempDir()
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("helm %s: %w\n%s", args[0], err, said.String())
+	}
+	return string(out), nil
 }
 
 // The chart installs into a namespace that admits restricted pods only, and
@@ -42,10 +50,10 @@ func TestTheDelegatesChartInstalls(t *testing.T) {
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType, restricted, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := helm(t, "install", "near", "CHART", "--kubeconfig", kubeconfig, "--namespace", namespace, "--wait", "--timeout", "60s",
+	_, err := helm(t, "install", "near", "CHART", "--kubeconfig", kubeconfig, "--namespace", namespace, "--wait", "--timeout", "60s",
 		"--set", "server=https://slipway.example.com", "--set", "tags={one,two}", "--set", "deploy.namespaces={"+namespace+"}", "--set", "replicas=2")
 	if err != nil {
-		t.Fatalf("helm install: %v\n%s", err, out)
+		t.Fatal(err)
 	}
 	d, err := c.AppsV1().Deployments(namespace).Get(t.Context(), "near", metav1.GetOptions{})
 	if err != nil {
@@ -66,7 +74,7 @@ func TestTheDelegatesChartInstalls(t *testing.T) {
 
 func TestTheDelegatesChartNeedsAServer(t *testing.T) {
 	t.Parallel()
-	if out, err := helm(t, "template", "near", "CHART"); err == nil || !strings.Contains(out, "where is the control plane") {
+	if out, err := helm(t, "template", "near", "CHART"); err == nil || !strings.Contains(err.Error(), "where is the control plane") {
 		t.Errorf("without a server: %v\n%s", err, out)
 	}
 }
@@ -80,7 +88,7 @@ func TestTheDelegatesManifestIsTheCharts(t *testing.T) {
 	}
 	want, err := helm(t, "template", "slipway-delegate", "CHART", "--namespace", "slipway", "--set", "server=https://slipway.example.com")
 	if err != nil {
-		t.Fatal(want)
+		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(root, "delegate", "manifest.yaml"))
 	if err != nil {
