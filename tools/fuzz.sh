@@ -6,20 +6,28 @@ set -euo pipefail
 time=$1
 shift
 [ $# -gt 0 ] || { echo "fuzz: no package named" >&2; exit 1; }
-# Minimizing each input that reaches new code would take most of the time, hence
-# its bound. A time that ends while an input is being tried can fail a run with
-# nothing but "context deadline exceeded". What fuzzing finds is written to a
-# file, which the output names.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# out_of_time: whether all that the log says against a target is that the time ended while it tried an input. The go
+# command calls that a failure; what fuzzing finds has a text of its own, and is written to a file that is named.
+out_of_time() {
+	grep -q '^ *context deadline exceeded$' "$log" &&
+		! grep -vqE '^(fuzz: .*|--- FAIL: Fuzz[^/ ]* \(.*\)| *context deadline exceeded|FAIL(	.*)?|exit status 1|)$' "$log"
+}
+
+# Minimizing each input that reaches new code would take most of the time, hence its bound. How far it is is shown at
+# once; how it ended, only when it is known whether that was a failure.
 run() {
-	local log
-	log=$(mktemp)
-	if ! go test -run '^$' -fuzz "^$1\$" -fuzztime "$time" -fuzzminimizetime 100x "$2" 2>&1 | tee "$log"; then
-		if grep -q 'Failing input written' "$log" || ! grep -q 'context deadline exceeded' "$log"; then
-			return 1
-		fi
-		echo "fuzz: the time ended while an input was being tried; nothing was found"
+	if go test -run '^$' -fuzz "^$1\$" -fuzztime "$time" -fuzzminimizetime 100x "$2" 2>&1 | tee "$log" | { grep --line-buffered '^fuzz: ' || true; }; then
+		return 0
 	fi
-	rm -f "$log"
+	if out_of_time; then
+		echo "fuzz: the time ended while an input was being tried; nothing was found"
+		return 0
+	fi
+	grep -v '^fuzz: ' "$log"
+	return 1
 }
 
 # "go test -list" prints the names of a package's targets, then a line "ok <package> ...".
