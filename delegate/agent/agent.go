@@ -88,6 +88,7 @@ type Agent struct {
 	quiet     time.Duration // the silence that was announced then
 
 	watching watches
+	claims   claims // the claim loop's
 }
 
 // New makes an agent. It does nothing until Run.
@@ -134,6 +135,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	loops.Go(func() { a.heartbeatLoop(alive) })
 	loops.Go(func() { a.watchLoop(ctx) })
 	a.claimLoop(ctx, alive)
+	a.disown(alive)
 	a.drain(alive)
 	stop()
 	loops.Wait()

@@ -72,8 +72,8 @@ func TestCapacity(t *testing.T) {
 		if most.Load() != 10 {
 			t.Errorf("%d at once, want 10", most.Load())
 		}
-		if p.claims[0] != (task.Claim{Max: 10}) {
-			t.Errorf("the first claim is %+v, want all 10 places", p.claims[0])
+		if diff := cmp.Diff(task.Claim{Max: 10, Number: 1}, p.claims[0]); diff != "" {
+			t.Errorf("the first claim, of all 10 places (-want +got):\n%s", diff)
 		}
 		s.finish()
 	})

@@ -39,7 +39,7 @@ func (a *Agent) claimLoop(ctx, alive context.Context) {
 func (a *Agent) claim(ctx, alive context.Context) error {
 	for ctx.Err() == nil {
 		running, free, quiet := a.places()
-		if free == 0 {
+		if free == 0 && a.claims.settled() {
 			return nil
 		}
 		// The answer to a claim must be heard even if ctx ends meanwhile, or its
@@ -48,16 +48,19 @@ func (a *Agent) claim(ctx, alive context.Context) error {
 			Tasks []task.Assignment `json:"tasks"`
 		}
 		at := time.Now()
-		if err := a.api.post(alive, a.id+"/claim", task.Claim{Max: free, Running: running, Quiet: quiet}, &out); err != nil {
+		in := a.claims.next(task.Claim{Max: free, Running: running, Quiet: quiet})
+		if err := a.api.post(alive, a.id+"/claim", in, &out); err != nil {
+			a.claims.lose(in.Number)
 			return a.known(ctx, err)
 		}
+		a.claims.told(in.Lost, at)
 		a.announced(at, quiet)
 		if ctx.Err() != nil {
-			a.release(alive, out.Tasks)
+			a.release(alive, in.Number, out.Tasks)
 			return nil
 		}
 		a.start(alive, out.Tasks, at)
-		if len(out.Tasks) < free {
+		if len(out.Tasks) < free || free == 0 {
 			return nil
 		}
 	}
@@ -82,18 +85,34 @@ const unconnectedPoll = 30 * time.Second
 func (a *Agent) pollEvery() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.connected {
-		return a.timing.PollEvery
+	every := a.timing.PollEvery
+	if !a.connected {
+		every = min(every, unconnectedPoll)
 	}
-	return min(a.timing.PollEvery, unconnectedPoll)
+	if !a.claims.settled() {
+		every = min(every, unsettledPoll)
+	}
+	return every
 }
 
 // release gives tasks back that this delegate won't begin.
-func (a *Agent) release(ctx context.Context, tasks []task.Assignment) {
+func (a *Agent) release(ctx context.Context, claim int64, tasks []task.Assignment) {
 	for _, t := range tasks {
 		if err := a.api.post(ctx, a.taskPath(t.ID, "release"), task.Held{ID: t.ID, Fence: t.Fence}, nil); err != nil {
-			a.Log.WarnContext(ctx, "can't release a task; its lease will end", "task", t.ID, "error", err)
+			a.Log.WarnContext(ctx, "can't release a task", "task", t.ID, "error", err)
+			a.claims.lose(claim)
 		}
+	}
+}
+
+// disown gives back, before the agent says goodbye, what it was given and
+// never got: the goodbye ends what it still holds.
+func (a *Agent) disown(ctx context.Context) {
+	if a.claims.settled() {
+		return
+	}
+	if err := a.api.post(ctx, a.id+"/claim", a.claims.next(task.Claim{}), nil); err != nil {
+		a.Log.WarnContext(ctx, "can't give back what never arrived", "error", err)
 	}
 }
 

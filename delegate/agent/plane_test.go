@@ -31,6 +31,7 @@ type plane struct {
 	mu        sync.Mutex
 	open      []task.Assignment
 	held      map[task.ID]task.Assignment
+	heldBy    map[task.ID]int64 // the number of the claim that got it
 	results   map[task.ID]task.Result
 	done      chan task.ID // each result that was taken
 	logs      map[task.ID][][]byte
@@ -54,13 +55,17 @@ type plane struct {
 	refuse func(what string, n int) error
 	// claiming is called before a claim is answered.
 	claiming func()
+	// cut may end the connection in place of the answer to the nth claim that got
+	// something, after it was granted.
+	cut func(n int) bool
+	got int // claims that got something
 }
 
 func newPlane(tb testing.TB) *plane {
 	tb.Helper()
 	return &plane{
 		t: tb, timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
-		held: map[task.ID]task.Assignment{}, results: map[task.ID]task.Result{}, logs: map[task.ID][][]byte{},
+		held: map[task.ID]task.Assignment{}, heldBy: map[task.ID]int64{}, results: map[task.ID]task.Result{}, logs: map[task.ID][][]byte{},
 		requests: map[string]int{}, done: make(chan task.ID, 100_000), opened: make(chan struct{}, 100),
 		observed: make(chan task.Observed, 100),
 	}
@@ -145,14 +150,37 @@ func (p *plane) claim(_ task.ID, in task.Claim) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.claims = append(p.claims, in)
+	p.reopen(in.Lost)
+	got := p.grant(in)
+	if len(got) > 0 {
+		p.got++
+		if p.cut != nil && p.cut(p.got) {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	return map[string]any{"tasks": got}, nil
+}
+
+// grant gives a claim what it asks for. The caller holds the lock.
+func (p *plane) grant(in task.Claim) []task.Assignment {
 	n := min(in.Max, len(p.open))
 	got := slices.Clone(p.open[:n])
 	p.open = slices.Delete(p.open, 0, n)
 	for i := range got {
 		got[i].Fence++
-		p.held[got[i].ID] = got[i]
+		p.held[got[i].ID], p.heldBy[got[i].ID] = got[i], in.Number
 	}
-	return map[string]any{"tasks": got}, nil
+	return got
+}
+
+// reopen offers again what lost claims got.
+func (p *plane) reopen(lost []int64) {
+	for id, number := range p.heldBy {
+		if t, held := p.held[id]; held && slices.Contains(lost, number) {
+			p.open = append(p.open, t)
+			delete(p.held, id)
+		}
+	}
 }
 
 func (p *plane) heartbeat(_ task.ID, in task.Heartbeat) (any, error) {

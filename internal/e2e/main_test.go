@@ -25,6 +25,7 @@ const (
 	delegateEnv = "E2E_DELEGATE" // the name of a delegate
 	tokenEnv    = "E2E_TOKEN"
 	capacityEnv = "E2E_CAPACITY" // how many tasks the delegate runs at once
+	leaseEnv    = "E2E_LEASE"    // the server's heartbeat time, if another
 )
 
 // heartbeat is short, so that lost tasks are found while a test waits.
@@ -36,8 +37,12 @@ func TestMain(m *testing.M) {
 	var err error
 	switch {
 	case os.Getenv(serveEnv) != "":
+		lease := heartbeat
+		if d, err := time.ParseDuration(os.Getenv(leaseEnv)); err == nil {
+			lease = d
+		}
 		err = wire.Serve(ctx, wire.ServeConfig{
-			Addr: os.Getenv(addrEnv), Data: os.Getenv(serveEnv), EmbeddedDelegate: os.Getenv(delegateEnv) != "", Heartbeat: heartbeat,
+			Addr: os.Getenv(addrEnv), Data: os.Getenv(serveEnv), EmbeddedDelegate: os.Getenv(delegateEnv) != "", Heartbeat: lease,
 			Traces: os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "",
 			Log:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			Ready:  func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },

@@ -58,7 +58,7 @@ func TestACancelChangesNoDecision(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.claimed {
-				if _, err := kept.ClaimTasks(t.Context(), "d1", []task.ID{id}, began.Add(30*time.Second)); err != nil {
+				if _, err := kept.ClaimTasks(t.Context(), "d1", 1, []task.ID{id}, began.Add(30*time.Second)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -94,7 +94,7 @@ func TestAClaimWhoseSecretsCannotBeOpened(t *testing.T) {
 				must(t, err)
 			}
 			for fence := range tt.claims {
-				_, err := s.Store.ClaimTasks(t.Context(), d.ID, []task.ID{"locked"}, s.Now().Add(s.Lease))
+				_, err := s.Store.ClaimTasks(t.Context(), d.ID, 1, []task.ID{"locked"}, s.Now().Add(s.Lease))
 				must(t, err)
 				must(t, s.Store.ReleaseTask(t.Context(), "locked", d.ID, int64(fence)+1))
 			}

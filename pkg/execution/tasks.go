@@ -34,6 +34,9 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 			return nil, err
 		}
 	}
+	if err := s.disown(ctx, d, c.Lost); err != nil {
+		return nil, err
+	}
 	if c.Max <= 0 || d.Draining {
 		return nil, nil
 	}
@@ -42,7 +45,7 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	claimed, err := s.Store.ClaimTasks(ctx, d.ID, ids, s.Now().Add(s.Lease))
+	claimed, err := s.Store.ClaimTasks(ctx, d.ID, c.Number, ids, s.Now().Add(s.Lease))
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +72,9 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 }
 
 const (
-	// mostClaims is how often a task is claimed before secrets that can't be
-	// opened end it. One delegate comes as often in about eight minutes.
+	// mostClaims is how often a task is claimed before it ends although nobody has
+	// begun it: its secrets can't be opened, or it never reaches its delegate. One
+	// delegate comes as often in about eight minutes.
 	mostClaims = 20
 	// returnWithin bounds giving a task back, in case the delegate has hung up.
 	returnWithin = 10 * time.Second

@@ -261,6 +261,7 @@ type Task struct {
 	Token       string // of the state machine's wait
 	Status      TaskStatus
 	Delegate    string // who holds it
+	Claim       int64  // the number of its holder's claim that got it
 	Fence       int64  // 1 for the first claim
 	LeaseUntil  time.Time
 	Result      *task.Result
@@ -281,8 +282,10 @@ type Tasks interface {
 	// first. The caller filters by scope and selectors. AP-16
 	OpenTasks(ctx context.Context, account string, page Page) ([]Task, string, error)
 	// ClaimTasks gives those of ids that are still open to the delegate, in
-	// one round trip; the ones that somebody else got are left out. AP-17
-	ClaimTasks(ctx context.Context, delegate string, ids []task.ID, leaseUntil time.Time) ([]Task, error)
+	// one round trip; the ones that somebody else got are left out. claim is the
+	// delegate's number for it. After an error no task is meant to be claimed: one
+	// that may be all the same is found by that number. AP-17
+	ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]Task, error)
 	// RenewTask extends a lease: fault.LeaseLost if it isn't the delegate's with
 	// that fence. A cancelled task is given back with its status. AP-18
 	RenewTask(ctx context.Context, id task.ID, delegate string, fence int64, leaseUntil time.Time) (Task, error)

@@ -142,6 +142,12 @@ type Registered struct {
 type Claim struct {
 	Max     int `json:"max"`     // free places
 	Running int `json:"running"` // tasks under way
+	// Number counts the delegate's claims, from 1 on. It makes one at a time.
+	Number int64 `json:"number,omitempty"`
+	// Lost are the numbers of claims whose answers never came. The delegate hasn't
+	// begun what they got it and never will, so it is given back. It says so for a
+	// while: the server may come to such a claim late.
+	Lost []int64 `json:"lost,omitempty"`
 	// Quiet makes the claim a heartbeat: the delegate will be silent that long.
 	Quiet time.Duration `json:"quiet,omitempty"`
 }

@@ -81,7 +81,7 @@ func (p *two) task() {
 
 func (p *two) claim(s *dynamo.Store) []store.Task {
 	p.Helper()
-	list, err := s.ClaimTasks(p.Context(), "d1", []task.ID{"t1"}, config("").Now())
+	list, err := s.ClaimTasks(p.Context(), "d1", 1, []task.ID{"t1"}, config("").Now())
 	p.ok(err)
 	return list
 }
@@ -184,7 +184,7 @@ func claimAndToken(p *two) {
 func claimAndClaim(p *two) {
 	p.task()
 	p.between = func() {
-		list, err := p.quick.ClaimTasks(p.Context(), "d2", []task.ID{"t1"}, config("").Now())
+		list, err := p.quick.ClaimTasks(p.Context(), "d2", 1, []task.ID{"t1"}, config("").Now())
 		if err != nil || len(list) != 1 {
 			p.Errorf("%d tasks are claimed, %v", len(list), err)
 		}

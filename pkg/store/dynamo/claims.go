@@ -17,7 +17,7 @@ import (
 const atOnce = 16
 
 // ClaimTasks gives the delegate those that are still open.
-func (s *Store) ClaimTasks(ctx context.Context, delegate string, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
+func (s *Store) ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
 	var keys []key
 	for _, id := range ids {
 		if k := taskAt(id); !slices.Contains(keys, k) {
@@ -28,23 +28,24 @@ func (s *Store) ClaimTasks(ctx context.Context, delegate string, ids []task.ID, 
 	if err != nil {
 		return nil, err
 	}
+	by := claimer{delegate: delegate, claim: claim, until: fromMillis(millis(leaseUntil))}
 	claimed := make([]*store.Task, len(found))
-	group, groupCtx := errgroup.WithContext(ctx)
+	var group errgroup.Group // one that fails stops none that may be done already
 	group.SetLimit(atOnce)
 	for i, it := range found {
 		if text(it, "status") != string(store.TaskOpen) {
 			continue
 		}
 		group.Go(func() error {
-			t, err := s.withPayload(groupCtx, it, found)
+			t, err := s.withPayload(ctx, it, found)
 			if err == nil {
-				claimed[i], err = s.claim(groupCtx, t, delegate, leaseUntil)
+				claimed[i], err = s.claim(ctx, t, by)
 			}
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.giveBack(ctx, found, by))
 	}
 	var out []store.Task
 	for _, t := range claimed {
@@ -55,20 +56,45 @@ func (s *Store) ClaimTasks(ctx context.Context, delegate string, ids []task.ID, 
 	return out, nil
 }
 
+// claimer is who claims, by which of its claims, and until when.
+type claimer struct {
+	delegate string
+	claim    int64
+	until    time.Time
+}
+
+// giveBackWithin bounds giving back, in case the caller has hung up.
+const giveBackWithin = 5 * time.Second
+
+// giveBack opens again what a claim has got that failed in part. What it can't
+// reach is still the delegate's to give back, by the claim's number.
+func (s *Store) giveBack(ctx context.Context, among []item, by claimer) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
+	defer stop()
+	among = slices.DeleteFunc(slices.Clone(among), func(it item) bool { return text(it, "status") != string(store.TaskOpen) })
+	list, err := s.tasksNamed(ctx, among, func(it item) task.ID { return task.ID(text(it, "id")) })
+	for _, t := range list {
+		if t.Status == store.TaskClaimed && t.Delegate == by.delegate && t.Claim == by.claim {
+			err = errors.Join(err, s.ReleaseTask(ctx, t.ID, by.delegate, t.Fence))
+		}
+	}
+	return err
+}
+
 // errTaken: somebody else was faster.
 var errTaken = errors.New("the task is no longer open")
 
 // claim gives an open task, as it was read, to the delegate; nil if it isn't
 // open any more.
-func (s *Store) claim(ctx context.Context, t store.Task, delegate string, leaseUntil time.Time) (*store.Task, error) {
+func (s *Store) claim(ctx context.Context, t store.Task, by claimer) (*store.Task, error) {
 	var claimed store.Task
 	err := again(ctx, func() error {
 		if t.Status != store.TaskOpen {
 			return errTaken
 		}
 		claimed = t
-		claimed.Status, claimed.Delegate, claimed.Fence = store.TaskClaimed, delegate, t.Fence+1
-		claimed.LeaseUntil = fromMillis(millis(leaseUntil))
+		claimed.Status, claimed.Fence = store.TaskClaimed, t.Fence+1
+		claimed.Delegate, claimed.Claim, claimed.LeaseUntil = by.delegate, by.claim, by.until
 		err := s.transact(ctx, s.claiming(t, claimed)...)
 		if !errors.Is(err, errAgain) {
 			return err
@@ -97,10 +123,10 @@ func (s *Store) claim(ctx context.Context, t store.Task, delegate string, leaseU
 // an open task, so that what is given is what is stored.
 func (s *Store) claiming(t, claimed store.Task) []write {
 	return []write{
-		s.update(taskAt(t.ID), "SET #status = :claimed, #delegate = :me, #fence = :next, #lease = :lease, pk2 = :held, sk2 = :id",
+		s.update(taskAt(t.ID), "SET #status = :claimed, #delegate = :me, #claim = :claim, #fence = :next, #lease = :lease, pk2 = :held, sk2 = :id",
 			"#status = :open AND #fence = :fence AND #token = :token", item{
 				":open": str(string(t.Status)), ":fence": num(t.Fence), ":token": str(t.Token),
-				":claimed": str(string(claimed.Status)), ":me": str(claimed.Delegate), ":next": num(claimed.Fence),
+				":claimed": str(string(claimed.Status)), ":me": str(claimed.Delegate), ":claim": num(claimed.Claim), ":next": num(claimed.Fence),
 				":lease": num(millis(claimed.LeaseUntil)), ":held": str(heldPK(claimed.Delegate)), ":id": str(string(t.ID)),
 			}, errAgain),
 		s.remove(openAt(t), "", nil, nil),

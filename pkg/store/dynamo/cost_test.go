@@ -168,7 +168,7 @@ func TestCosts(t *testing.T) {
 			return count(1, list, err)
 		}, []string{"BatchGetItem", "Query"}, 2},
 		{"AP-17 ClaimTasks", func(ctx context.Context, s *dynamo.Store) error {
-			list, err := s.ClaimTasks(ctx, "d1", []task.ID{"t1"}, now)
+			list, err := s.ClaimTasks(ctx, "d1", 1, []task.ID{"t1"}, now)
 			return count(1, list, err)
 		}, []string{"BatchGetItem", "TransactWriteItems"}, 2 + 6},
 		{"AP-16 OpenTasks, none", func(ctx context.Context, s *dynamo.Store) error {

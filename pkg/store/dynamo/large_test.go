@@ -68,7 +68,7 @@ func TestLargeThingsAreReadAsTheyWere(t *testing.T) {
 		if _, err := s.CreateTask(ctx, store.Task{ID: "t1", Scope: scope, Payload: quoted}); err != nil {
 			t.Fatal(err)
 		}
-		claimed, err := s.ClaimTasks(ctx, "d1", []task.ID{"t1"}, config("").Now())
+		claimed, err := s.ClaimTasks(ctx, "d1", 1, []task.ID{"t1"}, config("").Now())
 		if err != nil || len(claimed) != 1 {
 			t.Fatalf("%d tasks are claimed, %v", len(claimed), err)
 		}
@@ -140,7 +140,7 @@ func TestManyOfAlmostLarge(t *testing.T) {
 		}
 	}
 	m.reading()
-	claimed, err := s.ClaimTasks(t.Context(), "d1", ids, config("").Now())
+	claimed, err := s.ClaimTasks(t.Context(), "d1", 1, ids, config("").Now())
 	if requests, _ := m.reading(); !slices.Equal(requests[:3], []string{"BatchGetItem", "BatchGetItem", "BatchGetItem"}) {
 		t.Errorf("the tasks fit into two answers: %v", requests)
 	}

@@ -106,7 +106,7 @@ func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fe
 		values := holder(delegate, fence)
 		values[":open"] = str(string(store.TaskOpen))
 		return s.transact(ctx,
-			s.update(taskAt(id), "SET #status = :open REMOVE #delegate, #lease, pk2, sk2", heldBy, values, errAgain),
+			s.update(taskAt(id), "SET #status = :open REMOVE #delegate, #claim, #lease, pk2, sk2", heldBy, values, errAgain),
 			s.put(openItem(t), "", nil, nil))
 	})
 }

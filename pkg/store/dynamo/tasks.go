@@ -50,7 +50,7 @@ func readTask(ctx context.Context, s *Store, it item) (store.Task, error) {
 	t := store.Task{
 		ID: task.ID(text(it, "id")), Scope: d.Scope, Execution: d.Execution, Node: d.Node, Attempt: d.Attempt, Look: d.Look, Kind: d.Kind,
 		Selectors: d.Selectors, Secrets: d.Secrets, LateSecrets: d.LateSecrets, LateTexts: d.LateTexts, Timeout: d.Timeout, LogStream: d.LogStream, Traceparent: d.Traceparent,
-		Token: text(it, "token"), Status: store.TaskStatus(text(it, "status")), Delegate: text(it, "delegate"),
+		Token: text(it, "token"), Status: store.TaskStatus(text(it, "status")), Delegate: text(it, "delegate"), Claim: number(it, "claim"),
 		Fence: number(it, "fence"), LeaseUntil: fromMillis(number(it, "lease")), CreatedAt: fromMillis(number(it, "created")),
 	}
 	if _, ended := it["result"]; !ended {

@@ -40,7 +40,7 @@ func step(tb testing.TB, s *sqlite.Store, n int64) {
 		Timeout: time.Minute, LogStream: string(id), Token: "token", CreatedAt: time.Unix(n, 0),
 	})
 	must(err)
-	claimed, err := s.ClaimTasks(ctx, "d1", []task.ID{id}, time.Unix(n+30, 0))
+	claimed, err := s.ClaimTasks(ctx, "d1", 1, []task.ID{id}, time.Unix(n+30, 0))
 	if err != nil || len(claimed) != 1 {
 		tb.Errorf("claimed %d: %v", len(claimed), err)
 	}

@@ -111,5 +111,8 @@ func schema() []string {
 		// An execution is under way, too, while it is queued.
 		`DROP INDEX execution_running`,
 		`CREATE INDEX execution_under_way ON execution (started_at, id) WHERE status IN ('Running', 'QueuedExecutionConcurrencyReached')`,
+
+		// Which of its holder's claims got a task.
+		`ALTER TABLE task ADD COLUMN claim INTEGER NOT NULL DEFAULT 0`,
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-const taskColumns = `id, status, delegate, fence, lease_until, token, created_at, doc, payload, result`
+const taskColumns = `id, status, delegate, claim, fence, lease_until, token, created_at, doc, payload, result`
 
 // What delegates ask for all the time: the work is that of what they get, not
 // of what there is.
@@ -58,7 +58,7 @@ func scanTask(row scanner) (store.Task, error) {
 	var t store.Task
 	var lease, created int64
 	var doc, payload, result []byte
-	if err := row.Scan(&t.ID, &t.Status, &t.Delegate, &t.Fence, &lease, &t.Token, &created, &doc, &payload, &result); err != nil {
+	if err := row.Scan(&t.ID, &t.Status, &t.Delegate, &t.Claim, &t.Fence, &lease, &t.Token, &created, &doc, &payload, &result); err != nil {
 		return store.Task{}, err
 	}
 	var d taskDoc
@@ -143,12 +143,12 @@ func (s *Store) OpenTasks(ctx context.Context, account string, page store.Page) 
 }
 
 // ClaimTasks gives the delegate those that are still open.
-func (s *Store) ClaimTasks(ctx context.Context, delegate string, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
+func (s *Store) ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
 	return write(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
 		var claimed []store.Task
 		for _, id := range ids {
-			t, err := scanTask(tx.QueryRow(`UPDATE task SET status = 'Claimed', delegate = ?, fence = fence + 1, lease_until = ?
-				WHERE id = ? AND status = 'Open' RETURNING `+taskColumns, delegate, millis(leaseUntil), string(id)))
+			t, err := scanTask(tx.QueryRow(`UPDATE task SET status = 'Claimed', delegate = ?, claim = ?, fence = fence + 1, lease_until = ?
+				WHERE id = ? AND status = 'Open' RETURNING `+taskColumns, delegate, claim, millis(leaseUntil), string(id)))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
@@ -200,7 +200,7 @@ func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fe
 			return t, nil // given back already, and nobody has claimed it since
 		}
 		return store.Task{}, leaseLost(t, delegate, fence)
-	}, `UPDATE task SET status = 'Open', delegate = '', lease_until = 0 WHERE id = ? AND delegate = ? AND fence = ? AND status = 'Claimed'`,
+	}, `UPDATE task SET status = 'Open', delegate = '', claim = 0, lease_until = 0 WHERE id = ? AND delegate = ? AND fence = ? AND status = 'Claimed'`,
 		string(id), delegate, fence)
 	return err
 }

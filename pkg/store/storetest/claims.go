@@ -34,7 +34,7 @@ func claimCases() []testCase {
 // claim takes one open task until at(60).
 func (b *bench) claim(name, delegate string) store.Task {
 	b.Helper()
-	list, err := b.Store.ClaimTasks(b.ctx(), delegate, []task.ID{b.taskID(name)}, at(60))
+	list, err := b.Store.ClaimTasks(b.ctx(), delegate, 1, []task.ID{b.taskID(name)}, at(60))
 	b.ok(err)
 	if len(list) != 1 {
 		b.Fatalf("claimed %d tasks, want 1", len(list))
@@ -45,7 +45,7 @@ func (b *bench) claim(name, delegate string) store.Task {
 // claimed is a task as its first holder has it.
 func (b *bench) claimed(name, delegate string) store.Task {
 	t := b.task(name)
-	t.Status, t.Delegate, t.Fence, t.LeaseUntil = store.TaskClaimed, delegate, 1, at(60)
+	t.Status, t.Delegate, t.Claim, t.Fence, t.LeaseUntil = store.TaskClaimed, delegate, 1, 1, at(60)
 	return t
 }
 
@@ -69,13 +69,13 @@ func claimSome(b *bench) {
 	}
 	b.claim("b", "d1")
 	ids := []task.ID{b.taskID("c"), b.taskID("b"), b.taskID("none"), b.taskID("a"), b.taskID("a")}
-	list, err := b.Store.ClaimTasks(b.ctx(), "d2", ids, at(60))
+	list, err := b.Store.ClaimTasks(b.ctx(), "d2", 1, ids, at(60))
 	b.ok(err)
 	same(b, "claimed", []store.Task{b.claimed("c", "d2"), b.claimed("a", "d2")}, list)
-	list, err = b.Store.ClaimTasks(b.ctx(), "d3", ids, at(60))
+	list, err = b.Store.ClaimTasks(b.ctx(), "d3", 1, ids, at(60))
 	b.ok(err)
 	same(b, "claimed of none", nil, list)
-	list, err = b.Store.ClaimTasks(b.ctx(), "d3", nil, at(60))
+	list, err = b.Store.ClaimTasks(b.ctx(), "d3", 1, nil, at(60))
 	b.ok(err)
 	same(b, "claimed without ids", nil, list)
 }
@@ -89,7 +89,7 @@ func raceClaim(b *bench) {
 	holder := map[task.ID]string{}
 	b.allSucceed(func(i int) error {
 		me := fmt.Sprint("d", i)
-		list, err := b.Store.ClaimTasks(b.ctx(), me, ids, at(60))
+		list, err := b.Store.ClaimTasks(b.ctx(), me, 1, ids, at(60))
 		mu.Lock()
 		defer mu.Unlock()
 		for _, t := range list {
@@ -236,7 +236,7 @@ func raceCancelAndClaim(b *bench) {
 			_, err := b.Store.CancelTask(b.ctx(), b.taskID("t1"))
 			return err
 		}
-		_, err := b.Store.ClaimTasks(b.ctx(), fmt.Sprint("d", i), []task.ID{b.taskID("t1")}, at(60))
+		_, err := b.Store.ClaimTasks(b.ctx(), fmt.Sprint("d", i), 1, []task.ID{b.taskID("t1")}, at(60))
 		return err
 	})
 	same(b, "status", store.TaskCancelled, b.readTask("t1").Status)
@@ -257,7 +257,7 @@ func cancelEnded(b *bench) {
 	second, err := b.Store.CancelTask(b.ctx(), b.taskID("open"))
 	b.ok(err)
 	sameTask(b, "cancelled twice", first, second)
-	list, err := b.Store.ClaimTasks(b.ctx(), "d2", []task.ID{done.ID, first.ID}, at(60))
+	list, err := b.Store.ClaimTasks(b.ctx(), "d2", 1, []task.ID{done.ID, first.ID}, at(60))
 	b.ok(err)
 	same(b, "claimed of ended ones", nil, list)
 }

@@ -109,7 +109,7 @@ func recreateTask(b *bench) {
 	again.Token = "token-3"
 	got, err = b.Store.CreateTask(b.ctx(), again)
 	b.ok(err)
-	want.Token, want.Status, want.Delegate, want.Fence, want.LeaseUntil = "token-3", store.TaskClaimed, "d1", 1, at(60)
+	want.Token, want.Status, want.Delegate, want.Claim, want.Fence, want.LeaseUntil = "token-3", store.TaskClaimed, "d1", 1, 1, at(60)
 	sameTask(b, "created again while claimed", want, got)
 	same(b, "read", want, b.readTask("t1"))
 }
