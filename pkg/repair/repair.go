@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/engine"
@@ -73,8 +74,15 @@ func (r *Repairer) Sweep(ctx context.Context, account string, after time.Duratio
 	return out, errors.Join(append(errs, err)...)
 }
 
-// look repairs one execution if it must be.
-func (r *Repairer) look(ctx context.Context, e store.Execution, out *Report) error {
+// look repairs one execution if it must be. One whose plan makes the engine
+// panic keeps no other from being repaired.
+func (r *Repairer) look(ctx context.Context, e store.Execution, out *Report) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Log.ErrorContext(ctx, "repairing an execution panicked", "execution", e.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("execution %s: repairing it panicked: %v", e.ID, p)
+		}
+	}()
 	p, err := r.Engine.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return fmt.Errorf("execution %s: %w", e.ID, err)

@@ -245,3 +245,38 @@ func TestTheEndOfAnUnknownRunIsNoError(t *testing.T) {
 		t.Errorf("a run that never was is %+v, %v", run, err)
 	}
 }
+
+// broken is a Runner that panics over the runs of one execution.
+type broken struct {
+	*embedded.Runner
+	execution string
+}
+
+func (b broken) Describe(ctx context.Context, name string) (statemachine.Run, error) {
+	if strings.HasPrefix(name, b.execution) {
+		panic("no plan")
+	}
+	return b.Runner.Describe(ctx, name)
+}
+
+// An execution that makes the engine panic keeps no other from being repaired.
+func TestAnExecutionThatPanicsIsAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, true)
+	bad := b.start(t)
+	good, err := b.Executions.Start(t.Context(), execution.StartRequest{
+		Scope: ref.Scope{Account: plane.Account, Org: "default", Project: "web"}, Pipeline: "p", By: audit.Author{Actor: "ada"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Repair.Runner = broken{b.runner, bad.ID}
+	b.Repair.Executions.Runner = b.runner
+	got, err := b.Repair.Sweep(t.Context(), plane.Account, 0)
+	if err == nil || !strings.Contains(err.Error(), bad.ID) {
+		t.Errorf("the error is %v; want it to name %s", err, bad.ID)
+	}
+	if diff := cmp.Diff([]string{good.ID}, got.Started); diff != "" {
+		t.Errorf("started (-want +got):\n%s", diff)
+	}
+}
