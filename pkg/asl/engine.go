@@ -35,6 +35,9 @@ type Config struct {
 	Log       *slog.Logger
 	// Concurrency bounds how many handlers run at once.
 	Concurrency int
+	// CallTimeout is how long one call of a handler may take, as Lambda has
+	// it: 15 minutes if it isn't set.
+	CallTimeout time.Duration
 	// Trace keeps the states that each run passes, for tests.
 	Trace bool
 }
@@ -42,15 +45,19 @@ type Config struct {
 // Engine runs machines.
 type Engine struct {
 	Config
-	mu     sync.Mutex // guards runs, their threads and closed
-	runs   map[string]*run
-	closed bool
-	slots  chan struct{} // of handlers
-	work   sync.WaitGroup
-	ctx    context.Context //nolint:containedctx // ends with Close; handlers outlive the call that caused them
-	cancel context.CancelFunc
-	paths  map[string][]string
-	failed chan error // holds the commit that failed
+	mu       sync.Mutex // guards runs, their threads, ended, starting and closed
+	runs     map[string]*run
+	ended    map[string]*run          // until their end is on disk
+	starting map[string]chan struct{} // names that are looked for on disk; closed afterwards
+	open     *change                  // what is being edited
+	older    map[string]*Machine      // definitions of runs that began before this program, by their hash
+	closed   bool
+	slots    chan struct{} // of handlers
+	work     sync.WaitGroup
+	ctx      context.Context //nolint:containedctx // ends with Close; handlers outlive the call that caused them
+	cancel   context.CancelFunc
+	paths    map[string][]string
+	failed   chan error // holds the commit that failed
 }
 
 // Failed gives the error of a commit that failed, after which nothing runs
@@ -60,22 +67,39 @@ func (e *Engine) Failed() <-chan error { return e.failed }
 // Open makes an engine. Runs that were under way go on when Resume is called,
 // so that what the functions need can be put together in between.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
-	e := &Engine{Config: cfg, runs: map[string]*run{}, slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}, failed: make(chan error, 1)}
+	e := &Engine{
+		Config: cfg, runs: map[string]*run{}, ended: map[string]*run{}, starting: map[string]chan struct{}{}, older: map[string]*Machine{},
+		slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}, failed: make(chan error, 1),
+	}
 	if e.Now == nil {
 		e.Now = time.Now
+	}
+	if e.CallTimeout <= 0 {
+		e.CallTimeout = maxCall
 	}
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	return e, cfg.DB.Migrate(ctx, "asl", migrations())
+	if err := cfg.DB.Migrate(ctx, "asl", migrations()); err != nil {
+		return nil, err
+	}
+	return e, e.keepDefinitions(ctx)
 }
+
+// maxCall is the longest time that Lambda gives a function.
+const maxCall = 15 * time.Minute
 
 // now is the time as it is kept: to the millisecond.
 func (e *Engine) now() time.Time { return e.Now().UTC().Truncate(time.Millisecond) }
 
+// hang is how long Close waits for handlers whose context it has ended.
+const hang = 5 * time.Second
+
 // Close takes no new work and waits for handlers that run. What they would
 // have done next is done after the next Open: every state is committed.
+// Handlers that don't end when ctx does are cancelled, and left behind if they
+// don't heed that either.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true
@@ -83,6 +107,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		r.stopTimers()
 	}
 	e.mu.Unlock()
+	defer e.cancel()
 	done := make(chan struct{})
 	go func() {
 		e.work.Wait()
@@ -90,43 +115,16 @@ func (e *Engine) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
+		return nil
 	case <-ctx.Done():
-		e.cancel()
-		<-done
 	}
 	e.cancel()
-	return nil
-}
-
-// StartExecution starts a run. The same name and input again is no change.
-func (e *Engine) StartExecution(ctx context.Context, machine, name string, input json.RawMessage) error {
-	m := e.Machines[machine]
-	if m == nil {
-		return fmt.Errorf("%w: %q", ErrStateMachineUnknown, machine)
-	}
-	data, err := decode(input)
-	if err != nil {
-		return fmt.Errorf("the input of run %s isn't JSON: %w", name, err)
-	}
-	known, err := e.DescribeExecution(ctx, name)
-	if err == nil {
-		if string(known.Input) != string(encode(data)) {
-			return fmt.Errorf("%w: %s", ErrExecutionAlreadyExists, name)
-		}
+	select {
+	case <-done:
 		return nil
+	case <-time.After(hang):
+		return errors.New("a function goes on although the engine is closed")
 	}
-	if !errors.Is(err, ErrExecutionDoesNotExist) {
-		return err
-	}
-	return e.change(ctx, func() (*change, error) {
-		if e.runs[name] != nil {
-			return nil, nil // started by somebody else in between
-		}
-		r := e.newRun(name, m, data, "")
-		c := r.changed()
-		r.root.enter(m.states.StartAt, data)
-		return c, nil
-	})
 }
 
 // SendTaskSuccess answers a wait.
@@ -150,7 +148,7 @@ func (e *Engine) SendTaskHeartbeat(_ context.Context, token string) error {
 	defer e.mu.Unlock()
 	t, err := e.waiting(token)
 	if err == nil {
-		t.lastBeat = e.now()
+		t.lastBeat = time.Now()
 	}
 	return err
 }
@@ -210,42 +208,4 @@ func (e *Engine) History(name string) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]string(nil), e.paths[name]...)
-}
-
-// change edits threads in memory and commits them. Commits are queued while
-// the engine is locked, so that they reach the disk in the order of the edits.
-//
-// Functions are invoked as soon as the commit has its place in that order:
-// whatever one writes to the same file comes after it, often in the same
-// fsync, and nothing may leave this process before it is written there. So no
-// transition takes effect that could be lost. If a commit fails, memory is
-// ahead of the disk: the engine stops, and the next Open goes on from the disk.
-func (e *Engine) change(_ context.Context, edit func() (*change, error)) error {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return errClosed
-	}
-	c, err := edit()
-	if err != nil || c == nil {
-		e.mu.Unlock()
-		return err
-	}
-	c.collect()
-	wait := e.DB.Queue(c.write)
-	c.begin()
-	e.work.Add(1)
-	e.mu.Unlock()
-	defer e.work.Done()
-	if err := wait(); err != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		err = fmt.Errorf("commit run %s: %w", c.runs[0].name, err)
-		if !e.closed {
-			e.closed = true
-			e.failed <- err
-		}
-		return err
-	}
-	return nil
 }

@@ -131,7 +131,7 @@ func (t *thread) plan(st *state) {
 		}
 	case "Wait":
 		t.wait = waitTimer
-		t.deadline, f = st.until(t.entered, t.input, ctx)
+		f = t.pause(st, ctx)
 	case "Map", "Parallel":
 		t.wait = waitBranches
 		f = t.fanOut(st, ctx)
@@ -156,32 +156,37 @@ func (t *thread) limits(st *state, ctx any) *Failure {
 		}
 	}
 	if timeout > 0 {
-		t.deadline = t.run.engine.now().Add(time.Duration(timeout) * time.Second) // each try has its own
+		t.waitFor(time.Duration(timeout) * time.Second) // each try has its own
 	}
 	t.beat = time.Duration(beat) * time.Second
 	return nil
 }
 
-func (st *state) until(now time.Time, input, ctx any) (time.Time, *Failure) {
-	switch {
-	case st.SecondsPath != nil:
-		n, f := st.SecondsPath.number(input, ctx)
-		return now.Add(time.Duration(n) * time.Second), f
-	case st.Seconds > 0:
-		return now.Add(time.Duration(st.Seconds) * time.Second), nil
+// pause sets a Wait state's end.
+func (t *thread) pause(st *state, ctx any) *Failure {
+	var f *Failure
+	seconds := st.Seconds
+	if st.SecondsPath != nil {
+		if seconds, f = st.SecondsPath.number(t.input, ctx); f != nil {
+			return f
+		}
+	}
+	if st.Timestamp == "" && st.TimestampPath == nil {
+		t.waitFor(time.Duration(seconds) * time.Second)
+		return nil
 	}
 	var v any = st.Timestamp
 	if st.TimestampPath != nil {
-		var f *Failure
-		if v, f = st.TimestampPath.must(input, ctx); f != nil {
-			return time.Time{}, f
+		if v, f = st.TimestampPath.must(t.input, ctx); f != nil {
+			return f
 		}
 	}
 	at, ok := timestamp(v)
 	if !ok {
-		return time.Time{}, &Failure{Name: "States.Runtime", Cause: fmt.Sprintf("%v isn't a timestamp", v)}
+		return &Failure{Name: errRuntime, Cause: fmt.Sprintf("%v isn't a timestamp", v)}
 	}
-	return at, nil
+	t.since, t.deadline = t.run.engine.now(), at
+	return nil
 }
 
 // parameters is what a Task's resource is called with.
@@ -220,7 +225,8 @@ func (t *thread) recover(f *Failure) {
 	if delay, ok := t.retry(st, f); ok {
 		t.seq++
 		t.branches, t.left = nil, 0
-		t.wait, t.deadline, t.beat = waitRetry, t.run.engine.now().Add(delay), 0
+		t.wait, t.beat = waitRetry, 0
+		t.waitFor(delay)
 		return
 	}
 	for _, c := range st.Catch {

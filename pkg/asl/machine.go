@@ -19,6 +19,8 @@ import (
 // Machine is a definition that has been checked.
 type Machine struct {
 	Name   string
+	text   string // the definition
+	hash   string // of the text
 	states *states
 }
 
@@ -142,7 +144,7 @@ func Parse(name string, definition []byte, substitutions map[string]string) (*Ma
 	if top.QueryLanguage != "" && top.QueryLanguage != "JSONPath" {
 		return nil, fmt.Errorf("definition %s: QueryLanguage is %q; want JSONPath", name, top.QueryLanguage)
 	}
-	m := &Machine{Name: name}
+	m := &Machine{Name: name, text: text, hash: hashOf(text)}
 	var err error
 	if m.states, err = parseStates(top.StartAt, top.States); err != nil {
 		return nil, fmt.Errorf("definition %s: %w", name, err)

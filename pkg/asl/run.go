@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -48,8 +49,10 @@ type run struct {
 	status  string
 	output  any
 	failure *Failure
-	fresh   bool    // not stored yet
-	touched *change // what is being changed, while the engine is locked
+	fresh   bool        // not stored yet
+	touched *change     // what is being changed, while the engine is locked
+	over    bool        // its end is on its way to the disk
+	lost    atomic.Bool // the disk has refused a change
 }
 
 // thread is the line of control of a run or of a branch.
@@ -67,7 +70,9 @@ type thread struct {
 	retries  []int
 	seq      int64 // of the wait; tokens carry it
 	wait     wait
-	deadline time.Time
+	deadline time.Time // by the clock; zero for none
+	due      time.Time // the same by the clock that nobody sets
+	since    time.Time // the deadline was set
 	beat     time.Duration
 	lastBeat time.Time
 	output   any // of an ended branch
@@ -105,6 +110,7 @@ func (r *run) end(status string, output any, f *Failure) {
 	c := r.changed()
 	r.stopTimers()
 	delete(r.engine.runs, r.name)
+	r.engine.ended[r.name] = r
 	if r.parent == "" {
 		return
 	}

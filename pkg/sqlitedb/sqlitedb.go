@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // maxGroup bounds one transaction, so that its first caller isn't kept
@@ -29,6 +30,14 @@ const readers = 4
 
 // ErrClosed is the error of a call after Close.
 var ErrClosed = errors.New("the database is closed")
+
+// IsConflict says whether the file refused a row: it has one of the same key
+// already, or a column that may not be as it was given. The transaction, or
+// its part, was undone; the file is well.
+func IsConflict(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CONSTRAINT
+}
 
 // DB is an open file. It is for many goroutines.
 type DB struct {

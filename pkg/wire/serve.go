@@ -170,7 +170,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	m.machines, err = asl.Open(ctx, asl.Config{
-		DB: db, Machines: definitions, Now: time.Now, Log: cfg.Log, Concurrency: 64,
+		DB: db, Machines: definitions, Now: time.Now, Log: cfg.Log, Concurrency: 64, CallTimeout: time.Minute, // as the function on AWS
 		Functions: map[string]asl.Handler{embedded.Function: func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
 			answer, err := m.plane.Engine.Handle(ctx, in)
 			if err != nil { // under a name that the machine's retries know
@@ -191,13 +191,16 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 }
 
 // resume lets what was under way go on. An execution whose machine run the
-// last process hadn't begun gets it now.
+// last process hadn't begun gets it now. One that can't be repaired keeps the
+// others from nothing: the next start tries again.
 func (m *machine) resume(ctx context.Context) error {
 	if err := m.machines.Resume(ctx); err != nil {
 		return err
 	}
-	_, err := m.plane.Repair.Sweep(ctx, plane.Account, 0)
-	return err
+	if _, err := m.plane.Repair.Sweep(ctx, plane.Account, 0); err != nil {
+		m.cfg.Log.ErrorContext(ctx, "couldn't repair every execution", "error", err)
+	}
+	return nil
 }
 
 // firstTokenID is the record by which a start knows that it isn't the first.

@@ -40,9 +40,14 @@ type Runner struct{ engine *asl.Engine }
 // New makes a Runner.
 func New(engine *asl.Engine) *Runner { return &Runner{engine: engine} }
 
-// Start begins a run (statemachine.Runner).
+// Start begins a run (statemachine.Runner). A name that has been used is as
+// good: the run has been.
 func (r *Runner) Start(ctx context.Context, name string, input json.RawMessage) error {
-	return r.engine.StartExecution(ctx, Machine, name, input)
+	err := r.engine.StartExecution(ctx, Machine, name, input)
+	if errors.Is(err, asl.ErrExecutionAlreadyExists) {
+		return nil
+	}
+	return err
 }
 
 // Succeed answers a wait (statemachine.Runner).
