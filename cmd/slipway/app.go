@@ -126,6 +126,12 @@ func (a *app) scope(file settings) ref.Scope {
 	return s
 }
 
+// localScope is the scope of a command that needs no server.
+func (a *app) localScope() (ref.Scope, error) {
+	file, err := a.readConfig()
+	return a.scope(file), err
+}
+
 // connect gives the API and the scope that commands look in.
 func (a *app) connect() (*apiclient.Client, ref.Scope, error) {
 	s, err := a.settings()

@@ -18,8 +18,9 @@ import (
 
 // applyFlags are the flags of apply.
 type applyFlags struct {
+	documentFlags
+
 	files  []string
-	strict bool
 	dryRun bool
 }
 
@@ -33,8 +34,8 @@ func applyCommand(a *app) *cobra.Command {
 		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.apply(c.Context(), f) },
 	}
-	c.Flags().StringSliceVarP(&f.files, "filename", "f", nil, "file, folder, or - for the standard input; may be repeated")
-	c.Flags().BoolVar(&f.strict, "strict", false, "make a key that nobody documents an error")
+	c.Flags().StringSliceVarP(&f.files, "filename", "f", nil, "file, folder, https:// address, or - for the standard input; may be repeated")
+	f.documentFlags.add(c)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	_ = c.MarkFlagRequired("filename") // it was defined above
 	return c
@@ -45,10 +46,12 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if err != nil {
 		return err
 	}
-	docs, wrong, err := readDocuments(a.in, f.files)
+	read, err := a.readDocuments(ctx, f.files, f.documentFlags)
 	if err != nil {
 		return err
 	}
+	docs, wrong := read.docs, read.wrong
+	defer a.tellSkipped(read.skipped, f.verbose)
 	bad, err := a.check(ctx, docs, scope, f.strict, withServer(client, a.templates(docs, scope)))
 	if err != nil {
 		return err

@@ -1,15 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -61,92 +55,45 @@ func textOf(n *yamldoc.Node) string {
 	return n.Value
 }
 
-// readDocuments reads files, folders (their .yaml and .yml files, at any
-// depth) and, as "-", the standard input. What is no YAML is in the findings.
-func readDocuments(stdin io.Reader, paths []string) ([]document, []fault.Detail, error) {
-	var docs []document
-	var wrong []fault.Detail
-	for _, path := range paths {
-		files, err := yamlFiles(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, file := range files {
-			data, err := readFile(stdin, file)
-			if err != nil {
-				return nil, nil, err
+// documents are what files hold.
+type documents struct {
+	docs    []document
+	wrong   []fault.Detail // what is no YAML
+	skipped []string       // places of documents that are somebody else's
+}
+
+// take adds the documents of a file. Of a file that wasn't named by itself,
+// those that aren't Slipway's are skipped.
+func (d *documents) take(file string, data []byte, named bool) {
+	for _, part := range yamldoc.Cut(data) {
+		one := document{file: file, before: part.Before, yaml: part.Text}
+		nodes, report := yamldoc.Parse(file, part.Text)
+		switch {
+		case report.Failed():
+			if !named && !looksOurs(part.Text) {
+				d.skip(one)
+				continue
 			}
-			some, bad := split(file, data)
-			docs, wrong = append(docs, some...), append(wrong, bad...)
+			for _, f := range report.Details() {
+				d.wrong = append(d.wrong, one.place(f))
+			}
+		case len(nodes) > 1:
+			d.wrong = append(d.wrong, one.place(fault.Detail{
+				Line: 1, Column: 1, Severity: "error", Code: "SEVERAL_DOCUMENTS",
+				Message: fmt.Sprintf("found %d documents that can't be told apart; want lines with --- between them, in UTF-8", len(nodes)),
+			}))
+		case len(nodes) == 0 || nodes[0].Kind == yamldoc.Null: // comments
+		case !named && !ours(nodes[0]):
+			d.skip(one)
+		default:
+			one.node = nodes[0]
+			d.docs = append(d.docs, one)
 		}
 	}
-	if len(docs) == 0 && len(wrong) == 0 {
-		return nil, nil, fault.New(fault.Invalid, "found no documents in %s; want YAML files", strings.Join(paths, ", "))
-	}
-	return docs, wrong, nil
 }
 
-func yamlFiles(path string) ([]string, error) {
-	if path == "-" {
-		return []string{path}, nil
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "%w", err)
-	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	var files []string
-	err = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
-		if ext := filepath.Ext(p); err == nil && !e.IsDir() && (ext == ".yaml" || ext == ".yml") {
-			files = append(files, p)
-		}
-		return err
-	})
-	return files, err
-}
-
-func readFile(stdin io.Reader, file string) ([]byte, error) {
-	if file != "-" {
-		return os.ReadFile(file)
-	}
-	data, err := io.ReadAll(stdin)
-	if err != nil {
-		return nil, fmt.Errorf("read the standard input: %w", err)
-	}
-	return data, nil
-}
-
-// split cuts a file at its document marks. Lines that begin with --- are
-// marks even within a text, so no parser is needed to find them.
-func split(file string, data []byte) (docs []document, wrong []fault.Detail) {
-	if file == "-" {
-		file = "stdin"
-	}
-	part := document{file: file}
-	line := 0
-	end := func() {
-		nodes, report := yamldoc.Parse(file, part.yaml)
-		for _, f := range report.Details() {
-			wrong = append(wrong, part.place(f))
-		}
-		if len(nodes) == 1 && nodes[0].Kind != yamldoc.Null {
-			part.node = nodes[0]
-			docs = append(docs, part)
-		}
-	}
-	for text := range bytes.Lines(data) {
-		line++
-		if mark := bytes.TrimRight(text, " \t\r\n"); string(mark) == "---" {
-			end()
-			part = document{file: file, before: line}
-			continue
-		}
-		part.yaml = append(part.yaml, text...)
-	}
-	end()
-	return docs, wrong
+func (d *documents) skip(one document) {
+	d.skipped = append(d.skipped, fmt.Sprintf("%s:%d", one.file, one.before+1))
 }
 
 // entitiesOf are the documents' entities, as far as they could be read.

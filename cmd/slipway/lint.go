@@ -22,7 +22,8 @@ import (
 
 // lintFlags are the flags of lint.
 type lintFlags struct {
-	strict bool
+	documentFlags
+
 	format string
 }
 
@@ -30,24 +31,30 @@ func lintCommand(a *app) *cobra.Command {
 	var f lintFlags
 	c := &cobra.Command{
 		Use: "lint PATH...", Short: "Check documents without a server", GroupID: groupWrite, Args: cobra.MinimumNArgs(1),
-		Long: "Lint checks files, folders and, as -, the standard input, and says everything that is wrong at once: what a\n" +
+		Long: "Lint checks files, folders, https:// addresses and, as -, the standard input, and says everything that is wrong at once: what a\n" +
 			"save would say, expressions that no run could resolve, and references. It exits with 1 if there is an error.\n\n" +
+			"Of a folder, documents that aren't Slipway's are skipped, such as manifests, and what a .slipwayignore names (a\n" +
+			".gitignore's rules). A file that is named by itself is checked whatever it holds, and with --strict all are.\n\n" +
 			"References are looked up among the documents given. With --server what isn't there is asked of the server,\n" +
 			"and unknown references are errors; without, they are warnings.",
 		Example: "  slipway lint slipway/\n  slipway lint --strict --format sarif slipway/ >slipway.sarif\n  slipway lint --server https://slipway.example.com pipeline.yaml",
 		RunE:    func(c *cobra.Command, paths []string) error { return a.lint(c.Context(), paths, f) },
 	}
-	c.Flags().BoolVar(&f.strict, "strict", false, "make a key that nobody documents an error")
+	f.documentFlags.add(c)
 	c.Flags().StringVar(&f.format, "format", "", "text, json or sarif (default is text, or what --output says)")
 	return c
 }
 
 func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
-	docs, wrong, err := readDocuments(a.in, paths)
+	read, err := a.readDocuments(ctx, paths, f.documentFlags)
 	if err != nil {
 		return err
 	}
-	scope := ref.Scope{Org: defaultOrg, Project: defaultProject}
+	docs, wrong := read.docs, read.wrong
+	scope, err := a.localScope()
+	if err != nil {
+		return err
+	}
 	find := a.templates(docs, scope)
 	if a.asksServer() {
 		client, _, err := a.connect()
@@ -77,6 +84,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	err = a.printFindings(wrong, len(docs), f.format)
+	a.tellSkipped(read.skipped, f.verbose)
 	if errors, _ := count(wrong); err == nil && errors > 0 {
 		err = failed
 	}

@@ -29,7 +29,7 @@ func BenchmarkLint(b *testing.B) {
 		}
 	}
 	var out bytes.Buffer
-	a := &app{out: &out, output: "table", changed: func(string) bool { return false }}
+	a := &app{out: &out, output: "table", env: func(string) string { return "" }, changed: func(string) bool { return false }}
 	for b.Loop() {
 		if err := a.lint(b.Context(), []string{dir}, lintFlags{}); err != nil {
 			b.Fatal(err, out.String())

@@ -32,12 +32,15 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("SLIPWAY_CONFIG", filepath.Join(e.WorkDir, "config.yaml"))
-			return nil
+			examples, err := filepath.Abs("../../examples")
+			e.Setenv("EXAMPLES", examples)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": servers.start,
 			"stop":   servers.stop,
 			"ids":    ids,
+			"utf16":  utf16,
 
 			"until-status": untilStatus,
 		},
@@ -135,6 +138,15 @@ func ids(ts *testscript.TestScript, _ bool, _ []string) {
 		ts.Fatalf("there is no execution")
 	}
 	ts.Setenv("ID", id)
+}
+
+// utf16 writes a file of ASCII again in UTF-16: "utf16 FROM TO".
+func utf16(ts *testscript.TestScript, _ bool, args []string) {
+	out := []byte("\xff\xfe")
+	for _, b := range []byte(ts.ReadFile(args[0])) {
+		out = append(out, b, 0)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), out, 0o600))
 }
 
 // untilStatus waits until an execution has a status: "until-status ID STATUS".
