@@ -52,6 +52,8 @@ func root(a *app) *cobra.Command {
 	f.StringVar(&a.flags.Token, "token", "", "API token (SLIPWAY_TOKEN)")
 	f.StringVar(&a.flags.Org, "org", "", "organization; \"\" is the account itself (SLIPWAY_ORG)")
 	f.StringVar(&a.flags.Project, "project", "", "project; \"\" is the organization itself (SLIPWAY_PROJECT)")
+	f.BoolVar(&a.flags.Insecure, "insecure", false, "let tokens go over plain HTTP to other machines, and serve listen for them (SLIPWAY_INSECURE)")
+	f.StringVar(&a.flags.CAFile, "ca-file", "", "certificates, in PEM, that the server's is checked with besides the system's (SLIPWAY_CA_FILE)")
 	f.StringVarP(&a.output, "output", "o", "table", "table, json or yaml")
 	a.changed = f.Changed
 	c.AddGroup(
@@ -75,6 +77,10 @@ type settings struct {
 	Token   string `yaml:"token"`
 	Org     string `yaml:"org"`
 	Project string `yaml:"project"`
+	// Insecure lets the token go over plain HTTP to another machine.
+	Insecure bool `yaml:"insecure,omitempty"`
+	// CAFile has certificates that are trusted besides the system's.
+	CAFile string `yaml:"caFile,omitempty"`
 }
 
 // The scope of someone who says nothing.
@@ -92,7 +98,12 @@ func (a *app) settings() (settings, error) {
 	s := settings{
 		Server: cmp.Or(a.flags.Server, a.env("SLIPWAY_SERVER"), file.Server),
 		Token:  cmp.Or(a.flags.Token, a.env("SLIPWAY_TOKEN"), file.Token),
+		CAFile: cmp.Or(a.flags.CAFile, a.env("SLIPWAY_CA_FILE"), file.CAFile),
 	}
+	if s.Insecure, err = a.insecure(); err != nil {
+		return settings{}, err
+	}
+	s.Insecure = s.Insecure || file.Insecure
 	scope := a.scope(file)
 	s.Org, s.Project = scope.Org, scope.Project
 	return s, s.check()
@@ -103,8 +114,12 @@ func (s settings) check() error {
 	if s.Server == "" {
 		return fault.New(fault.Invalid, "no server is set; start one with \"slipway serve\", or give --server or SLIPWAY_SERVER")
 	}
-	if u, err := url.Parse(s.Server); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	u, err := url.Parse(s.Server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fault.New(fault.Invalid, "the server's address %q is wrong; want one such as http://127.0.0.1:8484 or https://slipway.example.com", s.Server)
+	}
+	if u.Scheme == "http" && !s.Insecure && !here(u.Hostname()) {
+		return fault.New(fault.Invalid, "%s isn't on this machine, and over plain HTTP whoever is on the way reads the token; use an https:// address, or give --insecure where the network is safe", s.Server)
 	}
 	return nil
 }
@@ -138,5 +153,9 @@ func (a *app) connect() (*apiclient.Client, ref.Scope, error) {
 	if err != nil {
 		return nil, ref.Scope{}, err
 	}
-	return apiclient.New(s.Server, s.Token), ref.Scope{Org: s.Org, Project: s.Project}, nil
+	check, err := s.tls()
+	if err != nil {
+		return nil, ref.Scope{}, err
+	}
+	return apiclient.New(s.Server, s.Token).Checking(check), ref.Scope{Org: s.Org, Project: s.Project}, nil
 }

@@ -43,7 +43,9 @@ func advice(code fault.Code) string {
 		return "Change or delete what refers to it first."
 	case fault.Unavailable:
 		return "Is the server running, and is --server right? \"slipway serve\" starts one on this machine."
-	case fault.Invalid, fault.Conflict, fault.Unsupported, fault.UnresolvedExpression, fault.LeaseLost, fault.TooLarge, fault.Internal:
+	case fault.StorageFull:
+		return "Make room on the disk of the server's data folder; what was saved is whole, and the server goes on by itself."
+	case fault.Invalid, fault.Conflict, fault.Unsupported, fault.UnresolvedExpression, fault.LeaseLost, fault.TooLarge, fault.TooMany, fault.Internal:
 	}
 	return ""
 }

@@ -51,8 +51,8 @@ func (a *app) readConfig() (settings, error) {
 		return s, fault.New(fault.Invalid, "the config file %s: %w", a.configPath(), err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if !slices.Contains([]string{"server", "token", "org", "project"}, key) {
-			return s, fault.New(fault.Invalid, "the config file %s has the key %q; want server, token, org and project", a.configPath(), key)
+		if !slices.Contains([]string{"server", "token", "org", "project", "insecure", "caFile"}, key) {
+			return s, fault.New(fault.Invalid, "the config file %s has the key %q; want server, token, org, project, insecure and caFile", a.configPath(), key)
 		}
 	}
 	return s, nil

@@ -24,7 +24,7 @@ func delegateCommand(a *app) *cobra.Command {
 		Use: "delegate", Short: "Run a delegate on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Delegate connects outward to a server, claims work and does it here, until it is told to stop; then it lets\n" +
 			"running tasks end. Its token comes from \"slipway token create --delegate NAME\".",
-		Example: "  slipway delegate --server https://slipway.example.com --token dlg... --tags my-cluster",
+		Example: "  slipway delegate --server https://slipway.example.com --tags my-cluster     # with SLIPWAY_TOKEN=dlg...",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.settings()
 			if err != nil {
@@ -32,6 +32,9 @@ func delegateCommand(a *app) *cobra.Command {
 			}
 			if !strings.HasPrefix(s.Token, "dlg.") {
 				return fault.New(fault.Invalid, "a delegate needs a token that begins with dlg.; \"slipway token create --delegate NAME\" makes one, and --token gives it")
+			}
+			if cfg.TLS, err = s.tls(); err != nil {
+				return err
 			}
 			if cfg.Capacity < 1 {
 				return fault.New(fault.Invalid, "--capacity is %d; want at least 1", cfg.Capacity)

@@ -22,10 +22,14 @@ func serveCommand(a *app) *cobra.Command {
 		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
 			"API token and writes it with the server's address to the config file, so that the other commands need no flags.\n" +
-			"Whoever has lost that token starts once with --new-token.",
+			"Whoever has lost that token starts once with --new-token. Where other machines reach it, it speaks TLS: give\n" +
+			"--tls-cert and --tls-key, or --insecure behind a proxy that does.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := checkServe(cfg)
 			if err != nil {
+				return err
+			}
+			if cfg.Insecure, err = a.insecure(); err != nil {
 				return err
 			}
 			if cfg.Log, err = logs.logger(a); err != nil {
@@ -36,6 +40,8 @@ func serveCommand(a *app) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&cfg.Addr, "addr", "127.0.0.1:8484", "address to listen at; port 0 takes a free one")
+	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file of the certificate with its chain, in PEM; it is read again when it changes")
+	f.StringVar(&cfg.TLSKey, "tls-key", "", "file of its key, in PEM")
 	f.StringVar(&cfg.Data, "data", "", "folder of the database and the key of secrets (default ~/.local/share/slipway)")
 	f.BoolVar(&cfg.NewToken, "new-token", false, "make an API token as the first start does, for whoever has lost theirs")
 	f.BoolVar(&cfg.EmbeddedDelegate, "delegate", true, "run a delegate in this process")

@@ -15,6 +15,7 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -53,6 +54,9 @@ type Config struct {
 	// HTTP carries every request, the WebSocket's included; nil makes one that
 	// honours the proxies of the environment.
 	HTTP *http.Client
+	// TLS says how the server's certificate is checked where HTTP is nil; nil:
+	// as the system does.
+	TLS *tls.Config
 	// Drain is how long running tasks may go on when the agent is told to stop;
 	// 0 stops them at once.
 	Drain time.Duration
@@ -100,7 +104,7 @@ func New(cfg Config) *Agent {
 		cfg.Log = slog.Default()
 	}
 	if cfg.HTTP == nil {
-		cfg.HTTP = newHTTP(cfg.Capacity)
+		cfg.HTTP = newHTTP(cfg.Capacity, cfg.TLS)
 	}
 	if cfg.Host == "" {
 		cfg.Host, _ = os.Hostname() // without a name it is found by its tags

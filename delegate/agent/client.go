@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,14 +30,19 @@ type client struct {
 }
 
 // newHTTP makes a client that keeps a connection for each running task.
-func newHTTP(capacity int) *http.Client {
+// It follows no redirection, which would take the token along.
+func newHTTP(capacity int, check *tls.Config) *http.Client {
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		return &http.Client{}
+		return &http.Client{CheckRedirect: stay}
 	}
 	t = t.Clone()
+	if check != nil {
+		t.TLSClientConfig = check
+	}
 	t.MaxIdleConnsPerHost = capacity + 2 // and for claims and heartbeats
-	return &http.Client{Transport: t}
+	return &http.Client{Transport: t, CheckRedirect: stay}
 }
 
 func (c client) post(ctx context.Context, path string, in, out any) error {

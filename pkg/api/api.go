@@ -32,6 +32,7 @@ type Config struct {
 	Triggers   *firing.Service
 	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole
+	Intake     *Intake         // bounds the bodies that are read at once; nil: requests come whole, one at a time
 	Timing     task.Registered // what delegates are told
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -88,7 +89,7 @@ func NewWebhooks(cfg Config) *Server {
 func empty(cfg Config) *Server {
 	s := &Server{Config: cfg, mux: http.NewServeMux()}
 	s.mux.HandleFunc("/", s.nowhere)
-	s.root = s.identify(s.guard(s.authenticate(s.mux)))
+	s.root = s.identify(s.guard(paced(s.authenticate(s.take(s.mux)))))
 	return s
 }
 

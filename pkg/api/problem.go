@@ -29,6 +29,18 @@ func (p *Problem) GetStatus() int { return status(p.Code) }
 // ContentType is JSON, whatever the caller accepts (huma.ContentTypeFilter).
 func (p *Problem) ContentType(string) string { return "application/json" }
 
+// GetHeaders tells when to try again what may go then (huma.HeadersError).
+func (p *Problem) GetHeaders() http.Header {
+	switch p.Code { //nolint:exhaustive // the others don't pass by themselves
+	case fault.TooMany, fault.Unavailable, fault.StorageFull:
+		return http.Header{"Retry-After": {retryAfter}}
+	}
+	return nil
+}
+
+// retryAfter is in how many seconds to try again, at the earliest.
+const retryAfter = "5"
+
 // status is the one table of codes and HTTP statuses.
 func status(c fault.Code) int {
 	switch c {
@@ -44,6 +56,10 @@ func status(c fault.Code) int {
 		return http.StatusConflict
 	case fault.TooLarge:
 		return http.StatusRequestEntityTooLarge
+	case fault.TooMany:
+		return http.StatusTooManyRequests
+	case fault.StorageFull:
+		return http.StatusInsufficientStorage
 	case fault.Unavailable:
 		return http.StatusServiceUnavailable
 	case fault.Internal:
@@ -87,6 +103,10 @@ func (s *Server) problem(ctx context.Context, err error) *Problem {
 // refuse writes a problem outside the framework.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.problem(r.Context(), err)
+	for name, values := range p.GetHeaders() {
+		w.Header()[name] = values
+	}
+	unread(w, r)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.GetStatus())
 	_ = json.NewEncoder(w).Encode(p) // the caller has gone; nobody is left to tell

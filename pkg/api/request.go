@@ -77,7 +77,15 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, schemaPaths) || strings.HasPrefix(r.URL.Path, webhookPaths) {
+		if strings.HasPrefix(r.URL.Path, webhookPaths) {
+			if err := signs(r); err != nil {
+				s.refuse(w, r, err)
+				return
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, schemaPaths) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -95,6 +103,27 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, t)))
 	})
+}
+
+// take lets a request in whose body there is room for.
+func (s *Server) take(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leave, err := s.Intake.enter(r)
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		defer leave()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// unread tells that the connection ends with the answer where a large body of
+// a refused request would have to be read for another to come.
+func unread(w http.ResponseWriter, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody && (r.ContentLength < 0 || r.ContentLength > smallBody) {
+		w.Header().Set("Connection", "close")
+	}
 }
 
 func admit(t store.AccessToken, path string) error {

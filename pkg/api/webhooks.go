@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -69,6 +70,39 @@ func (d *delivered) delivery(source string) trigger.Delivery {
 	return trigger.Delivery{Source: source, Header: d.header, Body: slices.Clone(d.RawBody)}
 }
 
+// hosts are those that sign what they send, by their names in paths.
+func hosts() map[string]string {
+	return map[string]string{"github": trigger.Github, "gitlab": trigger.Gitlab, "bitbucket": trigger.Bitbucket}
+}
+
+// signs says whether a delivery comes with what is to prove it; nothing of its
+// body is read otherwise. Whether it proves anything is the triggers' to say.
+func signs(r *http.Request) error {
+	to := strings.TrimPrefix(r.URL.Path, webhookPaths)
+	d := trigger.Delivery{Source: hosts()[to], Header: trigger.Header{}}
+	for name := range r.Header {
+		d.Header[strings.ToLower(name)] = r.Header.Get(name)
+	}
+	token := d.Header.Get("X-Api-Key") != ""
+	switch {
+	case r.Method != http.MethodPost, strings.Contains(to, "/") && !strings.HasPrefix(to, "listen/"):
+		return nil // no endpoint
+	case to == "aws", strings.HasPrefix(to, "listen/"):
+		if !token {
+			return fault.New(fault.Unauthenticated, "an event needs an API token in the header X-Api-Key")
+		}
+	case to == "custom":
+		if !token && d.Proof() == "" {
+			return fault.New(fault.Unauthenticated, "Authorization is mandatory for custom triggers. Please add X-Api-Key header in the request")
+		}
+	case d.Source == "":
+		return invalid("the host %q isn't one of github, gitlab and bitbucket", to)
+	case d.Proof() == "":
+		return d.Unproven()
+	}
+	return nil
+}
+
 func (s *Server) webhooks() {
 	tags := []string{"Webhooks"}
 	// The framework compares with >=, so a body of exactly the limit needs one more.
@@ -105,8 +139,7 @@ func (s *Server) deliver(ctx context.Context, in *struct {
 	delivered
 	Host string `path:"host" enum:"github,gitlab,bitbucket" doc:"Who sends it"`
 }) (*struct{ Body Received }, error) {
-	source := map[string]string{"github": trigger.Github, "gitlab": trigger.Gitlab, "bitbucket": trigger.Bitbucket}[in.Host]
-	return received(s.Triggers.Deliver(ctx, in.delivery(source)))
+	return received(s.Triggers.Deliver(ctx, in.delivery(hosts()[in.Host])))
 }
 
 func (s *Server) deliverCustom(ctx context.Context, in *struct {

@@ -116,12 +116,12 @@ func TestDeliverRefuses(t *testing.T) {
 		{"a user's token", "/webhooks/github", pushBody, nil, 401, "has no header X-Hub-Signature-256"},
 		{"an unknown host", "/webhooks/sourceforge", pushBody, signed(pushBody, "hush"), 400, "host"},
 		{"what isn't JSON", "/webhooks/github", "hello", signed("hello", "hush"), 400, "payload of Github can't be read"},
-		{"too much", "/webhooks/github", strings.Repeat("x", trigger.MaxBytes+1), nil, 413, ""},
+		{"too much", "/webhooks/github", strings.Repeat("x", trigger.MaxBytes+1), signed("", "hush"), 413, ""},
 		{"nobody", "/webhooks/custom?orgIdentifier=default&projectIdentifier=web", "{}", []string{"Authorization", ""}, 401, "Authorization is mandatory"},
-		{"no project", "/webhooks/custom?orgIdentifier=default", "{}", nil, 400, "projectIdentifier"},
-		{"an organization that is a path", "/webhooks/custom?orgIdentifier=default/web&projectIdentifier=web", "{}", nil, 400, `organization "default/web" is wrong`},
-		{"another account", "/webhooks/custom?accountIdentifier=x&orgIdentifier=default&projectIdentifier=web", "{}", nil, 404, "no account"},
-		{"a trigger of no pipeline", "/webhooks/custom?orgIdentifier=default&projectIdentifier=web&triggerIdentifier=any", "{}", nil, 400, "pipelineIdentifier"},
+		{"no project", "/webhooks/custom?orgIdentifier=default", "{}", []string{"X-Api-Key", "x"}, 400, "projectIdentifier"},
+		{"an organization that is a path", "/webhooks/custom?orgIdentifier=default/web&projectIdentifier=web", "{}", []string{"X-Api-Key", "x"}, 400, `organization "default/web" is wrong`},
+		{"another account", "/webhooks/custom?accountIdentifier=x&orgIdentifier=default&projectIdentifier=web", "{}", []string{"X-Api-Key", "x"}, 404, "no account"},
+		{"a trigger of no pipeline", "/webhooks/custom?orgIdentifier=default&projectIdentifier=web&triggerIdentifier=any", "{}", []string{"X-Api-Key", "x"}, 400, "pipelineIdentifier"},
 		{"elsewhere", "/webhooks/github/more", "{}", nil, 404, "no endpoint"},
 	} {
 		if p := s.ask("POST", c.path, c.body, c.headers...).problem(c.status); !strings.Contains(p.Message, c.want) {

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,20 @@ type Client struct {
 
 // New makes a Client for a server such as "https://slipway.example.com".
 func New(server, token string) *Client {
-	return &Client{HTTP: &http.Client{}, base: strings.TrimSuffix(server, "/"), token: token}
+	// A redirection would take the token along, to plain HTTP as well.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{HTTP: &http.Client{CheckRedirect: stay}, base: strings.TrimSuffix(server, "/"), token: token}
+}
+
+// Checking has the server's certificate checked in a way of one's own; nil is
+// as the system does.
+func (c *Client) Checking(how *tls.Config) *Client {
+	if t, ok := http.DefaultTransport.(*http.Transport); ok && how != nil {
+		t = t.Clone()
+		t.TLSClientConfig = how
+		c.HTTP.Transport = t
+	}
+	return c
 }
 
 // URL is the server's address, without a slash at its end.
@@ -88,6 +102,9 @@ func refusal(resp *http.Response) error {
 	var p api.Problem
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // what came is all there is
 	if err := json.Unmarshal(body, &p); err != nil || p.Code == "" {
+		if to := resp.Header.Get("Location"); to != "" {
+			return fault.New(fault.Invalid, "the server's address leads to %s; is that the one that is meant?", to)
+		}
 		return fault.New(fault.Unavailable, "the server answered %s without saying why", resp.Status)
 	}
 	return fault.New(p.Code, "%s", p.Message).With(p.Details...)

@@ -32,7 +32,7 @@ func (c *Client) Watch(ctx context.Context, id string, changed func(api.Executio
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && !fault.Is(err, fault.Unavailable):
+		case err != nil && !fault.Is(err, fault.Unavailable) && !fault.Is(err, fault.TooMany):
 			return err
 		}
 		if w.heard {

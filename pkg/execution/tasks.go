@@ -103,8 +103,7 @@ func (s *Service) unopened(ctx context.Context, d store.Delegate, t store.Task, 
 
 // passing says whether an error may be gone at the next try.
 func passing(err error) bool {
-	code := fault.CodeOf(err)
-	return (code == fault.Internal || code == fault.Unavailable) && !errors.Is(err, secret.ErrDamaged)
+	return fault.Passing(err) && !errors.Is(err, secret.ErrDamaged)
 }
 
 // openFor finds open tasks that a delegate may take, at most so many.

@@ -38,6 +38,10 @@ const (
 	LeaseLost Code = "LEASE_LOST"
 	// TooLarge: the input is over a documented limit.
 	TooLarge Code = "TOO_LARGE"
+	// TooMany: the caller has more under way than it may; later there is room.
+	TooMany Code = "TOO_MANY_REQUESTS"
+	// StorageFull: nothing can be saved before there is room on the disk.
+	StorageFull Code = "STORAGE_FULL"
 	// Unavailable: a part that is needed can't be reached; trying later may help.
 	Unavailable Code = "UNAVAILABLE"
 	// Internal: a bug or a broken machine. The text is never shown to users.
@@ -48,7 +52,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		Invalid, NotFound, Conflict, StaleVersion, Referenced, Unauthenticated, Forbidden,
-		Unsupported, UnresolvedExpression, LeaseLost, TooLarge, Unavailable, Internal,
+		Unsupported, UnresolvedExpression, LeaseLost, TooLarge, TooMany, StorageFull, Unavailable, Internal,
 	}
 }
 
@@ -146,6 +150,17 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
+// Passing says whether an error may be gone at the next try although nobody
+// has changed what was asked.
+func Passing(err error) bool {
+	switch CodeOf(err) {
+	case Internal, Unavailable, TooMany, StorageFull:
+		return true
+	case Invalid, NotFound, Conflict, StaleVersion, Referenced, Unauthenticated, Forbidden, Unsupported, UnresolvedExpression, LeaseLost, TooLarge:
+	}
+	return false
+}
+
 // Is says whether err carries the code.
 func Is(err error, code Code) bool { return CodeOf(err) == code }
 
@@ -163,7 +178,7 @@ func Failures(err error) []FailureType {
 		return []FailureType{Authentication}
 	case Forbidden:
 		return []FailureType{Authorization}
-	case Unavailable:
+	case Unavailable, TooMany, StorageFull:
 		return []FailureType{Connectivity, RetryableTransientFailure}
 	case Conflict, StaleVersion, Referenced, LeaseLost, Internal:
 		return []FailureType{Unknown}

@@ -47,6 +47,10 @@ import (
 type ServeConfig struct {
 	Addr string // host:port; port 0 takes a free one
 	Data string // the folder of the database and the key
+	// TLSCert and TLSKey are files, in PEM; without them HTTP is spoken, off
+	// loopback only if it is said to be Insecure.
+	TLSCert, TLSKey string
+	Insecure        bool
 	// NewToken makes an API token even if this isn't the first start.
 	NewToken bool
 	// EmbeddedDelegate runs a delegate in the same process.
@@ -102,9 +106,9 @@ func Serve(ctx context.Context, cfg ServeConfig) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.db.Close()) }()
 	cfg = m.cfg
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Addr)
+	listener, scheme, err := listen(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
 	token, err := m.firstToken(ctx)
 	if err != nil {
@@ -113,7 +117,7 @@ func Serve(ctx context.Context, cfg ServeConfig) (err error) {
 	if err := m.resume(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	cfg.Ready(Info{URL: "http://" + listener.Addr().String(), Token: token})
+	cfg.Ready(Info{URL: scheme + "://" + listener.Addr().String(), Token: token})
 	return m.run(ctx, listener)
 }
 
@@ -147,7 +151,7 @@ func open(ctx context.Context, cfg ServeConfig) (*machine, error) {
 }
 
 func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine, error) {
-	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed()}}
+	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake()}}
 	var err error
 	if m.store, err = sqlite.New(ctx, db); err != nil {
 		return nil, err
@@ -226,7 +230,10 @@ func (m *machine) firstToken(ctx context.Context) (string, error) {
 
 // run serves until ctx ends or a part fails.
 func (m *machine) run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: m.api, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{
+		Handler: m.api, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn),
+	}
 	g, running := errgroup.WithContext(ctx)
 	drained := make(chan struct{})
 	g.Go(func() error {

@@ -109,8 +109,7 @@ func (s *Service) fire(ctx context.Context, e event) (store.Fire, error) {
 // people says whether an error is one that somebody can act on; others may
 // pass.
 func people(err error) bool {
-	code := fault.CodeOf(err)
-	return err == nil || code != fault.Internal && code != fault.Unavailable
+	return !fault.Passing(err)
 }
 
 // reason is an error as the history shows it.

@@ -63,8 +63,9 @@ type Parts struct {
 
 // Live is what only a process that stays can have.
 type Live struct {
-	Hub  *api.Hub
-	Feed *api.Feed
+	Hub    *api.Hub
+	Feed   *api.Feed
+	Intake *api.Intake
 }
 
 // Plane is the control plane, put together.
@@ -99,9 +100,11 @@ func New(p Parts) *Plane {
 	keeper := secret.New(p.Master, p.Store, time.Now)
 	var hub *api.Hub
 	var live *api.Feed
+	var intake *api.Intake
 	var changed func(string)
 	if p.Live != nil {
 		hub, live, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
+		intake = p.Live.Intake
 	}
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Now: time.Now, Log: p.Log,
@@ -128,7 +131,7 @@ func New(p Parts) *Plane {
 		Feed: feed.NewReader(p.Store, handler.Plan),
 		api: api.Config{
 			Store: p.Store, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}),
-			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Now: time.Now, Log: p.Log, Version: p.Version,
+			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Intake: intake, Now: time.Now, Log: p.Log, Version: p.Version,
 			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Quiet: p.Poll, Socket: p.Socket},
 		},
 	}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// here says whether a host is this machine. One that listens everywhere is
+// called by the address that it has told.
+func here(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// insecure says whether plain HTTP may leave the machine.
+func (a *app) insecure() (bool, error) {
+	text := a.env("SLIPWAY_INSECURE")
+	if a.flags.Insecure || text == "" {
+		return a.flags.Insecure, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fault.New(fault.Invalid, "SLIPWAY_INSECURE is %q; want true or false", text)
+	}
+	return on, nil
+}
+
+// tls is how the server's certificate is checked; nil: as the system does.
+func (s settings) tls() (*tls.Config, error) {
+	if s.CAFile == "" {
+		return nil, nil //nolint:nilnil // as http.Transport has it
+	}
+	doc, err := os.ReadFile(s.CAFile)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "read the certificates of --ca-file: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the system's certificates: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(doc) {
+		return nil, fault.New(fault.Invalid, "%s holds no certificate in PEM", s.CAFile)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
