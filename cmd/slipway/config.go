@@ -33,9 +33,32 @@ func (a *app) dataPath() string {
 	return filepath.Join(cmp.Or(a.env("XDG_DATA_HOME"), filepath.Join(a.env("HOME"), ".local", "share")), "slipway")
 }
 
+// homed is an error where there is no folder to keep something in: neither the
+// variable that names one nor HOME is set to a whole path. Nothing is put into
+// whatever folder the command happens to run in.
+func (a *app) homed(what, instead string, variables ...string) error {
+	for _, v := range append(variables, "HOME") {
+		if filepath.IsAbs(a.env(v)) {
+			return nil
+		}
+	}
+	return fault.New(fault.Invalid, "there is no folder for %s: HOME isn't set to one; set it, or %s", what, instead)
+}
+
+// configHomed says whether there is a place for the config file.
+func (a *app) configHomed() error {
+	if a.env("SLIPWAY_CONFIG") != "" {
+		return nil // where one wants it
+	}
+	return a.homed("the config file", "SLIPWAY_CONFIG to the file", "XDG_CONFIG_HOME")
+}
+
 // readConfig reads the config file; none is as good as an empty one.
 func (a *app) readConfig() (settings, error) {
 	var s settings
+	if a.configHomed() != nil {
+		return s, nil
+	}
 	doc, err := os.ReadFile(a.configPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -60,6 +83,9 @@ func (a *app) readConfig() (settings, error) {
 
 // writeConfig writes the config file, for its owner alone.
 func (a *app) writeConfig(s settings) error {
+	if err := a.configHomed(); err != nil {
+		return err
+	}
 	doc, err := yaml.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode the config file: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
@@ -30,13 +31,29 @@ func (a *app) waiting(ctx context.Context, client *apiclient.Client, args []stri
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fault.New(fault.Conflict, "in execution %s, which is %s, no step%s is %s", tree.ID, tree.Status, named(args), status)
+		return nil, fault.New(fault.Conflict, "in execution %s, which is %s, no step%s is %s%s", tree.ID, tree.Status, named(args), status, decided(tree.Root, args))
 	}
 	var ids []string
 	for _, n := range found {
 		ids = append(ids, string(n.ID))
 	}
 	return nil, fault.New(fault.Invalid, "%d steps of execution %s are %s; name one of them:\n  %s", len(found), tree.ID, status, strings.Join(ids, "\n  "))
+}
+
+// decided says who has decided about the named step, or last about any of
+// them; empty if nobody has.
+func decided(root *execution.TreeNode, args []string) string {
+	var last *execution.TreeNode
+	walk(root, func(n *execution.TreeNode) {
+		named := len(args) < 2 || n.Identifier == args[1] || string(n.ID) == args[1]
+		if named && n.Decided != nil && (last == nil || n.Decided.At.After(last.Decided.At)) {
+			last = n
+		}
+	})
+	if last == nil {
+		return ""
+	}
+	return fmt.Sprintf(": %s has decided %s of %s at %s", last.Decided.By, last.Decided.What, last.Identifier, last.Decided.At.UTC().Format(time.RFC3339))
 }
 
 func named(args []string) string {

@@ -39,6 +39,11 @@ func delegateCommand(a *app) *cobra.Command {
 			if cfg.Capacity < 1 {
 				return fault.New(fault.Invalid, "--capacity is %d; want at least 1", cfg.Capacity)
 			}
+			if cache == "" {
+				if err := a.homed("what is kept between tasks", "give --cache", "XDG_CACHE_HOME"); err != nil {
+					return err
+				}
+			}
 			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors(cache)
 			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"))

@@ -16,8 +16,8 @@ import (
 func doctorCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check an installation", GroupID: groupAdmin, Args: cobra.NoArgs,
-		Long: "Doctor checks that the server can be reached and accepts the token, that clocks and versions agree, and that\n" +
-			"delegates are connected. It changes nothing; its exit code is 1 if something must be mended.",
+		Long: "Doctor checks that the server can be reached and accepts the token, that clocks and versions agree, that\n" +
+			"its disk has room, and that delegates are connected. It changes nothing; its exit code is 1 if something must be mended.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context()) },
 	}
 }
@@ -43,7 +43,11 @@ func (a *app) doctor(ctx context.Context) error {
 	if err != nil {
 		return err // says what to do
 	}
-	list := checkServer(about)
+	health, err := client.Health(ctx)
+	if err != nil && !fault.Is(err, fault.NotFound) { // an older server has none
+		return err
+	}
+	list := append(checkServer(about), checkDisk(health)...)
 	delegates, err := apiclient.All(0, func(p apiclient.Page) ([]api.Delegate, string, error) { return client.Delegates(ctx, scope, p) })
 	if err != nil {
 		return err
@@ -83,6 +87,18 @@ func checkServer(about apiclient.About) []diagnosis {
 		v.Found, v.Cure = fmt.Sprintf("the server is %s, this program %s", about.Version, currentVersion()), "use programs of one version"
 	}
 	return append(list, clock, v)
+}
+
+// checkDisk says how much room the server has, if it has a disk.
+func checkDisk(h api.Health) []diagnosis {
+	if h.Disk == nil {
+		return nil
+	}
+	d := diagnosis{Check: "disk", Found: fmt.Sprintf("%d of %d MiB are free", h.Disk.Free>>20, h.Disk.Total>>20)}
+	if h.Disk.Low {
+		d.Bad, d.Cure = true, fmt.Sprintf("make room on the disk of the server's data folder: at least %d MiB", api.LowDisk>>20)
+	}
+	return []diagnosis{d}
 }
 
 func checkDelegates(all []api.Delegate, server string) []diagnosis {

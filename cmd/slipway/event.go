@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,12 @@ func eventCommand(a *app) *cobra.Command {
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
-			cfg.Data = cmp.Or(cfg.Data, a.dataPath())
+			if cfg.Data == "" {
+				if err := a.homed("the database", "give --data", "XDG_DATA_HOME"); err != nil {
+					return err
+				}
+				cfg.Data = a.dataPath()
+			}
 			return a.invoke(c.Context(), cfg, args[0], args[1])
 		},
 	}

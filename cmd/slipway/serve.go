@@ -82,7 +82,12 @@ func checkServe(cfg wire.ServeConfig) error {
 }
 
 func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
-	cfg.Data = cmp.Or(cfg.Data, a.dataPath())
+	if cfg.Data == "" {
+		if err := a.homed("the database", "give --data", "XDG_DATA_HOME"); err != nil {
+			return err
+		}
+		cfg.Data = a.dataPath()
+	}
 	cfg.Version = currentVersion()
 	cfg.Ready = func(i wire.Info) {
 		a.introduce(i)

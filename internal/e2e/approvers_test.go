@@ -112,5 +112,5 @@ func TestApprovalLinks(t *testing.T) {
 	if e, err := s.Until(t.Context(), id, e2e.Ended); err != nil || e.Status != "Success" {
 		t.Fatalf("%v: %s: %s", err, e.Status, e.Message)
 	}
-	wantRefused(t, answer(bob, approve), "it doesn't wait for an approval")
+	wantRefused(t, answer(bob, approve), "it doesn't wait for an approval: bob has decided APPROVE at ")
 }

@@ -37,6 +37,8 @@ type Config struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 	Version    string // of Slipway
+	// Disk tells of the room where a server keeps its state; nil: it has no disk.
+	Disk func() (free, total int64, err error)
 }
 
 // Server answers the API's requests.
@@ -67,6 +69,7 @@ func New(cfg Config) *Server {
 	s.delegateWatches()
 	s.instances()
 	s.versions()
+	s.health()
 	s.triggers()
 	s.webhooks()
 	if s.Hub != nil {

@@ -228,7 +228,7 @@ func (s *Server) exists(ctx context.Context, scope ref.Scope, kind ref.Kind, nam
 	}
 	r, err := ref.Parse(name, scope)
 	if err != nil {
-		return err
+		return invalid("%s: %w", kind, err)
 	}
 	_, err = s.Store.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID})
 	return err

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/slipway-cd/slipway/pkg/api"
 )
 
 // About is what a server tells of itself.
@@ -16,6 +18,11 @@ type About struct {
 	// the second.
 	Ahead time.Duration
 	Took  time.Duration // of one request
+}
+
+// Health asks a server for its version and its disk.
+func (c *Client) Health(ctx context.Context) (api.Health, error) {
+	return get[api.Health](ctx, c, path("health"), nil)
 }
 
 // About asks a server for its version and its clock.

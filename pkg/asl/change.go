@@ -43,7 +43,7 @@ func (e *Engine) change(ctx context.Context, edit func() (*change, error)) error
 		return err
 	}
 	c.collect()
-	wait := e.DB.Queue(c.write)
+	wait := e.DB.QueuePatiently(c.write)
 	c.begin()
 	e.work.Add(1)
 	e.mu.Unlock()

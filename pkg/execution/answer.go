@@ -31,7 +31,7 @@ func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in In
 	d := decision{node: node, by: by, action: audit.Answer, kind: "inputs"}
 	return s.decide(ctx, id, d, func(_ store.Execution, st *plan.State) (bool, error) {
 		if st.Status != plan.InputWaiting || st.Answered {
-			return false, fault.New(fault.Conflict, "%s is %s; it doesn't wait for inputs", node, st.Status)
+			return false, tooLate(node, st, "inputs")
 		}
 		m := input.Answer(n.Doc, in.Values, input.Source{Doc: unwrapped(in.Document, n.Kind)})
 		if err := m.Err(); err != nil {
@@ -45,6 +45,7 @@ func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in In
 			}
 		}
 		st.Answered, st.Given = true, m.Inputs
+		st.Decided = &plan.Decided{By: by.Actor, What: "its inputs", At: s.Now()}
 		return true, nil
 	})
 }

@@ -2,9 +2,11 @@ package execution
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -33,11 +35,14 @@ func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, ac
 	d := decision{node: node, by: by, action: audit.Intervene, kind: "intervention", after: string(action)}
 	return s.decide(ctx, id, d, func(_ store.Execution, st *plan.State) (bool, error) {
 		if st.Status != plan.InterventionWaiting || st.Outcome == nil {
-			return false, fault.New(fault.Conflict, "%s is %s; it doesn't wait for an intervention", node, st.Status)
+			return false, tooLate(node, st, "an intervention")
+		}
+		if st.Outcome.Decision != "" && st.Outcome.Decision != action {
+			return false, tooLate(node, st, "another intervention")
 		}
 		o := *st.Outcome
 		o.Decision = action
-		st.Outcome = &o
+		st.Outcome, st.Decided = &o, &plan.Decided{By: by.Actor, What: string(action), At: s.Now()}
 		return true, nil
 	})
 }
@@ -104,9 +109,19 @@ func (s *Service) approve(ctx context.Context, id string, node plan.NodeID, a Ap
 // asks says whether a node waits for people's approval.
 func asks(node plan.NodeID, st *plan.State) error {
 	if st.Status != plan.ApprovalWaiting || st.Approval == nil || st.Outcome != nil {
-		return fault.New(fault.Conflict, "%s is %s; it doesn't wait for an approval", node, st.Status)
+		return tooLate(node, st, "an approval")
 	}
 	return nil
+}
+
+// tooLate is the error of a decision that nobody waits for; it says who has
+// decided, what and when.
+func tooLate(node plan.NodeID, st *plan.State, what string) error {
+	by := ""
+	if d := st.Decided; d != nil {
+		by = fmt.Sprintf(": %s has decided %s at %s", d.By, d.What, d.At.UTC().Format(time.RFC3339))
+	}
+	return fault.New(fault.Conflict, "%s is %s; it doesn't wait for %s%s", node, st.Status, what, by)
 }
 
 // count adds an answer to an approval; true when that ends it.
@@ -123,7 +138,7 @@ func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (boo
 	ap.Activities = append(ap.Activities, plan.ApprovalActivity{
 		User: a.By.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(), Link: a.link,
 	})
-	st.Approval = &ap
+	st.Approval, st.Decided = &ap, &plan.Decided{By: a.By.Actor, What: a.Action, At: s.Now()}
 	st.Outcome, err = ap.Outcome()
 	return st.Outcome != nil, err
 }

@@ -37,7 +37,8 @@ type TreeNode struct {
 	Attempt    int            `json:"attempt,omitempty"`
 	LogStream  string         `json:"logStream,omitempty"`
 	Approval   *plan.Approval `json:"approval,omitempty"`
-	Child      string         `json:"child,omitempty"` // the execution that a Pipeline stage has started
+	Decided    *plan.Decided  `json:"decided,omitempty"` // a person's last decision
+	Child      string         `json:"child,omitempty"`   // the execution that a Pipeline stage has started
 	// Asks are the inputs that it waits for, by their paths in the node.
 	Asks     []input.Question `json:"asks,omitempty"`
 	Children []*TreeNode      `json:"children,omitempty"`
@@ -127,7 +128,7 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 	st := states[n.ID]
 	t := &TreeNode{
 		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(),
-		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval, Child: st.Child,
+		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval, Decided: st.Decided, Child: st.Child,
 	}
 	if t.Status == "" {
 		t.Status = plan.NotStarted

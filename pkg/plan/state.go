@@ -29,6 +29,9 @@ type State struct {
 	// done nothing.
 	Undecided bool `json:"undecided,omitempty"`
 
+	// Decided is what a person decided about the node last: who comes too late
+	// is told.
+	Decided *Decided `json:"decided,omitempty"`
 	// Answered says that a step's or a stage's inputs that are asked for while
 	// the pipeline runs have been; Given is their values, as a part of its
 	// document. Those without a value have their default.
@@ -148,6 +151,13 @@ type Attempt struct {
 	Message   string    `json:"message,omitempty"`
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
+}
+
+// Decided is the last decision of a person about a node.
+type Decided struct {
+	By   string    `json:"by"`
+	What string    `json:"what"`
+	At   time.Time `json:"at"`
 }
 
 // Approval is what people decided on a HarnessApproval step (pipeline spec §7.7).

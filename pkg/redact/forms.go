@@ -3,7 +3,9 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"slices"
@@ -19,8 +21,9 @@ func worthHiding(v string) bool { return utf8.RuneCountInString(strings.TrimSpac
 
 // forms lists how a value may show in a text: as it is and without white
 // space around it; each of its lines; escaped as JSON, as a Go or C string
-// (%q), within the single quotes of YAML and of shells, in XML and in URLs; as
-// base64, by itself and within the base64 of more.
+// (%q), within the single quotes of YAML and of shells, in XML and in URLs; as bash
+// quotes a word; in hexadecimal digits; as base64, by itself and within the
+// base64 of more.
 func forms(value string) []string {
 	var out []string
 	add := func(texts ...string) {
@@ -35,12 +38,16 @@ func forms(value string) []string {
 		add(v)
 		add(escaped(v)...)
 		add(encoded(v)...)
+		if len(v) >= minHex {
+			add(hex.EncodeToString([]byte(v)), fmt.Sprintf("%X", v))
+		}
 	}
 	for line := range strings.Lines(trimmed) {
 		line = strings.TrimSpace(line)
 		if worthHiding(line) {
 			add(line)
 			add(escaped(line)...)
+			add(encoded(line)...)
 		}
 	}
 	slices.Sort(out)
@@ -57,10 +64,12 @@ var (
 // escaped lists a value as it stands within quotes, XML and URLs.
 func escaped(v string) []string {
 	out := []string{
-		inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)), url.QueryEscape(v), url.PathEscape(v),
+		inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)), url.PathEscape(v),
 		strings.ReplaceAll(v, "'", "''"), strings.ReplaceAll(v, "'", `'\''`), html.EscapeString(v),
 		named.Replace(html.EscapeString(v)), bare.Replace(html.EscapeString(v)),
 	}
+	out = append(out, percent(v)...)
+	out = append(out, word(v)...)
 	for _, safe := range []bool{true, false} {
 		var doc bytes.Buffer
 		enc := json.NewEncoder(&doc)
@@ -70,6 +79,58 @@ func escaped(v string) []string {
 		}
 	}
 	return out
+}
+
+// percent lists a value as it stands in URLs: as Go's url.QueryEscape writes
+// it, as JavaScript's encodeURIComponent and encodeURI do, as RFC 3986 has it,
+// and as Python's quote, which leaves the slash; with the digits of either case.
+func percent(v string) []string {
+	var out []string
+	for _, safe := range []string{"-_.~", "-_.!~*'()", "-_.!~*'();/?:@&=+$,#", "-_.~/"} {
+		for _, format := range []string{"%%%02X", "%%%02x"} {
+			var b strings.Builder
+			for _, c := range []byte(v) {
+				if letter(c) || strings.IndexByte(safe, c) >= 0 {
+					b.WriteByte(c)
+				} else {
+					fmt.Fprintf(&b, format, c)
+				}
+			}
+			out = append(out, b.String(), strings.ReplaceAll(b.String(), "%20", "+"))
+		}
+	}
+	return out
+}
+
+func letter(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// word lists a value as bash's printf %q writes it: with backslashes, or in
+// $'...' where there are control characters; there other characters than those of
+// ASCII stand as they are, or as octal digits where the locale has none.
+func word(v string) []string {
+	var bare, ansi, octal strings.Builder
+	for i := range len(v) {
+		c := v[i]
+		if !letter(c) && c < utf8.RuneSelf && strings.IndexByte("-_./:=@%+", c) < 0 {
+			bare.WriteByte('\\')
+		}
+		bare.WriteByte(c)
+		text, found := map[byte]string{'\a': `\a`, '\b': `\b`, '\t': `\t`, '\n': `\n`, '\v': `\v`, '\f': `\f`, '\r': `\r`, 0x1b: `\E`, '\\': `\\`, '\'': `\'`}[c]
+		switch {
+		case !found && (c < ' ' || c == 0x7f):
+			text = fmt.Sprintf(`\%03o`, c)
+		case !found:
+			text = string([]byte{c})
+		}
+		ansi.WriteString(text)
+		if c >= utf8.RuneSelf {
+			text = fmt.Sprintf(`\%03o`, c)
+		}
+		octal.WriteString(text)
+	}
+	return []string{bare.String(), ansi.String(), octal.String()}
 }
 
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
@@ -106,6 +167,9 @@ func encoded(v string) []string {
 }
 
 const (
+	// minHex is how many bytes a value has at least whose hexadecimal digits
+	// are hidden: those of fewer are found by chance in hashes and ids.
+	minHex      = 4
 	mimeLine    = 76
 	minEmbedded = 8 // by chance once in 64^8 places
 )

@@ -42,6 +42,17 @@ func TestText(t *testing.T) {
 		{"a shell's trace", []string{"it's me"}, `+ login 'it'\''s me'`, "+ login '" + m + "'"},
 		{"XML", []string{`a<"b'&`}, `<x y="a&lt;&#34;b&#39;&amp;">a&lt;&quot;b&apos;&amp;</x>a&lt;"b'&amp;`, `<x y="` + m + `">` + m + "</x>" + m},
 		{"URL", []string{"p@ss w/rd"}, "https://u:p%40ss+w%2Frd@h p@ss%20w%2Frd", "https://u:" + m + "@h " + m},
+		{"encodeURIComponent", []string{"it's (a) *b c!"}, "it's%20(a)%20*b%20c!", m},
+		{"encodeURIComponent, more of it", []string{"p@ss'w/rd"}, "p%40ss'w%2Frd p%40ss'w%2frd", m + " " + m},
+		{"encodeURI", []string{"a+b/c d"}, "?x=a+b/c%20d", "?x=" + m},
+		{"Python's quote", []string{"p@ss w/rd"}, "p%40ss%20w/rd", m},
+		{"lower digits in a URL", []string{"p@ss w/rd"}, "p%40ss+w%2frd", m},
+		{"hexadecimal digits", []string{"hunter2"}, "68756e74657232 68756E74657232", m + " " + m},
+		{"few of them", []string{"abc"}, "616263", "616263"},
+		{"bash's %q", []string{"a $b'c\"d\\e"}, `a\ \$b\'c\"d\\e`, m},
+		{"bash's %q of lines", []string{"one\ntwo's\t\x01"}, `$'one\ntwo\'s\t\001'`, "$'" + m + "'"},
+		{"bash's %q of letters that the locale hasn't", []string{"grö\nße"}, `$'gr\303\266\n\303\237e'`, "$'" + m + "'"},
+		{"base64 of a line of it", []string{"first secret line\nsecond secret line"}, "c2Vjb25kIHNlY3JldCBsaW5l", m},
 		{"base64", []string{"hunter2"}, "aHVudGVyMg== aHVudGVyMg.", m + " " + m + "."},
 		{"URL base64", []string{"\xff\xfe\xfdabc?"}, "__79YWJjPw", m},
 	} {
@@ -217,5 +228,14 @@ func BenchmarkWorstCase(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		_, _ = w.Write(text)
+	}
+}
+
+// BenchmarkForms is what a value costs when it is learnt, and how long lines
+// take that have nothing to hide beside many large ones: keys and certificates.
+func BenchmarkForms(b *testing.B) {
+	key := strings.Repeat(strings.Repeat("MIIEvQIBADANBgkqhkiG9w0", 3)[:64]+"\n", 28)
+	for b.Loop() {
+		redact.New(key)
 	}
 }

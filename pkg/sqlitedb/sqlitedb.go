@@ -15,9 +15,12 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 // maxGroup bounds one transaction, so that its first caller isn't kept
@@ -56,7 +59,12 @@ type write struct {
 	fn   func(*Tx) error
 	err  error
 	done chan struct{}
+	// patient ones wait for room on the disk; others are told that there is none.
+	patient bool
 }
+
+// lookForRoom is how often writes that wait for room on the disk are tried.
+const lookForRoom = time.Second
 
 // Open opens or makes a database file. Only one process may have it open; for
 // another one the error names the file.
@@ -144,7 +152,16 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 // Queue is Write in two parts: fn has its place in the order of commits when
 // Queue returns, and is on disk when the function that it gives returns.
 func (db *DB) Queue(fn func(tx *Tx) error) (wait func() error) {
-	w := &write{fn: fn, done: make(chan struct{})}
+	return db.enqueue(&write{fn: fn, done: make(chan struct{})})
+}
+
+// QueuePatiently is Queue for what must get to the disk: where that is full,
+// fn is tried until there is room again, before all that came after it.
+func (db *DB) QueuePatiently(fn func(tx *Tx) error) (wait func() error) {
+	return db.enqueue(&write{fn: fn, done: make(chan struct{}), patient: true})
+}
+
+func (db *DB) enqueue(w *write) (wait func() error) {
 	select {
 	case <-db.closing:
 		return func() error { return ErrClosed }
@@ -168,16 +185,24 @@ func (db *DB) Queue(fn func(tx *Tx) error) (wait func() error) {
 // writeLoop is the only user of the writer's connection.
 func (db *DB) writeLoop() {
 	defer close(db.done)
+	var kept []*write // they wait for room on the disk, oldest first
 	for {
+		var again <-chan time.Time
+		if len(kept) > 0 {
+			again = time.After(lookForRoom)
+		}
 		select {
 		case w := <-db.queue:
-			db.commit(db.gather(w))
+			kept = db.commit(db.gather(append(kept, w)))
+		case <-again:
+			kept = db.commit(kept)
 		case <-db.closing:
 			for {
 				select {
 				case w := <-db.queue:
-					db.commit(db.gather(w))
+					kept = db.commit(db.gather(append(kept, w)))
 				default:
+					db.commit(kept) // what still can't be written hears that the database is closed
 					return
 				}
 			}
@@ -186,8 +211,7 @@ func (db *DB) writeLoop() {
 }
 
 // gather takes what is queued by now; it never waits for more.
-func (db *DB) gather(first *write) []*write {
-	group := []*write{first}
+func (db *DB) gather(group []*write) []*write {
 	for len(group) < maxGroup {
 		select {
 		case w := <-db.queue:
@@ -199,17 +223,44 @@ func (db *DB) gather(first *write) []*write {
 	return group
 }
 
-// commit runs a group in one transaction. Savepoints are opened only for a
-// group, because a function that is alone is rolled back with its transaction.
-func (db *DB) commit(group []*write) {
-	err := db.run(group)
+// commit runs a group in one transaction, and gives those of its functions
+// that wait for room on the disk. Savepoints are opened only for a group,
+// because a function that is alone is rolled back with its transaction.
+func (db *DB) commit(group []*write) (kept []*write) {
+	if len(group) == 0 {
+		return nil
+	}
+	err := full(db.run(group))
 	for _, w := range group {
+		if none := fault.Is(err, fault.StorageFull); none && w.patient {
+			w.err = nil
+			kept = append(kept, w)
+			continue
+		}
 		if w.err == nil {
 			w.err = err
 		}
 		close(w.done)
 	}
+	return kept
 }
+
+// full gives the error of a disk without room a code.
+func full(err error) error {
+	var broken *sqlite.Error
+	if !errors.As(err, &broken) {
+		return err
+	}
+	code := broken.Code()
+	if code&0xff == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR_WRITE || code == sqlite3.SQLITE_IOERR_FSYNC || code == sqlite3.SQLITE_IOERR_SHMSIZE || code == sqlite3.SQLITE_IOERR_SHMOPEN {
+		return fault.New(fault.StorageFull, "the disk of the server's data folder has no room left: %w", err)
+	}
+	return err
+}
+
+// exhausted says whether a function has failed for want of room, which may
+// have ended the whole transaction.
+func exhausted(err error) bool { return fault.Is(full(err), fault.StorageFull) }
 
 func (db *DB) run(group []*write) error {
 	if _, err := db.writer.exec("BEGIN IMMEDIATE"); err != nil {
@@ -218,6 +269,11 @@ func (db *DB) run(group []*write) error {
 	tx := &Tx{conn: db.writer}
 	if len(group) == 1 {
 		if group[0].err = group[0].fn(tx); group[0].err != nil {
+			if exhausted(group[0].err) {
+				err := group[0].err
+				_, _ = db.writer.exec("ROLLBACK") // SQLite may have done it
+				return err
+			}
 			_, err := db.writer.exec("ROLLBACK")
 			return err
 		}
@@ -228,6 +284,9 @@ func (db *DB) run(group []*write) error {
 		}
 		if err := db.savepoint(tx, w); err != nil {
 			_, rollback := db.writer.exec("ROLLBACK")
+			if exhausted(err) {
+				return err // SQLite may have rolled back by itself
+			}
 			return errors.Join(err, rollback)
 		}
 	}
@@ -245,6 +304,9 @@ func (db *DB) savepoint(tx *Tx, w *write) error {
 		return fmt.Errorf("open savepoint: %w", err)
 	}
 	if w.err = w.fn(tx); w.err != nil {
+		if exhausted(w.err) {
+			return w.err
+		}
 		if _, err := db.writer.exec("ROLLBACK TO w"); err != nil {
 			return fmt.Errorf("undo to savepoint: %w", err)
 		}

@@ -151,7 +151,7 @@ func open(ctx context.Context, cfg ServeConfig) (*machine, error) {
 }
 
 func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine, error) {
-	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake()}}
+	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake(), Disk: disk(cfg.Data)}}
 	var err error
 	if m.store, err = sqlite.New(ctx, db); err != nil {
 		return nil, err

@@ -66,6 +66,8 @@ type Live struct {
 	Hub    *api.Hub
 	Feed   *api.Feed
 	Intake *api.Intake
+	// Disk tells of the room where the store is.
+	Disk func() (free, total int64, err error)
 }
 
 // Plane is the control plane, put together.
@@ -101,10 +103,11 @@ func New(p Parts) *Plane {
 	var hub *api.Hub
 	var live *api.Feed
 	var intake *api.Intake
+	var disk func() (free, total int64, err error)
 	var changed func(string)
 	if p.Live != nil {
 		hub, live, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
-		intake = p.Live.Intake
+		intake, disk = p.Live.Intake, p.Live.Disk
 	}
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Now: time.Now, Log: p.Log,
@@ -131,7 +134,7 @@ func New(p Parts) *Plane {
 		Feed: feed.NewReader(p.Store, handler.Plan),
 		api: api.Config{
 			Store: p.Store, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}),
-			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Intake: intake, Now: time.Now, Log: p.Log, Version: p.Version,
+			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Intake: intake, Disk: disk, Now: time.Now, Log: p.Log, Version: p.Version,
 			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Quiet: p.Poll, Socket: p.Socket},
 		},
 	}
