@@ -87,8 +87,9 @@ type Agent struct {
 	// connected is whether the socket is open, so that polls are only for
 	// wake-ups that got lost.
 	connected bool
+	line      int64         // counts sockets; the number of the latest
 	beatAt    time.Time     // when the next heartbeat is due
-	beatLast  time.Time     // when the last one was sent
+	beatLast  time.Time     // when the last one was sent that arrived
 	quiet     time.Duration // the silence that was announced then
 
 	watching watches

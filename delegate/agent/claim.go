@@ -38,7 +38,7 @@ func (a *Agent) claimLoop(ctx, alive context.Context) {
 // claim fills the free places, until there are none or no more open tasks.
 func (a *Agent) claim(ctx, alive context.Context) error {
 	for ctx.Err() == nil {
-		running, free, quiet := a.places()
+		running, free, quiet, line := a.places()
 		if free == 0 && a.claims.settled() {
 			return nil
 		}
@@ -48,7 +48,7 @@ func (a *Agent) claim(ctx, alive context.Context) error {
 			Tasks []task.Assignment `json:"tasks"`
 		}
 		at := time.Now()
-		in := a.claims.next(task.Claim{Max: free, Running: running, Quiet: quiet})
+		in := a.claims.next(task.Claim{Max: free, Running: running, Quiet: quiet, Line: line})
 		if err := a.api.post(alive, a.id+"/claim", in, &out); err != nil {
 			a.claims.lose(in.Number)
 			return a.known(ctx, err)
@@ -68,14 +68,16 @@ func (a *Agent) claim(ctx, alive context.Context) error {
 }
 
 // places counts running tasks and free places. Without a free one, the next
-// that gets free asks for more. quiet is how long the delegate may be silent.
-func (a *Agent) places() (running, free int, quiet time.Duration) {
+// that gets free asks for more. quiet is how long the delegate may be silent,
+// as long as the socket with the number line is open.
+func (a *Agent) places() (running, free int, quiet time.Duration, line int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	running = len(a.running)
 	free = max(a.Capacity-running, 0)
 	a.backlog = free == 0
-	return running, free, a.mayBeQuiet()
+	quiet, line = a.mayBeQuiet()
+	return running, free, quiet, line
 }
 
 // unconnectedPoll is how often an agent looks for work that nobody can wake it

@@ -11,7 +11,8 @@ import (
 // heartbeatLoop renews the leases of running tasks, three times within each
 // lease, and says that the delegate lives. An idle delegate sends one
 // heartbeat per period and nothing else; where its polls count as heartbeats
-// and its socket is open, not even these.
+// and its socket is open, not even these. One that doesn't arrive is sent again
+// soon, each time a little later.
 func (a *Agent) heartbeatLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -53,16 +54,22 @@ func (a *Agent) nextBeat() time.Time {
 // schedule brings the next heartbeat forward if a lease of a task that has
 // just begun needs it. The caller holds the lock.
 func (a *Agent) schedule(now time.Time) {
-	if next := a.due(now); next.Before(a.beatAt) {
+	if next := a.renewal(now, a.beatAt); next.Before(a.beatAt) {
 		a.beatAt = next
 		signal(a.beats)
 	}
 }
 
-// due is when a heartbeat after now must be sent: in a third of the shortest
-// lease, so that two may get lost. The caller holds the lock.
+// due is when the delegate must be heard of again after a beat at now. The
+// caller holds the lock.
 func (a *Agent) due(now time.Time) time.Time {
-	next := a.beatLast.Add(a.timing.HeartbeatEvery + a.quiet)
+	return a.renewal(now, a.beatLast.Add(a.timing.HeartbeatEvery+a.quiet))
+}
+
+// renewal is when leases that were renewed at now must be again, if that is
+// before next: in a third of the shortest lease, so that two may get lost. The
+// caller holds the lock.
+func (a *Agent) renewal(now, next time.Time) time.Time {
 	for _, r := range a.running {
 		if renew := now.Add(r.Lease / 3); renew.Before(next) {
 			next = renew
@@ -78,8 +85,8 @@ type heartbeat struct {
 	tasks []*running
 }
 
-// prepareBeat makes the heartbeat that is due at now and schedules the next.
-// None is wanted if the tasks that it was scheduled for have ended.
+// prepareBeat makes the heartbeat that is due at now. None is wanted if the
+// tasks that it was scheduled for have ended.
 func (a *Agent) prepareBeat(now time.Time) (heartbeat, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,23 +94,25 @@ func (a *Agent) prepareBeat(now time.Time) (heartbeat, bool) {
 		a.beatAt = a.due(now)
 		return heartbeat{}, false
 	}
-	b := heartbeat{at: now, Heartbeat: task.Heartbeat{Draining: a.draining, Running: []task.Held{}, Quiet: a.mayBeQuiet()}}
+	quiet, line := a.mayBeQuiet()
+	b := heartbeat{at: now, Heartbeat: task.Heartbeat{Draining: a.draining, Running: []task.Held{}, Quiet: quiet, Line: line}}
 	for _, r := range a.running {
 		b.tasks = append(b.tasks, r)
 		b.Running = append(b.Running, task.Held{ID: r.ID, Fence: r.Fence})
 	}
-	a.beatLast, a.quiet = now, b.Quiet
-	a.beatAt = a.due(now)
+	// While it is on its way, nothing else is due.
+	a.beatAt = a.renewal(now, now.Add(a.timing.HeartbeatEvery+quiet))
 	return b, true
 }
 
 // mayBeQuiet is how long the delegate may be silent: while it holds nothing
-// and would be woken. The caller holds the lock.
-func (a *Agent) mayBeQuiet() time.Duration {
-	if len(a.running) > 0 || a.draining || !a.connected {
-		return 0
+// and would be woken, over the socket with the number line. The caller holds
+// the lock.
+func (a *Agent) mayBeQuiet() (quiet time.Duration, line int64) {
+	if len(a.running) > 0 || a.draining || !a.connected || a.timing.Quiet == 0 {
+		return 0, 0
 	}
-	return a.timing.Quiet
+	return a.timing.Quiet, a.line
 }
 
 // announced takes in that the control plane heard of the delegate at a time,
@@ -132,7 +141,22 @@ func (a *Agent) beat(ctx context.Context, b heartbeat) error {
 	for _, r := range b.tasks {
 		r.until = b.at.Add(r.Lease)
 	}
+	a.arrived(b)
 	return nil
+}
+
+// arrived takes in that a heartbeat was heard. If the socket that it relied on
+// has closed since, its silence isn't kept. The caller holds the lock.
+func (a *Agent) arrived(b heartbeat) {
+	if b.Quiet > 0 && (!a.connected || a.line != b.Line) {
+		a.quiet, a.beatAt = 0, time.Now()
+		a.beatLast = a.beatAt.Add(-a.timing.HeartbeatEvery)
+		return
+	}
+	a.beatLast, a.quiet = b.at, b.Quiet
+	if next := a.due(b.at); next.Before(a.beatAt) {
+		a.beatAt = next
+	}
 }
 
 // postpone schedules the next try after a heartbeat that didn't get through,
@@ -146,10 +170,7 @@ func (a *Agent) postpone(now time.Time, failures int) {
 			r.cancel(executor.ErrLeaseLost)
 		}
 	}
-	a.beatAt = now.Add(backOff(failures))
-	if next := a.due(now); next.Before(a.beatAt) {
-		a.beatAt = next
-	}
+	a.beatAt = a.renewal(now, now.Add(backOff(failures)))
 }
 
 // cancel stops a task; one that isn't running is no error.

@@ -55,6 +55,8 @@ type plane struct {
 	refuse func(what string, n int) error
 	// claiming is called before a claim is answered.
 	claiming func()
+	// beating is called before the nth heartbeat is answered.
+	beating func(n int)
 	// cut may end the connection in place of the answer to the nth claim that got
 	// something, after it was granted.
 	cut func(n int) bool
@@ -184,6 +186,9 @@ func (p *plane) reopen(lost []int64) {
 }
 
 func (p *plane) heartbeat(_ task.ID, in task.Heartbeat) (any, error) {
+	if p.beating != nil {
+		p.beating(p.count("heartbeat"))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.beats = append(p.beats, in)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/coder/websocket"
@@ -79,11 +80,12 @@ func (a *Agent) listen(ctx context.Context) (opened bool, err error) {
 	}
 }
 
-// socketAddress is where the control plane wants the socket: at its API, or
+// socketAddress is where the control plane wants the next socket: at its API, or
 // where it said when the delegate registered.
 func (a *Agent) socketAddress() (string, error) {
 	a.mu.Lock()
-	elsewhere := a.timing.Socket
+	a.line++
+	elsewhere, line := a.timing.Socket, a.line
 	a.mu.Unlock()
 	if elsewhere == "" {
 		return a.api.base + a.id + "/socket", nil
@@ -94,6 +96,7 @@ func (a *Agent) socketAddress() (string, error) {
 	}
 	q := u.Query()
 	q.Set("delegate", a.id)
+	q.Set("line", strconv.FormatInt(line, 10))
 	u.RawQuery = q.Encode()
 	return u.String(), nil
 }

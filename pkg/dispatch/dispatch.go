@@ -42,13 +42,6 @@ func Connected(d store.Delegate, now time.Time) bool {
 	return now.Sub(d.LastSeen) <= Alive+min(d.Quiet, LongestQuiet)
 }
 
-// Unplugged is a delegate whose socket has just closed: from now on it beats,
-// or is gone.
-func Unplugged(d store.Delegate, now time.Time) store.Delegate {
-	d.LastSeen, d.Quiet = now, 0
-	return d
-}
-
 func busy(d store.Delegate) bool { return d.Capacity > 0 && d.Running >= d.Capacity }
 
 // carries says whether one of a delegate's tags, its name or its host is the

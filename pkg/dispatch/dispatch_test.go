@@ -72,11 +72,11 @@ func TestEligible(t *testing.T) {
 		}, false},
 		"its socket has closed since": {work(project), func(d *store.Delegate) {
 			d.LastSeen, d.Quiet = now.Add(-4*time.Minute), 5*time.Minute
-			*d = dispatch.Unplugged(*d, now.Add(-3*time.Minute))
+			*d = d.Unplug(1, now.Add(-3*time.Minute))
 		}, false},
 		"it has just closed": {work(project), func(d *store.Delegate) {
 			d.LastSeen, d.Quiet = now.Add(-4*time.Minute), 5*time.Minute
-			*d = dispatch.Unplugged(*d, now.Add(-time.Minute))
+			*d = d.Unplug(1, now.Add(-time.Minute))
 		}, true},
 		"§12.1 draining": {work(project), func(d *store.Delegate) { d.Draining = true }, false},
 	} {

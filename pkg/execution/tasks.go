@@ -29,8 +29,8 @@ const (
 // that they need.
 func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim) ([]task.Assignment, error) {
 	if c.Quiet > 0 { // it stands for a heartbeat
-		d.LastSeen, d.Running, d.Quiet = s.Now(), c.Running, min(c.Quiet, dispatch.LongestQuiet)
-		if err := s.Store.PutDelegate(ctx, d); err != nil {
+		beat := store.Beat{At: s.Now(), Running: c.Running, Quiet: min(c.Quiet, dispatch.LongestQuiet), Line: c.Line}
+		if err := s.Store.BeatDelegate(ctx, d.Scope.Account, d.ID, beat); err != nil {
 			return nil, err
 		}
 	}
@@ -217,8 +217,8 @@ func (s *Service) sealOutputs(ctx context.Context, d store.Delegate, id task.ID,
 
 // Heartbeat renews what a delegate holds and lists what it must stop.
 func (s *Service) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartbeat) (task.HeartbeatAnswer, error) {
-	d.LastSeen, d.Running, d.Draining, d.Quiet = s.Now(), len(h.Running), h.Draining, min(h.Quiet, dispatch.LongestQuiet)
-	if err := s.Store.PutDelegate(ctx, d); err != nil {
+	beat := store.Beat{At: s.Now(), Running: len(h.Running), Draining: h.Draining, Quiet: min(h.Quiet, dispatch.LongestQuiet), Line: h.Line}
+	if err := s.Store.BeatDelegate(ctx, d.Scope.Account, d.ID, beat); err != nil {
 		return task.HeartbeatAnswer{}, err
 	}
 	var out task.HeartbeatAnswer

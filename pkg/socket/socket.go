@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-cd/slipway/pkg/access"
-	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -82,7 +82,8 @@ func (l *Lobby) enter(ctx context.Context, e events.APIGatewayWebsocketProxyRequ
 	if err != nil {
 		return err
 	}
-	return l.Connections.PutConnection(ctx, store.Connection{ID: e.RequestContext.ConnectionID, Delegate: id, Scope: t.Scope, Opened: l.Now()})
+	line, _ := strconv.ParseInt(e.QueryStringParameters["line"], 10, 64) // older delegates don't number them
+	return l.Connections.PutConnection(ctx, store.Connection{ID: e.RequestContext.ConnectionID, Delegate: id, Scope: t.Scope, Line: max(line, 0), Opened: l.Now()})
 }
 
 // leave takes in that a connection has ended. One that the delegate has
@@ -99,14 +100,7 @@ func (l *Lobby) leave(ctx context.Context, connection string) error {
 		if err := l.Connections.DeleteConnection(ctx, c); err != nil {
 			return fmt.Errorf("forget the connection of delegate %s: %w", c.Delegate, err)
 		}
-		d, err := l.Store.Delegate(ctx, l.Account, c.Delegate)
-		if fault.Is(err, fault.NotFound) || err == nil && d.Quiet == 0 {
-			return nil // it said goodbye, or beats anyway
-		}
-		if err != nil {
-			return fmt.Errorf("read the delegate of a connection: %w", err)
-		}
-		return l.Store.PutDelegate(ctx, dispatch.Unplugged(d, l.Now()))
+		return l.Store.UnplugDelegate(ctx, l.Account, c.Delegate, c.Line, l.Now())
 	}
 	return nil
 }

@@ -317,12 +317,54 @@ type Delegate struct {
 	LastSeen  time.Time
 	Quiet     time.Duration // that it said it will be silent from then on, its socket being open
 	StartedAt time.Time
+	Line      int64 // the number of the socket that it relied on when it last announced silence
+	Unplugged int64 // the number of the latest socket that has closed
+}
+
+// Beat is a delegate's sign of life.
+type Beat struct {
+	At       time.Time
+	Running  int
+	Draining bool // once it was said, it stays so
+	Quiet    time.Duration
+	// Line is the number of the socket that Quiet relies on; 0: of a delegate that
+	// doesn't number them.
+	Line int64
+}
+
+// Heard is the delegate after a beat. A silence that relies on a socket which
+// has closed meanwhile isn't believed.
+func (d Delegate) Heard(b Beat) Delegate {
+	d.LastSeen, d.Running, d.Draining, d.Quiet = b.At, b.Running, d.Draining || b.Draining, b.Quiet
+	if b.Quiet > 0 && b.Line > 0 {
+		d.Line = b.Line
+		if b.Line <= d.Unplugged {
+			d.Quiet = 0
+		}
+	}
+	return d
+}
+
+// Unplug is the delegate after its socket of that number has closed: from now
+// on it beats, or is gone. A socket that it has replaced says nothing.
+func (d Delegate) Unplug(line int64, at time.Time) Delegate {
+	if d.Line <= line || line == 0 {
+		d.LastSeen, d.Quiet, d.Unplugged = at, 0, max(d.Unplugged, line)
+	}
+	return d
 }
 
 // Delegates keeps who is connected.
 type Delegates interface {
-	// PutDelegate registers or refreshes one. AP-23
+	// PutDelegate registers one, in place of itself; fault.Forbidden if one of
+	// that id registered with another token. AP-23
 	PutDelegate(ctx context.Context, d Delegate) error
+	// BeatDelegate takes in a sign of life (Delegate.Heard) and changes nothing
+	// else; fault.NotFound if the delegate was forgotten. AP-61
+	BeatDelegate(ctx context.Context, account, id string, b Beat) error
+	// UnplugDelegate takes in that a socket of the delegate has closed
+	// (Delegate.Unplug). One that was forgotten is no error. AP-62
+	UnplugDelegate(ctx context.Context, account, id string, line int64, at time.Time) error
 	// ListDelegates lists those of an account seen since the given time. AP-24
 	ListDelegates(ctx context.Context, account string, since time.Time) ([]Delegate, error)
 	// Delegate reads one. AP-25
@@ -336,6 +378,7 @@ type Connection struct {
 	ID       string // API Gateway's
 	Delegate string
 	Scope    ref.Scope // of the delegate's token
+	Line     int64     // the delegate's number for it; 0: it doesn't number them
 	Opened   time.Time
 }
 

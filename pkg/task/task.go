@@ -134,7 +134,8 @@ type Registered struct {
 	// socket is open: its polls are its heartbeats. 0: it has to beat.
 	Quiet time.Duration `json:"quiet,omitempty"`
 	// Socket is where to open the WebSocket, if not at the API; the query
-	// parameter delegate gets the delegate's id.
+	// parameter delegate gets the delegate's id, line the socket's number: 1 for
+	// the delegate's first, and so on.
 	Socket string `json:"socket,omitempty"`
 }
 
@@ -150,6 +151,9 @@ type Claim struct {
 	Lost []int64 `json:"lost,omitempty"`
 	// Quiet makes the claim a heartbeat: the delegate will be silent that long.
 	Quiet time.Duration `json:"quiet,omitempty"`
+	// Line is the number of the socket that Quiet relies on: that it closes would
+	// be seen.
+	Line int64 `json:"line,omitempty"`
 }
 
 // Heartbeat renews the leases of running tasks and says that the delegate lives.
@@ -158,6 +162,7 @@ type Heartbeat struct {
 	Draining bool   `json:"draining"`
 	// Quiet is how long the delegate will be silent; 0: until the next beat.
 	Quiet time.Duration `json:"quiet,omitempty"`
+	Line  int64         `json:"line,omitempty"` // as in Claim
 }
 
 // Held is a task that the delegate holds.

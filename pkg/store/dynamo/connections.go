@@ -15,6 +15,7 @@ const longestConnection = 2 * time.Hour
 func (s *Store) PutConnection(ctx context.Context, c store.Connection) error {
 	it := connectionAt(c.Scope.Account, c.Delegate).item()
 	it["id"], it["opened"], it[Expires] = str(c.ID), num(millis(c.Opened)), num(c.Opened.Add(longestConnection).Unix())
+	it["line"] = num(c.Line)
 	it["account"], it["org"], it["project"] = str(c.Scope.Account), str(c.Scope.Org), str(c.Scope.Project)
 	_, _, err := s.place(ctx, it, "")
 	return err
@@ -27,7 +28,7 @@ func (s *Store) Connections(ctx context.Context, account string) ([]store.Connec
 	for _, it := range found {
 		if !s.expired(it) {
 			out = append(out, store.Connection{
-				ID: text(it, "id"), Delegate: text(it, "sk"), Opened: fromMillis(number(it, "opened")),
+				ID: text(it, "id"), Delegate: text(it, "sk"), Opened: fromMillis(number(it, "opened")), Line: number(it, "line"),
 				Scope: ref.Scope{Account: text(it, "account"), Org: text(it, "org"), Project: text(it, "project")},
 			})
 		}

@@ -2,10 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -26,6 +29,20 @@ type delegateDoc struct {
 	TokenID   string        `json:"token,omitempty"`
 	StartedAt int64         `json:"started,omitempty"`
 	Quiet     time.Duration `json:"quiet,omitempty"`
+	Line      int64         `json:"line,omitempty"`
+	Unplugged int64         `json:"unplugged,omitempty"`
+}
+
+func encodeDelegate(d store.Delegate) (string, error) {
+	doc, err := json.Marshal(delegateDoc{
+		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
+		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Quiet: d.Quiet,
+		Line: d.Line, Unplugged: d.Unplugged,
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode delegate %s: %w", d.ID, err)
+	}
+	return string(doc), nil
 }
 
 func scanDelegate(row scanner) (store.Delegate, error) {
@@ -42,21 +59,58 @@ func scanDelegate(row scanner) (store.Delegate, error) {
 	return store.Delegate{
 		ID: id, Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
 		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, LastSeen: fromMillis(seen), StartedAt: fromMillis(d.StartedAt), Quiet: d.Quiet,
+		Line: d.Line, Unplugged: d.Unplugged,
 	}, nil
 }
 
-// PutDelegate registers or refreshes one.
+const selectDelegate = `SELECT id, last_seen, doc FROM delegate WHERE account = ? AND id = ?`
+
+// PutDelegate registers one.
 func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
-	doc, err := json.Marshal(delegateDoc{
-		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
-		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Quiet: d.Quiet,
-	})
+	doc, err := encodeDelegate(d)
 	if err != nil {
-		return fmt.Errorf("encode delegate %s: %w", d.ID, err)
+		return err
 	}
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		known, err := scanDelegate(tx.QueryRow(selectDelegate, d.Scope.Account, d.ID))
+		switch {
+		case err == nil && known.TokenID != d.TokenID:
+			return fault.New(fault.Forbidden, "delegate %s registered with another token", d.ID)
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
 		return exec(tx, `INSERT OR REPLACE INTO delegate (account, id, last_seen, doc) VALUES (?, ?, ?, ?)`,
-			d.Scope.Account, d.ID, millis(d.LastSeen), string(doc))
+			d.Scope.Account, d.ID, millis(d.LastSeen), doc)
+	})
+}
+
+// BeatDelegate takes in a sign of life.
+func (s *Store) BeatDelegate(ctx context.Context, account, id string, b store.Beat) error {
+	return s.changeDelegate(ctx, account, id, func(d store.Delegate) store.Delegate { return d.Heard(b) })
+}
+
+// UnplugDelegate takes in that a socket of the delegate has closed.
+func (s *Store) UnplugDelegate(ctx context.Context, account, id string, line int64, at time.Time) error {
+	err := s.changeDelegate(ctx, account, id, func(d store.Delegate) store.Delegate { return d.Unplug(line, at) })
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// changeDelegate changes one that is there, in one transaction.
+func (s *Store) changeDelegate(ctx context.Context, account, id string, change func(store.Delegate) store.Delegate) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		d, err := scanDelegate(tx.QueryRow(selectDelegate, account, id))
+		if err != nil {
+			return missing(err, "delegate %q", id)
+		}
+		d = change(d)
+		doc, err := encodeDelegate(d)
+		if err != nil {
+			return err
+		}
+		return exec(tx, `UPDATE delegate SET last_seen = ?, doc = ? WHERE account = ? AND id = ?`, millis(d.LastSeen), doc, account, id)
 	})
 }
 
@@ -71,7 +125,7 @@ func (s *Store) ListDelegates(ctx context.Context, account string, since time.Ti
 // Delegate reads one.
 func (s *Store) Delegate(ctx context.Context, account, id string) (store.Delegate, error) {
 	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Delegate, error) {
-		d, err := scanDelegate(tx.QueryRow(`SELECT id, last_seen, doc FROM delegate WHERE account = ? AND id = ?`, account, id))
+		d, err := scanDelegate(tx.QueryRow(selectDelegate, account, id))
 		return d, missing(err, "delegate %q", id)
 	})
 }

@@ -15,6 +15,11 @@ func delegateCases() []testCase {
 		{"a list has those seen since", listDelegates},
 		{"many refreshes leave one", raceDelegate},
 		{"a deleted delegate is gone", deleteDelegate},
+		{"another token can't take a delegate's place", foreignDelegate},
+		{"a beat changes what it says and nothing else", beatDelegate},
+		{"a beat brings nobody back", beatDeleted},
+		{"silence ends with the socket that it relies on", unplugDelegate},
+		{"however beats, unplugging and goodbyes meet", raceBeats},
 	}
 }
 
@@ -32,6 +37,7 @@ func putDelegate(b *bench) {
 	b.ok(err)
 	same(b, "read", d, got)
 	d.LastSeen, d.Running, d.Draining = at(9), 0, true
+	d.Line, d.Unplugged = 2, 1
 	b.ok(b.Store.PutDelegate(b.ctx(), d))
 	got, err = b.Store.Delegate(b.ctx(), b.account, d.ID)
 	b.ok(err)
