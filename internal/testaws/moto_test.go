@@ -37,6 +37,7 @@ func TestMachine(t *testing.T) {
 		{name: "names are unique", run: namesAreUnique},
 		{name: "max concurrency", run: maxConcurrency},
 		{name: "data limit", run: dataLimit},
+		{name: "an error of the definition", run: runtimeError},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +94,6 @@ func waitsEnd(t *testing.T, on account) {
 		cause              string
 	}{
 		{name: "timeout", timeout: 2, heartbeat: 1000, want: "States.Timeout"},
-		// AWS documents States.HeartbeatTimeout for this, and that States.Timeout means it too.
 		{name: "silence", timeout: 1000, heartbeat: 1, want: "States.Timeout"},
 		{name: "failure", timeout: 1000, heartbeat: 900, fail: true, want: "Slipway.Aborted", cause: "somebody said so"},
 	}
@@ -375,8 +375,8 @@ func maxConcurrency(t *testing.T, on account) {
 	}
 }
 
-// Data over 256 KiB end a run with an error that no catcher of States.ALL
-// gets.
+// A result over 256 KiB fails its task, with an error that a catcher of
+// States.ALL gets.
 func dataLimit(t *testing.T, on account) {
 	t.Helper()
 	m := newMachine(t, on, func(c call, _ int) (string, error) {
@@ -386,8 +386,22 @@ func dataLimit(t *testing.T, on account) {
 		return `{"do":"done","filler":"` + strings.Repeat("x", 262144) + `"}`, nil
 	})
 	out := m.ended(t, m.start(t, "n"))
-	if out.Status != types.ExecutionStatusFailed || aws.ToString(out.Error) != "States.DataLimitExceeded" || len(m.called("break")) != 0 {
-		t.Errorf("the run ended %s %s %s", out.Status, aws.ToString(out.Error), aws.ToString(out.Cause))
+	if out.Status != types.ExecutionStatusFailed || len(m.called("break")) != 1 {
+		t.Fatalf("the run ended %s %s %s; want the engine to be told", out.Status, aws.ToString(out.Error), aws.ToString(out.Cause))
+	}
+	if got := string(m.called("break")[0].Event); !strings.Contains(got, "States.DataLimitExceeded") {
+		t.Errorf("the engine heard %s", got)
+	}
+}
+
+// An error of the definition itself ends the run, whoever catches what: here a
+// path that leads nowhere.
+func runtimeError(t *testing.T, on account) {
+	t.Helper()
+	m := newMachine(t, on, func(call, int) (string, error) { return `{"do":"await"}`, nil })
+	out := m.ended(t, m.start(t, "n"))
+	if out.Status != types.ExecutionStatusFailed || aws.ToString(out.Error) != "States.Runtime" || len(m.called("break")) != 0 {
+		t.Errorf("the run ended %s %s %s; want FAILED States.Runtime, and nobody told", out.Status, aws.ToString(out.Error), aws.ToString(out.Cause))
 	}
 }
 

@@ -12,9 +12,15 @@ import (
 
 // Errors that the engine itself gives, by the names that AWS has for them.
 const (
+	errALL        = "States.ALL"
 	errRuntime    = "States.Runtime"
 	errTimeout    = "States.Timeout"
+	errHeartbeat  = "States.HeartbeatTimeout"
 	errTaskFailed = "States.TaskFailed"
+	errDataLimit  = "States.DataLimitExceeded"
+	errResultPath = "States.ResultPathMatchFailure"
+	errNoChoice   = "States.NoChoiceMatched"
+	errIntrinsic  = "States.IntrinsicFailure"
 	errExit       = "Runtime.ExitError"
 	errTimedout   = "Sandbox.Timedout"
 	errLambda     = "Lambda.Unknown"
@@ -78,11 +84,10 @@ func (i *invocation) prepare() (due bool, f *Failure) {
 	if i.limit <= 0 {
 		return false, nil // its timer ends it
 	}
-	v, f := t.parameters(t.token())
+	params, f := t.parameters(t.token())
 	if f != nil {
 		return true, f
 	}
-	params, _ := v.(map[string]any)
 	name, _ := params["FunctionName"].(string)
 	if i.fn = e.Functions[last(name)]; i.fn == nil {
 		return true, &Failure{Name: "Lambda.ResourceNotFoundException", Cause: fmt.Sprintf("there is no function %q", name)}
@@ -156,9 +161,9 @@ func (i *invocation) settle(answer any, f *Failure) {
 		c := t.run.changed()
 		switch {
 		case f == nil:
-			t.complete(map[string]any{"ExecutedVersion": "$LATEST", "Payload": answer, "StatusCode": json.Number("200")})
+			t.answered("lambda", map[string]any{"ExecutedVersion": "$LATEST", "Payload": answer, "StatusCode": json.Number("200")})
 		case f.Name == errTimedout && t.wait == waitTask && t.expired():
-			t.timeUp() // the state's own time was the shorter one
+			t.recover(&Failure{Name: errTimeout}) // the state's own time was the shorter one
 		default:
 			t.recover(f)
 		}
@@ -174,4 +179,13 @@ func (i *invocation) leave() {
 	e := i.thread.run.engine
 	<-e.slots
 	e.work.Done()
+}
+
+// answered ends a task with a result, which has a limit.
+func (t *thread) answered(service string, result any) {
+	if f := tooLarge(result, service); f != nil {
+		t.recover(f)
+		return
+	}
+	t.complete(result)
 }

@@ -13,6 +13,8 @@ import (
 // change is what one edit has changed, on its way to the disk.
 type change struct {
 	runs    []*run
+	moved   []*thread
+	gone    []*thread // branches that are no more
 	threads []*thread // whose effects begin after the commit
 	seqs    []int64   // theirs
 	stores  []func(*sqlitedb.Tx) error
@@ -132,13 +134,19 @@ func (c *change) add(r *run) *change {
 
 // collect turns the edited runs into statements, while the engine is locked.
 func (c *change) collect() {
-	for i := 0; i < len(c.runs); i++ {
-		r := c.runs[i]
+	for _, r := range c.runs {
 		r.touched = nil
 		r.over = r.status != statusRunning
 		c.storeRun(r)
-		if r.status == statusRunning {
-			c.storeThreads(r)
+	}
+	for _, t := range c.moved {
+		if !t.run.over && t.stored != t.seq && t.run.threads[t.id] == t {
+			c.store(t)
+		}
+	}
+	for _, t := range c.gone {
+		if !t.run.over && t.stored != 0 {
+			c.do(`DELETE FROM asl_threads WHERE run = ? AND id = ?`, t.run.name, t.id)
 		}
 	}
 }

@@ -1,13 +1,12 @@
 package asl
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // choice is a rule of a Choice state: one comparison of a variable, or And,
@@ -21,36 +20,27 @@ type choice struct {
 	inner    []choice
 }
 
-// UnmarshalJSON reads and checks a rule.
+// UnmarshalJSON reads a rule.
 func (c *choice) UnmarshalJSON(data []byte) error {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(data, &keys); err != nil {
+	keys, err := object(data, append([]string{"Next", "Comment", "Variable", "And", "Or", "Not"}, operators()...), nil)
+	if err != nil {
 		return err
 	}
-	for key, v := range keys {
-		var err error
-		switch key {
-		case "Next":
-			err = json.Unmarshal(v, &c.Next)
-		case "Comment":
-		case "Variable":
-			err = json.Unmarshal(v, &c.variable)
-		default:
-			if c.operator != "" {
-				return fmt.Errorf("found %s and %s; want one operator", c.operator, key)
-			}
-			c.operator = key
-			err = c.operand(key, v)
+	var comment string
+	if err := fillFields(keys, map[string]any{"Next": &c.Next, "Comment": &comment, "Variable": &c.variable}); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if slices.Contains([]string{"Next", "Comment", "Variable"}, key) {
+			continue
 		}
-		if err != nil {
+		if c.operator != "" {
+			return fmt.Errorf("found %s and %s; want one operator", c.operator, key)
+		}
+		c.operator = key
+		if err := c.operand(key, keys[key]); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-	}
-	if c.operator == "" {
-		return errors.New("a rule needs an operator")
-	}
-	if (c.variable == nil) == (c.inner == nil) {
-		return fmt.Errorf("%s: a rule needs either a Variable or inner rules", c.operator)
 	}
 	return nil
 }
@@ -63,23 +53,63 @@ func (c *choice) operand(key string, v json.RawMessage) error {
 		c.inner = make([]choice, 1)
 		return json.Unmarshal(v, &c.inner[0])
 	}
-	if !slices.Contains(operators(), strings.TrimSuffix(key, "Path")) {
-		return errors.New("no such operator")
-	}
 	if strings.HasSuffix(key, "Path") {
 		return json.Unmarshal(v, &c.other)
 	}
 	var err error
-	c.value, err = decode(v)
-	return err
+	if c.value, err = decode(v); err != nil {
+		return err
+	}
+	return operand(key, c.value)
 }
 
-// operators are the comparisons, without those that end in Path.
+// operand says whether a literal is of its operator's kind.
+func operand(operator string, v any) error {
+	ok := true
+	switch {
+	case strings.HasPrefix(operator, "String"):
+		_, ok = v.(string)
+	case strings.HasPrefix(operator, "Numeric"):
+		_, ok = v.(json.Number)
+	case strings.HasPrefix(operator, "Timestamp"):
+		_, ok = timestamp(v)
+	default:
+		_, ok = v.(bool)
+	}
+	if !ok {
+		return fmt.Errorf("found %s, which isn't of the operator's kind", encode(v))
+	}
+	return nil
+}
+
+// check finds what a rule lacks. Only those of the state itself have Next.
+func (c *choice) check(outer bool) error {
+	switch {
+	case c.operator == "":
+		return errors.New("a rule needs an operator")
+	case outer && c.Next == "":
+		return errors.New("a rule needs Next")
+	case !outer && c.Next != "":
+		return errors.New("Next: a rule within another has none") //nolint:staticcheck // the name of a field
+	case (c.variable == nil) == (c.inner == nil):
+		return fmt.Errorf("%s: a rule needs either a Variable or inner rules", c.operator)
+	case c.inner != nil && len(c.inner) == 0:
+		return fmt.Errorf("%s: at least one rule is needed", c.operator)
+	}
+	for i := range c.inner {
+		if err := c.inner[i].check(false); err != nil {
+			return fmt.Errorf("%s[%d]: %w", c.operator, i, err)
+		}
+	}
+	return nil
+}
+
+// operators are the comparisons.
 func operators() []string {
-	out := []string{"StringMatches", "BooleanEquals", "IsNull", "IsPresent", "IsNumeric", "IsString", "IsBoolean", "IsTimestamp"}
+	out := []string{"StringMatches", "BooleanEquals", "BooleanEqualsPath", "IsNull", "IsPresent", "IsNumeric", "IsString", "IsBoolean", "IsTimestamp"}
 	for _, kind := range []string{"String", "Numeric", "Timestamp"} {
 		for _, op := range []string{"Equals", "LessThan", "GreaterThan", "LessThanEquals", "GreaterThanEquals"} {
-			out = append(out, kind+op)
+			out = append(out, kind+op, kind+op+"Path")
 		}
 	}
 	return out
@@ -87,7 +117,7 @@ func operators() []string {
 
 // holds evaluates a rule. A variable that isn't there is an error, but for
 // IsPresent.
-func (c *choice) holds(data, context any) (bool, *Failure) {
+func (c *choice) holds(data any, context lookup) (bool, *Failure) {
 	switch c.operator {
 	case "And", "Or":
 		for _, in := range c.inner {
@@ -106,7 +136,7 @@ func (c *choice) holds(data, context any) (bool, *Failure) {
 		return present == c.value, nil
 	}
 	if !present {
-		return false, &Failure{Name: "States.Runtime", Cause: c.variable.text + " isn't in the state's input"}
+		return false, &Failure{Name: errRuntime, Cause: "Invalid path '" + c.variable.text + "': The choice state's condition path references an invalid value."}
 	}
 	want := c.value
 	if c.other != nil {
@@ -115,109 +145,8 @@ func (c *choice) holds(data, context any) (bool, *Failure) {
 			return false, f
 		}
 	}
+	if c.operator == "StringMatches" {
+		return match(v, want)
+	}
 	return compare(strings.TrimSuffix(c.operator, "Path"), v, want), nil
-}
-
-func compare(operator string, v, want any) bool {
-	switch operator {
-	case "IsNull":
-		return (v == nil) == want
-	case "IsNumeric":
-		_, ok := v.(json.Number)
-		return ok == want
-	case "IsString":
-		_, ok := v.(string)
-		return ok == want
-	case "IsBoolean":
-		_, ok := v.(bool)
-		return ok == want
-	case "IsTimestamp":
-		_, ok := timestamp(v)
-		return ok == want
-	case "BooleanEquals":
-		b, ok := v.(bool)
-		return ok && b == want
-	case "StringMatches":
-		text, ok := v.(string)
-		pattern, isText := want.(string)
-		return ok && isText && matches(pattern, text)
-	}
-	for _, kind := range []string{"String", "Numeric", "Timestamp"} {
-		if op, ok := strings.CutPrefix(operator, kind); ok {
-			n, comparable := order(kind, v, want)
-			return comparable && fits(op, n)
-		}
-	}
-	return false
-}
-
-// order compares two values of a kind; values of another kind don't compare.
-func order(kind string, a, b any) (int, bool) {
-	switch kind {
-	case "String":
-		s, ok1 := a.(string)
-		t, ok2 := b.(string)
-		return cmp.Compare(s, t), ok1 && ok2
-	case "Numeric":
-		x, ok1 := numeric(a)
-		y, ok2 := numeric(b)
-		return cmp.Compare(x, y), ok1 && ok2
-	}
-	x, ok1 := timestamp(a)
-	y, ok2 := timestamp(b)
-	return x.Compare(y), ok1 && ok2
-}
-
-func numeric(v any) (float64, bool) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	f, err := n.Float64()
-	return f, err == nil
-}
-
-func timestamp(v any) (time.Time, bool) {
-	text, ok := v.(string)
-	if !ok {
-		return time.Time{}, false
-	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	return t, err == nil
-}
-
-func fits(op string, n int) bool {
-	switch op {
-	case "Equals":
-		return n == 0
-	case "LessThan":
-		return n < 0
-	case "LessThanEquals":
-		return n <= 0
-	case "GreaterThan":
-		return n > 0
-	case "GreaterThanEquals":
-		return n >= 0
-	}
-	return false
-}
-
-// matches compares with a pattern in which * stands for anything and \* for
-// itself.
-func matches(pattern, text string) bool {
-	if pattern == "" {
-		return text == ""
-	}
-	switch {
-	case pattern[0] == '*':
-		for i := range len(text) + 1 {
-			if matches(pattern[1:], text[i:]) {
-				return true
-			}
-		}
-		return false
-	case pattern[0] == '\\' && len(pattern) > 1:
-		pattern = pattern[1:]
-	}
-	return text != "" && text[0] == pattern[0] && matches(pattern[1:], text[1:])
 }

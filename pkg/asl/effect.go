@@ -1,6 +1,7 @@
 package asl
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -28,29 +29,47 @@ func (t *thread) begin() {
 // the task itself.
 func (t *thread) nest() *Failure {
 	e := t.run.engine
-	v, f := t.parameters("")
+	params, f := t.parameters("")
 	if f != nil {
 		return f
 	}
-	params, _ := v.(map[string]any)
 	arn, _ := params["StateMachineArn"].(string)
-	name, _ := params["Name"].(string)
+	name, ok := params["Name"].(string)
+	if !ok {
+		name = rand.Text() // as AWS makes one up
+	}
 	m := e.Machines[last(arn)]
-	if m == nil || name == "" {
-		return &Failure{Name: "StepFunctions.StateMachineDoesNotExistException", Cause: fmt.Sprintf("machine %q, name %q", arn, name)}
+	if m == nil {
+		return &Failure{Name: "StepFunctions.StateMachineDoesNotExistException", Cause: fmt.Sprintf("State Machine Does Not Exist: '%s'", arn)}
 	}
 	if taken, err := e.taken(name); err != nil || taken {
-		return &Failure{Name: "StepFunctions.ExecutionAlreadyExistsException", Cause: fmt.Sprintf("run %s (%v)", name, err)}
+		return &Failure{Name: "StepFunctions.ExecutionAlreadyExistsException", Cause: fmt.Sprintf("Execution Already Exists: '%s'", name)}
 	}
-	input := params["Input"]
-	if input == nil {
-		input = map[string]any{}
+	input, f := nestedInput(params["Input"])
+	if f != nil {
+		return f
 	}
 	r := e.newRun(name, m, input, t.token())
 	t.child = r
 	r.touched = t.run.changed().add(r)
 	r.root.enter(m.states.StartAt, input)
 	return nil
+}
+
+// nestedInput is what a nested run begins with: a text is taken for JSON as it
+// is, and nothing for an empty object.
+func nestedInput(v any) (any, *Failure) {
+	switch v := v.(type) {
+	case nil:
+		return map[string]any{}, nil
+	case string:
+		data, err := decode([]byte(v))
+		if err != nil {
+			return nil, &Failure{Name: "StepFunctions.InvalidExecutionInputException", Cause: "Invalid State Machine Execution Input: '" + err.Error() + "'"}
+		}
+		return data, nil
+	}
+	return v, nil
 }
 
 // last is the name at the end of an ARN.

@@ -22,6 +22,8 @@ var (
 	ErrTaskDoesNotExist       = errors.New("TaskDoesNotExist: no wait has this token")
 	ErrExecutionAlreadyExists = errors.New("ExecutionAlreadyExists: a run of this name has another input")
 	ErrExecutionDoesNotExist  = errors.New("ExecutionDoesNotExist: there is no run of this name")
+	ErrInvalidOutput          = errors.New("InvalidOutput: the output of a task can't be taken")
+	ErrInvalidExecutionInput  = errors.New("InvalidExecutionInput: the input of a run can't be taken")
 	ErrStateMachineUnknown    = errors.New("StateMachineDoesNotExist: there is no machine of this name")
 	errClosed                 = errors.New("the engine is closed")
 )
@@ -38,6 +40,9 @@ type Config struct {
 	// CallTimeout is how long one call of a handler may take, as Lambda has
 	// it: 15 minutes if it isn't set.
 	CallTimeout time.Duration
+	// Retention is how long ended runs and their names are kept: 90 days, as
+	// on AWS, if it isn't set.
+	Retention time.Duration
 	// Trace keeps the states that each run passes, for tests.
 	Trace bool
 }
@@ -56,6 +61,8 @@ type Engine struct {
 	work     sync.WaitGroup
 	ctx      context.Context //nolint:containedctx // ends with Close; handlers outlive the call that caused them
 	cancel   context.CancelFunc
+	closing  chan struct{}
+	once     sync.Once // closes closing
 	paths    map[string][]string
 	failed   chan error // holds the commit that failed
 }
@@ -69,13 +76,16 @@ func (e *Engine) Failed() <-chan error { return e.failed }
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{
 		Config: cfg, runs: map[string]*run{}, ended: map[string]*run{}, starting: map[string]chan struct{}{}, older: map[string]*Machine{},
-		slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}, failed: make(chan error, 1),
+		slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}, failed: make(chan error, 1), closing: make(chan struct{}),
 	}
 	if e.Now == nil {
 		e.Now = time.Now
 	}
 	if e.CallTimeout <= 0 {
 		e.CallTimeout = maxCall
+	}
+	if e.Retention <= 0 {
+		e.Retention = Retention
 	}
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
@@ -84,7 +94,12 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := cfg.DB.Migrate(ctx, "asl", migrations()); err != nil {
 		return nil, err
 	}
-	return e, e.keepDefinitions(ctx)
+	if err := e.keepDefinitions(ctx); err != nil {
+		return nil, err
+	}
+	e.work.Add(1)
+	go e.keep()
+	return e, nil
 }
 
 // maxCall is the longest time that Lambda gives a function.
@@ -107,6 +122,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		r.stopTimers()
 	}
 	e.mu.Unlock()
+	e.once.Do(func() { close(e.closing) })
 	defer e.cancel()
 	done := make(chan struct{})
 	go func() {
@@ -131,14 +147,17 @@ func (e *Engine) Close(ctx context.Context) error {
 func (e *Engine) SendTaskSuccess(ctx context.Context, token string, output json.RawMessage) error {
 	result, err := decode(output)
 	if err != nil {
-		return fmt.Errorf("the output isn't JSON: %w", err)
+		return fmt.Errorf("%w: the output isn't JSON: %w", ErrInvalidOutput, err)
+	}
+	if len(output) > maxData {
+		return fmt.Errorf("%w: the output has %d bytes, more than %d", ErrInvalidOutput, len(output), maxData)
 	}
 	return e.answer(ctx, token, func(t *thread) { t.complete(result) })
 }
 
-// SendTaskFailure ends a wait with an error.
+// SendTaskFailure ends a wait with an error. Its name and cause may be missing.
 func (e *Engine) SendTaskFailure(ctx context.Context, token, name, cause string) error {
-	return e.answer(ctx, token, func(t *thread) { t.recover(&Failure{Name: name, Cause: cause}) })
+	return e.answer(ctx, token, func(t *thread) { t.recover(&Failure{Name: name, Cause: cause, sent: true}) })
 }
 
 // SendTaskHeartbeat keeps a wait alive. Heartbeats are kept in memory only:

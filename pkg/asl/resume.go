@@ -130,7 +130,8 @@ func (e *Engine) abandon(name string, cause error) *change {
 	r := e.runs[name]
 	c := r.changed()
 	for _, t := range r.threads {
-		t.wait, t.seq = waitEnded, t.seq+1
+		t.wait = waitEnded
+		t.moved()
 	}
 	r.end(statusFailed, nil, &Failure{Name: errRuntime, Cause: "the run can't go on: " + cause.Error()})
 	return c
@@ -202,15 +203,40 @@ func (r *run) load(docs []string) error {
 			}
 			t = &thread{run: r, id: d.ID, parent: p, index: d.Index, isItem: d.IsItem, states: p.branchStates(d.Index)}
 			p.branches = append(p.branches, t)
-			if d.Wait != waitEnded {
-				p.left++
-			}
 			r.threads[d.ID] = t
 		}
 		if err := t.load(d); err != nil {
 			return err
 		}
 		r.lastID = max(r.lastID, d.ID)
+	}
+	for _, t := range r.threads {
+		if t.wait != waitBranches {
+			continue
+		}
+		if err := t.recount(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recount works out anew how far a Map or Parallel has come.
+func (t *thread) recount() error {
+	if f := t.readItems(t.def(), t.context("")); f != nil {
+		return f
+	}
+	t.left = t.count
+	for _, b := range t.branches {
+		t.next = max(t.next, b.index+1)
+		switch b.wait {
+		case waitEnded:
+			t.left--
+		case waitPending: // of a release that kept them
+			t.pending = append(t.pending, b)
+		default:
+			t.active++
+		}
 	}
 	return nil
 }
@@ -219,7 +245,7 @@ func (t *thread) branchStates(index int) *states {
 	if st := t.def(); st.Type == "Parallel" {
 		return st.Branches[index]
 	}
-	return t.def().ItemProcessor
+	return &t.def().ItemProcessor.states
 }
 
 func (t *thread) load(d row) error {

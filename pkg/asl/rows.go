@@ -68,51 +68,30 @@ func (c *change) storeRun(r *run) {
 	c.do(`DELETE FROM asl_threads WHERE run = ?`, r.name)
 }
 
-// storeThreads stores the threads that have moved and forgets those that are
-// gone.
-func (c *change) storeThreads(r *run) {
-	live := map[int64]*thread{}
-	var walk func(*thread)
-	walk = func(t *thread) {
-		live[t.id] = t
-		if t.stored != t.seq || t.stored == 0 {
-			c.store(t)
-		}
-		for _, b := range t.branches {
-			walk(b)
-		}
-	}
-	walk(r.root)
-	for id, t := range r.threads {
-		if live[id] == nil {
-			t.stopTimer()
-			c.do(`DELETE FROM asl_threads WHERE run = ? AND id = ?`, r.name, id)
-		}
-	}
-	r.threads = live
-}
-
+// store stores a thread that has moved.
 func (c *change) store(t *thread) {
-	t.stored = max(t.seq, 1)
-	t.seq = t.stored
+	t.stored = t.seq
 	t.stopTimer()
-	d := row{
-		ID: t.id, Index: t.index, IsItem: t.isItem, State: t.state, Input: encode(t.input), Entered: t.entered.UnixMilli(),
-		Retries: t.retries, Seq: t.seq, Wait: t.wait, Beat: t.beat.Milliseconds(), Limit: t.limit,
-	}
+	d := row{ID: t.id, Index: t.index, IsItem: t.isItem, Seq: t.seq, Wait: t.wait}
 	if t.parent != nil {
 		d.Parent = t.parent.id
 	}
-	if t.isItem {
+	if t.wait == waitEnded { // nobody asks any more how it came there
+		d.Output = encode(t.output)
+	} else {
+		d.State, d.Input, d.Entered, d.Retries, d.Beat, d.Limit = t.state, encode(t.input), t.entered.UnixMilli(), t.retries, t.beat.Milliseconds(), t.limit
+	}
+	if t.isItem && t.wait != waitEnded {
 		d.Item = encode(t.item)
 	}
-	if !t.deadline.IsZero() {
+	if !t.deadline.IsZero() && t.wait != waitEnded {
 		d.Deadline, d.Since = t.deadline.UnixMilli(), t.since.UnixMilli()
 	}
-	if t.wait == waitEnded {
-		d.Output = encode(t.output)
+	doc, err := json.Marshal(d)
+	if err != nil {
+		doc = nil // a row of these types can't fail to be written
 	}
-	c.do(`INSERT INTO asl_threads VALUES (?, ?, ?) ON CONFLICT (run, id) DO UPDATE SET doc = excluded.doc`, t.run.name, t.id, string(encode(d)))
+	c.do(`INSERT INTO asl_threads VALUES (?, ?, ?) ON CONFLICT (run, id) DO UPDATE SET doc = excluded.doc`, t.run.name, t.id, string(doc))
 	c.threads, c.seqs = append(c.threads, t), append(c.seqs, t.seq)
 }
 

@@ -3,6 +3,7 @@ package asl
 import (
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -75,14 +76,31 @@ type thread struct {
 	since    time.Time // the deadline was set
 	beat     time.Duration
 	lastBeat time.Time
-	output   any // of an ended branch
-	branches []*thread
-	left     int  // branches that haven't ended
+	output   any  // of an ended branch
 	child    *run // the nested run that it waits for
-	limit    int
+
+	// Of a Map or Parallel.
+	branches []*thread // that have begun
+	pending  []*thread // that haven't, though they are made
+	items    []any     // of a Map
+	shared   any       // what the branches have in common: their input, or what ItemSelector reads
+	count    int       // branches in all
+	next     int       // the first that isn't made
+	active   int       // that have begun and not ended
+	left     int       // that haven't ended
+	limit    int       // MaxConcurrency
+	filling  int64     // the seq for which branches are being started
 
 	stored int64 // the seq of its row; 0: it has none
 	timer  *time.Timer
+}
+
+// moved makes tokens and timers of the wait so far void, and has the thread
+// stored with the change.
+func (t *thread) moved() {
+	t.seq++
+	c := t.run.changed()
+	c.moved = append(c.moved, t)
 }
 
 func (t *thread) def() *state { return t.states.States[t.state] }
@@ -121,12 +139,26 @@ func (r *run) end(status string, output any, f *Failure) {
 	t.run.touched = c.add(t.run)
 	t.child = nil
 	if status == statusSucceeded {
-		t.complete(map[string]any{
-			"ExecutionArn": r.name, "Name": r.name, "StateMachineArn": r.machine.Name, "Status": status, "Input": r.input, "Output": output,
-		})
+		t.answered("states", r.description())
 		return
 	}
-	t.recover(&Failure{Name: "States.TaskFailed", Cause: fmt.Sprintf("run %s ended %s: %s", r.name, status, f)})
+	t.recover(&Failure{Name: errTaskFailed, Cause: string(encode(r.description()))})
+}
+
+// description is what the run that waits for this one hears of it.
+func (r *run) description() map[string]any {
+	out := map[string]any{
+		"ExecutionArn": r.name, "Name": r.name, "StateMachineArn": r.machine.Name, "Status": r.status, "RedriveCount": json.Number("0"),
+		"Input": r.input, "InputDetails": map[string]any{"Included": true},
+		"StartDate": json.Number(strconv.FormatInt(r.started.UnixMilli(), 10)), "StopDate": json.Number(strconv.FormatInt(r.engine.now().UnixMilli(), 10)),
+	}
+	if r.failure == nil {
+		out["Output"], out["OutputDetails"] = r.output, map[string]any{"Included": true}
+		return out
+	}
+	out["Error"], out["Cause"] = r.failure.Name, r.failure.Cause
+	out["Input"] = string(encode(r.input)) // the answer of the API, in which it is a text
+	return out
 }
 
 // dropped stops the nested run that a thread waited for and no longer does.
@@ -145,7 +177,7 @@ func (r *run) stop(f *Failure) {
 	r.root.dropBranches()
 	r.dropped(r.root)
 	r.root.wait = waitEnded
-	r.root.seq++
+	r.root.moved()
 	r.end(statusAborted, nil, f)
 }
 

@@ -20,7 +20,10 @@ func (e *Engine) StartExecution(ctx context.Context, machine, name string, input
 	}
 	data, err := decode(input)
 	if err != nil {
-		return fmt.Errorf("the input of run %s isn't JSON: %w", name, err)
+		return fmt.Errorf("%w: that of run %s isn't JSON: %w", ErrInvalidExecutionInput, name, err)
+	}
+	if len(input) > maxData {
+		return fmt.Errorf("%w: that of run %s has %d bytes, more than %d", ErrInvalidExecutionInput, name, len(input), maxData)
 	}
 	known, release, err := e.claim(ctx, name)
 	if err != nil {

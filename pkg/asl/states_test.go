@@ -76,9 +76,10 @@ func TestStates(t *testing.T) {
 	wait := func(how string) string {
 		return `{"StartAt":"W","States":{"W":{"Type":"Wait",` + how + `,"End":true}}}`
 	}
+	const end, caught = `,"End":true}}`, `,"Catch":[{"ErrorEquals":["My.Error"],"ResultPath":"$.e","Next":"C"}],"End":true},"C":{"Type":"Pass","End":true}}`
 	parallel := func(second, more string) string {
 		return `{"StartAt":"P","States":{"P":{"Type":"Parallel","Branches":[{"StartAt":"A","States":{"A":` + invoke("echo") + `}},
-			{"StartAt":"B","States":{"B":` + invoke(second) + `}}]` + more + `,"End":true},"C":{"Type":"Pass","End":true}}}`
+			{"StartAt":"B","States":{"B":` + invoke(second) + `}}]` + more + `}`
 	}
 	tests := []struct {
 		name, definition, input, want string
@@ -88,9 +89,9 @@ func TestStates(t *testing.T) {
 		{"Wait for seconds of the input", wait(`"SecondsPath":"$.s"`), `{"s":1}`, `{"s":1}`, time.Second, 0},
 		{"Wait until a time that has passed", wait(`"Timestamp":"2020-01-01T00:00:00Z"`), `{}`, `{}`, 0, 5 * time.Second},
 		{"Wait until a time of the input", wait(`"TimestampPath":"$.t"`), `{"t":"2020-01-01T00:00:00Z"}`, `{"t":"2020-01-01T00:00:00Z"}`, 0, 5 * time.Second},
-		{"Parallel gives the branches' outputs in their order", parallel("echo", ""), `{"x":1}`, `[{"x":1},{"x":1}]`, 0, 0},
-		{"a branch that fails ends all", parallel("broken", ""), `{}`, `FAILED My.Error`, 0, 0},
-		{"a failed branch is caught", parallel("broken", `,"Catch":[{"ErrorEquals":["My.Error"],"ResultPath":"$.e","Next":"C"}]`),
+		{"Parallel gives the branches' outputs in their order", parallel("echo", end), `{"x":1}`, `[{"x":1},{"x":1}]`, 0, 0},
+		{"a branch that fails ends all", parallel("broken", end), `{}`, `FAILED My.Error`, 0, 0},
+		{"a failed branch is caught", parallel("broken", caught),
 			`{"x":1}`, `{"e":{"Cause":"no","Error":"My.Error"},"x":1}`, 0, 0},
 		{"Fail", `{"StartAt":"F","States":{"F":{"Type":"Fail","Error":"E","Cause":"c"}}}`, `{}`, `FAILED E`, 0, 0},
 		{"a task's time-out", `{"StartAt":"T","States":{"T":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke.waitForTaskToken",

@@ -1,9 +1,9 @@
 package asl
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +13,7 @@ type template struct{ root any } // of map[string]any, []any, dynamic and plain 
 
 // dynamic is the value of a key that ends in ".$".
 type dynamic interface {
-	eval(data, context any) (any, *Failure)
+	eval(data any, context lookup) (any, *Failure)
 }
 
 // UnmarshalJSON reads and checks a template.
@@ -32,6 +32,9 @@ func compile(v any) (any, error) {
 		out := make(map[string]any, len(v))
 		for key, value := range v {
 			name, isDynamic := strings.CutSuffix(key, ".$")
+			if _, both := v[name]; isDynamic && both {
+				return nil, fmt.Errorf("found %s and %s; want one of them", name, key)
+			}
 			if !isDynamic {
 				inner, err := compile(value)
 				if err != nil {
@@ -66,14 +69,14 @@ func compile(v any) (any, error) {
 }
 
 // apply fills the template in; a nil one gives the data itself.
-func (t *template) apply(data, context any) (any, *Failure) {
+func (t *template) apply(data any, context lookup) (any, *Failure) {
 	if t == nil {
 		return data, nil
 	}
 	return fill(t.root, data, context)
 }
 
-func fill(v, data, context any) (any, *Failure) {
+func fill(v, data any, context lookup) (any, *Failure) {
 	switch v := v.(type) {
 	case dynamic:
 		return v.eval(data, context)
@@ -101,24 +104,25 @@ func fill(v, data, context any) (any, *Failure) {
 	return v, nil
 }
 
-func (p *path) eval(data, context any) (any, *Failure) { return p.must(data, context) }
+func (p *path) eval(data any, context lookup) (any, *Failure) { return p.must(data, context) }
 
-// decode reads JSON with its numbers as they are written.
-func decode(data []byte) (any, error) {
-	if len(data) == 0 {
-		return map[string]any{}, nil
+// text is a path or an intrinsic function that must give a text: ErrorPath or
+// CausePath.
+type text struct{ dynamic }
+
+// UnmarshalJSON reads the field.
+func (t *text) UnmarshalJSON(data []byte) error {
+	var written string
+	if err := json.Unmarshal(data, &written); err != nil {
+		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	err := dec.Decode(&v)
-	return v, err
-}
-
-func encode(v any) json.RawMessage {
-	data, err := json.Marshal(v)
+	d, err := parseDynamic(written)
 	if err != nil {
-		return json.RawMessage("null") // only values that were decoded from JSON come here
+		return err
 	}
-	return data
+	if c, ok := d.(*call); ok && !slices.Contains([]string{"States.Format", "States.JsonToString", "States.ArrayGetItem"}, c.name) {
+		return fmt.Errorf("%s gives no text", c.name)
+	}
+	t.dynamic = d
+	return nil
 }

@@ -95,12 +95,13 @@ func (t *thread) expired() bool { return !t.deadline.IsZero() && t.timeLeft() <=
 func (t *thread) timeUp() {
 	switch t.wait {
 	case waitTimer:
-		t.complete(t.input)
+		t.passed()
 	case waitRetry:
 		t.plan(t.def())
 	case waitTask, waitToken, waitChild:
+		f := &Failure{Name: errTimeout, beats: !t.expired()}
 		t.run.dropped(t)
-		t.recover(&Failure{Name: errTimeout})
+		t.recover(f)
 	case waitPending, waitBranches, waitEnded:
 	}
 }
