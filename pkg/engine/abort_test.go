@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -94,5 +95,27 @@ func TestAnAbortTellsWhatFailed(t *testing.T) {
 				t.Errorf("the pipeline says %q, want %q", root.Message, want)
 			}
 		})
+	}
+}
+
+// What hasn't begun when a loop is aborted gets no machine run.
+func TestAnAbortDoesNotExpandALoop(t *testing.T) {
+	t.Parallel()
+	s := newSim(t, pipeline(loop(stage("s", st("a")))))
+	id := s.plan.Root.Children[0].ID
+	var its plan.Iterations
+	for i := range 3 {
+		its.List = append(its.List, plan.Iteration{Postfix: fmt.Sprint("_", i)})
+	}
+	s.states[s.plan.Root.ID] = plan.State{Status: plan.Running}
+	s.states[id] = plan.State{Status: plan.Running, Iterations: &its}
+	s.states[id+"_1"] = plan.State{Status: plan.Running}
+	s.aborted = true
+	d := s.advance(id, 0, At{})
+	if diff := cmp.Diff([]Run{{Node: id + "_1"}}, d.Children); diff != "" {
+		t.Errorf("machine runs (-want +got):\n%s", diff)
+	}
+	if got := []plan.Status{s.states[id+"_0"].Status, s.states[id+"_2"].Status}; got[0] != plan.Aborted || got[1] != plan.Aborted {
+		t.Errorf("those that hadn't begun are %v; want them aborted", got)
 	}
 }

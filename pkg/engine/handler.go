@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -126,20 +127,25 @@ func (h *Handler) Handle(ctx context.Context, payload json.RawMessage) (json.Raw
 const maxRaces = 20
 
 func (h *Handler) advance(ctx context.Context, c Call) (Answer, error) {
+	full := false
 	for range maxRaces {
-		a, err := h.advanceOnce(ctx, c)
-		if !fault.Is(err, fault.StaleVersion) {
+		a, err := h.advanceOnce(ctx, c, full)
+		switch {
+		case errors.Is(err, errFull) && !full:
+			full = true
+		case !fault.Is(err, fault.StaleVersion):
 			return a, err
 		}
 	}
 	return Answer{}, fmt.Errorf("lost the race for its states %d times", maxRaces)
 }
 
-func (h *Handler) advanceOnce(ctx context.Context, c Call) (Answer, error) {
+func (h *Handler) advanceOnce(ctx context.Context, c Call, full bool) (Answer, error) {
 	snap, err := h.snapshot(ctx, c.Execution)
 	if err != nil {
 		return Answer{}, err
 	}
+	snap.full = full
 	if snap.plan.Node(c.Node) == nil {
 		return Answer{}, fault.New(fault.NotFound, "the plan has no node %s", c.Node)
 	}
@@ -235,13 +241,21 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 		part := writes[:min(len(writes), maxNodes)]
 		writes = writes[len(part):]
 		var c store.Commit
+		var err error
+		if c.Opens, err = h.opening(ctx, snap, part); err != nil {
+			return err
+		}
 		for _, w := range part {
 			c.Nodes = append(c.Nodes, snap.node(w.Node, w.State))
 			if w.Node == snap.plan.Root.ID {
 				c.Execution = snap.moved(w.State)
 			}
 		}
-		if err := h.Store.CommitExecution(ctx, snap.execution.ID, c); err != nil {
+		err = h.Store.CommitExecution(ctx, snap.execution.ID, c)
+		if c.Opens.Nodes > 0 && fault.Is(err, fault.TooLarge) {
+			return errors.Join(errFull, err)
+		}
+		if err != nil {
 			return err
 		}
 		snap.committed(c)

@@ -73,15 +73,19 @@ func (w *walk) loop(n *plan.Node) {
 }
 
 // wave lists the machine runs of a loop's present wave that haven't ended, and
-// says whether there are later waves. Back from them, those without an end are lost.
+// says whether there are later waves. Back from them, those without an end are
+// lost. Where nothing begins any more, iterations that haven't get none.
 func (w *walk) wave(s plan.State, children []*plan.Node, back bool) (open []Run, more bool) {
 	for i, c := range children {
 		if wave := s.Iterations.List[i].Wave; wave != s.Wave {
 			more = more || wave > s.Wave
 			continue
 		}
-		if back && !w.get(c.ID).Status.Terminal() {
+		switch status := w.get(c.ID).Status; {
+		case back && !status.Terminal():
 			w.lost(c)
+		case notStarted(status) && w.Aborted:
+			w.ended(c.ID, plan.Aborted, "")
 		}
 		if !w.get(c.ID).Status.Terminal() {
 			open = append(open, w.runOf(c))

@@ -31,6 +31,7 @@ type snapshot struct {
 	plan      *plan.Plan
 	nodes     map[plan.NodeID]store.Node
 	results   map[At]bool
+	full      bool // the execution has as many nodes as it may have
 	err       error
 }
 
@@ -223,14 +224,17 @@ func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) 
 
 func (s *snapshot) loop(n *plan.Node, state func(plan.NodeID) plan.State) (plan.Iterations, error) {
 	scope := s.h.scope(s.ctx, s, n, state)
+	var found plan.Iterations
+	var err error
 	if n.Loop.Deploys {
-		return target.Expand(s.ctx, scope)
+		found, err = target.Expand(s.ctx, scope)
+	} else if found, err = scope.Iterations(); err != nil {
+		err = fault.New(fault.Invalid, "the looping strategy: %w", err)
 	}
-	found, err := scope.Iterations()
-	if err != nil {
-		return plan.Iterations{}, fault.New(fault.Invalid, "the looping strategy: %w", err)
+	if err == nil {
+		err = s.room(n.Opens(len(found.List)))
 	}
-	return found, nil
+	return found, err
 }
 
 func (s *snapshot) choose(n *plan.Node, state func(plan.NodeID) plan.State) (*plan.Deployment, error) {
@@ -241,6 +245,11 @@ func (s *snapshot) choose(n *plan.Node, state func(plan.NodeID) plan.State) (*pl
 const maxTimeout = 35 * 24 * time.Hour
 
 func (s *snapshot) timeout(n *plan.Node, state func(plan.NodeID) plan.State) (time.Duration, error) {
+	if n == s.plan.Root && s.execution.Parent.Execution != "" { // it brings its nodes when it begins
+		if err := s.room(s.plan.Nodes()); err != nil {
+			return 0, err
+		}
+	}
 	switch {
 	case n.Timeout == "" && n.Kind == plan.KindStep:
 		return s.h.steps[n.Type].Timeout, nil

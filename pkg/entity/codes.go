@@ -16,6 +16,7 @@ const (
 	badName             = "BAD_NAME"
 	badReference        = "BAD_REFERENCE"
 	badStrategy         = "BAD_FAILURE_STRATEGY"
+	tooMany             = "TOO_MANY" // over a bound (pkg/extent)
 	barrierDeadlock     = "BARRIER_DEADLOCK"
 	duplicateIdentifier = "DUPLICATE_IDENTIFIER"
 	repeatedIdentifier  = "REPEATED_IDENTIFIER" // legal, but a source of surprise

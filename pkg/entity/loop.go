@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,6 +16,9 @@ type Looping struct {
 	MaxConcurrency yamldoc.Field[int]
 	When           yamldoc.Field[string]
 	OnFailure      yamldoc.Field[string] // RunAll or SkipQueued
+
+	times   int  // how often it runs
+	written bool // that is known, because it is written out
 }
 
 // set says whether there is a strategy.
@@ -56,6 +60,9 @@ func (d *decoder) looping(l *Looping) func(yamldoc.Value) {
 			"onFailure":      d.literal(&l.OnFailure, "RunAll", "SkipQueued"),
 		})
 		d.oneOf(v, "matrix", "repeat", "parallelism")
+		if l.times, l.written = extent.Written(v.Node); l.written {
+			d.bounded(v, extent.Iterations(l.times))
+		}
 	}
 }
 
@@ -88,6 +95,7 @@ func (d *decoder) matrix(v yamldoc.Value, m *Matrix) {
 			m.Axes[e.Key] = axis
 		}
 	}
+	d.bounded(v, extent.Axes(len(m.Axes)))
 	if v.Is(yamldoc.Mapping) && len(m.Axes) == 0 {
 		d.Errorf(v, missingKey, "found no axes; want a name with a list of values at least")
 	}

@@ -3,6 +3,7 @@ package entity
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -46,7 +47,11 @@ func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 // pipelineKeys are the keys that a template of a pipeline has too.
 func (d *decoder) pipelineKeys(p *Pipeline) keys {
 	return keys{
-		"stages":               func(v yamldoc.Value) { p.Stages = d.stages(v, seen{}) },
+		"stages": func(v yamldoc.Value) {
+			p.Stages = d.stages(v, seen{})
+			nodes, _ := stageNodes(p.Stages)
+			d.bounded(v, extent.Nodes(extent.Add(1, nodes)))
+		},
 		"variables":            d.variables(&p.Variables),
 		"timeout":              d.duration(&p.Timeout),
 		"delegateSelectors":    d.words(&p.DelegateSelectors),
@@ -64,7 +69,7 @@ func (d *decoder) stages(v yamldoc.Value, ids seen) []StageItem {
 		var one StageItem
 		d.fields(item, keys{
 			"stage":    func(v yamldoc.Value) { one.Stage = d.stage(v, ids) },
-			"parallel": func(v yamldoc.Value) { one.Parallel = d.stages(v, ids) },
+			"parallel": func(v yamldoc.Value) { one.Parallel = d.parallelStages(v, ids) },
 			"insert":   d.insert("stages", func(v yamldoc.Value) { one.Insert = d.stages(v, ids) }),
 		})
 		d.oneOf(item, "stage", "parallel", "insert")
@@ -73,6 +78,13 @@ func (d *decoder) stages(v yamldoc.Value, ids seen) []StageItem {
 	if v.Is(yamldoc.Sequence) && len(out) == 0 {
 		d.Errorf(v, emptyList, "found no stages; want one at least")
 	}
+	return out
+}
+
+func (d *decoder) parallelStages(v yamldoc.Value, ids seen) []StageItem {
+	out := d.stages(v, ids)
+	_, members := stageNodes(out)
+	d.bounded(v, extent.Members(members))
 	return out
 }
 

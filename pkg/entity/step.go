@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -81,6 +82,8 @@ func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids seen) []StepItem {
 	if len(out) == 0 && (v.Null() || v.Is(yamldoc.Sequence)) {
 		d.Errorf(v, emptyList, "found nothing to run in parallel; want a step at least")
 	}
+	_, members := stepNodes(out)
+	d.bounded(v, extent.Members(members))
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -66,9 +67,11 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 		d.step(named(v, ""), place{section: seen{}}, seen{})
 	case template.StepGroup:
 		d.Takes(v, yamldoc.UseKeys, "stageType")
-		d.stepGroup(named(v, "stageType"), place{stage: d.stageType(v), section: seen{}}, seen{})
+		group := d.stepGroup(named(v, "stageType"), place{stage: d.stageType(v), section: seen{}}, seen{})
+		d.bounded(v, extent.Nodes(group.nodes()))
 	case template.Stage:
-		d.stage(named(v, ""), seen{})
+		stage := d.stage(named(v, ""), seen{})
+		d.bounded(v, extent.Nodes(stage.nodes()))
 	case template.Pipeline:
 		d.fields(v, d.pipelineKeys(&Pipeline{}))
 		d.need(v, "stages")

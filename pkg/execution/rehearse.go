@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -106,6 +107,7 @@ type rehearsal struct {
 	delegates []store.Delegate
 	now       time.Time
 	states    map[plan.NodeID]plan.State
+	opened    int // nodes of loops that aren't written out
 }
 
 func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
@@ -187,6 +189,11 @@ func (h *rehearsal) loop(n *plan.Node, out *Rehearsed) {
 	}
 	if len(its.List) == 0 {
 		out.Runs = No
+	}
+	h.opened = extent.Add(h.opened, n.Opens(len(its.List)))
+	if err := extent.Nodes(extent.Add(h.plan.Nodes(), h.opened)); err != nil {
+		out.Runs, out.Unknown = Unknown, []string{err.Error()}
+		return
 	}
 	h.states[n.ID], out.AtOnce = plan.State{Iterations: &its}, its.MaxConcurrency
 	for i, c := range h.plan.Children(n, h.states[n.ID]) {

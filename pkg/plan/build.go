@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -27,8 +28,10 @@ type Source struct {
 
 // Limits of a plan (pipeline spec §1.3).
 const (
-	maxParallel   = 256
 	maxGroupDepth = 10
+	// maxID is how long a node's id may be, in bytes: DynamoDB's keys have 1,024,
+	// and iterations of loops add their indexes.
+	maxID = 800
 )
 
 // Build makes the plan. The same source gives the same plan.
@@ -46,6 +49,9 @@ func Build(src Source) (*Plan, error) {
 	}
 	p := &Plan{Root: root, Pipeline: root.Doc, Inputs: src.Inputs, Templates: src.Templates, Trigger: src.Trigger, Values: src.Values}
 	p.link()
+	if b.refuse(src.Pipeline, extent.Nodes(p.nodes)); b.err != nil {
+		return nil, b.err
+	}
 	return p, nil
 }
 
@@ -60,6 +66,13 @@ type builder struct {
 func (b *builder) fail(n *yamldoc.Node, format string, args ...any) {
 	if b.err == nil {
 		b.err = fault.New(fault.Invalid, "line %d: %s", n.Line, fmt.Sprintf(format, args...))
+	}
+}
+
+// refuse fails for a bound that is passed.
+func (b *builder) refuse(n *yamldoc.Node, err error) {
+	if b.err == nil && err != nil {
+		b.err = fault.New(fault.CodeOf(err), "line %d: %w", n.Line, err)
 	}
 }
 
@@ -79,6 +92,9 @@ func (p place) below(parts ...string) NodeID {
 func (b *builder) add(id NodeID, n *yamldoc.Node) {
 	if b.seen[id] {
 		b.fail(n, "two nodes have the name %s", id)
+	}
+	if len(id) > maxID {
+		b.refuse(n, fault.New(fault.TooLarge, "the names from the pipeline down to this node have %d bytes; the limit is %d", len(id), maxID))
 	}
 	b.seen[id] = true
 }
@@ -107,9 +123,7 @@ func (b *builder) parallel(doc *yamldoc.Node, at place, index int, members func(
 			n.Children = append(n.Children, c)
 		}
 	}
-	if len(n.Children) > maxParallel {
-		b.fail(doc, "%d members at once; the limit is %d", len(n.Children), maxParallel)
-	}
+	b.refuse(doc, extent.Members(len(n.Children)))
 	return n
 }
 

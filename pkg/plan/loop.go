@@ -55,9 +55,6 @@ func (its *Iterations) Of(postfix string) *Iteration {
 	return &its.List[i]
 }
 
-// MaxIterations is how many a loop may have (pipeline spec §6).
-const MaxIterations = 256
-
 // looped puts a node below the loop that repeats it, if there is one.
 func (b *builder) looped(n *Node, doc *yamldoc.Node) *Node {
 	l := loopOf(n, doc)

@@ -58,6 +58,7 @@ type Plan struct {
 	index   map[NodeID]*Node
 	loops   bool // there are any
 	failAll bool // likewise strategies with FailAll
+	nodes   int  // see Nodes
 
 	mu   sync.Mutex
 	made map[NodeID]*Node // of iterations, from templates
@@ -252,4 +253,5 @@ func (p *Plan) link() {
 	}
 	walk(p.Root, nil, false)
 	indexNodes(p.Root, p.index)
+	p.nodes = p.Root.nodes()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -78,7 +79,7 @@ func (l *looping) times(name string, n *yamldoc.Node) ([]plan.Iteration, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := few(count); err != nil {
+	if err := extent.Iterations(count); err != nil {
 		return nil, err
 	}
 	list := make([]plan.Iteration, count)
@@ -86,13 +87,6 @@ func (l *looping) times(name string, n *yamldoc.Node) ([]plan.Iteration, error) 
 		list[i] = plan.Iteration{Postfix: "_" + strconv.Itoa(i), Name: l.Node.Name + " " + strconv.Itoa(i)}
 	}
 	return list, nil
-}
-
-func few(iterations int) error {
-	if iterations > plan.MaxIterations {
-		return fault.New(fault.TooLarge, "there would be %d iterations; the limit is %d", iterations, plan.MaxIterations)
-	}
-	return nil
 }
 
 // repeat counts or goes through a list, whole or in parts.
@@ -121,7 +115,7 @@ func (l *looping) repeat(doc *yamldoc.Node) ([]plan.Iteration, error) {
 }
 
 func (l *looping) each(items []expr.Value, values func(expr.Value) expr.Value) ([]plan.Iteration, error) {
-	if err := few(len(items)); err != nil {
+	if err := extent.Iterations(len(items)); err != nil {
 		return nil, err
 	}
 	list := make([]plan.Iteration, len(items))

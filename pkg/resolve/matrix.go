@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -23,6 +24,9 @@ type axis struct {
 func (l *looping) matrix(doc *yamldoc.Node) ([]plan.Iteration, error) {
 	axes, err := l.axes(doc)
 	if err != nil {
+		return nil, err
+	}
+	if err := extent.Axes(len(axes)); err != nil {
 		return nil, err
 	}
 	exclude, err := l.exclude(doc.Get("exclude"))
@@ -53,11 +57,11 @@ func (l *looping) matrix(doc *yamldoc.Node) ([]plan.Iteration, error) {
 		}
 	}
 	distinct(list)
-	return list, few(len(list))
+	return list, extent.Iterations(len(list))
 }
 
 // maxCombinations bounds a matrix before its exclusions.
-const maxCombinations = 16 * plan.MaxIterations
+const maxCombinations = 16 * extent.MaxIterations
 
 // axes are the axes in the order in which they are written.
 func (l *looping) axes(doc *yamldoc.Node) ([]axis, error) {

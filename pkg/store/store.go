@@ -179,8 +179,23 @@ func States(nodes []Node) map[plan.NodeID]plan.State {
 type Commit struct {
 	Execution *Execution
 	Nodes     []Node // at most 90
+	// Opens is how many nodes loops bring that begin. Those of an execution add
+	// up to Opens.Most, or nothing is changed (fault.TooLarge).
+	Opens Opening
 	// Audit is appended to the trail with the changes, if a person made them.
 	Audit *audit.Record
+}
+
+// Opening is how many nodes come into being, of an execution's share.
+type Opening struct {
+	Of    string // the execution whose share it is
+	Nodes int    // 0: none
+	Most  int    // in all, also by other commits
+}
+
+// Full is the error of a commit whose nodes have no room.
+func (o Opening) Full() error {
+	return fault.New(fault.TooLarge, "execution %q has no room for %d more nodes", o.Of, o.Nodes)
 }
 
 // Executions keeps executions, their plans and their nodes.
@@ -205,7 +220,8 @@ type Executions interface {
 	// AllNodes reads every node record of an execution, for people. AP-11
 	AllNodes(ctx context.Context, execution string) ([]Node, error)
 	// CommitExecution applies the changes, all or none; fault.StaleVersion if
-	// one of them was made from an old version. AP-12
+	// one of them was made from an old version, fault.TooLarge if the nodes that
+	// it opens are too many. AP-12
 	CommitExecution(ctx context.Context, id string, c Commit) error
 	// SetInterrupt marks the execution unless it has ended or is being aborted
 	// (fault.Conflict) and appends the audit record. The same interrupt again is

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -117,8 +118,8 @@ func (x *expansion) add(out *plan.Iterations, w wanted, service plan.Pick, place
 
 // bound checks how much there is, and reads how many may run at a time.
 func (x *expansion) bound(out *plan.Iterations) error {
-	if len(out.List) > plan.MaxIterations {
-		return fault.New(fault.TooLarge, "there would be %d deployments; the limit is %d", len(out.List), plan.MaxIterations)
+	if len(out.List) > extent.MaxIterations {
+		return fault.New(fault.TooLarge, "there would be %d deployments; the limit is %d", len(out.List), extent.MaxIterations)
 	}
 	doc, err := json.Marshal(out)
 	if err != nil {

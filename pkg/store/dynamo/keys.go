@@ -70,6 +70,10 @@ func sequenceAt(s ref.Scope, pipe string) key {
 func planAt(hash string) key       { return key{join("P", hash), "p"} }
 func executionPK(id string) string { return join("X", id) }
 func executionAt(id string) key    { return key{executionPK(id), "x"} }
+
+// openedAt counts the nodes that an execution's loops have brought.
+func openedAt(execution string) key { return key{executionPK(execution), "opened"} }
+
 func nodeAt(execution string, n plan.NodeID) key {
 	return key{executionPK(execution), nodePrefix + string(n)}
 }

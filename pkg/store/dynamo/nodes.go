@@ -61,6 +61,12 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 		}
 		writes = append(writes, w)
 	}
+	if o := c.Opens; o.Nodes > o.Most {
+		return o.Full()
+	} else if o.Nodes > 0 {
+		writes = append(writes, s.update(openedAt(o.Of), "ADD #nodes :nodes", "attribute_not_exists(#nodes) OR #nodes <= :room",
+			item{":nodes": num(int64(o.Nodes)), ":room": num(int64(o.Most - o.Nodes))}, o.Full()))
+	}
 	if e := c.Execution; e != nil {
 		w, err := s.updating(ctx, *e, store.Stale(fmt.Sprintf("execution %q", id), e.Version))
 		if err != nil {

@@ -71,6 +71,9 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 				return err
 			}
 		}
+		if err := opened(tx, c.Opens); err != nil {
+			return err
+		}
 		if c.Execution != nil {
 			if _, err := updateExecution(tx, *c.Execution); err != nil {
 				return err
@@ -82,6 +85,22 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 		_, err := appendAudit(tx, *c.Audit)
 		return err
 	})
+}
+
+// opened counts the nodes that come into being, if there is room for them.
+func opened(tx *sqlitedb.Tx, o store.Opening) error {
+	if o.Nodes == 0 {
+		return nil
+	}
+	if o.Nodes > o.Most {
+		return o.Full()
+	}
+	changed, err := tx.Exec(`INSERT INTO opened (execution, nodes) VALUES (?, ?)
+		ON CONFLICT (execution) DO UPDATE SET nodes = nodes + excluded.nodes WHERE nodes + excluded.nodes <= ?`, o.Of, o.Nodes, o.Most)
+	if err == nil && changed == 0 {
+		return o.Full()
+	}
+	return err
 }
 
 func commitNode(tx *sqlitedb.Tx, execution string, n store.Node, state string) error {

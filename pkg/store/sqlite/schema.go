@@ -114,5 +114,8 @@ func schema() []string {
 
 		// Which of its holder's claims got a task.
 		`ALTER TABLE task ADD COLUMN claim INTEGER NOT NULL DEFAULT 0`,
+
+		// How many nodes loops have brought, of executions that have such loops.
+		`CREATE TABLE opened (execution TEXT PRIMARY KEY, nodes INTEGER NOT NULL) WITHOUT ROWID`,
 	}
 }

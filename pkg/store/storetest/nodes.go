@@ -21,6 +21,8 @@ func nodeCases() []testCase {
 		{"commits of different nodes don't disturb each other", commitApart},
 		{"ninety nodes go together and more are refused", commitMany},
 		{"executions' nodes are apart", nodesApart},
+		{"nodes are opened up to a bound", openNodes},
+		{"of many who open the last nodes one does", raceOpenNodes},
 	}
 }
 
@@ -167,4 +169,29 @@ func nodesApart(b *bench) {
 	none, err := b.Store.AllNodes(b.ctx(), b.id("none"))
 	b.ok(err)
 	same(b, "nodes of an execution that isn't there", nil, none)
+}
+
+func openNodes(b *bench) {
+	open := func(id plan.NodeID, of string, nodes int) error {
+		return b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{
+			Nodes: []store.Node{b.node(id, plan.Running)}, Opens: store.Opening{Of: b.id(of), Nodes: nodes, Most: 100},
+		})
+	}
+	b.refused(open("over", "x1", 101), fault.TooLarge)
+	b.ok(open("a", "x1", 60))
+	b.refused(open("b", "x1", 41), fault.TooLarge)
+	b.ok(open("c", "x1", 40))
+	b.refused(open("d", "x1", 1), fault.TooLarge)
+	b.refused(open("a", "x1", 0), fault.StaleVersion) // it is there already, and nothing was to be opened
+	b.ok(open("e", "x2", 100))
+	same(b, "nodes", 3, len(b.nodes()))
+}
+
+func raceOpenNodes(b *bench) {
+	b.oneWins(fault.TooLarge, func(i int) error {
+		return b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{
+			Nodes: []store.Node{b.node(plan.NodeID(fmt.Sprint("n", i)), plan.Running)}, Opens: store.Opening{Of: b.id("x1"), Nodes: 60, Most: 100},
+		})
+	})
+	same(b, "nodes", 1, len(b.nodes()))
 }
