@@ -19,7 +19,7 @@ func abortCommand(a *app) *cobra.Command {
 				return err
 			}
 			return a.print(e, func() error {
-				fmt.Fprintf(a.out, "%s is being aborted\n", e.ID)
+				fmt.Fprintf(a.people(), "%s is being aborted\n", e.ID)
 				return nil
 			})
 		},

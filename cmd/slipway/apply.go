@@ -125,7 +125,7 @@ func (a *app) save(
 		fmt.Fprintln(a.err, finding(one.Warnings[i]))
 	}
 	if a.output == "table" {
-		fmt.Fprintf(a.out, "%s %s%s\n", nameOf(one.EntityKey), one.Change, note)
+		fmt.Fprintf(a.people(), "%s %s%s\n", nameOf(one.EntityKey), one.Change, note)
 	}
 	return one, nil
 }

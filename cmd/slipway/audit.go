@@ -74,7 +74,7 @@ func (a *app) auditVerify(ctx context.Context) error {
 		Hash    string `json:"hash"` // of the last
 	}{last.Sequence, last.Hash}
 	return a.print(found, func() error {
-		fmt.Fprintf(a.out, "%s, unbroken; the last hash is %s\n", plural(int(found.Records), "record"), found.Hash)
+		fmt.Fprintf(a.people(), "%s, unbroken; the last hash is %s\n", plural(int(found.Records), "record"), found.Hash)
 		return nil
 	})
 }

@@ -89,6 +89,6 @@ func (a *app) answerApproval(ctx context.Context, args []string, answer api.Appr
 		return err
 	}
 	done := map[string]string{"APPROVE": "approved", "REJECT": "rejected"}[answer.Action]
-	fmt.Fprintf(a.out, "%s of %s %s\n", n.Identifier, args[0], done)
+	fmt.Fprintf(a.people(), "%s of %s %s\n", n.Identifier, args[0], done)
 	return nil
 }

@@ -35,6 +35,6 @@ func (a *app) delete(ctx context.Context, args []string, env string, version *in
 	if err := client.DeleteEntity(ctx, key, version); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s/%s deleted\n", key.Kind, key.ID)
+	fmt.Fprintf(a.people(), "%s/%s deleted\n", key.Kind, key.ID)
 	return nil
 }

@@ -52,18 +52,18 @@ func (a *app) describe(ctx context.Context, args []string, env string) error {
 		}
 	}
 	return a.print(e, func() error {
-		fmt.Fprintf(a.out, "%s %s in %s\nname:     %s\nversion:  %d\nupdated:  %s ago by %s\n",
+		fmt.Fprintf(a.people(), "%s %s in %s\nname:     %s\nversion:  %d\nupdated:  %s ago by %s\n",
 			e.Kind, e.ID, scopeName(key.Scope), e.Name, e.Version, age(e.UpdatedAt, time.Now()), e.UpdatedBy)
 		a.describeInputs(e)
 		if len(runs) > 0 {
-			fmt.Fprintln(a.out, "latest executions:")
+			fmt.Fprintln(a.people(), "latest executions:")
 			for _, r := range runs {
-				fmt.Fprintf(a.out, "  %s  #%d  %s  %s ago\n", r.ID, r.Sequence, r.Status, age(r.StartedAt, time.Now()))
+				fmt.Fprintf(a.people(), "  %s  #%d  %s  %s ago\n", r.ID, r.Sequence, r.Status, age(r.StartedAt, time.Now()))
 			}
 		}
-		fmt.Fprintln(a.out, "document:")
+		fmt.Fprintln(a.people(), "document:")
 		for line := range strings.Lines(e.YAML) {
-			fmt.Fprint(a.out, "  ", line)
+			fmt.Fprint(a.people(), "  ", line)
 		}
 		if !bytes.HasSuffix([]byte(e.YAML), []byte("\n")) {
 			fmt.Fprintln(a.out)
@@ -82,8 +82,8 @@ func (a *app) describeInputs(e api.Entity) {
 	if len(inputs) == 0 {
 		return
 	}
-	fmt.Fprintln(a.out, "runtime inputs (slipway inputs", e.ID+"):")
+	fmt.Fprintln(a.people(), "runtime inputs (slipway inputs", e.ID+"):")
 	for _, in := range inputs {
-		fmt.Fprintf(a.out, "  %s  (%s)\n", in.Path, in.Describe())
+		fmt.Fprintf(a.people(), "  %s  (%s)\n", in.Path, in.Describe())
 	}
 }

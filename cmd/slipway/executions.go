@@ -83,14 +83,14 @@ func (a *app) showExecution(ctx context.Context, id string) error {
 	}
 	return a.print(tree, func() error {
 		for _, line := range (view{now: time.Now()}).lines(tree) {
-			fmt.Fprintln(a.out, line)
+			fmt.Fprintln(a.people(), line)
 		}
 		var made []string
 		for _, u := range tree.Templates {
 			made = append(made, u.Template)
 		}
 		if len(made) > 0 {
-			fmt.Fprintln(a.out, "made of", strings.Join(made, ", "))
+			fmt.Fprintln(a.people(), "made of", strings.Join(made, ", "))
 		}
 		a.epilogue(tree)
 		return nil

@@ -184,7 +184,7 @@ func (a *app) removeFile(ctx context.Context, client *apiclient.Client, f ref.Fi
 	if err := client.DeleteFile(ctx, f, forced); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s deleted\n", f.Path)
+	fmt.Fprintf(a.people(), "%s deleted\n", f.Path)
 	return nil
 }
 

@@ -64,7 +64,7 @@ func (a *app) putFiles(ctx context.Context, from, path string, tidy, forced bool
 		}
 		saved, kept[one.Path] = append(saved, one), true
 		if a.output == "table" {
-			fmt.Fprintf(a.out, "%s %s\n", one.Path, one.Change)
+			fmt.Fprintf(a.people(), "%s %s\n", one.Path, one.Change)
 		}
 	}
 	if tidy {

@@ -14,10 +14,10 @@ import (
 func (a *app) printFindings(wrong []fault.Detail, documents int, format string) error {
 	text := func() error {
 		for _, f := range wrong {
-			fmt.Fprintln(a.out, finding(f))
+			fmt.Fprintln(a.people(), finding(f))
 		}
 		errors, warnings := count(wrong)
-		fmt.Fprintf(a.out, "%s in %s, %s\n", plural(errors, "error"), plural(documents, "document"), plural(warnings, "warning"))
+		fmt.Fprintf(a.people(), "%s in %s, %s\n", plural(errors, "error"), plural(documents, "document"), plural(warnings, "warning"))
 		return nil
 	}
 	switch format {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
 // follow shows an execution until it ends: in place on a terminal, else line
@@ -22,7 +23,7 @@ import (
 func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) error {
 	var last api.ExecutionTree
 	var err error
-	table, progress := true, a.out
+	table, progress := true, a.people()
 	if a.output == "json" || a.output == "yaml" {
 		table, progress = false, a.err
 	}
@@ -33,7 +34,7 @@ func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) e
 		err = client.Watch(ctx, id, func(t api.ExecutionTree) {
 			last = t
 			for _, line := range told.lines(t) {
-				fmt.Fprintln(progress, line)
+				fmt.Fprintln(progress, printable.Line(line))
 			}
 			a.prompt(t, told)
 		})
@@ -47,7 +48,7 @@ func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) e
 		return err
 	}
 	err = a.print(last, func() error {
-		fmt.Fprintf(a.out, "%s %s in %s\n", last.ID, last.Status, took(last.Execution, last.EndedAt))
+		fmt.Fprintf(a.people(), "%s %s in %s\n", last.ID, last.Status, took(last.Execution, last.EndedAt))
 		a.epilogue(last)
 		return nil
 	})
@@ -140,7 +141,7 @@ func hints(t api.ExecutionTree) []string {
 	var out []string
 	walk(t.Root, func(n *execution.TreeNode) {
 		if h := hint(t.ID, n); h != "" {
-			out = append(out, h)
+			out = append(out, printable.Line(h))
 		}
 	})
 	return out

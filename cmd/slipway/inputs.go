@@ -235,9 +235,9 @@ func (a *app) reconcile(ctx context.Context, pipeline string, ids []string, dryR
 	}
 	return a.print(done, func() error {
 		for _, r := range done {
-			fmt.Fprintf(a.out, "%s/%s/%s: %s dropped\n", r.Kind, pipeline, r.ID, plural(len(r.Dropped), "value"))
+			fmt.Fprintf(a.people(), "%s/%s/%s: %s dropped\n", r.Kind, pipeline, r.ID, plural(len(r.Dropped), "value"))
 			for _, line := range difference(r.Before, r.After) {
-				fmt.Fprintln(a.out, line)
+				fmt.Fprintln(a.people(), line)
 			}
 		}
 		return nil
@@ -259,7 +259,7 @@ func (a *app) answerInputs(ctx context.Context, args []string, f inputFlags) err
 	}
 	if f.file == "" && len(f.pairs) == 0 && slices.ContainsFunc(n.Asks, func(q input.Question) bool { return q.Required }) {
 		for _, q := range n.Asks {
-			fmt.Fprintf(a.out, "%s  (%s)\n", q.Path, q.Help)
+			fmt.Fprintf(a.people(), "%s  (%s)\n", q.Path, q.Help)
 		}
 		fmt.Fprintf(a.err, "answer with: slipway inputs answer %s %s --input PATH=VALUE\n", args[0], n.Identifier)
 		return failed
@@ -268,9 +268,9 @@ func (a *app) answerInputs(ctx context.Context, args []string, f inputFlags) err
 		return f.named("", err)
 	}
 	if len(n.Asks) == 0 {
-		fmt.Fprintf(a.out, "%s of %s runs\n", n.Identifier, args[0])
+		fmt.Fprintf(a.people(), "%s of %s runs\n", n.Identifier, args[0])
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s of %s has its inputs\n", n.Identifier, args[0])
+	fmt.Fprintf(a.people(), "%s of %s has its inputs\n", n.Identifier, args[0])
 	return nil
 }

@@ -73,10 +73,10 @@ func (a *app) instances(ctx context.Context, service string, f instancesFlags) e
 		}
 		for _, p := range all {
 			for _, difference := range p.Drift {
-				fmt.Fprintf(a.out, "%s in %s drifted: %s\n", p.Service, p.Environment, difference)
+				fmt.Fprintf(a.people(), "%s in %s drifted: %s\n", p.Service, p.Environment, difference)
 			}
 			if p.Trouble != "" {
-				fmt.Fprintf(a.out, "%s in %s: %s\n", p.Service, p.Environment, p.Trouble)
+				fmt.Fprintf(a.people(), "%s in %s: %s\n", p.Service, p.Environment, p.Trouble)
 			}
 		}
 		return nil

@@ -65,6 +65,6 @@ func (a *app) intervene(ctx context.Context, args []string, text string) error {
 	if err := client.Intervene(ctx, args[0], string(n.ID), api.Intervention{Action: action}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s of %s: %s\n", n.Identifier, args[0], action)
+	fmt.Fprintf(a.people(), "%s of %s: %s\n", n.Identifier, args[0], action)
 	return nil
 }

@@ -32,7 +32,7 @@ func linkCommand(a *app) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(a.err, "for %s, until %s\n", link.Approver, link.ExpiresAt.Format(time.RFC3339))
-			fmt.Fprintln(a.out, client.URL()+link.Path)
+			fmt.Fprintln(a.people(), client.URL()+link.Path)
 			return nil
 		},
 	}

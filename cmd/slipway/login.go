@@ -61,7 +61,7 @@ func (a *app) login(ctx context.Context, stage, actor string) error {
 	if err := a.writeConfig(s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "logged in to %s as %s\n", s.Server, actor)
+	_, err = fmt.Fprintf(a.people(), "logged in to %s as %s\n", s.Server, actor)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
 // logFormat says how log lines are shown.
@@ -207,6 +208,6 @@ func (p *logPrinter) print(step string, lines []api.LogLine) {
 		if p.format.timestamps {
 			prefix += time.UnixMilli(l.Time).UTC().Format("2006-01-02T15:04:05.000Z") + " "
 		}
-		fmt.Fprintln(p.app.out, prefix+l.Text)
+		fmt.Fprintln(p.app.people(), printable.Line(prefix)+printable.Log(l.Text))
 	}
 }

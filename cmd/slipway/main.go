@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
 func main() { os.Exit(run()) }
@@ -19,7 +21,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, stop: stop}
+	a := &app{in: os.Stdin, out: os.Stdout, err: printable.Writer(os.Stderr), env: os.Getenv, stop: stop}
 	err := root(a).ExecuteContext(ctx)
 	var code exitCode
 	switch {

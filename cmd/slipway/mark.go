@@ -41,6 +41,6 @@ func (a *app) mark(ctx context.Context, args []string, as string) error {
 	if err := client.Mark(ctx, args[0], args[1], api.Marking{As: status}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s of %s is marked as %s\n", args[1], args[0], status)
+	fmt.Fprintf(a.people(), "%s of %s is marked as %s\n", args[1], args[0], status)
 	return nil
 }

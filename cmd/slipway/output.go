@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -10,7 +11,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
+
+// people is where what people read goes: nothing in it does anything to their
+// terminal. What programs read goes to out as it is.
+func (a *app) people() io.Writer { return printable.Writer(a.out) }
 
 // print shows v as JSON or YAML if that was asked for, else calls table.
 func (a *app) print(v any, table func() error) error {
@@ -54,10 +60,14 @@ func (a *app) printYAML(v any) error {
 
 // table shows rows below a header.
 func (a *app) table(header string, rows [][]string) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.people(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.ReplaceAll(header, " ", "\t"))
 	for _, r := range rows {
-		fmt.Fprintln(w, strings.Join(r, "\t"))
+		cells := make([]string, len(r))
+		for i, cell := range r {
+			cells[i] = printable.Line(cell) // a name must not make rows of its own
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	return w.Flush()
 }

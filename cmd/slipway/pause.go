@@ -40,7 +40,7 @@ func (a *app) steer(ctx context.Context, id string, change func(*apiclient.Clien
 		return err
 	}
 	return a.print(e, func() error {
-		fmt.Fprintf(a.out, "%s %s\n", e.ID, done)
+		fmt.Fprintf(a.people(), "%s %s\n", e.ID, done)
 		return nil
 	})
 }

@@ -52,7 +52,7 @@ func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chos
 	}
 	a.warn(pipeline, inputs, p.Warnings)
 	return a.print(p, func() error {
-		fmt.Fprintf(a.out, "pipeline %s\n", p.Pipeline)
+		fmt.Fprintf(a.people(), "pipeline %s\n", p.Pipeline)
 		for _, c := range p.Root.Children {
 			a.rehearsed(c, "  ")
 		}
@@ -87,15 +87,15 @@ func (a *app) rehearsed(n *execution.Rehearsed, indent string) {
 	case n.Runs == execution.Unknown:
 		parts = append(parts, "perhaps: "+n.Condition)
 	}
-	fmt.Fprintln(a.out, indent+strings.Join(parts, "  "))
+	fmt.Fprintln(a.people(), indent+strings.Join(parts, "  "))
 	if n.Kind == plan.KindStep && n.Runs != execution.No {
 		a.taker(n, indent+"    ")
 	}
 	if d := n.Deploys; d != nil && n.Runs != execution.No {
-		fmt.Fprintf(a.out, "%s    deploys %s to %s of %s\n", indent, d.Service, d.Infrastructure, d.Environment)
+		fmt.Fprintf(a.people(), "%s    deploys %s to %s of %s\n", indent, d.Service, d.Infrastructure, d.Environment)
 	}
 	for _, u := range n.Unknown {
-		fmt.Fprintf(a.out, "%s    not known yet: %s\n", indent, u)
+		fmt.Fprintf(a.people(), "%s    not known yet: %s\n", indent, u)
 	}
 	if n.Runs == execution.No {
 		return
@@ -110,9 +110,9 @@ func (a *app) rehearsed(n *execution.Rehearsed, indent string) {
 func (a *app) taker(n *execution.Rehearsed, indent string) {
 	switch {
 	case len(n.Delegates) > 0 && len(n.Selectors) > 0:
-		fmt.Fprintf(a.out, "%sdelegates with %s: %s\n", indent, strings.Join(n.Selectors, ", "), strings.Join(n.Delegates, ", "))
+		fmt.Fprintf(a.people(), "%sdelegates with %s: %s\n", indent, strings.Join(n.Selectors, ", "), strings.Join(n.Delegates, ", "))
 	case len(n.Selectors) > 0:
-		fmt.Fprintf(a.out, "%sno connected delegate has %s\n", indent, strings.Join(n.Selectors, ", "))
+		fmt.Fprintf(a.people(), "%sno connected delegate has %s\n", indent, strings.Join(n.Selectors, ", "))
 	}
 }
 

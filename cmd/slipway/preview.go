@@ -65,15 +65,15 @@ func (a *app) difference(d execution.Difference) {
 	if d.Deploys != nil {
 		head += fmt.Sprintf("  deploys %s to %s of %s", d.Deploys.Service, d.Deploys.Infrastructure, d.Deploys.Environment)
 	}
-	fmt.Fprintln(a.out, head)
+	fmt.Fprintln(a.people(), head)
 	switch {
 	case d.Status == plan.Skipped:
-		fmt.Fprintln(a.out, "  skipped")
+		fmt.Fprintln(a.people(), "  skipped")
 	case !d.Status.Good():
-		fmt.Fprintf(a.out, "  isn't known: %s\n", d.Message)
+		fmt.Fprintf(a.people(), "  isn't known: %s\n", d.Message)
 	case len(d.Changed) == 0:
-		fmt.Fprintln(a.out, "  nothing would change")
+		fmt.Fprintln(a.people(), "  nothing would change")
 	default:
-		fmt.Fprint(a.out, d.Diff)
+		fmt.Fprint(a.people(), d.Diff)
 	}
 }

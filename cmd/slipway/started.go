@@ -14,7 +14,7 @@ func (a *app) started(ctx context.Context, client *apiclient.Client, e api.Execu
 		return a.follow(ctx, client, e.ID)
 	}
 	return a.print(e, func() error {
-		fmt.Fprintf(a.out, "%s started\n", e.ID)
+		fmt.Fprintf(a.people(), "%s started\n", e.ID)
 		fmt.Fprintf(a.err, "Follow it with: slipway executions watch %s\n", e.ID)
 		return nil
 	})

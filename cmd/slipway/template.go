@@ -77,7 +77,7 @@ func (a *app) setStable(ctx context.Context, name string) error {
 	if err := client.SetStableTemplate(ctx, scope, id, label); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s is the stable version of template %s\n", label, id)
+	fmt.Fprintf(a.people(), "%s is the stable version of template %s\n", label, id)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func tokenCommand(a *app) *cobra.Command {
 			if err := client.RevokeToken(c.Context(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintln(a.out, args[0], "revoked")
+			fmt.Fprintln(a.people(), args[0], "revoked")
 			return nil
 		},
 	})
@@ -71,7 +71,7 @@ func (a *app) createToken(ctx context.Context, in api.CreateToken) error {
 		return err
 	}
 	return a.print(t, func() error {
-		fmt.Fprintln(a.out, t.Secret)
+		fmt.Fprintln(a.people(), t.Secret)
 		fmt.Fprintln(a.err, "This is shown once; keep it safe.")
 		return nil
 	})

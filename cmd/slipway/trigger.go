@@ -95,7 +95,7 @@ func (a *app) switchTrigger(ctx context.Context, name string, on bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "trigger %s %s: enabled is %t\n", name, done.Change, on)
+	fmt.Fprintf(a.people(), "trigger %s %s: enabled is %t\n", name, done.Change, on)
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (a *app) testTrigger(file, payload string, headers []string, repository str
 			return fault.New(fault.Conflict, "the trigger wouldn't fire: %s", mismatch)
 		}
 	}
-	fmt.Fprintln(a.out, "the trigger would fire")
+	fmt.Fprintln(a.people(), "the trigger would fire")
 	return nil
 }
 
@@ -195,7 +195,7 @@ func (a *app) testArtifact(t entity.ArtifactTrigger, body []byte) error {
 	if mismatch != "" {
 		return fault.New(fault.Conflict, "the trigger wouldn't fire: %s", mismatch)
 	}
-	fmt.Fprintln(a.out, "the trigger would fire")
+	fmt.Fprintln(a.people(), "the trigger would fire")
 	return nil
 }
 

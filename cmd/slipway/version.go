@@ -17,7 +17,7 @@ func versionCommand(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v := map[string]string{"version": currentVersion()}
 			return a.print(v, func() error {
-				fmt.Fprintln(a.out, "slipway", v["version"])
+				fmt.Fprintln(a.people(), "slipway", v["version"])
 				return nil
 			})
 		},

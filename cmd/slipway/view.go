@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
 // view draws an execution as a tree of stages and steps. It is a pure
@@ -144,7 +145,7 @@ func (v view) line(indent string, n *execution.TreeNode) string {
 	text := name + strings.Repeat(" ", max(0, v.column-len([]rune(name))))
 	text += fmt.Sprintf("%*s", timeWidth, v.took(n))
 	if note := note(n); note != "" {
-		text += "  " + note
+		text += "  " + printable.Line(note)
 	}
 	text = v.fit(strings.TrimRight(text, " "))
 	return indent + v.paint(n.Status, symbol(n.Status)) + strings.TrimPrefix(text, indent+"?")
@@ -156,7 +157,7 @@ func label(n *execution.TreeNode) string {
 	if n.Attempt > 1 {
 		name += fmt.Sprintf(" (attempt %d)", n.Attempt)
 	}
-	return name
+	return printable.Line(name)
 }
 
 func (v view) took(n *execution.TreeNode) string {

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/printable"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -35,6 +36,11 @@ func (s *Server) registerDelegate(ctx context.Context, in *struct{ Body task.Reg
 	r, t := in.Body, caller(ctx)
 	if !plain(r.ID) || r.Name == "" {
 		return nil, invalid("delegate %q with the id %q: it needs a name, and an id of at most 64 printable characters", r.Name, r.ID)
+	}
+	for _, shown := range append([]string{r.Name, r.Host, r.Version}, r.Tags...) {
+		if !printable.Clean(shown) || len(shown) > 256 {
+			return nil, invalid("delegate %q says %.256q of itself; want at most 256 characters that can be seen", r.Name, shown)
+		}
 	}
 	known, err := s.Store.Delegate(ctx, t.Scope.Account, r.ID)
 	if err == nil && known.TokenID != t.ID {

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
 func (s *Server) approvalLinks() {
@@ -50,6 +51,9 @@ func (s *Server) makeLink(ctx context.Context, in *struct {
 	n, err := s.node(ctx, in.OfNode)
 	if err != nil {
 		return nil, err
+	}
+	if !printable.Clean(in.Body.Approver) {
+		return nil, invalid("the approver %q isn't all of characters that can be seen", in.Body.Approver)
 	}
 	by := caller(ctx)
 	approver := cmp.Or(in.Body.Approver, by.Actor)

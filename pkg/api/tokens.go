@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/printable"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -75,6 +76,9 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !printable.Clean(in.Body.Name) || !printable.Clean(in.Body.Actor) {
+		return nil, invalid("a token's name and its actor are shown in lists; %q and %q aren't all of characters that can be seen", in.Body.Name, in.Body.Actor)
 	}
 	by := caller(ctx)
 	actor := cmp.Or(in.Body.Actor, by.Actor)
