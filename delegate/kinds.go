@@ -6,12 +6,14 @@ package delegate
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"github.com/slipway-cd/slipway/delegate/artifact"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/helm"
 	"github.com/slipway-cd/slipway/delegate/http"
 	"github.com/slipway-cd/slipway/delegate/instances"
@@ -20,25 +22,47 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/kubernetes/watching"
 	delegatemail "github.com/slipway-cd/slipway/delegate/mail"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/delegate/servicenow"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Executors lists the executor of each kind of task. What they keep between
-// tasks, such as fetched repositories, is below the cache folder.
-func Executors(cache string) map[task.Kind]executor.Executor {
-	script := scripts(cache)
+// Config is what executors need.
+type Config struct {
+	// Cache is the folder of what is kept between tasks, such as fetched
+	// repositories.
+	Cache string
+	// RenderMemory is how much memory rendering may take, in bytes; 0:
+	// sandbox.DefaultMemory.
+	RenderMemory int64
+	// HostKeys are those of SSH hosts that repositories are fetched from.
+	HostKeys gitfetch.HostKeys
+}
+
+// Answer is the first call of every main, and of every TestMain, whose program
+// runs Executors: in a child process of a sandbox it does what is asked for and
+// ends the process; else it does nothing.
+func Answer() {
+	verbs := kubernetes.Verbs()
+	maps.Copy(verbs, helm.Verbs())
+	sandbox.Answer(verbs)
+}
+
+// Executors lists the executor of each kind of task.
+func Executors(cfg Config) map[task.Kind]executor.Executor {
+	script := scripts(cfg.Cache)
+	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
 	return map[task.Kind]executor.Executor{
 		task.KindArtifact:   artifact.New(nil, script),
-		task.KindHelm:       helm.New(cache, script),
+		task.KindHelm:       helm.New(manifests),
 		task.KindHTTP:       http.New(nil),
 		task.KindBamboo:     bamboo.New(nil),
 		task.KindInstances:  instances.New(script),
 		task.KindJenkins:    jenkins.New(nil),
 		task.KindJira:       jira.New(nil),
-		task.KindKubernetes: kubernetes.New(cache, script),
+		task.KindKubernetes: kubernetes.New(manifests),
 		task.KindMail:       delegatemail.New(mail.Sender{}),
 		task.KindServiceNow: servicenow.New(nil),
 		task.KindShell:      script,

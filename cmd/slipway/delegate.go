@@ -19,6 +19,7 @@ import (
 func delegateCommand(a *app) *cobra.Command {
 	var cfg agent.Config
 	var logs logFlags
+	var fetch fetchFlags
 	var cache string
 	c := &cobra.Command{
 		Use: "delegate", Short: "Run a delegate on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
@@ -44,9 +45,14 @@ func delegateCommand(a *app) *cobra.Command {
 					return err
 				}
 			}
+			memory, keys, err := fetch.read()
+			if err != nil {
+				return err
+			}
 			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
-			cfg.URL, cfg.Token, cfg.Version, cfg.Executors = s.Server, s.Token, currentVersion(), delegate.Executors(cache)
-			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"))
+			cfg.URL, cfg.Token, cfg.Version = s.Server, s.Token, currentVersion()
+			cfg.Executors = delegate.Executors(delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys})
+			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"), keys)
 			cfg.Watch = delegate.Watcher(cache)
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
@@ -68,6 +74,7 @@ func delegateCommand(a *app) *cobra.Command {
 	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once")
 	f.StringVar(&cache, "cache", "", "folder for what is kept between tasks, such as fetched repositories (default ~/.cache/slipway/delegate/NAME)")
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Minute, "how long running tasks may go on when it is told to stop")
+	fetch.add(f)
 	logs.add(f)
 	return c
 }

@@ -11,10 +11,14 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	delegate.Answer()
+	os.Exit(run())
+}
 
 // run runs the command that the process was called with and gives its exit
 // code: 0 done, 1 failed, 130 interrupted.

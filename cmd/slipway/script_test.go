@@ -14,10 +14,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/pkg/api"
 )
 
 func TestMain(m *testing.M) {
+	delegate.Answer()
 	testscript.Main(m, map[string]func(){"slipway": func() { os.Exit(run()) }})
 }
 

@@ -18,6 +18,7 @@ import (
 func serveCommand(a *app) *cobra.Command {
 	var cfg wire.ServeConfig
 	var logs logFlags
+	var fetch fetchFlags
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
@@ -30,6 +31,9 @@ func serveCommand(a *app) *cobra.Command {
 				return err
 			}
 			if cfg.Insecure, err = a.insecure(); err != nil {
+				return err
+			}
+			if cfg.RenderMemory, cfg.HostKeys, err = fetch.read(); err != nil {
 				return err
 			}
 			if cfg.Log, err = logs.logger(a); err != nil {
@@ -56,6 +60,7 @@ func serveCommand(a *app) *cobra.Command {
 	f.StringVar(&cfg.Mail.Password, "smtp-password", "", "secret that is the mail server's password, such as account.smtp")
 	f.BoolVar(&cfg.Traces, "traces", false, "send traces to the endpoint of OTEL_EXPORTER_OTLP_ENDPOINT")
 	f.StringVar(&cfg.Events, "events", "", "URL to post events to, as events/README.md describes them")
+	fetch.add(f)
 	logs.add(f)
 	return c
 }

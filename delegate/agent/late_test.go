@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -38,7 +39,7 @@ func repository(t *testing.T, files map[string]string) string {
 	}
 	git("add", ".")
 	git("commit", "--quiet", "-m", "files")
-	return "file://" + dir
+	return testservers.Git(t, dir)
 }
 
 // Config files of Git repositories and encoded secrets are put where the
@@ -71,7 +72,7 @@ func TestTextsThatOnlyADelegateCanMake(t *testing.T) {
 		got <- texts["v"]
 		fmt.Fprintln(env.Log("Fetch"), texts["v"], string(a.Payload))
 		return task.Result{Status: task.Succeeded}, err
-	}, func(c *agent.Config) { c.Git = gitfetch.New(t.TempDir()) })
+	}, func(c *agent.Config) { c.Git = gitfetch.New(t.TempDir(), gitfetch.HostKeys{}) })
 	<-p.done
 	s.finish()
 	encode := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

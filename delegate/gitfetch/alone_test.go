@@ -19,7 +19,7 @@ func TestLocksOfTheKilled(t *testing.T) {
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, "")
-			f := gitfetch.New(t.TempDir())
+			f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 			fetch := func(commit, want string) string {
 				t.Helper()
 				got, err := f.Fetch(t.Context(), task.Git{URL: h.url, Commit: commit}, "stage")
@@ -54,7 +54,7 @@ func TestProcessesShareAFolder(t *testing.T) {
 	for i, commit := range commits {
 		all.Go(func() {
 			path := fmt.Sprintf("%d/app.yaml", i)
-			got, err := gitfetch.New(cache).Fetch(t.Context(), task.Git{URL: h.url, Commit: commit, Paths: []string{path}}, "stage")
+			got, err := gitfetch.New(cache, gitfetch.HostKeys{}).Fetch(t.Context(), task.Git{URL: h.url, Commit: commit, Paths: []string{path}}, "stage")
 			if err != nil {
 				t.Error(err)
 				return

@@ -32,6 +32,7 @@ const maxResolved = 1000
 // Fetcher fetches into a cache folder. It is for many goroutines.
 type Fetcher struct {
 	dir   string
+	hosts HostKeys
 	using sync.RWMutex // read: somebody fetches; written: what is unused goes
 
 	pruned time.Time // when that was last
@@ -44,8 +45,8 @@ type Fetcher struct {
 
 // New makes a Fetcher over a folder, which is made when it is needed, and which
 // nothing else uses but a Fetcher of another process.
-func New(dir string) *Fetcher {
-	return &Fetcher{dir: dir, resolved: map[string]string{}, reached: map[string]bool{}, busy: map[string]chan struct{}{}}
+func New(dir string, hosts HostKeys) *Fetcher {
+	return &Fetcher{dir: dir, hosts: hosts, resolved: map[string]string{}, reached: map[string]bool{}, busy: map[string]chan struct{}{}}
 }
 
 // Files are fetched files of a commit.
@@ -136,6 +137,9 @@ func (f *Fetcher) prune(now time.Time) {
 		return // nothing was fetched yet, or the fetch will say what is wrong
 	}
 	for _, r := range repositories {
+		if !r.IsDir() {
+			continue // the keys of hosts
+		}
 		dir := filepath.Join(f.dir, r.Name())
 		diskcache.Prune(dir, now)
 		_ = os.Remove(dir) // which it is only when it is empty

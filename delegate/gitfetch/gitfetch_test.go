@@ -133,7 +133,7 @@ func TestABranchATagAndACommit(t *testing.T) {
 	h.git(t, "tag", "-a", "v1", "-m", "v1")
 	h.git(t, "push", "--quiet", "origin", "v1")
 	second := h.commit(t, "two")
-	f := gitfetch.New(t.TempDir())
+	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	for _, tt := range []struct {
 		name       string
 		git        task.Git
@@ -155,7 +155,7 @@ func TestAStageSeesOneCommit(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	h.commit(t, "one")
-	f := gitfetch.New(t.TempDir())
+	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	branch := task.Git{URL: h.url, Branch: "main"}
 	fetch := func(stage string) string {
 		got, err := f.Fetch(t.Context(), branch, stage)
@@ -182,7 +182,7 @@ func TestWhatNobodyUsesGoes(t *testing.T) {
 	t.Parallel()
 	h, gone, cache := newHost(t, ""), newHost(t, ""), t.TempDir()
 	long := time.Now().Add(-diskcache.Unused - time.Hour)
-	f := gitfetch.New(cache)
+	f := gitfetch.New(cache, gitfetch.HostKeys{})
 	fetch := func(h *host, commit, want string) string {
 		t.Helper()
 		got, err := f.Fetch(t.Context(), task.Git{URL: h.url, Commit: commit}, "stage")
@@ -201,7 +201,7 @@ func TestWhatNobodyUsesGoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f = gitfetch.New(cache)
+	f = gitfetch.New(cache, gitfetch.HostKeys{})
 	if again := fetch(h, second, "two"); again != used {
 		t.Errorf("what is used was fetched again, into %s", again)
 	}
@@ -221,7 +221,7 @@ func TestWhatGoesWrongIsNamed(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "pa55")
 	h.commit(t, "one")
-	f := gitfetch.New(t.TempDir())
+	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	if _, err := f.Fetch(t.Context(), task.Git{URL: h.url, Branch: "main"}, "a"); err == nil || fault.Failures(err)[0] != fault.Authentication {
 		t.Errorf("without the password: %v", err)
 	}
@@ -240,7 +240,7 @@ func TestWhatGoesWrongIsNamed(t *testing.T) {
 func TestWhatOthersFetchedIsTheirs(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "hunter2")
-	f, commit := gitfetch.New(t.TempDir()), h.commit(t, "private")
+	f, commit := gitfetch.New(t.TempDir(), gitfetch.HostKeys{}), h.commit(t, "private")
 	g := task.Git{URL: h.url, Commit: commit, Password: "hunter2", Paths: []string{"app.yaml"}}
 	for range 2 {
 		if got, err := f.Fetch(t.Context(), g, "theirs"); err != nil || read(t, got) != "private" {

@@ -45,7 +45,7 @@ func TestPasswordsDontFollowRedirects(t *testing.T) {
 	}))
 	t.Cleanup(here.Close)
 	g := task.Git{URL: here.URL + "/app.git", Branch: "main", Password: "hunter2", Paths: []string{"app.yaml"}}
-	got, err := gitfetch.New(t.TempDir()).Fetch(t.Context(), g, "s")
+	got, err := gitfetch.New(t.TempDir(), gitfetch.HostKeys{}).Fetch(t.Context(), g, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestARepositoryMovesOnItsHost(t *testing.T) {
 	t.Cleanup(front.Close)
 	g := task.Git{URL: front.URL + "/old/app", Branch: "main", Password: "hunter2", Paths: []string{"app.yaml"}}
 	for _, g.Commit = range []string{"", want} {
-		got, err := gitfetch.New(t.TempDir()).Fetch(t.Context(), g, "s")
+		got, err := gitfetch.New(t.TempDir(), gitfetch.HostKeys{}).Fetch(t.Context(), g, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestARepositoryMovesOnItsHost(t *testing.T) {
 	}))
 	t.Cleanup(loop.Close)
 	g.URL = loop.URL + "/app"
-	if _, err := gitfetch.New(t.TempDir()).Fetch(t.Context(), g, "s"); !fault.Is(err, fault.Unavailable) {
+	if _, err := gitfetch.New(t.TempDir(), gitfetch.HostKeys{}).Fetch(t.Context(), g, "s"); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("a host that redirects to itself: %v", err)
 	}
 }

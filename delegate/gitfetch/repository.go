@@ -29,8 +29,11 @@ type repository struct {
 // access readies the credentials of a repository; done removes what was
 // written for it.
 func (f *Fetcher) access(g task.Git) (r repository, done func(), err error) {
+	if err := checkURL(g.URL); err != nil {
+		return repository{}, nil, err
+	}
 	r = repository{url: g.URL, dir: filepath.Join(f.dir, short(g.URL))}
-	r.env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
+	r.env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_LITERAL_PATHSPECS=1", "GIT_ALLOW_PROTOCOL="+protocols, "LC_ALL=C")
 	config := [][2]string{
 		{"remote.origin.url", g.URL}, {"remote.origin.promisor", "true"}, {"remote.origin.partialclonefilter", "blob:none"},
 		{"core.bare", "false"}, {"core.sparseCheckout", "true"}, {"core.sparseCheckoutCone", "false"}, {"gc.auto", "0"},
@@ -39,7 +42,7 @@ func (f *Fetcher) access(g task.Git) (r repository, done func(), err error) {
 	switch {
 	case g.SSHKey != "":
 		var extra []string
-		if extra, done, err = sshKey(g); err != nil {
+		if extra, done, err = f.sshKey(g); err != nil {
 			return repository{}, nil, err
 		}
 		r.env = append(r.env, extra...)
@@ -159,6 +162,9 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 		return "", fault.New(fault.Unavailable, "the delegate has no git command; install git where it runs")
 	}
 	said := strings.TrimSpace(stderr.String())
+	if refused := refusedHost(said); refused != nil {
+		return "", fmt.Errorf("git %s of %s: %w", args[0], r.url, refused)
+	}
 	if strings.Contains(said, "requested URL returned error: 30") {
 		return "", fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errMoved, said)
 	}
@@ -175,7 +181,7 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 }
 
 // sshKey writes the key to a file that lives as long as the fetch.
-func sshKey(g task.Git) (env []string, done func(), err error) {
+func (f *Fetcher) sshKey(g task.Git) (env []string, done func(), err error) {
 	dir, err := os.MkdirTemp("", "slipway-ssh-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a folder for the SSH key: %w", err)
@@ -186,7 +192,12 @@ func sshKey(g task.Git) (env []string, done func(), err error) {
 		done()
 		return nil, nil, fmt.Errorf("write the SSH key: %w", err)
 	}
-	command := fmt.Sprintf("ssh -i %s -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=%s/known_hosts", file, dir)
+	hosts, err := f.hosts.options(dir, f.dir)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	command := fmt.Sprintf("ssh -i %s -o IdentitiesOnly=yes -o BatchMode=yes %s", file, hosts)
 	if g.SSHUser != "" {
 		command += " -l " + shellQuote(g.SSHUser)
 	}

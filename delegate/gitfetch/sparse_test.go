@@ -49,7 +49,7 @@ func TestOnlyWhatIsAskedFor(t *testing.T) {
 	const large = 4 << 20
 	h := newHost(t, "")
 	h.commitAll(t, map[string]string{"app/web.yaml": "web", "app/sub/job.yaml": "job", "values.yaml": "v", "big/a": noise(large), "other/x.yaml": "x"})
-	f := gitfetch.New(t.TempDir())
+	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	fetch := func(stage string, paths ...string) (got []string, requests int32, bytes int64) {
 		t.Helper()
 		requests, bytes = h.fetches.Load(), h.sent.Load()
@@ -96,7 +96,7 @@ func TestLinks(t *testing.T) {
 		"shared/link.yaml": "->real/web.yaml", "shared/real/web.yaml": "web", "shared/real/other": "other", "shared/near": "->real/deep", "shared/real/deep/x": "x", "envs": "->shared/real",
 		"a [b]*/c d.yaml": "odd", "a x": "no", "ab/c d.yaml": "no",
 	})
-	f := gitfetch.New(t.TempDir())
+	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	for _, tt := range []struct {
 		paths, want []string
 	}{
@@ -129,7 +129,7 @@ func TestAHostWithoutFilters(t *testing.T) {
 	h := newHost(t, "")
 	h.git(t, "-C", strings.TrimSpace(h.git(t, "remote", "get-url", "origin")), "config", "uploadpack.allowFilter", "false")
 	h.commitAll(t, map[string]string{"app/web.yaml": "web", "big/a": noise(1000)})
-	f := gitfetch.New(t.TempDir())
+	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	for _, paths := range [][]string{{"app"}, {"big"}} {
 		before := h.fetches.Load()
 		got, err := f.Fetch(t.Context(), task.Git{URL: h.url, Branch: "main", Paths: paths}, "a")

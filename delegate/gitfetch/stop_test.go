@@ -25,7 +25,7 @@ func TestASilentHostHoldsNobodyUp(t *testing.T) {
 	}))
 	t.Cleanup(silent.Close)
 	t.Cleanup(func() { close(release) })
-	f := gitfetch.New(t.TempDir())
+	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	enough := errors.New("enough")
 	fetch := func(ctx context.Context, ended chan<- error) {
 		g := task.Git{URL: silent.URL + "/app.git", Commit: "0123456789012345678901234567890123456789"}

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -32,8 +33,9 @@ type site struct {
 	namespace string
 	cluster   task.Cluster
 	run       executor.Executor
-	repo      string
-	stage     int // numbers the executions
+	repo      string // the folder of its Git repository
+	url       string // of that
+	stage     int    // numbers the executions
 }
 
 func newSite(tb testing.TB) *site {
@@ -45,10 +47,11 @@ func newSite(tb testing.TB) *site {
 	client, err := clientset.NewForConfig(config)
 	check(tb, err)
 	s := &site{
-		Interface: client, namespace: namespace, run: New(tb.TempDir(), shell.New(os.Environ(), tb.TempDir())), repo: tb.TempDir(),
+		Interface: client, namespace: namespace, run: New(kubernetes.Config{Cache: tb.TempDir(), Script: shell.New(os.Environ(), tb.TempDir())}), repo: tb.TempDir(),
 		cluster: task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)},
 	}
 	s.git(tb, "init", "--quiet", "--initial-branch=main")
+	s.url = testservers.Git(tb, s.repo)
 	s.commit(tb, chartFiles())
 	return s
 }
@@ -141,7 +144,7 @@ func (s *site) step(op task.HelmOp, values string) task.Helm {
 			Values: []task.ValuesFile{{ID: "over", Store: task.Store{Inline: values}}},
 			Manifest: &task.Manifest{
 				ID: "app", Type: "HelmChart", Chart: &task.Chart{HelmVersion: "V3"},
-				Store: task.Store{Git: &task.Git{URL: s.repo, Branch: "main", Paths: []string{"web"}}},
+				Store: task.Store{Git: &task.Git{URL: s.url, Branch: "main", Paths: []string{"web"}}},
 			},
 		},
 	}

@@ -1,6 +1,7 @@
 package helm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -25,6 +27,7 @@ type deployment struct {
 	name     string // of the Helm release
 	cfg      *action.Configuration
 	chart    *v2.Chart
+	folder   string // of the chart, with its dependencies
 	values   map[string]any
 	history  history
 	previous *release.Release // the last good one; nil for none
@@ -179,9 +182,6 @@ func (s *session) render(ctx context.Context, d *deployment) error {
 	if err != nil {
 		return err
 	}
-	if d.chart, err = s.reader(unitFetch).Load(ctx, m, files, d.flags); err != nil {
-		return err
-	}
 	base, err := source.Values(ctx, m, files, s.p.Target.Values)
 	if err != nil {
 		return err
@@ -197,11 +197,28 @@ func (s *session) render(ctx context.Context, d *deployment) error {
 	if err != nil {
 		return err
 	}
+	dir, err := s.env.Dir()
+	if err != nil {
+		return err
+	}
+	var got templated
+	err = s.sandbox.Run(ctx, sandbox.Work{
+		Verb: verbTemplate, What: "rendering the chart of " + m.ID, Log: s.env.Log(unitInit), Request: chart.Job{
+			Manifest: bare(m), Files: files, Dir: dir, Load: d.flags, Flags: flags, Values: d.values,
+			Release: chart.Release{Name: d.name, Namespace: s.p.Target.Namespace, Cluster: cluster},
+		},
+	}, &got)
+	if err != nil {
+		return err
+	}
+	d.folder, d.shown = got.Folder, got.Text
+	if d.chart, err = chart.Load(d.folder); err != nil { // the sandbox has found it to be within its bounds
+		return err
+	}
 	if len(d.chart.CRDObjects()) == 0 { // else Helm asks once it has installed them
 		d.cfg.Capabilities = cluster
 	}
-	d.shown, err = s.reader(unitInit).Template(ctx, d.chart, d.values, chart.Release{Name: d.name, Namespace: s.p.Target.Namespace, Cluster: cluster}, flags)
-	return err
+	return nil
 }
 
 // capabilities are what the cluster has. It is asked once for a task: what was
@@ -266,16 +283,19 @@ func (s *session) change(ctx context.Context, d *deployment) (*release.Release, 
 		return done, nil
 	}
 	was := versionOf(d.history.last())
+	stubs := s.remote(ctx, d, d.flags.EnableDNS)
+	defer stubs.Restore()
+	d.cfg.CustomTemplateFuncs = stubs.Functions()
 	if d.install {
 		say(log, "Installing %s from chart %s %s", d.name, d.chart.Name(), d.chart.Metadata.Version)
 		in := s.installer(ctx, d)
 		_, err := in.RunWithContext(ctx, d.chart, d.values)
-		return s.begun(d, 0, err)
+		return s.begun(d, 0, cmp.Or(stubs.Err(), err))
 	}
 	say(log, "Upgrading %s to chart %s %s", d.name, d.chart.Name(), d.chart.Metadata.Version)
 	up := s.upgrader(ctx, d)
 	_, err := up.RunWithContext(ctx, d.name, d.chart, d.values)
-	return s.begun(d, was, err)
+	return s.begun(d, was, cmp.Or(stubs.Err(), err))
 }
 
 // begun finds the revision that a change made, whether or not it went well.

@@ -336,7 +336,7 @@ func TestDescribe(t *testing.T) {
 	commit := s.git(t, "rev-parse", "HEAD")
 	want := task.ChartFound{
 		Manifest: "app", CommitID: commit, Name: "web", Description: "A web", Version: "1.2.3", APIVersion: "v2", AppVersion: "9", KubeVersion: ">=1.25",
-		Metadata: task.ChartPlace{URL: s.repo, BasePath: "web", CommitID: commit, Branch: "main"},
+		Metadata: task.ChartPlace{URL: s.url, BasePath: "web", CommitID: commit, Branch: "main"},
 	}
 	if diff := cmp.Diff(want, out.Output.Chart); diff != "" {
 		t.Errorf("chart (-want +got):\n%s", diff)

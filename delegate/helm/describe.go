@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -23,11 +27,13 @@ func (s *session) describe(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	c, err := s.reader(unitFetch).Read(m, files)
+	var about v2.Metadata
+	err = s.sandbox.Run(ctx, sandbox.Work{
+		Verb: verbDescribe, What: "reading the chart of " + m.ID, Log: s.env.Log(unitFetch), Request: chart.Job{Manifest: bare(m), Files: files},
+	}, &about)
 	if err != nil {
 		return task.Result{}, err
 	}
-	about := c.Metadata
 	found := task.ChartFound{
 		Manifest: m.ID, CommitID: files.Commit, Name: about.Name, Description: about.Description, Version: about.Version,
 		APIVersion: about.APIVersion, AppVersion: about.AppVersion, KubeVersion: about.KubeVersion,

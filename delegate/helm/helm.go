@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -43,18 +44,21 @@ const (
 	unitSwap     = "Swap Service Selectors"
 )
 
-// New makes the executor of Helm tasks. Fetched repositories are cached below
-// the folder, apart from those of other executors: a Fetcher has its folder for
-// itself. script runs the scripts that bring charts.
-func New(cache string, script executor.Executor) executor.Executor {
+// New makes the executor of Helm tasks. Fetched repositories are apart from
+// those of other executors: a Fetcher has its folder for itself. The sandbox
+// knows this package's Verbs, too.
+func New(cfg kubernetes.Config) executor.Executor {
 	clusters := &kubernetes.Clusters{}
-	git, charts := gitfetch.New(filepath.Join(cache, "helm", "git")), chart.NewRepos(filepath.Join(cache, "charts"))
+	git, charts := gitfetch.New(filepath.Join(cfg.Cache, "helm", "git"), cfg.HostKeys), chart.NewRepos(filepath.Join(cfg.Cache, "charts"))
+	if cfg.Sandbox == nil {
+		cfg.Sandbox = sandbox.New(0)
+	}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.Helm](a)
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{p: p, env: env, git: git, charts: charts, extract: manifest.NewExtractor(script, a, env, unitFetch)}
+		s := &session{p: p, env: env, git: git, charts: charts, sandbox: cfg.Sandbox, extract: manifest.NewExtractor(cfg.Script, a, env, unitFetch)}
 		if p.Op != task.OpHelmDescribe {
 			if s.cluster, err = clusters.Foreign(p, env); err != nil {
 				return task.Result{}, err
@@ -72,6 +76,7 @@ type session struct {
 	git     *gitfetch.Fetcher
 	charts  *chart.Repos
 	extract *manifest.Extractor
+	sandbox *sandbox.Sandbox
 	has     *common.Capabilities // of the cluster; nil until it is asked
 }
 
@@ -140,11 +145,6 @@ func (s *session) source() manifest.Source {
 		return source.Needs(s.p.Target.Manifest)
 	}
 	return source
-}
-
-// reader loads the task's chart.
-func (s *session) reader(unit string) chart.Reader {
-	return chart.Reader{Dir: s.env.Dir, Log: s.env.Log(unit)}
 }
 
 // unlimited is the time of an operation in a task without a deadline.

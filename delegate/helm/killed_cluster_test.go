@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -43,7 +44,7 @@ func TestDoomed(t *testing.T) { //nolint:paralleltest // it is alone in its proc
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	})
-	r, err := New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))(t.Context(), executortest.Assignment(t, task.KindHelm, d.Task), env.Env)
+	r, err := New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})(t.Context(), executortest.Assignment(t, task.KindHelm, d.Task), env.Env)
 	t.Logf("the task ended %s: %s, %v; there was %q", r.Status, r.Message, err, env.Units())
 }
 

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -153,7 +154,7 @@ func TestKilledInEachSection(t *testing.T) {
 				} else {
 					s.killed(t, p, s.recorded(t, tt.unit))
 				}
-				s.run = New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+				s.run = New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 				if again {
 					s.succeed(t, p)
 					s.wantWorld(t, "after the second try", tt.then...)

@@ -33,7 +33,7 @@ spec:
 // define has another delegate define kinds.
 func (s *site) define(t *testing.T, at task.Cluster, definition string) {
 	t.Helper()
-	other := kubernetes.New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+	other := kubernetes.New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 	p := task.Kubernetes{
 		Op: task.OpRolling, Execution: "other", Stage: "deploy", Step: "step",
 		Target: task.KubernetesTarget{Cluster: at, Namespace: s.namespace, ReleaseName: "other", Manifest: &task.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
@@ -108,7 +108,7 @@ func TestTakingBackKindsThatCameLater(t *testing.T) {
 	s.succeed(t, s.step(task.OpHelmDeploy, ""))
 	s.define(t, s.cluster, definition)
 	other := *s
-	other.run = New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+	other.run = New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 	p := other.step(task.OpHelmDeploy, "")
 	other.succeed(t, p)
 	s.succeed(t, in(p, task.OpHelmRollback))

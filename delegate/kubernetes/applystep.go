@@ -42,7 +42,7 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 			return nil, err
 		}
 	}
-	objects, err := render(files, values, s.p.SkipRendering)
+	objects, err := s.render(ctx, files, values, s.p.SkipRendering)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -31,21 +32,12 @@ func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, ov
 	if err != nil {
 		return nil, err
 	}
-	reader := chart.Reader{Dir: s.env.Dir, Log: s.env.Log(unitFetch)}
-	c, err := reader.Load(ctx, m, files, flags)
-	if err != nil {
-		return nil, err
-	}
 	values, err := source.Values(ctx, m, files, slices.Concat(s.p.Target.Values, over))
 	if err != nil {
 		return nil, err
 	}
 	if values, err = chart.Values(values, files, flags); err != nil {
 		return nil, err
-	}
-	leftOut := map[string]bool{}
-	if only == nil {
-		leaveOut(c, leftOut)
 	}
 	// A kind that the chart looks for may be younger than what was found out for
 	// other tasks. What the cluster says now is there for this one's objects, too.
@@ -54,11 +46,17 @@ func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, ov
 	if err != nil {
 		return nil, err
 	}
-	text, err := reader.Template(ctx, c, values, chart.Release{Name: s.p.Target.ReleaseName, Namespace: s.p.Target.Namespace, Cluster: cluster}, flags)
+	dir, err := s.env.Dir()
 	if err != nil {
 		return nil, err
 	}
-	return renderedObjects(text, leftOut)
+	job := chart.Job{
+		Manifest: bare(m), Files: files, Dir: dir, Load: flags, Flags: flags, Values: values,
+		Release: chart.Release{Name: s.p.Target.ReleaseName, Namespace: s.p.Target.Namespace, Cluster: cluster},
+	}
+	return s.make(ctx, sandbox.Work{
+		Verb: verbChart, What: "rendering the chart of " + m.ID, Log: s.env.Log(unitFetch), Request: chartWork{job, only != nil},
+	})
 }
 
 // leaveOut finds the templates that ask to be left out of deployments, by the

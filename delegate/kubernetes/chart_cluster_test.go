@@ -17,7 +17,7 @@ func TestKindsThatCameLater(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	other := *s
-	other.run = New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+	other.run = New(Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 	definition, resource := s.definition("Gadget")
 	gadget := resource.Group + "/" + resource.Version
 	g := repository(t, map[string]string{

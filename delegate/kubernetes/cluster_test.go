@@ -59,7 +59,7 @@ func siteOf(tb testing.TB, kubeconfig, namespace string) *site {
 		tb.Fatal(err)
 	}
 	return &site{
-		Interface: client, dyn: dyn, config: config, namespace: namespace, run: New(tb.TempDir(), shell.New(os.Environ(), tb.TempDir())),
+		Interface: client, dyn: dyn, config: config, namespace: namespace, run: New(Config{Cache: tb.TempDir(), Script: shell.New(os.Environ(), tb.TempDir())}),
 		cluster: task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)},
 	}
 }

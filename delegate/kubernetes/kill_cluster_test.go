@@ -46,7 +46,7 @@ func TestDelegateThatIsKilled(t *testing.T) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	})
-	r, err := New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))(t.Context(), executortest.Assignment(t, task.KindKubernetes, f.Task), env.Env)
+	r, err := New(Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})(t.Context(), executortest.Assignment(t, task.KindKubernetes, f.Task), env.Env)
 	t.Fatalf("the task ended %s: %s, %v before line %d of %q; there was\n%s", r.Status, r.Message, err, f.Line, f.Unit, strings.Join(env.Units(), ", "))
 }
 
@@ -118,7 +118,7 @@ func TestScenariosOfAKilledDelegate(t *testing.T) {
 				t.Errorf("after the kill (-want +got):\n%s", diff)
 			}
 
-			s.run = New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+			s.run = New(Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 			s.succeed(t, p)
 			if diff := cmp.Diff(tt.then, s.sum(t)); diff != "" {
 				t.Errorf("after the task was done again (-want +got):\n%s", diff)

@@ -216,7 +216,7 @@ func TestScenariosOfADelegateKilledBeside(t *testing.T) {
 				if diff := cmp.Diff(tt.dead, s.sight(t).sum()); diff != "" {
 					t.Errorf("after the kill (-want +got):\n%s", diff)
 				}
-				s.run = New(t.TempDir(), shell.New(os.Environ(), t.TempDir()))
+				s.run = New(Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 				if again {
 					s.succeed(t, p)
 					now := s.sight(t)

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/slipway-cd/slipway/delegate/kustomize"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -26,19 +26,14 @@ func (s *session) kustomize(ctx context.Context, m *task.Manifest, paths []strin
 	if len(paths) == 0 {
 		paths = []string{""}
 	}
-	var out []*unstructured.Unstructured
-	for _, p := range paths {
-		text, err := kustomize.Builder{Dir: s.env.Dir}.Build(m, files, p, patches)
-		if err != nil {
-			return nil, err
-		}
-		objects, err := parse("kustomize", text)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, objects...)
+	dir, err := s.env.Dir()
+	if err != nil {
+		return nil, err
 	}
-	return out, unique(out)
+	return s.make(ctx, sandbox.Work{
+		Verb: verbKustomize, What: "building the kustomization of " + m.ID, Log: s.env.Log(unitInitialize),
+		Request: kustomizeWork{bare(m), files, paths, patches, dir},
+	})
 }
 
 // built renders a manifest that a tool makes objects of; ok is false for plain

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"io"
 	mathrand "math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/delegate/openshift"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -43,22 +45,22 @@ func (s *session) openshift(ctx context.Context, m *task.Manifest, paths []strin
 		return nil, err
 	}
 	file := files.Manifests[0]
-	text, err := openshift.Processor{Random: s.random, Generated: s.hide}.Process(file, params)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := parse(file.Name, text)
-	if err != nil {
-		return nil, err
-	}
-	return objects, unique(objects)
+	return s.make(ctx, sandbox.Work{
+		Verb: verbOpenshift, What: "processing the template " + file.Name, Log: s.env.Log(unitInitialize),
+		Request: openshiftWork{file, params, s.stageSeed()}, Asked: s.hide,
+	})
 }
 
 // hide keeps a generated value out of the log.
-func (s *session) hide(value string) {
+func (s *session) hide(_ context.Context, _ string, question json.RawMessage) (any, error) {
+	var value string
+	if err := json.Unmarshal(question, &value); err != nil {
+		return nil, err
+	}
 	if len(value) >= minHidden {
 		s.env.Mask(value)
 	}
+	return true, nil
 }
 
 // newSeed is a secret of this delegate, from which generated values come.
@@ -68,10 +70,17 @@ func newSeed() []byte {
 	return seed
 }
 
-// random are the bits of a parameter's generated value: the same for all steps
-// of a stage on this delegate, so that they deploy the same.
-func (s *session) random(parameter string) io.Reader {
+// stageSeed is what generated values come from: the same for all steps of a
+// stage on this delegate, so that they deploy the same.
+func (s *session) stageSeed() []byte {
 	mac := hmac.New(sha256.New, s.seed)
-	_, _ = io.WriteString(mac, s.p.Execution+"\n"+s.p.Stage+"\n"+parameter) // a hash takes all
+	_, _ = io.WriteString(mac, s.p.Execution+"\n"+s.p.Stage) // a hash takes all
+	return mac.Sum(nil)
+}
+
+// random are the bits of a parameter's generated value.
+func random(seed []byte, parameter string) io.Reader {
+	mac := hmac.New(sha256.New, seed)
+	_, _ = io.WriteString(mac, parameter) // likewise
 	return mathrand.NewChaCha8([32]byte(mac.Sum(nil)))
 }

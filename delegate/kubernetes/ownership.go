@@ -20,9 +20,9 @@ const clientSide = "kubectl-client-side-apply"
 // or that an undo brought back, and says whether there were any. Without it a field that the manifests no
 // longer have would stay for ever, because its owner never comes back.
 func takeOver(ctx context.Context, res dynamic.ResourceInterface, live *unstructured.Unstructured, owner string) (bool, error) {
-	for {
+	for tried := false; ; tried = true { // a try that conflicts may be one whose answer was lost
 		if !slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == clientSide || f.Manager == undoManager }) {
-			return false, nil
+			return tried, nil
 		}
 		patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(clientSide, undoManager), owner)
 		if err != nil || patch == nil {

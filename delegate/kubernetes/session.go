@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -39,11 +40,21 @@ const (
 	unitTraffic    = "Traffic Routing"
 )
 
-// New makes the executor of Kubernetes tasks. Fetched repositories are cached
-// below the folder; script runs the scripts that bring manifests.
-func New(cache string, script executor.Executor) executor.Executor {
+// Config is what Kubernetes tasks need.
+type Config struct {
+	Cache    string            // the folder of fetched repositories
+	Script   executor.Executor // runs the scripts that bring manifests
+	Sandbox  *sandbox.Sandbox  // renders, and knows Verbs; nil: one of its own
+	HostKeys gitfetch.HostKeys
+}
+
+// New makes the executor of Kubernetes tasks.
+func New(cfg Config) executor.Executor {
 	known := &clients{}
-	git, charts := gitfetch.New(filepath.Join(cache, "git")), chart.NewRepos(filepath.Join(cache, "charts"))
+	git, charts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys), chart.NewRepos(filepath.Join(cfg.Cache, "charts"))
+	if cfg.Sandbox == nil {
+		cfg.Sandbox = sandbox.New(0)
+	}
 	seed := newSeed()
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		p, err := executor.Payload[task.Kubernetes](a)
@@ -54,8 +65,8 @@ func New(cache string, script executor.Executor) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{p: p, env: env, client: c, git: git, charts: charts, seed: seed}
-		s.extract = manifest.NewExtractor(script, a, env, unitFetch)
+		s := &session{p: p, env: env, client: c, git: git, charts: charts, seed: seed, sandbox: cfg.Sandbox}
+		s.extract = manifest.NewExtractor(cfg.Script, a, env, unitFetch)
 		return s.run(ctx)
 	}
 }
@@ -69,6 +80,7 @@ type session struct {
 	git     *gitfetch.Fetcher
 	charts  *chart.Repos
 	seed    []byte // of random values
+	sandbox *sandbox.Sandbox
 	extract *manifest.Extractor
 	number  int // of the release that is being made; 0: none
 	past    past
@@ -219,12 +231,12 @@ func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, 
 	if err != nil {
 		return nil, err
 	}
-	return s.renderAll(files.Manifests, values)
+	return s.renderAll(ctx, files.Manifests, values)
 }
 
-func (s *session) renderAll(files []manifest.File, values map[string]any) ([]*unstructured.Unstructured, error) {
+func (s *session) renderAll(ctx context.Context, files []manifest.File, values map[string]any) ([]*unstructured.Unstructured, error) {
 	files = slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool { return skipped(f) || isValues(s.p.Target.Manifest, f) })
-	objects, err := render(files, values, false)
+	objects, err := s.render(ctx, files, values, false)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -36,7 +37,7 @@ func repository(t *testing.T, files map[string]string) *task.Git {
 	}
 	git("add", ".")
 	git("commit", "--quiet", "-m", "files")
-	return &task.Git{URL: "file://" + dir, Branch: "main", Paths: []string{"deploy"}}
+	return &task.Git{URL: testservers.Git(t, dir), Branch: "main", Paths: []string{"deploy"}}
 }
 
 // from takes a step's manifests from a repository.

@@ -12,7 +12,6 @@ import (
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
@@ -34,8 +33,12 @@ func (b Builder) Build(m *task.Manifest, files manifest.Files, path string, patc
 	if err != nil {
 		return "", err
 	}
+	scratch, err := b.Dir()
+	if err != nil {
+		return "", err
+	}
 	if len(patches) > 0 {
-		if folder, err = b.patched(files.Root, folder, patches); err != nil {
+		if folder, err = patched(scratch, files.Root, folder, patches); err != nil {
 			return "", err
 		}
 	}
@@ -50,7 +53,11 @@ func (b Builder) Build(m *task.Manifest, files manifest.Files, path string, patc
 	if flags.Legacy {
 		options.Reorder = krusty.ReorderOptionLegacy
 	}
-	built, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
+	disk, err := confine(files.Root, scratch)
+	if err != nil {
+		return "", err
+	}
+	built, err := krusty.MakeKustomizer(options).Run(disk, folder)
 	if err != nil {
 		return "", fault.New(fault.Invalid, "kustomize: %w", err)
 	}
@@ -88,11 +95,7 @@ func folderOf(m *task.Manifest, files manifest.Files, path string) (string, erro
 
 // patched copies the repository, which others use, too, and has the copy's
 // kustomization apply the patches.
-func (b Builder) patched(root, folder string, patches []manifest.File) (string, error) {
-	scratch, err := b.Dir()
-	if err != nil {
-		return "", err
-	}
+func patched(scratch, root, folder string, patches []manifest.File) (string, error) {
 	work, err := os.MkdirTemp(scratch, "kustomize-")
 	if err != nil {
 		return "", fmt.Errorf("make a folder for the patches: %w", err)

@@ -94,7 +94,7 @@ func TestFetchFollowsLinks(t *testing.T) {
 	})
 	git := commit(t, dir)
 	env := executortest.New(t, nil)
-	s := Source{Git: gitfetch.New(t.TempDir()), Stage: "s", Log: env.Log("x")}
+	s := Source{Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{}), Stage: "s", Log: env.Log("x")}
 	fetch := func(paths ...string) ([]string, error) {
 		at := git
 		at.Paths = paths

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -36,7 +38,7 @@ func commit(t *testing.T, dir string) task.Git {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	return task.Git{URL: "file://" + dir, Branch: "main"}
+	return task.Git{URL: testservers.Git(t, dir), Branch: "main"}
 }
 
 // Manifests, their own values and the layers above them, all in one
@@ -55,7 +57,7 @@ func TestOneFetchForAllPaths(t *testing.T) {
 	m := &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: at("app")}, ValuesPaths: []string{"/conf/own.yaml"}}
 	above := []task.ValuesFile{{ID: "v", Store: task.Store{Git: at("conf/low.yaml", "conf/high.yaml")}}, {ID: "none", Optional: true, Store: task.Store{Git: at("conf/missing.yaml")}}}
 	env := executortest.New(t, nil)
-	s := Source{Git: gitfetch.New(cache), Stage: "s", Resolve: env.Resolve, Log: env.Log("x"), Places: Places(m, above)}
+	s := Source{Git: gitfetch.New(cache, gitfetch.HostKeys{}), Stage: "s", Resolve: env.Resolve, Log: env.Log("x"), Places: Places(m, above)}
 	fetch := func(ctx context.Context) map[string]any {
 		t.Helper()
 		files, err := s.Fetch(ctx, m)
@@ -92,7 +94,7 @@ func TestOneFetchForAllPaths(t *testing.T) {
 		t.Errorf("five paths cost %d fetches: %v", len(got), got)
 	}
 	// The repository is gone, and another step still has its files.
-	if err := os.RemoveAll(git.URL[len("file://"):]); err != nil {
+	if err := os.RemoveAll(filepath.Join(filepath.Dir(t.TempDir()), path.Base(git.URL))); err != nil {
 		t.Fatal(err)
 	}
 	fetch(t.Context())

@@ -32,6 +32,7 @@ const (
 const heartbeat = 2 * time.Second
 
 func TestMain(m *testing.M) {
+	delegate.Answer()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	var err error
@@ -51,7 +52,7 @@ func TestMain(m *testing.M) {
 		capacity, _ := strconv.Atoi(os.Getenv(capacityEnv)) // without it the agent's own
 		err = agent.New(agent.Config{
 			Capacity: capacity,
-			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(os.TempDir()),
+			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(delegate.Config{Cache: os.TempDir()}),
 			Drain: time.Minute,
 		}).Run(ctx)
 	default:

@@ -57,6 +57,9 @@ type ServeConfig struct {
 	EmbeddedDelegate bool
 	Tags             []string // of the embedded delegate
 	Capacity         int      // tasks that it runs at once; 0: 10
+	// RenderMemory and HostKeys are delegate.Config's, of that delegate.
+	RenderMemory int64
+	HostKeys     gitfetch.HostKeys
 	// Heartbeat and NoDelegateAfter are plane.Parts'.
 	Heartbeat       time.Duration
 	NoDelegateAfter time.Duration
@@ -302,10 +305,11 @@ func (m *machine) delegate(ctx context.Context) error {
 	}()
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
-		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(m.cfg.Data, "cache", "files")),
-		Executors: delegate.Executors(filepath.Join(m.cfg.Data, "cache")), Watch: delegate.Watcher(filepath.Join(m.cfg.Data, "cache")),
-		HTTP:  &http.Client{Transport: inprocess.RoundTripper(m.api)},
-		Drain: grace / 2, Log: m.cfg.Log,
+		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(m.cfg.Data, "cache", "files"), m.cfg.HostKeys),
+		Executors: delegate.Executors(delegate.Config{Cache: filepath.Join(m.cfg.Data, "cache"), RenderMemory: m.cfg.RenderMemory, HostKeys: m.cfg.HostKeys}),
+		Watch:     delegate.Watcher(filepath.Join(m.cfg.Data, "cache")),
+		HTTP:      &http.Client{Transport: inprocess.RoundTripper(m.api)},
+		Drain:     grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -37,9 +38,9 @@ func TestADependencyBesideAChartInGit(t *testing.T) {
 	}
 	m := &task.Manifest{
 		ID: "app", Type: "HelmChart", Chart: &task.Chart{},
-		Store: task.Store{Git: &task.Git{URL: "file://" + dir, Branch: "main", Paths: []string{"charts/app"}}},
+		Store: task.Store{Git: &task.Git{URL: testservers.Git(t, dir), Branch: "main", Paths: []string{"charts/app"}}},
 	}
-	from := manifest.Source{Git: gitfetch.New(t.TempDir()), Stage: "a", Log: io.Discard, Places: manifest.Places(m)}
+	from := manifest.Source{Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{}), Stage: "a", Log: io.Discard, Places: manifest.Places(m)}
 	files, err := chart.NewRepos(t.TempDir()).Fetch(t.Context(), from, m, task.HelmFlags{})
 	check(t, err)
 	if got := load(t, m, files); len(got.Dependencies()) != 1 {

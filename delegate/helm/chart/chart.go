@@ -42,33 +42,41 @@ func (r Reader) Read(m *task.Manifest, files manifest.Files) (*v2.Chart, error) 
 	return load(files.Root, folder)
 }
 
-// Load reads the chart of a manifest. Dependencies that aren't in its charts
-// folder are downloaded, as Chart.lock says if there is one.
-func (r Reader) Load(ctx context.Context, m *task.Manifest, files manifest.Files, flags task.HelmFlags) (*v2.Chart, error) {
+// Load reads the chart of a manifest, and says in which folder it is whole.
+// Dependencies that aren't in its charts folder are downloaded, as Chart.lock
+// says if there is one.
+func (r Reader) Load(ctx context.Context, m *task.Manifest, files manifest.Files, flags task.HelmFlags) (*v2.Chart, string, error) {
 	folder, err := chartFolder(m, files)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	c, err := load(files.Root, folder)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if c.Metadata.Type != "" && c.Metadata.Type != "application" {
-		return nil, fault.New(fault.Invalid, "chart %s has the type %s, which can't be deployed; want application", c.Name(), c.Metadata.Type)
+		return nil, "", fault.New(fault.Invalid, "chart %s has the type %s, which can't be deployed; want application", c.Name(), c.Metadata.Type)
 	}
-	if len(c.Metadata.Dependencies) == 0 {
-		return c, nil
-	}
-	if !incomplete(c) && !flags.DependencyUpdate {
-		return c, nil
+	if len(c.Metadata.Dependencies) == 0 || !incomplete(c) && !flags.DependencyUpdate {
+		return c, folder, nil
 	}
 	if err := neighboursStay(files.Root, folder, c.Metadata.Dependencies); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if folder, err = r.withDependencies(ctx, files.Root, folder, flags); err != nil {
-		return nil, fault.New(fault.Invalid, "the dependencies of chart %s: %w", c.Name(), err)
+		return nil, "", fault.New(fault.Invalid, "the dependencies of chart %s: %w", c.Name(), err)
 	}
-	return load(folder, folder)
+	c, err = load(folder, folder)
+	return c, folder, err
+}
+
+// Load reads the chart in a folder again, which was found to be one.
+func Load(folder string) (*v2.Chart, error) {
+	c, err := loader.Load(folder)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the chart can't be read: %w", err)
+	}
+	return c, nil
 }
 
 // incomplete says whether a dependency isn't in the chart's charts folder.
@@ -84,11 +92,7 @@ func load(root, folder string) (*v2.Chart, error) {
 	if err := manifest.LinksStay(root, folder); err != nil {
 		return nil, fault.New(fault.CodeOf(err), "the chart can't be read: %w", err)
 	}
-	c, err := loader.Load(folder)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "the chart can't be read: %w", err)
-	}
-	return c, nil
+	return Load(folder)
 }
 
 // neighboursStay says whether the charts that dependencies name by their

@@ -109,7 +109,7 @@ func source(stage string) manifest.Source { return manifest.Source{Stage: stage,
 // load reads a fetched chart.
 func load(t *testing.T, m *task.Manifest, files manifest.Files) *v2.Chart {
 	t.Helper()
-	c, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), m, files, task.HelmFlags{})
+	c, _, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), m, files, task.HelmFlags{})
 	check(t, err)
 	return c
 }
@@ -345,7 +345,7 @@ func TestChartsStayInTheirRepository(t *testing.T) {
 				check(t, os.Symlink(to, filepath.Join(root, from)))
 			}
 			files := manifest.Files{Root: root, Folder: filepath.Join(root, "charts", "app")}
-			got, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), &task.Manifest{}, files, task.HelmFlags{})
+			got, _, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), &task.Manifest{}, files, task.HelmFlags{})
 			if c.want == "" && err != nil || c.want != "" && (!fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("read %+v, %v; want %q", got, err, c.want)
 			}

@@ -70,7 +70,7 @@ spec:
 func (s *site) deploy() task.Change {
 	s.Helper()
 	env := executortest.New(s.T, nil)
-	r, err := kubernetes.New(s.TempDir(), nil)(s.Context(), executortest.Assignment(s.T, task.KindKubernetes, task.Kubernetes{
+	r, err := kubernetes.New(kubernetes.Config{Cache: s.TempDir()})(s.Context(), executortest.Assignment(s.T, task.KindKubernetes, task.Kubernetes{
 		Op: task.OpRolling, Execution: "e", Stage: "deploy", Step: "step",
 		Target: task.KubernetesTarget{
 			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel", Service: "web",
