@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-cd/slipway/pkg/api"
-	"github.com/slipway-cd/slipway/pkg/apiclient"
-	"github.com/slipway-cd/slipway/pkg/catalog"
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
+	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
 // applyFlags are the flags of apply.
@@ -28,7 +25,8 @@ func applyCommand(a *app) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
 		Use: "apply -f PATH", Short: "Create or update what documents describe", GroupID: groupWrite, Args: cobra.NoArgs,
-		Long: "Apply checks all documents first and changes nothing if one of them is wrong. Then it saves them in the order\n" +
+		Long: "Apply checks all documents first, each against the others as they will be, and changes nothing if one of them is wrong.\n" +
+			"Then it saves them as one change; docs/apply.md says how many that may be. They are saved in the order\n" +
 			"secrets, variables, connectors, templates, services, environments, infrastructure definitions, environment groups, overrides, pipelines, input sets,\n" +
 			"overlays, triggers.",
 		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -",
@@ -50,84 +48,86 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if err != nil {
 		return err
 	}
-	docs, wrong := read.docs, read.wrong
 	defer a.tellSkipped(read.skipped, f.verbose)
-	bad, err := a.check(ctx, docs, scope, f.strict, withServer(client, a.templates(docs, scope)))
+	set, err := a.setOf(read.docs, scope)
 	if err != nil {
 		return err
 	}
-	wrong = append(wrong, bad...)
-	if n, _ := count(wrong); n > 0 {
-		for _, w := range wrong {
-			fmt.Fprintln(a.err, finding(w))
-		}
-		fmt.Fprintf(a.err, "%s; nothing was saved\n", plural(n, "error"))
-		return failed
+	set.Strict, set.DryRun = f.strict, f.dryRun || len(read.wrong) > 0
+	var saved api.SavedSet
+	if len(set.Documents) > 0 {
+		saved, err = client.SaveAll(ctx, set)
 	}
-	order(docs)
-	brought := broughtAlong(docs)
-	saved := []api.SavedEntity{}
-	broken := false
-	for _, d := range docs {
-		one, err := a.save(ctx, client, d, apiclient.Document{
-			Scope: d.scope(a, scope), File: d.file, YAML: d.yaml, Strict: f.strict,
-		}, f.dryRun, brought)
-		if ctx.Err() != nil {
-			return interrupted
-		}
-		if err != nil {
-			complain(a.err, inFile(d, err))
-			broken = true
-			continue
-		}
-		saved = append(saved, one)
+	if ctx.Err() != nil {
+		return interrupted
 	}
-	err = a.print(saved, func() error { return nil })
-	if broken {
-		err = errors.Join(failed, err)
+	if bad := append(read.wrong, refused(err)...); len(bad) > 0 {
+		return a.nothingSaved(bad)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return a.showSaved(saved.Entities, f.dryRun)
 }
 
-// broughtAlong says whether a document's warning is of a reference to another
-// of the documents, which may be saved after it.
-func broughtAlong(docs []document) func(document, fault.Detail) bool {
-	unmet := map[*entity.Entity]map[yamldoc.Pos]bool{}
-	for _, u := range catalog.Unknown(entitiesOf(docs)) {
-		if unmet[u.Entity] == nil {
-			unmet[u.Entity] = map[yamldoc.Pos]bool{}
-		}
-		unmet[u.Entity][u.Reference.At] = true
-	}
-	return func(d document, w fault.Detail) bool {
-		return w.Code == "UNKNOWN_REFERENCE" && slices.ContainsFunc(d.entity.References, func(r entity.Reference) bool {
-			return r.At.Line == w.Line && r.At.Column == w.Column && r.At.Path == w.Path && !unmet[d.entity][r.At]
+// setOf is what is sent to a server to be saved together.
+func (a *app) setOf(docs []document, scope ref.Scope) (api.DocumentSet, error) {
+	var set api.DocumentSet
+	for _, d := range docs {
+		to := d.scope(a, scope)
+		set.Documents = append(set.Documents, api.SetDocument{
+			Org: to.Org, Project: to.Project, File: d.file, Before: d.before, YAML: string(d.yaml),
 		})
 	}
+	if n := len(set.Documents); n > api.MaxSet {
+		return set, fault.New(fault.TooLarge, "found %d documents; at most %d are saved together: apply some folders after the others", n, api.MaxSet)
+	}
+	text, err := json.Marshal(set)
+	if err == nil && len(text) > api.MaxSetBytes-100 { // for what isn't in it yet
+		err = fault.New(fault.TooLarge, "the documents have %d bytes; at most %d are saved together: apply some folders after the others", len(text), api.MaxSetBytes)
+	}
+	return set, err
 }
 
-// save saves one document and says what that did. Warnings that are settled
-// by other documents aren't shown.
-func (a *app) save(
-	ctx context.Context, client *apiclient.Client, d document, doc apiclient.Document, dryRun bool, settled func(document, fault.Detail) bool,
-) (api.SavedEntity, error) {
-	act, note := client.Save, ""
+// refused are the places that a server found wrong; none if it refused, or
+// failed, for another reason.
+func refused(err error) []fault.Detail {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Code == fault.Invalid {
+		return f.Details
+	}
+	return nil
+}
+
+func (a *app) nothingSaved(wrong []fault.Detail) error {
+	sortFindings(wrong)
+	for _, w := range wrong {
+		fmt.Fprintln(a.err, finding(w))
+	}
+	n, _ := count(wrong)
+	fmt.Fprintf(a.err, "%s; nothing was saved\n", plural(n, "error"))
+	return failed
+}
+
+func (a *app) showSaved(saved []api.SavedEntity, dryRun bool) error {
+	var warnings []fault.Detail
+	for _, one := range saved {
+		warnings = append(warnings, one.Warnings...)
+	}
+	sortFindings(warnings)
+	for _, w := range warnings {
+		fmt.Fprintln(a.err, finding(w))
+	}
+	note := ""
 	if dryRun {
-		act, note = client.Validate, " (dry run)"
+		note = " (dry run)"
 	}
-	one, err := act(ctx, doc)
-	if err != nil {
-		return one, err
-	}
-	one.Warnings = slices.DeleteFunc(one.Warnings, func(w fault.Detail) bool { return settled(d, w) })
-	for i, w := range one.Warnings {
-		one.Warnings[i] = d.place(w)
-		fmt.Fprintln(a.err, finding(one.Warnings[i]))
-	}
-	if a.output == "table" {
-		fmt.Fprintf(a.people(), "%s %s%s\n", nameOf(one.EntityKey), one.Change, note)
-	}
-	return one, nil
+	return a.print(saved, func() error {
+		for _, one := range saved {
+			fmt.Fprintf(a.people(), "%s %s%s\n", nameOf(one.EntityKey), one.Change, note)
+		}
+		return nil
+	})
 }
 
 // nameOf names an entity, e.g. "infrastructureDefinition/dev/cluster".
@@ -136,17 +136,4 @@ func nameOf(k api.EntityKey) string {
 		return fmt.Sprintf("%s/%s/%s", k.Kind, k.Env, k.ID)
 	}
 	return fmt.Sprintf("%s/%s", k.Kind, k.ID)
-}
-
-// inFile says in which file a server found what is wrong.
-func inFile(d document, err error) error {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return err
-	}
-	out := fault.New(f.Code, "%s:%d: %s", d.file, d.before+1, f.Message)
-	for _, detail := range f.Details {
-		out = out.With(d.place(detail))
-	}
-	return out
 }

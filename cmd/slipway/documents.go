@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -19,6 +17,11 @@ type document struct {
 	yaml   []byte
 	node   *yamldoc.Node
 	entity *entity.Entity
+}
+
+// draft is the document as it would be saved.
+func (d document) draft(scope ref.Scope) catalog.Draft {
+	return catalog.Draft{File: d.file, Before: d.before, Scope: scope, YAML: d.yaml}
 }
 
 // place moves a finding's line from the document to its file. One about what
@@ -105,55 +108,4 @@ func entitiesOf(docs []document) []*entity.Entity {
 		}
 	}
 	return out
-}
-
-// order puts documents so that what is named comes before what names it.
-func order(docs []document) {
-	within := nesting{docs: docs, known: map[*entity.Entity]int{}}
-	rank := func(d document) int {
-		if d.entity == nil {
-			return -1
-		}
-		return slices.Index(ref.Kinds(), d.entity.Kind)
-	}
-	slices.SortStableFunc(docs, func(a, b document) int {
-		return cmp.Or(rank(a)-rank(b), within.of(a.entity)-within.of(b.entity))
-	})
-}
-
-// nesting is how deep templates are nested in others among documents.
-type nesting struct {
-	docs  []document
-	known map[*entity.Entity]int
-}
-
-// of is how many levels of templates an entity's template is made of.
-func (n nesting) of(e *entity.Entity) int {
-	if e == nil || e.Template == nil {
-		return 0
-	}
-	if deep, ok := n.known[e]; ok {
-		return deep
-	}
-	n.known[e] = 0 // of a circle, which is refused elsewhere
-	deepest := 0
-	for _, r := range e.References {
-		if inner := n.find(r); inner != nil {
-			deepest = max(deepest, 1+n.of(inner))
-		}
-	}
-	n.known[e] = deepest
-	return deepest
-}
-
-// find is the template that a reference names, if it is among the documents.
-func (n nesting) find(r entity.Reference) *entity.Entity {
-	id, label := template.SplitID(r.Ref.ID)
-	for _, d := range n.docs {
-		if e := d.entity; r.Kind == ref.Template && e != nil && e.Template != nil && e.Scope == r.Ref.Scope &&
-			e.Identifier.Value == id && (label == "" || label == e.Template.VersionLabel.Value) {
-			return e
-		}
-	}
-	return nil
 }

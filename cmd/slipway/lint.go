@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -79,10 +79,12 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	if err != nil {
 		return err
 	}
-	wrong = append(append(wrong, unmet...), files...)
-	slices.SortStableFunc(wrong, func(a, b fault.Detail) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	unfit, err := a.unfit(ctx, docs, scope)
+	if err != nil {
+		return err
+	}
+	wrong = slices.Concat(wrong, unmet, files, unfit)
+	sortFindings(wrong)
 	err = a.printFindings(wrong, len(docs), f.format)
 	a.tellSkipped(read.skipped, f.verbose)
 	if errors, _ := count(wrong); err == nil && errors > 0 {
@@ -125,14 +127,29 @@ func repeated(docs []document) []fault.Detail {
 		if bytes.Equal(bytes.TrimSpace(d.yaml), bytes.TrimSpace(first.yaml)) {
 			continue
 		}
-		at := d.entity.Identifier.At
-		wrong = append(wrong, d.place(fault.Detail{
-			Path: at.Path, Line: at.Line, Column: at.Column, Severity: "error", Code: "DUPLICATE_DOCUMENT",
-			Message: fmt.Sprintf("the %s %q stands in %s:%d already, with other content", d.entity.Kind, d.entity.Identifier.Value,
-				first.file, first.before+first.entity.Identifier.At.Line),
-		}))
+		wrong = append(wrong, catalog.Twice(d.draft(d.entity.Scope), d.entity, first.draft(first.entity.Scope), first.entity))
 	}
 	return wrong
+}
+
+// unfit says which documents don't fit each other, or what a server that is
+// named has: input sets and triggers their pipelines.
+func (a *app) unfit(ctx context.Context, docs []document, scope ref.Scope) ([]fault.Detail, error) {
+	saved := func(_ context.Context, key store.EntityKey) (store.Entity, error) {
+		return store.Entity{}, fault.New(fault.NotFound, "%s isn't in the files that were given", key.Describe())
+	}
+	if a.asksServer() {
+		client, _, err := a.connect()
+		if err != nil {
+			return nil, err
+		}
+		saved = savedOn(client)
+	}
+	set := make([]catalog.Decoded, len(docs))
+	for i, d := range docs {
+		set[i] = catalog.Decoded{Draft: d.draft(d.scope(a, scope)), Entity: d.entity}
+	}
+	return catalog.Misfits(ctx, set, saved)
 }
 
 // names gives the expressions of a pipeline that no run can resolve.

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -64,6 +66,35 @@ func withServer(client *apiclient.Client, local template.Lookup) template.Lookup
 		}
 		known[wanted] = v
 		return v, nil
+	}
+}
+
+// savedOn reads entities of a server, each once. What the caller may not see is
+// as good as missing.
+func savedOn(client *apiclient.Client) catalog.Find {
+	type answer struct {
+		entity store.Entity
+		err    error
+	}
+	known := map[store.EntityKey]answer{}
+	return func(ctx context.Context, key store.EntityKey) (store.Entity, error) {
+		if a, ok := known[key]; ok {
+			return a.entity, a.err
+		}
+		at := apiclient.EntityKey{Scope: key.Scope, Kind: key.Kind, Env: key.Env, ID: key.ID}
+		if key.Kind == store.StableTemplate {
+			at.Kind = ref.Template
+		}
+		found, err := client.Entity(ctx, at)
+		if fault.Is(err, fault.Forbidden) {
+			err = fault.New(fault.NotFound, "%s can't be seen", key.Describe())
+		}
+		e := store.Entity{Key: key, Version: found.Version, YAML: []byte(found.YAML)}
+		if key.Kind == store.StableTemplate {
+			e.Refs = []store.EntityKey{{Scope: key.Scope, Kind: ref.Template, ID: found.ID}}
+		}
+		known[key] = answer{e, err}
+		return e, err
 	}
 }
 

@@ -53,6 +53,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := empty(cfg)
 	s.entities()
+	s.entitySets()
 	s.templates()
 	s.secrets()
 	s.files()

@@ -119,9 +119,11 @@ func saved(r catalog.Result, err error) (*savedAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &savedAnswer{SavedEntity{
-		EntityKey: keyOf(r.Key), Version: r.Version, Change: r.Change, Warnings: list(r.Warnings),
-	}}, nil
+	return &savedAnswer{savedEntity(r)}, nil
+}
+
+func savedEntity(r catalog.Result) SavedEntity {
+	return SavedEntity{EntityKey: keyOf(r.Key), Version: r.Version, Change: r.Change, Warnings: list(r.Warnings)}
 }
 
 func (s *Server) saveEntity(ctx context.Context, in *Document) (*savedAnswer, error) {

@@ -49,6 +49,12 @@ func (c *Client) Validate(ctx context.Context, d Document) (api.SavedEntity, err
 	return call[api.SavedEntity](ctx, c, d.request(http.MethodPost, "/v1/entities:validate"))
 }
 
+// SaveAll creates or updates the entities of a set of documents, or says what
+// that would do.
+func (c *Client) SaveAll(ctx context.Context, set api.DocumentSet) (api.SavedSet, error) {
+	return sendJSON[api.SavedSet](ctx, c, request{method: http.MethodPost, path: "/v1/entities:apply"}, set)
+}
+
 // EntityKey names an entity.
 type EntityKey struct {
 	Scope ref.Scope

@@ -37,9 +37,10 @@ const AnyVersion = -1
 
 // Draft is a document that somebody wants to save.
 type Draft struct {
-	File  string    // for findings; may be empty
-	Scope ref.Scope // where it goes, as far as it doesn't say
-	YAML  []byte
+	File   string    // for findings; may be empty
+	Before int       // lines of the file above it; SaveAll alone heeds them
+	Scope  ref.Scope // where it goes, as far as it doesn't say
+	YAML   []byte
 	// Strict makes a key that nobody documents an error instead of a warning.
 	Strict bool
 	// Version is the one that the draft was made from: 0 if there was none,
@@ -118,7 +119,14 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	p := prepared{entity: e, warnings: report.Details()}
+	return c.fitted(ctx, reading{draft: d, entity: e, report: report}, c.Store.Entity)
+}
+
+// fitted checks a draft that has been read against what there is; saved reads
+// what it would replace.
+func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, error) {
+	d, e := r.draft, r.entity
+	p := prepared{entity: e, warnings: r.report.Details()}
 	key := keyOf(e)
 	if within := cmp.Or(d.Within, d.Scope); !within.Covers(key.Scope) {
 		return prepared{}, fault.New(fault.Forbidden, "%s would be saved in %s, and who saves it may only touch %s", key.Describe(), key.Scope, within)
@@ -128,7 +136,7 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 		return prepared{}, err
 	}
 	p.next = store.Entity{Key: key, Name: e.Name.Value, YAML: d.YAML, Refs: refs}
-	if p.stored, err = c.Store.Entity(ctx, key); err != nil && !fault.Is(err, fault.NotFound) {
+	if p.stored, err = saved(ctx, key); err != nil && !fault.Is(err, fault.NotFound) {
 		return prepared{}, err
 	}
 	if d.Version != AnyVersion && d.Version != p.stored.Version {
@@ -146,9 +154,11 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 	if e.Kind == ref.Template && p.stored.Version > 0 {
 		p.warnings = append(p.warnings, changedInputs(p.stored.YAML, d.YAML, d.File)...)
 	}
-	if err := c.checkInputSet(ctx, e, d.File); err != nil {
+	unfit, err := Find(c.Store.Entity).misfit(ctx, e, d)
+	if err != nil {
 		return prepared{}, err
 	}
+	p.warnings = append(p.warnings, unfit...)
 	if e.Kind == ref.Pipeline && p.stored.Version > 0 {
 		outdated, err := c.outdated(ctx, key, d)
 		if err != nil {
@@ -182,12 +192,26 @@ func (c *Catalog) compare(ctx context.Context, p prepared) (Change, error) {
 
 // write stores a prepared draft, with a secret's value.
 func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error {
+	one, err := c.saving(ctx, p, by)
+	if err != nil {
+		return err
+	}
+	saved, err := c.Store.SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
+	if err != nil {
+		return err
+	}
+	p.next = saved
+	return nil
+}
+
+// saving is a prepared draft as the store takes it.
+func (c *Catalog) saving(ctx context.Context, p *prepared, by audit.Author) (store.Save, error) {
 	key := p.next.Key
 	var values []store.Secret
 	if p.value != nil {
 		v, err := c.Secret.Sealed(ctx, ref.Ref{Scope: key.Scope, ID: key.ID}, *p.value)
 		if err != nil {
-			return err
+			return store.Save{}, err
 		}
 		values = append(values, v)
 	}
@@ -201,12 +225,7 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	}
 	record := c.record(key, by, action)
 	record.Before, record.After = string(p.stored.YAML), string(p.next.YAML)
-	saved, err := c.Store.SaveEntity(ctx, p.next, record, values...)
-	if err != nil {
-		return err
-	}
-	p.next = saved
-	return nil
+	return store.Save{Entity: p.next, Audit: record, Values: values}, nil
 }
 
 func (c *Catalog) record(key store.EntityKey, by audit.Author, action audit.Action) audit.Record {

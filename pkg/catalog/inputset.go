@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -44,67 +42,9 @@ func rooted(kind ref.Kind, doc *yamldoc.Node) *yamldoc.Node {
 	}
 }
 
-// checkInputSet refuses a set that doesn't fit its pipeline, and one whose
-// identifier an overlay of the pipeline has, or the other way round: a run
-// names either. A pipeline that isn't there yet is a warning like any
-// reference (pipeline spec §2.4).
-func (c *Catalog) checkInputSet(ctx context.Context, e *entity.Entity, file string) error {
-	key := keyOf(e)
-	switch e.Kind {
-	case ref.InputSet:
-		key.Kind = ref.OverlayInputSet
-	case ref.OverlayInputSet:
-		key.Kind = ref.InputSet
-	default:
-		return nil
-	}
-	switch _, err := c.Store.Entity(ctx, key); {
-	case err == nil:
-		return fault.New(fault.Conflict, "there is the %s already; a run couldn't tell it from the %s", key.Describe(), e.Kind)
-	case !fault.Is(err, fault.NotFound):
-		return err
-	}
-	if e.Kind == ref.OverlayInputSet {
-		return nil
-	}
-	of := pipelineOf(key)
-	pipeline, err := c.below(ctx, of)
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if wrong := fits(pipeline, e.InputSet.Values, e.Scope, file); len(wrong) > 0 {
-		return fault.New(fault.Invalid, "the input set doesn't fit the %s", of.Describe()).With(wrong...)
-	}
-	return nil
-}
-
 // pipelineOf is the pipeline of an input set.
 func pipelineOf(key store.EntityKey) store.EntityKey {
 	return store.EntityKey{Scope: key.Scope, Kind: ref.Pipeline, ID: key.Env}
-}
-
-// below reads a saved pipeline below its root key.
-func (c *Catalog) below(ctx context.Context, key store.EntityKey) (*yamldoc.Node, error) {
-	e, err := c.Store.Entity(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return c.resolved(ctx, key, e.YAML)
-}
-
-// resolved is a pipeline's document below its root key, with the inputs of its
-// templates. Links that can't be followed stay; they are reported where the
-// pipeline is saved.
-func (c *Catalog) resolved(ctx context.Context, key store.EntityKey, text []byte) (*yamldoc.Node, error) {
-	whole, _, err := documentOf(key, text)
-	if err != nil {
-		return nil, err
-	}
-	r, err := template.Resolve(ctx, whole, key.Scope, yamldoc.NewReport(""), Templates(c.Store))
-	return r.Doc.Get(string(key.Kind)), err
 }
 
 // documentOf reads a document that was saved, as a whole and below its root key.
@@ -131,7 +71,7 @@ type SetReport struct {
 // InputSets reports on the input sets and overlays of a pipeline, by kind and
 // identifier.
 func (c *Catalog) InputSets(ctx context.Context, scope ref.Scope, pipeline string) ([]SetReport, error) {
-	doc, err := c.below(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
+	doc, err := Find(c.Store.Entity).below(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +130,7 @@ func noSet(n *yamldoc.Node) fault.Detail {
 // outdated warns of input sets that don't fit the pipeline that is to be saved
 // (pipeline spec §2.4).
 func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([]fault.Detail, error) {
-	doc, err := c.resolved(ctx, key, d.YAML)
+	doc, err := Find(c.Store.Entity).resolved(ctx, key, d.YAML)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +139,11 @@ func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([
 		return nil, err
 	}
 	var out []fault.Detail
+	v, _ := c.Store.(*view)
 	for _, r := range reports {
+		if v != nil && v.has(r.Key) {
+			continue // it is checked itself
+		}
 		for _, w := range r.Wrong {
 			out = append(out, fault.Detail{
 				File: d.File, Path: w.Path, Line: doc.Line, Column: doc.Column, Severity: "warning", Code: "INPUT_SET_OUTDATED",

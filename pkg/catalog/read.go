@@ -160,21 +160,13 @@ func keysOf(e *entity.Entity) ([]store.EntityKey, error) {
 // missing warns of references to what doesn't exist. Documents may be saved
 // in any order, so it is no error before a run.
 func (c *Catalog) missing(ctx context.Context, e *entity.Entity) ([]fault.Detail, error) {
+	there, err := c.there(ctx, e)
+	if err != nil {
+		return nil, err
+	}
 	var out []fault.Detail
-	there := map[store.EntityKey]bool{}
 	for _, r := range e.References {
-		key := keyOfReference(r)
-		if exists(key) {
-			continue
-		}
-		if _, known := there[key]; !known {
-			_, err := c.Store.Entity(ctx, key)
-			if err != nil && !fault.Is(err, fault.NotFound) {
-				return nil, err
-			}
-			there[key] = err == nil
-		}
-		if !there[key] {
+		if key := keyOfReference(r); !exists(key) && !there[key] {
 			out = addOnce(out, fault.Detail{
 				File: r.At.File, Path: r.At.Path, Line: r.At.Line, Column: r.At.Column, Severity: "warning",
 				Code: "UNKNOWN_REFERENCE", Message: fmt.Sprintf("there is no %s yet; a run would fail", key.Describe()),
@@ -182,6 +174,29 @@ func (c *Catalog) missing(ctx context.Context, e *entity.Entity) ([]fault.Detail
 		}
 	}
 	return c.missingFiles(ctx, e, out)
+}
+
+// there says which of the entities that a document names there are. They are
+// read some at a time: each brings its document.
+func (c *Catalog) there(ctx context.Context, e *entity.Entity) (map[store.EntityKey]bool, error) {
+	const some = 50
+	there := map[store.EntityKey]bool{}
+	var named []store.EntityKey
+	for _, r := range e.References {
+		if key := keyOfReference(r); !exists(key) && !slices.Contains(named, key) {
+			named = append(named, key)
+		}
+	}
+	for part := range slices.Chunk(named, some) {
+		found, err := c.Store.EntitiesAt(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			there[f.Key] = true
+		}
+	}
+	return there, nil
 }
 
 // missingFiles adds the files that a document names and that aren't there.

@@ -24,7 +24,7 @@ type Reconciled struct {
 // aren't allowed stay: only a person knows better ones. With save it is
 // stored, else only shown.
 func (c *Catalog) Reconcile(ctx context.Context, scope ref.Scope, pipeline, id string, save bool, by audit.Author) (Reconciled, error) {
-	e, err := c.inputSet(ctx, scope, pipeline, id)
+	e, err := Find(c.Store.Entity).inputSet(ctx, scope, pipeline, id)
 	if err != nil {
 		return Reconciled{}, err
 	}
@@ -53,25 +53,10 @@ func (c *Catalog) Reconcile(ctx context.Context, scope ref.Scope, pipeline, id s
 	return r, err
 }
 
-// inputSet finds the input set or the overlay of an identifier.
-func (c *Catalog) inputSet(ctx context.Context, scope ref.Scope, pipeline, id string) (store.Entity, error) {
-	key := store.EntityKey{Scope: scope, Kind: ref.InputSet, Env: pipeline, ID: id}
-	e, err := c.Store.Entity(ctx, key)
-	if !fault.Is(err, fault.NotFound) {
-		return e, err
-	}
-	key.Kind = ref.OverlayInputSet
-	e, err = c.Store.Entity(ctx, key)
-	if fault.Is(err, fault.NotFound) {
-		return e, fault.New(fault.NotFound, "pipeline %s has no input set and no overlay %q", pipeline, id)
-	}
-	return e, err
-}
-
 // strays are the parts of a set that are to go; it notes the details.
 func (c *Catalog) strays(ctx context.Context, key store.EntityKey, set *yamldoc.Node, r *Reconciled) (map[*yamldoc.Node]bool, error) {
 	if key.Kind == ref.InputSet {
-		pipeline, err := c.below(ctx, pipelineOf(key))
+		pipeline, err := Find(c.Store.Entity).below(ctx, pipelineOf(key))
 		if err != nil {
 			return nil, err
 		}

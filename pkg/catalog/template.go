@@ -30,19 +30,25 @@ func versionKey(name ref.Ref, label string) store.EntityKey {
 // Template gives a version of a template, the stable one if the label is
 // empty. fault.NotFound if there is none.
 func Template(ctx context.Context, entities store.Entities, name ref.Ref, label string) (store.Entity, error) {
+	return Find(entities.Entity).version(ctx, name, label)
+}
+
+func (f Find) version(ctx context.Context, name ref.Ref, label string) (store.Entity, error) {
 	if label == "" {
 		var err error
-		if label, err = stable(ctx, entities, name); err != nil {
+		if label, err = f.stable(ctx, name); err != nil {
 			return store.Entity{}, err
 		}
 	}
-	return entities.Entity(ctx, versionKey(name, label))
+	return f(ctx, versionKey(name, label))
 }
 
 // Templates finds the templates that were saved.
-func Templates(entities store.Entities) template.Lookup {
+func Templates(entities store.Entities) template.Lookup { return Find(entities.Entity).templates() }
+
+func (f Find) templates() template.Lookup {
 	return func(ctx context.Context, name ref.Ref, label string) (template.Version, error) {
-		e, err := Template(ctx, entities, name, label)
+		e, err := f.version(ctx, name, label)
 		if err != nil {
 			return template.Version{}, err
 		}
@@ -56,8 +62,8 @@ func Templates(entities store.Entities) template.Lookup {
 }
 
 // stable is the label of a template's stable version.
-func stable(ctx context.Context, entities store.Entities, name ref.Ref) (string, error) {
-	e, err := entities.Entity(ctx, stableKey(name))
+func (f Find) stable(ctx context.Context, name ref.Ref) (string, error) {
+	e, err := f(ctx, stableKey(name))
 	if fault.Is(err, fault.NotFound) {
 		return "", fault.New(fault.NotFound, "template %q in %s doesn't exist", name.ID, name.Scope)
 	}
@@ -125,7 +131,7 @@ func (c *Catalog) SetStable(ctx context.Context, name ref.Ref, label string, by 
 func (c *Catalog) stabilize(ctx context.Context, key store.EntityKey, by audit.Author) error {
 	id, label := template.SplitID(key.ID)
 	name := ref.Ref{Scope: key.Scope, ID: id}
-	if _, err := stable(ctx, c.Store, name); !fault.Is(err, fault.NotFound) {
+	if _, err := Find(c.Store.Entity).stable(ctx, name); !fault.Is(err, fault.NotFound) {
 		return err
 	}
 	err := c.pointTo(ctx, store.Entity{}, name, label, by)
@@ -137,6 +143,13 @@ func (c *Catalog) stabilize(ctx context.Context, key store.EntityKey, by audit.A
 
 // pointTo stores which version is stable, over what was so before.
 func (c *Catalog) pointTo(ctx context.Context, before store.Entity, name ref.Ref, label string, by audit.Author) error {
+	one := c.pointing(before, name, label, by)
+	_, err := c.Store.SaveEntity(ctx, one.Entity, one.Audit)
+	return err
+}
+
+// pointing is what says which version is stable, as the store takes it.
+func (c *Catalog) pointing(before store.Entity, name ref.Ref, label string, by audit.Author) store.Save {
 	next := store.Entity{
 		Key: stableKey(name), Name: name.ID, Version: before.Version, YAML: []byte("versionLabel: " + label + "\n"),
 		Refs: []store.EntityKey{versionKey(name, label)}, UpdatedBy: by.Actor, UpdatedAt: c.Now(), CreatedAt: before.CreatedAt,
@@ -147,8 +160,7 @@ func (c *Catalog) pointTo(ctx context.Context, before store.Entity, name ref.Ref
 	}
 	record := c.record(next.Key, by, action)
 	record.Before, record.After = string(before.YAML), string(next.YAML)
-	_, err := c.Store.SaveEntity(ctx, next, record)
-	return err
+	return store.Save{Entity: next, Audit: record}
 }
 
 // versionOf is the key of the version that is meant by a template's name

@@ -101,18 +101,34 @@ func (p *planner) fingerprint(ctx context.Context, pipeline store.Entity, inputs
 }
 
 func (p *planner) describe(ctx context.Context, id string, parts []store.EntityKey, inputs []byte) (string, error) {
+	found, err := p.entities.EntitiesAt(ctx, distinct(parts))
+	if err != nil {
+		return "", err
+	}
+	there := make(map[store.EntityKey]store.Entity, len(found))
+	for _, e := range found {
+		there[e.Key] = e
+	}
 	all := []string{id}
 	for _, key := range parts {
-		e, err := p.entities.Entity(ctx, key)
-		switch {
-		case fault.Is(err, fault.NotFound):
+		e, ok := there[key]
+		if !ok {
 			e = store.Entity{Key: key}
-		case err != nil:
-			return "", err
 		}
 		all = append(all, versioned(e))
 	}
 	return fingerprintOf(all, inputs), nil
+}
+
+// distinct leaves out what stands there twice.
+func distinct(keys []store.EntityKey) []store.EntityKey {
+	var out []store.EntityKey
+	for _, k := range keys {
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 func fingerprintOf(parts []string, inputs []byte) string {

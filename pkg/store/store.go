@@ -85,6 +85,14 @@ func (k EntityKey) Describe() string {
 	return fmt.Sprintf("%s %q in %s", k.Kind, k.ID, k.Scope)
 }
 
+// Save is one of several entities that are saved together: the arguments of
+// SaveEntity.
+type Save struct {
+	Entity Entity
+	Audit  audit.Record
+	Values []Secret
+}
+
 // Entities keeps what users save.
 type Entities interface {
 	// SaveEntity writes e if the stored version is e.Version (0: it must not
@@ -92,6 +100,14 @@ type Entities interface {
 	// appends the audit record in the same transaction. fault.StaleVersion
 	// otherwise. AP-1
 	SaveEntity(ctx context.Context, e Entity, a audit.Record, values ...Secret) (Entity, error)
+	// SaveEntities is SaveEntity for several entities, each of them once. All are
+	// saved or none, if they fit into one change: docs/data-model.md says
+	// what each store takes at once. Else they are saved in parts, in their order; an
+	// error comes with those that were saved before it. AP-63
+	SaveEntities(ctx context.Context, saves []Save) ([]Entity, error)
+	// EntitiesAt reads those of the keys, each of them once, that there are, in
+	// any order. AP-64
+	EntitiesAt(ctx context.Context, keys []EntityKey) ([]Entity, error)
 	// Entity reads one. AP-2
 	Entity(ctx context.Context, key EntityKey) (Entity, error)
 	// ListEntities lists one kind in one scope, by id; env filters

@@ -53,13 +53,19 @@ func (s *Store) audited(ctx context.Context, a audit.Record, writes ...write) er
 	return s.decided(ctx, a, func() ([]write, error) { return writes, nil })
 }
 
-// mostEntering is how many writes enter a record.
+// mostEntering is how many writes enter a record; more than one need this and
+// one for each of the others.
 const mostEntering = 2
 
 // decided is audited for writes that each try finds anew. None: there is
 // nothing to change, and nothing to record.
 func (s *Store) decided(ctx context.Context, a audit.Record, decide func() ([]write, error)) error {
-	e := entry{record: a}
+	return s.recorded(ctx, []audit.Record{a}, decide)
+}
+
+// recorded is decided for several records of one account.
+func (s *Store) recorded(ctx context.Context, list []audit.Record, decide func() ([]write, error)) error {
+	e := entry{records: list}
 	err := again(ctx, func() error {
 		writes, err := decide()
 		if err != nil || len(writes) == 0 {

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -16,35 +17,43 @@ import (
 // race is as good as a won one. Who reads the trail moves what waits first, so
 // that a record is never missing from it.
 
-// entry is a record on its way into its account's trail.
+// entry is a record on its way into its account's trail, or several of one
+// change.
 type entry struct {
-	record audit.Record
-	tried  bool // to append it to the trail itself
-	waits  key  // its place in the backlog, if that is where it goes
+	records []audit.Record
+	tried   bool // to append them to the trail itself
+	waits   key  // the last one's place in the backlog, if that is where they go
 }
 
-// entering gives the writes that enter the record: at the end of the trail, and
+// entering gives the writes that enter the records: at the end of the trail, and
 // from the second try on in the backlog.
 func (s *Store) entering(ctx context.Context, e *entry) ([]write, error) {
 	if !e.tried {
 		e.tried = true
-		_, writes, err := s.appending(ctx, e.record)
+		_, writes, err := s.linking(ctx, e.account(), e.records...)
 		return writes, err
 	}
-	e.waits = key{backlogPK(e.record.Scope.Account), momentText(e.record.Time, rand.Text())}
-	it := e.waits.item()
-	if err := s.encode(ctx, it, "doc", e.record, largestValue); err != nil {
-		return nil, err
+	var writes []write
+	mine := rand.Text()
+	for i, r := range e.records {
+		e.waits = key{backlogPK(e.account()), momentText(r.Time, fmt.Sprintf("%s%03d", mine, i))}
+		it := e.waits.item()
+		if err := s.encode(ctx, it, "doc", r, largestValue); err != nil {
+			return nil, err
+		}
+		writes = append(writes, s.put(it, missing, nil, errAgain))
 	}
-	return []write{s.put(it, missing, nil, errAgain)}, nil
+	return writes, nil
 }
+
+func (e *entry) account() string { return e.records[0].Scope.Account }
 
 // settle moves an entry that was written from the backlog into the trail. It
 // may fail: the change is made and its record kept, and the next who comes
 // moves it.
 func (s *Store) settle(ctx context.Context, e entry) {
 	if e.waits != (key{}) && rest(ctx, settlePause) == nil {
-		_ = s.moveAll(ctx, e.record.Scope.Account, e.waits) // see above
+		_ = s.moveAll(ctx, e.account(), e.waits) // see above
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -183,6 +184,23 @@ func TestCosts(t *testing.T) {
 			_, err := s.CompleteTask(ctx, "t1", "d1", 1, task.Result{Status: task.Succeeded})
 			return err
 		}, []string{"UpdateItem"}, 1 + 1},
+		{"AP-63 SaveEntities, three new ones", func(ctx context.Context, s *dynamo.Store) error {
+			var set []store.Save
+			for _, id := range []string{"a", "b", "c"} {
+				key := store.EntityKey{Scope: scope, Kind: ref.Service, ID: id}
+				set = append(set, store.Save{Entity: store.Entity{Key: key}, Audit: audit.Record{Scope: scope, Action: audit.Create}})
+			}
+			saved, err := s.SaveEntities(ctx, set)
+			return count(3, saved, err)
+		}, []string{"GetItem", "TransactWriteItems"}, 1 + 2*(3+3+1)},
+		{"AP-64 EntitiesAt", func(ctx context.Context, s *dynamo.Store) error {
+			var keys []store.EntityKey
+			for _, id := range []string{"a", "b", "none"} {
+				keys = append(keys, store.EntityKey{Scope: scope, Kind: ref.Service, ID: id})
+			}
+			found, err := s.EntitiesAt(ctx, keys)
+			return count(2, found, err)
+		}, []string{"BatchGetItem"}, 2}, // AWS counts 1 for what isn't there
 	} {
 		if err := c.do(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", c.pattern, err)

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -46,45 +45,6 @@ func readEntity(ctx context.Context, s *Store, it item) (store.Entity, error) {
 	return e, err
 }
 
-// SaveEntity writes e over the version that it was read as.
-func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
-	var before item
-	if e.Version > 0 {
-		var err error
-		if before, err = s.get(ctx, entityAt(e.Key)); err != nil {
-			return store.Entity{}, err
-		}
-		if before == nil || number(before, "version") != e.Version {
-			return store.Entity{}, store.Stale(e.Key.Describe(), e.Version)
-		}
-		e.CreatedAt = fromMillis(number(before, "created"))
-	}
-	saved := e
-	saved.Version++
-	it, err := s.entityItem(ctx, saved)
-	if err != nil {
-		return store.Entity{}, err
-	}
-	lost := store.Stale(e.Key.Describe(), e.Version)
-	writes := []write{s.put(it, missing, nil, lost)}
-	if e.Version > 0 {
-		writes[0] = s.put(it, "#version = :version", item{":version": num(e.Version)}, lost)
-	}
-	for _, v := range values {
-		value, err := s.secretItem(ctx, v)
-		if err != nil {
-			return store.Entity{}, err
-		}
-		writes = append(writes, s.put(value, "", nil, nil))
-	}
-	if err := s.saveRefs(ctx, entityText(e.Key), refsOf(before), refsOf(it), func(changed []write) error {
-		return s.audited(ctx, a, append(writes, changed...)...)
-	}); err != nil {
-		return store.Entity{}, fmt.Errorf("save %s: %w", e.Key.Describe(), err)
-	}
-	return saved, nil
-}
-
 // Entity reads one.
 func (s *Store) Entity(ctx context.Context, k store.EntityKey) (store.Entity, error) {
 	it, err := s.find(ctx, entityAt(k), "%s", k.Describe())
@@ -92,6 +52,19 @@ func (s *Store) Entity(ctx context.Context, k store.EntityKey) (store.Entity, er
 		return store.Entity{}, err
 	}
 	return readEntity(ctx, s, it)
+}
+
+// EntitiesAt reads those of the keys that there are.
+func (s *Store) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store.Entity, error) {
+	at := make([]key, len(keys))
+	for i, k := range keys {
+		at[i] = entityAt(k)
+	}
+	found, err := s.getAll(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll(ctx, s, found, readEntity)
 }
 
 // ListEntities lists one kind in one scope by id, then by environment.

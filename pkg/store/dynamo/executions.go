@@ -187,7 +187,7 @@ func (s *Store) updating(ctx context.Context, e store.Execution, lost error) (wr
 // SetInterrupt marks an execution that is under way.
 func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
 	var marked store.Execution
-	entered := entry{record: a}
+	entered := entry{records: []audit.Record{a}}
 	err := again(ctx, func() error {
 		e, err := s.Execution(ctx, id)
 		if err != nil {

@@ -22,10 +22,6 @@ import (
 // largestTransaction is how many writes DynamoDB takes at once.
 const largestTransaction = 100
 
-// largestRefs is how many writes of a save are about references; the rest is
-// for the entity, the value of a secret and the audit record.
-const largestRefs = largestTransaction - 4
-
 // refsOf is what an entity's item names, each once, as entityText.
 func refsOf(it item) []string {
 	list, ok := it["refs"].(*types.AttributeValueMemberL)
@@ -41,42 +37,62 @@ func refsOf(it item) []string {
 	return out
 }
 
-// saveRefs brings the reference items from what source named to what it names.
-// save gets those writes that belong into the entity's own transaction.
+// naming are the writes about references of entities that are saved together.
+type naming struct {
+	within []write     // that belong into their transaction
+	around []reference // that are written around it
+}
+
+// reference is that source names target.
+type reference struct{ target, source string }
+
+// references brings the reference items from what entities named to what they
+// name, with so many writes in the entities' own transaction. Each target is
+// counted once there, by how many came to name it.
 //
 // What doesn't fit is written around it: a new reference's item before, so that
 // it is there when the entity is; its count after, so that a delete that didn't
-// see the entity yet fails before this save is answered.
-func (s *Store) saveRefs(ctx context.Context, source string, had, has []string, save func([]write) error) error {
-	gained, lost := without(has, had), without(had, has)
-	fit := min(len(gained), largestRefs/2)
-	var writes []write
-	for _, target := range gained[:fit] {
-		writes = append(writes, s.put(referenceItem(target, source), "", nil, nil), s.count(target))
-	}
-	for _, target := range lost[:min(len(lost), largestRefs-len(writes))] {
-		writes = append(writes, s.remove(referenceAt(target, source), "", nil, nil))
-	}
-	for _, target := range gained[fit:] {
-		if _, _, err := s.place(ctx, referenceItem(target, source), ""); err != nil {
-			return err
+// see the entity yet fails before this save is answered. An item that is too
+// many may stay.
+func (s *Store) references(part []saving, room int) naming {
+	var n naming
+	counts := map[string]int64{}
+	var counted []string
+	for _, p := range part {
+		for _, target := range without(p.has, p.had) {
+			cost := 2
+			if counts[target] > 0 {
+				cost = 1
+			}
+			if cost > room {
+				n.around = append(n.around, reference{target, p.source})
+				continue
+			}
+			if room -= cost; cost == 2 {
+				counted = append(counted, target)
+			}
+			counts[target]++
+			n.within = append(n.within, s.put(referenceItem(target, p.source), "", nil, nil))
 		}
 	}
-	if err := save(writes); err != nil {
-		return err
+	for _, target := range counted {
+		n.within = append(n.within, s.count(target, counts[target]))
 	}
-	for _, target := range gained[fit:] {
-		if err := again(ctx, func() error { return s.transact(ctx, s.count(target)) }); err != nil {
-			return err
+	for _, p := range part {
+		lost := without(p.had, p.has)
+		lost = lost[:min(len(lost), room)]
+		room -= len(lost)
+		for _, target := range lost {
+			n.within = append(n.within, s.remove(referenceAt(target, p.source), "", nil, nil))
 		}
 	}
-	return nil
+	return n
 }
 
 func referenceItem(target, source string) item { return referenceAt(target, source).item() }
 
-func (s *Store) count(target string) write {
-	return s.update(referenceCountAt(target), "ADD #count :one", "", item{":one": num(1)}, nil)
+func (s *Store) count(target string, n int64) write {
+	return s.update(referenceCountAt(target), "ADD #count :n", "", item{":n": num(n)}, nil)
 }
 
 func without(list, these []string) []string {
@@ -132,7 +148,7 @@ func (s *Store) referrers(ctx context.Context, target, after string, limit int) 
 		if err != nil {
 			return nil, err
 		}
-		named, err := s.naming(ctx, target, found)
+		named, err := s.sourcesNaming(ctx, target, found)
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +159,8 @@ func (s *Store) referrers(ctx context.Context, target, after string, limit int) 
 	}
 }
 
-// naming gives, of the sources of reference items, those that do name target.
-func (s *Store) naming(ctx context.Context, target string, references []item) ([]string, error) {
+// sourcesNaming gives, of the sources of reference items, those that do name target.
+func (s *Store) sourcesNaming(ctx context.Context, target string, references []item) ([]string, error) {
 	var keys []key
 	for _, it := range references {
 		source, err := parseEntity(text(it, "sk"))

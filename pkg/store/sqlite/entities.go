@@ -60,25 +60,64 @@ func decodeRefs(doc string) ([]store.EntityKey, error) {
 
 // SaveEntity writes e over the version that it was read as.
 func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
-	refs, err := encodeRefs(e.Refs)
+	saved, err := s.SaveEntities(ctx, []store.Save{{Entity: e, Audit: a, Values: values}})
 	if err != nil {
 		return store.Entity{}, err
 	}
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Entity, error) {
-		saved, err := saveEntity(tx, e, refs)
-		if err != nil {
-			return store.Entity{}, err
-		}
-		if err := saveRefs(tx, e); err != nil {
-			return store.Entity{}, err
-		}
-		for _, v := range values {
-			if err := putSecret(tx, v); err != nil {
-				return store.Entity{}, err
+	return saved[0], nil
+}
+
+// SaveEntities is SaveEntity for several: all are saved or none.
+func (s *Store) SaveEntities(ctx context.Context, saves []store.Save) ([]store.Entity, error) {
+	return write(ctx, s, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
+		var saved []store.Entity
+		for _, one := range saves {
+			e, err := saveOne(tx, one)
+			if err != nil {
+				return nil, err
 			}
+			saved = append(saved, e)
 		}
-		_, err = appendAudit(tx, a)
-		return saved, err
+		return saved, nil
+	})
+}
+
+func saveOne(tx *sqlitedb.Tx, one store.Save) (store.Entity, error) {
+	refs, err := encodeRefs(one.Entity.Refs)
+	if err != nil {
+		return store.Entity{}, err
+	}
+	saved, err := saveEntity(tx, one.Entity, refs)
+	if err != nil {
+		return store.Entity{}, err
+	}
+	if err := saveRefs(tx, one.Entity); err != nil {
+		return store.Entity{}, err
+	}
+	for _, v := range one.Values {
+		if err := putSecret(tx, v); err != nil {
+			return store.Entity{}, err
+		}
+	}
+	_, err = appendAudit(tx, one.Audit)
+	return saved, err
+}
+
+// EntitiesAt reads those of the keys that there are.
+func (s *Store) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store.Entity, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		texts[i] = entityKey(k)
+	}
+	list, err := json.Marshal(texts)
+	if err != nil {
+		return nil, fmt.Errorf("encode keys: %w", err)
+	}
+	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
+		return rows(tx, scanEntity, `SELECT `+entityColumns+` FROM entity WHERE key IN (SELECT value FROM json_each(?))`, string(list))
 	})
 }
 

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		cases []testCase
 	}{
 		{"entities", entityCases()},
+		{"saves", saveCases()},
 		{"executions", executionCases()},
 		{"nodes", nodeCases()},
 		{"turns", turnCases()},
