@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
 func delegateCommand(a *app) *cobra.Command {
@@ -57,6 +58,7 @@ func delegateCommand(a *app) *cobra.Command {
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
+			wire.SoftMemory(a.env)
 			err = agent.New(cfg).Run(c.Context())
 			if fault.Is(err, fault.Unauthenticated) {
 				return fault.New(fault.Invalid, "%w; \"slipway token create --delegate NAME\" makes another", err)

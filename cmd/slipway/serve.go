@@ -98,6 +98,9 @@ func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
 		a.introduce(i)
 		cfg.Log.InfoContext(ctx, "slipway serves", "url", i.URL, "data", cfg.Data, "delegate", cfg.EmbeddedDelegate)
 	}
+	if limit := wire.SoftMemory(a.env); limit > 0 {
+		cfg.Log.InfoContext(ctx, "the soft limit of memory is set", "bytes", limit)
+	}
 	err := wire.Serve(ctx, cfg)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fault.New(fault.Conflict, "the address %s is taken, perhaps by a Slipway that runs already; --addr chooses another", cfg.Addr)
