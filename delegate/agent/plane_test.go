@@ -240,6 +240,10 @@ func (p *plane) holds(id task.ID, fence int64) error {
 }
 
 func (p *plane) result(id task.ID, in task.Report) (any, error) {
+	doc, err := json.Marshal(in) // as it came: nothing of it is unknown here
+	if err != nil || len(doc) > task.MaxResult {
+		return nil, fault.New(fault.TooLarge, "the result has %d bytes, %v", len(doc), err)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.holds(id, in.Fence); err != nil {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -73,25 +73,23 @@ func (s *Server) logOf(ctx context.Context, id string, n *execution.TreeNode, at
 		return Log{}, err
 	}
 	for _, c := range chunks {
-		lines, err := linesOf(c)
-		if err != nil {
-			return Log{}, err
-		}
-		out.Lines = append(out.Lines, lines...)
+		out.Lines = append(out.Lines, linesOf(c)...)
 		out.Next = c.Number + 1
 	}
 	out.Ended = len(chunks) < logChunks && (n.Status.Terminal() || n.Attempt > attempt)
 	return out, nil
 }
 
-func linesOf(c store.LogChunk) ([]LogLine, error) {
+// linesOf reads a chunk. A line that isn't one, as a delegate could store before
+// they were checked, is told of in its place: the rest is still worth reading.
+func linesOf(c store.LogChunk) []LogLine {
 	var lines []LogLine
 	for text := range bytes.Lines(c.Data) {
 		var l LogLine
 		if err := json.Unmarshal(text, &l); err != nil {
-			return nil, fmt.Errorf("decode chunk %d of log %s: %w", c.Number, c.Stream, err)
+			l = LogLine{Level: string(logstream.Error), Text: "(a line that can't be read)"}
 		}
 		lines = append(lines, l)
 	}
-	return lines, nil
+	return lines
 }

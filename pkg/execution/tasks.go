@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -253,7 +254,11 @@ func (s *Service) held(ctx context.Context, d store.Delegate, id task.ID, fence 
 }
 
 // AppendLog stores log chunks of a task that the delegate holds or held last.
+// Their numbers keep the logs of one step's looks apart, in their order.
 func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b task.LogBatch) error {
+	if err := logstream.Check(b.First, b.Chunks); err != nil {
+		return err
+	}
 	t, err := s.Store.Task(ctx, id)
 	if err != nil {
 		return err
@@ -263,7 +268,7 @@ func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b
 	}
 	chunks := make([]store.LogChunk, len(b.Chunks))
 	for i, c := range b.Chunks {
-		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: int64(t.Look)*chunksPerLook + b.First + int64(i), Data: c}
+		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: int64(t.Look)*logstream.MaxChunks + b.First + int64(i), Data: c}
 	}
 	if err := s.Store.AppendLog(ctx, chunks...); err != nil {
 		return err
@@ -271,10 +276,6 @@ func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b
 	s.Engine.Changed(t.Execution)
 	return nil
 }
-
-// chunksPerLook keeps the logs of one step's looks apart, in their order: a
-// log of 25 MB has far fewer chunks.
-const chunksPerLook = 1 << 20
 
 // ResolveTexts resolves the expressions of texts that only the delegate has,
 // in the context of the step whose task it holds.

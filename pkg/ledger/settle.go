@@ -100,7 +100,7 @@ func (l *Ledger) settled(p *store.Placement, e store.Execution, t store.Task, w 
 			d.Revision = c.Revision
 		}
 		d.Workloads, d.Adopt = merged(d.Workloads, c), adopted(d.Adopt, c)
-		if len(c.Instances) > 0 || t.Kind == task.KindInstances {
+		if len(c.Instances) > 0 || t.Kind == task.KindInstances && !c.Cut {
 			p.Seen.Instances = ordered(c.Instances)
 		}
 	}

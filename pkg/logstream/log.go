@@ -19,8 +19,13 @@ const (
 	Limit = 25 << 20
 	// Tail is the part of Limit that is kept for the end of the log.
 	Tail = 10 << 10
-	// batch is how many chunks go together: 4 MiB.
-	batch = 64
+	// MaxBatch is how many chunks go together: 4 MiB.
+	MaxBatch = 64
+	// MaxChunk is what a chunk of one line has at most: the longest line, each
+	// byte of it escaped, and its unit.
+	MaxChunk = 256 << 10
+	// MaxChunks is how many chunks the log of one attempt has at most.
+	MaxChunks = 1 << 20
 )
 
 // Config is what a Log needs.
@@ -111,7 +116,7 @@ func (l *Log) Flush(ctx context.Context) error {
 func (l *Log) unsent() (first int64, chunks [][]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.next, l.ready[:min(len(l.ready), batch)]
+	return l.next, l.ready[:min(len(l.ready), MaxBatch)]
 }
 
 // Close ends every line, keeps the tail of a log that was cut, and sends all.

@@ -68,10 +68,10 @@ const (
 	Aborted   Status = "Aborted" // stopped on request
 )
 
-// MaxResult bounds a Result as JSON, in bytes.
+// MaxResult bounds a Report, with its Result, as JSON, in bytes.
 const MaxResult = 256 << 10
 
-// Result is a delegate's answer: at most MaxResult.
+// Result is a delegate's answer: at most MaxResult with its fence.
 type Result struct {
 	Status       Status              `json:"status"`
 	Message      string              `json:"message,omitempty"` // for people, masked
@@ -93,6 +93,9 @@ type Change struct {
 	Resources []string   `json:"resources,omitempty"` // e.g. "apps/Deployment/guestbook/web"
 	Revision  string     `json:"revision,omitempty"`  // e.g. the release number
 	Instances []Instance `json:"instances,omitempty"`
+	// Cut: there are more than fit into a report, so lists are left out. Who
+	// watches the release reports its instances by themselves.
+	Cut bool `json:"cut,omitempty"`
 	// Workloads are those among Resources that run pods, as they were put.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// Whole: the workloads are all that the release has now.
