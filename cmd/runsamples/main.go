@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/execution"
@@ -43,6 +44,7 @@ const clusterEnv = "SLIPWAY_TEST_KUBECONFIG"
 const longest = 4 * time.Minute
 
 func main() {
+	delegate.Answer()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if len(os.Args) < 2 {
