@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
@@ -108,7 +109,8 @@ func (d *decoder) about(v yamldoc.Value, key string, wanted bool, typ string) {
 	}
 }
 
-// noInputs reports inputs, which nobody could give a value.
+// noInputs reports inputs, which nobody could give a value. It looks at lists
+// where none is wanted, too: who reads them says so.
 func (d *decoder) noInputs(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Mapping):
@@ -116,8 +118,8 @@ func (d *decoder) noInputs(v yamldoc.Value) {
 			d.noInputs(at(v, e.Key, e.Value))
 		}
 	case v.Is(yamldoc.Sequence):
-		for item := range d.List(v) {
-			d.noInputs(item)
+		for i, item := range v.Node.Items {
+			d.noInputs(yamldoc.Sub(item, fmt.Sprintf("%s[%d]", v.Path, i)))
 		}
 	case v.Is(yamldoc.Scalar) && expr.IsRuntimeInput(v.Node.Value):
 		d.Errorf(v, wrongValue, "found a runtime input; overrides of infrastructures can't have any")
