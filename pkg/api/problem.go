@@ -83,6 +83,10 @@ func codeOf(httpStatus int) fault.Code {
 func notFound(format string, args ...any) error { return fault.New(fault.NotFound, format, args...) }
 func invalid(format string, args ...any) error  { return fault.New(fault.Invalid, format, args...) }
 
+// ErrOutOfTime is the cause of a request's context that ends because whoever
+// serves it has no more time for it.
+var ErrOutOfTime = errors.New("the request took longer than it may")
+
 // problem makes the answer of an error. What has no code is logged, and hidden
 // from the caller: its text may tell of the machine.
 func (s *Server) problem(ctx context.Context, err error) *Problem {
@@ -90,6 +94,11 @@ func (s *Server) problem(ctx context.Context, err error) *Problem {
 	var f *fault.Error
 	if errors.As(err, &f) && len(f.Details) > 0 {
 		p.Details = f.Details
+	}
+	if p.Code == fault.Internal && errors.Is(context.Cause(ctx), ErrOutOfTime) {
+		p.Code = fault.Unavailable
+		p.Message = "the request took longer than it may, and what it asks for may have happened; ask again, with the same Idempotency-Key where there is one"
+		s.Log.WarnContext(ctx, "request ran out of its time", "request", p.RequestID, "error", err)
 	}
 	if p.Code == fault.Internal && ctx.Err() == nil {
 		s.Log.ErrorContext(ctx, "request broke", "request", p.RequestID, "error", err)

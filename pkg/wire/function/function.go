@@ -13,10 +13,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
 
+	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/eventbridge"
 	"github.com/slipway-cd/slipway/pkg/feed"
@@ -28,12 +30,31 @@ import (
 
 // API answers requests of the HTTP API, payload format 2.0.
 func API(p *plane.Plane) lambda.Handler {
-	return lambda.NewHandler(httpadapter.NewV2(p.API()).ProxyWithContext)
+	return lambda.NewHandler(inTime(httpadapter.NewV2(p.API()).ProxyWithContext))
 }
 
 // Webhooks answers the requests of the HTTP API that bring deliveries.
 func Webhooks(p *plane.Plane) lambda.Handler {
-	return lambda.NewHandler(httpadapter.NewV2(p.Webhooks()).ProxyWithContext)
+	return lambda.NewHandler(inTime(httpadapter.NewV2(p.Webhooks()).ProxyWithContext))
+}
+
+// answering is what is kept of a function's time for saying that it is over.
+const answering = time.Second
+
+// proxy answers a request of the HTTP API.
+type proxy func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
+
+// inTime ends a request before Lambda ends the function, whose caller would
+// hear of nothing but an internal error.
+func inTime(handle proxy) proxy {
+	return func(ctx context.Context, r events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		if end, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadlineCause(ctx, end.Add(-answering), api.ErrOutOfTime)
+			defer cancel()
+		}
+		return handle(ctx, r)
+	}
 }
 
 // Engine answers the Task states of the state machine. Its errors have names
