@@ -171,7 +171,7 @@ func (f Find) values(ctx context.Context, scope ref.Scope, pipeline, id string) 
 		return nil, err
 	}
 	if e.Key.Kind == ref.InputSet {
-		return []input.Source{{Doc: doc.Get("pipeline"), Lenient: true}}, nil
+		return []input.Source{{Doc: doc.Get("pipeline"), Lenient: true, Set: true}}, nil
 	}
 	var out []input.Source
 	if list := doc.Get("inputSetReferences"); list != nil {
@@ -184,7 +184,7 @@ func (f Find) values(ctx context.Context, scope ref.Scope, pipeline, id string) 
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true})
+			out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true, Set: true})
 		}
 	}
 	return out, nil

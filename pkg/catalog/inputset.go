@@ -16,7 +16,7 @@ import (
 // spec §2.4). Inputs without a value are fine: a set may be a part.
 func fits(pipeline, values *yamldoc.Node, scope ref.Scope, file string) []fault.Detail {
 	const mark = "\x00set" // tells the set's values from the pipeline's own
-	merged := input.Merge(pipeline, nil, input.Source{Doc: values.From(mark)})
+	merged := input.Merge(pipeline, nil, input.Source{Doc: values.From(mark), Set: true})
 	wrong := merged.Wrong
 	if len(wrong) == 0 {
 		report := yamldoc.NewReport(string(ref.Pipeline))

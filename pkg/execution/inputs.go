@@ -133,7 +133,7 @@ func (b *build) sets(ids []string) ([]input.Source, error) {
 	for _, id := range ids {
 		set, err := b.set(ref.InputSet, id)
 		if err == nil {
-			out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true})
+			out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true, Set: true})
 			continue
 		}
 		if !fault.Is(err, fault.NotFound) {
@@ -170,7 +170,7 @@ func (b *build) overlaid(id string, overlay *yamldoc.Node) ([]input.Source, erro
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true})
+		out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true, Set: true})
 	}
 	return out, nil
 }

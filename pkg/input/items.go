@@ -195,7 +195,7 @@ func (l *lister) item(n *yamldoc.Node) (filled, pruned *yamldoc.Node) {
 	if name.name == "" {
 		for _, c := range l.sources {
 			if l.plain < len(c.plain) && c.plain[l.plain] != nil {
-				at.given = append(at.given, given{c.plain[l.plain], c.lenient})
+				at.given = append(at.given, given{c.plain[l.plain], c.lenient, c.set})
 			}
 		}
 		l.plain++
@@ -213,7 +213,7 @@ func (l *lister) item(n *yamldoc.Node) (filled, pruned *yamldoc.Node) {
 			if name.wrapper != "" {
 				v = v.Entries[0].Value
 			}
-			at.given = append(at.given, given{v, c.lenient})
+			at.given = append(at.given, given{v, c.lenient, c.set})
 		}
 	}
 	if name.wrapper == "" {

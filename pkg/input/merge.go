@@ -18,6 +18,9 @@ type Source struct {
 	// Lenient makes a value that has no place a warning: the document was
 	// changed since an input set was saved (pipeline spec §2.4).
 	Lenient bool
+	// Set says that it is an input set: an empty text there leaves the input to
+	// the run, as <+input> does. Elsewhere it is a value.
+	Set bool
 }
 
 // Merged is a document with its runtime inputs filled in.
@@ -69,7 +72,7 @@ func merge(m merger, doc *yamldoc.Node, values map[string]string, sources []Sour
 	at := spot{}
 	for _, s := range sources {
 		if s.Doc != nil {
-			at.given = append(at.given, given{node: s.Doc, lenient: s.Lenient})
+			at.given = append(at.given, given{node: s.Doc, lenient: s.Lenient, set: s.Set})
 		}
 	}
 	m.out.Doc, m.out.Inputs = m.node(doc, at)
@@ -118,6 +121,12 @@ type merger struct {
 type given struct {
 	node    *yamldoc.Node
 	lenient bool
+	set     bool
+}
+
+// silent says whether a source leaves an input to others.
+func (g given) silent() bool {
+	return blank(g.node) || g.set && g.node.Kind == yamldoc.Scalar && g.node.Value == ""
 }
 
 // spot is a place of the document with what the sources have there.
@@ -140,7 +149,7 @@ func (at spot) below(n *yamldoc.Node, key string) spot {
 	}
 	for _, g := range at.given {
 		if v := g.node.Get(key); v != nil {
-			sub.given = append(sub.given, given{v, g.lenient})
+			sub.given = append(sub.given, given{v, g.lenient, g.set})
 		}
 	}
 	return sub

@@ -97,8 +97,8 @@ func (m *merger) given(n *yamldoc.Node, at spot) (value *yamldoc.Node, byPath bo
 		return text(n, v), true
 	}
 	for i := len(at.given) - 1; i >= 0; i-- {
-		if g := at.given[i].node; !blank(g) {
-			return g, false
+		if g := at.given[i]; !g.silent() {
+			return g.node, false
 		}
 	}
 	return nil, false
