@@ -44,6 +44,9 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	for {
 		resp, err := p.next.RoundTrip(req)
 		if err == nil {
+			if resp.StatusCode < http.StatusInternalServerError {
+				p.heard.Store(true) // also if the rest of its answer gets lost
+			}
 			resp, err = complete(req, resp)
 		}
 		state := stateOf(resp, err)
