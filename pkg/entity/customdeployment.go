@@ -167,13 +167,12 @@ func (d *decoder) customRef(t *TemplateRef, more ...keys) func(yamldoc.Value) {
 	}
 }
 
-// customOnly reports a reference to a deployment template that is missing in
-// what is of the type, and one in what is of another.
+// customOnly reports a reference to a deployment template in what is of
+// another type. A stage of the type may say none: its service and its
+// infrastructure do.
 func (d *decoder) customOnly(v yamldoc.Value, typ string) {
 	const key = "customDeploymentRef"
 	switch at := child(v, key); {
-	case typ == DeployCustom:
-		d.need(v, key)
 	case (typ == DeployKubernetes || typ == DeployNativeHelm) && v.Node.Get(key) != nil && !neutral(at.Node):
 		d.Errorf(at, misplacedKey, "%s goes with the deployment type %s; this one is %s", key, DeployCustom, typ)
 	}

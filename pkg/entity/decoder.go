@@ -87,19 +87,25 @@ func (d *decoder) need(v yamldoc.Value, names ...string) {
 	}
 }
 
-// oneOf reports a mapping that hasn't exactly one of the keys.
+// oneOf reports a mapping that hasn't exactly one of the keys. An empty list
+// beside another key is left over from an editor and counts as absent.
 func (d *decoder) oneOf(v yamldoc.Value, names ...string) {
 	d.Takes(v, yamldoc.UseOneOf, names...)
 	if !v.Is(yamldoc.Mapping) {
 		return
 	}
-	var found []string
+	var found, empty []string
 	for _, k := range names {
-		if v.Node.Get(k) != nil {
+		switch n := v.Node.Get(k); {
+		case n == nil:
+		case n.Kind == yamldoc.Sequence && len(n.Items) == 0:
+			empty = append(empty, k)
+		default:
 			found = append(found, k)
 		}
 	}
 	switch {
+	case len(found) == 0 && len(empty) > 0: // what that means, the key's own decoder says
 	case len(found) > 1:
 		d.Errorf(v, ambiguous, "found %s; want only one of them", strings.Join(found, " and "))
 	case len(found) == 0 || child(v, found[0]).Null():

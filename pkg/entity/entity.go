@@ -150,8 +150,8 @@ func kindOf(root yamldoc.Value, r *yamldoc.Report) (ref.Kind, bool) {
 	for _, k := range ref.Kinds() {
 		known = append(known, string(k))
 	}
-	if version := root.Node.Get("version"); version != nil && version.Value == "1" {
-		r.Unsupported(yamldoc.Sub(version, "version"), "this is version 1 of Harness YAML; Slipway reads version 0, which begins with a root key such as %s", ref.Pipeline)
+	if first, ok := versionOne(root.Node); ok {
+		r.Unsupported(first, "this is version 1 of Harness YAML; Slipway reads version 0, which begins with a root key such as %s", ref.Pipeline)
 		return "", false
 	}
 	var kinds, unknown []yamldoc.Value

@@ -30,7 +30,7 @@ func (d *decoder) environmentGroup(v yamldoc.Value, e *Entity) *EnvironmentGroup
 				d.unique(ids, item, one.Value)
 				g.Environments = append(g.Environments, one)
 			}
-			d.some(v, "environments")
+			d.empty(v, "found no environments: a stage that deploys to the group has nothing to deploy to")
 		},
 	}))
 	d.need(v, "identifier", "name", "envIdentifiers")

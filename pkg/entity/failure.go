@@ -92,9 +92,7 @@ func (d *decoder) errors(v yamldoc.Value, types seen) []yamldoc.Field[string] {
 	if all && len(out) > 1 {
 		d.Warnf(v, badStrategy, "AllErrors holds for every failure; the other types beside it change nothing")
 	}
-	if len(out) == 0 && v.Is(yamldoc.Sequence) {
-		d.Errorf(v, emptyList, "found no failure types; want one at least, such as AllErrors")
-	}
+	d.empty(v, "found no failure types: the strategy holds for no failure; want one, such as AllErrors")
 	return out
 }
 
@@ -197,8 +195,6 @@ func (d *decoder) retryIntervals(v yamldoc.Value) []yamldoc.Field[time.Duration]
 		d.fixed(item, f.Expr)
 		out = append(out, f)
 	}
-	if len(out) == 0 && v.Is(yamldoc.Sequence) {
-		d.Errorf(v, emptyList, "found no intervals; want one at least, such as 10s")
-	}
+	d.empty(v, "found no intervals: it is tried again at once; want one, such as 10s")
 	return out
 }

@@ -63,12 +63,11 @@ func (d *decoder) fileStore(v yamldoc.Value, manifest string, f *FileStore) {
 	}
 	for _, key := range []string{"files", "secretFiles"} {
 		list := child(v, key)
-		switch {
-		case !list.Is(yamldoc.Sequence):
-		case len(list.Node.Items) == 0:
-			d.Errorf(list, emptyList, "found no %s; want one at least", key)
-		case folder && len(list.Node.Items) > 1:
+		if folder && list.Is(yamldoc.Sequence) && len(list.Node.Items) > 1 {
 			d.Errorf(list, ambiguous, "found %d files; a %s is one folder", len(list.Node.Items), manifest)
+		}
+		if neutral(v.Node.Get("files")) && neutral(v.Node.Get("file")) && neutral(v.Node.Get("secretFiles")) {
+			d.empty(list, "found no %s: a run finds no files", key)
 		}
 	}
 }

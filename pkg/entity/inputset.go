@@ -77,9 +77,7 @@ func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
 		})
 		out = append(out, f)
 	}
-	if v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
-		d.Errorf(v, emptyList, "found no input sets; want one at least")
-	}
+	d.empty(v, "found no input sets: the overlay has no values")
 	return out
 }
 

@@ -188,9 +188,7 @@ func (d *decoder) notificationEvents(v yamldoc.Value) []NotificationEvent {
 		e.Type = typ.Value
 		out = append(out, e)
 	}
-	if v.Is(yamldoc.Sequence) && len(out) == 0 {
-		d.Errorf(v, emptyList, "found no events; want one at least, such as %s", AllEvents)
-	}
+	d.empty(v, "found no events: the rule tells of nothing; want one, such as %s", AllEvents)
 	return out
 }
 

@@ -15,11 +15,16 @@ type StageEnvironment struct {
 	Infrastructures []StageInfrastructure
 	All             yamldoc.Field[bool] // deployToAll
 	Filters         []Filter
-	// From is the stage whose environment and infrastructure this is
-	// (useFromStage); it has nothing else then.
+	// From is the stage whose environment this is (useFromStage), and whose
+	// infrastructure, unless this one chooses infrastructures of its own.
 	From yamldoc.Field[string]
 	// OverrideInputs are values for inputs of the overrides of the service.
 	OverrideInputs *yamldoc.Node
+}
+
+// chooses says whether infrastructures are chosen here.
+func (s StageEnvironment) chooses() bool {
+	return len(s.Infrastructures) > 0 || s.All.Set && (s.All.Value || s.All.Expr != "") || len(s.Filters) > 0
 }
 
 // StageInfrastructure is an infrastructure definition of a stage.
@@ -57,7 +62,7 @@ type Filter struct {
 // stageEnvironment decodes an environment; narrowed says that filters around
 // it may choose its infrastructures.
 func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowed bool) {
-	environment := peek(v, "environmentRef")
+	environment, from := peek(v, "environmentRef"), v.Node.Get("useFromStage")
 	narrowed = narrowed || !neutral(v.Node.Get("deployToAll")) || !neutral(v.Node.Get("filters"))
 	d.fields(v, keys{
 		"environmentRef":    d.reference(ref.Environment, &s.Ref),
@@ -69,7 +74,7 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 			for item := range d.list(v) {
 				s.Infrastructures = append(s.Infrastructures, d.stageInfrastructure(item, environment))
 			}
-			if !narrowed {
+			if !narrowed && from == nil {
 				d.some(v, "infrastructure definitions")
 			}
 		},
@@ -84,9 +89,11 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 		"failureStrategies":     d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":           func(yamldoc.Value) {},
 	})
-	if v.Node.Get("useFromStage") != nil {
-		d.fromStageAlone(v, "the environment and its infrastructure as they are", "environmentRef", "environmentInputs",
-			"infrastructureDefinition", "infrastructureDefinitions", "deployToAll", "filters", "serviceOverrideInputs", "servicesOverrides")
+	if from != nil {
+		d.fromStageAlone(v, "the environment as it is", "environmentRef", "environmentInputs", "serviceOverrideInputs", "servicesOverrides")
+		if !narrowed && v.Node.Get("infrastructureDefinition") != nil {
+			d.oneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
+		}
 		return
 	}
 	d.need(v, "environmentRef")
@@ -214,7 +221,7 @@ func (d *decoder) filters(v yamldoc.Value) []Filter {
 					d.supported(&one, "filtering", []string{"environments", "infrastructures"}, "gitOpsClusters")(item)
 					f.Entities.Value = append(f.Entities.Value, one.Value)
 				}
-				d.some(v, "entities")
+				d.empty(v, "found no entities: the filter chooses nothing")
 			},
 			"spec":        func(v yamldoc.Value) { d.filterSpec(v, typ, &f) },
 			"description": func(yamldoc.Value) {},

@@ -49,7 +49,10 @@ func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
 				d.need(item, "serviceRef")
 				s.Values = append(s.Values, one)
 			}
-			d.some(v, "services")
+			if v.Null() {
+				d.Errorf(v, emptyList, "found no services; want one at least")
+			}
+			d.empty(v, "found no services: a run has nothing to deploy")
 		},
 		"metadata":                  d.parallel(&s.Parallel),
 		"disableArtifactValidation": d.decided(&s.DisableArtifactValidation),
@@ -81,9 +84,19 @@ func (d *decoder) parallel(f *yamldoc.Field[bool]) func(yamldoc.Value) {
 	}
 }
 
-// some reports a list without items.
+// some reports a list that is missing, and warns of one without items: it can
+// be saved, as Harness's editor leaves it, and means nothing to a run.
 func (d *decoder) some(v yamldoc.Value, what string) {
-	if v.Null() || v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
+	if v.Null() {
 		d.Errorf(v, emptyList, "found no %s; want one at least", what)
+		return
+	}
+	d.empty(v, "found no %s: a run has nothing to deploy to", what)
+}
+
+// empty warns of a list without items.
+func (d *decoder) empty(v yamldoc.Value, format string, args ...any) {
+	if v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
+		d.Warnf(v, emptyList, format, args...)
 	}
 }

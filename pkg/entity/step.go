@@ -79,11 +79,12 @@ func (d *decoder) steps(v yamldoc.Value, p place, ids seen) []StepItem {
 
 func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids seen) []StepItem {
 	out := d.steps(v, p, ids)
-	if len(out) == 0 && (v.Null() || v.Is(yamldoc.Sequence)) {
+	if v.Null() {
 		d.Errorf(v, emptyList, "found nothing to run in parallel; want a step at least")
 	}
 	_, members := stepNodes(out)
 	d.bounded(v, extent.Members(members))
+	d.empty(v, "found nothing to run in parallel")
 	return out
 }
 

@@ -205,10 +205,10 @@ func (d *decoder) gitStore(v yamldoc.Value, manifest string, g *GitStore) {
 	d.somePaths(v)
 }
 
-// somePaths reports a list of paths that is empty.
+// somePaths warns of a list of paths that is empty, and of no folder beside it.
 func (d *decoder) somePaths(v yamldoc.Value) {
-	if paths := child(v, "paths"); paths.Is(yamldoc.Sequence) && len(paths.Node.Items) == 0 {
-		d.Errorf(paths, emptyList, "found no paths; want one at least")
+	if neutral(v.Node.Get("folderPath")) && v.Node.Get("paths") != nil {
+		d.empty(child(v, "paths"), "found no paths: a run finds no files")
 	}
 }
 

@@ -168,7 +168,7 @@ func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
 		d.Errorf(v, wrongType, "found a mapping or a list; want a text that is YAML, such as |")
 		return nil
 	}
-	docs, report := yamldoc.Parse("", []byte(v.Node.Value))
+	docs, report := yamldoc.Parse("", []byte(withoutMarks(v.Node.Value)))
 	for _, f := range report.Findings() {
 		d.Errorf(v, wrongValue, "in line %d of the text: %s", f.Line, f.Message)
 	}
@@ -180,6 +180,18 @@ func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
 		return nil
 	}
 	return docs[0].Get("pipeline")
+}
+
+// withoutMarks takes off what stands for ends of lines at the end of a text, as
+// a heredoc writes them that isn't quoted in YAML.
+func withoutMarks(text string) string {
+	for {
+		short, found := strings.CutSuffix(strings.TrimRight(text, " \t\r\n"), `\n`)
+		if !found {
+			return text
+		}
+		text = short
+	}
 }
 
 func (d *decoder) source(v yamldoc.Value, t *Trigger) {

@@ -210,7 +210,7 @@ type build struct {
 	stages   []string // the only ones to run; none: all
 	values   map[string]string
 	trigger  json.RawMessage
-	specs    map[string]*yamldoc.Node // of the Deployment stages so far
+	specs    map[string]*yamldoc.Node // of the Deployment stages
 }
 
 func newBuild(ctx context.Context, entities store.Entities, pipeline store.Entity) *build {
@@ -235,6 +235,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, err
 	}
 	src := plan.Source{Values: values, Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, Deployments: map[string]*plan.Deployment{}}
+	b.know(doc.Get("stages"))
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return planned{}, err
 	}
@@ -260,6 +261,20 @@ func (b *build) plan(in Inputs) (planned, error) {
 	return planned{name: b.pipeline.Name, hash: plan.Hash(encoded), doc: encoded, root: made.Root.ID, inputs: given, chained: chained}, nil
 }
 
+// know notes the specs of the Deployment stages. That a stage takes nothing
+// from a later one has been checked with the document.
+func (b *build) know(stages *yamldoc.Node) {
+	if stages == nil {
+		return
+	}
+	for _, item := range stages.Items {
+		b.know(cmp.Or(item.Get("parallel"), item.At("insert", "stages")))
+		if stage := item.Get("stage"); text(stage, "type") == "Deployment" {
+			b.specs[text(stage, "identifier")] = stage.Get("spec")
+		}
+	}
+}
+
 // deployments reads what the Deployment stages of a list deploy where.
 func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployment) error {
 	if stages == nil {
@@ -281,7 +296,6 @@ func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployme
 			return fault.New(fault.CodeOf(err), "stage %s: %w", text(stage, "identifier"), err)
 		}
 		into[text(stage, "identifier")] = d
-		b.specs[text(stage, "identifier")] = stage.Get("spec")
 	}
 	return nil
 }

@@ -180,6 +180,7 @@ func (b *builder) steps(doc *yamldoc.Node, at place) []*Node {
 	var out []*Node
 	for i, item := range flat(doc, "steps") {
 		switch {
+		case item.Get("parallel") != nil && len(items(item.Get("parallel"))) == 0: // an editor left it; nothing runs in it
 		case item.Get("parallel") != nil:
 			out = append(out, b.parallel(item.Get("parallel"), at, i, b.steps))
 		case item.Get("stepGroup") != nil:

@@ -115,8 +115,9 @@ func (r *renderer) body(o *Object) part {
 	for _, names := range o.OneOf {
 		var one []any
 		for _, n := range names {
-			one = append(one, part{"required": []string{n}, "properties": part{n: part{"not": part{"const": ""}}}})
+			one = append(one, part{"required": []string{n}, "properties": part{n: part{"not": part{"enum": []any{"", []any{}}}}}})
 		}
+		one = append(one, onlyEmpty(names))
 		rules = append(rules, part{"oneOf": one})
 	}
 	if len(o.Unless) > 0 {
@@ -134,6 +135,16 @@ func (r *renderer) body(o *Object) part {
 		body["allOf"] = rules
 	}
 	return body
+}
+
+// onlyEmpty is a mapping that has some of the keys, each with an empty list.
+func onlyEmpty(names []string) part {
+	properties, some := part{}, []any{}
+	for _, n := range names {
+		properties[n] = part{"const": []any{}}
+		some = append(some, part{"required": []string{n}})
+	}
+	return part{"properties": properties, "anyOf": some}
 }
 
 // then is what a case has beyond the object.

@@ -53,7 +53,10 @@ func choice(s *resolve.Scope) (plan.Choice, error) {
 	if err != nil {
 		return plan.Choice{}, err
 	}
-	c, _ := w.one()
+	c, one := w.one()
+	if !one {
+		return c, fault.New(fault.Invalid, "the stage doesn't name one service, one environment and one infrastructure of it")
+	}
 	for _, p := range []struct {
 		what string
 		ref  *string

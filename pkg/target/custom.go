@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// custom reads the deployment template of a custom deployment: its stage, its
-// service and its infrastructure must be made for the same version of one
-// (pipeline spec §9.6).
+// custom reads the deployment template of a custom deployment: its service and
+// its infrastructure must be made for the same version of one, and so must its
+// stage if it names one (pipeline spec §9.6).
 func (r *Reader) custom(ctx context.Context, written *yamldoc.Node, d *plan.Deployment) (*yamldoc.Node, error) {
 	service, err := ref.Parse(d.ServiceRef, r.Scope)
 	if err != nil {
@@ -25,17 +25,22 @@ func (r *Reader) custom(ctx context.Context, written *yamldoc.Node, d *plan.Depl
 		return nil, err
 	}
 	const key = "customDeploymentRef"
-	var first plan.Template
-	var spec *yamldoc.Node
-	for i, by := range []struct {
+	type made struct {
 		what  string
 		link  *yamldoc.Node
 		scope ref.Scope
-	}{
+	}
+	all := []made{
 		{"the stage", written, r.Scope},
 		{"service " + d.ServiceRef, d.Service.At("serviceDefinition", "spec", key), service.Scope},
 		{"infrastructure " + text(d.Infrastructure, "identifier"), d.Infrastructure.At("spec", key), environment.Scope},
-	} {
+	}
+	if written == nil || written.Kind == yamldoc.Null {
+		all = all[1:]
+	}
+	var first plan.Template
+	var spec *yamldoc.Node
+	for i, by := range all {
 		one, version, err := r.deploymentTemplate(ctx, by.link, by.scope)
 		if err != nil {
 			return nil, fault.New(fault.CodeOf(err), "the deployment template of %s: %w", by.what, err)
@@ -45,7 +50,7 @@ func (r *Reader) custom(ctx context.Context, written *yamldoc.Node, d *plan.Depl
 			continue
 		}
 		if one != first {
-			return nil, fault.New(fault.Invalid, "the stage is made for the deployment template %s, but %s for %s", nameOf(first), by.what, nameOf(one))
+			return nil, fault.New(fault.Invalid, "%s is made for the deployment template %s, but %s for %s", all[0].what, nameOf(first), by.what, nameOf(one))
 		}
 	}
 	if !slices.Contains(r.Templates, first) {

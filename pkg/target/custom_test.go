@@ -36,6 +36,8 @@ func TestDeploymentTemplates(t *testing.T) {
 		"all of one version":          {v1, v1, v1, "list v1"},
 		"of another one":              {v2, v2, v2, "list v2"},
 		"the stable one by its label": {stable, v1, stable, "list v1"},
+		"a stage that names none":     {"", v2, v2, "list v2"},
+		"that, and two versions":      {"", v1, v2, "error: service a is made for the deployment template m@v1, but infrastructure x for m@v2"},
 		"the service of another":      {v1, v2, v1, "error: the stage is made for the deployment template m@v1, but service a for m@v2"},
 		"the infrastructure":          {v2, v2, stable, "error: the stage is made for the deployment template m@v2, but infrastructure x for m@v1"},
 		"one that isn't there":        {`{templateRef: nope}`, v1, v1, "error: the deployment template of the stage: there is no template nope"},
@@ -45,7 +47,7 @@ func TestDeploymentTemplates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := target.Reader{Entities: saved(t, hall(tt.service, tt.infrastructure)), Scope: project()}
-			spec := parsed(t, "{deploymentType: CustomDeployment, customDeploymentRef: "+tt.stage+", service: {serviceRef: a}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}}")
+			spec := parsed(t, "{deploymentType: CustomDeployment, customDeploymentRef: "+or(tt.stage)+", service: {serviceRef: a}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}}")
 			d, err := r.Plan(t.Context(), spec, nil)
 			if want, fails := strings.CutPrefix(tt.want, "error: "); fails {
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -79,4 +81,12 @@ func TestSeveralCustomDeployments(t *testing.T) {
 	if len(its.List) != 1 || its.List[0].Choice.Template.Get("versionLabel").Value != "v2" {
 		t.Errorf("the deployments are %+v", its.List)
 	}
+}
+
+// or is a document, or nothing.
+func or(doc string) string {
+	if doc == "" {
+		return "~"
+	}
+	return doc
 }

@@ -17,15 +17,31 @@ func (w *wanted) takeWritten(specs map[string]*yamldoc.Node) {
 		w.services = read(spec).services
 	}
 	if spec := specs[w.environmentFrom]; w.environmentFrom != "" && spec != nil {
-		w.environments = read(spec).environments
+		w.placed(read(spec).environments)
 	}
 }
 
-// wantedBy is what a stage wants, with what it takes from earlier stages as
-// they have chosen it.
+// placed puts environments in the place of the one that is taken from another
+// stage. Infrastructures that the stage chooses itself stay.
+func (w *wanted) placed(from []environment) {
+	own := w.environments
+	w.environments = slices.Clone(from)
+	if len(own) != 1 || len(own[0].infrastructures) == 0 && !own[0].all && len(own[0].filters) == 0 {
+		return
+	}
+	for i := range w.environments {
+		e := &w.environments[i]
+		e.infrastructures, e.all, e.filters = own[0].infrastructures, own[0].all, own[0].filters
+	}
+}
+
+// wantedBy is what a stage wants, with what it takes from other stages: from
+// earlier ones as they have chosen it, from members of the same parallel block
+// as it is written there.
 func wantedBy(s *resolve.Scope, spec *yamldoc.Node) (wanted, error) {
 	w := read(spec)
-	if w.servicesFrom != "" {
+	w.takeWritten(beside(s, w))
+	if w.servicesFrom != "" && w.services == nil {
 		chosen, err := chosenBy(s, w.servicesFrom)
 		if err != nil {
 			return w, err
@@ -36,17 +52,35 @@ func wantedBy(s *resolve.Scope, spec *yamldoc.Node) (wanted, error) {
 			}
 		}
 	}
-	if w.environmentFrom != "" {
+	if w.environmentFrom != "" && w.environments[0].Ref == "" {
 		chosen, err := chosenBy(s, w.environmentFrom)
 		if err != nil {
 			return w, err
 		}
-		w.environments = []environment{{Pick: chosen[0].Environment, infrastructures: []plan.Pick{chosen[0].Infrastructure}}}
+		from := environment{Pick: chosen[0].Environment, infrastructures: []plan.Pick{chosen[0].Infrastructure}}
 		if given := chosen[0].Overrides; given != nil { // values for what is overridden for that service, and no other
-			w.environments[0].overrides = map[string]*yamldoc.Node{chosen[0].Service.Ref: given}
+			from.overrides = map[string]*yamldoc.Node{chosen[0].Service.Ref: given}
 		}
+		w.placed([]environment{from})
 	}
 	return w, nil
+}
+
+// beside are the specs of the stages that a stage takes something from and
+// that stand in the same parallel block.
+func beside(s *resolve.Scope, w wanted) map[string]*yamldoc.Node {
+	specs := map[string]*yamldoc.Node{}
+	for _, id := range []string{w.servicesFrom, w.environmentFrom} {
+		n := s.Plan.Node(plan.NodeID("pipeline.stages." + id))
+		if id == "" || n == nil || n.Parent() == nil || n.Parent().Kind != plan.KindParallel || n.Parent() != s.Node.Parent() {
+			continue
+		}
+		if n.Kind == plan.KindLoop {
+			n = n.Children[0]
+		}
+		specs[id] = n.Doc.Get("spec")
+	}
+	return specs
 }
 
 // chosenBy is what an earlier stage has chosen to deploy where; never none.

@@ -63,9 +63,7 @@ func read(spec *yamldoc.Node) wanted {
 	}
 	if one := spec.Get("environment"); one != nil {
 		w.environmentFrom = text(one.Get("useFromStage"), "stage")
-		if w.environmentFrom == "" {
-			w.environments = []environment{environmentOf(one)}
-		}
+		w.environments = []environment{environmentOf(one)}
 	}
 	several := spec.Get("environments")
 	list := several.Get("values")
@@ -121,7 +119,7 @@ func (w wanted) one() (plan.Choice, bool) {
 		return plan.Choice{}, false
 	}
 	e := w.environments[0]
-	if e.all || len(e.filters) > 0 || len(e.infrastructures) != 1 {
+	if e.Ref == "" || e.all || len(e.filters) > 0 || len(e.infrastructures) != 1 {
 		return plan.Choice{}, false
 	}
 	return plan.Choice{
@@ -173,7 +171,7 @@ func (r *Reader) known(ctx context.Context, w wanted) error {
 		}
 	}
 	for _, e := range w.environments {
-		if late(e.Ref) {
+		if e.Ref == "" || late(e.Ref) {
 			continue
 		}
 		if _, err := r.entity(ctx, ref.Environment, e.Pick, ""); err != nil {

@@ -34,8 +34,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 				r.Errorf(e, "WRONG_VALUE", "found an expression; want the identifier of a barrier")
 			}
 		case "delegateSelectors": // no delegate takes part
+			r.Strings(e)
 		default:
-			r.Unknown(e, "barrierRef")
+			r.Unknown(e, "barrierRef", "delegateSelectors")
 		}
 	}
 	r.Missing(v, "barrierRef")

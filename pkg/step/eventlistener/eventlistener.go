@@ -53,8 +53,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 		case "inputVariables": // read by expressions, <+spec.inputVariables.x>
 			step.Variables(r, e, step.TypeString, step.TypeNumber)
 		case "delegateSelectors": // no delegate takes part
+			r.Strings(e)
 		default:
-			r.Unknown(e, "webhookIdentifier", "successCriteria", "failureCriteria", "inputVariables", "outputVariables")
+			r.Unknown(e, "webhookIdentifier", "successCriteria", "failureCriteria", "inputVariables", "outputVariables", "delegateSelectors")
 		}
 	}
 	r.Missing(v, "webhookIdentifier", "successCriteria")

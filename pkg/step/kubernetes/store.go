@@ -155,14 +155,21 @@ func fileStore(r *yamldoc.Report, v yamldoc.Value) {
 		return
 	}
 	var found []string
+	there := false
 	for _, key := range []string{"files", "file", "secretFiles"} {
-		if v.Node.Get(key) != nil {
+		n := v.Node.Get(key)
+		there = there || n != nil
+		if n != nil && (n.Kind != yamldoc.Sequence || len(n.Items) > 0) { // an empty list is left over from an editor
 			found = append(found, key)
 		}
 	}
 	switch len(found) {
 	case 0:
-		r.Missing(v, "files")
+		if !there {
+			r.Missing(v, "files")
+			return
+		}
+		r.Warnf(v, "EMPTY_LIST", "found no files: a run finds none")
 	case 1:
 	default:
 		r.Errorf(v, "AMBIGUOUS", "found %s; want only one of them", strings.Join(found, " and "))

@@ -37,8 +37,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 				r.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", step.ScopePipeline, step.ScopeStage)
 			}
 		case "delegateSelectors": // no delegate takes part
+			r.Strings(e)
 		default:
-			r.Unknown(e, "key", "scope")
+			r.Unknown(e, "key", "scope", "delegateSelectors")
 		}
 	}
 	r.Missing(v, "key", "scope")

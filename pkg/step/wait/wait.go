@@ -40,8 +40,9 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 				s.text = e.Node.Value
 			}
 		case "delegateSelectors": // no delegate takes part
+			r.Strings(e)
 		default:
-			r.Unknown(e, "duration")
+			r.Unknown(e, "duration", "delegateSelectors")
 		}
 	}
 	r.Missing(v, "duration")
