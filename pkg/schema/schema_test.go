@@ -230,7 +230,7 @@ func beyond() []string {
 		// the language of expressions
 		"deployment-expressions", "pipeline-expression", "pipeline-input",
 		// warnings
-		"deployment-no-strategies",
+		"deployment-no-strategies", "lists-empty",
 	}
 }
 
