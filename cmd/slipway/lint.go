@@ -70,6 +70,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	wrong = append(wrong, bad...)
 	for _, d := range docs {
 		wrong = append(wrong, names(d)...)
+		wrong = append(wrong, untrusted(d, docs, f.strict)...)
 	}
 	unmet, err := a.unmet(ctx, docs)
 	if err != nil {
@@ -160,6 +161,30 @@ func names(d document) []fault.Detail {
 	}
 	report := yamldoc.NewReport(d.file)
 	lint.Names(pipeline, report)
+	var wrong []fault.Detail
+	for _, f := range report.Details() {
+		wrong = append(wrong, d.place(f))
+	}
+	return wrong
+}
+
+// untrusted gives the scripts of a document that take what comes from outside,
+// and those of a pipeline that a trigger or an input set among the documents
+// fills with that.
+func untrusted(d document, docs []document, strict bool) []fault.Detail {
+	if d.entity == nil {
+		return nil
+	}
+	report := yamldoc.NewReport(d.file)
+	if strict {
+		report.Strict()
+	}
+	lint.Untrusted(d.node.Get(string(d.entity.Kind)), report)
+	for _, o := range docs {
+		if o.entity != nil && o.entity.Kind == ref.Pipeline && d.entity.Parent.ID == o.entity.Identifier.Value && d.entity.Parent.Scope == o.entity.Scope {
+			catalog.Fills(o.node.Get(string(ref.Pipeline)), d.entity, report)
+		}
+	}
 	var wrong []fault.Detail
 	for _, f := range report.Details() {
 		wrong = append(wrong, d.place(f))

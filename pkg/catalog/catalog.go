@@ -159,6 +159,11 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		return prepared{}, err
 	}
 	p.warnings = append(p.warnings, unfit...)
+	untrusted, err := c.untrusted(ctx, e, key, d)
+	if err != nil {
+		return prepared{}, err
+	}
+	p.warnings = append(p.warnings, untrusted...)
 	if e.Kind == ref.Pipeline && p.stored.Version > 0 {
 		outdated, err := c.outdated(ctx, key, d)
 		if err != nil {

@@ -36,6 +36,9 @@ func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.R
 	if e != nil && e.Kind == ref.Pipeline && !report.Failed() {
 		report.Within("", func(part *yamldoc.Report) { warnOfNames(resolved.Doc, part) })
 	}
+	if e != nil && !report.Failed() {
+		lint.Untrusted(resolved.Doc.Get(string(e.Kind)), report)
+	}
 	return e, report, report.Err()
 }
 

@@ -182,6 +182,13 @@ func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
 	return docs[0].Get("pipeline")
 }
 
+// InputYAML is what a trigger's document, given below its root key, gives its
+// pipeline; nil for nothing, or what can't be read.
+func InputYAML(trigger *yamldoc.Node) *yamldoc.Node {
+	d := &decoder{Report: yamldoc.NewReport("")}
+	return d.inputYAML(yamldoc.Sub(trigger.Get("inputYaml"), "inputYaml"))
+}
+
 // withoutMarks takes off what stands for ends of lines at the end of a text, as
 // a heredoc writes them that isn't quoted in YAML.
 func withoutMarks(text string) string {

@@ -113,6 +113,15 @@ func (r *Report) Warnf(v Value, code, format string, args ...any) {
 	r.add(Warning, v.Pos(r), code, format, args...)
 }
 
+// Doubtf adds a warning at a value, or an error in a strict report.
+func (r *Report) Doubtf(v Value, code, format string, args ...any) {
+	severity := Warning
+	if r.strict {
+		severity = Error
+	}
+	r.add(severity, v.Pos(r), code, format, args...)
+}
+
 // ErrorAt adds an error at a place.
 func (r *Report) ErrorAt(p Pos, code, format string, args ...any) {
 	r.add(Error, p, code, format, args...)
