@@ -131,7 +131,7 @@ func (st *state) checkChoices() error {
 	}
 	for i := range st.Choices {
 		if err := st.Choices[i].check(true); err != nil {
-			return fmt.Errorf("Choices[%d]: %w", i, err)
+			return fmt.Errorf("at Choices[%d]: %w", i, err)
 		}
 	}
 	return nil

@@ -26,11 +26,11 @@ func (st *state) checkTask() error {
 		return errors.New("Parameters: this resource needs an object") //nolint:staticcheck // the name of a field
 	}
 	if given[needed] == nil {
-		return fmt.Errorf("Parameters: this resource needs %s", needed)
+		return fmt.Errorf("at Parameters: this resource needs %s", needed)
 	}
 	for name := range given {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("Parameters: %s isn't supported; want %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("at Parameters: %s isn't supported; want %s", name, strings.Join(known, ", "))
 		}
 	}
 	err := errors.Join(
@@ -66,7 +66,7 @@ func (st *state) checkWait() error {
 		return errors.New("exactly one of Seconds, SecondsPath, Timestamp and TimestampPath is needed")
 	}
 	if _, ok := timestamp(st.Timestamp); st.Timestamp != "" && !ok {
-		return fmt.Errorf("Timestamp: %q isn't a time such as 2016-03-14T01:59:00Z", st.Timestamp)
+		return fmt.Errorf("at Timestamp: %q isn't a time such as 2016-03-14T01:59:00Z", st.Timestamp)
 	}
 	return within("Seconds", st.Seconds, 0, maxSeconds)
 }
@@ -85,7 +85,7 @@ func checkRetry(list []retrier) error {
 			err = fmt.Errorf("the JitterStrategy is %q; want FULL or NONE", r.JitterStrategy)
 		}
 		if err != nil {
-			return fmt.Errorf("Retry[%d]: %w", i, err)
+			return fmt.Errorf("at Retry[%d]: %w", i, err)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func checkCatch(list []catcher) error {
 			err = errors.New("ResultPath: the context object can't be written")
 		}
 		if err != nil {
-			return fmt.Errorf("Catch[%d]: %w", i, err)
+			return fmt.Errorf("at Catch[%d]: %w", i, err)
 		}
 	}
 	return nil

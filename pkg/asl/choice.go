@@ -65,7 +65,7 @@ func (c *choice) operand(key string, v json.RawMessage) error {
 
 // operand says whether a literal is of its operator's kind.
 func operand(operator string, v any) error {
-	ok := true
+	var ok bool
 	switch {
 	case strings.HasPrefix(operator, "String"):
 		_, ok = v.(string)

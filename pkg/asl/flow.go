@@ -74,11 +74,11 @@ func (t *thread) pass(st *state) (next string, output any, f *Failure) {
 		}
 		return next, output, f
 	case "Fail":
-		f, bad := st.failure(t.input, ctx)
+		failure, bad := st.failure(t.input, ctx)
 		if bad != nil {
-			f = bad
+			return "", nil, bad
 		}
-		return "", nil, f
+		return "", nil, failure
 	case "Pass":
 		if in, f = st.Parameters.apply(in, ctx); f != nil {
 			return "", nil, f

@@ -40,7 +40,8 @@ func (e *Engine) Resume(ctx context.Context) error {
 			broken[rec.name] = err
 		}
 	}
-	e.rejoin(slices.Collect(maps.Values(e.runs)))
+	good := slices.DeleteFunc(slices.Collect(maps.Values(e.runs)), func(r *run) bool { return broken[r.name] != nil })
+	e.rejoin(good)
 	e.mu.Unlock()
 	for name, cause := range broken {
 		e.Log.ErrorContext(ctx, "a run can't go on", "run", name, "error", cause)
