@@ -170,7 +170,7 @@ func fired(id string) func(*testing.T, *bench, []byte) {
 		if err != nil || len(fires) != 1 || fires[0].Outcome != store.FireStarted {
 			t.Fatalf("fires of %s are %+v, %v; want one that started: %s", id, fires, err, answer)
 		}
-		list, _, err := b.Store.ListExecutions(t.Context(), web, "p", store.Page{})
+		list, _, err := b.Store.ListExecutions(t.Context(), store.ExecutionFilter{Scope: web, Pipeline: "p"}, store.Page{})
 		if err != nil || len(list) != 2 || list[0].ID != fires[0].Execution && list[1].ID != fires[0].Execution {
 			t.Errorf("executions are %+v, %v; want the bench's and %s", list, err, fires[0].Execution)
 		}

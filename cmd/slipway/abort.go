@@ -1,27 +1,20 @@
 package main
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 )
 
 func abortCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "abort EXECUTION", Short: "End an execution without rolling anything back", GroupID: groupRun, Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, _, err := a.connect()
-			if err != nil {
-				return err
-			}
-			e, err := client.Abort(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return a.print(e, func() error {
-				fmt.Fprintf(a.people(), "%s is being aborted\n", e.ID)
-				return nil
-			})
-		},
-	}
+	return a.onExecution(&cobra.Command{
+		Use: "abort EXECUTION|PIPELINE", Short: "End an execution without rolling anything back", GroupID: groupRun, Args: cobra.ExactArgs(1),
+		Long:    "Abort ends an execution. A pipeline stands for its newest execution that is under way.",
+		Example: "  slipway abort x6920f1ab3c0d6e5f7a81\n  slipway abort guestbook",
+	}, newestUnderWay, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		e, err := client.Abort(ctx, args[0])
+		return a.steered(e, err, "is being aborted")
+	})
 }

@@ -54,7 +54,8 @@ func root(a *app) *cobra.Command {
 	f.StringVar(&a.flags.Project, "project", "", "project; \"\" is the organization itself (SLIPWAY_PROJECT)")
 	f.BoolVar(&a.flags.Insecure, "insecure", false, "let tokens go over plain HTTP to other machines, and serve listen for them (SLIPWAY_INSECURE)")
 	f.StringVar(&a.flags.CAFile, "ca-file", "", "certificates, in PEM, that the server's is checked with besides the system's (SLIPWAY_CA_FILE)")
-	f.StringVarP(&a.output, "output", "o", "table", "table, json or yaml")
+	f.StringVarP(&a.output, "output", "o", "table", "table, wide, name, json, yaml or jsonpath=TEMPLATE, as kubectl has them")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "wide", "name", "json", "yaml", jsonPath}, cobra.ShellCompDirectiveNoFileComp))
 	a.changed = f.Changed
 	c.AddGroup(
 		&cobra.Group{ID: groupWrite, Title: "What you write:"},

@@ -72,11 +72,7 @@ func walk(n *execution.TreeNode, visit func(*execution.TreeNode)) {
 }
 
 // answerApproval answers an approval, bound to what is shown here.
-func (a *app) answerApproval(ctx context.Context, args []string, answer api.ApprovalAnswer) error {
-	client, _, err := a.connect()
-	if err != nil {
-		return err
-	}
+func (a *app) answerApproval(ctx context.Context, client *apiclient.Client, args []string, answer api.ApprovalAnswer) error {
 	n, err := a.waiting(ctx, client, args, plan.ApprovalWaiting)
 	if err != nil {
 		return err

@@ -21,18 +21,35 @@ func describeCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "describe KIND ID", Short: "Show an entity or an execution with what belongs to it", GroupID: groupWrite, Args: cobra.ExactArgs(2),
 		Long: "Describe shows an entity with its document; for a pipeline also its runtime inputs and latest executions.\n" +
-			"\"describe execution ID\" shows an execution's stages and steps.",
-		Example:           "  slipway describe pipeline guestbook\n  slipway describe execution x6920f1ab",
-		ValidArgsFunction: a.completeKinds,
+			"\"describe execution EXECUTION|PIPELINE\" shows an execution's stages and steps.",
+		Example: "  slipway describe pipeline guestbook\n  slipway describe execution x6920f1ab",
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 && strings.EqualFold(args[0], "execution") {
+				return a.completeExecutions(c, len(args) > 1, newest)
+			}
+			return a.completeKinds(c, args, word)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if strings.EqualFold(args[0], "execution") {
-				return a.showExecution(c.Context(), args[1])
+				return a.describeExecution(c.Context(), args[1])
 			}
 			return a.describe(c.Context(), args, env)
 		},
 	}
 	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition or of overrides; pipeline of a trigger or an input set")
 	return c
+}
+
+func (a *app) describeExecution(ctx context.Context, name string) error {
+	client, scope, err := a.connect()
+	if err != nil {
+		return err
+	}
+	id, err := a.executionID(ctx, client, scope, name, newest)
+	if err != nil {
+		return err
+	}
+	return a.showExecution(ctx, client, id)
 }
 
 func (a *app) describe(ctx context.Context, args []string, env string) error {
@@ -47,7 +64,7 @@ func (a *app) describe(ctx context.Context, args []string, env string) error {
 	var runs []api.Execution
 	if e.Kind == ref.Pipeline {
 		const latest = 5
-		if runs, _, err = client.Executions(ctx, key.Scope, e.ID, apiclient.Page{Limit: latest}); err != nil {
+		if runs, _, err = client.Executions(ctx, key.Scope, apiclient.ExecutionFilter{Pipeline: e.ID}, apiclient.Page{Limit: latest}); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,44 +13,103 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
+// executionsFlags are what "slipway executions" is asked for.
+type executionsFlags struct {
+	pipeline string
+	statuses []string
+	since    string
+	limit    int
+}
+
 func executionsCommand(a *app) *cobra.Command {
-	var pipeline string
-	var limit int
+	var f executionsFlags
 	c := &cobra.Command{
 		Use: "executions", Aliases: []string{"execution", "ex"}, Short: "List, show or follow executions", GroupID: groupRun, Args: cobra.NoArgs,
-		Example: "  slipway executions --pipeline guestbook\n  slipway executions watch x6920f1ab",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.executions(c.Context(), pipeline, limit) },
+		Long: "Executions lists what has run and runs, newest first.",
+		Example: "  slipway executions --pipeline guestbook\n  slipway executions --status failed,aborted --since 24h\n" +
+			"  slipway executions watch x6920f1ab3c0d6e5f7a81\n  slipway executions get guestbook",
+		RunE: func(c *cobra.Command, _ []string) error { return a.executions(c.Context(), f) },
 	}
-	c.Flags().StringVar(&pipeline, "pipeline", "", "only those of this pipeline")
-	c.Flags().IntVar(&limit, "limit", 20, "at most so many, newest first; 0 means all")
+	c.Flags().StringVar(&f.pipeline, "pipeline", "", "only those of this pipeline")
+	c.Flags().StringSliceVar(&f.statuses, "status", nil, "only those with one of these statuses, in any case, e.g. failed,running")
+	c.Flags().StringVar(&f.since, "since", "", "only those that began since then: 90m, 24h, 7d, 2026-11-01 or 2026-11-01T08:00:00Z")
+	c.Flags().IntVar(&f.limit, "limit", 20, "at most so many, newest first; 0 means all")
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("pipeline", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.completePipelines(c, nil, "")
+	})
 	c.AddCommand(
-		&cobra.Command{
-			Use: "get ID", Short: "Show an execution with its stages and steps", Args: cobra.ExactArgs(1),
-			RunE: func(c *cobra.Command, args []string) error { return a.showExecution(c.Context(), args[0]) },
-		},
-		&cobra.Command{
-			Use: "watch ID", Short: "Follow an execution until its end", Args: cobra.ExactArgs(1),
-			RunE: func(c *cobra.Command, args []string) error {
-				client, _, err := a.connect()
-				if err != nil {
-					return err
-				}
-				return a.follow(c.Context(), client, args[0])
-			},
-		},
+		a.onExecution(&cobra.Command{
+			Use: "get EXECUTION|PIPELINE", Short: "Show an execution with its stages and steps", Args: cobra.ExactArgs(1),
+		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
+			return a.showExecution(ctx, client, args[0])
+		}),
+		a.onExecution(&cobra.Command{
+			Use: "watch EXECUTION|PIPELINE", Short: "Follow an execution until its end", Args: cobra.ExactArgs(1),
+		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
+			return a.follow(ctx, client, args[0])
+		}),
 	)
 	return c
 }
 
-func (a *app) executions(ctx context.Context, pipeline string, limit int) error {
+func statusNames() []string {
+	var names []string
+	for _, s := range plan.Statuses() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// filter is what the flags ask for.
+func (f executionsFlags) filter(now time.Time) (apiclient.ExecutionFilter, error) {
+	out := apiclient.ExecutionFilter{Pipeline: f.pipeline}
+	for _, word := range f.statuses {
+		i := slices.IndexFunc(plan.Statuses(), func(s plan.Status) bool { return strings.EqualFold(string(s), word) })
+		if i < 0 {
+			return out, fault.New(fault.Invalid, "--status is %q; want some of %s", word, plan.StatusNames())
+		}
+		out.Statuses = append(out.Statuses, plan.Statuses()[i])
+	}
+	var err error
+	out.Since, err = sinceOf(f.since, now)
+	return out, err
+}
+
+// sinceOf reads a moment: how long ago, a day (its begin, here) or a time.
+func sinceOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, err := strconv.Atoi(strings.TrimSuffix(text, "d")); err == nil && days >= 0 && strings.HasSuffix(text, "d") {
+		return now.AddDate(0, 0, -days), nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fault.New(fault.Invalid, "--since is %q; want how long ago, such as 90m, 24h or 7d, a day such as 2026-11-01, or a time such as 2026-11-01T08:00:00Z", text)
+}
+
+func (a *app) executions(ctx context.Context, f executionsFlags) error {
+	filter, err := f.filter(time.Now())
+	if err != nil {
+		return err
+	}
 	client, scope, err := a.connect()
 	if err != nil {
 		return err
 	}
-	all, err := apiclient.All(limit, func(p apiclient.Page) ([]api.Execution, string, error) {
-		return client.Executions(ctx, scope, pipeline, p)
+	all, err := apiclient.All(f.limit, func(p apiclient.Page) ([]api.Execution, string, error) {
+		return client.Executions(ctx, scope, filter, p)
 	})
 	if err != nil {
 		return err
@@ -58,10 +119,16 @@ func (a *app) executions(ctx context.Context, pipeline string, limit int) error 
 		for _, e := range all {
 			rows = append(rows, []string{
 				e.ID, e.Pipeline, "#" + strconv.FormatInt(e.Sequence, 10), string(e.Status), age(e.StartedAt, time.Now()), took(e, time.Now()), e.Actor,
+				e.StartedAt.UTC().Format(time.RFC3339), cmp.Or(e.RetryOf, e.Undoes, e.Parent, "-"), cmp.Or(firstLine(e.Message), "-"),
 			})
 		}
-		return a.table("ID PIPELINE RUN STATUS STARTED TOOK BY", rows)
+		return a.table("ID PIPELINE RUN STATUS STARTED TOOK BY | AT OF MESSAGE", rows)
 	})
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 // took is how long an execution took, or has taken so far.
@@ -72,11 +139,7 @@ func took(e api.Execution, now time.Time) string {
 	return span(now.Sub(e.StartedAt))
 }
 
-func (a *app) showExecution(ctx context.Context, id string) error {
-	client, _, err := a.connect()
-	if err != nil {
-		return err
-	}
+func (a *app) showExecution(ctx context.Context, client *apiclient.Client, id string) error {
 	tree, err := client.Execution(ctx, id)
 	if err != nil {
 		return err

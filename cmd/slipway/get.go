@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,7 +22,8 @@ func getCommand(a *app) *cobra.Command {
 		Use: "get KIND [ID]", Short: "List what was saved, or give a document back", GroupID: groupWrite, Args: cobra.RangeArgs(1, 2),
 		Long: "Get lists the entities of a kind. With an ID and -o yaml it gives the document as it was saved, byte for byte;\n" +
 			"with --resolved, as a run would have it: with what templates bring, each line of theirs naming the template.",
-		Example:           "  slipway get pipelines\n  slipway get pipeline guestbook -o yaml\n  slipway get pipeline guestbook --resolved\n  slipway get infra dev/cluster -o yaml",
+		Example: "  slipway get pipelines\n  slipway get pipeline guestbook -o yaml\n  slipway get pipeline guestbook --resolved\n  slipway get infra dev/cluster -o yaml\n" +
+			"  slipway get pipelines -o name\n  slipway get services -o 'jsonpath={range [*]}{.id}{\"\\t\"}{.updatedBy}{\"\\n\"}{end}'",
 		ValidArgsFunction: a.completeKinds,
 		RunE: func(c *cobra.Command, args []string) error {
 			if resolved {
@@ -97,11 +99,9 @@ func (a *app) list(ctx context.Context, client *apiclient.Client, key apiclient.
 func (a *app) entityTable(all []api.Entity) error {
 	var rows [][]string
 	for _, e := range all {
-		id := e.ID
-		if e.Env != "" {
-			id = e.Env + "/" + e.ID
-		}
-		rows = append(rows, []string{id, e.Name, strconv.FormatInt(e.Version, 10), age(e.UpdatedAt, time.Now()), e.UpdatedBy})
+		rows = append(rows, []string{
+			shownID(e.EntityKey), e.Name, strconv.FormatInt(e.Version, 10), age(e.UpdatedAt, time.Now()), e.UpdatedBy, cmp.Or(e.Org, "-"), cmp.Or(e.Project, "-"), e.CreatedAt.UTC().Format(time.RFC3339),
+		})
 	}
-	return a.table("ID NAME VERSION UPDATED BY", rows)
+	return a.table("ID NAME VERSION UPDATED BY | ORG PROJECT CREATED", rows)
 }

@@ -8,19 +8,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
 func interveneCommand(a *app) *cobra.Command {
 	var action string
-	c := &cobra.Command{
-		Use: "intervene EXECUTION [STEP] --action ACTION", Short: "Decide about a failed step that waits for a person", GroupID: groupRun,
+	c := a.onExecution(&cobra.Command{
+		Use: "intervene EXECUTION|PIPELINE [STEP] --action ACTION", Short: "Decide about a failed step that waits for a person", GroupID: groupRun,
 		Args:    cobra.RangeArgs(1, 2),
 		Long:    "Intervene answers a manual intervention. Actions: " + strings.Join(interventionNames(), ", ") + ".",
-		Example: "  slipway intervene x6920f1ab --action Retry",
-		RunE:    func(c *cobra.Command, args []string) error { return a.intervene(c.Context(), args, action) },
-	}
+		Example: "  slipway intervene guestbook --action Retry",
+	}, newestUnderWay, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		return a.intervene(ctx, client, args, action)
+	})
 	c.Flags().StringVar(&action, "action", "", "what to do")
 	_ = c.MarkFlagRequired("action") // it was defined above
 	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(interventionNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -49,12 +51,8 @@ func interventionOf(text string) (plan.ActionType, error) {
 	return "", fault.New(fault.Invalid, "the action %q isn't one of %s", text, strings.Join(interventionNames(), ", "))
 }
 
-func (a *app) intervene(ctx context.Context, args []string, text string) error {
+func (a *app) intervene(ctx context.Context, client *apiclient.Client, args []string, text string) error {
 	action, err := interventionOf(text)
-	if err != nil {
-		return err
-	}
-	client, _, err := a.connect()
 	if err != nil {
 		return err
 	}

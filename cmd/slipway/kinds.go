@@ -89,11 +89,7 @@ func (a *app) completeIDs(c *cobra.Command, kind string, done bool) ([]string, c
 	}
 	var ids []string
 	for _, e := range list {
-		id := e.ID
-		if e.Env != "" {
-			id = e.Env + "/" + e.ID
-		}
-		ids = append(ids, id)
+		ids = append(ids, shownID(e.EntityKey))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }

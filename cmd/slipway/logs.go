@@ -26,26 +26,22 @@ type logFormat struct {
 
 func logsCommand(a *app) *cobra.Command {
 	var f logFormat
-	c := &cobra.Command{
-		Use: "logs EXECUTION [STEP]", Short: "Show the logs of an execution's steps", GroupID: groupRun, Args: cobra.RangeArgs(1, 2),
+	c := a.onExecution(&cobra.Command{
+		Use: "logs EXECUTION|PIPELINE [STEP]", Short: "Show the logs of an execution's steps", GroupID: groupRun, Args: cobra.RangeArgs(1, 2),
 		Long: "Logs shows the log of a step, which is named by its identifier, or by its whole path where several have the same.\n" +
 			"Without STEP it shows the logs of all steps that have run, each line behind its step's identifier.\n" +
+			"A pipeline stands for its newest execution.\n" +
 			"With -o json each line is an object: its time (t, in ms), its level (l), its text (m).",
-		Example: "  slipway logs x6920f1ab rollout -f\n  slipway logs x6920f1ab --timestamps",
-		RunE: func(c *cobra.Command, args []string) error {
-			if a.output == "yaml" {
-				return fault.New(fault.Invalid, "the output of logs is a table or json; found yaml")
-			}
-			client, _, err := a.connect()
-			if err != nil {
-				return err
-			}
-			if len(args) == 2 {
-				return a.stepLog(c.Context(), client, args[0], args[1], f)
-			}
-			return a.allLogs(c.Context(), client, args[0], f)
-		},
-	}
+		Example: "  slipway logs guestbook rollout -f\n  slipway logs x6920f1ab3c0d6e5f7a81 --timestamps",
+	}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		switch {
+		case !a.outputIn("table", "json"):
+			return fault.New(fault.Invalid, "the output of logs is a table or json; found %s", a.output)
+		case len(args) == 2:
+			return a.stepLog(ctx, client, args[0], args[1], f)
+		}
+		return a.allLogs(ctx, client, args[0], f)
+	})
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "wait for more until the end")
 	c.Flags().IntVar(&f.attempt, "attempt", 0, "of this attempt; 0 means the latest")
 	c.Flags().BoolVar(&f.timestamps, "timestamps", false, "show when each line was written")

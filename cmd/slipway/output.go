@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/printable"
@@ -18,39 +20,91 @@ import (
 // terminal. What programs read goes to out as it is.
 func (a *app) people() io.Writer { return printable.Writer(a.out) }
 
-// print shows v as JSON or YAML if that was asked for, else calls table.
+// jsonPath begins an output that is a template of kubectl's, e.g. "jsonpath={[*].id}".
+const jsonPath = "jsonpath="
+
+// print shows v in the form that was asked for; table shows it to people.
 func (a *app) print(v any, table func() error) error {
-	switch a.output {
-	case "table", "":
+	switch {
+	case a.outputIn("table", "wide", ""):
 		return table()
-	case "json":
+	case a.output == "name":
+		return a.printNames(v)
+	case a.output == "json":
 		enc := json.NewEncoder(a.out)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		return enc.Encode(v)
-	case "yaml":
+	case a.output == "yaml":
 		return a.printYAML(v)
+	case strings.HasPrefix(a.output, jsonPath):
+		return a.printPath(v, strings.TrimPrefix(a.output, jsonPath))
 	}
 	return a.checkOutput()
 }
 
+// outputIn says whether the output is one of some.
+func (a *app) outputIn(some ...string) bool { return slices.Contains(some, a.output) }
+
+// checkOutput says whether there is such an output.
 func (a *app) checkOutput() error {
-	switch a.output {
-	case "table", "", "json", "yaml":
+	if template, found := strings.CutPrefix(a.output, jsonPath); found {
+		_, err := parsePath(template)
+		return err
+	}
+	if a.outputIn("table", "wide", "name", "json", "yaml", "") {
 		return nil
 	}
-	return fault.New(fault.Invalid, "the output %q isn't one of table, json and yaml", a.output)
+	return fault.New(fault.Invalid, "the output %q isn't one of table, wide, name, json, yaml and jsonpath=TEMPLATE", a.output)
+}
+
+// parsePath reads a template as kubectl does: "{.a}", or ".a" alone.
+func parsePath(template string) (*jsonpath.JSONPath, error) {
+	if !strings.Contains(template, "{") {
+		template = "{" + template + "}"
+	}
+	path := jsonpath.New("output").AllowMissingKeys(true)
+	if err := path.Parse(template); err != nil || template == "{}" {
+		return nil, fault.New(fault.Invalid, "the output's JSONPath template %q can't be read (%v); want one such as jsonpath={[*].id}", template, err)
+	}
+	return path, nil
+}
+
+// printPath shows what a template makes of v's JSON form, without a line's end
+// of its own.
+func (a *app) printPath(v any, template string) error {
+	path, err := parsePath(template)
+	if err != nil {
+		return err
+	}
+	doc, err := plainOf(v)
+	if err != nil {
+		return err
+	}
+	if err := path.Execute(a.out, doc); err != nil {
+		return fault.New(fault.Invalid, "the output's JSONPath template %q: %w", template, err)
+	}
+	return nil
+}
+
+// plainOf is a value's JSON form, as maps and lists.
+func plainOf(v any) (any, error) {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	var plain any
+	if err := yaml.Unmarshal(doc, &plain); err != nil { // JSON is YAML; numbers stay as they are
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return plain, nil
 }
 
 // printYAML shows v with the keys of its JSON form.
 func (a *app) printYAML(v any) error {
-	doc, err := json.Marshal(v)
+	plain, err := plainOf(v)
 	if err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
-	}
-	var plain any
-	if err := yaml.Unmarshal(doc, &plain); err != nil { // JSON is YAML; numbers stay as they are
-		return fmt.Errorf("encode the answer: %w", err)
+		return err
 	}
 	enc := yaml.NewEncoder(a.out)
 	enc.SetIndent(2)
@@ -58,14 +112,20 @@ func (a *app) printYAML(v any) error {
 	return enc.Encode(plain)
 }
 
-// table shows rows below a header.
+// table shows rows below a header. Columns behind a "|" in the header are
+// shown with -o wide alone.
 func (a *app) table(header string, rows [][]string) error {
+	usual, more, _ := strings.Cut(header, " | ")
+	columns := strings.Fields(usual)
+	if a.output == "wide" {
+		columns = append(columns, strings.Fields(more)...)
+	}
 	w := tabwriter.NewWriter(a.people(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.ReplaceAll(header, " ", "\t"))
+	fmt.Fprintln(w, strings.Join(columns, "\t"))
 	for _, r := range rows {
-		cells := make([]string, len(r))
-		for i, cell := range r {
-			cells[i] = printable.Line(cell) // a name must not make rows of its own
+		cells := make([]string, len(columns))
+		for i := range cells {
+			cells[i] = printable.Line(r[i]) // a name must not make rows of its own
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -196,14 +197,20 @@ type ExecutionList struct {
 func (s *Server) listExecutions(ctx context.Context, in *struct {
 	Scoped
 	Paged
-	Pipeline string `query:"pipeline" maxLength:"128" doc:"Only those of this pipeline"`
+	Pipeline string    `query:"pipeline" maxLength:"128" doc:"Only those of this pipeline"`
+	Status   []string  `query:"status" maxItems:"20" doc:"Only those with one of these statuses, e.g. Failed,Aborted. A part of such a list may be short, or empty, although more follow"`
+	Since    time.Time `query:"since" doc:"Only those that began then or later"`
 }) (*struct{ Body ExecutionList }, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, next, err := s.Store.ListExecutions(ctx, scope, in.Pipeline, in.page())
-	if err == nil && len(list) == 0 && scope.Project != "" {
+	wanted := store.ExecutionFilter{Scope: scope, Pipeline: in.Pipeline, Since: in.Since}
+	if wanted.Statuses, err = statuses(in.Status); err != nil {
+		return nil, err
+	}
+	list, next, err := s.Store.ListExecutions(ctx, wanted, in.page())
+	if err == nil && len(list) == 0 && next == "" && scope.Project != "" {
 		err = s.exists(ctx, scope, ref.Pipeline, in.Pipeline)
 	}
 	if err != nil {
@@ -216,6 +223,19 @@ func (s *Server) listExecutions(ctx context.Context, in *struct {
 		}
 	}
 	return &struct{ Body ExecutionList }{out}, nil
+}
+
+// statuses reads the statuses of a query.
+func statuses(words []string) ([]plan.Status, error) {
+	var out []plan.Status
+	for _, word := range words {
+		one := plan.Status(word)
+		if !slices.Contains(plan.Statuses(), one) {
+			return nil, invalid("status %q isn't one of %s", word, plan.StatusNames())
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 func (s *Server) getExecution(ctx context.Context, in *OfExecution) (*struct{ Body ExecutionTree }, error) {

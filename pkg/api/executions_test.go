@@ -216,7 +216,7 @@ func TestAnIdempotencyKeyStartsOneExecution(t *testing.T) {
 	if again[0].ID == "" || again[0].ID != again[1].ID || again[0].RetryOf != first {
 		t.Errorf("the same retry twice: %+v; want one execution", again)
 	}
-	all, _, err := c.Executions(t.Context(), project(), "hello", apiclient.Page{})
+	all, _, err := c.Executions(t.Context(), project(), apiclient.ExecutionFilter{Pipeline: "hello"}, apiclient.Page{})
 	if err != nil || len(all) != 3 {
 		t.Errorf("there are %d executions, %v; want 3", len(all), err)
 	}

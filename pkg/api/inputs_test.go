@@ -142,7 +142,7 @@ func TestStartWithInputs(t *testing.T) {
 	if again, err := c.Retry(t.Context(), last.ID, api.Retry{}); err != nil || again.Inputs != last.Inputs {
 		t.Errorf("repeated with %q, %v; want %q", again.Inputs, err, last.Inputs)
 	}
-	before, _, err := c.Executions(t.Context(), project(), "deploy", apiclient.Page{})
+	before, _, err := c.Executions(t.Context(), project(), apiclient.ExecutionFilter{Pipeline: "deploy"}, apiclient.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestStartWithInputs(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 		}
 	}
-	if after, _, err := c.Executions(t.Context(), project(), "deploy", apiclient.Page{}); err != nil || len(after) != len(before) {
+	if after, _, err := c.Executions(t.Context(), project(), apiclient.ExecutionFilter{Pipeline: "deploy"}, apiclient.Page{}); err != nil || len(after) != len(before) {
 		t.Errorf("there are %d executions, %v; want the %d from before", len(after), err, len(before))
 	}
 }

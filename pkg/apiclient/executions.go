@@ -4,8 +4,11 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
@@ -44,10 +47,25 @@ func (c *Client) Execution(ctx context.Context, id string) (api.ExecutionTree, e
 	return get[api.ExecutionTree](ctx, c, path("executions", id), nil)
 }
 
-// Executions lists executions, newest first; pipeline "" means all.
-func (c *Client) Executions(ctx context.Context, scope ref.Scope, pipeline string, p Page) ([]api.Execution, string, error) {
+// ExecutionFilter says which executions are listed.
+type ExecutionFilter struct {
+	Pipeline string        // "" means all
+	Since    time.Time     // zero means all
+	Statuses []plan.Status // none means all
+}
+
+// Executions lists executions, newest first.
+func (c *Client) Executions(ctx context.Context, scope ref.Scope, f ExecutionFilter, p Page) ([]api.Execution, string, error) {
 	q := p.in(scoped(scope))
-	set(q, "pipeline", pipeline)
+	set(q, "pipeline", f.Pipeline)
+	if !f.Since.IsZero() {
+		set(q, "since", f.Since.UTC().Format(time.RFC3339Nano))
+	}
+	var words []string
+	for _, s := range f.Statuses {
+		words = append(words, string(s))
+	}
+	set(q, "status", strings.Join(words, ","))
 	l, err := get[api.ExecutionList](ctx, c, path("executions"), q)
 	return l.Executions, l.NextPageToken, err
 }

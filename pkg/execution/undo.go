@@ -91,7 +91,7 @@ func (s *Service) mayRollBack(ctx context.Context, e store.Execution, p *plan.Pl
 	}
 	page := store.Page{Limit: 50}
 	for {
-		list, next, err := s.Store.ListExecutions(ctx, e.Scope, e.Pipeline, page)
+		list, next, err := s.Store.ListExecutions(ctx, store.ExecutionFilter{Scope: e.Scope, Pipeline: e.Pipeline}, page)
 		if err != nil {
 			return 0, err
 		}

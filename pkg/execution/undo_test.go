@@ -35,8 +35,8 @@ type together struct {
 	all *sync.WaitGroup
 }
 
-func (t *together) ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page store.Page) ([]store.Execution, string, error) {
-	list, next, err := t.Store.ListExecutions(ctx, scope, pipeline, page)
+func (t *together) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
+	list, next, err := t.Store.ListExecutions(ctx, f, page)
 	t.all.Done()
 	t.all.Wait()
 	return list, next, err

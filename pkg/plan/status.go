@@ -1,5 +1,7 @@
 package plan
 
+import "strings"
+
 // Status is the state of an execution or of one node, spelled as in Harness's
 // API (pipeline spec §8.1).
 type Status string
@@ -35,6 +37,15 @@ func Statuses() []Status {
 		Pausing, Paused,
 		Success, IgnoreFailed, Skipped, Failed, Errored, Expired, ApprovalRejected, Aborted,
 	}
+}
+
+// StatusNames is all of them for a message.
+func StatusNames() string {
+	var names []string
+	for _, s := range Statuses() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Terminal says whether a node with this status has ended.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -214,6 +215,19 @@ func (o Opening) Full() error {
 	return fault.New(fault.TooLarge, "execution %q has no room for %d more nodes", o.Of, o.Nodes)
 }
 
+// ExecutionFilter says which executions are listed.
+type ExecutionFilter struct {
+	Scope    ref.Scope
+	Pipeline string        // "" means all of the scope
+	Since    time.Time     // those that began then or later; zero means all
+	Statuses []plan.Status // those that have one of these now; none means all
+}
+
+// Has says whether an execution has one of the statuses that are asked for.
+func (f ExecutionFilter) Has(s plan.Status) bool {
+	return len(f.Statuses) == 0 || slices.Contains(f.Statuses, s)
+}
+
 // Executions keeps executions, their plans and their nodes.
 type Executions interface {
 	// CreateExecution stores an execution, its plan under its hash (unless it
@@ -223,8 +237,9 @@ type Executions interface {
 	CreateExecution(ctx context.Context, e Execution, planDoc []byte, a audit.Record) (Execution, error)
 	// Execution reads one. AP-7
 	Execution(ctx context.Context, id string) (Execution, error)
-	// ListExecutions lists newest first; pipeline "" means all of the scope. AP-8
-	ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page Page) ([]Execution, string, error)
+	// ListExecutions lists those of exactly one scope, newest first. A page of a
+	// list by status may have fewer than its limit although more follow. AP-8
+	ListExecutions(ctx context.Context, f ExecutionFilter, page Page) ([]Execution, string, error)
 	// RunningExecutions lists those that haven't ended and began before a time,
 	// of every scope, oldest first; for repairs. AP-39
 	RunningExecutions(ctx context.Context, before time.Time, page Page) ([]Execution, string, error)

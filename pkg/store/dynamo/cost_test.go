@@ -138,7 +138,7 @@ func TestCosts(t *testing.T) {
 			return err
 		}, []string{"GetItem"}, 1},
 		{"AP-8 ListExecutions", func(ctx context.Context, s *dynamo.Store) error {
-			list, _, err := s.ListExecutions(ctx, scope, "", store.Page{})
+			list, _, err := s.ListExecutions(ctx, store.ExecutionFilter{Scope: scope}, store.Page{})
 			return count(2, list, err)
 		}, []string{"BatchGetItem", "Query", "Query"}, 2 + 1 + 1},
 		{"AP-12 CommitExecution, first write of two nodes", func(ctx context.Context, s *dynamo.Store) error {

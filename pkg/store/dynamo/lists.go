@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -25,21 +24,40 @@ func (s *Store) listing(e store.Execution, known string) []write {
 	return writes
 }
 
-// ListExecutions lists those of exactly one scope, the newest first.
-func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page store.Page) ([]store.Execution, string, error) {
-	list := monthsPK(scope, pipeline)
+// ListExecutions lists those of exactly one scope, the newest first. The lists
+// know no status, so that an execution that changes isn't written there again:
+// a page by status looks at the largest page's worth of executions.
+func (s *Store) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
+	list := monthsPK(f.Scope, f.Pipeline)
 	after, err := s.after(list, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
-	months, err := s.monthsBack(ctx, list, after)
+	limit := bounded(page.Limit)
+	if len(f.Statuses) == 0 {
+		return s.executionsBefore(ctx, f, after, limit)
+	}
+	found, next, err := s.executionsBefore(ctx, f, after, largestPage)
 	if err != nil {
 		return nil, "", err
 	}
-	limit := bounded(page.Limit)
+	found = slices.DeleteFunc(found, func(e store.Execution) bool { return !f.Has(e.Status) })
+	if len(found) <= limit {
+		return found, next, nil
+	}
+	return nextPage(s, list, found, limit, func(e store.Execution) string { return momentText(e.StartedAt, e.ID) })
+}
+
+// executionsBefore are those of every status that began before a moment.
+func (s *Store) executionsBefore(ctx context.Context, f store.ExecutionFilter, after string, limit int) ([]store.Execution, string, error) {
+	list := monthsPK(f.Scope, f.Pipeline)
+	months, err := s.monthsBack(ctx, list, after, f.Since)
+	if err != nil {
+		return nil, "", err
+	}
 	var found []string
 	for _, month := range months {
-		q := query{pk: monthPK(scope, pipeline, month), backwards: true, limit: limit + 1 - len(found)}
+		q := query{pk: monthPK(f.Scope, f.Pipeline, month), backwards: true, limit: limit + 1 - len(found)}
 		if after != "" {
 			q.sk, q.values = "sk < :after", item{":after": str(after)}
 		}
@@ -48,7 +66,9 @@ func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline st
 			return nil, "", err
 		}
 		for _, it := range part {
-			found = append(found, text(it, "sk"))
+			if moment := text(it, "sk"); f.Since.IsZero() || moment >= momentText(f.Since, "") {
+				found = append(found, moment)
+			}
 		}
 		if len(found) > limit {
 			break
@@ -57,8 +77,8 @@ func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline st
 	return s.executionsAt(ctx, list, found, limit)
 }
 
-// monthsBack reads which months a list has, from a moment backwards.
-func (s *Store) monthsBack(ctx context.Context, list, from string) ([]string, error) {
+// monthsBack reads which months a list has, from a moment backwards to a time.
+func (s *Store) monthsBack(ctx context.Context, list, from string, since time.Time) ([]string, error) {
 	q := query{pk: list, backwards: true}
 	if from != "" {
 		month, err := momentMonth(from)
@@ -70,7 +90,9 @@ func (s *Store) monthsBack(ctx context.Context, list, from string) ([]string, er
 	found, err := s.query(ctx, q)
 	var months []string
 	for _, it := range found {
-		months = append(months, text(it, "sk"))
+		if month := text(it, "sk"); since.IsZero() || month >= monthOf(since) {
+			months = append(months, month)
+		}
 	}
 	return months, err
 }

@@ -99,7 +99,7 @@ func TestListsGoOnInEarlierMonths(t *testing.T) {
 		page := store.Page{Limit: limit}
 		for {
 			m.reading()
-			list, next, err := s.ListExecutions(t.Context(), scope, "", page)
+			list, next, err := s.ListExecutions(t.Context(), store.ExecutionFilter{Scope: scope}, page)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,13 @@ func TestListsGoOnInEarlierMonths(t *testing.T) {
 			t.Errorf("pages of %d have %v, want %v", limit, got, want)
 		}
 	}
-	list, _, err := s.ListExecutions(t.Context(), scope, "b", store.Page{})
+	m.reading()
+	since := time.Date(2026, time.Month(-5), 1, 0, 0, 0, 0, time.UTC).Add(-time.Hour)
+	list, _, err := s.ListExecutions(t.Context(), store.ExecutionFilter{Scope: scope, Since: since}, store.Page{})
+	if requests, _ := m.reading(); err != nil || len(list) != 6 || len(requests) > 5 {
+		t.Errorf("%d executions of the last two of four months by %v, %v; want 6", len(list), requests, err)
+	}
+	list, _, err = s.ListExecutions(t.Context(), store.ExecutionFilter{Scope: scope, Pipeline: "b"}, store.Page{})
 	if err != nil || len(list) != 6 {
 		t.Errorf("%d executions of one of two pipelines, %v; want 6", len(list), err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -20,9 +19,10 @@ const executionColumns = `id, scope, pipeline, sequence, status, version, starte
 // Lists of executions; a page costs what is on it.
 const (
 	selectExecutions   = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline <> ''` + newestFirst // a preview has none
-	selectExecutionsOf = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline = ?` + newestFirst
-	newestFirst        = ` AND (started_at, id) < (?, ?) ORDER BY started_at DESC, id DESC LIMIT ?`
-	selectUnderWay     = `SELECT ` + executionColumns + ` FROM execution WHERE status IN ('Running', 'QueuedExecutionConcurrencyReached')
+	selectExecutionsOf = `SELECT ` + executionColumns + ` FROM execution INDEXED BY execution_pipeline WHERE scope = ? AND pipeline = ?` + newestFirst
+	// The statuses that are asked for stand in one text, each between spaces.
+	newestFirst    = ` AND (started_at, id) < (?, ?) AND started_at >= ? AND (? = '' OR instr(?, ' ' || status || ' ')) ORDER BY started_at DESC, id DESC LIMIT ?`
+	selectUnderWay = `SELECT ` + executionColumns + ` FROM execution WHERE status IN ('Running', 'QueuedExecutionConcurrencyReached')
 		AND (started_at, id) > (?, ?) AND started_at < ? ORDER BY started_at, id LIMIT ?`
 )
 
@@ -138,14 +138,18 @@ func (s *Store) Execution(ctx context.Context, id string) (store.Execution, erro
 }
 
 // ListExecutions lists those of exactly one scope, the newest first.
-func (s *Store) ListExecutions(ctx context.Context, scope ref.Scope, pipeline string, page store.Page) ([]store.Execution, string, error) {
-	query, args := selectExecutions, []any{scopeKey(scope)}
-	if pipeline != "" {
-		query, args = selectExecutionsOf, append(args, pipeline)
+func (s *Store) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
+	query, args := selectExecutions, []any{scopeKey(f.Scope)}
+	if f.Pipeline != "" {
+		query, args = selectExecutionsOf, append(args, f.Pipeline)
+	}
+	statuses := ""
+	for _, one := range f.Statuses {
+		statuses += " " + string(one) + " "
 	}
 	place := func(e store.Execution) moment { return momentOf(e.StartedAt, e.ID) }
 	return byTime(ctx, s, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
-		return rows(tx, scanExecution, query, append(args, beyond.at, beyond.id, limit)...)
+		return rows(tx, scanExecution, query, append(args, beyond.at, beyond.id, millis(f.Since), statuses, statuses, limit)...)
 	})
 }
 

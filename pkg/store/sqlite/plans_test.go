@@ -28,9 +28,9 @@ func TestListsAreIndexRanges(t *testing.T) {
 	for query, want := range map[string]string{
 		selectOpenTasks:    "SEARCH task USING INDEX task_open (account=? AND (created_at,id)>(?,?))",
 		selectHeldTasks:    "SEARCH task USING INDEX task_held (delegate=?)",
-		selectExecutions:   "SEARCH execution USING INDEX execution_scope (scope=? AND (started_at,id)<(?,?))",
+		selectExecutions:   "SEARCH execution USING INDEX execution_scope (scope=? AND started_at>? AND (started_at,id)<(?,?))",
 		selectUnderWay:     "SEARCH execution USING INDEX execution_under_way ((started_at,id)>(?,?) AND started_at<?)",
-		selectExecutionsOf: "SEARCH execution USING INDEX execution_pipeline (scope=? AND pipeline=? AND (started_at,id)<(?,?))",
+		selectExecutionsOf: "SEARCH execution USING INDEX execution_pipeline (scope=? AND pipeline=? AND started_at>? AND (started_at,id)<(?,?))",
 	} {
 		var plan []string
 		err := db.Read(t.Context(), func(tx *sqlitedb.Tx) (err error) {

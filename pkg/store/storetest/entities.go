@@ -352,7 +352,7 @@ func badTokens(b *bench) {
 	b.refused(err, fault.Invalid)
 	_, _, err = b.Store.Referrers(b.ctx(), b.key(ref.Service, "shop"), page)
 	b.refused(err, fault.Invalid)
-	_, _, err = b.Store.ListExecutions(b.ctx(), b.scope(), "", page)
+	_, _, err = b.Store.ListExecutions(b.ctx(), store.ExecutionFilter{Scope: b.scope()}, page)
 	b.refused(err, fault.Invalid)
 	_, _, err = b.Store.OpenTasks(b.ctx(), b.account, page)
 	b.refused(err, fault.Invalid)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -27,6 +29,7 @@ func executionCases() []testCase {
 		{"an interrupt makes commits of the version before stale", interruptThenCommit},
 		{"a preview is on no list and takes no number", previewUnlisted},
 		{"lists go newest first and page", listExecutions},
+		{"a list by status and time has just those", executionsFiltered},
 		{"those under way are listed until they end", runningExecutions},
 	}
 }
@@ -235,7 +238,7 @@ func listExecutions(b *bench) {
 	}{{"", 10}, {"deploy", 8}, {"other", 2}, {"none", 0}} {
 		for _, limit := range []int{1, 3, 50} {
 			list := everyPage(b, limit, func(p store.Page) ([]store.Execution, string, error) {
-				return b.Store.ListExecutions(b.ctx(), b.scope(), c.pipeline, p)
+				return b.Store.ListExecutions(b.ctx(), store.ExecutionFilter{Scope: b.scope(), Pipeline: c.pipeline}, p)
 			})
 			seen := map[string]bool{}
 			for i, e := range list {
@@ -249,6 +252,40 @@ func listExecutions(b *bench) {
 			}
 			same(b, fmt.Sprintf("executions of %q by %d", c.pipeline, limit), c.want, len(seen))
 			same(b, "doubles", len(seen), len(list))
+		}
+	}
+}
+
+// executionsFiltered: a list by status and by time has exactly those that are
+// asked for, newest first, however its pages are cut.
+func executionsFiltered(b *bench) {
+	statuses := []plan.Status{plan.Success, plan.Failed, plan.Running, plan.Aborted}
+	for i := range 12 {
+		e := b.execution(fmt.Sprintf("x%02d", i))
+		e.StartedAt, e.Status = at(100*i), statuses[i%len(statuses)]
+		b.create(e)
+	}
+	for _, c := range []struct {
+		since    time.Time
+		statuses []plan.Status
+		want     []string
+	}{
+		{time.Time{}, []plan.Status{plan.Failed}, []string{"x09", "x05", "x01"}},
+		{time.Time{}, []plan.Status{plan.Failed, plan.Aborted}, []string{"x11", "x09", "x07", "x05", "x03", "x01"}},
+		{time.Time{}, []plan.Status{plan.Expired}, nil},
+		{at(1000), nil, []string{"x11", "x10"}},
+		{at(1001), nil, []string{"x11"}},
+		{at(500), []plan.Status{plan.Failed}, []string{"x09", "x05"}},
+		{at(5000), nil, nil},
+	} {
+		for _, limit := range []int{1, 2, 50} {
+			var got []string
+			for _, e := range everyPage(b, limit, func(p store.Page) ([]store.Execution, string, error) {
+				return b.Store.ListExecutions(b.ctx(), store.ExecutionFilter{Scope: b.scope(), Since: c.since, Statuses: c.statuses}, p)
+			}) {
+				got = append(got, strings.TrimPrefix(e.ID, b.id("")))
+			}
+			same(b, fmt.Sprintf("those %v since %s by %d", c.statuses, c.since, limit), c.want, got)
 		}
 	}
 }
@@ -268,7 +305,7 @@ func previewUnlisted(b *bench) {
 	made.Version = 2
 	same(b, "read", made, read)
 	for _, pipeline := range []string{"", e.Pipeline} {
-		list, _, err := b.Store.ListExecutions(b.ctx(), b.scope(), pipeline, store.Page{Limit: 10})
+		list, _, err := b.Store.ListExecutions(b.ctx(), store.ExecutionFilter{Scope: b.scope(), Pipeline: pipeline}, store.Page{Limit: 10})
 		b.ok(err)
 		same(b, "list of "+pipeline, []store.Execution{first}, list)
 	}

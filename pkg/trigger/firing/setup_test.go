@@ -156,7 +156,7 @@ func (h *host) deliver(d trigger.Delivery) []store.Fire {
 // executions are all of the project, the newest first.
 func (h *host) executions() []store.Execution {
 	h.Helper()
-	list, _, err := h.Store.ListExecutions(h.Context(), project, "", store.Page{})
+	list, _, err := h.Store.ListExecutions(h.Context(), store.ExecutionFilter{Scope: project}, store.Page{})
 	if err != nil {
 		h.Fatal(err)
 	}
