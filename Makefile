@@ -51,6 +51,10 @@ lint: $(LINT) ## Run golangci-lint
 fuzz: ## Run every fuzz target for FUZZTIME (15s)
 	tools/fuzz.sh $(FUZZTIME) ./...
 
+.PHONY: chaos
+chaos: ## Make FAULTS (1000) random faults on one machine under load; SEED makes those of a run again
+	go test ./internal/e2e -run '^TestChaos$$' -count=1 -v -timeout 2h -faults $(or $(FAULTS),1000) -seed $(or $(SEED),0)
+
 .PHONY: bench
 bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl and helm, and parts
 	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 30m ./internal/e2e ./delegate/kubernetes ./delegate/helm
