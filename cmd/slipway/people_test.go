@@ -65,7 +65,7 @@ func TestPeopleReadByOneWay(t *testing.T) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		doc, err := os.ReadFile(name) //nolint:gosec // of this folder
+		doc, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ import (
 // otherwise.
 type row struct {
 	body  string
-	proof string // why no token of the API opens it, and which test tries what does
+	proof string // it has a proof of its own: the tests that try others
 	open  bool   // it tells nothing of a project: every user's token opens it
 }
 
@@ -36,8 +36,8 @@ type row struct {
 func rows() map[string]row {
 	const approval = `{"action":"APPROVE"}`
 	return map[string]row{
-		"readApprovalLink":     {proof: "a link: internal/e2e TestOneTimeLinks, pkg/api TestLinksAreKnownOrRefused"},
-		"answerApprovalLink":   {body: approval, proof: "a link: internal/e2e TestOneTimeLinks, pkg/api TestLinksAreKnownOrRefused"},
+		"readApprovalLink":     {proof: "internal/e2e/approvers_test.go: TestApprovalLinks; pkg/api/access_test.go: TestLinksAreKnownOrRefused"},
+		"answerApprovalLink":   {body: approval, proof: "internal/e2e/approvers_test.go: TestApprovalLinks; pkg/api/access_test.go: TestLinksAreKnownOrRefused"},
 		"listAudit":            {},
 		"registerDelegate":     {body: `{"id":"d1","name":"d"}`},
 		"delegateGoodbye":      {},
@@ -97,10 +97,10 @@ func rows() map[string]row {
 		"listTokens":           {},
 		"createToken":          {body: `{"kind":"user","name":"x"}`},
 		"revokeToken":          {},
-		"deliverAWS":           {body: `{}`, proof: "a token in X-Api-Key: pkg/trigger/firing TestForwardedImages"},
-		"deliverCustom":        {body: `{}`, proof: "a token or a signature: pkg/api TestDeliverRefuses"},
-		"deliverEvent":         {body: `{}`, proof: "a token in X-Api-Key: internal/e2e TestEventListener"},
-		"deliver":              {body: `{}`, proof: "a signature: pkg/api TestDeliverRefuses"},
+		"deliverAWS":           {body: `{}`, proof: "pkg/trigger/firing/artifact_test.go: TestForwardedImages"},
+		"deliverCustom":        {body: `{}`, proof: "pkg/api/webhooks_test.go: TestDeliverRefuses"},
+		"deliverEvent":         {body: `{}`, proof: "internal/e2e/listener_test.go: TestStepsListen"},
+		"deliver":              {body: `{}`, proof: "pkg/api/webhooks_test.go: TestDeliverRefuses; pkg/trigger/firing/firing_test.go: TestForgedDeliveries"},
 	}
 }
 
@@ -182,6 +182,7 @@ func newPlane(t *testing.T, byLambda bool) *plane {
 
 // invoke gives a request to a function as API Gateway does.
 func invoke(t *testing.T, h lambda.Handler) func(*http.Request) (int, string) {
+	t.Helper()
 	return func(r *http.Request) (int, string) {
 		t.Helper()
 		headers := map[string]string{}
@@ -308,8 +309,12 @@ func TestEveryOperationHasARow(t *testing.T) {
 	t.Parallel()
 	p, all := newPlane(t, false), rows()
 	for _, o := range p.ops {
-		if _, ok := all[o.ID]; !ok {
+		r, ok := all[o.ID]
+		if !ok {
 			t.Errorf("%s %s (%s) has no row", o.method, o.path, o.ID)
+		}
+		if r.proof != "" {
+			exist(t, o.ID, r.proof)
 		}
 		delete(all, o.ID)
 	}
@@ -373,6 +378,11 @@ func TestTokens(t *testing.T) {
 						try(who, "Bearer "+token, "", 403, 404)
 					}
 				}
+			}
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/executions", nil)
+			r.Header.Set("Cookie", "token="+p.admin+"; Authorization=Bearer "+p.admin)
+			if got, body := p.send(r); got != 401 {
+				t.Errorf("a token in a cookie: %d %s", got, body)
 			}
 			// Nothing has happened to what was attacked.
 			var tree api.ExecutionTree

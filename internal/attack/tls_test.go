@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"log/slog"
 	"math/big"
 	"net"
@@ -111,7 +112,9 @@ func TestEverythingGoesOverTLS(t *testing.T) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	})
 	scope := ref.Scope{Org: "default", Project: "web"}
 	if _, err := c.Save(ctx, apiclient.Document{Scope: scope, YAML: []byte(echo)}); err != nil {

@@ -55,7 +55,7 @@ func (b *body) Read(p []byte) (int, error) {
 	b.set(b.due())
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
-	if err == io.EOF { //nolint:errorlint // an io.Reader's end is exactly this
+	if err == io.EOF {
 		b.set(time.Time{})
 	}
 	return n, err

@@ -39,6 +39,8 @@ func (s *Server) identify(next http.Handler) http.Handler {
 			id = rand.Text()[:16]
 		}
 		w.Header().Set(RequestIDHeader, id)
+		w.Header().Set("X-Content-Type-Options", "nosniff") // what others wrote isn't a page of ours
+		w.Header().Set("Cache-Control", "no-store")         // tokens, secrets' names and logs; schemas say otherwise
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
 	})
 }

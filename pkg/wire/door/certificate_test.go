@@ -78,7 +78,7 @@ func TestACertificateIsReadAgain(t *testing.T) {
 		}
 	}()
 	shown := func() string {
-		d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // which one comes is the question
+		d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 		conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
