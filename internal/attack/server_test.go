@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -25,6 +26,7 @@ const serveEnv = "ATTACK_SERVE"
 const patience = 3 * time.Minute
 
 func TestMain(m *testing.M) {
+	delegate.Answer()
 	if os.Getenv(serveEnv) == "" {
 		os.Exit(m.Run())
 	}
