@@ -231,6 +231,8 @@ func beyond() []string {
 		"deployment-expressions", "pipeline-expression", "pipeline-input",
 		// warnings
 		"deployment-no-strategies", "lists-empty",
+		// bounds
+		"too-many",
 	}
 }
 
