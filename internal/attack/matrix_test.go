@@ -51,6 +51,7 @@ func rows() map[string]row {
 		"completeTask":         {body: `{}`},
 		"watches":              {body: `{}`},
 		"listDelegates":        {},
+		"applyEntities":        {body: `{"documents":[{"org":"default","project":"web","yaml":"x: 1"}]}`},
 		"saveEntity":           {body: echo},
 		"listEntities":         {},
 		"deleteEntity":         {},
