@@ -15,7 +15,7 @@ func (a *app) printNames(v any) error {
 		return fault.New(fault.Invalid, "this command's answer has no names; want the output table, json, yaml or jsonpath=TEMPLATE")
 	}
 	for _, n := range names {
-		fmt.Fprintln(a.out, n)
+		fmt.Fprintln(a.people(), n)
 	}
 	return nil
 }

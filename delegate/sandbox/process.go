@@ -54,7 +54,7 @@ func start(memory int64) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: exec.Command(program), said: &head{}, gone: make(chan struct{})} //nolint:gosec,noctx // it is this program; Run kills it by the context
+	c := &child{cmd: exec.Command(program), said: &head{}, gone: make(chan struct{})} // it is this program; Run kills it by the context
 	c.cmd.Env = append(environment(), marker+"="+strconv.FormatInt(memory, 10))
 	c.cmd.Stderr = c.said
 	c.cmd.Dir, c.cmd.WaitDelay = os.TempDir(), lingering

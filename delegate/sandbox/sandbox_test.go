@@ -65,9 +65,10 @@ func verbs() sandbox.Verbs {
 		},
 		"memory": func(context.Context, sandbox.Call) (any, error) {
 			var all [][]byte
-			for {
+			for len(all) < 1<<20 { // a tebibyte
 				all = append(all, bytes.Repeat([]byte("x"), 1<<20))
 			}
+			return len(all), nil
 		},
 		"at once": func(context.Context, sandbox.Call) (any, error) { return len(make([]int, 1<<37)), nil },
 		"deep":    func(context.Context, sandbox.Call) (any, error) { return deeper(1), nil },
@@ -83,7 +84,13 @@ func verbs() sandbox.Verbs {
 	}
 }
 
-func deeper(n int) int { return deeper(n+1) + deeper(n-1) }
+// deeper never comes to its end.
+func deeper(n int) int {
+	if n < 0 {
+		return n
+	}
+	return deeper(n+1) + deeper(n-1)
+}
 
 func spin(c sandbox.Call) (any, error) {
 	_, err := fmt.Fprintln(c.Log, os.Getpid())

@@ -57,7 +57,9 @@ func tooManyNodes(t *testing.T, start func(testing.TB) *e2e.Server) {
 	if few := e.Root.Find("few"); len(few.Children) != 1 {
 		t.Errorf("the loop before it has %d iterations, want 1", len(few.Children))
 	}
-	var rehearsed struct{ Root struct{ Children []struct{ Unknown []string } } }
+	var rehearsed struct {
+		Root struct{ Children []struct{ Unknown []string } }
+	}
 	if err := s.Call(t.Context(), "POST", "/v1/pipelines/wide/plan", map[string]any{}, &rehearsed); err != nil {
 		t.Fatal(err)
 	}

@@ -110,6 +110,7 @@ func pause(t *testing.T, d time.Duration) {
 // execution starts one, as often as it takes until the answer comes, waits for
 // its end and notes it.
 func (o *ordeal) execution(t *testing.T, name string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	var e e2e.Execution

@@ -28,8 +28,9 @@ func (f Find) misfit(ctx context.Context, e *entity.Entity, d Draft) ([]fault.De
 		return nil, f.unlike(ctx, e, d.File)
 	case ref.Trigger:
 		return f.checkTrigger(ctx, e, d)
+	default: // others belong to no pipeline
+		return nil, nil
 	}
-	return nil, nil
 }
 
 // unlike refuses an input set whose identifier an overlay of its pipeline has,

@@ -79,6 +79,7 @@ func partly(err error, done map[store.EntityKey]Result, of int) error {
 		code = fault.Unavailable
 	case fault.Invalid: // which would mean that nothing was done
 		code = fault.Conflict
+	default:
 	}
 	return fault.New(code, "%d of %d documents were saved, and then: %w; apply them again, which goes on from there. Saved were %s",
 		len(done), of, err, strings.Join(names, ", ")).With(detailsOf(err)...)

@@ -28,9 +28,9 @@ func foreignDelegate(b *bench) {
 	same(b, "read", d, b.readDelegate(d.ID))
 	b.ok(b.Store.DeleteDelegate(b.ctx(), b.account, d.ID))
 	winner := b.oneWins(fault.Forbidden, func(i int) error {
-		d := b.delegate("d1", 1)
-		d.TokenID = b.id(time.Duration(i).String())
-		return b.Store.PutDelegate(b.ctx(), d)
+		racer := b.delegate("d1", 1)
+		racer.TokenID = b.id(time.Duration(i).String())
+		return b.Store.PutDelegate(b.ctx(), racer)
 	})
 	same(b, "whose it is", b.id(time.Duration(winner).String()), b.readDelegate(d.ID).TokenID)
 }
