@@ -13,13 +13,22 @@ import (
 func TestACrowdStandsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	crowd := "pipeline:\n  {name: crowd, identifier: crowd, stages: [{stage: {name: s, identifier: s, type: Custom, spec: {execution: {steps: [{parallel: ["
-	const many = 210
-	for i := range many {
-		crowd += fmt.Sprintf("{step: {name: s%d, identifier: s%[1]d, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true, "+
-			"delegateSelectors: [nowhere], source: {type: Inline, spec: {script: x}}}}}, ", i)
+	// A machine has 40 members of a parallel block under way, so there are several
+	// blocks beside each other.
+	const blocks, members = 7, 30
+	const many = blocks * members
+	var crowd strings.Builder
+	crowd.WriteString("pipeline:\n  {name: crowd, identifier: crowd, stages: [{stage: {name: s, identifier: s, type: Custom, spec: {execution: {steps: [{parallel: [")
+	for b := range blocks {
+		fmt.Fprintf(&crowd, "{stepGroup: {name: g%d, identifier: g%[1]d, steps: [{parallel: [", b)
+		for i := range members {
+			fmt.Fprintf(&crowd, "{step: {name: s%d, identifier: s%[1]d, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true, "+
+				"delegateSelectors: [nowhere], source: {type: Inline, spec: {script: x}}}}}, ", i)
+		}
+		crowd.WriteString("]}]}}, ")
 	}
-	c.run(crowd + "]}]}}}}]}\n")
+	crowd.WriteString("]}]}}}}]}\n")
+	c.run(crowd.String())
 	// Once a delegate for all of them can give all of them back, all are open.
 	c.post(c.dlg, "register", task.Register{ID: "d2", Name: "nowhere", Kinds: []task.Kind{task.KindShell}, Capacity: many}, nil)
 	var held []task.Assignment
