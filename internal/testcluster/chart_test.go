@@ -62,7 +62,7 @@ func TestTheDelegatesChartInstalls(t *testing.T) {
 	if d.Status.ReadyReplicas != 2 {
 		t.Errorf("%d of 2 delegates are ready", d.Status.ReadyReplicas)
 	}
-	want := []string{"--name=near", "--capacity=10", "--drain=300s", "--log-format=json", "--tags=one,two"}
+	want := []string{"--name=near", "--capacity=10", "--drain=300s", "--log-format=json", "--render-memory=512", "--git-ssh-host-keys=strict", "--tags=one,two"}
 	if diff := cmp.Diff(want, d.Spec.Template.Spec.Containers[0].Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
