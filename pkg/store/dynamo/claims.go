@@ -63,8 +63,9 @@ type claimer struct {
 	until    time.Time
 }
 
-// giveBackWithin bounds giving back, in case the caller has hung up.
-const giveBackWithin = 5 * time.Second
+// giveBackWithin bounds giving back, in case the caller has hung up. A function
+// that answers requests has half a minute in all.
+const giveBackWithin = 15 * time.Second
 
 // giveBack opens again what a claim has got that failed in part. What it can't
 // reach is still the delegate's to give back, by the claim's number.
@@ -73,12 +74,14 @@ func (s *Store) giveBack(ctx context.Context, among []item, by claimer) error {
 	defer stop()
 	among = slices.DeleteFunc(slices.Clone(among), func(it item) bool { return text(it, "status") != string(store.TaskOpen) })
 	list, err := s.tasksNamed(ctx, among, func(it item) task.ID { return task.ID(text(it, "id")) })
+	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for _, t := range list {
 		if t.Status == store.TaskClaimed && t.Delegate == by.delegate && t.Claim == by.claim {
-			err = errors.Join(err, s.ReleaseTask(ctx, t.ID, by.delegate, t.Fence))
+			group.Go(func() error { return s.ReleaseTask(ctx, t.ID, by.delegate, t.Fence) })
 		}
 	}
-	return err
+	return errors.Join(err, group.Wait())
 }
 
 // errTaken: somebody else was faster.

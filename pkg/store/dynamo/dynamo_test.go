@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"sync"
@@ -67,7 +68,7 @@ func table(t *testing.T, options ...func(*dynamodb.Options)) (*dynamodb.Client, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := strings.NewReplacer("/", "-", "#", "-").Replace(t.Name())
+	name := strings.NewReplacer("/", "-", "#", "-").Replace(t.Name()) + "-" + rand.Text()[:8] // a test may run several times
 	if _, err := server.Client().CreateTable(t.Context(), dynamo.TableInput(name)); err != nil {
 		t.Fatal(err)
 	}
