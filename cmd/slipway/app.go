@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"io"
 	"net/url"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,9 +22,11 @@ type app struct {
 	env      func(string) string
 	stop     func() // lets a second Ctrl-C end the process at once
 
-	flags   settings
-	output  string
-	changed func(flag string) bool // whether a flag was given
+	flags settings
+
+	tokenFile string
+	output    string
+	changed   func(flag string) bool // whether a flag was given
 }
 
 // groups of commands in the help.
@@ -50,6 +54,7 @@ func root(a *app) *cobra.Command {
 	f := c.PersistentFlags()
 	f.StringVar(&a.flags.Server, "server", "", "address of the server (SLIPWAY_SERVER)")
 	f.StringVar(&a.flags.Token, "token", "", "API token (SLIPWAY_TOKEN)")
+	f.StringVar(&a.tokenFile, "token-file", "", "file with the token, which --token would show to every user of the machine (SLIPWAY_TOKEN_FILE)")
 	f.StringVar(&a.flags.Org, "org", "", "organization; \"\" is the account itself (SLIPWAY_ORG)")
 	f.StringVar(&a.flags.Project, "project", "", "project; \"\" is the organization itself (SLIPWAY_PROJECT)")
 	f.BoolVar(&a.flags.Insecure, "insecure", false, "let tokens go over plain HTTP to other machines, and serve listen for them (SLIPWAY_INSECURE)")
@@ -98,16 +103,58 @@ func (a *app) settings() (settings, error) {
 	}
 	s := settings{
 		Server: cmp.Or(a.flags.Server, a.env("SLIPWAY_SERVER"), file.Server),
-		Token:  cmp.Or(a.flags.Token, a.env("SLIPWAY_TOKEN"), file.Token),
+		Token:  file.Token,
 		CAFile: cmp.Or(a.flags.CAFile, a.env("SLIPWAY_CA_FILE"), file.CAFile),
 	}
 	if s.Insecure, err = a.insecure(); err != nil {
 		return settings{}, err
 	}
+	token, err := a.token()
+	if err != nil {
+		return settings{}, err
+	}
+	s.Token = cmp.Or(token, s.Token)
 	s.Insecure = s.Insecure || file.Insecure
 	scope := a.scope(file)
 	s.Org, s.Project = scope.Org, scope.Project
 	return s, s.check()
+}
+
+// maxTokenFile bounds the file of a token, in bytes.
+const maxTokenFile = 4 << 10
+
+// token is the token that the caller gives, itself or by its file; empty if
+// none is. What stands on a command line, every user of the machine can read.
+func (a *app) token() (string, error) {
+	for _, given := range [][2]string{{a.flags.Token, a.tokenFile}, {a.env("SLIPWAY_TOKEN"), a.env("SLIPWAY_TOKEN_FILE")}} {
+		token, path := given[0], given[1]
+		switch {
+		case token != "" && path != "":
+			return "", fault.New(fault.Invalid, "a token is given and a file of one, %s; want one of the two", path)
+		case path != "":
+			return readToken(path)
+		case token != "":
+			return token, nil
+		}
+	}
+	return "", nil
+}
+
+func readToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fault.New(fault.Invalid, "read the token's file: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	token := strings.TrimSpace(string(text))
+	switch {
+	case err != nil:
+		return "", fault.New(fault.Invalid, "read the token's file: %w", err)
+	case len(text) > maxTokenFile || token == "" || strings.ContainsAny(token, " \t\r\n"):
+		return "", fault.New(fault.Invalid, "the file %s has %d bytes; want a token in one line, and nothing else", path, len(text))
+	}
+	return token, nil
 }
 
 // check says whether there is a server, by an address that can be one.

@@ -62,7 +62,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return interrupted
 	}
 	if bad := append(read.wrong, refused(err)...); len(bad) > 0 {
-		return a.nothingSaved(bad)
+		return a.nothingDone(bad, "saved")
 	}
 	if err != nil {
 		return err
@@ -99,13 +99,14 @@ func refused(err error) []fault.Detail {
 	return nil
 }
 
-func (a *app) nothingSaved(wrong []fault.Detail) error {
+// nothingDone says what is wrong, and that for it nothing was done.
+func (a *app) nothingDone(wrong []fault.Detail, done string) error {
 	sortFindings(wrong)
 	for _, w := range wrong {
 		fmt.Fprintln(a.err, finding(w))
 	}
 	n, _ := count(wrong)
-	fmt.Fprintf(a.err, "%s; nothing was saved\n", plural(n, "error"))
+	fmt.Fprintf(a.err, "%s; nothing was %s\n", plural(n, "error"), done)
 	return failed
 }
 
@@ -128,12 +129,4 @@ func (a *app) showSaved(saved []api.SavedEntity, dryRun bool) error {
 		}
 		return nil
 	})
-}
-
-// nameOf names an entity, e.g. "infrastructureDefinition/dev/cluster".
-func nameOf(k api.EntityKey) string {
-	if k.Env != "" {
-		return fmt.Sprintf("%s/%s/%s", k.Kind, k.Env, k.ID)
-	}
-	return fmt.Sprintf("%s/%s", k.Kind, k.ID)
 }

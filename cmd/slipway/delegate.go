@@ -26,14 +26,14 @@ func delegateCommand(a *app) *cobra.Command {
 		Use: "delegate", Short: "Run a delegate on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Delegate connects outward to a server, claims work and does it here, until it is told to stop; then it lets\n" +
 			"running tasks end. Its token comes from \"slipway token create --delegate NAME\".",
-		Example: "  slipway delegate --server https://slipway.example.com --tags my-cluster     # with SLIPWAY_TOKEN=dlg...",
+		Example: "  slipway delegate --server https://slipway.example.com --token-file /run/secrets/slipway --tags my-cluster",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.settings()
 			if err != nil {
 				return err
 			}
 			if !strings.HasPrefix(s.Token, "dlg.") {
-				return fault.New(fault.Invalid, "a delegate needs a token that begins with dlg.; \"slipway token create --delegate NAME\" makes one, and --token gives it")
+				return fault.New(fault.Invalid, "a delegate needs a token that begins with dlg.; \"slipway token create --delegate NAME\" makes one, and --token-file or SLIPWAY_TOKEN gives it")
 			}
 			if cfg.TLS, err = s.tls(); err != nil {
 				return err

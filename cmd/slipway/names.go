@@ -28,7 +28,7 @@ func namesOf(v any) ([]string, bool) {
 	case []api.Entity:
 		return each(v, entityName), true
 	case []api.SavedEntity:
-		return each(v, func(e api.SavedEntity) string { return keyName(e.EntityKey) }), true
+		return each(v, func(e api.SavedEntity) string { return nameOf(e.EntityKey) }), true
 	case api.Execution:
 		return []string{executionName(v)}, true
 	case api.ExecutionTree:
@@ -51,10 +51,10 @@ func each[T any](all []T, name func(T) string) []string {
 	return names
 }
 
-func entityName(e api.Entity) string { return keyName(e.EntityKey) }
+func entityName(e api.Entity) string { return nameOf(e.EntityKey) }
 
-// keyName is an entity's kind and its ID, behind that of its parent.
-func keyName(k api.EntityKey) string { return string(k.Kind) + "/" + shownID(k) }
+// nameOf names an entity, e.g. "infrastructureDefinition/dev/cluster".
+func nameOf(k api.EntityKey) string { return string(k.Kind) + "/" + shownID(k) }
 
 // shownID is an entity's ID behind that of its parent, as commands take it.
 func shownID(k api.EntityKey) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -117,7 +118,13 @@ func config(c task.Cluster) (*rest.Config, error) {
 			return cfg, nil
 		}
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
-		return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+		cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+		if clientcmd.IsEmptyConfig(err) {
+			return nil, fault.New(fault.Invalid, "the connector inherits the delegate's access to its cluster, and this delegate has none: it runs in no cluster, and there is no kubeconfig "+
+				"(looked in %s). Set KUBECONFIG where the delegate (or slipway serve) is started, give it a service account, or name the cluster in the connector by ManualConfig",
+				strings.Join(rules.GetLoadingPrecedence(), ", ")).Causing(fault.Authentication)
+		}
+		return cfg, err
 	}
 	if c.Cloud != nil {
 		// The host is for messages; the transport knows the address.

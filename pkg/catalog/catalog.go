@@ -127,7 +127,7 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, error) {
 	d, e := r.draft, r.entity
 	p := prepared{entity: e, warnings: r.report.Details()}
-	key := keyOf(e)
+	key := KeyOf(e)
 	if within := cmp.Or(d.Within, d.Scope); !within.Covers(key.Scope) {
 		return prepared{}, fault.New(fault.Forbidden, "%s would be saved in %s, and who saves it may only touch %s", key.Describe(), key.Scope, within)
 	}

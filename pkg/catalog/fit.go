@@ -36,7 +36,7 @@ func (f Find) misfit(ctx context.Context, e *entity.Entity, d Draft) ([]fault.De
 // unlike refuses an input set whose identifier an overlay of its pipeline has,
 // or the other way round: a run names either.
 func (f Find) unlike(ctx context.Context, e *entity.Entity, file string) error {
-	key := keyOf(e)
+	key := KeyOf(e)
 	key.Kind = ref.InputSet
 	if e.Kind == ref.InputSet {
 		key.Kind = ref.OverlayInputSet
@@ -60,7 +60,7 @@ func (f Find) checkInputSet(ctx context.Context, e *entity.Entity, file string) 
 	if err := f.unlike(ctx, e, file); err != nil {
 		return err
 	}
-	of := pipelineOf(keyOf(e))
+	of := pipelineOf(KeyOf(e))
 	pipeline, err := f.below(ctx, of)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -79,7 +79,7 @@ func (f Find) checkInputSet(ctx context.Context, e *entity.Entity, file string) 
 // it, and of what would refuse every start: input sets that don't exist,
 // inputs without a value.
 func (f Find) checkTrigger(ctx context.Context, e *entity.Entity, d Draft) ([]fault.Detail, error) {
-	of := pipelineOf(keyOf(e))
+	of := pipelineOf(KeyOf(e))
 	pipeline, err := f.below(ctx, of)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil

@@ -99,10 +99,10 @@ func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.
 	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check})
 }
 
-// keyOf is where an entity is kept. An infrastructure definition lives with
+// KeyOf is where an entity is kept. An infrastructure definition lives with
 // its environment (entities spec §1); triggers and input sets with their
 // pipeline; a template has as many as it has versions.
-func keyOf(e *entity.Entity) store.EntityKey {
+func KeyOf(e *entity.Entity) store.EntityKey {
 	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
 	switch e.Kind {
 	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet:

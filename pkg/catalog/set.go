@@ -18,7 +18,7 @@ type Unmet struct {
 func Unknown(entities []*entity.Entity) []Unmet {
 	there := map[store.EntityKey]bool{}
 	for _, e := range entities {
-		there[keyOf(e)] = true
+		there[KeyOf(e)] = true
 		if e.Kind == ref.Template {
 			there[stableKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value})] = true
 		}
@@ -45,7 +45,7 @@ func Repeated(entities []*entity.Entity) map[int]int {
 		if e == nil || e.Identifier.Value == "" {
 			continue
 		}
-		key := keyOf(e)
+		key := KeyOf(e)
 		if before, ok := first[key]; ok {
 			out[i] = before
 		} else {

@@ -135,7 +135,7 @@ func (v *view) add(e *entity.Entity, d Draft) {
 	if e == nil || e.Identifier.Value == "" {
 		return
 	}
-	key := keyOf(e)
+	key := KeyOf(e)
 	v.mine[key] = store.Entity{Key: key, Name: e.Name.Value, YAML: d.YAML}
 }
 
