@@ -10,7 +10,7 @@ import (
 )
 
 // A delegate that runs in no cluster and has no kubeconfig says what to set.
-func TestADelegateWithoutAClusterSaysWhatToSet(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestADelegateWithoutAClusterSaysWhatToSet(t *testing.T) {
 	nothing := filepath.Join(t.TempDir(), "none")
 	t.Setenv("KUBECONFIG", nothing)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")

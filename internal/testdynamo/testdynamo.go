@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -121,5 +123,14 @@ func (s *Server) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: Region, BaseEndpoint: aws.String(s.endpoint),
 		Credentials: credentials.NewStaticCredentialsProvider(AccessKey, "test", ""), // it takes any
+		Retryer:     patient(),
 	}, options...)
+}
+
+// patient tries again for long: on a busy machine DynamoDB Local gives up a
+// write that waits for a lock, and says that DynamoDB itself would not.
+func patient() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.RateLimiter = 20, ratelimit.None
+	})
 }
