@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/pkg/api"
 )
 
@@ -77,7 +77,12 @@ func (s *servers) start(ts *testscript.TestScript, _ bool, args []string) {
 	read, write := io.Pipe()
 	a := &app{in: strings.NewReader(""), out: write, err: write, env: ts.Getenv, stop: func() {}}
 	command := root(a)
-	at := cmp.Or(ts.Getenv("ADDR"), "127.0.0.1:0") // the same again after a stop
+	at := ts.Getenv("ADDR") // the same again after a stop
+	if at == "" {
+		free, err := testport.Free(1)
+		ts.Check(err)
+		at = free[0]
+	}
 	command.SetArgs(append([]string{"serve", "--addr", at, "--data", ts.MkAbs("data")}, args...))
 	one := &server{cancel: cancel, done: make(chan error, 1), said: make(chan string, 1)}
 	go func() {

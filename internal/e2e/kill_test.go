@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testport"
 )
 
 // process is a server or a delegate that can be killed.
@@ -55,12 +55,11 @@ func (p *process) kill() {
 // freeAddr is an address that a server can have again after a restart.
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
-	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	addresses, err := testport.Free(1)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addresses[0]
 }
 
 // marking is a pipeline of 12 steps, each of which appends its name to a

@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/slipway-cd/slipway/internal/testport"
 )
 
 // The region and the account in which everything is.
@@ -50,7 +52,14 @@ func Moto(tb testing.TB, host *Host) string {
 // it ended, or if it isn't moto that listens there.
 func startMoto(tb testing.TB, starter string, host *Host) (endpoint string) {
 	tb.Helper()
-	port := freePort(tb)
+	addresses, err := testport.Free(1)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(addresses[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
 	cmd := exec.Command("python3", "-B", starter, port, host.URL)
 	cmd.Env = append(os.Environ(), "MOTO_PORT="+port, "AWS_DEFAULT_REGION="+Region)
 	log := &filtered{tb: tb}
@@ -68,7 +77,7 @@ func startMoto(tb testing.TB, starter string, host *Host) (endpoint string) {
 		_ = cmd.Process.Kill() // it may have ended
 		<-ended
 	})
-	endpoint = "http://127.0.0.1:" + port
+	endpoint = "http://" + addresses[0]
 	config := `{"stepfunctions":{"execute_state_machine":true},"lambda":{"use_docker":false}}`
 	for {
 		resp, err := http.Post(endpoint+"/moto-api/config", "application/json", strings.NewReader(config))
@@ -102,20 +111,6 @@ func (f *filtered) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
-}
-
-func freePort(tb testing.TB) string {
-	tb.Helper()
-	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return port
 }
 
 // Config is a configuration of the SDK for an endpoint on this machine.

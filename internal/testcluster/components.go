@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"github.com/slipway-cd/slipway/internal/testport"
 )
 
 // plane is what the programs of one control plane have to know of each other.
@@ -49,7 +51,7 @@ func prepare(cfg Config) (plane, error) {
 	if err := os.WriteFile(p.stages, bytes.Join([][]byte{stock, ownStages}, []byte("---\n")), 0o600); err != nil {
 		return plane{}, err
 	}
-	addresses, err := freeAddresses(3)
+	addresses, err := testport.Free(3)
 	if err != nil {
 		return plane{}, err
 	}
@@ -133,19 +135,4 @@ func (p plane) kwok(kubeconfig string) program {
 		"--cidr", "10.244.0.0/16", // of pods; apart from the services'
 		"--node-lease-duration-seconds", "0", // heartbeats through the status are enough for three nodes
 	)
-}
-
-// freeAddresses finds loopback addresses that nothing listens on. Another process may take one before it is
-// used: Start tries again then.
-func freeAddresses(count int) ([]string, error) {
-	var addresses []string
-	for range count {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }() // all at the end, so that they differ
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses, nil
 }

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -24,6 +23,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/slipway-cd/slipway/internal/testport"
 )
 
 // ErrMissing is that what DynamoDB Local needs isn't on this machine.
@@ -40,13 +41,17 @@ func start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	addresses, err := testport.Free(1)
+	if err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(addresses[0])
 	if err != nil {
 		return nil, err
 	}
 	ended := make(chan error, 1)
 	go run(home, port, ended)
-	return &Server{endpoint: fmt.Sprintf("http://127.0.0.1:%d", port)}, ready(port, ended)
+	return &Server{endpoint: "http://" + addresses[0]}, ready(addresses[0], ended)
 }
 
 // installed finds the folder of the program's jar.
@@ -66,21 +71,13 @@ func installed() (string, error) {
 	return filepath.Dir(jars[0]), nil
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
-}
-
 // run runs the program until it ends, and says why. The system ends it when the
 // thread that started it ends, that is with this process.
-func run(home string, port int, ended chan<- error) {
+func run(home, port string, ended chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command("java", "-Djava.library.path=DynamoDBLocal_lib", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-jar", "DynamoDBLocal.jar", "-inMemory", "-disableTelemetry", "-port", strconv.Itoa(port))
+		"-jar", "DynamoDBLocal.jar", "-inMemory", "-disableTelemetry", "-port", port)
 	cmd.Dir, cmd.Stderr, cmd.SysProcAttr = home, os.Stderr, dieWithParent()
 	ended <- cmd.Run()
 }
@@ -89,13 +86,13 @@ func run(home string, port int, ended chan<- error) {
 const startsWithin = time.Minute
 
 // ready waits until the server takes connections.
-func ready(port int, ended <-chan error) error {
+func ready(address string, ended <-chan error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startsWithin)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		if err == nil {
 			return conn.Close()
 		}
@@ -112,17 +109,16 @@ func ready(port int, ended <-chan error) error {
 // Endpoint is where it listens, http://host:port.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Where a Client's tables are.
-const (
-	Region    = "us-east-1"
-	AccessKey = "test"
-)
+// Region is where a Client's tables are.
+const Region = "us-east-1"
 
-// Client talks to the server. Options may add to what it does with requests.
-func (s *Server) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
+// Client talks to the server with an access key, letters and digits. What has
+// different keys has nothing in common, not even the server's locks. Options
+// may add to what it does with requests.
+func (s *Server) Client(accessKey string, options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: Region, BaseEndpoint: aws.String(s.endpoint),
-		Credentials: credentials.NewStaticCredentialsProvider(AccessKey, "test", ""), // it takes any
+		Credentials: credentials.NewStaticCredentialsProvider(accessKey, "test", ""),
 		Retryer:     patient(),
 	}, options...)
 }
@@ -131,6 +127,6 @@ func (s *Server) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 // write that waits for a lock, and says that DynamoDB itself would not.
 func patient() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.RateLimiter = 20, ratelimit.None
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = 200, 250*time.Millisecond, ratelimit.None
 	})
 }

@@ -317,8 +317,12 @@ func (db *DB) savepoint(tx *Tx, w *write) error {
 	return nil
 }
 
-// Read runs fn over a consistent view of what has been committed.
+// Read runs fn over a consistent view of what has been committed, unless ctx
+// has ended.
 func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
+	if err := context.Cause(ctx); err != nil { // of several cases that are ready select takes any
+		return err
+	}
 	var c *conn
 	select {
 	case c = <-db.reads:

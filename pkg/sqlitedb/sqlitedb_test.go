@@ -1,6 +1,7 @@
 package sqlitedb_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -136,5 +137,22 @@ func TestMigrateRunsEachStatementOnce(t *testing.T) {
 	}
 	if err := db.Migrate(t.Context(), "u", steps); err == nil || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("an older program gave %v", err)
+	}
+}
+
+// A request whose time is over gets that, never half the time an answer.
+func TestNothingIsReadOrWrittenAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	why := errors.New("the time is over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	for range 100 {
+		if err := db.Read(ctx, func(*sqlitedb.Tx) error { return errors.New("it was read") }); !errors.Is(err, why) {
+			t.Fatalf("reading gives %v", err)
+		}
+		if err := db.Write(ctx, func(*sqlitedb.Tx) error { return errors.New("it was written") }); !errors.Is(err, why) {
+			t.Fatalf("writing gives %v", err)
+		}
 	}
 }

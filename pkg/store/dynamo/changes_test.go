@@ -29,7 +29,7 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.AccessKey, testdynamo.Region, name)
+		stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), name, testdynamo.Region, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestSupersededBlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.AccessKey, testdynamo.Region, name)
+	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), name, testdynamo.Region, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestSupersededFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), testdynamo.AccessKey, testdynamo.Region, name)
+	stream, err := testdynamo.NewStream(t.Context(), server.Endpoint(), name, testdynamo.Region, name)
 	if err != nil {
 		t.Fatal(err)
 	}
