@@ -1,8 +1,10 @@
 package entity
 
 import (
+	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -60,7 +62,62 @@ func (d *decoder) checkBarriers(p *Pipeline) {
 		}
 		earlier[name] = append(earlier[name], v)
 	}
+	d.checkCrowds()
 }
+
+// checkCrowds refuses parallel blocks of which so many members can wait at
+// barriers that those that they wait for never get their turn.
+func (d *decoder) checkCrowds() {
+	crowds := map[string]*crowd{}
+	for _, v := range d.barriers {
+		for block, member := range blocksOf(v.Path) {
+			c := crowds[block]
+			if c == nil {
+				c = &crowd{members: map[string]bool{}, at: map[string]map[string]bool{}}
+				crowds[block] = c
+			}
+			if c.add(v.Node.Value, member) {
+				d.Errorf(v, barrierDeadlock, "Barrier Deadlock Detected: more than %[1]d members of %[2]s wait at barriers; of a parallel block %[1]d run at once, so the others never come", extent.AtOnce, block)
+			}
+		}
+	}
+}
+
+// crowd is who waits at barriers in one parallel block.
+type crowd struct {
+	members map[string]bool            // that wait at any
+	at      map[string]map[string]bool // by barrier
+	told    bool
+}
+
+// add adds a member that waits at a barrier. It says, once, whether those that
+// wait for somebody can take all places of the block: of each barrier all but
+// one.
+func (c *crowd) add(barrier, member string) (stuck bool) {
+	if c.at[barrier] == nil {
+		c.at[barrier] = map[string]bool{}
+	}
+	c.members[member], c.at[barrier][member] = true, true
+	waiting := 0
+	for _, members := range c.at {
+		waiting += len(members) - 1
+	}
+	stuck = !c.told && len(c.members) > extent.AtOnce && waiting >= extent.AtOnce
+	c.told = c.told || stuck
+	return stuck
+}
+
+// blocksOf gives the parallel blocks around a path, each with the member that
+// the path is in. A block in a block is part of it (pipeline spec §1.3).
+func blocksOf(path string) map[string]string {
+	blocks := map[string]string{}
+	for _, at := range inParallel.FindAllStringIndex(path, -1) {
+		blocks[path[:at[0]]+".parallel"] = path[:at[1]]
+	}
+	return blocks
+}
+
+var inParallel = regexp.MustCompile(`(\.parallel\[\d+\])+`)
 
 // neverMeet says why two steps, given by their paths, can't wait for each
 // other (pipeline spec §7.1); empty if they can.

@@ -18,6 +18,9 @@ const (
 	MaxIterations = 256
 	// MaxMembers is how many members a parallel block may have (pipeline spec §1.3).
 	MaxMembers = 256
+	// AtOnce is how many of them run at once at most, as the items of an inline
+	// Map of Step Functions.
+	AtOnce = 40
 )
 
 // Iterations refuses a loop with more than a loop may have.

@@ -19,7 +19,10 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
+	storetest.Run(t, func(t *testing.T) store.Store {
+		t.Helper()
+		return open(t)
+	})
 }
 
 // blobs is a blob store in memory.
