@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 	wrong, err := run(&out, "| GitOps services aren't supported yet |", []string{folder})
 	want := "accepted " + folder + "/good.yaml (service)\n" +
 		"WRONG    " + folder + "/more/bad.yml (service)\n" +
-		"         " + folder + `/more/bad.yml:1:32 identifier: identifier "a-b" is wrong: it must start with a letter or _, and have at most 128 letters, digits, _ and $ [BAD_IDENTIFIER]` + "\n" +
+		"         " + folder + `/more/bad.yml:1:32 identifier: identifier "a-b" can't have "-"; it may have letters, digits, _ and $ [BAD_IDENTIFIER]` + "\n" +
 		"refused  " + folder + "/more/refused.yaml (service)\n" +
 		"         " + folder + "/more/refused.yaml:1:35 gitOpsEnabled: GitOps services aren't supported yet [UNSUPPORTED]\n" +
 		"1 files accepted, 1 refused, 1 wrong\n"

@@ -119,7 +119,7 @@ func TestDeliverRefuses(t *testing.T) {
 		{"too much", "/webhooks/github", strings.Repeat("x", trigger.MaxBytes+1), signed("", "hush"), 413, ""},
 		{"nobody", "/webhooks/custom?orgIdentifier=default&projectIdentifier=web", "{}", []string{"Authorization", ""}, 401, "Authorization is mandatory"},
 		{"no project", "/webhooks/custom?orgIdentifier=default", "{}", []string{"X-Api-Key", "x"}, 400, "projectIdentifier"},
-		{"an organization that is a path", "/webhooks/custom?orgIdentifier=default/web&projectIdentifier=web", "{}", []string{"X-Api-Key", "x"}, 400, `organization "default/web" is wrong`},
+		{"an organization that is a path", "/webhooks/custom?orgIdentifier=default/web&projectIdentifier=web", "{}", []string{"X-Api-Key", "x"}, 400, `organization "default/web" can't have`},
 		{"another account", "/webhooks/custom?accountIdentifier=x&orgIdentifier=default&projectIdentifier=web", "{}", []string{"X-Api-Key", "x"}, 404, "no account"},
 		{"a trigger of no pipeline", "/webhooks/custom?orgIdentifier=default&projectIdentifier=web&triggerIdentifier=any", "{}", []string{"X-Api-Key", "x"}, 400, "pipelineIdentifier"},
 		{"elsewhere", "/webhooks/github/more", "{}", nil, 404, "no endpoint"},

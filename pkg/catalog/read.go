@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/schema"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
@@ -70,6 +71,7 @@ func Resolve(
 		return f, f.Severity == yamldoc.Error || f.File == report.File()
 	})
 	if e != nil {
+		schema.Place(e.Kind, doc, report)
 		e.References = slices.DeleteFunc(e.References, func(r entity.Reference) bool { return r.At.File != report.File() })
 		e.References = append(e.References, links(resolved.Uses)...)
 		e.Files = slices.DeleteFunc(e.Files, func(f entity.FileReference) bool { return f.At.File != report.File() })

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type decoder struct {
 	references []Reference
 	stored     []FileReference
 	barriers   []yamldoc.Value // the barrierRefs of the steps, as far as they are known
+	closed     bool            // the last key was one that is refused, see refuses
 }
 
 // keys says what each key of a mapping means. A key that isn't in it is one
@@ -37,13 +39,32 @@ func (d *decoder) fields(v yamldoc.Value, k keys) {
 			decode(e)
 			continue
 		}
-		known := make([]string, 0, len(k))
-		for name := range k {
-			known = append(known, name)
-		}
-		slices.Sort(known)
-		d.Unknown(e, known...)
+		d.Unknown(e, d.known(v, k, e.Key)...)
 	}
+}
+
+// known are the keys of a mapping. If the one that is most like a key that
+// isn't among them would be refused, it is left out: it was perhaps meant, but
+// is nothing to propose. Who watches is told of all.
+func (d *decoder) known(v yamldoc.Value, k keys, unknown string) []string {
+	names := slices.Sorted(maps.Keys(k))
+	if d.Watched() || d.Hint(unknown, names) == "" {
+		return names
+	}
+	if near := yamldoc.Nearest(unknown, names); v.Node.Get(near) == nil && d.refuses(k[near]) {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == near })
+	}
+	return names
+}
+
+// refuses says whether the decoder of a key is one that refuses. It is given
+// nothing, and what it says of that isn't kept.
+func (d *decoder) refuses(decode func(yamldoc.Value)) bool {
+	report := d.Report
+	defer func() { d.Report = report }()
+	d.Report, d.closed = yamldoc.NewReport(""), false
+	decode(yamldoc.Sub(&yamldoc.Node{}, ""))
+	return d.closed
 }
 
 // list gives the items of a list. An item that is nothing is reported.
@@ -152,19 +173,14 @@ func (d *decoder) supported(f *yamldoc.Field[string], what string, can []string,
 		*f = d.String(v)
 		d.Takes(v, yamldoc.UseEnum, can...)
 		d.Takes(v, yamldoc.UseRefused, harness...)
-		want := strings.Join(can, ", ")
-		if len(can) > 1 {
-			want = "one of " + want
-		}
 		switch {
 		case !f.Set || slices.Contains(can, f.Value):
 		case f.Expr != "":
-			d.Errorf(v, wrongValue, "found an expression; want %s", want)
+			d.Errorf(v, wrongValue, "found an expression; want %s", oneOf(can))
 		case slices.Contains(harness, f.Value):
-			d.Unsupported(v, "%s %s isn't supported yet; want %s", what, f.Value, want)
+			d.unsupportedWord(v, what, f.Value, can)
 		default:
-			all := append(slices.Clone(can), harness...)
-			d.Errorf(v, wrongValue, "found %q; want %s%s", f.Value, want, d.Hint(f.Value, all))
+			d.Errorf(v, wrongValue, "found %q; want %s%s", f.Value, oneOf(can), d.meant(f.Value, can, harness))
 		}
 	}
 }
@@ -189,17 +205,14 @@ func (d *decoder) fixed(v yamldoc.Value, expression string) {
 // refuse makes the decoder of a key that Harness has and Slipway can't honour
 // yet. A value that changes nothing passes.
 func (d *decoder) refuse(what string) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		if !neutral(v.Node) {
-			d.Unsupported(v, "%s yet", what)
-		}
-	}
+	return d.never(what + " yet")
 }
 
 // never is refuse for what won't come; why says it in full, and what to write
 // instead.
 func (d *decoder) never(why string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
+		d.closed = true
 		if !neutral(v.Node) {
 			d.Unsupported(v, "%s", why)
 		}

@@ -46,14 +46,15 @@ type MultiDeployment struct {
 	When           yamldoc.Field[string]
 }
 
-func (d *decoder) deployment(s *Deployment) keys {
+// deployment are the keys of a Deployment stage's spec besides those of any.
+func (d *decoder) deployment(s *Deployment, gitOps bool) keys {
 	return keys{
 		"deploymentType":        d.deploymentType(&s.Type),
 		"service":               func(v yamldoc.Value) { d.stageService(v, &s.Service) },
-		"environment":           func(v yamldoc.Value) { d.stageEnvironment(v, &s.Environment, false) },
+		"environment":           func(v yamldoc.Value) { d.stageEnvironment(v, &s.Environment, around{gitOps: gitOps}) },
 		"services":              func(v yamldoc.Value) { d.stageServices(v, &s.Services) },
-		"environments":          func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments) },
-		"environmentGroup":      func(v yamldoc.Value) { d.stageGroup(v, &s.Group) },
+		"environments":          func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments, gitOps) },
+		"environmentGroup":      func(v yamldoc.Value) { d.stageGroup(v, &s.Group, gitOps) },
 		"multiDeploymentConfig": func(v yamldoc.Value) { d.multiDeployment(v, &s.Multi) },
 		"serviceConfig":         d.refuse("the legacy form of a service (serviceConfig) isn't supported"),
 		"infrastructure":        d.refuse("the legacy form of an infrastructure isn't supported"),

@@ -238,8 +238,11 @@ func (d *decoder) scopeOf(v yamldoc.Value, e *Entity) {
 			d.Errorf(child(v, part.key), wrongScope, "found %q, but the document is for %q", said, *part.scope)
 		}
 	}
-	if err := e.Scope.Check(); err != nil {
-		d.Errorf(v, wrongScope, "%s", err)
+	if err := ref.CheckOrg(e.Scope.Org); err != nil {
+		d.Errorf(child(v, "orgIdentifier"), wrongScope, "%s", err)
+	}
+	if err := ref.CheckProject(e.Scope.Project); err != nil {
+		d.Errorf(child(v, "projectIdentifier"), wrongScope, "%s", err)
 	}
 	if e.Scope.Project != "" && e.Scope.Org == "" {
 		d.Errorf(child(v, "projectIdentifier"), wrongScope, "a project needs an orgIdentifier")

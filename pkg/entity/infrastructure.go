@@ -64,9 +64,15 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 		}
 	}
 	d.fields(v, merge(d.meta(e), keys{
-		"environmentRef":               func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
-		"deploymentType":               d.deploymentType(&i.DeploymentType),
-		"type":                         d.supported(&i.Type, "infrastructure type", infrastructures(), otherInfrastructures()...),
+		"environmentRef": func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
+		"deploymentType": d.deploymentType(&i.DeploymentType),
+		"type": func(t yamldoc.Value) {
+			other := slices.Contains(otherInfrastructures(), peek(v, "type"))
+			if told := slices.Contains(otherDeploymentTypes(), peek(v, "deploymentType")); told && other {
+				return // it goes with the deployment type
+			}
+			d.supported(&i.Type, "infrastructure type", infrastructures(), otherInfrastructures()...)(t)
+		},
 		"allowSimultaneousDeployments": d.decided(&i.AllowSimultaneousDeployments),
 		"scopedServices":               scoped,
 		"spec": func(v yamldoc.Value) {

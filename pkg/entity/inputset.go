@@ -97,7 +97,13 @@ func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
 
 // inProject reports an entity of a pipeline that isn't in a project.
 func (d *decoder) inProject(v yamldoc.Value, what string) {
-	if d.scope.Project == "" {
-		d.Errorf(v, wrongScope, "%s lives in a project; orgIdentifier and projectIdentifier are missing", what)
+	missing, lacks := "projectIdentifier", "is missing"
+	switch {
+	case d.scope.Project != "":
+		return
+	case d.scope.Org == "":
+		missing, lacks = "orgIdentifier", "and projectIdentifier are missing"
 	}
+	v.Path = missing
+	d.Errorf(v, wrongScope, "%s lives in a project; %s %s", what, missing, lacks)
 }

@@ -34,7 +34,7 @@ func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	d.fields(v, merge(d.meta(e), d.pipelineKeys(p), keys{
 		"template":          d.link,
 		"notificationRules": d.notificationRules(&p.NotificationRules),
-	}))
+	}, d.codebase(v)))
 	d.need(v, "identifier", "name")
 	if !linked(v) {
 		d.need(v, "stages")
@@ -58,8 +58,16 @@ func (d *decoder) pipelineKeys(p *Pipeline) keys {
 		"allowStageExecutions": d.flag(&p.AllowStageExecutions),
 		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
 		"flowControl":          d.flowControl(p),
-		"properties":           d.never("properties are of the codebase that CI stages build; fetch what a step needs in a ShellScript step"),
 	}
+}
+
+// codebase is the key of what CI stages build. Of a pipeline that has such a
+// stage that stage is told of: the key goes with it.
+func (d *decoder) codebase(v yamldoc.Value) keys {
+	if builds(v.Node.Get("stages")) {
+		return keys{"properties": func(yamldoc.Value) {}}
+	}
+	return keys{"properties": d.never("properties are of the codebase that CI stages build; fetch what a step needs in a ShellScript step")}
 }
 
 // stages decodes a list of stages; ids are the identifiers of the pipeline.

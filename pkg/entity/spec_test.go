@@ -67,7 +67,7 @@ func TestErrorProneBehaviours(t *testing.T) {
 		{
 			name: "entities §17.4 a service's may not",
 			yaml: "service: {name: a, identifier: a-b}",
-			want: `identifier "a-b" is wrong`,
+			want: `identifier "a-b" can't have`,
 		},
 		{
 			name:    "entities §17.5 an identifier can't be changed",

@@ -14,10 +14,13 @@ const (
 	StagePipeline   = "Pipeline"
 )
 
+// stageCI is a stage that builds, which Slipway doesn't.
+const stageCI = "CI"
+
 // otherStageTypes are those that Harness has besides (pipeline spec §1.2).
 func otherStageTypes() []string {
 	return []string{
-		"Dynamic", "CI", "SecurityTests", "FeatureFlag", "IACM", "IDP", "DRTest", "CompositeLoadTest",
+		"Dynamic", stageCI, "SecurityTests", "FeatureFlag", "IACM", "IDP", "DRTest", "CompositeLoadTest",
 	}
 }
 
@@ -114,7 +117,7 @@ func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
 }
 
 func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
-	p := place{stage: typ, deployment: peek(v, "deploymentType")}
+	p := place{stage: typ, deployment: peek(v, "deploymentType"), gitOps: gitOps(v.Node)}
 	known := keys{
 		"execution":   func(v yamldoc.Value) { d.execution(v, p, s) },
 		"description": func(yamldoc.Value) {},
@@ -122,9 +125,13 @@ func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 	switch typ {
 	case StageDeployment:
 		s.Deployment = &Deployment{}
-		d.fields(v, merge(known, d.deployment(s.Deployment)))
-		d.need(v, "deploymentType", "execution")
+		d.fields(v, merge(known, d.deployment(s.Deployment, p.gitOps)))
+		d.need(v, "execution")
 		d.customOnly(v, p.deployment)
+		if !d.Watched() && (legacy(v.Node) || p.gitOps) {
+			return
+		}
+		d.need(v, "deploymentType")
 		d.oneOf(v, "service", "services", "serviceConfig")
 		d.oneOf(v, "environment", "environments", "environmentGroup", "infrastructure")
 	case StagePipeline:

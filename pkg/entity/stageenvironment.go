@@ -59,11 +59,17 @@ type Filter struct {
 	Tags       *yamldoc.Node // a mapping, or an expression for one
 }
 
-// stageEnvironment decodes an environment; narrowed says that filters around
-// it may choose its infrastructures.
-func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowed bool) {
+// around is what stands around a stage's environment.
+type around struct {
+	narrowed bool // filters may choose its infrastructures
+	gitOps   bool // it is refused for that, with all that goes with it
+}
+
+// stageEnvironment decodes an environment.
+func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in around) {
+	narrowed := in.narrowed || in.gitOps
 	environment, from := peek(v, "environmentRef"), v.Node.Get("useFromStage")
-	narrowed = narrowed || !neutral(v.Node.Get("deployToAll")) || !neutral(v.Node.Get("filters"))
+	narrowed = narrowed || !neutral(v.Node.Get("deployToAll")) || !neutral(v.Node.Get("filters")) || !neutral(v.Node.Get("gitOpsClusters"))
 	d.fields(v, keys{
 		"environmentRef":    d.reference(ref.Environment, &s.Ref),
 		"environmentInputs": d.node(&s.Inputs),
@@ -82,7 +88,7 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v) },
 		"serviceOverrideInputs": d.node(&s.OverrideInputs),
 		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v) },
-		"gitOpsClusters":        d.refuse("GitOps clusters aren't supported"),
+		"gitOpsClusters":        d.gitOpsClusters(in.gitOps),
 		"provisioner":           d.refuse("provisioners aren't supported"),
 		"useFromStage":          d.fromStage(&s.From),
 		"gitBranch":             d.never("documents are kept by Slipway and not read from a branch (gitBranch); apply those of the branch, or choose another reference"),
@@ -100,6 +106,14 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, narrowe
 	if !narrowed {
 		d.oneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
 	}
+}
+
+// gitOpsClusters refuses clusters of GitOps, unless the stage is refused for them.
+func (d *decoder) gitOpsClusters(told bool) func(yamldoc.Value) {
+	if told {
+		return func(yamldoc.Value) {}
+	}
+	return d.refuse("GitOps clusters aren't supported")
 }
 
 // servicesOverrides decodes values for inputs of overrides, for each service.
@@ -159,11 +173,11 @@ func (d *decoder) referInfrastructure(v yamldoc.Value, id, environment string) {
 	})
 }
 
-func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments) {
+func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments, gitOps bool) {
 	narrowed := !neutral(v.Node.Get("filters"))
 	d.fields(v, keys{
 		"values": func(v yamldoc.Value) {
-			s.Values = d.environmentList(v, narrowed)
+			s.Values = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
 			d.some(v, "environments")
 		},
 		"metadata":          d.parallel(&s.Parallel),
@@ -176,22 +190,24 @@ func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments) {
 	}
 }
 
-func (d *decoder) environmentList(v yamldoc.Value, narrowed bool) []StageEnvironment {
+func (d *decoder) environmentList(v yamldoc.Value, in around) []StageEnvironment {
 	var list []StageEnvironment
 	for item := range d.list(v) {
 		var one StageEnvironment
-		d.stageEnvironment(item, &one, narrowed)
+		d.stageEnvironment(item, &one, in)
 		list = append(list, one)
 	}
 	return list
 }
 
-func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup) {
+func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
 	narrowed := !neutral(v.Node.Get("filters")) || !neutral(v.Node.Get("deployToAll"))
 	d.fields(v, keys{
-		"envGroupRef":       d.reference(ref.EnvironmentGroup, &s.Ref),
-		"deployToAll":       d.decided(&s.All),
-		"environments":      func(v yamldoc.Value) { s.Environments = d.environmentList(v, narrowed) },
+		"envGroupRef": d.reference(ref.EnvironmentGroup, &s.Ref),
+		"deployToAll": d.decided(&s.All),
+		"environments": func(v yamldoc.Value) {
+			s.Environments = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
+		},
 		"metadata":          d.parallel(&s.Parallel),
 		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
 		"failureStrategies": d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),

@@ -54,6 +54,7 @@ type StepGroup struct {
 type place struct {
 	stage      string // the stage's type
 	deployment string // its deployment type
+	gitOps     bool   // it leaves the deployment to GitOps
 	rollback   bool
 	depth      int  // of step groups
 	section    seen // the identifiers of all steps, or of all rollback steps, of the stage
@@ -164,10 +165,11 @@ func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
 		if name := child(at(v, "spec", spec), "barrierRef"); s.Type.Value == stepBarrier && name.Is(yamldoc.Scalar) && !strings.Contains(name.Node.Value, "<+") {
 			d.barriers = append(d.barriers, name)
 		}
+	case p.ofRefused(s.Type.Value):
 	case harnessStep(s.Type.Value):
 		d.Unsupported(typ, "step type %s isn't supported yet%s", s.Type.Value, instead(s.Type.Value))
 	default:
-		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, d.Hint(s.Type.Value, splitSteps()))
+		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, d.meantStep(s.Type.Value, p.stage))
 	}
 }
 

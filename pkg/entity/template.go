@@ -73,7 +73,7 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 		stage := d.stage(named(v, ""), seen{})
 		d.bounded(v, extent.Nodes(stage.nodes()))
 	case template.Pipeline:
-		d.fields(v, d.pipelineKeys(&Pipeline{}))
+		d.fields(v, merge(d.pipelineKeys(&Pipeline{}), d.codebase(v)))
 		d.need(v, "stages")
 	case template.ArtifactSource:
 		d.fields(v, d.artifactSource(v, &ArtifactSource{}))

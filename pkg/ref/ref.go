@@ -5,6 +5,7 @@
 package ref
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -74,12 +75,20 @@ var scopePart = regexp.MustCompile(`^[0-9a-zA-Z_$-]+$`)
 // Check checks the spelling of the organization and the project, whose names
 // become parts of keys and paths.
 func (s Scope) Check() error {
-	for _, p := range []struct{ what, id string }{{"organization", s.Org}, {"project", s.Project}} {
-		if p.id != "" && (len(p.id) > maxLength || !scopePart.MatchString(p.id)) {
-			return fmt.Errorf("%s %q is wrong: it may have letters, digits, _, $ and - only, and at most %d of them", p.what, p.id, maxLength)
-		}
+	return cmp.Or(CheckOrg(s.Org), CheckProject(s.Project))
+}
+
+// CheckOrg checks the spelling of an organization; none is right.
+func CheckOrg(id string) error { return checkPart("organization", id) }
+
+// CheckProject checks the spelling of a project; none is right.
+func CheckProject(id string) error { return checkPart("project", id) }
+
+func checkPart(what, id string) error {
+	if id == "" {
+		return nil
 	}
-	return nil
+	return spelled(what, id, scopePart, "letters, digits, _, $ and -")
 }
 
 // Covers says whether o is s or within it.
@@ -114,6 +123,9 @@ func Parse(text string, from Scope) (Ref, error) {
 	prefix, id, found := strings.Cut(text, ".")
 	if !found {
 		id = text
+	}
+	if left := placeholder.FindString(text); left != "" && !spelling.MatchString(id) {
+		return Ref{}, fmt.Errorf("%q has the placeholder %s, which was left in; put the value there", shown(text), left)
 	}
 	if len(id) > maxLength || !spelling.MatchString(id) {
 		return Ref{}, fmt.Errorf("%q isn't a reference; want an identifier, perhaps with org. or account. before it", text)
@@ -177,34 +189,22 @@ func check(re *regexp.Regexp, id, allowed string) error {
 	if slices.Contains(reserved(), id) {
 		return fmt.Errorf("identifier %q is a reserved word", id)
 	}
-	if len(id) > maxLength || !re.MatchString(id) {
-		return fmt.Errorf("identifier %q is wrong: it must start with a letter or _, and have at most 128 %s", id, allowed)
-	}
-	return nil
+	return spelled("identifier", id, re, allowed)
 }
 
 var label = regexp.MustCompile(`^[0-9a-zA-Z][^\s/&]*$`)
 
 // CheckLabel checks the version label of a template (pipeline spec §9.1).
 func CheckLabel(text string) error {
-	if len(text) > maxLength || !label.MatchString(text) {
-		return fmt.Errorf("version label %q is wrong: it must start with a letter or a digit, and have at most 128 characters without spaces, / and &", text)
-	}
-	return nil
+	return spelled("version label", text, label, "anything but spaces, / and &")
 }
 
 // CheckVariable checks the name of a variable (pipeline spec §1.5).
 func CheckVariable(id string) error {
-	if len(id) > maxLength || !variable.MatchString(id) {
-		return fmt.Errorf("variable name %q is wrong: it must start with a letter or _, and have at most 128 letters, digits, _, ., $ and -", id)
-	}
-	return nil
+	return spelled("variable name", id, variable, "letters, digits, _, ., $ and -")
 }
 
 // CheckName checks an entity's or a node's name.
 func CheckName(text string) error {
-	if len(text) > maxLength || !name.MatchString(text) {
-		return fmt.Errorf("name %q is wrong: it may have at most 128 of letters, digits, spaces, dots, _ and -", text)
-	}
-	return nil
+	return spelled("name", text, name, "letters, digits, spaces, dots, _ and -")
 }

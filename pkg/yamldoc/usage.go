@@ -37,6 +37,9 @@ func (r *Report) Watch(f func(Usage)) *Report {
 	return r
 }
 
+// Watched says whether somebody watches.
+func (r *Report) Watched() bool { return r.watch != nil }
+
 // Takes tells who watches what a value is taken for. Decoders call it where
 // they read a value in a way of their own.
 func (r *Report) Takes(v Value, use Use, words ...string) {

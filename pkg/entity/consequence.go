@@ -1,0 +1,64 @@
+package entity
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// What follows from something that is refused isn't told beside it: whoever
+// mends the cause writes another document anyway.
+
+// legacy says whether a Deployment stage is written in the form that Harness
+// had before services and environments were documents.
+func legacy(spec *yamldoc.Node) bool {
+	return !neutral(spec.Get("serviceConfig")) || !neutral(spec.Get("infrastructure"))
+}
+
+// gitOps says whether a Deployment stage leaves the deployment to GitOps.
+func gitOps(spec *yamldoc.Node) bool { return !neutral(spec.Get("gitOpsEnabled")) }
+
+// builds says whether one of some stages is a CI stage.
+func builds(stages *yamldoc.Node) bool {
+	return stages != nil && slices.ContainsFunc(stages.Items, func(item *yamldoc.Node) bool {
+		typ := item.At("stage", "type")
+		return typ != nil && typ.Value == stageCI || builds(item.Get("parallel"))
+	})
+}
+
+// ofRefused says whether a step type is one of the steps of its stage's
+// deployment type, which is refused.
+func (p place) ofRefused(step string) bool {
+	lanes := laneSteps(p.deployment)
+	if p.gitOps {
+		lanes = append(lanes, "GitOps", "UpdateGitOpsApp", "MergePR", "RevertPR")
+	}
+	return slices.ContainsFunc(lanes, func(prefix string) bool { return strings.HasPrefix(step, prefix) })
+}
+
+// laneSteps are what the names of the steps begin with that only deployments of
+// one type have.
+func laneSteps(deployment string) []string {
+	switch deployment {
+	case "ECS":
+		return []string{"Ecs"}
+	case "Asg", "AwsLambda", "ServerlessAwsLambda", "Elastigroup", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
+		return []string{deployment}
+	case "AWS_SAM":
+		return []string{"AwsSam"}
+	case "AzureWebApp", "AzureFunction":
+		return []string{"Azure"}
+	case "GoogleCloudFunctions":
+		return []string{"DeployCloudFunction", "CloudFunction", "RollbackCloudFunction"}
+	case "GoogleManagedInstanceGroup":
+		return []string{"GoogleMig"}
+	case "Ssh", "WinRm":
+		return []string{"Command"}
+	case "TAS":
+		return []string{
+			"Tas", "TanzuCommand", "AppResize", "AppRollback", "BGAppSetup", "BasicAppSetup", "CanaryAppSetup", "RouteMapping", "SwapRo",
+		}
+	}
+	return nil
+}

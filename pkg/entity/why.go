@@ -1,0 +1,129 @@
+package entity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// fewWords is how many words a message lists beside a reason, which says more
+// than a long list does.
+const fewWords = 4
+
+// unsupportedWord reports a word that Harness has and Slipway refuses, with
+// the reason and, if they are few, the words that can be written.
+func (d *decoder) unsupportedWord(v yamldoc.Value, what, word string, can []string) {
+	text, reason := fmt.Sprintf("%s %s isn't supported yet", what, word), why(what, word)
+	if reason != "" {
+		text += ": " + reason
+	}
+	if reason == "" || len(can) <= fewWords {
+		text += "; want " + oneOf(can)
+	}
+	d.Unsupported(v, "%s", text)
+}
+
+// oneOf is a list of words as a message has it.
+func oneOf(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return "one of " + strings.Join(words, ", ")
+}
+
+// meant is the end of a message about a word that nobody knows: whether one of
+// those that can be written was meant. One that is refused is never proposed.
+func (d *decoder) meant(word string, can, cannot []string) string {
+	for _, other := range cannot {
+		if strings.EqualFold(word, other) {
+			return fmt.Sprintf("; %s isn't supported", other)
+		}
+	}
+	return d.Hint(word, can)
+}
+
+// meantStep is meant of step types. It asks about the nearest few alone:
+// decoding a spec is how one knows that a type is there.
+func (d *decoder) meantStep(word, stage string) string {
+	const few = 3
+	names := slices.Clone(splitSteps())
+	for range few {
+		near := yamldoc.Nearest(word, names)
+		switch {
+		case near == "" || d.Hint(word, names) == "":
+			return ""
+		case d.options.CheckStep(near, &yamldoc.Node{Kind: yamldoc.Mapping}, stage, yamldoc.NewReport("")):
+			return d.Hint(word, []string{near})
+		case strings.EqualFold(near, word):
+			return fmt.Sprintf("; %s isn't supported", near)
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return n == near })
+	}
+	return ""
+}
+
+// why says why a word is refused and what can be done instead; empty if there
+// is no more to say than the words that can be written.
+func why(what, word string) string {
+	switch what {
+	case "stage type":
+		return whyNoStage(word)
+	case "deployment type":
+		return "there is no deployer for it; a deployment template (" + DeployCustom + ") can deploy with scripts to anything"
+	case "infrastructure type":
+		if word == "GitOps" {
+			return "GitOps deployments aren't supported"
+		}
+		return "it is of a deployment type that isn't supported"
+	case "manifest type":
+		return "it is of a deployment type that isn't supported"
+	case "artifact type":
+		return "nothing here asks such a registry; the script of a CustomArtifact can list versions"
+	case "connector type":
+		return whyNoConnector(word)
+	}
+	return ""
+}
+
+func whyNoStage(word string) string {
+	switch word {
+	case stageCI:
+		return "Slipway deploys what others have built; let the end of the build start the pipeline, see docs/triggers.md"
+	case "Dynamic":
+		return "a pipeline's steps are known before it runs"
+	}
+	return "it belongs to another product of Harness's"
+}
+
+// whyNoConnector says what nothing uses a type of connector for.
+func whyNoConnector(word string) string {
+	groups := []struct {
+		reason string
+		types  []string
+	}{
+		{
+			"secrets are kept by Slipway, AWS Secrets Manager, Vault or a CustomSecretManager",
+			[]string{"AwsKms", "GcpKms", "GcpSecretManager", "AzureKeyVault", "Local"},
+		},
+		{
+			"nothing verifies deployments by what others measure",
+			[]string{
+				"Prometheus", "Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth",
+				"PagerDuty", "SignalFX",
+			},
+		},
+		{"it belongs to another product of Harness's", []string{"CEAws", "CEAzure", "GcpCloudCost", "CEK8sCluster", "JDBC"}},
+		{"it is of a deployment type that isn't supported", []string{"Pdc", "Spot", "Tas", "Salesforce"}},
+		{"a connector of the type Git reaches the same repositories", []string{"Codecommit"}},
+		{"the script of a CustomArtifact can list versions", []string{"AzureArtifacts"}},
+		{"no step runs Terraform yet", []string{"TerraformCloud"}},
+	}
+	for _, g := range groups {
+		if slices.Contains(g.types, word) {
+			return g.reason
+		}
+	}
+	return ""
+}
