@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/delegate/servicenow"
 	"github.com/slipway-cd/slipway/delegate/shell"
+	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -42,9 +43,11 @@ type Config struct {
 }
 
 // Answer is the first call of every main, and of every TestMain, whose program
-// runs Executors: in a child process of a sandbox it does what is asked for and
-// ends the process; else it does nothing.
+// runs Executors: in a child process of a sandbox, and in a watchdog whose
+// delegate was killed, it does what is asked for and ends the process; else it
+// does nothing.
 func Answer() {
+	watchdog.Answer()
 	verbs := kubernetes.Verbs()
 	maps.Copy(verbs, helm.Verbs())
 	sandbox.Answer(verbs)

@@ -29,6 +29,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
+	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -94,6 +95,7 @@ type Agent struct {
 
 	watching watches
 	claims   claims // the claim loop's
+	dog      *watchdog.Watchdog
 }
 
 // New makes an agent. It does nothing until Run.
@@ -116,6 +118,7 @@ func New(cfg Config) *Agent {
 		api:  client{http: cfg.HTTP, base: strings.TrimSuffix(cfg.URL, "/") + "/v1/delegate/", token: cfg.Token},
 		work: make(chan struct{}, 1), beats: make(chan struct{}, 1), look: make(chan struct{}, 1),
 		running: map[task.ID]*running{},
+		dog:     watchdog.New(cfg.Log),
 	}
 }
 
@@ -123,6 +126,7 @@ func New(cfg Config) *Agent {
 // running tasks the time of Config.Drain, stops the rest and says goodbye.
 // It returns an error only if the control plane refuses the delegate.
 func (a *Agent) Run(ctx context.Context) error {
+	defer a.dog.Close()
 	if err := a.registerUntil(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil

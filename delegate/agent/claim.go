@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -127,7 +128,9 @@ func (a *Agent) start(alive context.Context, tasks []task.Assignment, at time.Ti
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range tasks {
-		r := newRunning(alive, t, at)
+		guarded, release := a.dog.Guard(alive, rand.Text())
+		r := newRunning(guarded, t, at)
+		r.release = release
 		a.running[t.ID] = r
 		a.tasks.Go(func() { a.run(r) })
 	}
@@ -142,6 +145,7 @@ func (a *Agent) ended(r *running) {
 	}
 	more := a.backlog
 	a.mu.Unlock()
+	r.release()
 	r.cancel(nil)
 	if more {
 		signal(a.work)

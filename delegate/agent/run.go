@@ -21,6 +21,8 @@ type running struct {
 	ctx    context.Context //nolint:containedctx // a task is what the context belongs to
 	cancel context.CancelCauseFunc
 	until  time.Time // end of the lease, as far as this side knows; under Agent.mu
+	// release has the watchdog forget the task.
+	release func()
 }
 
 func newRunning(ctx context.Context, t task.Assignment, at time.Time) *running {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -116,10 +117,12 @@ func (w *watches) end(id string, one *watched) {
 
 // beginWatch watches a release in the background.
 func (a *Agent) beginWatch(ctx context.Context, w task.Watch) {
+	ctx, release := a.dog.Guard(ctx, rand.Text())
 	ctx, cancel := context.WithCancel(ctx)
 	one := &watched{Watched: task.Watched{ID: w.ID, Fence: w.Fence}, cancel: cancel}
 	a.watching.begin(w.ID, one)
 	a.watching.running.Go(func() {
+		defer release()
 		err := a.watch(ctx, w)
 		over := ctx.Err() != nil
 		a.watching.end(w.ID, one)

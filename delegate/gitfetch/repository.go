@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/diskcache"
+	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -147,7 +148,7 @@ const lingering = 2 * time.Second
 // git runs one command. Its errors name the repository and what git said.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Env, cmd.WaitDelay = r.env, lingering
+	cmd.Env, cmd.WaitDelay = watchdog.Environ(ctx, r.env), lingering
 	together(cmd)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -36,7 +37,7 @@ func (p process) run(ctx context.Context) (int, error) {
 		return 0, context.Cause(ctx)
 	}
 	cmd := exec.Command(p.args[0], p.args[1:]...) // ends with its group, see below
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = p.dir, p.environ, p.stdout, p.stderr, lingering
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = p.dir, watchdog.Environ(ctx, p.environ), p.stdout, p.stderr, lingering
 	ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return 0, fault.New(fault.Invalid, "start %s: %w", p.args[0], err)
