@@ -37,6 +37,7 @@ func TestEachAttackIsHeldOff(t *testing.T) {
 		"delegates: another's id, task and lease":  "internal/attack/matrix_test.go: TestTokens; delegate/agent/agent_test.go: TestLeaseLost",
 		"a task claimed twice":                     "delegate/agent/agent_test.go: TestNoTaskIsRunTwice",
 		"secrets of other scopes":                  "pkg/secret/keeper_test.go: TestSecretsOfOtherScopesStayShut",
+		"secrets that no document names":           "pkg/api/reveal_test.go: TestOnlyTasksThatFetchFilesAskForSecrets; pkg/api/reveal_test.go: TestFilesMayNameSecrets; pkg/task/fetching_test.go: TestOnlySomeTasksFetchFiles",
 		"secrets at rest, changed":                 "pkg/secret/keeper_test.go: TestOpenRefusesEveryChangedByte",
 		"secrets read back":                        "pkg/api/secrets_test.go: TestASecretsValueIsNeverGivenOut; pkg/entity/spec_test.go: TestFindingsNeverShowASecret",
 		"secrets computed in expressions":          "pkg/expr/secrets_test.go: TestSecretsAreOnlySplicedIn",

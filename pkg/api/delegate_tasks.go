@@ -67,7 +67,7 @@ func (s *Server) resolveTexts(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Executions.ResolveTexts(ctx, d, in.Task, in.Body)
+	out, err := s.Executions.ResolveTexts(ctx, d, in.Task, in.Body, author(ctx))
 	return &struct{ Body task.Resolved }{out}, err
 }
 

@@ -26,6 +26,9 @@ type Texts struct {
 	Secrets     map[string]string // placeholder -> name of the secret
 	LateSecrets map[string]task.LateSecret
 	LateTexts   map[string]task.LateText
+	// Named are the secrets behind the placeholders, also those that whoever
+	// keeps a late one is asked with.
+	Named []resolve.Named
 }
 
 // Resolve resolves the expressions of texts in the context of a step, such as
@@ -104,8 +107,9 @@ func (h *Handler) texts(
 		}
 		out[name] = v
 	}
+	named := scope.Named()
 	if snap.err != nil {
 		return Texts{}, fmt.Errorf("read states: %w", snap.err)
 	}
-	return Texts{Texts: out, Secrets: scope.Secrets(), LateSecrets: scope.LateSecrets(), LateTexts: scope.LateTexts()}, nil
+	return Texts{Texts: out, Secrets: scope.Secrets(), LateSecrets: scope.LateSecrets(), LateTexts: scope.LateTexts(), Named: named}, nil
 }

@@ -73,6 +73,16 @@ func Qualify(doc *yamldoc.Node, scope ref.Scope) {
 
 var secretCall = regexp.MustCompile(`secrets\.getValue\(\s*["']([^"'<>]+)["']\s*\)`)
 
+// SecretsIn lists the secrets that the expressions of a text name by themselves,
+// as written. A name that is made of others isn't among them.
+func SecretsIn(text string) []string {
+	var out []string
+	for _, m := range secretCall.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
 // QualifySecrets makes the secrets that a text of an entity in a scope names
 // the same ones where the text is resolved in a scope below.
 func QualifySecrets(text string, scope ref.Scope) string {

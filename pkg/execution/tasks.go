@@ -277,21 +277,6 @@ func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b
 	return nil
 }
 
-// ResolveTexts resolves the expressions of texts that only the delegate has,
-// in the context of the step whose task it holds.
-func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, r task.Resolve) (task.Resolved, error) {
-	t, err := s.held(ctx, d, id, r.Fence)
-	if err != nil {
-		return task.Resolved{}, err
-	}
-	out, err := s.Engine.Resolve(ctx, t.Execution, t.Node, r.Texts)
-	if err != nil {
-		return task.Resolved{}, err
-	}
-	values, err := s.Secret.RevealAll(ctx, t.Scope, out.Secrets)
-	return task.Resolved{Texts: out.Texts, Secrets: values, LateSecrets: out.LateSecrets, LateTexts: out.LateTexts}, err
-}
-
 // ReadFiles gives a delegate files of the file store that the step whose task
 // it holds may read: those of its execution's scope and of the scopes around it.
 func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r task.ReadFiles) (task.FilesRead, error) {

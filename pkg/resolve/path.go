@@ -200,6 +200,7 @@ func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, 
 func (s *Scope) outputValue(v any) expr.Value {
 	if m, ok := v.(map[string]any); ok {
 		if name, ok := m[plan.SecretKey].(string); ok {
+			s.secrets.name(name, false)
 			return s.secrets.of(name)
 		}
 	}

@@ -135,7 +135,7 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "secrets.getValue takes one argument, the secret's identifier; found %d", len(args))
 		}
-		return s.secret(args[0].Text(), s.Execution.Scope)
+		return s.secretNamed(args[0].Text(), s.Execution.Scope, s.trail == nil && !s.secrets.inside)
 	case "configFile.getAsString", "configFile.getAsBase64":
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "%s takes one argument, the config file's identifier; found %d", name, len(args))

@@ -24,11 +24,15 @@ type placeholders struct {
 	kept map[string]string
 	// inside says that a manager's own inputs are being resolved.
 	inside bool
+	// named are the secrets that were handed out, by their names: whether only
+	// the texts themselves have named one, and no document.
+	named map[string]bool
 }
 
 func newPlaceholders() *placeholders {
 	return &placeholders{
 		byRef: map[string]string{}, late: map[string]task.LateSecret{}, texts: map[string]task.LateText{}, kept: map[string]string{},
+		named: map[string]bool{},
 	}
 }
 
@@ -114,8 +118,15 @@ func (s *Scope) Hidden() bool {
 	return len(s.secrets.byRef)+len(s.secrets.late)+len(s.secrets.texts) > 0
 }
 
-// secret is the handle of a secret by its reference, as written in the scope.
+// secret is the handle of a secret by its reference, as a document in the scope
+// has it.
 func (s *Scope) secret(text string, from ref.Scope) (expr.Value, error) {
+	return s.secretNamed(text, from, false)
+}
+
+// secretNamed is secret, and says whether the text that is being resolved names
+// it rather than a document on the way.
+func (s *Scope) secretNamed(text string, from ref.Scope, byText bool) (expr.Value, error) {
 	r, spec, err := inManager(text, from)
 	if err == nil && spec == nil {
 		r, err = ref.Parse(text, from)
@@ -140,6 +151,7 @@ func (s *Scope) secret(text string, from ref.Scope) (expr.Value, error) {
 		}
 		s.secrets.kept[name] = placeholder
 	}
+	s.secrets.name(name, byText)
 	if placeholder != "" {
 		return expr.SecretRef(placeholder), nil
 	}

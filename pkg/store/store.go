@@ -476,6 +476,9 @@ type Logs interface {
 type Audits interface {
 	// AppendAudit appends a record that belongs to no other change. AP-32
 	AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error)
+	// AppendAuditOnce is AppendAudit unless a record was appended under the key
+	// before, which is remembered until expires; keys of answers are others. AP-65
+	AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error
 	// ListAudit lists an account's records by sequence from a number on. AP-33
 	ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error)
 }

@@ -2,7 +2,9 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 )
@@ -98,6 +100,27 @@ func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, 
 		return audit.Record{}, fmt.Errorf("append to the audit trail of account %q: %w", a.Scope.Account, err)
 	}
 	return r, nil
+}
+
+// errEntered: a record was appended under the key before.
+var errEntered = errors.New("the record is there already")
+
+// AppendAuditOnce appends a record, unless one was appended under the key.
+func (s *Store) AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error {
+	it := answerAt(key).item()
+	known, err := s.get(ctx, answerAt(key))
+	if err != nil || known != nil {
+		return err
+	}
+	it["until"], it[Expires] = num(millis(expires)), num(expires.Add(time.Second).Unix())
+	err = s.audited(ctx, a, s.put(it, missing, nil, errEntered))
+	if errors.Is(err, errEntered) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("append to the audit trail of account %q: %w", a.Scope.Account, err)
+	}
+	return nil
 }
 
 // ListAudit lists an account's records from a sequence number on.

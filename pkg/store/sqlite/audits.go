@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -33,6 +34,19 @@ func appendAudit(tx *sqlitedb.Tx, a audit.Record) (audit.Record, error) {
 // AppendAudit appends a record that belongs to no other change.
 func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error) {
 	return write(ctx, s, func(tx *sqlitedb.Tx) (audit.Record, error) { return appendAudit(tx, a) })
+}
+
+// AppendAuditOnce appends a record, unless one was appended under the key.
+func (s *Store) AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		made, err := tx.Exec(`INSERT INTO answer (key, request_hash, status, body, expires) VALUES (?, x'', 0, x'', ?) ON CONFLICT DO NOTHING`,
+			key, millis(expires))
+		if err != nil || made == 0 {
+			return err
+		}
+		_, err = appendAudit(tx, a)
+		return err
+	})
 }
 
 // ListAudit lists an account's records from a sequence number on.

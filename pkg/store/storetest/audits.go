@@ -16,6 +16,7 @@ func auditCases() []testCase {
 		{"lists go by sequence from a number on", listAudit},
 		{"accounts have chains of their own", auditApart},
 		{"the chain holds under many appends of all sorts", raceAudit},
+		{"a record of a key is appended once", appendAuditOnce},
 		{"a refused change leaves no gap", auditRefused},
 		{"a commit and its record happen together", auditCommit},
 	}
@@ -86,6 +87,20 @@ func auditApart(b *bench) {
 	b.ok(err)
 	same(b, "sequence", 1, got.Sequence)
 	same(b, "records", 1, len(b.chain()))
+}
+
+func appendAuditOnce(b *bench) {
+	expires := at(3600)
+	once := func(key string) error {
+		return b.Store.AppendAuditOnce(b.ctx(), b.record(audit.Reveal, key), b.id(key), expires)
+	}
+	b.allSucceed(func(i int) error { return once(fmt.Sprint("k", i%2)) })
+	b.ok(once("k1"))
+	got := map[string]int{}
+	for _, r := range b.chain() {
+		got[r.ID]++
+	}
+	same(b, "records by their keys", map[string]int{"k0": 1, "k1": 1}, got)
 }
 
 func raceAudit(b *bench) {

@@ -1,0 +1,96 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Named is a secret that resolving has handed out, and who named it.
+type Named struct {
+	Name string // under which pkg/secret knows it
+	// ByText: no document of what runs names it, only the text that was resolved.
+	ByText bool
+}
+
+// name notes that a secret is handed out. Once a document names it, the text
+// may as well.
+func (p *placeholders) name(name string, byText bool) {
+	if only, known := p.named[name]; !known || only {
+		p.named[name] = byText
+	}
+}
+
+// Named lists the secrets that were handed out, by their names.
+func (s *Scope) Named() []Named {
+	var out []Named
+	var written map[string]bool
+	for name, byText := range s.secrets.named {
+		if byText && written == nil {
+			written = s.written()
+		}
+		out = append(out, Named{Name: name, ByText: byText && !written[name]})
+	}
+	slices.SortFunc(out, func(a, b Named) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// written are the names of the secrets that stand in the documents of what
+// runs: those of the pipeline, and of what the node's stage deploys where.
+func (s *Scope) written() map[string]bool {
+	out := map[string]bool{}
+	s.collect(s.Plan.Pipeline, out)
+	var d *plan.Deployment
+	if stage := s.Node.Stage(); stage != nil {
+		d = stage.Deploys(s.State(stage.ID))
+	}
+	if d == nil {
+		return out
+	}
+	for _, doc := range []*yamldoc.Node{d.Service, d.Environment, d.Infrastructure, d.Template} {
+		s.collect(doc, out)
+	}
+	for _, o := range d.Overrides {
+		s.collect(o.Doc, out)
+	}
+	return out
+}
+
+// collect adds the names of the secrets in a document.
+func (s *Scope) collect(n *yamldoc.Node, into map[string]bool) {
+	switch {
+	case n == nil:
+	case n.Kind == yamldoc.Scalar:
+		for _, text := range entity.SecretsIn(n.Value) {
+			s.add(text, into)
+		}
+	case n.Kind == yamldoc.Mapping:
+		if value := text(n.Get("value")); text(n.Get("type")) == "Secret" && !strings.Contains(value, "<+") {
+			s.add(value, into)
+		}
+		for _, e := range n.Entries {
+			s.collect(e.Value, into)
+		}
+	case n.Kind == yamldoc.Sequence:
+		for _, item := range n.Items {
+			s.collect(item, into)
+		}
+	}
+}
+
+// add adds a secret by its reference. What isn't one names nothing.
+func (s *Scope) add(text string, into map[string]bool) {
+	r, spec, err := inManager(text, s.Execution.Scope)
+	if err == nil && spec == nil {
+		r, err = ref.Parse(text, s.Execution.Scope)
+	}
+	if err == nil {
+		into[secret.Name(r)] = true
+	}
+}
