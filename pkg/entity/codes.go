@@ -21,4 +21,5 @@ const (
 	duplicateIdentifier = "DUPLICATE_IDENTIFIER"
 	repeatedIdentifier  = "REPEATED_IDENTIFIER" // legal, but a source of surprise
 	unsupportedAtRun    = "UNSUPPORTED_AT_RUN"  // is saved; a run refuses it
+	noEffect            = "NO_EFFECT"           // is read, and changes nothing
 )

@@ -84,7 +84,7 @@ func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 				d.Warnf(v, unsupportedAtRun, "executeOnDelegate is false, but a delegate uses the connector all the same: Slipway itself never reaches out")
 			}
 		},
-		"ignoreTestConnection": func(v yamldoc.Value) { d.Bool(v) },
+		"ignoreTestConnection": d.idle("saving a connector tests no connection", func(v yamldoc.Value) { d.Bool(v) }),
 		"proxy":                d.refuse("proxies of a connector aren't supported"),
 	}
 	switch {

@@ -219,6 +219,18 @@ func (d *decoder) never(why string) func(yamldoc.Value) {
 	}
 }
 
+// idle makes the decoder of a key that documents have and that changes nothing
+// here, however it is decoded; why says why, after "no effect here:".
+func (d *decoder) idle(why string, decode func(yamldoc.Value)) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		decode(v)
+		d.Takes(v, yamldoc.UseIdle, why)
+		if !neutral(v.Node) {
+			d.Warnf(v.AtKey(), noEffect, "%s has no effect here: %s", v.Key, why)
+		}
+	}
+}
+
 // neutral says whether a value is the same as none: null, blank, false, an
 // empty list, or a mapping of nothing else.
 func neutral(n *yamldoc.Node) bool {

@@ -22,14 +22,14 @@ func gitConnectors() []string { return []string{"Git", "Github", "Gitlab", "Bitb
 func (d *decoder) gitConnector(v yamldoc.Value, typ string, common keys, g *GitConnector) {
 	known := merge(common, keys{
 		"url":            d.text(&g.URL),
-		"validationRepo": d.text(&g.ValidationRepo),
+		"validationRepo": d.idle("saving a connector tests no connection", d.text(&g.ValidationRepo)),
 	})
 	if typ == "Git" {
 		transport := peek(v, "type")
 		d.fields(v, merge(known, keys{
 			"connectionType": d.literal(&g.Level, "Account", "Repo"),
 			"type":           d.literal(&g.Transport, "Http", "Ssh"),
-			"branchName":     d.text(&g.BranchName),
+			"branchName":     d.idle("whatever names a repository names its branch", d.text(&g.BranchName)),
 			"spec":           func(v yamldoc.Value) { d.plainGitAuth(v, transport, &g.Auth) },
 		}))
 		d.need(v, "url", "connectionType", "type")
@@ -41,7 +41,7 @@ func (d *decoder) gitConnector(v yamldoc.Value, typ string, common keys, g *GitC
 		d.fields(v, merge(known, keys{
 			"type":           d.literal(&g.Level, all, "Repo"),
 			"authentication": func(v yamldoc.Value) { d.gitAuth(v, typ, g) },
-			"apiAccess":      d.apiAccess,
+			"apiAccess":      d.idle("nothing asks the Git host's API; its webhooks are set up there, see docs/triggers.md", d.apiAccess),
 		}))
 		d.need(v, "url", "type", "authentication")
 	}
@@ -112,9 +112,8 @@ func (d *decoder) httpAuth(v yamldoc.Value, host string, a *Auth) {
 	}
 }
 
-// apiAccess reads how a Git host's API is reached. No step uses it yet: it is
-// for webhooks and pull requests. A sample of Harness has its spec one level
-// too high, so its absence is a warning (entities spec §9).
+// apiAccess reads how a Git host's API is reached. A sample of Harness has its
+// spec one level too high, so its absence is none (entities spec §9).
 func (d *decoder) apiAccess(v yamldoc.Value) {
 	var field yamldoc.Field[string]
 	text, secret := d.text(&field), d.secretRef(&field)
@@ -137,7 +136,4 @@ func (d *decoder) apiAccess(v yamldoc.Value) {
 		},
 	})
 	d.need(v, "type")
-	if v.Is(yamldoc.Mapping) && v.Node.Get("spec") == nil {
-		d.Warnf(v, missingKey, `key "spec" is missing; the Git host's API can't be used`)
-	}
 }

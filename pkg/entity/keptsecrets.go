@@ -14,6 +14,13 @@ const (
 	VaultManager     = "Vault"
 )
 
+// Why keys of secret managers have no effect.
+const (
+	neverWritten = "nothing writes secrets there"
+	everyManager = "each secret names its manager"
+	freshToken   = "a token is asked for with each secret, and none is kept" //nolint:gosec // a sentence
+)
+
 // awsSecretManager decodes a connector to AWS Secrets Manager.
 func (d *decoder) awsSecretManager(v yamldoc.Value, common keys) {
 	var region, prefix yamldoc.Field[string]
@@ -21,13 +28,13 @@ func (d *decoder) awsSecretManager(v yamldoc.Value, common keys) {
 	known := keys{
 		"credential": d.awsManagerCredential,
 		"region":     d.text(&region),
-		"default":    d.flag(&isDefault), // which manager editors offer first
-		"isDefault":  d.flag(&isDefault),
-		// Of secrets that are written there, which nobody does.
-		"secretNamePrefix":           d.text(&prefix),
-		"usePutSecret":               func(v yamldoc.Value) { d.Bool(v) },
-		"forceDeleteWithoutRecovery": func(v yamldoc.Value) { d.Bool(v) },
-		"recoveryWindowInDays":       func(v yamldoc.Value) { d.Int(v) },
+		"default":    d.idle(everyManager, d.flag(&isDefault)),
+		"isDefault":  d.idle(everyManager, d.flag(&isDefault)),
+
+		"secretNamePrefix":           d.idle(neverWritten, d.text(&prefix)),
+		"usePutSecret":               d.idle(neverWritten, func(v yamldoc.Value) { d.Bool(v) }),
+		"forceDeleteWithoutRecovery": d.idle(neverWritten, func(v yamldoc.Value) { d.Bool(v) }),
+		"recoveryWindowInDays":       d.idle(neverWritten, func(v yamldoc.Value) { d.Int(v) }),
 	}
 	d.fields(v, merge(common, known))
 	d.need(v, "credential", "region")
@@ -85,26 +92,70 @@ func (d *decoder) vaultManager(v yamldoc.Value, common keys) {
 		"accessType": d.supported(&text, "the access", []string{"TOKEN", "APP_ROLE", "VAULT_AGENT", "K8s_AUTH"}, "AWS_IAM", "JWT"),
 		"authToken":  d.secretRef(&secret), "appRoleId": d.text(&text), "secretId": d.secretRef(&secret), "sinkPath": d.text(&text),
 		"vaultK8sAuthRole": d.text(&text), "serviceAccountTokenPath": d.text(&text), "k8sAuthEndpoint": d.text(&text),
-		"default": flag, "isDefault": flag, // which manager editors offer first
-		// What is said once more by accessType.
-		"useVaultAgent": flag, "useK8sAuth": flag, "useAwsIam": flag, "useJwtAuth": flag,
-		// Of secrets that are written there, which nobody does, and of tokens that
-		// are kept: a token is asked for with each secret.
-		"basePath": d.text(&text), "readOnly": flag, "secretEngineManuallyConfigured": flag, "renewAppRoleToken": flag, "enableCache": flag,
-		"renewalIntervalMinutes": d.count(&number),
+		"default": d.idle(everyManager, flag), "isDefault": d.idle(everyManager, flag),
+		"useVaultAgent": d.vaultFlag(v), "useK8sAuth": d.vaultFlag(v), "useAwsIam": d.vaultFlag(v), "useJwtAuth": d.vaultFlag(v),
+		"basePath": d.idle(neverWritten, d.text(&text)), "readOnly": d.idle(neverWritten, flag),
+		"secretEngineManuallyConfigured": d.idle("the engine is the one that secretEngineName says", flag),
+		"renewAppRoleToken":              d.idle(freshToken, flag), "enableCache": d.idle(freshToken, flag),
+		"renewalIntervalMinutes": d.renewal(v, &number),
 	}))
-	d.need(v, append([]string{"vaultUrl", "secretEngineName"}, vaultAccess(vaultAccessOf(v))...)...)
-	if minutes := peek(v, "renewalIntervalMinutes"); vaultAccessOf(v) == "TOKEN" && minutes != "" && minutes != "0" {
-		d.Warnf(child(v, "renewalIntervalMinutes"), "NO_EFFECT", "nobody renews the token: it must live as long as it is used")
-	}
+	d.need(v, append([]string{"vaultUrl", "secretEngineName"}, vaultAccess(VaultAccess(v.Node))...)...)
 }
 
-// vaultAccessOf is how one logs in: as it is written, else by a token.
-func vaultAccessOf(v yamldoc.Value) string {
-	if access := peek(v, "accessType"); access != "" {
-		return access
+// renewal is how often a token is to be renewed, which nobody does.
+func (d *decoder) renewal(spec yamldoc.Value, number *yamldoc.Field[int]) func(yamldoc.Value) {
+	switch {
+	case peek(spec, "renewalIntervalMinutes") == "0":
+		return d.count(number)
+	case VaultAccess(spec.Node) == "TOKEN":
+		return d.idle("nobody renews the token: it must live as long as it is used", d.count(number))
+	}
+	return d.idle(freshToken, d.count(number))
+}
+
+// VaultAccess is how one logs in to Vault by the spec of its connector: as
+// accessType says, else as the flag says that is on, else by a token.
+func VaultAccess(spec *yamldoc.Node) string {
+	if access := spec.Get("accessType"); access != nil && access.Value != "" {
+		return access.Value
+	}
+	for _, flag := range []string{"useVaultAgent", "useK8sAuth", "useAwsIam", "useJwtAuth"} {
+		if !neutral(spec.Get(flag)) {
+			return flagAccess(flag)
+		}
 	}
 	return "TOKEN"
+}
+
+// flagAccess is the access that a flag stands for.
+func flagAccess(flag string) string {
+	switch flag {
+	case "useVaultAgent":
+		return "VAULT_AGENT"
+	case "useK8sAuth":
+		return "K8s_AUTH"
+	case "useAwsIam":
+		return "AWS_IAM"
+	}
+	return "JWT"
+}
+
+// vaultFlag decodes a flag that says how one logs in, which accessType may say,
+// too. It is refused with what it stands for, and so is another than is said.
+func (d *decoder) vaultFlag(spec yamldoc.Value) func(yamldoc.Value) {
+	return func(v yamldoc.Value) {
+		f := d.Bool(v)
+		access, said := flagAccess(v.Key), VaultAccess(spec.Node)
+		switch {
+		case f.Expr != "":
+			d.Errorf(v, wrongValue, "found an expression; want a fixed value")
+		case !f.Value:
+		case access != said:
+			d.Errorf(v, ambiguous, "found %s beside the access %s; want one way to log in", v.Key, said)
+		case vaultAccess(access) == nil && peek(spec, "accessType") == "":
+			d.Unsupported(v, "the access %s (%s) isn't supported yet; want the accessType TOKEN, APP_ROLE, VAULT_AGENT or K8s_AUTH", access, v.Key)
+		}
+	}
 }
 
 // namedInManager is a secret that an expression names by its manager and where

@@ -169,8 +169,8 @@ func (d *decoder) customManager(v yamldoc.Value, common keys) {
 		}}),
 		"onDelegate": d.decided(&on),
 		"timeout":    d.count(&timeout),
-		"default":    d.flag(&isDefault), // which manager editors offer first
-		"isDefault":  d.flag(&isDefault),
+		"default":    d.idle(everyManager, d.flag(&isDefault)),
+		"isDefault":  d.idle(everyManager, d.flag(&isDefault)),
 	}))
 	d.need(v, "template")
 }

@@ -91,7 +91,7 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in arou
 		"gitOpsClusters":        d.gitOpsClusters(in.gitOps),
 		"provisioner":           d.refuse("provisioners aren't supported"),
 		"useFromStage":          d.fromStage(&s.From),
-		"gitBranch":             d.never("documents are kept by Slipway and not read from a branch (gitBranch); apply those of the branch, or choose another reference"),
+		"gitBranch":             d.branch(),
 		"failureStrategies":     d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":           func(yamldoc.Value) {},
 	})

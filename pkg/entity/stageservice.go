@@ -34,10 +34,19 @@ func (d *decoder) serviceOfStage(s *StageService) keys {
 		"serviceRef":                d.reference(ref.Service, &s.Ref),
 		"serviceInputs":             d.node(&s.Inputs),
 		"disableArtifactValidation": d.decided(&s.DisableArtifactValidation),
-		"gitBranch":                 d.never("documents are kept by Slipway and not read from a branch (gitBranch); apply those of the branch, or choose another reference"),
+		"gitBranch":                 d.branch(),
 		"failureStrategies":         d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":               func(yamldoc.Value) {},
 	}
+}
+
+// notFromBranch is why a branch's name has no effect.
+const notFromBranch = "documents are kept by Slipway and not read from a branch; apply those of the branch that is meant"
+
+// branch decodes the name of the branch that a document is to be read from.
+func (d *decoder) branch() func(yamldoc.Value) {
+	var name yamldoc.Field[string]
+	return d.idle(notFromBranch, d.text(&name))
 }
 
 func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {

@@ -95,10 +95,13 @@ func (d *decoder) link(v yamldoc.Value) {
 	var name, version, label, branch yamldoc.Field[string]
 	var inputs, overrides, variables *yamldoc.Node
 	d.fields(v, keys{
-		"templateRef":       d.text(&name),
-		"versionLabel":      d.text(&version),
-		"label":             d.text(&label),
-		"gitBranch":         d.text(&branch),
+		"templateRef":  d.text(&name),
+		"versionLabel": d.text(&version),
+		"label":        d.text(&label),
+		"gitBranch": func(v yamldoc.Value) { // of which pkg/template warns
+			d.text(&branch)(v)
+			d.Takes(v, yamldoc.UseIdle, notFromBranch)
+		},
 		"templateInputs":    d.node(&inputs),
 		"templateOverrides": d.node(&overrides),
 		"templateVariables": d.node(&variables),

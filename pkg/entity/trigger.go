@@ -127,8 +127,8 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 			t.Stages = d.Strings(v)
 			d.fixed(v, t.Stages.Expr)
 		},
-		"pipelineBranchName": d.never("pipelines are kept by Slipway and not read from a branch; leave pipelineBranchName out"),
-		"inputSetBranchName": d.never("input sets are kept by Slipway and not read from a branch; leave inputSetBranchName out"),
+		"pipelineBranchName": d.branch(),
+		"inputSetBranchName": d.branch(),
 		"eventConditions":    d.never("conditions stand in source.spec.spec: payloadConditions, headerConditions and jexlCondition of a webhook, eventConditions of an artifact"),
 	}))
 	d.need(v, "identifier", "pipelineIdentifier", "source")

@@ -89,8 +89,8 @@ func (f *fetching) vault(v *task.VaultSecret) error {
 	if text(spec.Get("secretEngineVersion")) == "1" {
 		v.Version = 1
 	}
-	switch access := text(spec.Get("accessType")); access {
-	case "", "TOKEN":
+	switch access := entity.VaultAccess(spec); access {
+	case "TOKEN":
 		v.Token, err = f.secretFrom(spec.Get("authToken"), f.manager.Scope)
 	case "APP_ROLE":
 		v.RoleID = text(spec.Get("appRoleId"))

@@ -24,6 +24,10 @@ is saved, with the reason below; nobody documents it, then it is a warning and k
 
 A key that is refused may still be blank, ` + "`false`" + ` or empty: that says nothing. What every key may hold is in the
 JSON Schemas ([editors](editors.md)); ` + "`slipway lint`" + ` finds what is refused without a server ([lint](lint.md)).
+
+Settings of an account, an organization or a project, which change what documents mean in Harness, aren't there; what Harness
+documents for an account that has changed none holds. So a blank value in an input set isn't a value: it is asked for, as
+` + "`<+input>`" + ` is.
 `
 
 // TestCompatibility keeps docs/compatibility.md true.
@@ -49,6 +53,16 @@ func TestCompatibility(t *testing.T) {
 	}
 }
 
+// page reads docs/compatibility.md.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "compatibility.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // compatibility is the page.
 func compatibility(lacking string) string {
 	var b strings.Builder
@@ -62,12 +76,16 @@ func compatibility(lacking string) string {
 	fmt.Fprintf(&b, "\nRefused: %s.\n", strings.Join(sorted(entity.OtherKinds()), ", "))
 	steps(&b)
 	words, keys := newTable("kind", "mapping and key", "honoured", "refused"), newTable("kind", "mapping and key", "why it is refused")
+	idle := newTable("kind", "mapping and key", "why it has no effect")
 	for _, kind := range kinds {
 		for _, d := range outlines()[kind] {
 			for _, k := range d.Keys {
 				place := fmt.Sprintf("`%s.%s`", d.Name, k.Name)
 				if k.Refused != "" {
 					keys.row(string(kind), place, k.Refused)
+				}
+				if k.Idle != "" {
+					idle.row(string(kind), place, k.Idle)
 				}
 				if len(k.Others) > 0 {
 					words.row(string(kind), place, strings.Join(k.Words, ", "), strings.Join(sorted(k.Others), ", "))
@@ -77,10 +95,18 @@ func compatibility(lacking string) string {
 	}
 	b.WriteString("\n## Types and words\n\n" + words.String())
 	b.WriteString("\n## Keys that are refused\n\n" + keys.String())
+	b.WriteString("\n## Keys that are taken and have no effect\n\n" +
+		"Documents of Harness have them, and a run is the same without; each is a warning (`NO_EFFECT`).\n\n" + idle.String())
 	b.WriteString("\n## Values that are refused\n\nFrom the broken documents of the tests, as they are told:\n\n")
 	for _, reason := range values() {
 		if !strings.Contains(b.String(), reason) {
 			fmt.Fprintf(&b, "- %s\n", reason)
+		}
+	}
+	if source, err := refusedByCode(); err == nil { // else the page lacks what TestEveryRefusalIsOnThePage wants
+		b.WriteString("\nAnd by the source, where … stands for what a document says:\n\n")
+		for _, line := range source.lacks(b.String()) {
+			fmt.Fprintf(&b, "- %s\n", line)
 		}
 	}
 	b.WriteString("\n## Keys that Slipway doesn't know\n\n" +

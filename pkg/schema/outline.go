@@ -24,6 +24,7 @@ type Key struct {
 	What     string // what its value may be
 	Required bool
 	Refused  string // why it is refused; empty if it is honoured
+	Idle     string // why it changes nothing; empty if it does
 	Words    []string
 	Others   []string // words that Harness has besides
 }
@@ -91,7 +92,7 @@ func (o *outliner) keys(object *Object, when string, general *Object) []Key {
 	for _, name := range slices.Sorted(maps.Keys(object.Keys)) {
 		s := object.Keys[name]
 		k := Key{
-			Name: name, When: when, What: o.what(s), Refused: s.Refused, Words: s.Words, Others: s.Others,
+			Name: name, When: when, What: o.what(s), Refused: s.Refused, Idle: s.Idle, Words: s.Words, Others: s.Others,
 			Required: slices.Contains(object.Required, name) || slices.Contains(object.Unless, name),
 		}
 		if general != nil {

@@ -164,6 +164,7 @@ type sight struct {
 	input      bool // a runtime input may
 	filled     bool // a list that mustn't be empty
 	blank      bool // an empty text counts as nothing
+	idle       string
 }
 
 // look tries values of every sort at once on each of the spots, which are the
@@ -198,7 +199,9 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 		s := sight{uses: map[yamldoc.Use]bool{}, refusedIf: map[string]string{}, expression: !expression.wrong(path), input: !input.wrong(path)}
 		for _, a := range []answer{text, object, list} {
 			for _, u := range a.usages[path] {
-				s.uses[u.Use] = true
+				if u.Use != yamldoc.UseIdle {
+					s.uses[u.Use] = true
+				}
 			}
 		}
 		if s.uses[yamldoc.UseString] && len(s.uses) == 1 && text.wrong(path) {
@@ -206,6 +209,9 @@ func look(parent *spot, words map[string]string, keys []string) map[string]sight
 		}
 		s.words, _ = text.words(path, yamldoc.UseEnum)
 		s.others, _ = text.words(path, yamldoc.UseRefused)
+		if why, ok := text.words(path, yamldoc.UseIdle); ok {
+			s.idle = why[0]
+		}
 		s.keys, s.object = object.keys(path)
 		s.types, _ = object.words(parent.child(name, nil).child("type", nil).path, yamldoc.UseEnum)
 		for _, key := range s.keys {

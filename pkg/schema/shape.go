@@ -24,6 +24,7 @@ type Shape struct {
 	Item       *Shape               // of a list
 	Filled     bool                 // the list mustn't be empty
 	Blank      bool                 // an empty text counts as nothing
+	Idle       string               // why it changes nothing; empty if it does
 }
 
 // template is the key that stands for others.
@@ -73,7 +74,7 @@ func Explore(kind ref.Kind) *Object {
 
 // shape explores one value that has been looked at.
 func (e *explorer) shape(at *spot, name string, s sight) *Shape {
-	out := &Shape{Uses: s.uses, Words: s.words, Others: s.others, Refused: s.refused, RefusedIf: s.refusedIf, Expression: s.expression, Input: s.input, Filled: s.filled, Blank: s.blank}
+	out := &Shape{Uses: s.uses, Words: s.words, Others: s.others, Refused: s.refused, RefusedIf: s.refusedIf, Expression: s.expression, Input: s.input, Filled: s.filled, Blank: s.blank, Idle: s.idle}
 	if out.Refused != "" || at.depth() > maxDepth {
 		return out
 	}

@@ -9,5 +9,6 @@ const (
 	tooDeep        = "TEMPLATES_TOO_DEEP"
 	tooLarge       = "TEMPLATES_TOO_LARGE"
 	besideLink     = "BESIDE_TEMPLATE"      // a key that stands beside a link
+	noEffect       = "NO_EFFECT"            // a key that is read, and changes nothing
 	notOverridable = "OVERRIDE_NOT_ALLOWED" // it changes nothing, as in Harness
 )

@@ -65,8 +65,7 @@ func (r *resolver) link(v yamldoc.Value, from ref.Scope) (link, bool) {
 			}
 		case "gitBranch":
 			if textOf(e.Node) != "" {
-				r.report.Unsupported(e, "templates from a Git branch aren't supported yet")
-				ok = false
+				r.report.Warnf(e.AtKey(), noEffect, "gitBranch has no effect here: templates are kept by Slipway and not read from a branch; apply those of the branch that is meant")
 			}
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	UseKeys    // Words are keys that it may have besides
 	UseMissing // Words are those that it must have and hasn't
 	UseOneOf   // it must have exactly one of Words
+	// Of any value: it is read and changes nothing; Words say why.
+	UseIdle
 )
 
 // Usage is one use of a value.
