@@ -38,6 +38,10 @@ func (d *decoder) flowControl(p *Pipeline) func(yamldoc.Value) {
 	}
 }
 
+// maxAtBarrier is how many steps may wait at one barrier: each asks for the
+// state of all others.
+const maxAtBarrier = 256
+
 // checkBarriers checks the Barrier steps of a pipeline against its barriers
 // and each other.
 func (d *decoder) checkBarriers(p *Pipeline) {
@@ -47,11 +51,18 @@ func (d *decoder) checkBarriers(p *Pipeline) {
 		declared[b.Identifier.Value] = b.Identifier.At
 		names = append(names, b.Identifier.Value)
 	}
-	earlier := map[string][]yamldoc.Value{}
+	earlier, crowded := map[string][]yamldoc.Value{}, map[string]bool{}
 	for _, v := range d.barriers {
 		name := v.Node.Value
 		if _, ok := declared[name]; !ok {
 			d.Errorf(v, badReference, "flowControl.barriers has no barrier %q%s", name, d.Hint(name, names))
+			continue
+		}
+		if len(earlier[name]) == maxAtBarrier {
+			if !crowded[name] {
+				d.Errorf(v, tooMany, "more than %d steps wait at the barrier %q", maxAtBarrier, name)
+			}
+			crowded[name] = true
 			continue
 		}
 		for _, other := range earlier[name] {

@@ -53,3 +53,20 @@ func TestABlockMayWaitAtBarriersWithFortyMembers(t *testing.T) {
 		})
 	}
 }
+
+// Steps that wait at one barrier from blocks of their own, as many as may be,
+// and one more.
+func TestStepsAtABarrierAreBounded(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{256: 0, 257: 1, 300: 1} {
+		var stages strings.Builder
+		for i := range 32 {
+			fmt.Fprintf(&stages, "{stage: {identifier: s%d, name: s, type: Custom, spec: {execution: {steps: [%s]}}}}, ", i, atBarriers(times((n+31-i)/32, "one")...))
+		}
+		doc := "pipeline: {identifier: p, name: p, orgIdentifier: default, projectIdentifier: default_project, flowControl: {barriers: [{identifier: one, name: one}]}, stages: [{parallel: [" + stages.String() + "]}]}"
+		_, report := decode("p.yaml", []byte(doc), project)
+		if got := strings.Count(lines(report), `more than 256 steps wait at the barrier "one"`); got != want {
+			t.Errorf("%d steps: told %d times; want %d", n, got, want)
+		}
+	}
+}

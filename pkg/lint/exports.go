@@ -3,29 +3,39 @@ package lint
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// export is a name under which a step publishes its outputs (pipeline spec
+// export is a name under which steps publish their outputs (pipeline spec
 // §7.4).
 type export struct {
-	scope  string // pipeline, stage or stepGroup
-	alias  string
-	stage  *stage
+	scope string // pipeline, stage or stepGroup
+	alias string
+	stage *stage // nil of the scope pipeline
+}
+
+// published is one of them where a step names it.
+type published struct {
+	export
 	looped bool
 	at     *yamldoc.Node // of the key
+}
+
+func (s *stage) export(scope, alias string) export {
+	e := export{scope: strings.ToLower(scope), alias: alias, stage: s}
+	if e.scope == "pipeline" {
+		e.stage = nil
+	}
+	return e
 }
 
 // published adds what a step publishes.
 func (s *stage) published(step *yamldoc.Node, looped bool) {
 	alias := step.At("spec", "outputAlias")
 	if key := alias.Get("key"); key != nil {
-		s.exports = append(s.exports, export{
-			scope: strings.ToLower(text(alias.Get("scope"))), alias: key.Value, stage: s, looped: looped || step.Get("strategy") != nil, at: key,
-		})
+		s.exports = append(s.exports, published{s.export(text(alias.Get("scope")), key.Value), looped || step.Get("strategy") != nil, key})
 	}
 }
 
@@ -47,16 +57,9 @@ var exportCall = regexp.MustCompile(`exportedVariables\.getValue\(\s*["'](\w+)\.
 func (c *checker) exported(text string, in *stage) []string {
 	var why []string
 	for _, m := range exportCall.FindAllStringSubmatch(text, -1) {
-		scope, open := strings.ToLower(m[1]), c.pipeline.open
-		found := false
-		for _, s := range c.pipeline.stages {
-			if scope != "pipeline" && s != in {
-				continue
-			}
-			open = open || s.open
-			found = found || slices.ContainsFunc(s.exports, func(e export) bool { return e.alias == m[2] && e.scope == scope })
-		}
-		if !found && !open {
+		e := in.export(m[1], m[2])
+		open := c.pipeline.open || e.scope == "pipeline" && c.pipeline.nodes.open || e.stage != nil && e.stage.open
+		if !c.pipeline.exports[e] && !open {
 			why = append(why, fmt.Sprintf("no step publishes its outputs as %q in its %s", m[2], m[1]))
 		}
 	}

@@ -135,16 +135,12 @@ func (c *checker) stages(rest []string) string {
 	if len(rest) == 0 || c.pipeline.open {
 		return ""
 	}
-	s := c.pipeline.stage(rest[0])
+	s := c.pipeline.byID[rest[0]]
 	if s == nil {
-		var ids []string
-		for _, s := range c.pipeline.stages {
-			ids = append(ids, s.id)
-		}
-		if c.pipeline.copied(rest[0]) {
+		if c.pipeline.loops.copied(rest[0]) {
 			return ""
 		}
-		return fmt.Sprintf("the pipeline has no stage %q%s", rest[0], c.report.Hint(rest[0], ids))
+		return fmt.Sprintf("the pipeline has no stage %q%s", rest[0], c.report.Hint(rest[0], c.pipeline.ids.list))
 	}
 	return c.inStage(s, rest[1:])
 }
@@ -164,7 +160,7 @@ func (c *checker) inStage(s *stage, rest []string) string {
 func (c *checker) steps(s *stage, path []string) string {
 	for i, key := range path[:len(path)-1] {
 		if id := path[i+1]; (key == "steps" || key == "rollbackSteps") && !s.open && !s.has(id) {
-			return fmt.Sprintf("the stage %s has no step %q%s", s.id, id, c.report.Hint(id, s.steps))
+			return fmt.Sprintf("the stage %s has no step %q%s", s.id, id, c.report.Hint(id, s.steps.list))
 		}
 		if !slices.Contains([]string{"execution", "steps", "rollbackSteps"}, key) && !s.has(key) {
 			break // below a step: its spec and its outputs are its own
@@ -174,10 +170,9 @@ func (c *checker) steps(s *stage, path []string) string {
 }
 
 // variable checks a variable's name, which may have dots in it.
-func (c *checker) variable(whose string, names, rest []string) string {
-	full := strings.Join(rest, ".") + "."
-	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(full, n+".") }) {
+func (c *checker) variable(whose string, names nameset, rest []string) string {
+	if names.begins(rest) {
 		return ""
 	}
-	return fmt.Sprintf("%s has no variable %q%s", whose, rest[0], c.report.Hint(rest[0], names))
+	return fmt.Sprintf("%s has no variable %q%s", whose, rest[0], c.report.Hint(rest[0], names.list))
 }

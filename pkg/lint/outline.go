@@ -1,28 +1,31 @@
 package lint
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // parts are what expressions of a pipeline can name.
 type parts struct {
-	variables []string
+	variables nameset
 	stages    []*stage
+	ids       nameset // of the stages
+	byID      map[string]*stage
 	byNode    map[*yamldoc.Node]*stage
-	open      bool // a template brings stages that aren't known here
+	loops     nameset // stages that a strategy copies
+	exports   map[export]bool
+	nodes     stage // what any stage has
+	open      bool  // a template brings stages that aren't known here
 }
 
 // stage is what expressions can name in a stage.
 type stage struct {
 	id        string
-	variables []string
-	steps     []string // of all step groups, and of the rollback
-	loops     []string // those of them, and itself, that a strategy copies
-	exports   []export
+	variables nameset
+	steps     nameset // of all step groups, and of the rollback
+	loops     nameset // those of them that a strategy copies
+	looped    bool    // it is copied itself
+	exports   []published
 	deploys   answer
 	chains    bool // it runs another pipeline
 	open      bool // a template brings steps that aren't known here
@@ -38,7 +41,9 @@ const (
 )
 
 func outline(pipeline *yamldoc.Node) parts {
-	p := parts{variables: variables(pipeline.Get("variables")), byNode: map[*yamldoc.Node]*stage{}}
+	p := parts{
+		variables: variables(pipeline.Get("variables")), byNode: map[*yamldoc.Node]*stage{}, byID: map[string]*stage{}, exports: map[export]bool{},
+	}
 	p.collect(pipeline.Get("stages"))
 	return p
 }
@@ -57,39 +62,41 @@ func (p *parts) collect(list *yamldoc.Node) {
 		p.collect(item.Get("parallel"))
 		p.open = p.open || item.Get("insert") != nil
 		if n := item.Get("stage"); n != nil {
-			s := stageOf(n)
-			p.stages = append(p.stages, s)
-			p.byNode[n] = s
+			p.add(n, stageOf(n))
 		}
 	}
 }
 
-func (p *parts) stage(id string) *stage {
-	i := slices.IndexFunc(p.stages, func(s *stage) bool { return s.id == id })
-	if i < 0 {
-		return nil
+func (p *parts) add(n *yamldoc.Node, s *stage) {
+	p.stages, p.byNode[n] = append(p.stages, s), s
+	p.ids.add(s.id)
+	if p.byID[s.id] == nil {
+		p.byID[s.id] = s
 	}
-	return p.stages[i]
-}
-
-// copied says whether an identifier is that of a stage's copy, e.g. deploy_1.
-func (p *parts) copied(id string) bool {
-	return slices.ContainsFunc(p.stages, func(s *stage) bool { return slices.Contains(s.loops, s.id) && strings.HasPrefix(id, s.id+"_") })
+	if s.looped {
+		p.loops.add(s.id)
+	}
+	for _, id := range s.steps.list {
+		p.nodes.steps.add(id)
+	}
+	for _, id := range s.loops.list {
+		p.nodes.loops.add(id)
+	}
+	p.nodes.open = p.nodes.open || s.open
+	for _, e := range s.exports {
+		p.exports[e.export] = true
+	}
 }
 
 // hasNode says whether a stage or a step has the identifier: shortcuts may
 // begin with it (pipeline spec §3.5).
-func (p *parts) hasNode(id string) bool {
-	return slices.ContainsFunc(p.stages, func(s *stage) bool { return s.open || s.id == id || s.has(id) })
-}
+func (p *parts) hasNode(id string) bool { return p.nodes.open || p.ids.has(id) || p.nodes.has(id) }
 
 func stageOf(n *yamldoc.Node) *stage {
 	s := &stage{id: text(n.Get("identifier")), variables: variables(n.Get("variables")), open: n.Get("template") != nil, chains: text(n.Get("type")) == "Pipeline"}
 	spec := n.Get("spec")
 	looped := n.Get("strategy") != nil || entity.Several(spec)
-	if looped {
-		s.loops = append(s.loops, s.id)
-	}
+	s.looped = looped
 	s.deploys = deploys(text(n.Get("type")), spec)
 	for _, list := range []string{"steps", "rollbackSteps"} {
 		s.collect(spec.At("execution", list), looped)
@@ -130,10 +137,10 @@ func (s *stage) collect(list *yamldoc.Node, looped bool) {
 				continue
 			}
 			id := text(n.Get("identifier"))
-			s.steps = append(s.steps, id)
+			s.steps.add(id)
 			s.open = s.open || n.Get("template") != nil
 			if n.Get("strategy") != nil {
-				s.loops = append(s.loops, id)
+				s.loops.add(id)
 			}
 			s.published(n, looped)
 			inner := looped || n.Get("strategy") != nil
@@ -144,15 +151,12 @@ func (s *stage) collect(list *yamldoc.Node, looped bool) {
 }
 
 // has says whether the stage has a step or a step group, or the copy of one.
-func (s *stage) has(id string) bool {
-	return slices.Contains(s.steps, id) ||
-		slices.ContainsFunc(s.loops, func(l string) bool { return l != s.id && strings.HasPrefix(id, l+"_") })
-}
+func (s *stage) has(id string) bool { return s.steps.has(id) || s.loops.copied(id) }
 
-func variables(list *yamldoc.Node) []string {
-	var names []string
+func variables(list *yamldoc.Node) nameset {
+	var names nameset
 	for _, item := range items(list) {
-		names = append(names, text(item.Get("name")))
+		names.add(text(item.Get("name")))
 	}
 	return names
 }

@@ -180,10 +180,14 @@ func (r *Report) Hint(word string, known []string) string {
 // maxWord is longer than any key or type that Harness has.
 const maxWord = 100
 
+// maxKnown is more names than anybody gives the steps of a stage. Of each
+// finding all of them are compared.
+const maxKnown = 500
+
 // Nearest is the known word that is most like the given one; empty if none
 // is like it.
 func Nearest(word string, known []string) string {
-	if len(word) > maxWord {
+	if len(word) > maxWord || len(known) > maxKnown {
 		return ""
 	}
 	best, at := "", max(len(word)/3, 1)+1
