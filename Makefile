@@ -16,7 +16,7 @@ LINT := $(CACHE)/golangci-lint/$(shell cat tools/golangci-lint/go.mod tools/gola
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
 DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 
-TEST_FLAGS ?= -shuffle=on -count=1 -parallel=4 -timeout=30m
+TEST_FLAGS ?= -shuffle=on -count=1 -parallel=4 -timeout=60m
 FUZZTIME ?= 15s
 # The parsers of what users write and Git hosts send: these are fuzzed at every test run.
 FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger)
@@ -55,8 +55,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (15s)
 	tools/fuzz.sh $(FUZZTIME) ./...
 
 .PHONY: chaos
-chaos: ## Make FAULTS (1000) random faults on one machine under load; SEED makes those of a run again
-	go test ./internal/e2e -run '^TestChaos$$' -count=1 -v -timeout 2h -faults $(or $(FAULTS),1000) -seed $(or $(SEED),0)
+chaos: ## Make FAULTS (1000) random faults under load on one machine, and run as many pipelines beside faults on AWS; SEED makes those of a run again
+	go test ./internal/e2e -run '^(TestChaos|TestFaultsOnAWS)$$' -count=1 -v -timeout 2h -faults $(or $(FAULTS),1000) -seed $(or $(SEED),0)
 
 .PHONY: bench
 bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl and helm, and parts

@@ -18,7 +18,7 @@ import (
 // no step's effect happens twice.
 func TestFaultsOnAWS(t *testing.T) {
 	t.Parallel()
-	const pipelines = 300
+	pipelines := max(60, *faults) // each meets some ten faults
 	a := e2e.StartAWS(t)
 	file := filepath.Join(t.TempDir(), "marks")
 	a.Apply(t, fmt.Sprintf(`pipeline: {identifier: p, name: p, variables: [{name: id, type: String, value: <+input>}], stages: [
@@ -29,7 +29,7 @@ func TestFaultsOnAWS(t *testing.T) {
 	a.Throttle(0.05)
 	a.RepeatResults()
 	a.Host.Fail("engine", testaws.Faults{Before: 0.1, After: 0.1, Twice: true})
-	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	dropped := make(chan struct{})
 	go func() {
@@ -46,7 +46,7 @@ func TestFaultsOnAWS(t *testing.T) {
 		}
 	}()
 	var all sync.WaitGroup
-	free := make(chan struct{}, 30) // more at once only wait for each other on two cores, and keep other tests waiting
+	free := make(chan struct{}, 20) // more at once only wait for each other on two cores, and keep other tests waiting
 	for i := range pipelines {
 		all.Go(func() {
 			free <- struct{}{}
