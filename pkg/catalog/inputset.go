@@ -89,13 +89,20 @@ func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string,
 	for _, e := range found {
 		there[e.Key.ID] = there[e.Key.ID] || e.Key.Kind == ref.InputSet
 	}
-	reports := make([]SetReport, len(found))
+	reports, left := make([]SetReport, len(found)), checksOf(doc)
 	for i, e := range found {
 		_, set, err := documentOf(e.Key, e.YAML)
 		if err != nil {
 			return nil, err
 		}
 		reports[i] = SetReport{Key: e.Key, Name: e.Name, Version: e.Version}
+		if err := context.Cause(ctx); err != nil {
+			return nil, err // nobody waits for it any more
+		}
+		if e.Key.Kind == ref.InputSet && !left.another() {
+			reports[i].Wrong = []fault.Detail{{Severity: "warning", Code: notChecked, Message: left.message()}}
+			continue
+		}
 		if e.Key.Kind == ref.InputSet {
 			reports[i].Wrong = fits(doc, set.Get("pipeline"), scope, "")
 			continue
@@ -139,10 +146,15 @@ func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([
 		return nil, err
 	}
 	var out []fault.Detail
+	skipped := 0
 	v, _ := c.Store.(*view)
 	for _, r := range reports {
 		if v != nil && v.has(r.Key) {
 			continue // it is checked itself
+		}
+		if len(r.Wrong) == 1 && r.Wrong[0].Code == notChecked {
+			skipped++
+			continue
 		}
 		for _, w := range r.Wrong {
 			out = append(out, fault.Detail{
@@ -150,6 +162,12 @@ func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([
 				Message: fmt.Sprintf("%s %s, line %d: %s", r.Key.Kind, r.Key.ID, w.Line, w.Message),
 			})
 		}
+	}
+	if skipped > 0 {
+		out = append(out, fault.Detail{
+			File: d.File, Line: doc.Line, Column: doc.Column, Severity: "warning", Code: notChecked,
+			Message: fmt.Sprintf("%d input sets weren't checked: %s", skipped, checksOf(doc).message()),
+		})
 	}
 	return out, nil
 }

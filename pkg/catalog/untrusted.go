@@ -47,8 +47,12 @@ func (c *Catalog) untrusted(ctx context.Context, e *entity.Entity, key store.Ent
 // filledBy finds what the triggers and the input sets of a pipeline put into
 // its scripts.
 func (c *Catalog) filledBy(ctx context.Context, key store.EntityKey, pipeline *yamldoc.Node, report *yamldoc.Report) error {
+	left := checksOf(pipeline)
 	for _, kind := range []ref.Kind{ref.Trigger, ref.InputSet} {
 		err := c.each(ctx, key.Scope, kind, key.ID, func(s store.Entity) {
+			if !left.another() {
+				return
+			}
 			_, doc, err := documentOf(s.Key, s.YAML)
 			if err != nil {
 				return // what is saved has been read before
@@ -67,6 +71,9 @@ func (c *Catalog) filledBy(ctx context.Context, key store.EntityKey, pipeline *y
 		if err != nil {
 			return err
 		}
+	}
+	if n := left.skipped(); n > 0 {
+		report.Warnf(yamldoc.Sub(pipeline, string(ref.Pipeline)), notChecked, "what %d input sets and triggers fill in wasn't checked: %s", n, left.message())
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ type view struct {
 
 	saved Find // what is there already
 	mine  map[store.EntityKey]store.Entity
+	read  int // bytes that were asked for
 }
 
 func newView(saved Find) *view {
@@ -30,11 +31,14 @@ func newView(saved Find) *view {
 func (v *view) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
 	mine, ok := v.mine[key]
 	if ok && key.Kind != store.StableTemplate {
-		return mine, nil
+		return mine, v.readAgain(len(mine.YAML))
 	}
 	e, err := v.saved(ctx, key)
 	if ok && fault.Is(err, fault.NotFound) {
 		return mine, nil
+	}
+	if err == nil {
+		err = v.readAgain(len(e.YAML))
 	}
 	return e, err
 }

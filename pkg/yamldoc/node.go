@@ -80,6 +80,21 @@ func (n *Node) From(file string) *Node {
 	return &c
 }
 
+// Size counts the node and all below it.
+func (n *Node) Size() int {
+	if n == nil {
+		return 0
+	}
+	size := 1
+	for _, item := range n.Items {
+		size += item.Size()
+	}
+	for _, e := range n.Entries {
+		size += e.Value.Size()
+	}
+	return size
+}
+
 // Get is the value of a mapping's key; nil if there is none or n is no mapping.
 func (n *Node) Get(key string) *Node {
 	if n == nil || n.Kind != Mapping {
