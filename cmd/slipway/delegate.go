@@ -54,7 +54,7 @@ func delegateCommand(a *app) *cobra.Command {
 			cfg.URL, cfg.Token, cfg.Version = s.Server, s.Token, currentVersion()
 			cfg.Executors = delegate.Executors(delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys})
 			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"), keys)
-			cfg.Watch = delegate.Watcher(cache)
+			cfg.Watch, cfg.Journal = delegate.Watcher(cache), filepath.Join(cache, "journal")
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/journal"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -64,6 +65,9 @@ type Config struct {
 	// Scratch is where tasks' scratch directories are made; empty: the system's
 	// temporary directory.
 	Scratch string
+	// Journal is the folder in which processes of this delegate note what they
+	// begin, for the next one if they are killed; empty: none does.
+	Journal string
 	Log     *slog.Logger // nil: the default logger
 }
 
@@ -95,6 +99,7 @@ type Agent struct {
 
 	watching watches
 	claims   claims // the claim loop's
+	journal  *journal.Journal
 	dog      *watchdog.Watchdog
 }
 
@@ -127,6 +132,7 @@ func New(cfg Config) *Agent {
 // It returns an error only if the control plane refuses the delegate.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.dog.Close()
+	a.begin(ctx)
 	if err := a.registerUntil(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -238,6 +244,9 @@ func (a *Agent) goodbye(ctx context.Context) {
 	if err := a.api.call(ctx, http.MethodDelete, a.id, nil, nil); err != nil {
 		a.Log.WarnContext(ctx, "can't say goodbye", "error", err)
 		return
+	}
+	if err := a.journal.Remove(); err != nil {
+		a.Log.WarnContext(ctx, "can't remove the journal", "error", err)
 	}
 	a.Log.InfoContext(ctx, "delegate has stopped")
 }

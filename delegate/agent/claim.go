@@ -54,7 +54,9 @@ func (a *Agent) claim(ctx, alive context.Context) error {
 			a.claims.lose(in.Number)
 			return a.known(ctx, err)
 		}
-		a.claims.told(in.Lost, at)
+		for _, g := range a.claims.told(in, at) {
+			a.bury(alive, g)
+		}
 		a.announced(at, quiet)
 		if ctx.Err() != nil {
 			a.release(alive, in.Number, out.Tasks)
@@ -128,9 +130,10 @@ func (a *Agent) start(alive context.Context, tasks []task.Assignment, at time.Ti
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range tasks {
-		guarded, release := a.dog.Guard(alive, rand.Text())
+		mark := rand.Text()
+		guarded, release := a.dog.Guard(alive, mark)
 		r := newRunning(guarded, t, at)
-		r.release = release
+		r.mark, r.release = mark, release
 		a.running[t.ID] = r
 		a.tasks.Go(func() { a.run(r) })
 	}

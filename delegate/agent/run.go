@@ -21,6 +21,7 @@ type running struct {
 	ctx    context.Context //nolint:containedctx // a task is what the context belongs to
 	cancel context.CancelCauseFunc
 	until  time.Time // end of the lease, as far as this side knows; under Agent.mu
+	mark   string    // of all that it starts, see delegate/watchdog
 	// release has the watchdog forget the task.
 	release func()
 }
@@ -46,12 +47,14 @@ func (a *Agent) run(r *running) {
 	err := a.report(r, result)
 	switch {
 	case fault.Is(err, fault.LeaseLost):
+		a.settled(r)
 		log.InfoContext(r.ctx, "nobody waits for the task's result any more", "status", result.Status)
 		return
 	case err != nil:
 		log.WarnContext(r.ctx, "the task's result can't be reported", "status", result.Status, "error", err)
 		return
 	}
+	a.settled(r)
 	if len(result.Changes) > 0 {
 		signal(a.look)
 	}
@@ -63,6 +66,9 @@ func (a *Agent) perform(r *running) task.Result {
 	execute, ok := a.Executors[r.Kind]
 	if !ok {
 		return failed(fault.New(fault.Unsupported, "delegate %s can't run tasks of kind %q", a.Name, r.Kind))
+	}
+	if err := a.note(r); err != nil {
+		return failed(err)
 	}
 	ctx := r.ctx
 	if r.Timeout > 0 {

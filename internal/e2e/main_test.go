@@ -26,6 +26,7 @@ const (
 	tokenEnv    = "E2E_TOKEN"
 	capacityEnv = "E2E_CAPACITY" // how many tasks the delegate runs at once
 	leaseEnv    = "E2E_LEASE"    // the server's heartbeat time, if another
+	journalEnv  = "E2E_JOURNAL"  // the folder of the delegate's journal
 )
 
 // heartbeat is short, so that lost tasks are found while a test waits.
@@ -53,7 +54,7 @@ func TestMain(m *testing.M) {
 		err = agent.New(agent.Config{
 			Capacity: capacity,
 			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(delegate.Config{Cache: os.TempDir()}),
-			Drain: time.Minute,
+			Drain: time.Minute, Journal: os.Getenv(journalEnv),
 		}).Run(ctx)
 	default:
 		os.Exit(m.Run()) //nolint:gocritic // stop does nothing that the end of the process doesn't

@@ -6,6 +6,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -34,12 +35,14 @@ type Grant struct {
 	Scope ref.Scope // what the bearer may touch
 	Name  string
 	Actor string // who the bearer is, for audits
+	// ID is that of the token in whose place this one comes; empty: a new one.
+	ID string
 }
 
 // Mint makes a token: the record to keep, and the text that only its bearer
 // will know, e.g. "pat.default.4KQ2.XNB...".
 func Mint(g Grant, now time.Time) (store.AccessToken, string) {
-	id := rand.Text()[:12]
+	id := cmp.Or(g.ID, rand.Text()[:12])
 	text := strings.Join([]string{prefix(g.Kind), g.Scope.Account, id, rand.Text()}, ".")
 	return store.AccessToken{
 		ID: id, Hash: digest(text), Kind: g.Kind, Scope: g.Scope, Name: g.Name, Actor: g.Actor, CreatedAt: now,

@@ -38,6 +38,9 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 	if err := s.disown(ctx, d, c.Lost); err != nil {
 		return nil, err
 	}
+	if err := s.replace(ctx, d, c.Replaces); err != nil {
+		return nil, err
+	}
 	if c.Max <= 0 || d.Draining {
 		return nil, nil
 	}
@@ -316,11 +319,7 @@ func (s *Service) Goodbye(ctx context.Context, d store.Delegate) error {
 		return err
 	}
 	for _, t := range tasks {
-		err := s.CompleteTask(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
-			Status: task.Failed, Message: fmt.Sprintf("delegate %s stopped before the task ended", d.Name),
-			FailureTypes: []fault.FailureType{fault.DelegateRestart},
-		}})
-		if err != nil && !fault.Is(err, fault.LeaseLost) {
+		if err := s.lose(ctx, d, t, fmt.Sprintf("delegate %s stopped before the task ended", d.Name)); err != nil {
 			return err
 		}
 	}

@@ -152,11 +152,25 @@ type Claim struct {
 	// begun what they got it and never will, so it is given back. It says so for a
 	// while: the server may come to such a claim late.
 	Lost []int64 `json:"lost,omitempty"`
+	// Replaces are earlier processes of the delegate that were killed, at most
+	// MaxReplaced: what they claimed and hadn't begun is given back, and the rest is
+	// lost at once. They are named for a while, as Lost are.
+	Replaces []Replaced `json:"replaces,omitempty"`
 	// Quiet makes the claim a heartbeat: the delegate will be silent that long.
 	Quiet time.Duration `json:"quiet,omitempty"`
 	// Line is the number of the socket that Quiet relies on: that it closes would
 	// be seen.
 	Line int64 `json:"line,omitempty"`
+}
+
+// MaxReplaced bounds how many processes a delegate names at once.
+const MaxReplaced = 100
+
+// Replaced is a process of a delegate that has ended without a goodbye. It
+// registered with the token that speaks for it.
+type Replaced struct {
+	ID    string `json:"id"`
+	Begun []Held `json:"begun,omitempty"` // what it may have had an effect by
 }
 
 // Heartbeat renews the leases of running tasks and says that the delegate lives.

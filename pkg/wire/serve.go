@@ -291,9 +291,15 @@ func (m *machine) stop(ctx context.Context, server *http.Server) error {
 	return errors.Join(err, m.machines.Close(ctx), m.traces.Close(ctx))
 }
 
+// embeddedTokenID is that of the embedded delegate's token: each start makes
+// another in its place, so that it may speak for what ran before it.
+const embeddedTokenID = "EMBEDDED"
+
 // delegate runs the embedded delegate, over the same protocol as any other.
 func (m *machine) delegate(ctx context.Context) error {
-	t, text := access.Mint(access.Grant{Kind: store.TokenDelegate, Scope: ref.Scope{Account: plane.Account}, Name: "embedded", Actor: "embedded delegate"}, time.Now())
+	t, text := access.Mint(access.Grant{
+		Kind: store.TokenDelegate, Scope: ref.Scope{Account: plane.Account}, Name: "embedded", Actor: "embedded delegate", ID: embeddedTokenID,
+	}, time.Now())
 	if err := m.store.PutToken(ctx, t); err != nil {
 		return err
 	}
@@ -309,6 +315,7 @@ func (m *machine) delegate(ctx context.Context) error {
 		Executors: delegate.Executors(delegate.Config{Cache: filepath.Join(m.cfg.Data, "cache"), RenderMemory: m.cfg.RenderMemory, HostKeys: m.cfg.HostKeys}),
 		Watch:     delegate.Watcher(filepath.Join(m.cfg.Data, "cache")),
 		HTTP:      &http.Client{Transport: inprocess.RoundTripper(m.api)},
+		Journal:   filepath.Join(m.cfg.Data, "cache", "journal"),
 		Drain:     grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

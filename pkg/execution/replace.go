@@ -1,0 +1,79 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// replace takes in that earlier processes of a delegate were killed: what they
+// had claimed and not begun is open again, and what they had begun is lost, as
+// after a goodbye. They come again for a while, since a claim of theirs may
+// still be under way, and end with a goodbye of their own.
+func (s *Service) replace(ctx context.Context, by store.Delegate, gone []task.Replaced) error {
+	if len(gone) > task.MaxReplaced {
+		return fault.New(fault.TooLarge, "the delegate replaces %d others; the limit is %d", len(gone), task.MaxReplaced)
+	}
+	for _, g := range gone {
+		if err := s.replaceOne(ctx, by, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceOne does so for one. Whoever has its token may speak for it, and could
+// say goodbye in its name; nobody else may.
+func (s *Service) replaceOne(ctx context.Context, by store.Delegate, gone task.Replaced) error {
+	d, err := s.Store.Delegate(ctx, by.Scope.Account, gone.ID)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil
+	case err != nil:
+		return err
+	case d.TokenID != by.TokenID || d.ID == by.ID:
+		s.Log.WarnContext(ctx, "a delegate replaces one that isn't its own", "delegate", by.Name, "id", by.ID, "replaced", gone.ID)
+		return nil
+	}
+	if !d.Draining { // from now on no claim of its gets anything
+		err := s.Store.BeatDelegate(ctx, d.Scope.Account, d.ID, store.Beat{At: d.LastSeen, Draining: true})
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.Log.InfoContext(ctx, "a delegate was killed; another process takes its place", "delegate", d.Name, "id", d.ID, "by", by.ID)
+	}
+	held, err := s.Store.DelegateTasks(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range held {
+		if slices.Contains(gone.Begun, task.Held{ID: t.ID, Fence: t.Fence}) {
+			err = s.lose(ctx, d, t, fmt.Sprintf("delegate %s was killed before the task ended", d.Name))
+		} else {
+			err = s.reopen(ctx, d, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lose ends a task that its delegate began and won't end. It isn't tried again
+// by itself: the step's failure strategy says whether to.
+func (s *Service) lose(ctx context.Context, d store.Delegate, t store.Task, why string) error {
+	err := s.CompleteTask(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+		Status: task.Failed, Message: why, FailureTypes: []fault.FailureType{fault.DelegateRestart},
+	}})
+	if fault.Is(err, fault.LeaseLost) {
+		return nil // somebody else has decided about it meanwhile
+	}
+	return err
+}
