@@ -16,7 +16,7 @@ import (
 // waiting finds the step of an execution that waits for people: the named
 // one, or the only one.
 func (a *app) waiting(ctx context.Context, client *apiclient.Client, args []string, status plan.Status) (*execution.TreeNode, error) {
-	tree, err := client.Execution(ctx, args[0])
+	tree, err := client.ExecutionPart(ctx, args[0], apiclient.Part{Status: []plan.Status{status}})
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,9 @@ func (a *app) waiting(ctx context.Context, client *apiclient.Client, args []stri
 	case 1:
 		return found[0], nil
 	case 0:
+		if tree, err = client.Execution(ctx, args[0]); err != nil {
+			return nil, err
+		}
 		return nil, fault.New(fault.Conflict, "in execution %s, which is %s, no step%s is %s%s", tree.ID, tree.Status, named(args), status, decided(tree.Root, args))
 	}
 	var ids []string

@@ -49,7 +49,7 @@ func (a *app) describeExecution(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return a.showExecution(ctx, client, id)
+	return a.showExecution(ctx, client, id, apiclient.Part{})
 }
 
 func (a *app) describe(ctx context.Context, args []string, env string) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
@@ -43,17 +44,34 @@ func executionsCommand(a *app) *cobra.Command {
 		return a.completePipelines(c, nil, "")
 	})
 	c.AddCommand(
-		a.onExecution(&cobra.Command{
-			Use: "get EXECUTION|PIPELINE", Short: "Show an execution with its stages and steps", Args: cobra.ExactArgs(1),
-		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
-			return a.showExecution(ctx, client, args[0])
-		}),
+		executionsGetCommand(a),
 		a.onExecution(&cobra.Command{
 			Use: "watch EXECUTION|PIPELINE", Short: "Follow an execution until its end", Args: cobra.ExactArgs(1),
 		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
 			return a.follow(ctx, client, args[0])
 		}),
 	)
+	return c
+}
+
+func executionsGetCommand(a *app) *cobra.Command {
+	var part apiclient.Part
+	var statuses []string
+	c := a.onExecution(&cobra.Command{
+		Use: "get EXECUTION|PIPELINE", Short: "Show an execution with its stages and steps", Args: cobra.ExactArgs(1),
+		Long: fmt.Sprintf("Get shows an execution with its stages and steps. Of one with more than %s the first of each level are\n", thousands(execution.MaxShown)) +
+			"shown, and how many there are below them; --node and --from show the rest, --status those that are looked for.",
+		Example: "  slipway executions get guestbook\n  slipway executions get guestbook --status failed",
+	}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
+		var err error
+		if part.Status, err = statusesOf(statuses); err != nil {
+			return err
+		}
+		return a.showExecution(ctx, client, args[0], part)
+	})
+	partFlags(c.Flags(), &part)
+	c.Flags().StringSliceVar(&statuses, "status", nil, "only nodes with one of these statuses, in any case, and those above them")
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -68,16 +86,25 @@ func statusNames() []string {
 // filter is what the flags ask for.
 func (f executionsFlags) filter(now time.Time) (apiclient.ExecutionFilter, error) {
 	out := apiclient.ExecutionFilter{Pipeline: f.pipeline}
-	for _, word := range f.statuses {
-		i := slices.IndexFunc(plan.Statuses(), func(s plan.Status) bool { return strings.EqualFold(string(s), word) })
-		if i < 0 {
-			return out, fault.New(fault.Invalid, "--status is %q; want some of %s", word, plan.StatusNames())
-		}
-		out.Statuses = append(out.Statuses, plan.Statuses()[i])
-	}
 	var err error
+	if out.Statuses, err = statusesOf(f.statuses); err != nil {
+		return out, err
+	}
 	out.Since, err = sinceOf(f.since, now)
 	return out, err
+}
+
+// statusesOf are the statuses that a flag names, in any case.
+func statusesOf(words []string) ([]plan.Status, error) {
+	var out []plan.Status
+	for _, word := range words {
+		i := slices.IndexFunc(plan.Statuses(), func(s plan.Status) bool { return strings.EqualFold(string(s), word) })
+		if i < 0 {
+			return nil, fault.New(fault.Invalid, "--status is %q; want some of %s", word, plan.StatusNames())
+		}
+		out = append(out, plan.Statuses()[i])
+	}
+	return out, nil
 }
 
 // sinceOf reads a moment: how long ago, a day (its begin, here) or a time.
@@ -139,12 +166,15 @@ func took(e api.Execution, now time.Time) string {
 	return span(now.Sub(e.StartedAt))
 }
 
-func (a *app) showExecution(ctx context.Context, client *apiclient.Client, id string) error {
-	tree, err := client.Execution(ctx, id)
+func (a *app) showExecution(ctx context.Context, client *apiclient.Client, id string, part apiclient.Part) error {
+	tree, err := client.ExecutionPart(ctx, id, part)
 	if err != nil {
 		return err
 	}
 	return a.print(tree, func() error {
+		if part.Node != "" { // the view has what is below its root
+			tree.Root = &execution.TreeNode{Children: []*execution.TreeNode{tree.Root}}
+		}
 		for _, line := range (view{now: time.Now()}).lines(tree) {
 			fmt.Fprintln(a.people(), line)
 		}
@@ -156,6 +186,9 @@ func (a *app) showExecution(ctx context.Context, client *apiclient.Client, id st
 			fmt.Fprintln(a.people(), "made of", strings.Join(made, ", "))
 		}
 		a.epilogue(tree)
+		if h := rest(tree); h != "" {
+			fmt.Fprintln(a.err, h)
+		}
 		return nil
 	})
 }

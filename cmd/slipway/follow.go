@@ -144,12 +144,23 @@ func hints(t api.ExecutionTree) []string {
 			out = append(out, printable.Line(h))
 		}
 	})
+	if h := unseenHint(t); h != "" {
+		out = append(out, h)
+	}
 	return out
+}
+
+// unseenHint says how to see the nodes that wait for people and aren't shown.
+func unseenHint(t api.ExecutionTree) string {
+	if forPeople(t.Status) && unseen(t, forPeople) > 0 {
+		return fmt.Sprintf("see what waits and isn't shown with: slipway executions get %s --status %s", t.ID, t.Status)
+	}
+	return ""
 }
 
 func hint(id string, n *execution.TreeNode) string {
 	switch {
-	case n.Child != "" && (n.Status == plan.ApprovalWaiting || n.Status == plan.InputWaiting || n.Status == plan.InterventionWaiting):
+	case n.Child != "" && forPeople(n.Status):
 		return "see what it waits for with: slipway describe execution " + n.Child
 	case n.Status == plan.ApprovalWaiting && n.Approval != nil:
 		return fmt.Sprintf("answer with: slipway approve %s %s", id, n.Identifier)
@@ -176,6 +187,13 @@ func (a *app) prompt(t api.ExecutionTree, told *narrator) {
 			fmt.Fprintln(a.err, h)
 		}
 	})
+	const key = "?"
+	if h := unseenHint(t); h == "" {
+		delete(told.told, key)
+	} else if told.told[key] != h {
+		told.told[key] = h
+		fmt.Fprintln(a.err, h)
+	}
 }
 
 // epilogue says why an execution failed and where to look.
@@ -196,5 +214,8 @@ func (a *app) epilogue(t api.ExecutionTree) {
 	})
 	if !found && t.Message != "" {
 		fmt.Fprintln(a.err, t.Message)
+	}
+	if n := unseen(t, plan.Status.Bad); n > 0 {
+		fmt.Fprintf(a.err, "%s more failed; see them with: slipway executions get %s --status Failed,Errored,Expired,Aborted,ApprovalRejected\n", thousands(n), t.ID)
 	}
 }

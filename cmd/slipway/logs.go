@@ -105,7 +105,15 @@ func (a *app) allLogs(ctx context.Context, client *apiclient.Client, id string, 
 			return err
 		}
 	}
+	a.logsUnseen(tree)
 	return nil
+}
+
+// logsUnseen says that steps have logs that aren't shown.
+func (a *app) logsUnseen(t api.ExecutionTree) {
+	if n := unseen(t, func(s plan.Status) bool { return s != plan.NotStarted }); n > 0 {
+		fmt.Fprintf(a.err, "%s more stages and steps aren't shown; slipway logs %s STEP shows the log of one\n", thousands(n), t.ID)
+	}
 }
 
 // followLogs tails every step from its start on, several at once where they
@@ -115,6 +123,9 @@ func (a *app) followLogs(ctx context.Context, client *apiclient.Client, id strin
 	defer tails.Wait()
 	following := map[plan.NodeID]bool{}
 	err := client.Watch(ctx, id, func(t api.ExecutionTree) {
+		if t.Status.Terminal() {
+			defer a.logsUnseen(t)
+		}
 		for _, n := range stepsWithLogs(t.Root) {
 			if following[n.ID] {
 				continue

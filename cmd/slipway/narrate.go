@@ -28,12 +28,15 @@ func (r *narrator) lines(t api.ExecutionTree) []string {
 	for _, c := range t.Root.Children {
 		out = r.tell(out, c, "")
 	}
+	if t.Status.Terminal() {
+		out = r.rest(out, t.Root, "")
+	}
 	return out
 }
 
 func (r *narrator) tell(out []string, n *execution.TreeNode, above string) []string {
 	name := above
-	loop := n.Kind == plan.KindLoop && len(n.Children) > 0 // its iterations say it all
+	loop := n.Kind == plan.KindLoop && (len(n.Children) > 0 || n.Hidden != nil) // its iterations say it all
 	if n.Kind != plan.KindParallel && !loop {
 		name = strings.TrimPrefix(above+"/"+n.Identifier, "/")
 	}
@@ -44,10 +47,23 @@ func (r *narrator) tell(out []string, n *execution.TreeNode, above string) []str
 	for _, c := range n.Children {
 		out = r.tell(out, c, name)
 	}
+	if over {
+		out = r.rest(out, n, name)
+	}
 	if over && !loop {
 		out = r.line(out, n, name)
 	}
 	return out
+}
+
+// rest tells once of the nodes below an ended one that aren't shown.
+func (r *narrator) rest(out []string, n *execution.TreeNode, name string) []string {
+	key := n.ID + "+"
+	if n.Hidden == nil || r.told[key] != "" {
+		return out
+	}
+	r.told[key] = more(n.Hidden)
+	return append(out, strings.TrimRight(fmt.Sprintf("%6s  %s  %s", "", name, r.told[key]), " "))
 }
 
 func (r *narrator) line(out []string, n *execution.TreeNode, name string) []string {

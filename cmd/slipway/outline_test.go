@@ -21,6 +21,7 @@ func outlineStart() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.U
 //	Running
 //	stage build Success 0-4
 //	  step compile Failed 0-2 attempt=2 : exit code 3
+//	  hidden 17 Success=12
 func outline(t *testing.T, text string) api.ExecutionTree {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -29,6 +30,10 @@ func outline(t *testing.T, text string) api.ExecutionTree {
 	above := []*execution.TreeNode{tree.Root}
 	for _, line := range lines[1:] {
 		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
+		if words := strings.Fields(line); words[0] == "hidden" {
+			above[depth].Hidden = outlineHidden(t, words[1:])
+			continue
+		}
 		n := outlineNode(t, above[depth], line)
 		above[depth].Children = append(above[depth].Children, n)
 		above = append(above[:depth+1], n)
@@ -80,4 +85,14 @@ func atoi(t *testing.T, text string) int {
 		t.Fatal(fmt.Errorf("outline: %w", err))
 	}
 	return n
+}
+
+func outlineHidden(t *testing.T, words []string) *execution.Hidden {
+	t.Helper()
+	h := &execution.Hidden{Nodes: atoi(t, words[0]), Statuses: map[plan.Status]int{}}
+	for _, w := range words[1:] {
+		status, n, _ := strings.Cut(w, "=")
+		h.Statuses[plan.Status(status)] = atoi(t, n)
+	}
+	return h
 }

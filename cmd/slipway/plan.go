@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
@@ -15,6 +16,7 @@ func planCommand(a *app) *cobra.Command {
 	var inputs inputFlags
 	var chosen stageFlags
 	var diff bool
+	var part apiclient.Part
 	c := &cobra.Command{
 		Use: "plan PIPELINE", Short: "Show what a run of a pipeline would do, and start nothing", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Plan prints the tree of stages and steps that \"slipway run\" would start with the same flags. Conditions and loops are\n" +
@@ -28,16 +30,17 @@ func planCommand(a *app) *cobra.Command {
 			if diff {
 				return a.preview(c.Context(), args[0], inputs, chosen)
 			}
-			return a.plan(c.Context(), args[0], inputs, chosen)
+			return a.plan(c.Context(), args[0], inputs, chosen, part)
 		},
 	}
 	inputs.add(c.Flags())
 	chosen.flags(c.Flags(), "only this stage; may be repeated")
+	partFlags(c.Flags(), &part)
 	c.Flags().BoolVar(&diff, "diff", false, "show what the deployments would change in their clusters")
 	return c
 }
 
-func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags) error {
+func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags, part apiclient.Part) error {
 	request, err := a.startRequest(inputs, chosen)
 	if err != nil {
 		return err
@@ -46,16 +49,18 @@ func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chos
 	if err != nil {
 		return err
 	}
-	p, err := client.Plan(ctx, scope, pipeline, request)
+	p, err := client.Plan(ctx, scope, pipeline, request, part)
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
 	a.warn(pipeline, inputs, p.Warnings)
 	return a.print(p, func() error {
 		fmt.Fprintf(a.people(), "pipeline %s\n", p.Pipeline)
-		for _, c := range p.Root.Children {
-			a.rehearsed(c, "  ")
+		if part.Node != "" {
+			a.rehearsed(p.Root, "  ")
+			return nil
 		}
+		a.rehearsedBelow(p.Root, "  ")
 		return nil
 	})
 }
@@ -100,8 +105,15 @@ func (a *app) rehearsed(n *execution.Rehearsed, indent string) {
 	if n.Runs == execution.No {
 		return
 	}
+	a.rehearsedBelow(n, indent+"  ")
+}
+
+func (a *app) rehearsedBelow(n *execution.Rehearsed, indent string) {
 	for _, c := range n.Children {
-		a.rehearsed(c, indent+"  ")
+		a.rehearsed(c, indent)
+	}
+	if n.Hidden != nil {
+		fmt.Fprintf(a.people(), "%s%s: --node %s --from %d\n", indent, more(n.Hidden), n.ID, n.Hidden.From)
 	}
 }
 

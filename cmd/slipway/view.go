@@ -61,10 +61,12 @@ func (v view) headline(t api.ExecutionTree) string {
 	return v.fit(fmt.Sprintf("%s #%d  %s  %s  %s", t.Pipeline, t.Sequence, t.ID, t.Status, span(end.Sub(t.StartedAt))))
 }
 
-// branch is a node that is drawn, with what is drawn below it.
+// branch is a node that is drawn, with what is drawn below it, or what is told
+// of nodes that there was no room for.
 type branch struct {
 	node     *execution.TreeNode
 	children []branch
+	more     string
 }
 
 // shown are the nodes below n that people know by a name: members of a
@@ -74,11 +76,14 @@ func shown(n *execution.TreeNode) []branch {
 	for _, c := range n.Children {
 		switch {
 		case c.Rollback && c.Status == plan.NotStarted:
-		case c.Kind == plan.KindParallel, c.Kind == plan.KindLoop && len(c.Children) > 0:
+		case c.Kind == plan.KindParallel, c.Kind == plan.KindLoop && (len(c.Children) > 0 || c.Hidden != nil):
 			out = append(out, shown(c)...)
 		default:
 			out = append(out, branch{node: c, children: shown(c)})
 		}
+	}
+	if n.Hidden != nil {
+		out = append(out, branch{node: &execution.TreeNode{}, more: more(n.Hidden)})
 	}
 	return out
 }
@@ -133,6 +138,10 @@ func (v view) draw(out []string, bs []branch, indent string) []string {
 		if i == len(bs)-1 {
 			knot, rail = "└─ ", "   "
 		}
+		if b.more != "" {
+			out = append(out, v.fit(indent+knot+b.more))
+			continue
+		}
 		out = append(out, v.line(indent+knot, b.node))
 		out = v.draw(out, b.children, indent+rail)
 	}
@@ -185,7 +194,7 @@ func note(n *execution.TreeNode) string {
 		return "waits for inputs"
 	case n.Status == plan.InterventionWaiting:
 		return strings.TrimSuffix("waits for a decision: "+message, ": ")
-	case n.Status.Bad() && len(n.Children) == 0:
+	case n.Status.Bad() && len(n.Children) == 0: // or none is shown
 		return strings.TrimSuffix(string(n.Status)+": "+message, ": ")
 	case n.Status == plan.ResourceWaiting && n.Type == "Barrier":
 		return "waits for others at its barrier"

@@ -1,10 +1,13 @@
 package e2e_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -65,6 +68,101 @@ func tooManyNodes(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 	if u := rehearsed.Root.Children[1].Unknown; len(u) != 1 || !strings.Contains(u[0], "more than 20000 nodes") {
 		t.Errorf("the plan says %q of the loop; want why it can't begin", u)
+	}
+}
+
+// An execution and a plan of almost as many nodes as there may be are answered
+// in parts that a function can give back; whoever asks on sees all of them.
+func TestTheLargestExecutionIsAnsweredInParts(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, answeredInParts)
+}
+
+// bigNode is what the test reads of a node.
+type bigNode struct {
+	ID       string
+	Status   string
+	Children []*bigNode
+	Hidden   *struct {
+		Nodes, From int
+		Statuses    map[string]int
+	}
+}
+
+func (n *bigNode) count() (shown, hidden int) {
+	shown = 1
+	if n.Hidden != nil {
+		hidden = n.Hidden.Nodes
+	}
+	for _, c := range n.Children {
+		s, h := c.count()
+		shown, hidden = shown+s, hidden+h
+	}
+	return shown, hidden
+}
+
+func answeredInParts(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
+	const groups, steps = 195, 99
+	const all = 3 + groups*(2+steps) // with the pipeline, the stage and the loop
+	one := `{step: {identifier: sN, name: s, type: Wait, spec: {duration: 1s}}}`
+	var list []string
+	for i := range steps {
+		list = append(list, strings.Replace(one, "sN", fmt.Sprint("s", i), 1))
+	}
+	s.Apply(t, fmt.Sprintf(`pipeline:
+  identifier: large
+  name: Large
+  orgIdentifier: default
+  projectIdentifier: default_project
+  stages:
+    - stage:
+        identifier: st
+        name: St
+        type: Custom
+        spec: {execution: {steps: [{stepGroup: {identifier: g, name: g, strategy: {repeat: {times: %d}}, steps: [
+          {stepGroup: {identifier: in, name: in, when: {stageStatus: Failure}, steps: [%s]}}]}}]}}
+`, groups, strings.Join(list, ", ")))
+	e := s.Run(t, "large", nil)
+	var answer struct{ Root *bigNode }
+	ask := func(method, path string) int {
+		t.Helper()
+		var raw json.RawMessage
+		var in any
+		if method == "POST" {
+			in = map[string]any{}
+		}
+		answer.Root = nil
+		if err := s.Call(t.Context(), method, path, in, &raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(string(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) > execution.MaxAnswer {
+			t.Errorf("%s %s is answered with %d bytes", method, path, len(text))
+		}
+		return len(text)
+	}
+	for _, c := range [][2]string{{"GET", "/v1/executions/" + e.ID}, {"POST", "/v1/pipelines/large/plan"}} {
+		size := ask(c[0], c[1])
+		shown, hidden := answer.Root.count()
+		if shown+hidden != all || shown > execution.MaxShown {
+			t.Errorf("%s: %d nodes are shown in %d bytes and %d are hidden; there are %d", c[1], shown, size, hidden, all)
+		}
+		group := answer.Root.Children[0].Children[0].Children[groups-1].Children[0]
+		if group.Hidden == nil || group.Hidden.Nodes != steps {
+			t.Fatalf("%s: of the last group's steps are hidden %+v; want all", c[1], group.Hidden)
+		}
+		ask(c[0], fmt.Sprintf("%s?node=%s&from=%d", c[1], group.ID, group.Hidden.From+1))
+		if shown, hidden := answer.Root.count(); answer.Root.ID != group.ID || shown != steps || hidden != 0 {
+			t.Errorf("%s: of the rest below %s %d nodes are shown, and %d are hidden", c[1], group.ID, shown, hidden)
+		}
 	}
 }
 

@@ -27,9 +27,9 @@ type Execution struct {
 	Sequence  int64          `json:"sequence" doc:"1 for the pipeline's first execution"`
 	Status    plan.Status    `json:"status"`
 	Message   string         `json:"message,omitempty" doc:"Why it failed"`
-	Inputs    string         `json:"inputs,omitempty" doc:"The values of its runtime inputs, as YAML with the root key pipeline"`
+	Inputs    string         `json:"inputs,omitempty" doc:"The values of its runtime inputs, as YAML with the root key pipeline. Lists leave it out"`
 	InputSets []string       `json:"inputSets,omitempty" nullable:"false" doc:"The input sets and overlays that it was started with"`
-	Warnings  []fault.Detail `json:"warnings,omitempty" nullable:"false" doc:"Values that had no place in the pipeline"`
+	Warnings  []fault.Detail `json:"warnings,omitempty" nullable:"false" doc:"Values that had no place in the pipeline. Lists leave them out"`
 	Actor     string         `json:"actor" doc:"Who started it"`
 	RetryOf   string         `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
 	Undoes    string         `json:"rollbackOf,omitempty" doc:"The execution that this one rolls back"`
@@ -178,13 +178,14 @@ type Plan struct {
 
 func (s *Server) planExecution(ctx context.Context, in *struct {
 	OfPipeline
+	OfPart
 	Body StartExecution `required:"false"`
 }) (*struct{ Body Plan }, error) {
 	r, err := in.start(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Executions.Rehearse(ctx, r)
+	p, err := s.Executions.Rehearse(ctx, r, in.part())
 	return &struct{ Body Plan }{Plan{Pipeline: p.Pipeline, Hash: p.Hash, Warnings: p.Warnings, Root: p.Root}}, err
 }
 
@@ -221,6 +222,7 @@ func (s *Server) listExecutions(ctx context.Context, in *struct {
 		if out.Executions[i], err = executionOf(e); err != nil {
 			return nil, err
 		}
+		out.Executions[i].Inputs, out.Executions[i].Warnings = "", nil
 	}
 	return &struct{ Body ExecutionList }{out}, nil
 }
@@ -238,8 +240,26 @@ func statuses(words []string) ([]plan.Status, error) {
 	return out, nil
 }
 
-func (s *Server) getExecution(ctx context.Context, in *OfExecution) (*struct{ Body ExecutionTree }, error) {
-	tree, err := s.tree(ctx, in.ID)
+// OfPart says in the query which nodes are wanted, where there are more than an
+// answer has room for.
+type OfPart struct {
+	Node string `query:"node" maxLength:"2048" doc:"Only this node and what is below it: its id, or its identifier where only one node has it"`
+	From int    `query:"from" minimum:"0" doc:"Of that node's children those from this index on: hidden.from of the answer before; none means all"`
+}
+
+func (p OfPart) part() execution.Part { return execution.Part{Node: p.Node, From: p.From} }
+
+func (s *Server) getExecution(ctx context.Context, in *struct {
+	OfExecution
+	OfPart
+	Status []string `query:"status" maxItems:"20" doc:"Only nodes with one of these statuses, and those above them, e.g. Failed,ApprovalWaiting. Those that wait for a delegate count as Running"`
+}) (*struct{ Body ExecutionTree }, error) {
+	part := in.part()
+	var err error
+	if part.Status, err = statuses(in.Status); err != nil {
+		return nil, err
+	}
+	tree, err := s.tree(ctx, in.ID, part)
 	return &struct{ Body ExecutionTree }{tree}, err
 }
 
@@ -350,12 +370,12 @@ func (s *Server) visible(ctx context.Context, id string) error {
 	return err
 }
 
-// tree reads an execution that the caller may see, with its nodes.
-func (s *Server) tree(ctx context.Context, id string) (ExecutionTree, error) {
+// tree reads an execution that the caller may see, with the nodes that are wanted.
+func (s *Server) tree(ctx context.Context, id string, part execution.Part) (ExecutionTree, error) {
 	if err := s.visible(ctx, id); err != nil {
 		return ExecutionTree{}, err
 	}
-	t, err := s.Executions.Describe(ctx, id)
+	t, err := s.Executions.Describe(ctx, id, part)
 	if err != nil {
 		return ExecutionTree{}, err
 	}

@@ -30,8 +30,16 @@ type Log struct {
 	Ended    bool      `json:"ended" doc:"Nothing will follow"`
 }
 
-// logChunks is how many chunks one answer holds at most.
-const logChunks = 200
+const (
+	// logChunks is how many chunks one answer holds at most.
+	logChunks = 200
+	// logBytes is how large they are together, so that a function gives them
+	// back as a text within a JSON document. Of a chunk that is over it the
+	// answer has no more than that one.
+	logBytes = 2 << 20
+	// logRead is how many chunks are read at once: they have 256 KiB each at most.
+	logRead = 16
+)
 
 func (s *Server) readLog(ctx context.Context, in *struct {
 	OfNode
@@ -44,12 +52,7 @@ func (s *Server) readLog(ctx context.Context, in *struct {
 	deadline := time.NewTimer(time.Duration(in.Wait) * time.Second)
 	defer deadline.Stop()
 	for waiting := in.Wait > 0; ; {
-		// The node first: if it has ended, all of its log is there to be read.
-		n, err := s.node(ctx, in.OfNode)
-		if err != nil {
-			return nil, err
-		}
-		log, err := s.logOf(ctx, in.ID, n, in.Attempt, in.From)
+		log, err := s.logNow(ctx, in.OfNode, in.Attempt, in.From)
 		if err != nil || !waiting || log.Ended || len(log.Lines) > 0 {
 			return &struct{ Body Log }{log}, err
 		}
@@ -63,20 +66,37 @@ func (s *Server) readLog(ctx context.Context, in *struct {
 	}
 }
 
+// logNow reads what there is of a log.
+func (s *Server) logNow(ctx context.Context, of OfNode, attempt int, from int64) (Log, error) {
+	// The node first: if it has ended, all of its log is there to be read.
+	n, err := s.node(ctx, of)
+	if err != nil {
+		return Log{}, err
+	}
+	return s.logOf(ctx, of.ID, n, attempt, from)
+}
+
 func (s *Server) logOf(ctx context.Context, id string, n *execution.TreeNode, attempt int, from int64) (Log, error) {
 	if attempt == 0 {
 		attempt = max(n.Attempt, 1)
 	}
 	out := Log{Node: string(n.ID), Attempt: attempt, Attempts: n.Attempt, Lines: []LogLine{}, Next: from}
-	chunks, err := s.Store.ReadLog(ctx, engine.LogStream(id, n.ID, attempt), from, logChunks)
-	if err != nil {
-		return Log{}, err
+	read, size := 0, 0
+	for more := true; more; {
+		chunks, err := s.Store.ReadLog(ctx, engine.LogStream(id, n.ID, attempt), out.Next, logRead)
+		if err != nil {
+			return Log{}, err
+		}
+		for _, c := range chunks {
+			if read, size = read+1, size+len(c.Data); size > logBytes && read > 1 || read > logChunks {
+				return out, nil
+			}
+			out.Lines = append(out.Lines, linesOf(c)...)
+			out.Next = c.Number + 1
+		}
+		more = len(chunks) == logRead
 	}
-	for _, c := range chunks {
-		out.Lines = append(out.Lines, linesOf(c)...)
-		out.Next = c.Number + 1
-	}
-	out.Ended = len(chunks) < logChunks && (n.Status.Terminal() || n.Attempt > attempt)
+	out.Ended = n.Status.Terminal() || n.Attempt > attempt
 	return out, nil
 }
 

@@ -1,11 +1,18 @@
 package api
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 )
 
 // Whatever is stored of a log, the rest of it can be read.
@@ -16,5 +23,55 @@ func TestALogIsReadWhateverIsStored(t *testing.T) {
 	want := []LogLine{{Time: 1, Text: "a"}, unread, unread, unread, {Time: 2, Text: "b"}, unread}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// A log has chunks of any size. One answer has as many as fit, the next goes on
+// with the first that didn't, and only the last says that it is the last.
+func TestAPartOfALogIsBounded(t *testing.T) {
+	t.Parallel()
+	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	kept, err := sqlite.New(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Config: Config{Store: kept}}
+	for name, c := range map[string]struct {
+		size   int // of a chunk
+		chunks int
+		parts  []int64 // where each part ends
+	}{
+		"bytes at the bound":    {logBytes / 8, 8, []int64{8}},
+		"a chunk more":          {logBytes / 8, 9, []int64{8, 9}},
+		"chunks at the bound":   {100, logChunks, []int64{logChunks}},
+		"a small chunk more":    {100, logChunks + 1, []int64{logChunks, logChunks + 1}},
+		"one over it by itself": {logBytes + 1, 2, []int64{1, 2}},
+		"nothing":               {100, 0, []int64{0}},
+	} {
+		n := &execution.TreeNode{ID: plan.NodeID(name), Attempt: 1, Status: plan.Success}
+		before, after := `{"m":"`, "\"}\n"
+		line := before + strings.Repeat("x", c.size-len(before)-len(after)) + after
+		for i := range c.chunks {
+			if err := kept.AppendLog(t.Context(), store.LogChunk{Stream: engine.LogStream("x1", n.ID, 1), Number: int64(i), Data: []byte(line)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var parts []int64
+		lines := 0
+		for from, ended := int64(0), false; !ended; {
+			log, err := s.logOf(t.Context(), "x1", n, 0, from)
+			if err != nil || len(parts) > len(c.parts) {
+				t.Fatalf("%s: %v, after the parts %v", name, err, parts)
+			}
+			from, ended, lines = log.Next, log.Ended, lines+len(log.Lines)
+			parts = append(parts, log.Next)
+		}
+		if diff := cmp.Diff(c.parts, parts); diff != "" || lines != c.chunks {
+			t.Errorf("%s: %d lines; the parts end at (-want +got):\n%s", name, lines, diff)
+		}
 	}
 }

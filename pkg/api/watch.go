@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,10 +17,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// The events of a watched execution. The first is always the whole tree, also
-// after a reconnect; then comes what changed since the last event, or the
-// whole tree again when it has grown: by the iterations of a loop. The stream
-// ends with the execution.
+// The events of a watched execution. The first is always the tree, as
+// getExecution answers it, also after a reconnect; then comes what changed since
+// the last event, or the tree again when it has other nodes: by the iterations
+// of a loop. The stream ends with the execution.
 const (
 	EventTree   = "tree"   // ExecutionTree
 	EventChange = "change" // ExecutionChange
@@ -35,6 +36,9 @@ const (
 	// watchPause is the least time between two looks at an execution; bursts
 	// of changes are seen at once.
 	watchPause = 50 * time.Millisecond
+	// watchRest is how many times as long as a look took the pause after it is, at
+	// least: whoever watches a large execution doesn't keep a processor busy.
+	watchRest = 4
 	// watchPeriod is the longest: it finds changes that another process made,
 	// and keeps idle connections open.
 	watchPeriod = 15 * time.Second
@@ -56,7 +60,7 @@ func (s *Server) watching() {
 
 func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.StreamResponse, error) {
 	changed, stop := s.Feed.Follow(in.ID)
-	tree, err := s.tree(ctx, in.ID)
+	tree, err := s.look(ctx, in.ID)
 	if err != nil {
 		stop()
 		return nil, err
@@ -74,26 +78,29 @@ func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.Str
 // follow sends the tree and then what changes, until the execution ends or the
 // caller's token is revoked.
 func (s *Server) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
-	seen := sightings{}
-	seen.changed(tree.Root)
+	seen, _ := sightings{}.look(tree.Root)
 	if err := stream.open(EventTree, tree); err != nil {
 		return err
 	}
+	pause := watchPause
 	for status := tree.Status; !tree.Status.Terminal(); status = tree.Status {
-		if !await(ctx, changed) {
+		if !await(ctx, changed, pause) {
 			return nil
 		}
 		if err := access.Recheck(ctx, s.Store, caller(ctx)); err != nil {
 			return err
 		}
+		begun := time.Now()
 		var err error
-		if tree, err = s.tree(ctx, tree.ID); err != nil {
+		if tree, err = s.look(ctx, tree.ID); err != nil {
 			return err
 		}
-		known := len(seen)
-		nodes := seen.changed(tree.Root)
+		pause = max(watchPause, min(watchRest*time.Since(begun), watchPeriod))
+		now, nodes := seen.look(tree.Root)
+		others := !now.of(seen)
+		seen = now
 		switch {
-		case len(seen) > known:
+		case others:
 			stream.send(EventTree, tree)
 		case len(nodes) > 0 || tree.Status != status:
 			stream.send(EventChange, ExecutionChange{Execution: tree.Execution, Nodes: list(nodes)})
@@ -105,8 +112,13 @@ func (s *Server) follow(ctx context.Context, stream *eventStream, tree Execution
 	return nil
 }
 
+// look reads an execution.
+func (s *Server) look(ctx context.Context, id string) (ExecutionTree, error) {
+	return s.tree(ctx, id, execution.Part{})
+}
+
 // await waits for the next look at an execution; false when there is none.
-func await(ctx context.Context, changed <-chan struct{}) bool {
+func await(ctx context.Context, changed <-chan struct{}, least time.Duration) bool {
 	period := time.NewTimer(watchPeriod)
 	defer period.Stop()
 	select {
@@ -119,7 +131,7 @@ func await(ctx context.Context, changed <-chan struct{}) bool {
 			return false
 		}
 	}
-	pause := time.NewTimer(watchPause)
+	pause := time.NewTimer(least)
 	defer pause.Stop()
 	select {
 	case <-ctx.Done():
@@ -129,23 +141,39 @@ func await(ctx context.Context, changed <-chan struct{}) bool {
 	}
 }
 
-// sightings are nodes as they were sent last.
-type sightings map[plan.NodeID]string
+// sightings are nodes as they were sent last: digests, for there are as many
+// as an answer has nodes, for everybody who watches.
+type sightings map[plan.NodeID][sha256.Size]byte
 
-// changed gives the nodes of a tree that aren't as they were, in its order.
-func (s sightings) changed(n *execution.TreeNode) []*execution.TreeNode {
-	var out []*execution.TreeNode
-	bare := *n
-	bare.Children = nil
-	doc, err := json.Marshal(bare)
-	if err != nil || s[n.ID] != string(doc) {
-		s[n.ID] = string(doc)
-		out = append(out, &bare)
+// look gives the nodes of a tree as they are now, and those that aren't as they
+// were, in its order.
+func (s sightings) look(root *execution.TreeNode) (now sightings, changed []*execution.TreeNode) {
+	now = make(sightings, len(s))
+	var walk func(*execution.TreeNode)
+	walk = func(n *execution.TreeNode) {
+		bare := *n
+		bare.Children = nil
+		doc, err := json.Marshal(bare)
+		now[n.ID] = sha256.Sum256(doc)
+		if before, seen := s[n.ID]; err != nil || !seen || before != now[n.ID] {
+			changed = append(changed, &bare)
+		}
+		for _, c := range n.Children {
+			walk(c)
+		}
 	}
-	for _, c := range n.Children {
-		out = append(out, s.changed(c)...)
+	walk(root)
+	return now, changed
+}
+
+// of says whether s has the same nodes as t, which may have changed.
+func (s sightings) of(t sightings) bool {
+	for id := range s {
+		if _, ok := t[id]; !ok {
+			return false
+		}
 	}
-	return out
+	return len(s) == len(t)
 }
 
 // eventStream writes server-sent events. It keeps the first error.

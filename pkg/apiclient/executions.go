@@ -18,8 +18,8 @@ func (c *Client) Start(ctx context.Context, scope ref.Scope, pipeline string, in
 }
 
 // Plan says what Start would run, and starts nothing.
-func (c *Client) Plan(ctx context.Context, scope ref.Scope, pipeline string, in api.StartExecution) (api.Plan, error) {
-	return post[api.Plan](ctx, c, path("pipelines", pipeline, "plan"), scoped(scope), in)
+func (c *Client) Plan(ctx context.Context, scope ref.Scope, pipeline string, in api.StartExecution, p Part) (api.Plan, error) {
+	return post[api.Plan](ctx, c, path("pipelines", pipeline, "plan"), p.in(scoped(scope)), in)
 }
 
 // Preview has delegates compare what Start would deploy with what there is.
@@ -42,9 +42,38 @@ func (c *Client) Versions(ctx context.Context, id string) (api.ArtifactVersions,
 	return get[api.ArtifactVersions](ctx, c, path("executions", id, "artifacts"), nil)
 }
 
-// Execution gets an execution with its nodes.
+// Execution gets an execution with as many of its nodes as an answer has.
 func (c *Client) Execution(ctx context.Context, id string) (api.ExecutionTree, error) {
-	return get[api.ExecutionTree](ctx, c, path("executions", id), nil)
+	return c.ExecutionPart(ctx, id, Part{})
+}
+
+// Part says which nodes are wanted. The zero value is all that an answer has.
+type Part struct {
+	Node   string        // only this one and those below it; "" means the pipeline
+	From   int           // of its children those from this index on
+	Status []plan.Status // of an execution: nodes with one of these alone, and those above them; none means all
+}
+
+func (p Part) in(q url.Values) url.Values {
+	set(q, "node", p.Node)
+	if p.From > 0 {
+		q.Set("from", strconv.Itoa(p.From))
+	}
+	setStatuses(q, p.Status)
+	return q
+}
+
+func setStatuses(q url.Values, statuses []plan.Status) {
+	var words []string
+	for _, s := range statuses {
+		words = append(words, string(s))
+	}
+	set(q, "status", strings.Join(words, ","))
+}
+
+// ExecutionPart gets an execution with some of its nodes.
+func (c *Client) ExecutionPart(ctx context.Context, id string, p Part) (api.ExecutionTree, error) {
+	return get[api.ExecutionTree](ctx, c, path("executions", id), p.in(url.Values{}))
 }
 
 // ExecutionFilter says which executions are listed.
@@ -61,11 +90,7 @@ func (c *Client) Executions(ctx context.Context, scope ref.Scope, f ExecutionFil
 	if !f.Since.IsZero() {
 		set(q, "since", f.Since.UTC().Format(time.RFC3339Nano))
 	}
-	var words []string
-	for _, s := range f.Statuses {
-		words = append(words, string(s))
-	}
-	set(q, "status", strings.Join(words, ","))
+	setStatuses(q, f.Statuses)
 	l, err := get[api.ExecutionList](ctx, c, path("executions"), q)
 	return l.Executions, l.NextPageToken, err
 }

@@ -109,7 +109,8 @@ func replace(at *execution.TreeNode, n execution.TreeNode) bool {
 	return false
 }
 
-// maxEvent bounds one event in bytes: the tree of a very large pipeline.
+// maxEvent bounds one event in bytes: a server of an earlier release sends all
+// nodes of a very large execution.
 const maxEvent = 64 << 20
 
 // events reads server-sent events.

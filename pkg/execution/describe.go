@@ -2,8 +2,8 @@ package execution
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/engine"
@@ -42,10 +42,32 @@ type TreeNode struct {
 	// Asks are the inputs that it waits for, by their paths in the node.
 	Asks     []input.Question `json:"asks,omitempty"`
 	Children []*TreeNode      `json:"children,omitempty"`
+	Hidden   *Hidden          `json:"hidden,omitempty" doc:"Nodes below it that the answer has no room for"`
 }
 
-// Describe reads an execution with all its nodes.
-func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
+// Describe reads an execution with as many of the wanted nodes as an answer
+// has room for.
+func (s *Service) Describe(ctx context.Context, id string, part Part) (Tree, error) {
+	t, err := s.whole(ctx, id)
+	if err != nil {
+		return Tree{}, err
+	}
+	if len(part.Status) > 0 {
+		only(t.Root, part.Status)
+	}
+	if part.taken, err = answerSize(struct {
+		Inputs    json.RawMessage
+		Templates []plan.Template
+	}{t.Execution.Inputs, t.Templates}); err != nil {
+		return Tree{}, err
+	}
+	mark := func(n *TreeNode) error { return s.markWaiting(ctx, id, n) }
+	t.Root, err = nodesOf(mark).part(t.Root, "execution "+id, part)
+	return t, err
+}
+
+// whole reads an execution with all its nodes.
+func (s *Service) whole(ctx context.Context, id string) (Tree, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
 		return Tree{}, err
@@ -58,13 +80,9 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	states := store.States(nodes)
-	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, states), Templates: p.Templates}
+	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, store.States(nodes)), Templates: p.Templates}
 	if e.Status.Terminal() {
 		return t, nil
-	}
-	if err := s.markWaiting(ctx, id, t.Root); err != nil {
-		return Tree{}, err
 	}
 	if err := s.mirror(ctx, t.Root); err != nil {
 		return Tree{}, err
@@ -79,15 +97,10 @@ func (s *Service) Describe(ctx context.Context, id string) (Tree, error) {
 	return t, nil
 }
 
-// markWaiting shows the running steps whose task no delegate has taken as
+// markWaiting shows a running step whose task no delegate has taken as
 // TaskWaiting. It is read off the task rather than written to the node, which
 // would cost every step a write that only lookers-on need.
 func (s *Service) markWaiting(ctx context.Context, execution string, n *TreeNode) error {
-	for _, c := range n.Children {
-		if err := s.markWaiting(ctx, execution, c); err != nil {
-			return err
-		}
-	}
 	if n.Kind != plan.KindStep || n.Status != plan.Running {
 		return nil
 	}
@@ -114,7 +127,7 @@ func (s *Service) mirror(ctx context.Context, n *TreeNode) error {
 	if n.Child == "" || n.Status != plan.Running {
 		return nil
 	}
-	child, err := s.Describe(ctx, n.Child)
+	child, err := s.whole(ctx, n.Child)
 	if fault.Is(err, fault.NotFound) { // it is about to start
 		return nil
 	}
@@ -126,6 +139,20 @@ func (s *Service) mirror(ctx context.Context, n *TreeNode) error {
 
 func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID]plan.State) *TreeNode {
 	st := states[n.ID]
+	t := nodeOf(execution, n, st)
+	for _, c := range slices.Concat(p.Children(n, st), n.Rollback) {
+		t.Children = append(t.Children, treeOf(execution, p, c, states))
+	}
+	if n.Kind == plan.KindLoop {
+		for i, c := range t.Children {
+			c.Name = st.Iterations.List[i].Name
+		}
+	}
+	return t
+}
+
+// nodeOf is a node without its children.
+func nodeOf(execution string, n *plan.Node, st plan.State) *TreeNode {
 	t := &TreeNode{
 		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(),
 		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval, Decided: st.Decided, Child: st.Child,
@@ -140,14 +167,6 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 	}
 	if st.Attempt > 0 {
 		t.LogStream = engine.LogStream(execution, n.ID, st.Attempt)
-	}
-	for _, c := range slices.Concat(p.Children(n, st), n.Rollback) {
-		t.Children = append(t.Children, treeOf(execution, p, c, states))
-	}
-	if n.Kind == plan.KindLoop {
-		for i, c := range t.Children {
-			c.Name = st.Iterations.List[i].Name
-		}
 	}
 	return t
 }
@@ -178,50 +197,4 @@ func liveStatus(n *TreeNode) plan.Status {
 func waits(s plan.Status) int {
 	ranks := []plan.Status{plan.QueuedConcurrency, plan.ResourceWaiting, plan.InputWaiting, plan.ApprovalWaiting, plan.InterventionWaiting}
 	return slices.Index(ranks, s) + 1
-}
-
-// shown is how many nodes a message about one that there isn't names.
-const shown = 20
-
-// FindNode finds a node of an execution by its id, or by its identifier where
-// only one node has it.
-func (s *Service) FindNode(ctx context.Context, id, name string) (*TreeNode, error) {
-	t, err := s.Describe(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	var found []*TreeNode
-	var there []string
-	var walk func(*TreeNode) *TreeNode
-	walk = func(n *TreeNode) *TreeNode {
-		if n != t.Root && n.Identifier != "" && len(there) < shown && !slices.Contains(there, n.Identifier) {
-			there = append(there, n.Identifier)
-		}
-		if string(n.ID) == name {
-			return n
-		}
-		if n.Identifier == name {
-			found = append(found, n)
-		}
-		for _, c := range n.Children {
-			if exact := walk(c); exact != nil {
-				return exact
-			}
-		}
-		return nil
-	}
-	if exact := walk(t.Root); exact != nil {
-		return exact, nil
-	}
-	switch len(found) {
-	case 0:
-		return nil, fault.New(fault.NotFound, "execution %s has no stage and no step %q; it has %s", id, name, strings.Join(there, ", "))
-	case 1:
-		return found[0], nil
-	}
-	var ids []string
-	for _, n := range found {
-		ids = append(ids, string(n.ID))
-	}
-	return nil, fault.New(fault.Invalid, "execution %s has %d nodes %q; say which: %s", id, len(found), name, strings.Join(ids, ", "))
 }

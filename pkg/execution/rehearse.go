@@ -48,6 +48,7 @@ type Rehearsed struct {
 	Deploys    *Deploys    `json:"deploys,omitempty" doc:"What a Deployment stage deploys where, if that is known"`
 
 	Children []*Rehearsed `json:"children,omitempty" nullable:"false"`
+	Hidden   *Hidden      `json:"hidden,omitempty" doc:"Nodes below it that the answer has no room for"`
 }
 
 // Deploys is what a Deployment stage deploys where.
@@ -70,8 +71,9 @@ const (
 // maxUnknown bounds the expressions that are listed of one node.
 const maxUnknown = 20
 
-// Rehearse says what Start would run.
-func (s *Service) Rehearse(ctx context.Context, r StartRequest) (Rehearsal, error) {
+// Rehearse says what Start would run, of the wanted nodes as many as an answer
+// has room for.
+func (s *Service) Rehearse(ctx context.Context, r StartRequest, part Part) (Rehearsal, error) {
 	made, err := s.plans.plan(ctx, r)
 	if err != nil {
 		return Rehearsal{}, err
@@ -92,8 +94,16 @@ func (s *Service) Rehearse(ctx context.Context, r StartRequest) (Rehearsal, erro
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}}
-	return Rehearsal{Pipeline: r.Pipeline, Hash: made.hash, Warnings: given.Warnings, Root: h.node(p.Root)}, nil
+	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}, steps: map[*Rehearsed]*plan.Node{}}
+	root := h.node(p.Root)
+	if err := ctx.Err(); err != nil {
+		return Rehearsal{}, fmt.Errorf("rehearse: %w", err)
+	}
+	if part.taken, err = answerSize(given.Warnings); err != nil {
+		return Rehearsal{}, err
+	}
+	root, err = rehearsedOf(h.step).part(root, "pipeline "+r.Pipeline, part)
+	return Rehearsal{Pipeline: r.Pipeline, Hash: made.hash, Warnings: given.Warnings, Root: root}, err
 }
 
 // rehearsal is one in the making. Its states are those of loops alone, which
@@ -108,6 +118,7 @@ type rehearsal struct {
 	now       time.Time
 	states    map[plan.NodeID]plan.State
 	opened    int // nodes of loops that aren't written out
+	steps     map[*Rehearsed]*plan.Node
 }
 
 func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
@@ -123,12 +134,15 @@ func (h *rehearsal) node(n *plan.Node) *Rehearsed {
 		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(), Line: n.Line,
 		Timeout: n.Timeout, Runs: Yes,
 	}
+	if h.ctx.Err() != nil { // nobody waits for it
+		return out
+	}
 	if n.When != nil {
 		out.Status, out.Condition = n.When.Status, n.When.Condition
 		h.condition(n, out)
 	}
 	if n.Kind == plan.KindStep {
-		h.step(n, out)
+		h.steps[out] = n
 	}
 	if n.Kind == plan.KindLoop {
 		h.loop(n, out)
@@ -234,8 +248,13 @@ func withoutNames(strategy *yamldoc.Node) *yamldoc.Node {
 	return &doc
 }
 
-// step lists what of a step can't be resolved yet, and who could take it.
-func (h *rehearsal) step(n *plan.Node, out *Rehearsed) {
+// step lists what of a step can't be resolved yet, and who could take it, if
+// it is one.
+func (h *rehearsal) step(out *Rehearsed) error {
+	n := h.steps[out]
+	if n == nil {
+		return nil
+	}
 	s := h.scope(n)
 	for _, text := range unknown(s, references(n.Doc.Get("spec"))) {
 		if !slices.Contains(out.Unknown, text) && len(out.Unknown) < maxUnknown {
@@ -245,7 +264,7 @@ func (h *rehearsal) step(n *plan.Node, out *Rehearsed) {
 	selectors, err := s.Selectors(n.Selectors)
 	if err != nil {
 		out.Selectors = n.Selectors
-		return
+		return nil
 	}
 	out.Selectors = selectors
 	for _, d := range h.delegates {
@@ -255,6 +274,7 @@ func (h *rehearsal) step(n *plan.Node, out *Rehearsed) {
 	}
 	slices.Sort(out.Delegates)
 	out.Delegates = slices.Compact(out.Delegates)
+	return nil
 }
 
 // unknown are the paths that have no value before the run.
