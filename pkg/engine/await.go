@@ -215,7 +215,14 @@ func (h *Handler) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, a
 	if !ok {
 		return nil, step.In{}, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
 	}
-	doc, err := scope.Tree(scope.Doc(n).Get("spec"), t.Late)
+	doc := scope.Doc(n).Get("spec")
+	var err error
+	if t.Prepare != nil {
+		if doc, err = t.Prepare(doc); err != nil {
+			return nil, step.In{}, err
+		}
+	}
+	doc, err = scope.Tree(doc, t.Late)
 	if err != nil {
 		return nil, step.In{}, err
 	}

@@ -19,6 +19,14 @@ func script() sink {
 	return sink{"the script", `whoever writes it can write commands; give it by environmentVariables and read "$NAME", which no shell takes for code`}
 }
 
+// stepScript is the script of a ShellScript step, which may be given all of
+// them so.
+func stepScript() sink {
+	k := script()
+	k.out += "; or let the step do so with every expression (expressions: Environment in its spec)"
+	return k
+}
+
 func flag() sink {
 	return sink{"the command's flag", "whoever writes it can add to the flag; let a condition or a script compare it with what is allowed first"}
 }
@@ -26,6 +34,10 @@ func flag() sink {
 func file() sink {
 	return sink{"the inline file", "whoever writes it can add keys and documents; let a condition or a script compare it with what is allowed first"}
 }
+
+// beside says whether a step's script gets the values of its expressions beside
+// it, where they are never code.
+func beside(spec *yamldoc.Node) bool { return text(spec.Get("expressions")) == "Environment" }
 
 // walk looks at the texts below a value that are run or applied.
 func (u *untrusted) walk(v yamldoc.Value, s spot) {
@@ -54,6 +66,9 @@ func (u *untrusted) sink(key string, around, v yamldoc.Value, s spot) {
 		return yamldoc.Sub(v.Node.At("spec", key), v.Path+".spec."+key)
 	}
 	switch {
+	case key == "source" && inline && beside(around.Node):
+	case key == "source" && inline && strings.HasSuffix(around.Path, ".step.spec") && around.Node.Get("approvalCriteria") == nil:
+		u.found(inner("script"), stepScript(), s)
 	case key == "source" && inline:
 		u.found(inner("script"), script(), s)
 		u.found(inner("content"), file(), s)

@@ -146,7 +146,11 @@ func (u *untrusted) step(n *yamldoc.Node, s spot) {
 	case slices.Contains([]string{"Http", "EventListener"}, typ), strings.HasPrefix(typ, "Jira"), strings.HasPrefix(typ, "ServiceNow"):
 		u.steps[id] = typ
 	case typ == "ShellScript":
-		if from := u.within(n.At("spec", "environmentVariables"), s); from != "" {
+		from := u.within(n.At("spec", "environmentVariables"), s)
+		if from == "" && beside(n.Get("spec")) {
+			from = u.within(n.At("spec", "source"), s)
+		}
+		if from != "" {
 			u.names["output/"+id] = from
 		}
 	}

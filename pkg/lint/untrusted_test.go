@@ -112,3 +112,22 @@ func untrustedIn(t *testing.T, doc string, strict bool) []string {
 	}
 	return out
 }
+
+// A step that gets the values beside its script is silent, and the option is
+// named where it isn't used; what such a script prints is from outside all the same.
+func TestExpressionsBesideAScript(t *testing.T) {
+	t.Parallel()
+	const option = "(expressions: Environment in its spec)"
+	doc := strings.Replace(taking, `"@here"`, `"echo <+trigger.payload.title>"`, 1)
+	if got := untrustedIn(t, doc, false); len(got) != 1 || !strings.Contains(got[0], option) {
+		t.Errorf("found %q; want the option named", got)
+	}
+	doc = strings.Replace(doc, "identifier: in, type: ShellScript, spec: {shell: Bash,", "identifier: in, type: ShellScript, spec: {shell: Bash, expressions: Environment,", 1)
+	if got := untrustedIn(t, doc, false); len(got) > 0 {
+		t.Errorf("found %q; want nothing", got)
+	}
+	doc += `            - step: {identifier: after, type: ShellScript, spec: {shell: Bash, source: {type: Inline, spec: {script: "echo <+steps.in.output.outputVariables.x>"}}}}` + "\n"
+	if got := untrustedIn(t, doc, false); len(got) != 1 || !strings.Contains(got[0], "<+trigger.payload.title>") {
+		t.Errorf("found %q; want the output of the step", got)
+	}
+}

@@ -25,6 +25,9 @@ type Type struct {
 	// New decodes and checks a spec. It is called on save, where fields may be
 	// expressions, and again when the step starts, where they no longer are.
 	New func(spec *yamldoc.Node, r *yamldoc.Report) Spec
+	// Prepare rewrites a spec as it was saved before its expressions are
+	// resolved; nil: it is taken as it is.
+	Prepare func(spec *yamldoc.Node) (*yamldoc.Node, error)
 	// Timeout is what a step has that says none; 0 means 10 minutes (pipeline
 	// spec §1.4).
 	Timeout time.Duration

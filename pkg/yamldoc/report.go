@@ -88,6 +88,9 @@ func (r *Report) Resolved() *Report {
 	return r
 }
 
+// IsResolved says whether the document's expressions have been resolved.
+func (r *Report) IsResolved() bool { return r.resolved }
+
 // Opened is f about a part whose runtime inputs are filled in where it is used,
 // so that one may stand for a whole mapping or list.
 func (r *Report) Opened(f func()) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -20,13 +21,14 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "ShellScript", New: decode} }
+func Type() step.Type { return step.Type{Name: "ShellScript", New: decode, Prepare: prepare} }
 
 // Spec is the step's spec.
 type Spec struct {
 	Script
 	Target
 	Elsewhere bool // not on the delegate, but on the Target's host
+	Beside    bool // the values of expressions stand beside the script, not in it
 }
 
 // Target is where the script runs.
@@ -51,19 +53,26 @@ func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
 			s.target(e, r)
 		case "outputAlias":
 			alias(e, r)
+		case "expressions":
+			if how := r.Enum(e, asText, asEnvironment); how.Expr != "" && !expr.IsRuntimeInput(how.Expr) {
+				r.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", asText, asEnvironment)
+			}
 		case "includeInfraSelectors":
 			if on := r.Bool(e); on.Value {
 				r.Unsupported(e, "taking the infrastructure's selectors isn't supported yet; name them in delegateSelectors")
 			}
 		case "metadata": // of Harness's editor
 		default:
-			r.Unknown(e, "shell", "source", "onDelegate", "executionTarget", "environmentVariables", "outputVariables",
+			r.Unknown(e, "shell", "source", "onDelegate", "executionTarget", "environmentVariables", "outputVariables", "expressions",
 				"outputAlias", "includeInfraSelectors", "delegateSelectors", "metadata")
 		}
 	}
 	r.Missing(v, "shell", "source")
 	if v.Is(yamldoc.Mapping) {
 		s.checkTarget(v, r)
+	}
+	if s.Beside = byEnvironment(doc); s.Beside {
+		s.checkEnvironment(v, r)
 	}
 	return s
 }
@@ -131,6 +140,11 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	p, err := s.Payload(in)
 	if err != nil {
 		return step.Action{}, err
+	}
+	if s.Beside {
+		if err := unmark(p.Env); err != nil {
+			return step.Action{}, err
+		}
 	}
 	p.WorkingDirectory = step.Text(s.Directory)
 	selectors := in.Selectors
