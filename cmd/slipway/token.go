@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,19 +37,27 @@ func tokenCommand(a *app) *cobra.Command {
 func tokenCreateCommand(a *app) *cobra.Command {
 	in := api.CreateToken{Kind: store.TokenUser}
 	var delegate bool
+	var binding store.Binding
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a token and show it, once", Args: cobra.ExactArgs(1),
-		Long:    "Create makes a token for the account, or for what --org and --project name, and shows it. It can't be shown again.",
-		Example: "  slipway token create --delegate my-cluster\n  slipway token create ci --actor ci --org default --project default_project",
+		Long: "Create makes a token for the account, or for what --org and --project name, and shows it. It can't be shown again.\n\n" +
+			"The delegates of a token with --tags have its name, and of these tags some, or all if they say none. Without it they say what they like.",
+		Example: "  slipway token create --delegate my-cluster --tags my-cluster,prod\n  slipway token create ci --actor ci --org default --project default_project",
 		RunE: func(c *cobra.Command, args []string) error {
 			in.Name = args[0]
 			if delegate {
 				in.Kind = store.TokenDelegate
 			}
+			if c.Flags().Changed("tags") || binding.NamedSecrets {
+				binding.Tags = append([]string{}, binding.Tags...) // none is no null
+				in.Binding = &binding
+			}
 			return a.createToken(c.Context(), in)
 		},
 	}
 	c.Flags().BoolVar(&delegate, "delegate", false, "for a delegate, not for the API")
+	c.Flags().StringSliceVar(&binding.Tags, "tags", nil, "of a delegate's token: the only tags that its delegates have, and NAME their only name; \"\" for no tags")
+	c.Flags().BoolVar(&binding.NamedSecrets, "named-secrets", false, "of a delegate's token, bound as with --tags: of the secrets that fetched files name, its delegates get only those that documents name too")
 	c.Flags().StringVar(&in.Actor, "actor", "", "who the bearer is, for audits; you if empty")
 	return c
 }
@@ -113,8 +122,19 @@ func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) er
 			if t.Revoked {
 				state = "revoked"
 			}
-			rows = append(rows, []string{t.ID, t.Name, t.Actor, scopeName(ref.Scope{Org: t.Org, Project: t.Project}), state, age(t.CreatedAt, time.Now())})
+			rows = append(rows, []string{t.ID, t.Name, t.Actor, scopeName(ref.Scope{Org: t.Org, Project: t.Project}), state, boundTo(t), age(t.CreatedAt, time.Now())})
 		}
-		return a.table("ID NAME ACTOR SCOPE STATE AGE", rows)
+		return a.table("ID NAME ACTOR SCOPE STATE BOUND AGE", rows)
 	})
+}
+
+// boundTo says to what a token's delegates are bound.
+func boundTo(t api.Token) string {
+	switch {
+	case t.Binding == nil:
+		return "-"
+	case len(t.Binding.Tags) == 0:
+		return "no tags"
+	}
+	return strings.Join(t.Binding.Tags, ",")
 }

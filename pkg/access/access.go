@@ -37,6 +37,8 @@ type Grant struct {
 	Actor string // who the bearer is, for audits
 	// ID is that of the token in whose place this one comes; empty: a new one.
 	ID string
+	// Binding is what the delegates of a delegate's token may be; nil: what they say.
+	Binding *store.Binding
 }
 
 // Mint makes a token: the record to keep, and the text that only its bearer
@@ -45,7 +47,7 @@ func Mint(g Grant, now time.Time) (store.AccessToken, string) {
 	id := cmp.Or(g.ID, rand.Text()[:12])
 	text := strings.Join([]string{prefix(g.Kind), g.Scope.Account, id, rand.Text()}, ".")
 	return store.AccessToken{
-		ID: id, Hash: digest(text), Kind: g.Kind, Scope: g.Scope, Name: g.Name, Actor: g.Actor, CreatedAt: now,
+		ID: id, Hash: digest(text), Kind: g.Kind, Scope: g.Scope, Name: g.Name, Actor: g.Actor, CreatedAt: now, Binding: g.Binding,
 	}, text
 }
 

@@ -1,13 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/printable"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -34,13 +36,12 @@ func (s *Server) delegateLife() {
 
 func (s *Server) registerDelegate(ctx context.Context, in *struct{ Body task.Register }) (*struct{ Body task.Registered }, error) {
 	r, t := in.Body, caller(ctx)
-	if !plain(r.ID) || r.Name == "" {
-		return nil, invalid("delegate %q with the id %q: it needs a name, and an id of at most 64 printable characters", r.Name, r.ID)
+	if err := checkHello(r); err != nil {
+		return nil, err
 	}
-	for _, shown := range append([]string{r.Name, r.Host, r.Version}, r.Tags...) {
-		if !printable.Clean(shown) || len(shown) > 256 {
-			return nil, invalid("delegate %q says %.256q of itself; want at most 256 characters that can be seen", r.Name, shown)
-		}
+	tags, err := boundTags(t, r)
+	if err != nil {
+		return nil, err
 	}
 	known, err := s.Store.Delegate(ctx, t.Scope.Account, r.ID)
 	if err == nil && known.TokenID != t.ID {
@@ -50,7 +51,7 @@ func (s *Server) registerDelegate(ctx context.Context, in *struct{ Body task.Reg
 		return nil, err
 	}
 	d := store.Delegate{
-		ID: r.ID, Scope: t.Scope, Name: r.Name, Host: r.Host, Tags: r.Tags, Version: r.Version, Kinds: r.Kinds,
+		ID: r.ID, Scope: t.Scope, Name: r.Name, Host: r.Host, Tags: tags, Binding: t.Binding, Version: r.Version, Kinds: r.Kinds,
 		Capacity: r.Capacity, TokenID: t.ID, LastSeen: s.Now(), StartedAt: s.Now(),
 	}
 	if err := s.Store.PutDelegate(ctx, d); err != nil {
@@ -58,6 +59,28 @@ func (s *Server) registerDelegate(ctx context.Context, in *struct{ Body task.Reg
 	}
 	s.Log.InfoContext(ctx, "delegate registered", "delegate", d.Name, "id", d.ID, "host", d.Host, "tags", d.Tags)
 	return &struct{ Body task.Registered }{s.Timing}, nil
+}
+
+// boundTags are the tags that a delegate gets: those that it says, or those of
+// its token if it says none. A token that is bound lets it say nothing else.
+func boundTags(t store.AccessToken, r task.Register) ([]string, error) {
+	if t.Binding == nil {
+		return r.Tags, nil
+	}
+	if r.Name != t.Name {
+		return nil, fault.New(fault.Forbidden, "this token is for delegates with the name %s, and this one says %s; start it with --name %s, or make a token for it",
+			t.Name, r.Name, t.Name)
+	}
+	for _, tag := range r.Tags {
+		if !slices.ContainsFunc(t.Binding.Tags, func(own string) bool { return strings.EqualFold(own, tag) }) {
+			return nil, fault.New(fault.Forbidden, "the token of delegate %s doesn't have the tag %s; it has %s. Leave the tag out, or make a token with it",
+				t.Name, tag, cmp.Or(strings.Join(t.Binding.Tags, ", "), "none"))
+		}
+	}
+	if len(r.Tags) == 0 {
+		return t.Binding.Tags, nil
+	}
+	return r.Tags, nil
 }
 
 // delegate reads the delegate that a request speaks for: one that registered
@@ -77,6 +100,9 @@ func (s *Server) heartbeat(ctx context.Context, in *struct {
 }) (*struct{ Body task.HeartbeatAnswer }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkBeat(in.Body); err != nil {
 		return nil, err
 	}
 	out, err := s.Executions.Heartbeat(ctx, d, in.Body)

@@ -44,6 +44,9 @@ func (s *Server) claim(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkClaim(in.Body); err != nil {
+		return nil, err
+	}
 	tasks, err := s.Executions.ClaimTasks(ctx, d, in.Body)
 	return &struct{ Body Claimed }{Claimed{Tasks: list(tasks)}}, err
 }

@@ -22,6 +22,9 @@ func (s *Server) watches(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkWatching(in.Body); err != nil {
+		return nil, err
+	}
 	out, err := s.Ledger.Watches(ctx, d, in.Body)
 	return &struct{ Body task.Watches }{out}, err
 }
@@ -32,6 +35,9 @@ func (s *Server) observe(ctx context.Context, in *struct {
 }) (*nothing, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkObserved(in.Body); err != nil {
 		return nil, err
 	}
 	return nil, s.Ledger.Observe(ctx, d, in.Body)

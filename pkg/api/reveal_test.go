@@ -65,6 +65,7 @@ pipeline:
         identifier: s
         name: s
         type: Deployment
+        variables: [{name: v, type: String, value: 'x <+secrets.getValue("of_stage")>'}]
         spec:
           deploymentType: Kubernetes
           service: {serviceRef: web}
@@ -103,11 +104,17 @@ func (c *control) resolve(a task.Assignment, texts ...string) (int, string) {
 	for i, text := range texts {
 		in.Texts[fmt.Sprint(i)] = text
 	}
+	return c.say(taskPath("d1", a, "resolve"), in)
+}
+
+// say sends a delegate's request and gives the status and the body.
+func (c *control) say(path string, in any) (int, string) {
+	c.t.Helper()
 	doc, err := json.Marshal(in)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url+"/v1/delegate/"+taskPath("d1", a, "resolve"), bytes.NewReader(doc))
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url+"/v1/delegate/"+path, bytes.NewReader(doc))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -140,10 +147,10 @@ func (c *control) revelations() []audit.Record {
 // name, and the audit trail says so before, once for the same question.
 func TestFilesMayNameSecrets(t *testing.T) {
 	t.Parallel()
-	c, a := deploying(t, "K8sRollingDeploy", "", "of_variable", "of_text", "of_files")
+	c, a := deploying(t, "K8sRollingDeploy", "", "of_variable", "of_text", "of_stage", "of_files")
 	ask := []string{
 		`a: <+serviceVariables.typed>`, `b: <+serviceVariables.spliced>`, `c: <+secrets.getValue("of_text")>`,
-		`d: <+secrets.getValue("of_" + "files")>`, `e: <+secrets.getValue("of_variable")>`,
+		`d: <+secrets.getValue("of_" + "files")>`, `e: <+secrets.getValue("of_variable")>`, `f: <+secrets.getValue("of_stage")>`,
 	}
 	for range 2 {
 		status, body := c.resolve(a, ask...)
@@ -152,7 +159,7 @@ func TestFilesMayNameSecrets(t *testing.T) {
 			t.Fatalf("status %d, %v: %s", status, err, body)
 		}
 		values := slices.Sorted(maps.Values(got.Secrets))
-		if diff := cmp.Diff([]string{"elbairav_fo", "selif_fo", "txet_fo"}, values); diff != "" {
+		if diff := cmp.Diff([]string{"egats_fo", "elbairav_fo", "selif_fo", "txet_fo"}, values); diff != "" {
 			t.Errorf("secrets (-want +got):\n%s", diff)
 		}
 	}
@@ -168,6 +175,7 @@ execution: %s
 step: pipeline.stages.s.spec.execution.steps.K8sRollingDeploy
 attempt: 1
 namedInDocuments:
+  - "secret:default/default/web:of_stage"
   - "secret:default/default/web:of_text"
   - "secret:default/default/web:of_variable"
 namedInFilesAlone:

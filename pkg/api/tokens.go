@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,6 +27,7 @@ type Token struct {
 	Project   string          `json:"project,omitempty"`
 	Revoked   bool            `json:"revoked"`
 	CreatedAt time.Time       `json:"createdAt"`
+	Binding   *store.Binding  `json:"binding,omitempty" doc:"What the delegates of the token may be: its name is theirs, and these tags. None: what they say"`
 }
 
 // NewToken is a token that was just made: the only time that it is shown.
@@ -43,7 +45,7 @@ type TokenList struct {
 func tokenOf(t store.AccessToken) Token {
 	return Token{
 		ID: t.ID, Kind: t.Kind, Name: t.Name, Actor: t.Actor, Org: t.Scope.Org, Project: t.Scope.Project,
-		Revoked: t.Revoked, CreatedAt: t.CreatedAt,
+		Revoked: t.Revoked, CreatedAt: t.CreatedAt, Binding: t.Binding,
 	}
 }
 
@@ -62,9 +64,10 @@ func (s *Server) tokens() {
 
 // CreateToken is the body of a request for a token.
 type CreateToken struct {
-	Kind  store.TokenKind `json:"kind" enum:"user,delegate"`
-	Name  string          `json:"name" minLength:"1" maxLength:"128"`
-	Actor string          `json:"actor,omitempty" maxLength:"128" doc:"Who the bearer will be; none means who asks. Only an account's token may name another"`
+	Kind    store.TokenKind `json:"kind" enum:"user,delegate"`
+	Name    string          `json:"name" minLength:"1" maxLength:"128"`
+	Actor   string          `json:"actor,omitempty" maxLength:"128" doc:"Who the bearer will be; none means who asks. Only an account's token may name another"`
+	Binding *store.Binding  `json:"binding,omitempty" doc:"Of a delegate's token: its delegates have its name, and of these tags some, or all if they say none. None: they say what they like"`
 }
 
 func (s *Server) createToken(ctx context.Context, in *struct {
@@ -80,6 +83,9 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 	if !printable.Clean(in.Body.Name) || !printable.Clean(in.Body.Actor) {
 		return nil, invalid("a token's name and its actor are shown in lists; %q and %q aren't all of characters that can be seen", in.Body.Name, in.Body.Actor)
 	}
+	if err := checkBinding(in.Body); err != nil {
+		return nil, err
+	}
 	by := caller(ctx)
 	actor := cmp.Or(in.Body.Actor, by.Actor)
 	if actor != by.Actor && by.Scope.Org != "" {
@@ -87,7 +93,7 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 	}
 	// What is remembered for the key has no secret in it, so that a repetition
 	// can't show it again.
-	t, secret := access.Mint(access.Grant{Kind: in.Body.Kind, Scope: scope, Name: in.Body.Name, Actor: actor}, s.Now())
+	t, secret := access.Mint(access.Grant{Kind: in.Body.Kind, Scope: scope, Name: in.Body.Name, Actor: actor, Binding: in.Body.Binding}, s.Now())
 	made, err := once(ctx, s, in.Keyed, in.RawBody, "createToken", func(string) (Token, error) {
 		if err := s.Store.PutToken(ctx, t); err != nil {
 			return Token{}, err
@@ -103,12 +109,38 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 	return &struct{ Body NewToken }{NewToken{Token: made, Secret: secret}}, nil
 }
 
+// checkBinding says what is wrong with the binding that is asked for.
+func checkBinding(c CreateToken) error {
+	if c.Binding == nil {
+		return nil
+	}
+	if c.Kind != store.TokenDelegate {
+		return invalid("a token of the kind %s has no binding; only delegates have tags", c.Kind)
+	}
+	if slices.Contains(c.Binding.Tags, "") {
+		return invalid("the token %s has an empty tag", c.Name)
+	}
+	return checkTags("the token "+c.Name, c.Binding.Tags)
+}
+
 func (s *Server) auditToken(ctx context.Context, a audit.Action, t store.AccessToken) error {
 	_, err := s.Store.AppendAudit(ctx, audit.Record{
 		Time: s.Now(), Actor: caller(ctx).Actor, Scope: t.Scope, Action: a, Kind: "token", ID: t.ID,
-		After: string(t.Kind) + " " + t.Name + " for " + t.Actor, Request: requestID(ctx),
+		After: string(t.Kind) + " " + t.Name + " for " + t.Actor + bindingText(t.Binding), Request: requestID(ctx),
 	})
 	return err
+}
+
+// bindingText tells of a binding in the audit trail.
+func bindingText(b *store.Binding) string {
+	if b == nil {
+		return ""
+	}
+	text := ", bound to the tags [" + strings.Join(b.Tags, ", ") + "]"
+	if b.NamedSecrets {
+		text += " and the secrets that documents name"
+	}
+	return text
 }
 
 func (s *Server) listTokens(ctx context.Context, in *struct {

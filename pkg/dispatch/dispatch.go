@@ -45,10 +45,11 @@ func Connected(d store.Delegate, now time.Time) bool {
 func busy(d store.Delegate) bool { return d.Capacity > 0 && d.Running >= d.Capacity }
 
 // carries says whether one of a delegate's tags, its name or its host is the
-// selector. Case says nothing; a part of a tag doesn't count.
+// selector. Case says nothing; a part of a tag doesn't count. Of a delegate
+// whose token is bound the host doesn't count: nothing proves it.
 func carries(d store.Delegate, selector string) bool {
 	is := func(tag string) bool { return strings.EqualFold(tag, selector) }
-	return is(d.Name) || is(d.Host) || slices.ContainsFunc(d.Tags, is)
+	return is(d.Name) || d.Binding == nil && is(d.Host) || slices.ContainsFunc(d.Tags, is)
 }
 
 // carriesAll: every selector must be carried; a task without any may go to

@@ -50,6 +50,8 @@ func TestEligible(t *testing.T) {
 		"§12.3 a part of a tag doesn't count":         {work(project, "lin"), nil, false},
 		"§12.1 the name is a tag":                     {work(project, "Blue"), nil, true},
 		"§12.1 the host is a tag":                     {work(project, "h1", "blue", "eu"), nil, true},
+		"a bound delegate's name counts":              {work(project, "blue", "eu"), func(d *store.Delegate) { d.Binding = &store.Binding{} }, true},
+		"a bound delegate's host doesn't count":       {work(project, "h1"), func(d *store.Delegate) { d.Binding = &store.Binding{} }, false},
 		"§12.2 project task, delegate of the org":     {work(project), func(d *store.Delegate) { d.Scope = org }, true},
 		"§12.2 project task, delegate of the project": {work(project), func(d *store.Delegate) { d.Scope = project }, true},
 		"§12.2 org task, delegate of the project":     {work(org), func(d *store.Delegate) { d.Scope = project }, false},

@@ -37,6 +37,9 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 	if err != nil {
 		return task.Resolved{}, err
 	}
+	if err := onlyNamed(d, t, out.Named); err != nil {
+		return task.Resolved{}, err
+	}
 	if err := s.recordRevealed(ctx, d, t, out.Named, by); err != nil {
 		return task.Resolved{}, err
 	}
@@ -56,6 +59,32 @@ func mayAsk(t store.Task) error {
 			t.ID, t.Node)
 	}
 	return nil
+}
+
+// onlyNamed refuses what only files name to a delegate whose token is bound to
+// what documents name.
+func onlyNamed(d store.Delegate, t store.Task, named []resolve.Named) error {
+	if d.Binding == nil || !d.Binding.NamedSecrets {
+		return nil
+	}
+	for _, n := range named {
+		if n.ByText && !cameWith(t, n.Name) {
+			return fault.New(fault.Forbidden,
+				"the files of task %s name the %s, which no document of the step, its service or its environment names, and the token of delegate %s is for those alone; name it there, such as in a variable of the service of the type Secret, and read that in the file",
+				t.ID, n.Name, d.Name)
+		}
+	}
+	return nil
+}
+
+// cameWith says whether a task brought a secret by itself.
+func cameWith(t store.Task, name string) bool {
+	for _, own := range t.Secrets {
+		if own == name {
+			return true
+		}
+	}
+	return false
 }
 
 // recordRevealed enters in the audit trail which secrets a delegate is about to
@@ -79,17 +108,13 @@ func (s *Service) recordRevealed(ctx context.Context, d store.Delegate, t store.
 func revealed(d store.Delegate, t store.Task, named []resolve.Named) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "delegate: {name: %q, id: %q, host: %q}\nexecution: %s\nstep: %s\nattempt: %d\n", d.Name, d.ID, d.Host, t.Execution, t.Node, t.Attempt)
-	own := map[string]bool{} // came with the task
-	for _, name := range t.Secrets {
-		own[name] = true
-	}
 	for _, part := range []struct {
 		key    string
 		byText bool
 	}{{"namedInDocuments", false}, {"namedInFilesAlone", true}} {
 		head := part.key + ":\n"
 		for _, n := range named {
-			if (n.ByText && !own[n.Name]) == part.byText {
+			if (n.ByText && !cameWith(t, n.Name)) == part.byText {
 				fmt.Fprintf(&b, "%s  - %q\n", head, n.Name)
 				head = ""
 			}

@@ -41,11 +41,14 @@ func (s *Scope) Named() []Named {
 	return out
 }
 
-// written are the names of the secrets that stand in the documents of what
-// runs: those of the pipeline, and of what the node's stage deploys where.
+// written are the names of the secrets that stand in the node's documents: its
+// own and those around it up to the pipeline's head, and of what its stage
+// deploys where. Other steps' aren't the node's.
 func (s *Scope) written() map[string]bool {
 	out := map[string]bool{}
-	s.collect(s.Plan.Pipeline, out)
+	for n := s.Node; n != nil; n = n.Parent() {
+		s.collect(s.Doc(n), out)
+	}
 	var d *plan.Deployment
 	if stage := s.Node.Stage(); stage != nil {
 		d = stage.Deploys(s.State(stage.ID))

@@ -366,6 +366,9 @@ type Delegate struct {
 	StartedAt time.Time
 	Line      int64 // the number of the socket that it relied on when it last announced silence
 	Unplugged int64 // the number of the latest socket that has closed
+	// Binding is its token's: its name and its tags are proved. What it says its
+	// host is isn't. nil: nothing is proved.
+	Binding *Binding
 }
 
 // Beat is a delegate's sign of life.
@@ -493,6 +496,17 @@ type AccessToken struct {
 	Actor     string // who the bearer is, for audits
 	Revoked   bool
 	CreatedAt time.Time
+	// Binding is what the delegates of the token may be; nil: what they say.
+	Binding *Binding
+}
+
+// Binding is what delegates may say of themselves: the token's name is theirs,
+// and they have some of these tags, or all of them if they say none.
+type Binding struct {
+	Tags []string `json:"tags" nullable:"false" doc:"None: no tags at all"`
+	// NamedSecrets: of the secrets that fetched files name, they are given only
+	// those that documents name as well.
+	NamedSecrets bool `json:"namedSecrets,omitempty" doc:"Of the secrets that fetched files name, they are given only those that documents name as well"`
 }
 
 // TokenKind says what a token opens.

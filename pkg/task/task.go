@@ -118,6 +118,10 @@ type Instance struct {
 	Since time.Time `json:"since,omitzero"` // when it was made
 }
 
+// MaxTasks bounds a delegate's capacity, and so the tasks that it claims or
+// names at once.
+const MaxTasks = 1000
+
 // Register is a delegate's first message.
 type Register struct {
 	ID       string   `json:"id"` // random, new at each start

@@ -31,6 +31,8 @@ type delegateDoc struct {
 	TokenID   string        `json:"token,omitempty"`
 	StartedAt int64         `json:"started,omitempty"`
 	Quiet     time.Duration `json:"quiet,omitempty"`
+
+	Binding *store.Binding `json:"binding,omitempty"`
 }
 
 // errForeign: another token registered the delegate.
@@ -47,7 +49,7 @@ func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
 	}
 	if err := s.encode(ctx, it, "doc", delegateDoc{
 		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
-		TokenID: d.TokenID, StartedAt: millis(d.StartedAt),
+		TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Binding: d.Binding,
 	}, largestValue); err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ func readDelegate(ctx context.Context, s *Store, it item) (store.Delegate, error
 		ID: text(it, "sk"), Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds,
 		Capacity: d.Capacity, Running: d.Running, Draining: d.Draining || number(it, "draining") > 0, TokenID: d.TokenID,
 		LastSeen: fromMillis(number(it, "seen")), StartedAt: fromMillis(d.StartedAt), Quiet: d.Quiet,
-		Line: number(it, "line"), Unplugged: number(it, "unplugged"),
+		Line: number(it, "line"), Unplugged: number(it, "unplugged"), Binding: d.Binding,
 	}
 	if _, split := it["running"]; split {
 		out.Running, out.Quiet = int(number(it, "running")), time.Duration(number(it, "quiet"))

@@ -16,6 +16,8 @@ type tokenDoc struct {
 	Actor     string          `json:"actor,omitempty"`
 	Revoked   bool            `json:"revoked,omitempty"`
 	CreatedAt int64           `json:"created,omitempty"`
+
+	Binding *store.Binding `json:"binding,omitempty"`
 }
 
 // PutToken stores a token over the one with its id.
@@ -23,7 +25,7 @@ func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
 	it := tokenAt(t.ID).item()
 	it["id"], it["pk1"], it["sk1"] = str(t.ID), str(tokensPK(t.Scope.Account, t.Kind)), str(t.ID)
 	if err := s.encode(ctx, it, "doc", tokenDoc{
-		Hash: t.Hash, Kind: t.Kind, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt),
+		Hash: t.Hash, Kind: t.Kind, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
 	}, largestValue); err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func readToken(ctx context.Context, s *Store, it item) (store.AccessToken, error
 	}
 	return store.AccessToken{
 		ID: text(it, "id"), Hash: d.Hash, Kind: d.Kind, Scope: d.Scope, Name: d.Name, Actor: d.Actor, Revoked: d.Revoked,
-		CreatedAt: fromMillis(d.CreatedAt),
+		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding,
 	}, nil
 }
 

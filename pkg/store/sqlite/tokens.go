@@ -18,6 +18,8 @@ type tokenDoc struct {
 	Actor     string    `json:"actor,omitempty"`
 	Revoked   bool      `json:"revoked,omitempty"`
 	CreatedAt int64     `json:"created,omitempty"`
+
+	Binding *store.Binding `json:"binding,omitempty"`
 }
 
 func scanToken(row scanner) (store.AccessToken, error) {
@@ -31,13 +33,14 @@ func scanToken(row scanner) (store.AccessToken, error) {
 		return store.AccessToken{}, fmt.Errorf("decode token %s: %w", t.ID, err)
 	}
 	t.Hash, t.Scope, t.Name, t.Actor, t.Revoked, t.CreatedAt = d.Hash, d.Scope, d.Name, d.Actor, d.Revoked, fromMillis(d.CreatedAt)
+	t.Binding = d.Binding
 	return t, nil
 }
 
 // PutToken stores a token over the one with its id.
 func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
 	doc, err := json.Marshal(tokenDoc{
-		Hash: t.Hash, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt),
+		Hash: t.Hash, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
 	})
 	if err != nil {
 		return fmt.Errorf("encode token %s: %w", t.ID, err)

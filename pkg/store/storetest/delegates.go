@@ -38,6 +38,7 @@ func putDelegate(b *bench) {
 	same(b, "read", d, got)
 	d.LastSeen, d.Running, d.Draining = at(9), 0, true
 	d.Line, d.Unplugged = 2, 1
+	d.Binding = &store.Binding{Tags: []string{"linux", "eu"}, NamedSecrets: true}
 	b.ok(b.Store.PutDelegate(b.ctx(), d))
 	got, err = b.Store.Delegate(b.ctx(), b.account, d.ID)
 	b.ok(err)
