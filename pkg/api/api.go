@@ -33,6 +33,7 @@ type Config struct {
 	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole
 	Intake     *Intake         // bounds the bodies that are read at once; nil: requests come whole, one at a time
+	Work       *Work           // divides the processor among projects; nil: there is one request at a time
 	Timing     task.Registered // what delegates are told
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -93,7 +94,7 @@ func NewWebhooks(cfg Config) *Server {
 func empty(cfg Config) *Server {
 	s := &Server{Config: cfg, mux: http.NewServeMux()}
 	s.mux.HandleFunc("/", s.nowhere)
-	s.root = s.identify(s.guard(paced(s.authenticate(s.take(s.mux)))))
+	s.root = s.identify(s.guard(paced(s.authenticate(s.take(s.project(s.mux))))))
 	return s
 }
 

@@ -82,22 +82,22 @@ type lane struct {
 	all   *semaphore.Weighted
 
 	mu      sync.Mutex
-	callers map[string]*share // those with a body under way or waiting
+	callers map[string]*room // those with a body under way or waiting
 }
 
-// share is the room of one caller.
-type share struct {
-	room *semaphore.Weighted
+// room is that of one caller.
+type room struct {
+	free *semaphore.Weighted
 	uses int
 }
 
 func (l *lane) enter(ctx context.Context, who string, size int64) (leave func(), err error) {
 	size = max(size, l.least)
-	own := l.share(who)
+	own := l.room(who)
 	ctx, cancel := context.WithTimeout(ctx, intakeWait)
 	defer cancel()
-	if own.room.Acquire(ctx, size) != nil {
-		l.unshare(who, own)
+	if own.free.Acquire(ctx, size) != nil {
+		l.leave(who, own)
 		whose := "of this address"
 		if l.known {
 			whose = "of this token"
@@ -105,33 +105,33 @@ func (l *lane) enter(ctx context.Context, who string, size int64) (leave func(),
 		return nil, fault.New(fault.TooMany, "too many %s %s are being read (%d bytes at most); try again later", l.name, whose, l.each)
 	}
 	if l.all.Acquire(ctx, size) != nil {
-		own.room.Release(size)
-		l.unshare(who, own)
+		own.free.Release(size)
+		l.leave(who, own)
 		return nil, fault.New(fault.Unavailable, "too many %s are being read; try again later", l.name)
 	}
 	return func() {
 		l.all.Release(size)
-		own.room.Release(size)
-		l.unshare(who, own)
+		own.free.Release(size)
+		l.leave(who, own)
 	}, nil
 }
 
-func (l *lane) share(who string) *share {
+func (l *lane) room(who string) *room {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.callers == nil {
-		l.callers = map[string]*share{}
+		l.callers = map[string]*room{}
 	}
 	s := l.callers[who]
 	if s == nil {
-		s = &share{room: semaphore.NewWeighted(l.each)}
+		s = &room{free: semaphore.NewWeighted(l.each)}
 		l.callers[who] = s
 	}
 	s.uses++
 	return s
 }
 
-func (l *lane) unshare(who string, s *share) {
+func (l *lane) leave(who string, s *room) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.uses--; s.uses == 0 {

@@ -66,8 +66,13 @@ func (s *Server) readLog(ctx context.Context, in *struct {
 	}
 }
 
-// logNow reads what there is of a log.
+// logNow reads what there is of a log in the turn of the reader's project.
 func (s *Server) logNow(ctx context.Context, of OfNode, attempt int, from int64) (Log, error) {
+	leave, err := s.Work.enter(ctx)
+	if err != nil {
+		return Log{}, err
+	}
+	defer leave()
 	// The node first: if it has ended, all of its log is there to be read.
 	n, err := s.node(ctx, of)
 	if err != nil {

@@ -112,8 +112,13 @@ func (s *Server) follow(ctx context.Context, stream *eventStream, tree Execution
 	return nil
 }
 
-// look reads an execution.
+// look reads an execution in the turn of its watcher's project.
 func (s *Server) look(ctx context.Context, id string) (ExecutionTree, error) {
+	leave, err := s.Work.enter(ctx)
+	if err != nil {
+		return ExecutionTree{}, err
+	}
+	defer leave()
 	return s.tree(ctx, id, execution.Part{})
 }
 

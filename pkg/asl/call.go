@@ -35,19 +35,23 @@ type invocation struct {
 	fn      Handler
 	payload json.RawMessage
 	limit   time.Duration
+	free    func() // gives the slot back
 }
 
 // invoke calls a function and moves the thread on by its answer, unless
 // something else has by then: the token's answer, a time-out, a stop.
 func (t *thread) invoke(seq int64) {
 	e := t.run.engine
-	select {
-	case e.slots <- struct{}{}:
-	case <-e.ctx.Done():
+	who := ""
+	if e.Whose != nil {
+		who = e.Whose(t.run.name)
+	}
+	free, closed := e.slots.Enter(e.ctx, who)
+	if closed != nil {
 		e.work.Done()
 		return
 	}
-	i := &invocation{thread: t, seq: seq}
+	i := &invocation{thread: t, seq: seq, free: free}
 	due, f := i.prepare()
 	if !due {
 		i.leave()
@@ -150,7 +154,7 @@ func (i *invocation) settle(answer any, f *Failure) {
 	t := i.thread
 	e := t.run.engine
 	defer e.work.Done()
-	<-e.slots
+	i.free()
 	if e.ctx.Err() != nil && f != nil {
 		return // cut off by Close: invoked again after the next Open
 	}
@@ -176,9 +180,8 @@ func (i *invocation) settle(answer any, f *Failure) {
 
 // leave gives the slot back; nothing was called.
 func (i *invocation) leave() {
-	e := i.thread.run.engine
-	<-e.slots
-	e.work.Done()
+	i.free()
+	i.thread.run.engine.work.Done()
 }
 
 // answered ends a task with a result, which has a limit.

@@ -3,6 +3,7 @@ package asl_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,5 +136,30 @@ func TestAFunctionThatHangsGivesItsSlotBack(t *testing.T) {
 				t.Errorf("%d calls; want both, one after the other in the only slot", got)
 			}
 		})
+	}
+}
+
+// One whose runs fill all that it may have keeps nobody else's waiting.
+func TestRunsOfOneLeaveSlotsToOthers(t *testing.T) {
+	t.Parallel()
+	h := newHold()
+	e := open(t, machine("A", `"A":`+task(`"End":true`)), asl.Config{
+		Concurrency: 4, Functions: functions(h.handle), Whose: func(run string) string { return run[:1] },
+	})
+	for i := range 10 {
+		e.start(t, fmt.Sprint("a", i), `{"of":"a"}`)
+	}
+	for range 3 {
+		<-h.in
+	}
+	e.start(t, "b", `{"of":"b"}`)
+	if got := <-h.in; got != `{"of":"b"}` {
+		t.Errorf("with three calls of one under way %s is called; want the other's", got)
+	}
+	close(h.out)
+	for i := range 10 {
+		if x := ended(t, e.Engine, fmt.Sprint("a", i)); x.Status != "SUCCEEDED" {
+			t.Errorf("run %d ended %s", i, x.Status)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/share"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 )
 
@@ -37,6 +38,9 @@ type Config struct {
 	Log       *slog.Logger
 	// Concurrency bounds how many handlers run at once.
 	Concurrency int
+	// Whose says by a run's name in whose share of them its calls are: one has
+	// three of four at most, and those who wait take turns. nil: all are one's.
+	Whose func(run string) string
 	// CallTimeout is how long one call of a handler may take, as Lambda has
 	// it: 15 minutes if it isn't set.
 	CallTimeout time.Duration
@@ -57,7 +61,7 @@ type Engine struct {
 	open     *change                  // what is being edited
 	older    map[string]*Machine      // definitions of runs that began before this program, by their hash
 	closed   bool
-	slots    chan struct{} // of handlers
+	slots    *share.Places // of handlers
 	work     sync.WaitGroup
 	ctx      context.Context //nolint:containedctx // ends with Close; handlers outlive the call that caused them
 	cancel   context.CancelFunc
@@ -76,7 +80,7 @@ func (e *Engine) Failed() <-chan error { return e.failed }
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{
 		Config: cfg, runs: map[string]*run{}, ended: map[string]*run{}, starting: map[string]chan struct{}{}, older: map[string]*Machine{},
-		slots: make(chan struct{}, max(cfg.Concurrency, 1)), paths: map[string][]string{}, failed: make(chan error, 1), closing: make(chan struct{}),
+		slots: share.New(max(cfg.Concurrency, 1), cfg.shareOfOne(), 0), paths: map[string][]string{}, failed: make(chan error, 1), closing: make(chan struct{}),
 	}
 	if e.Now == nil {
 		e.Now = time.Now
@@ -100,6 +104,14 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e.work.Add(1)
 	go e.keep()
 	return e, nil
+}
+
+// shareOfOne is how many handlers run at once of one's runs.
+func (c Config) shareOfOne() int {
+	if c.Whose == nil {
+		return max(c.Concurrency, 1)
+	}
+	return max(c.Concurrency*3/4, 1)
 }
 
 // maxCall is the longest time that Lambda gives a function.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 )
@@ -80,3 +81,20 @@ func machineMemory(files fs.FS) int64 {
 	}
 	return 0
 }
+
+// fullShare is how much of the soft limit may be in use, in percent, before what
+// takes much is put off: beyond it the collector does little else than run.
+const fullShare = 85
+
+// memoryFull says whether hardly any memory is left of the soft limit: by what
+// was in use when the collector ran last.
+func memoryFull() bool {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gomemlimit:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 || sample[1].Value.Kind() != metrics.KindUint64 {
+		return false
+	}
+	return full(sample[0].Value.Uint64(), sample[1].Value.Uint64())
+}
+
+func full(live, limit uint64) bool { return live > limit/100*fullShare }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"testing"
 	"testing/fstest"
 )
@@ -28,5 +29,16 @@ func TestTheSoftLimitOfMemoryIsAShareOfWhatThereIs(t *testing.T) {
 		if got := softLimit(files); got != c.want {
 			t.Errorf("%s: %d; want %d", name, got, c.want)
 		}
+	}
+}
+
+func TestMemoryIsFullPastAShareOfItsLimit(t *testing.T) {
+	t.Parallel()
+	const limit = 1000
+	if full(850, limit) || !full(851, limit) {
+		t.Errorf("of %d bytes 850 are full: %v, 851 are: %v; want the second alone", limit, full(850, limit), full(851, limit))
+	}
+	if full(1<<40, math.MaxInt64) {
+		t.Error("without a limit memory is full")
 	}
 }

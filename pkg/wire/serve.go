@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -154,7 +155,7 @@ func open(ctx context.Context, cfg ServeConfig) (*machine, error) {
 }
 
 func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine, error) {
-	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake(), Disk: disk(cfg.Data)}}
+	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(cfg.Data)}}
 	var err error
 	if m.store, err = sqlite.New(ctx, db); err != nil {
 		return nil, err
@@ -178,6 +179,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	}
 	m.machines, err = asl.Open(ctx, asl.Config{
 		DB: db, Machines: definitions, Now: time.Now, Log: cfg.Log, Concurrency: 64, CallTimeout: time.Minute, // as the function on AWS
+		Whose: newProjects(m.store).of,
 		Functions: map[string]asl.Handler{embedded.Function: func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
 			answer, err := m.plane.Engine.Handle(ctx, in)
 			if err != nil { // under a name that the machine's retries know
@@ -196,6 +198,10 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	m.api = m.plane.API()
 	return m, nil
 }
+
+// heavyAtOnce is how many requests that take much are answered at once: some
+// wait for the disk meanwhile.
+func heavyAtOnce() int { return max(4*runtime.GOMAXPROCS(0), 8) }
 
 // resume lets what was under way go on. An execution whose machine run the
 // last process hadn't begun gets it now. One that can't be repaired keeps the

@@ -66,6 +66,7 @@ type Live struct {
 	Hub    *api.Hub
 	Feed   *api.Feed
 	Intake *api.Intake
+	Work   *api.Work
 	// Disk tells of the room where the store is.
 	Disk func() (free, total int64, err error)
 }
@@ -103,11 +104,12 @@ func New(p Parts) *Plane {
 	var hub *api.Hub
 	var live *api.Feed
 	var intake *api.Intake
+	var work *api.Work
 	var disk func() (free, total int64, err error)
 	var changed func(string)
 	if p.Live != nil {
 		hub, live, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
-		intake, disk = p.Live.Intake, p.Live.Disk
+		intake, work, disk = p.Live.Intake, p.Live.Work, p.Live.Disk
 	}
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Now: time.Now, Log: p.Log,
@@ -134,7 +136,7 @@ func New(p Parts) *Plane {
 		Feed: feed.NewReader(p.Store, handler.Plan),
 		api: api.Config{
 			Store: p.Store, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}),
-			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Intake: intake, Disk: disk, Now: time.Now, Log: p.Log, Version: p.Version,
+			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Intake: intake, Work: work, Disk: disk, Now: time.Now, Log: p.Log, Version: p.Version,
 			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Quiet: p.Poll, Socket: p.Socket},
 		},
 	}
