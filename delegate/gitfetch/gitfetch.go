@@ -31,6 +31,8 @@ const maxResolved = 1000
 
 // Fetcher fetches into a cache folder. It is for many goroutines.
 type Fetcher struct {
+	Limits Limits
+
 	dir   string
 	hosts HostKeys
 	using sync.RWMutex // read: somebody fetches; written: what is unused goes
@@ -43,10 +45,17 @@ type Fetcher struct {
 	reached  map[string]bool          // repositories with credentials that open them
 }
 
+// Limits bound what a repository may take, in bytes: a small one can stand for
+// billions of files. They hold where processes can be bounded (Unix).
+type Limits struct {
+	File   int64 // each file that git writes, such as what it downloads
+	Memory int64 // of each process
+}
+
 // New makes a Fetcher over a folder, which is made when it is needed, and which
 // nothing else uses but a Fetcher of another process.
 func New(dir string, hosts HostKeys) *Fetcher {
-	return &Fetcher{dir: dir, hosts: hosts, resolved: map[string]string{}, reached: map[string]bool{}, busy: map[string]chan struct{}{}}
+	return &Fetcher{Limits: Limits{File: 2 << 30, Memory: 2 << 30}, dir: dir, hosts: hosts, resolved: map[string]string{}, reached: map[string]bool{}, busy: map[string]chan struct{}{}}
 }
 
 // Files are fetched files of a commit.

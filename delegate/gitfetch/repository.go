@@ -22,9 +22,10 @@ import (
 // repository is how one is reached, and where it is kept: its objects, without
 // the contents of files that nobody asked for, and a folder for each commit.
 type repository struct {
-	url string
-	dir string
-	env []string
+	url    string
+	dir    string
+	env    []string
+	limits Limits
 }
 
 // access readies the credentials of a repository; done removes what was
@@ -33,7 +34,7 @@ func (f *Fetcher) access(g task.Git) (r repository, done func(), err error) {
 	if err := checkURL(g.URL); err != nil {
 		return repository{}, nil, err
 	}
-	r = repository{url: g.URL, dir: filepath.Join(f.dir, short(g.URL))}
+	r = repository{url: g.URL, dir: filepath.Join(f.dir, short(g.URL)), limits: f.Limits}
 	r.env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_LITERAL_PATHSPECS=1", "GIT_ALLOW_PROTOCOL="+protocols, "LC_ALL=C")
 	config := [][2]string{
 		{"remote.origin.url", g.URL}, {"remote.origin.promisor", "true"}, {"remote.origin.partialclonefilter", "blob:none"},
@@ -142,12 +143,25 @@ func (r repository) in(objects string, more ...string) repository {
 	return r
 }
 
+// tooMuch says of git's words that it met a bound.
+func tooMuch(said string) bool {
+	for _, words := range []string{"Out of memory", "out of memory", "Cannot allocate memory", "File too large", "cannot create thread", "cannot create async thread"} {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
+
 // lingering is how long git has to end once it is stopped.
 const lingering = 2 * time.Second
 
 // git runs one command. Its errors name the repository and what git said.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	if _, err := exec.LookPath("git"); err != nil {
+		return "", fault.New(fault.Unavailable, "the delegate has no git command; install git where it runs")
+	}
+	cmd := command(ctx, r.limits, args...)
 	cmd.Env, cmd.WaitDelay = watchdog.Environ(ctx, r.env), lingering
 	together(cmd)
 	var stdout, stderr bytes.Buffer
@@ -159,10 +173,11 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
-	if errors.Is(err, exec.ErrNotFound) {
-		return "", fault.New(fault.Unavailable, "the delegate has no git command; install git where it runs")
-	}
 	said := strings.TrimSpace(stderr.String())
+	if tooMuch(said) {
+		return "", fault.New(fault.TooLarge, "git %s of %s: the repository takes more than %d MiB of memory, or %d MiB in one file: %s",
+			args[0], r.url, r.limits.Memory>>20, r.limits.File>>20, said).Causing(fault.ResourceLimitsFailure, fault.Unknown)
+	}
 	if refused := refusedHost(said); refused != nil {
 		return "", fmt.Errorf("git %s of %s: %w", args[0], r.url, refused)
 	}

@@ -139,9 +139,9 @@ func (s Source) beside(ctx context.Context, m *task.Manifest, files Files, named
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(full)
-	if err != nil {
+	text, err := new(size).read(full, named)
+	if err != nil && !fault.Is(err, fault.TooLarge) {
 		return "", fault.New(fault.NotFound, "it can't be read as a file")
 	}
-	return string(text), nil
+	return text, err
 }

@@ -24,8 +24,8 @@ func readPath(root, at string) (files, values []File, err error) {
 		return nil, nil, fault.New(fault.NotFound, "there is no such file or folder")
 	}
 	if !info.IsDir() {
-		text, err := os.ReadFile(full)
-		return []File{{Name: filepath.Base(at), Place: filepath.ToSlash(filepath.Clean(at)), Text: string(text)}}, nil, err
+		text, err := new(size).read(full, filepath.Base(at))
+		return []File{{Name: filepath.Base(at), Place: filepath.ToSlash(filepath.Clean(at)), Text: text}}, nil, err
 	}
 	r := folderReader{root: root}
 	if err := r.folder(full, "", nil); err != nil {
@@ -50,6 +50,7 @@ type folderReader struct {
 	root   string
 	files  []File
 	linked int // links that were followed
+	size   size
 }
 
 // folder reads a folder that has a name below the first one. above are the
@@ -80,11 +81,11 @@ func (r *folderReader) folder(at, name string, above []string) error {
 				return err
 			}
 		case kind.IsRegular() && isYAML(below):
-			text, err := os.ReadFile(one)
+			text, err := r.size.read(one, below)
 			if err != nil {
 				return err
 			}
-			r.files = append(r.files, File{Name: below, Text: string(text)})
+			r.files = append(r.files, File{Name: below, Text: text})
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ const (
 const (
 	neverWritten = "nothing writes secrets there"
 	everyManager = "each secret names its manager"
-	freshToken   = "a token is asked for with each secret, and none is kept" //nolint:gosec // a sentence
+	freshToken   = "a token is asked for with each secret, and none is kept"
 )
 
 // awsSecretManager decodes a connector to AWS Secrets Manager.

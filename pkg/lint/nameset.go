@@ -46,4 +46,3 @@ func (n *nameset) begins(path []string) bool {
 	}
 	return false
 }
-

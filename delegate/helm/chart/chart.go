@@ -155,7 +155,7 @@ func (r Reader) withDependencies(ctx context.Context, root, folder string, flags
 	}
 	to := filepath.Join(work, "files", below)
 	m := &downloader.Manager{
-		Out: r.Log, ChartPath: to, Getters: getters(0), RegistryClient: client,
+		Out: r.Log, ChartPath: to, Getters: getters(ctx, 0, false), RegistryClient: client,
 		RepositoryConfig: filepath.Join(work, "repositories.yaml"), RepositoryCache: filepath.Join(work, "cache"), ContentCache: filepath.Join(work, "content"),
 	}
 	if flags.DependencyUpdate {
@@ -166,9 +166,10 @@ func (r Reader) withDependencies(ctx context.Context, root, folder string, flags
 
 // getters are how Helm downloads: no plugins, no settings of the delegate's
 // user. A download may take as long as it is said to, or what Helm allows.
-func getters(limit time.Duration) getter.Providers {
+func getters(ctx context.Context, limit time.Duration, insecure bool) getter.Providers {
 	return getter.Providers{
 		{Schemes: []string{"http", "https"}, New: func(options ...getter.Option) (getter.Getter, error) {
+			options = append(options, getter.WithTransport(bounded(ctx, insecure)))
 			if limit > 0 {
 				options = append(options, getter.WithTimeout(limit))
 			}

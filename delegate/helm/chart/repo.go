@@ -238,7 +238,7 @@ func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch st
 		Name: "charts", URL: place.URL, Username: place.Username, Password: place.Password,
 		InsecureSkipTLSVerify: flags.InsecureTLS, PassCredentialsAll: flags.PassEverywhere,
 	}
-	charts, err := repo.NewChartRepository(entry, getters(flags.Timeout))
+	charts, err := repo.NewChartRepository(entry, getters(ctx, flags.Timeout, flags.InsecureTLS))
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the repository of charts %s: %w", place.URL, err)
 	}
@@ -368,9 +368,4 @@ type bound struct {
 
 func boundTo(ctx context.Context, via http.RoundTripper) registry.ClientOption {
 	return registry.ClientOptHTTPClient(&http.Client{Transport: bound{ctx, via}})
-}
-
-// RoundTrip sends a request (http.RoundTripper).
-func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
-	return b.via.RoundTrip(req.WithContext(b.ctx))
 }
