@@ -95,6 +95,8 @@ func (e *environment) flushLoop() {
 		case fault.Is(err, fault.LeaseLost):
 			e.task.cancel(executor.ErrLeaseLost)
 			return
+		case fault.Is(err, fault.TooLarge): // it will be so at each try; the task goes on
+			return
 		case within(e.done, backOff(failures)):
 			return
 		default:
@@ -133,6 +135,8 @@ func (e *environment) endLog(ctx context.Context) error {
 		case fault.Is(err, fault.LeaseLost):
 			e.task.cancel(executor.ErrLeaseLost)
 			return nil
+		case fault.Is(err, fault.TooLarge): // it will be so at each try
+			return err
 		}
 		if pause(ctx, backOff(try)) != nil {
 			return err

@@ -154,6 +154,38 @@ func TestLogSurvivesAnOutage(t *testing.T) {
 	})
 }
 
+// TestAFullLogEndsNoTask: what the control plane has no room for isn't sent
+// again and again, and the result doesn't wait for it.
+func TestAFullLogEndsNoTask(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlane(t)
+		p.refuse = func(what string, _ int) error {
+			if what == "logs" {
+				return fault.New(fault.TooLarge, "the log has no room")
+			}
+			return nil
+		}
+		p.offer(assignment("t1"))
+		begin := time.Now()
+		s := p.start(func(_ context.Context, _ task.Assignment, env executor.Env) (task.Result, error) {
+			for i := range 30 {
+				fmt.Fprintln(env.Log("Execute"), i)
+				elapse(time.Second)
+			}
+			return task.Result{Status: task.Succeeded}, nil
+		}, nil)
+		<-p.done
+		if took := time.Since(begin); took > 40*time.Second || p.count("logs") > 3 {
+			t.Errorf("the result came after %s and %d tries to send the log; want them not to wait for it", took, p.count("logs"))
+		}
+		if r, ok := p.resultOf("t1"); !ok || r.Status != task.Succeeded {
+			t.Errorf("the result is %+v, %t; want that the task succeeded", r, ok)
+		}
+		s.finish()
+	})
+}
+
 // TestLeaseLostByALog: the control plane may say so at any request.
 func TestLeaseLostByALog(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ func TestEachAttackIsHeldOff(t *testing.T) {
 		"delegates: another's id, task and lease":  "internal/attack/matrix_test.go: TestTokens; delegate/agent/agent_test.go: TestLeaseLost",
 		"delegates: another's name, tags and host": "pkg/api/binding_test.go: TestADelegateIsWhatItsTokenSays; pkg/dispatch/dispatch_test.go: TestEligible",
 		"delegates: secrets of files":              "pkg/api/binding_test.go: TestABoundDelegateGetsOnlySecretsThatDocumentsName",
-		"delegates: lists without an end":          "pkg/api/binding_test.go: TestWhatADelegateSaysIsBounded",
+		"delegates: lists without an end":          "pkg/api/binding_test.go: TestWhatADelegateSaysIsBounded; pkg/execution/logs_test.go: TestALogIsBounded",
 		"a task claimed twice":                     "delegate/agent/agent_test.go: TestNoTaskIsRunTwice",
 		"secrets of other scopes":                  "pkg/secret/keeper_test.go: TestSecretsOfOtherScopesStayShut",
 		"secrets that no document names":           "pkg/api/reveal_test.go: TestOnlyTasksThatFetchFilesAskForSecrets; pkg/api/reveal_test.go: TestFilesMayNameSecrets; pkg/task/fetching_test.go: TestOnlySomeTasksFetchFiles",

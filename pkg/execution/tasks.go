@@ -273,7 +273,7 @@ func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b
 	for i, c := range b.Chunks {
 		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: int64(t.Look)*logstream.MaxChunks + b.First + int64(i), Data: c}
 	}
-	if err := s.Store.AppendLog(ctx, chunks...); err != nil {
+	if err := s.Store.AppendLog(ctx, logstream.MaxKept, chunks...); err != nil {
 		return err
 	}
 	s.Engine.Changed(t.Execution)

@@ -19,6 +19,9 @@ const (
 	Limit = 25 << 20
 	// Tail is the part of Limit that is kept for the end of the log.
 	Tail = 10 << 10
+	// MaxKept is what the control plane keeps of the log of one attempt: more than
+	// any log that is cut at Limit has, although what comes again counts again.
+	MaxKept = 4 * Limit
 	// MaxBatch is how many chunks go together: 4 MiB.
 	MaxBatch = 64
 	// MaxChunk is what a chunk of one line has at most: the longest line, each

@@ -467,10 +467,17 @@ type LogChunk struct {
 	Data   []byte // whole lines of JSON, see pkg/logstream
 }
 
+// LogFull is the error of chunks that a log has no room for.
+func LogFull(stream string, most int64) error {
+	return fault.New(fault.TooLarge, "the log %s would have more than %d bytes, which is the most that is kept of one", stream, most)
+}
+
 // Logs keeps step logs.
 type Logs interface {
-	// AppendLog stores chunks; a number that is there already is kept as it is. AP-30
-	AppendLog(ctx context.Context, chunks ...LogChunk) error
+	// AppendLog stores chunks of a stream; a number that is there already is kept
+	// as it is. fault.TooLarge, and nothing is stored, if the stream would have
+	// more than most bytes; what comes again may count again. AP-30
+	AppendLog(ctx context.Context, most int64, chunks ...LogChunk) error
 	// ReadLog reads chunks from a number on. AP-31
 	ReadLog(ctx context.Context, stream string, from int64, limit int) ([]LogChunk, error)
 }

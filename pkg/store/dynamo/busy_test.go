@@ -63,7 +63,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			return s.PutDelegate(ctx, store.Delegate{ID: "d1", Scope: scope})
 		}},
 		"a write beside a transaction": {&types.TransactionConflictException{}, func(ctx context.Context, s *dynamo.Store) error {
-			return s.AppendLog(ctx, store.LogChunk{Stream: "s"})
+			return s.AppendLog(ctx, 1<<20, store.LogChunk{Stream: "s"})
 		}},
 		"a transaction beside another": {cancelled("TransactionConflict"), func(ctx context.Context, s *dynamo.Store) error {
 			return s.CommitExecution(ctx, "x1", nodes)

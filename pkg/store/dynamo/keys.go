@@ -133,6 +133,7 @@ func delegateAt(account, id string) key         { return key{delegatesPK(account
 func connectionsPK(account string) string       { return join("W", account) }
 func connectionAt(account, delegate string) key { return key{connectionsPK(account), delegate} }
 func logPK(stream string) string                { return join("G", stream) }
+func logSizeAt(stream string) key               { return key{join("G", stream, "size"), "s"} }
 func chunkAt(stream string, n int64) key        { return key{logPK(stream), numberText(n)} }
 func auditPK(account string) string             { return join("A", account) }
 func auditHeadAt(account string) key            { return key{auditPK(account), "head"} }

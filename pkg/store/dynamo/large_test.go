@@ -98,7 +98,7 @@ func TestLargeThingsAreReadAsTheyWere(t *testing.T) {
 	t.Run("log chunks", func(t *testing.T) {
 		t.Parallel()
 		for i := range 3 {
-			if err := s.AppendLog(ctx, store.LogChunk{Stream: "s", Number: int64(i), Data: large(fmt.Sprint(i))}); err != nil {
+			if err := s.AppendLog(ctx, 100<<20, store.LogChunk{Stream: "s", Number: int64(i), Data: large(fmt.Sprint(i))}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -118,7 +118,7 @@ func TestManyOfAlmostLarge(t *testing.T) {
 	s := open(t, m.watch)
 	const few, many, size = 8, 55, 340 << 10
 	for i := range few {
-		if err := s.AppendLog(t.Context(), store.LogChunk{Stream: "s", Number: int64(i), Data: large("x")[:size]}); err != nil {
+		if err := s.AppendLog(t.Context(), 100<<20, store.LogChunk{Stream: "s", Number: int64(i), Data: large("x")[:size]}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// AppendLog stores chunks; one that is there already stays as it is.
-func (s *Store) AppendLog(ctx context.Context, chunks ...store.LogChunk) error {
+// AppendLog stores chunks; one that is there already stays as it is. Their bytes
+// are counted first: who sends many batches at once has no more room for it.
+func (s *Store) AppendLog(ctx context.Context, most int64, chunks ...store.LogChunk) error {
+	if err := s.grow(ctx, most, chunks); err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, c := range chunks {
@@ -28,6 +32,29 @@ func (s *Store) AppendLog(ctx context.Context, chunks ...store.LogChunk) error {
 		})
 	}
 	return group.Wait()
+}
+
+// grow counts a log's bytes, if there is room for them.
+func (s *Store) grow(ctx context.Context, most int64, chunks []store.LogChunk) error {
+	if len(chunks) == 0 {
+		return nil
+	}
+	size, stream := int64(0), chunks[0].Stream
+	for _, c := range chunks {
+		size += int64(len(c.Data))
+	}
+	if size > most {
+		return store.LogFull(stream, most)
+	}
+	_, counted, err := s.change(ctx, logSizeAt(stream), "SET #bytes = if_not_exists(#bytes, :none) + :size",
+		"attribute_not_exists(#bytes) OR #bytes <= :room", item{":none": num(0), ":size": num(size), ":room": num(most - size)})
+	if err != nil {
+		return fmt.Errorf("count the bytes of log %s: %w", stream, err)
+	}
+	if !counted {
+		return store.LogFull(stream, most)
+	}
+	return nil
 }
 
 // ReadLog reads a stream's chunks from a number on.

@@ -8,19 +8,37 @@ import (
 )
 
 // AppendLog stores chunks; one that is there already stays as it is.
-func (s *Store) AppendLog(ctx context.Context, chunks ...store.LogChunk) error {
+func (s *Store) AppendLog(ctx context.Context, most int64, chunks ...store.LogChunk) error {
 	if len(chunks) == 0 {
 		return nil
 	}
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		size := 0
 		for _, c := range chunks {
-			if err := exec(tx, `INSERT INTO log_chunk (stream, number, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-				c.Stream, c.Number, nonNil(c.Data)); err != nil {
+			made, err := tx.Exec(`INSERT INTO log_chunk (stream, number, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+				c.Stream, c.Number, nonNil(c.Data))
+			if err != nil {
 				return err
 			}
+			if made > 0 {
+				size += len(c.Data)
+			}
 		}
-		return nil
+		return grow(tx, chunks[0].Stream, size, most)
 	})
+}
+
+// grow counts a log's bytes, if there is room for them.
+func grow(tx *sqlitedb.Tx, stream string, size int, most int64) error {
+	if int64(size) > most {
+		return store.LogFull(stream, most)
+	}
+	changed, err := tx.Exec(`INSERT INTO log_size (stream, bytes) VALUES (?, ?)
+		ON CONFLICT (stream) DO UPDATE SET bytes = bytes + excluded.bytes WHERE bytes + excluded.bytes <= ?`, stream, size, most)
+	if err == nil && changed == 0 {
+		err = store.LogFull(stream, most)
+	}
+	return err
 }
 
 // ReadLog reads a stream's chunks from a number on.

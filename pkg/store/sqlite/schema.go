@@ -117,5 +117,8 @@ func schema() []string {
 
 		// How many nodes loops have brought, of executions that have such loops.
 		`CREATE TABLE opened (execution TEXT PRIMARY KEY, nodes INTEGER NOT NULL) WITHOUT ROWID`,
+
+		// How many bytes a log has. What it had before there was this table doesn't count.
+		`CREATE TABLE log_size (stream TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID`,
 	}
 }

@@ -3,7 +3,9 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -12,6 +14,7 @@ func logCases() []testCase {
 		{"chunks are read in order from a number on", readLog},
 		{"a number that is there stays as it is", appendLogAgain},
 		{"a chunk of usual size is kept byte for byte", logBytes},
+		{"a log has as many bytes as it may have", logBound},
 		{"many writers of one stream lose nothing", raceLog},
 	}
 }
@@ -21,12 +24,12 @@ func (b *bench) chunk(number int, text string) store.LogChunk {
 }
 
 func readLog(b *bench) {
-	b.ok(b.Store.AppendLog(b.ctx()))
-	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(2, "c"), b.chunk(0, "a")))
-	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(1, "b"), b.chunk(10, "k")))
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20))
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20, b.chunk(2, "c"), b.chunk(0, "a")))
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20, b.chunk(1, "b"), b.chunk(10, "k")))
 	other := b.chunk(0, "other")
 	other.Stream = b.id("x1/a/10") // begins like the other one
-	b.ok(b.Store.AppendLog(b.ctx(), other))
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20, other))
 	for _, c := range []struct {
 		from, limit int
 		want        []store.LogChunk
@@ -46,8 +49,8 @@ func readLog(b *bench) {
 }
 
 func appendLogAgain(b *bench) {
-	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(0, "a")))
-	b.ok(b.Store.AppendLog(b.ctx(), b.chunk(0, "changed"), b.chunk(1, "b")))
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20, b.chunk(0, "a")))
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20, b.chunk(0, "changed"), b.chunk(1, "b")))
 	got, err := b.Store.ReadLog(b.ctx(), b.id("x1/a/1"), 0, 10)
 	b.ok(err)
 	same(b, "read", []store.LogChunk{b.chunk(0, "a"), b.chunk(1, "b")}, got)
@@ -57,7 +60,7 @@ func logBytes(b *bench) {
 	data := bytes.Repeat([]byte("{\"m\":\"\xc3\xa9\x00\xff\"}\n"), 5000)
 	c := b.chunk(0, "")
 	c.Data = data
-	b.ok(b.Store.AppendLog(b.ctx(), c))
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20, c))
 	got, err := b.Store.ReadLog(b.ctx(), c.Stream, 0, 1)
 	b.ok(err)
 	if len(got) != 1 || !bytes.Equal(got[0].Data, data) {
@@ -65,9 +68,25 @@ func logBytes(b *bench) {
 	}
 }
 
+func logBound(b *bench) {
+	const most = 10
+	data := func(number, size int) store.LogChunk { return b.chunk(number, strings.Repeat("x", size)) }
+	b.refused(b.Store.AppendLog(b.ctx(), most, data(0, most+1)), fault.TooLarge)
+	b.ok(b.Store.AppendLog(b.ctx(), most, data(0, 4), data(1, 3)))
+	b.refused(b.Store.AppendLog(b.ctx(), most, data(2, 2), data(3, 2)), fault.TooLarge)
+	b.ok(b.Store.AppendLog(b.ctx(), most, data(2, 3)))
+	b.refused(b.Store.AppendLog(b.ctx(), most, data(3, 1)), fault.TooLarge)
+	got, err := b.Store.ReadLog(b.ctx(), b.id("x1/a/1"), 0, 10)
+	b.ok(err)
+	same(b, "read", []store.LogChunk{data(0, 4), data(1, 3), data(2, 3)}, got)
+	other := data(0, most)
+	other.Stream = b.id("x1/a/2")
+	b.ok(b.Store.AppendLog(b.ctx(), most, other))
+}
+
 func raceLog(b *bench) {
 	b.allSucceed(func(i int) error {
-		return b.Store.AppendLog(b.ctx(), b.chunk(i, "x"), b.chunk((i+1)%racers, "x"))
+		return b.Store.AppendLog(b.ctx(), 1<<20, b.chunk(i, "x"), b.chunk((i+1)%racers, "x"))
 	})
 	got, err := b.Store.ReadLog(b.ctx(), b.id("x1/a/1"), 0, 500)
 	b.ok(err)
