@@ -21,6 +21,7 @@ type Ledger struct {
 type Step struct {
 	Name     string // as its script notes it; no other has it
 	Attempts int
+	Noted    int // attempts that a delegate had noted as begun when it was killed
 	Good     bool
 }
 
@@ -45,7 +46,8 @@ func (l *Ledger) Ended(how string, steps ...Step) {
 type Sum struct {
 	Ends map[string]int // executions by how they ended
 	// Lost are good steps without an effect; Doubled have more effects than
-	// attempts; NeverRan have attempts that never began.
+	// attempts; NeverRan have attempts that never began, neither by their own word
+	// nor by their delegate's.
 	Lost, Doubled, NeverRan []string
 }
 
@@ -64,14 +66,14 @@ func (l *Ledger) Sum() (Sum, error) {
 	out := Sum{Ends: l.ends}
 	for _, s := range l.steps {
 		began, ended := noted["began "+s.Name], noted["ended "+s.Name]
-		told := fmt.Sprintf("%s (%d attempts, began %d times, ended %d times)", s.Name, s.Attempts, began, ended)
+		told := fmt.Sprintf("%s (%d attempts, began %d times, ended %d times, killed %d times)", s.Name, s.Attempts, began, ended, s.Noted)
 		if s.Good && ended == 0 {
 			out.Lost = append(out.Lost, told)
 		}
 		if began > s.Attempts {
 			out.Doubled = append(out.Doubled, told)
 		}
-		if began < s.Attempts {
+		if began+s.Noted < s.Attempts {
 			out.NeverRan = append(out.NeverRan, told)
 		}
 	}

@@ -19,14 +19,17 @@ func TestTheLedgerFindsWhatIsWrong(t *testing.T) {
 	}
 	l.Ended("Success", chaos.Step{Name: "good", Attempts: 1, Good: true}, chaos.Step{Name: "again", Attempts: 2, Good: true})
 	l.Ended("Success", chaos.Step{Name: "twice", Attempts: 1, Good: true}, chaos.Step{Name: "cut", Attempts: 1, Good: true})
-	l.Ended("Failed", chaos.Step{Name: "never", Attempts: 1})
+	l.Ended("Failed", chaos.Step{Name: "never", Attempts: 1}, chaos.Step{Name: "killed", Attempts: 2, Noted: 2}, chaos.Step{Name: "once", Attempts: 2, Noted: 1})
 	got, err := l.Sum()
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := chaos.Sum{
-		Ends: map[string]int{"Success": 2, "Failed": 1}, Lost: []string{"cut (1 attempts, began 1 times, ended 0 times)"},
-		Doubled: []string{"twice (1 attempts, began 2 times, ended 2 times)"}, NeverRan: []string{"never (1 attempts, began 0 times, ended 0 times)"},
+		Ends: map[string]int{"Success": 2, "Failed": 1}, Lost: []string{"cut (1 attempts, began 1 times, ended 0 times, killed 0 times)"},
+		Doubled: []string{"twice (1 attempts, began 2 times, ended 2 times, killed 0 times)"},
+		NeverRan: []string{
+			"never (1 attempts, began 0 times, ended 0 times, killed 0 times)", "once (2 attempts, began 0 times, ended 0 times, killed 1 times)",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

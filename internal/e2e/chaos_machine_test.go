@@ -25,11 +25,13 @@ type machine struct {
 	server, delegate *process
 	direct           *e2e.Server // past the network
 	token            string      // the delegate's
+	journal          string      // its folder
+	noted            *noted
 }
 
 func chaosOnOneMachine(t *testing.T, seed uint64, n int) {
 	t.Helper()
-	m := &machine{t: t, addr: freeAddr(t)}
+	m := &machine{t: t, addr: freeAddr(t), journal: t.TempDir()}
 	m.disk, m.full = smallDisk(t)
 	m.serve()
 	m.direct = client(m.server)
@@ -43,16 +45,16 @@ func chaosOnOneMachine(t *testing.T, seed uint64, n int) {
 	if m.full != nil {
 		o.kinds = append(o.kinds, chaos.FullDisk)
 	}
-	o.make = m.fault
+	o.make, m.noted = m.fault, o.noted
 	o.run(t, n)
 }
 
 func (m *machine) serve() {
-	m.server = spawn(m.t, serveEnv+"="+filepath.Join(m.disk, "data"), addrEnv+"="+m.addr, leaseEnv+"=5s")
+	m.server = spawn(m.t, serveEnv+"="+filepath.Join(m.disk, "data"), addrEnv+"="+m.addr, leaseEnv+"=1h")
 }
 
 func (m *machine) join() {
-	m.delegate = spawn(m.t, delegateEnv+"=outside", addrEnv+"="+m.net.URL, tokenEnv+"="+m.token)
+	m.delegate = spawn(m.t, delegateEnv+"=outside", addrEnv+"="+m.net.URL, tokenEnv+"="+m.token, journalEnv+"="+m.journal)
 }
 
 func (m *machine) fault(f chaos.Fault) {
@@ -62,6 +64,7 @@ func (m *machine) fault(f chaos.Fault) {
 		m.serve()
 	case chaos.KillDelegate:
 		m.delegate.kill()
+		m.noted.read(m.t, m.journal)
 		m.join()
 	case chaos.Cut:
 		m.net.Cut()

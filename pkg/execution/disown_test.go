@@ -3,6 +3,8 @@ package execution
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -38,6 +40,35 @@ func TestALostClaimIsOfferedAgain(t *testing.T) {
 	must(t, err)
 	if _, err := s.held(t.Context(), d, "t1", 2); err != nil {
 		t.Errorf("what was claimed anew isn't held any more: %v", err)
+	}
+}
+
+// Sent twice on its way, a claim gets what its first copy got, and what has come
+// since: the delegate hears one answer of the two.
+func TestAClaimThatComesTwice(t *testing.T) {
+	t.Parallel()
+	s, d, _ := disowning(t, "t1")
+	for _, want := range [][]task.ID{{"t1"}, {"t1"}, {"t2", "t1"}} {
+		if len(want) > 1 {
+			open(t, s, "t2")
+		}
+		got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 5, Number: 1})
+		must(t, err)
+		var ids []task.ID
+		for _, a := range got {
+			ids = append(ids, a.ID)
+			if a.Fence != 1 || len(a.Payload) == 0 {
+				t.Errorf("task %s comes with the fence %d and the payload %q", a.ID, a.Fence, a.Payload)
+			}
+		}
+		if diff := cmp.Diff(want, ids); diff != "" {
+			t.Errorf("the claim gets (-want +got):\n%s", diff)
+		}
+	}
+	got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 5, Number: 2})
+	must(t, err)
+	if len(got) > 0 {
+		t.Errorf("the next claim gets %v", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
@@ -45,12 +46,8 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 		return nil, nil
 	}
 	d.Running, d.LastSeen = c.Running, s.Now()
-	ids, err := s.openFor(ctx, d, c.Max)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	claimed, err := s.Store.ClaimTasks(ctx, d.ID, c.Number, ids, s.Now().Add(s.Lease))
-	if err != nil {
+	claimed, err := s.take(ctx, d, c)
+	if err != nil || len(claimed) == 0 {
 		return nil, err
 	}
 	out := make([]task.Assignment, 0, len(claimed))
@@ -73,6 +70,41 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 		s.Engine.Waker.Wake(ctx, t.Scope)
 	}
 	return out, nil
+}
+
+// take claims open tasks for a delegate. What an earlier copy of the same claim
+// has got is given with them: something on the way may have sent it twice, and
+// the delegate hears one answer.
+func (s *Service) take(ctx context.Context, d store.Delegate, c task.Claim) ([]store.Task, error) {
+	ids, err := s.openFor(ctx, d, c.Max)
+	if err != nil {
+		return nil, err
+	}
+	var claimed []store.Task
+	if len(ids) > 0 {
+		if claimed, err = s.Store.ClaimTasks(ctx, d.ID, c.Number, ids, s.Now().Add(s.Lease)); err != nil {
+			return nil, err
+		}
+	}
+	if c.Number == 0 || len(claimed) >= c.Max {
+		return claimed, nil
+	}
+	held, err := s.Store.DelegateTasks(ctx, d.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range held {
+		if t.Claim != c.Number || slices.ContainsFunc(claimed, func(o store.Task) bool { return o.ID == t.ID }) {
+			continue
+		}
+		if t, err = s.Store.Task(ctx, t.ID); err != nil {
+			return nil, err
+		}
+		if t.Status == store.TaskClaimed && t.Delegate == d.ID && t.Claim == c.Number {
+			claimed = append(claimed, t)
+		}
+	}
+	return claimed, nil
 }
 
 const (
