@@ -29,6 +29,9 @@ func delegateCommand(a *app) *cobra.Command {
 			"running tasks end. Its token comes from \"slipway token create --delegate NAME\".",
 		Example: "  slipway delegate --server https://slipway.example.com --token-file /run/secrets/slipway --tags my-cluster",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := conceal(); err != nil {
+				return err
+			}
 			s, err := a.settings()
 			if err != nil {
 				return err

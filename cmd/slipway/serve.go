@@ -88,6 +88,9 @@ func checkServe(cfg wire.ServeConfig) error {
 }
 
 func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
+	if err := conceal(); err != nil {
+		return err
+	}
 	if cfg.Data == "" {
 		if err := a.homed("the database", "give --data", "XDG_DATA_HOME"); err != nil {
 			return err

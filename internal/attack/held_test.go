@@ -38,6 +38,7 @@ func TestEachAttackIsHeldOff(t *testing.T) {
 		"delegates: another's name, tags and host": "pkg/api/binding_test.go: TestADelegateIsWhatItsTokenSays; pkg/dispatch/dispatch_test.go: TestEligible",
 		"delegates: secrets of files":              "pkg/api/binding_test.go: TestABoundDelegateGetsOnlySecretsThatDocumentsName",
 		"delegates: lists without an end":          "pkg/api/binding_test.go: TestWhatADelegateSaysIsBounded; pkg/execution/logs_test.go: TestALogIsBounded",
+		"delegates: their tokens, by scripts":      "cmd/slipway/conceal_linux_test.go: TestAnotherOfItsUsersProcessesSeesNoToken; delegate/shell/shell_test.go: TestScriptsDontSeeTheDelegatesCredentials",
 		"a task claimed twice":                     "delegate/agent/agent_test.go: TestNoTaskIsRunTwice",
 		"secrets of other scopes":                  "pkg/secret/keeper_test.go: TestSecretsOfOtherScopesStayShut",
 		"secrets that no document names":           "pkg/api/reveal_test.go: TestOnlyTasksThatFetchFilesAskForSecrets; pkg/api/reveal_test.go: TestFilesMayNameSecrets; pkg/task/fetching_test.go: TestOnlySomeTasksFetchFiles",

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// nobody is a user without rights, as which the programs of a test run if it
+// is root's: root sees everything.
+const nobody = 65534
+
+func asNobody(cmd *exec.Cmd) *exec.Cmd {
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	return cmd
+}
+
+// TestAnotherOfItsUsersProcessesSeesNoToken: what a script of a delegate could
+// read of the delegate itself.
+func TestAnotherOfItsUsersProcessesSeesNoToken(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for _, dir := range []string{filepath.Dir(home), home} {
+		if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // another user's home, for the test's time
+			t.Fatal(err)
+		}
+	}
+	program := filepath.Join(home, "slipway") // by this name the test's binary is the program
+	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], program).CombinedOutput(); err != nil { // no file of this process's that is being written
+		t.Fatalf("copy the program: %v: %s", err, out)
+	}
+	if err := os.Chmod(program, 0o755); err != nil { //nolint:gosec // see above
+		t.Fatal(err)
+	}
+	serve := asNobody(exec.CommandContext(t.Context(), program, "serve", "--addr", "127.0.0.1:0", "--data", filepath.Join(home, "data")))
+	serve.Dir, serve.Env = home, append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "SLIPWAY_CONFIG="+filepath.Join(home, "config.yaml"), "SPIED=upon")
+	said, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = serve.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = serve.Wait()
+	})
+	lines := bufio.NewScanner(said)
+	for lines.Scan() && !strings.Contains(lines.Text(), "slipway serves") {
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }() // until it ends
+	for _, file := range []string{"environ", "mem", "maps"} {
+		out, err := asNobody(exec.CommandContext(t.Context(), "head", "-c", "1", fmt.Sprintf("/proc/%d/%s", serve.Process.Pid, file))).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "Permission denied") {
+			t.Errorf("another process reads the server's %s: %q, %v; want that it is denied", file, out, err)
+		}
+	}
+}
