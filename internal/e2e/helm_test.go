@@ -17,15 +17,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
-// chartServer is an HTTP repository of one chart.
-func chartServer(t *testing.T) string {
-	t.Helper()
-	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
-	archive := tar.NewWriter(zip)
-	for name, text := range map[string]string{
-		"web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
-		"web/templates/web.yaml": `apiVersion: apps/v1
+// webTemplate is a chart's template of a Deployment behind a Service.
+const webTemplate = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: {{ .Release.Name }}, annotations: {chart: {{ .Values.chart | quote }}}}
 spec:
@@ -40,7 +33,23 @@ apiVersion: v1
 kind: Service
 metadata: {name: {{ .Release.Name }}}
 spec: {selector: {app: {{ .Release.Name }}}, ports: [{port: 80}]}
-`,
+`
+
+// chartServer is an HTTP repository of one chart.
+func chartServer(t *testing.T) string {
+	t.Helper()
+	return chartServerOf(t, webTemplate)
+}
+
+// chartServerOf is one whose chart has the given template.
+func chartServerOf(t *testing.T, template string) string {
+	t.Helper()
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	archive := tar.NewWriter(zip)
+	for name, text := range map[string]string{
+		"web/Chart.yaml":         "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+		"web/templates/web.yaml": template,
 	} {
 		err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), Typeflag: tar.TypeReg})
 		if err == nil {
@@ -139,6 +148,35 @@ func TestChartsAreDeployed(t *testing.T) {
 	run(t, other, "rendered", "Success", image("3"))
 	if diff := cmp.Diff("nginx:3 2 web-1.0.0; ", runs()+"; "+revisions()); diff != "" {
 		t.Errorf("a chart in a Kubernetes deployment (-want +got):\n%s", diff)
+	}
+}
+
+// A chart that somebody wrote to take all memory fails its step, by its name. The
+// control plane, whose own process has the delegate, goes on, and so does the
+// delegate: the next chart is deployed.
+func TestABombInAChartFailsItsStepAlone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ typ, step, back string }{
+		{"NativeHelm", "HelmDeploy", "HelmRollback"},
+		{"Kubernetes", "K8sRollingDeploy", "K8sRollingRollback"},
+	} {
+		t.Run(c.typ, func(t *testing.T) {
+			t.Parallel()
+			_, namespace := testcluster.Namespace(t)
+			s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}, Capacity: 1, RenderMemory: 256 << 20})
+			stage := func(url string) {
+				chartStage(t, s, url, namespace, c.typ, "chart", kubeStep("bomb", c.step, "{}"), kubeStep("back", c.back, "{}"))
+			}
+			for _, bomb := range []string{"{{ range until 1000000000 }}x{{ end }}", `{{ $a := "x" }}{{ range until 40 }}{{ $a = print $a $a }}{{ end }}`} {
+				stage(chartServerOf(t, bomb))
+				e := s.Run(t, "chart", image("1"))
+				if step := e.Root.Find("bomb"); e.Status != "Failed" || step == nil || !strings.Contains(step.Message, "took more than 256 MiB of memory") {
+					t.Errorf("%s ended %s: %+v; want that the step fails for its memory", bomb, e.Status, step)
+				}
+			}
+			stage(chartServer(t))
+			run(t, s, "chart", "Success", image("1"))
+		})
 	}
 }
 
