@@ -84,3 +84,28 @@ func TestVaultAccess(t *testing.T) {
 		})
 	}
 }
+
+// The groups of all users are in Harness's documents, often beside others. They
+// have no members here, so a rule that names nothing else is refused.
+func TestTheGroupOfAllUsersIsToldNothing(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"userGroups: [account._account_all_users, ops]":                     "warning: nobody is told by account._account_all_users",
+		"userGroups: [_project_all_users], recipients: [a@example.com]":     "warning: nobody is told by _project_all_users",
+		"userGroups: [org._organization_all_users]":                         "nobody would be told; want recipients or userGroups",
+		"userGroups: [account._account_all_users, _project_all_users, ops]": "warning: nobody is told by _project_all_users",
+	} {
+		doc := "pipeline: {identifier: p, name: p, notificationRules: [{name: r, identifier: r, enabled: true, pipelineEvents: [{type: AllEvents}], " +
+			"notificationMethod: {type: Email, spec: {" + spec + "}}}], stages: [{stage: {identifier: s, name: s, type: Custom, " +
+			"spec: {execution: {steps: [{step: {identifier: a, name: a, type: Wait}}]}}}}]}"
+		entities, report := decode("", []byte(doc), project)
+		if got := lines(report); !strings.Contains(got, want) || report.Failed() != strings.HasPrefix(want, "nobody would") {
+			t.Errorf("%s: found\n%s\nwant %s", spec, got, want)
+		}
+		for _, g := range entities[0].Pipeline.NotificationRules[0].Method.Groups {
+			if strings.HasSuffix(g, "_all_users") {
+				t.Errorf("%s: %s would be told", spec, g)
+			}
+		}
+	}
+}

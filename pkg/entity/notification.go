@@ -262,11 +262,14 @@ func (d *decoder) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
 // groups decodes references to user groups, which are looked for when they are
 // told something.
 func (d *decoder) groups(v yamldoc.Value) []string {
-	list := d.addresses(v)
-	for _, name := range list {
+	var list []string
+	for _, name := range d.addresses(v) {
 		if strings.HasSuffix(name, "_all_users") {
-			d.Unsupported(v, "who is in %s isn't known; name a group that was saved", name)
-		} else if _, err := ref.Parse(name, d.scope); err != nil && !strings.Contains(name, "<+") {
+			d.Warnf(v, noEffect, "nobody is told by %s: there is no list of all users; name a group that was saved", name)
+			continue
+		}
+		list = append(list, name)
+		if _, err := ref.Parse(name, d.scope); err != nil && !strings.Contains(name, "<+") {
 			d.Errorf(v, badReference, "user group %s", err)
 		}
 	}
