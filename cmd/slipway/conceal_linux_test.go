@@ -61,9 +61,12 @@ func TestAnotherOfItsUsersProcessesSeesNoToken(t *testing.T) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, said) }() // until it ends
 	for _, file := range []string{"environ", "mem", "maps"} {
-		out, err := asNobody(exec.CommandContext(t.Context(), "head", "-c", "1", fmt.Sprintf("/proc/%d/%s", serve.Process.Pid, file))).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "Permission denied") {
-			t.Errorf("another process reads the server's %s: %q, %v; want that it is denied", file, out, err)
+		read := asNobody(exec.CommandContext(t.Context(), "head", "-c", "1", fmt.Sprintf("/proc/%d/%s", serve.Process.Pid, file)))
+		read.Env = append(os.Environ(), "LC_ALL=C")
+		var complaint strings.Builder
+		read.Stderr = &complaint
+		if out, err := read.Output(); err == nil || !strings.Contains(complaint.String(), "Permission denied") {
+			t.Errorf("another process reads the server's %s: %q, %v, %s; want that it is denied", file, out, err, &complaint)
 		}
 	}
 }

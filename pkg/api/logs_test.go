@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -56,7 +57,7 @@ func TestAPartOfALogIsBounded(t *testing.T) {
 		before, after := `{"m":"`, "\"}\n"
 		line := before + strings.Repeat("x", c.size-len(before)-len(after)) + after
 		for i := range c.chunks {
-			if err := kept.AppendLog(t.Context(), store.LogChunk{Stream: engine.LogStream("x1", n.ID, 1), Number: int64(i), Data: []byte(line)}); err != nil {
+			if err := kept.AppendLog(t.Context(), logstream.MaxKept, store.LogChunk{Stream: engine.LogStream("x1", n.ID, 1), Number: int64(i), Data: []byte(line)}); err != nil {
 				t.Fatal(err)
 			}
 		}
