@@ -2,6 +2,7 @@ package shellscript
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -155,15 +156,7 @@ func (b *bash) inFrame(c byte) {
 	}
 }
 
-func (b *bash) within(f frame) bool { return strings.ContainsRune(string(runes(b.frames)), rune(f)) }
-
-func runes(frames []frame) []rune {
-	out := make([]rune, len(frames))
-	for i, f := range frames {
-		out[i] = rune(f)
-	}
-	return out
-}
+func (b *bash) within(f frame) bool { return slices.Contains(b.frames, f) }
 
 func (b *bash) wordBegins() bool {
 	return b.at == 0 || strings.ContainsRune(" \t\n;|&()", rune(b.text[b.at-1]))
