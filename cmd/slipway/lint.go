@@ -46,6 +46,7 @@ func lintCommand(a *app) *cobra.Command {
 }
 
 func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
+	a.stop() // it leaves nothing behind, so one signal may end it anywhere
 	read, err := a.readDocuments(ctx, paths, f.documentFlags)
 	if err != nil {
 		return err

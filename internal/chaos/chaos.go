@@ -26,6 +26,8 @@ const (
 	Delayed      Kind = "answers late"
 	Stalled      Kind = "server stands still" // as it does while its disk doesn't answer
 	FullDisk     Kind = "disk full"
+	KillFunction Kind = "function killed"
+	Throttled    Kind = "table throttled"
 )
 
 // Fault is one thing that goes wrong.

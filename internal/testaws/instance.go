@@ -222,3 +222,21 @@ func (h *Host) Renew(name string) {
 		i.kill()
 	}
 }
+
+// Kill ends an instance of a function that works on an invocation, if there is
+// one. Lambda calls that Runtime.ExitError.
+func (h *Host) Kill(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.functions[name]
+	if f == nil {
+		return false
+	}
+	for _, i := range f.all {
+		if !slices.Contains(f.idle, i) {
+			_ = i.cmd.Process.Kill() // who waits for its answer hears of it
+			return true
+		}
+	}
+	return false
+}
