@@ -33,8 +33,10 @@ func TestAnotherOfItsUsersProcessesSeesNoToken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	program := filepath.Join(home, "slipway") // by this name the test's binary is the program
-	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], program).CombinedOutput(); err != nil { // no file of this process's that is being written
+	// By this name the test's binary is the program. cp writes it, since what this
+	// process writes itself can't be executed while another test forks.
+	program := filepath.Join(home, "slipway")
+	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], program).CombinedOutput(); err != nil {
 		t.Fatalf("copy the program: %v: %s", err, out)
 	}
 	if err := os.Chmod(program, 0o755); err != nil { //nolint:gosec // see above
@@ -54,7 +56,8 @@ func TestAnotherOfItsUsersProcessesSeesNoToken(t *testing.T) {
 		_ = serve.Wait()
 	})
 	lines := bufio.NewScanner(said)
-	for lines.Scan() && !strings.Contains(lines.Text(), "slipway serves") {
+	for serving := false; !serving && lines.Scan(); {
+		serving = strings.Contains(lines.Text(), "slipway serves")
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
