@@ -94,3 +94,26 @@ func BenchmarkPlace(b *testing.B) {
 		schema.Place(e.Kind, docs[0], report)
 	}
 }
+
+// Of so many keys the place is told; whoever has more misread the whole.
+func TestThePlaceIsToldOfSomeKeys(t *testing.T) {
+	t.Parallel()
+	const told = 20
+	doc := "pipeline:\n  identifier: p\n  name: p\n  stages:\n"
+	for i := range told + 1 {
+		id := string(rune('a' + i))
+		doc += "    - stage: {identifier: " + id + ", name: " + id + ", type: Custom, rollbackSteps: [], spec: {}}\n"
+	}
+	places, unknown := 0, 0
+	for _, f := range placed(t, doc) {
+		if f.Code == "UNKNOWN_KEY" {
+			unknown++
+			if strings.Contains(f.Message, "it belongs in spec.execution.rollbackSteps") {
+				places++
+			}
+		}
+	}
+	if unknown != told+1 || places != told {
+		t.Errorf("%d keys are unknown, and the place of %d is told; want %d and %d", unknown, places, told+1, told)
+	}
+}
