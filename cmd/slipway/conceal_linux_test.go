@@ -29,7 +29,7 @@ func TestAnotherOfItsUsersProcessesSeesNoToken(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for _, dir := range []string{filepath.Dir(home), home} {
-		if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // another user's home, for the test's time
+		if err := os.Chmod(dir, 0o777); err != nil { // another user comes here
 			t.Fatal(err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestAnotherOfItsUsersProcessesSeesNoToken(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], program).CombinedOutput(); err != nil {
 		t.Fatalf("copy the program: %v: %s", err, out)
 	}
-	if err := os.Chmod(program, 0o755); err != nil { //nolint:gosec // see above
+	if err := os.Chmod(program, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	serve := asNobody(exec.CommandContext(t.Context(), program, "serve", "--addr", "127.0.0.1:0", "--data", filepath.Join(home, "data")))
