@@ -89,6 +89,7 @@ func (m *machine) fault(f chaos.Fault) {
 		pause(m.t, f.For)
 		free()
 		m.revive()
+	case chaos.KillFunction, chaos.Throttled: // are of AWS
 	}
 }
 
