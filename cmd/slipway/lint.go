@@ -46,7 +46,6 @@ func lintCommand(a *app) *cobra.Command {
 }
 
 func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
-	a.stop() // it leaves nothing behind, so one signal may end it anywhere
 	read, err := a.readDocuments(ctx, paths, f.documentFlags)
 	if err != nil {
 		return err
@@ -70,6 +69,9 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	}
 	wrong = append(wrong, bad...)
 	for _, d := range docs {
+		if ctx.Err() != nil {
+			return interrupted
+		}
 		wrong = append(wrong, names(d)...)
 		wrong = append(wrong, untrusted(d, docs, f.strict)...)
 	}
@@ -82,6 +84,9 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 		return err
 	}
 	unfit, err := a.unfit(ctx, docs, scope)
+	if ctx.Err() != nil {
+		return interrupted
+	}
 	if err != nil {
 		return err
 	}

@@ -273,6 +273,9 @@ func Misfits(ctx context.Context, set []Decoded, saved Find) ([]fault.Detail, er
 	var bad faults
 	var warnings []fault.Detail
 	for _, d := range set {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
 		if d.Entity == nil || d.Entity.Identifier.Value == "" {
 			continue
 		}
