@@ -40,7 +40,7 @@ func TestStepPages(t *testing.T) {
 			if !strings.HasPrefix(page, "# "+typ.Name+"\n") {
 				t.Errorf("the page's title isn't %s", typ.Name)
 			}
-			if diff := cmp.Diff(read(t, filepath.Join(stepsFolder, folder, "example.yaml")), firstGroup(page, "(?s)```yaml\n(.*?)```", "")); diff != "" {
+			if diff := cmp.Diff(read(t, filepath.Join(stepsFolder, folder, "example.yaml")), firstGroup(page, "(?s)\n## Example\n.*?```yaml\n(.*?)```", "")); diff != "" {
 				t.Errorf("the page's example (-example.yaml +page):\n%s", diff)
 			}
 			if diff := cmp.Diff(keysOfCases(t, folder, typ), keysOfPage(t, page, typ)); diff != "" {

@@ -17,8 +17,11 @@ const shown = 20
 // only one node has it. It comes without its children.
 func (s *Service) FindNode(ctx context.Context, id, name string) (*TreeNode, error) {
 	n, err := s.nodeAt(ctx, id, plan.NodeID(name))
-	if n != nil || err != nil {
-		return n, err
+	if err != nil {
+		return nil, err
+	}
+	if n != nil {
+		return n, s.markWaiting(ctx, id, n)
 	}
 	t, err := s.whole(ctx, id)
 	if err != nil {
