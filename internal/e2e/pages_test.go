@@ -94,7 +94,7 @@ func keysOfCases(t *testing.T, folder string, typ step.Type) []string {
 func known(t *testing.T, typ step.Type, key string) bool {
 	t.Helper()
 	docs, r := yamldoc.Parse("", []byte("{"+key+": }"))
-	typ.New(docs[0], r)
+	typ.Decode(docs[0], r)
 	return !slices.ContainsFunc(r.Findings(), func(f yamldoc.Finding) bool { return f.Code == "UNKNOWN_KEY" })
 }
 

@@ -227,7 +227,7 @@ func (h *Handler) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, a
 		return nil, step.In{}, err
 	}
 	report := yamldoc.NewReport("").Resolved()
-	spec := t.New(doc, report)
+	spec := t.Decode(doc, report)
 	if err := report.Err(); err != nil {
 		return nil, step.In{}, fault.New(fault.Invalid, "%w", err)
 	}

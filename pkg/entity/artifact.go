@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -23,47 +24,47 @@ type ArtifactSource struct {
 }
 
 func (d *decoder) artifacts(v yamldoc.Value, a *Artifact) {
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"primary":     func(v yamldoc.Value) { d.primaryArtifact(v, a) },
 		"sidecars":    func(v yamldoc.Value) { a.Sidecars = d.sidecars(v) },
-		"description": func(yamldoc.Value) {},
+		"description": document.Nothing,
 	})
 }
 
 // primaryArtifact decodes the list of sources or the legacy single form.
 func (d *decoder) primaryArtifact(v yamldoc.Value, a *Artifact) {
-	known := keys{
-		"primaryArtifactRef": func(v yamldoc.Value) { a.PrimaryRef = d.String(v) },
+	known := document.Keys{
+		"primaryArtifactRef": d.Text(&a.PrimaryRef),
 		"sources":            func(v yamldoc.Value) { a.Sources = d.artifactSources(v) },
-		"description":        func(yamldoc.Value) {},
+		"description":        document.Nothing,
 	}
 	if v.Node.Get("type") != nil {
 		var one ArtifactSource
-		known = merge(known, d.artifactSource(v, &one))
+		known = document.Merge(known, d.artifactSource(v, &one))
 		defer func() { a.Sources = append(a.Sources, one) }()
 	}
-	d.fields(v, known)
+	d.Fields(v, known)
 	if len(a.Sources) > 1 && !a.PrimaryRef.Set {
-		d.Warnf(v, missingKey, `key "primaryArtifactRef" is missing, and there are %d sources: a run can't choose one`, len(a.Sources))
+		d.Warnf(v, document.MissingKey, `key "primaryArtifactRef" is missing, and there are %d sources: a run can't choose one`, len(a.Sources))
 	}
 	if want := a.PrimaryRef.Value; want != "" && len(a.Sources) > 0 && !hasSource(a.Sources, want) {
-		d.Errorf(child(v, "primaryArtifactRef"), badReference, "there is no artifact source %q", want)
+		d.Errorf(document.Child(v, "primaryArtifactRef"), badReference, "there is no artifact source %q", want)
 	}
 }
 
 // sidecars decodes artifacts beside the primary one.
 func (d *decoder) sidecars(v yamldoc.Value) []ArtifactSource {
 	var out []ArtifactSource
-	ids := seen{}
-	for item := range d.list(v) {
-		d.fields(item, keys{"sidecar": func(v yamldoc.Value) {
+	ids := document.Seen{}
+	for item := range d.Items(v) {
+		d.Fields(item, document.Keys{"sidecar": func(v yamldoc.Value) {
 			var one ArtifactSource
-			d.fields(v, merge(d.artifactSource(v, &one), keys{"metadata": func(yamldoc.Value) {}})) // the console's
-			d.need(v, "identifier", "type", "spec")
-			d.unique(ids, v, one.Identifier.Value)
+			d.Fields(v, document.Merge(d.artifactSource(v, &one), document.Keys{"metadata": func(yamldoc.Value) {}})) // the console's
+			d.Need(v, "identifier", "type", "spec")
+			d.Unique(ids, v, one.Identifier.Value)
 			out = append(out, one)
 		}})
-		d.need(item, "sidecar")
+		d.Need(item, "sidecar")
 	}
 	return out
 }
@@ -78,33 +79,33 @@ func hasSource(list []ArtifactSource, id string) bool {
 }
 
 func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
-	if neutral(v.Node) {
+	if document.Neutral(v.Node) {
 		return nil
 	}
 	var out []ArtifactSource
-	ids := seen{}
-	for item := range d.list(v) {
+	ids := document.Seen{}
+	for item := range d.Items(v) {
 		var one ArtifactSource
-		d.fields(item, merge(d.artifactSource(item, &one), keys{
+		d.Fields(item, document.Merge(d.artifactSource(item, &one), document.Keys{
 			"template": d.link,
-			"metadata": func(yamldoc.Value) {}, // the console's
+			"metadata": document.Nothing, // the console's
 		}))
-		d.unique(ids, item, one.Identifier.Value)
-		d.need(item, "identifier")
+		d.Unique(ids, item, one.Identifier.Value)
+		d.Need(item, "identifier")
 		if !linked(item) {
-			d.need(item, "type", "spec")
+			d.Need(item, "type", "spec")
 		}
 		out = append(out, one)
 	}
 	return out
 }
 
-func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) keys {
-	typ := peek(v, "type")
-	return keys{
-		"identifier": func(v yamldoc.Value) { s.Identifier = d.identifier(v, ref.CheckNodeID) },
-		"name":       d.text(&s.Name),
-		"type":       d.supported(&s.Type, "artifact type", artifactTypes(), otherArtifactTypes()...),
+func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) document.Keys {
+	typ := document.Peek(v, "type")
+	return document.Keys{
+		"identifier": func(v yamldoc.Value) { s.Identifier = d.Identifier(v, ref.CheckNodeID) },
+		"name":       d.Text(&s.Name),
+		"type":       d.Supported(&s.Type, "artifact type", artifactTypes(), otherArtifactTypes()...),
 		"spec":       func(v yamldoc.Value) { s.Spec = d.artifactSpec(v, typ) },
 	}
 }

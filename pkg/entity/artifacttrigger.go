@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -46,9 +47,9 @@ func otherArtifactTriggers() []string {
 }
 
 func (d *decoder) artifactTrigger(v yamldoc.Value, a *ArtifactTrigger) {
-	typ := peek(v, "type")
-	d.fields(v, keys{
-		"type": d.supported(&a.Type, "nothing asks registries for new versions (docs/triggers.md): the artifact trigger type",
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type": d.Supported(&a.Type, "nothing asks registries for new versions (docs/triggers.md): the artifact trigger type",
 			[]string{ECR, AmazonS3}, otherArtifactTriggers()...),
 		"spec": func(v yamldoc.Value) {
 			switch typ {
@@ -61,39 +62,39 @@ func (d *decoder) artifactTrigger(v yamldoc.Value, a *ArtifactTrigger) {
 		"stageIdentifier": d.unneeded,
 		"artifactRef":     d.unneeded,
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 // unneeded warns of a key of older triggers, which say there what inputYaml
 // says now.
 func (d *decoder) unneeded(v yamldoc.Value) {
-	if !neutral(v.Node) {
+	if !document.Neutral(v.Node) {
 		d.Warnf(v, unsupportedAtRun, "%s changes nothing: what the pipeline gets is what inputYaml says", v.Key)
 	}
 }
 
 func (d *decoder) ecrTrigger(v yamldoc.Value, a *ArtifactTrigger) {
-	d.fields(v, merge(d.artifactConditions(a), keys{
+	d.Fields(v, document.Merge(d.artifactConditions(a), document.Keys{
 		"connectorRef": d.chosen(ref.Connector, &a.Connector),
 		"region":       d.settled(&a.Region),
 		"registryId": func(v yamldoc.Value) {
 			d.settled(&a.RegistryID)(v)
 			if id := a.RegistryID.Value; id != "" && !accountID.MatchString(id) {
-				d.Errorf(v, wrongValue, "found %q; want the twelve digits of an AWS account", id)
+				d.Errorf(v, document.WrongValue, "found %q; want the twelve digits of an AWS account", id)
 			}
 		},
 		"imagePath": d.settled(&a.ImagePath),
 		"tag":       d.thisVersion,
-		"digest":    d.refuse("a digest of an artifact trigger isn't supported"),
+		"digest":    d.Refuse("a digest of an artifact trigger isn't supported"),
 	}))
-	d.need(v, "connectorRef", "region", "imagePath")
+	d.Need(v, "connectorRef", "region", "imagePath")
 	if a.ImagePath.Value != "" {
 		d.listens(v, ArtifactSourceName(ECR, a.ImagePath.Value))
 	}
 }
 
 func (d *decoder) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
-	d.fields(v, merge(d.artifactConditions(a), keys{
+	d.Fields(v, document.Merge(d.artifactConditions(a), document.Keys{
 		"connectorRef": d.chosen(ref.Connector, &a.Connector),
 		"region":       d.settled(&a.Region),
 		"bucketName":   d.settled(&a.Bucket),
@@ -102,9 +103,9 @@ func (d *decoder) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
 			d.settled(&a.FilePath)(v)
 			d.pattern(v, a.FilePath.Value)
 		},
-		"fileFilter": d.refuse("filtering files (fileFilter) isn't supported"),
+		"fileFilter": d.Refuse("filtering files (fileFilter) isn't supported"),
 	}))
-	d.need(v, "connectorRef", "bucketName")
+	d.Need(v, "connectorRef", "bucketName")
 	if a.Bucket.Value != "" {
 		d.listens(v, ArtifactSourceName(AmazonS3, a.Bucket.Value))
 	}
@@ -115,34 +116,34 @@ func (d *decoder) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
 func (d *decoder) settled(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		if *f = d.String(v); f.Expr != "" {
-			d.Errorf(v, wrongValue, "found an expression; want a fixed value")
+			d.Errorf(v, document.WrongValue, "found an expression; want a fixed value")
 		}
 	}
 }
 
 // thisVersion checks the place of the version, which is the event's.
 func (d *decoder) thisVersion(v yamldoc.Value) {
-	if f := d.String(v); !neutral(v.Node) && strings.ReplaceAll(f.Expr, " ", "") != thisVersion && !strings.HasPrefix(f.Expr, "<+input>") {
-		d.Errorf(v, wrongValue, "found %q; want %s: eventConditions choose versions", v.Node.Value, thisVersion)
+	if f := d.String(v); !document.Neutral(v.Node) && strings.ReplaceAll(f.Expr, " ", "") != thisVersion && !strings.HasPrefix(f.Expr, "<+input>") {
+		d.Errorf(v, document.WrongValue, "found %q; want %s: eventConditions choose versions", v.Node.Value, thisVersion)
 	}
 }
 
-func (d *decoder) artifactConditions(a *ArtifactTrigger) keys {
-	return keys{
+func (d *decoder) artifactConditions(a *ArtifactTrigger) document.Keys {
+	return document.Keys{
 		"eventConditions": func(v yamldoc.Value) {
 			a.Versions = d.conditionList(v, func(v yamldoc.Value, key string) {
 				if key != "" && key != Build && !strings.Contains(key, "<+") {
-					d.Errorf(v, wrongValue, "found the key %q; want %s%s", key, Build, d.Hint(key, []string{Build}))
+					d.Errorf(v, document.WrongValue, "found the key %q; want %s%s", key, Build, d.Hint(key, []string{Build}))
 				}
 			})
 		},
 		"metaDataConditions": func(v yamldoc.Value) {
 			a.Metadata = d.conditionList(v, func(v yamldoc.Value, key string) {
 				if key != "" && !strings.Contains(key, "<+") {
-					d.Errorf(v, wrongValue, "found the key %q; want an expression such as <+trigger.artifact.metadata.digest>", key)
+					d.Errorf(v, document.WrongValue, "found the key %q; want an expression such as <+trigger.artifact.metadata.digest>", key)
 				}
 			})
 		},
-		"jexlCondition": func(v yamldoc.Value) { a.JEXL = d.Body(v) },
+		"jexlCondition": d.Condition(&a.JEXL),
 	}
 }

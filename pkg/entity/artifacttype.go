@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -23,7 +24,7 @@ type artifactType struct {
 	// connectorless says that no connector is named.
 	connectorless bool
 	// more decodes settings that aren't texts.
-	more func(*decoder, yamldoc.Value) keys
+	more func(*decoder, yamldoc.Value) document.Keys
 }
 
 // artifactKinds says what each type that can be resolved has.
@@ -77,7 +78,7 @@ func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.F
 	if !ok {
 		return nil // the type is refused already; its keys aren't known here
 	}
-	if typ == "ArtifactoryRegistry" && peek(v, "repositoryFormat") == "generic" {
+	if typ == "ArtifactoryRegistry" && document.Peek(v, "repositoryFormat") == "generic" {
 		t.need, t.may, t.digest = []string{"repository", "repositoryFormat", "artifactDirectory"}, nil, false
 		t.fixed, t.pattern = "artifactPath", "artifactPathFilter"
 		t.more = (*decoder).genericArtifact
@@ -90,12 +91,12 @@ func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.F
 			out[key] = f
 		}
 	}
-	known := keys{"description": func(yamldoc.Value) {}}
+	known := document.Keys{"description": func(yamldoc.Value) {}}
 	for _, key := range slices.Concat(t.need, t.may) {
-		known[key] = put(key, d.text)
+		known[key] = put(key, d.Text)
 	}
 	for key, words := range t.words {
-		known[key] = put(key, func(f *yamldoc.Field[string]) func(yamldoc.Value) { return d.literal(f, words...) })
+		known[key] = put(key, func(f *yamldoc.Field[string]) func(yamldoc.Value) { return d.Literal(f, words...) })
 	}
 	if t.digest {
 		known["digest"] = put("digest", d.digest)
@@ -104,18 +105,18 @@ func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.F
 		known["connectorRef"] = put("connectorRef", func(f *yamldoc.Field[string]) func(yamldoc.Value) { return d.reference(ref.Connector, f) })
 	}
 	if t.fixed != "" {
-		known[t.fixed] = put(t.fixed, d.text)
+		known[t.fixed] = put(t.fixed, d.Text)
 	}
 	if t.pattern != "" {
 		known[t.pattern] = put(t.pattern, d.regex)
 	}
 	if t.more != nil {
-		known = merge(known, t.more(d, v))
+		known = document.Merge(known, t.more(d, v))
 	}
-	d.fields(v, known)
-	d.need(v, t.need...)
+	d.Fields(v, known)
+	d.Need(v, t.need...)
 	if !t.connectorless {
-		d.need(v, "connectorRef")
+		d.Need(v, "connectorRef")
 	}
 	d.versionOf(v, t)
 	return out
@@ -127,17 +128,17 @@ func (d *decoder) versionOf(v yamldoc.Value, t artifactType) {
 	switch {
 	case t.fixed == "" || !v.Is(yamldoc.Mapping):
 	case t.pattern == "":
-		d.need(v, t.fixed)
+		d.Need(v, t.fixed)
 	default:
-		if formats := t.words["repositoryFormat"]; formats == nil || slices.Contains(formats, peek(v, "repositoryFormat")) { // which says what the keys are
+		if formats := t.words["repositoryFormat"]; formats == nil || slices.Contains(formats, document.Peek(v, "repositoryFormat")) { // which says what the keys are
 			d.Takes(v, yamldoc.UseOneOf, t.fixed, t.pattern)
 		}
-		fixed, pattern := !neutral(v.Node.Get(t.fixed)), !neutral(v.Node.Get(t.pattern))
+		fixed, pattern := !document.Neutral(v.Node.Get(t.fixed)), !document.Neutral(v.Node.Get(t.pattern))
 		if fixed && pattern {
-			d.Errorf(v, ambiguous, "found %s and %s; want only one of them", t.fixed, t.pattern)
+			d.Errorf(v, document.Ambiguous, "found %s and %s; want only one of them", t.fixed, t.pattern)
 		}
 		if !fixed && !pattern {
-			d.Errorf(v, missingKey, "one of the keys %s, %s is missing", t.fixed, t.pattern)
+			d.Errorf(v, document.MissingKey, "one of the keys %s, %s is missing", t.fixed, t.pattern)
 		}
 	}
 }
@@ -158,7 +159,7 @@ func (d *decoder) digest(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		*f = d.String(v)
 		if f.Expr == "" && f.Value != "" && !digestForm.MatchString(f.Value) {
-			d.Errorf(v, wrongValue, "found %q; want a digest such as sha256: and 64 hexadecimal digits", f.Value)
+			d.Errorf(v, document.WrongValue, "found %q; want a digest such as sha256: and 64 hexadecimal digits", f.Value)
 		}
 	}
 }

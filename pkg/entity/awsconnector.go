@@ -3,6 +3,7 @@ package entity
 import (
 	"regexp"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -40,54 +41,54 @@ const (
 // roleARN is what a role's name is from AWS's point of view.
 var roleARN = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:role/.+$`)
 
-func (d *decoder) awsConnector(v yamldoc.Value, common keys, a *AWSConnector) {
-	d.fields(v, merge(common, keys{
+func (d *decoder) awsConnector(v yamldoc.Value, common document.Keys, a *AWSConnector) {
+	d.Fields(v, document.Merge(common, document.Keys{
 		"credential":                          func(v yamldoc.Value) { d.awsCredential(v, a) },
 		"awsSdkClientBackOffStrategyOverride": func(v yamldoc.Value) { d.awsBackOff(v, &a.BackOff) },
 	}))
-	d.need(v, "credential")
+	d.Need(v, "credential")
 }
 
 func (d *decoder) awsCredential(v yamldoc.Value, a *AWSConnector) {
-	typ := peek(v, "type")
-	d.fields(v, keys{
-		"type":   d.supported(&a.Credential, "AWS authentication", []string{"ManualConfig", "InheritFromDelegate", "Irsa"}, "OidcAuthentication"),
-		"region": d.text(&a.Region),
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type":   d.Supported(&a.Credential, "AWS authentication", []string{"ManualConfig", "InheritFromDelegate", "Irsa"}, "OidcAuthentication"),
+		"region": d.Text(&a.Region),
 		"crossAccountAccess": func(v yamldoc.Value) {
 			if v.Null() {
 				return
 			}
-			d.fields(v, keys{
+			d.Fields(v, document.Keys{
 				"crossAccountRoleArn": func(v yamldoc.Value) { d.role(v, &a.Role) },
-				"externalId":          d.text(&a.ExternalID),
+				"externalId":          d.Text(&a.ExternalID),
 			})
-			d.need(v, "crossAccountRoleArn")
+			d.Need(v, "crossAccountRoleArn")
 		},
 		"spec": func(v yamldoc.Value) {
 			if typ != "ManualConfig" {
 				return // blank, or left over from another type
 			}
-			d.fields(v, keys{
-				"accessKey":       d.text(&a.AccessKey),
+			d.Fields(v, document.Keys{
+				"accessKey":       d.Text(&a.AccessKey),
 				"accessKeyRef":    d.secretRef(&a.AccessKeyRef),
 				"secretKeyRef":    d.secretRef(&a.SecretKeyRef),
 				"sessionTokenRef": d.secretRef(&a.SessionTokenRef),
 			})
-			d.need(v, "secretKeyRef")
-			if neutral(v.Node.Get("accessKey")) && neutral(v.Node.Get("accessKeyRef")) && v.Is(yamldoc.Mapping) {
-				d.Errorf(v, missingKey, "one of the keys accessKey, accessKeyRef is missing")
+			d.Need(v, "secretKeyRef")
+			if document.Neutral(v.Node.Get("accessKey")) && document.Neutral(v.Node.Get("accessKeyRef")) && v.Is(yamldoc.Mapping) {
+				d.Errorf(v, document.MissingKey, "one of the keys accessKey, accessKeyRef is missing")
 			}
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 	if typ == "ManualConfig" {
-		d.need(v, "spec")
+		d.Need(v, "spec")
 	}
 }
 
 func (d *decoder) role(v yamldoc.Value, f *yamldoc.Field[string]) {
 	if *f = d.String(v); f.Value != "" && !roleARN.MatchString(f.Value) {
-		d.Errorf(v, wrongValue, "found %q; want the ARN of a role, such as arn:aws:iam::123456789012:role/deployer", f.Value)
+		d.Errorf(v, document.WrongValue, "found %q; want the ARN of a role, such as arn:aws:iam::123456789012:role/deployer", f.Value)
 	}
 }
 
@@ -95,23 +96,23 @@ func (d *decoder) awsBackOff(v yamldoc.Value, b *AWSBackOff) {
 	if v.Null() {
 		return
 	}
-	typ := peek(v, "type")
+	typ := document.Peek(v, "type")
 	count := func(f *yamldoc.Field[int]) func(yamldoc.Value) {
 		return func(v yamldoc.Value) {
 			if *f = d.Int(v); f.Value < 0 {
-				d.Errorf(v, wrongValue, "found %d; want a number that isn't negative", f.Value)
+				d.Errorf(v, document.WrongValue, "found %d; want a number that isn't negative", f.Value)
 			}
 		}
 	}
-	d.fields(v, keys{
-		"type": d.literal(&b.Strategy, fixedDelay, equalJitter, fullJitter),
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&b.Strategy, fixedDelay, equalJitter, fullJitter),
 		"spec": func(v yamldoc.Value) {
-			known := keys{"retryCount": count(&b.Retries), "baseDelay": count(&b.Base), "maxBackoffTime": count(&b.Max)}
+			known := document.Keys{"retryCount": count(&b.Retries), "baseDelay": count(&b.Base), "maxBackoffTime": count(&b.Max)}
 			if typ == fixedDelay {
-				known = keys{"retryCount": count(&b.Retries), "fixedBackoff": count(&b.Fixed)}
+				known = document.Keys{"retryCount": count(&b.Retries), "fixedBackoff": count(&b.Fixed)}
 			}
-			d.fields(v, known)
+			d.Fields(v, known)
 		},
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -20,18 +21,18 @@ type Barrier struct {
 
 func (d *decoder) flowControl(p *Pipeline) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		d.fields(v, keys{"barriers": func(v yamldoc.Value) {
-			ids := seen{}
-			for item := range d.list(v) {
+		d.Fields(v, document.Keys{"barriers": func(v yamldoc.Value) {
+			ids := document.Seen{}
+			for item := range d.Items(v) {
 				var b Barrier
-				d.fields(item, keys{
+				d.Fields(item, document.Keys{
 					"identifier": func(v yamldoc.Value) {
-						b.Identifier = d.identifier(v, ref.CheckNodeID)
-						d.unique(ids, v, b.Identifier.Value)
+						b.Identifier = d.Identifier(v, ref.CheckNodeID)
+						d.Unique(ids, v, b.Identifier.Value)
 					},
-					"name": d.name(&b.Name),
+					"name": d.Name(&b.Name),
 				})
-				d.need(item, "identifier", "name")
+				d.Need(item, "identifier", "name")
 				p.Barriers = append(p.Barriers, b)
 			}
 		}})
@@ -46,7 +47,7 @@ const maxAtBarrier = 256
 // and each other.
 func (d *decoder) checkBarriers(p *Pipeline) {
 	var names []string
-	declared := seen{}
+	declared := document.Seen{}
 	for _, b := range p.Barriers {
 		declared[b.Identifier.Value] = b.Identifier.At
 		names = append(names, b.Identifier.Value)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -35,25 +36,25 @@ const longestOutputName = 128
 func (d *decoder) chain(v yamldoc.Value, c *Chain) {
 	inputs := func(v yamldoc.Value) {
 		if v.Is(yamldoc.Sequence) {
-			d.Errorf(v, wrongType, "found a list; want a part of the other pipeline's document, without the key pipeline")
+			d.Errorf(v, document.WrongType, "found a list; want a part of the other pipeline's document, without the key pipeline")
 			return
 		}
-		d.node(&c.Inputs)(v)
+		d.Node(&c.Inputs)(v)
 	}
-	known := keys{
+	known := document.Keys{
 		"org":                d.fixedText(&c.Org),
 		"project":            d.fixedText(&c.Project),
 		"pipeline":           d.fixedText(&c.Pipeline),
 		"inputs":             inputs,
 		"pipelineInputs":     inputs,
-		"inputSetReferences": d.words(&c.Sets),
+		"inputSetReferences": d.Words(&c.Sets),
 		"outputs":            func(v yamldoc.Value) { c.Outputs = d.chainOutputs(v) },
-		"description":        func(yamldoc.Value) {},
+		"description":        document.Nothing,
 	}
-	d.fields(v, known)
-	d.need(v, "org", "project", "pipeline")
-	if b := child(v, "pipelineInputs"); v.Node.Get("inputs") != nil && v.Node.Get("pipelineInputs") != nil {
-		d.Errorf(b, ambiguous, "found inputs and pipelineInputs, which are the same; want only one of them")
+	d.Fields(v, known)
+	d.Need(v, "org", "project", "pipeline")
+	if b := document.Child(v, "pipelineInputs"); v.Node.Get("inputs") != nil && v.Node.Get("pipelineInputs") != nil {
+		d.Errorf(b, document.Ambiguous, "found inputs and pipelineInputs, which are the same; want only one of them")
 	}
 	d.referChained(v, c)
 }
@@ -63,7 +64,7 @@ func (d *decoder) chain(v yamldoc.Value, c *Chain) {
 func (d *decoder) fixedText(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		*f = d.String(v)
-		d.fixed(v, f.Expr)
+		d.Fixed(v, f.Expr)
 	}
 }
 
@@ -72,7 +73,7 @@ func (d *decoder) referChained(v yamldoc.Value, c *Chain) {
 	if c.Org.Value == "" || c.Project.Value == "" || c.Pipeline.Value == "" {
 		return
 	}
-	name := child(v, "pipeline")
+	name := document.Child(v, "pipeline")
 	if err := ref.CheckID(ref.Pipeline, c.Pipeline.Value); err != nil {
 		d.Errorf(name, badReference, "%s", err)
 		return
@@ -85,25 +86,25 @@ func (d *decoder) referChained(v yamldoc.Value, c *Chain) {
 
 func (d *decoder) chainOutputs(v yamldoc.Value) []ChainOutput {
 	var out []ChainOutput
-	names := seen{}
-	for item := range d.list(v) {
+	names := document.Seen{}
+	for item := range d.Items(v) {
 		var o ChainOutput
-		d.fields(item, keys{
+		d.Fields(item, document.Keys{
 			"name": func(v yamldoc.Value) {
 				o.Name = d.String(v)
 				if o.Name.Set && (len(v.Node.Value) > longestOutputName || !outputName.MatchString(v.Node.Value)) {
-					d.Errorf(v, badName, "found %q; want a letter or _, then at most 127 letters, digits and _", v.Node.Value)
+					d.Errorf(v, document.BadName, "found %q; want a letter or _, then at most 127 letters, digits and _", v.Node.Value)
 				}
-				d.unique(names, v, o.Name.Value)
+				d.Unique(names, v, o.Name.Value)
 			},
 			"value": func(v yamldoc.Value) {
 				o.Value = d.String(v)
 				if strings.Contains(o.Value.Expr, "secrets.getValue") {
-					d.Errorf(v, wrongValue, "found a secret; an output can't be one")
+					d.Errorf(v, document.WrongValue, "found a secret; an output can't be one")
 				}
 			},
 		})
-		d.need(item, "name", "value")
+		d.Need(item, "name", "value")
 		out = append(out, o)
 	}
 	return out

@@ -1,6 +1,9 @@
 package entity
 
-import "github.com/slipway-cd/slipway/pkg/yamldoc"
+import (
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
 
 // GoogleConnector is how a delegate proves to Google Cloud who it is (entities
 // spec §9): by a service account's key, or by what it finds around it.
@@ -9,24 +12,24 @@ type GoogleConnector struct {
 	KeyRef     yamldoc.Field[string] // the secret file with the key
 }
 
-func (d *decoder) googleConnector(v yamldoc.Value, common keys, g *GoogleConnector) {
-	d.fields(v, merge(common, keys{"credential": func(v yamldoc.Value) {
-		typ := peek(v, "type")
-		d.fields(v, keys{
-			"type": d.supported(&g.Credential, "GCP authentication", []string{"ManualConfig", "InheritFromDelegate"}, "OidcAuthentication"),
+func (d *decoder) googleConnector(v yamldoc.Value, common document.Keys, g *GoogleConnector) {
+	d.Fields(v, document.Merge(common, document.Keys{"credential": func(v yamldoc.Value) {
+		typ := document.Peek(v, "type")
+		d.Fields(v, document.Keys{
+			"type": d.Supported(&g.Credential, "GCP authentication", []string{"ManualConfig", "InheritFromDelegate"}, "OidcAuthentication"),
 			"spec": func(v yamldoc.Value) {
 				if typ == "ManualConfig" {
-					d.fields(v, keys{"secretKeyRef": d.secretRef(&g.KeyRef)})
-					d.need(v, "secretKeyRef")
+					d.Fields(v, document.Keys{"secretKeyRef": d.secretRef(&g.KeyRef)})
+					d.Need(v, "secretKeyRef")
 				}
 			},
 		})
-		d.need(v, "type")
+		d.Need(v, "type")
 		if typ == "ManualConfig" {
-			d.need(v, "spec")
+			d.Need(v, "spec")
 		}
 	}}))
-	d.need(v, "credential")
+	d.Need(v, "credential")
 }
 
 // AzureConnector is how a delegate proves to Azure who it is (entities spec
@@ -51,84 +54,84 @@ const (
 	azureUser        = "UserAssignedManagedIdentity"
 )
 
-func (d *decoder) azureConnector(v yamldoc.Value, common keys, a *AzureConnector) {
-	d.fields(v, merge(common, keys{
-		"azureEnvironmentType": d.literal(&a.Environment, "AZURE", "AZURE_US_GOVERNMENT"),
+func (d *decoder) azureConnector(v yamldoc.Value, common document.Keys, a *AzureConnector) {
+	d.Fields(v, document.Merge(common, document.Keys{
+		"azureEnvironmentType": d.Literal(&a.Environment, "AZURE", "AZURE_US_GOVERNMENT"),
 		"credential": func(v yamldoc.Value) {
-			typ := peek(v, "type")
-			d.fields(v, keys{
-				"type": d.supported(&a.Credential, "Azure authentication", []string{"ManualConfig", "InheritFromDelegate"}, "OidcAuthentication"),
+			typ := document.Peek(v, "type")
+			d.Fields(v, document.Keys{
+				"type": d.Supported(&a.Credential, "Azure authentication", []string{"ManualConfig", "InheritFromDelegate"}, "OidcAuthentication"),
 				"spec": func(v yamldoc.Value) { d.azureCredential(v, typ, a) },
 			})
-			d.need(v, "type", "spec")
+			d.Need(v, "type", "spec")
 		},
 	}))
-	d.need(v, "azureEnvironmentType", "credential")
+	d.Need(v, "azureEnvironmentType", "credential")
 }
 
 func (d *decoder) azureCredential(v yamldoc.Value, typ string, a *AzureConnector) {
 	switch typ {
 	case "ManualConfig":
-		d.fields(v, keys{
-			"applicationId": d.text(&a.Application),
-			"tenantId":      d.text(&a.Tenant),
+		d.Fields(v, document.Keys{
+			"applicationId": d.Text(&a.Application),
+			"tenantId":      d.Text(&a.Tenant),
 			"auth":          func(v yamldoc.Value) { d.azureAuth(v, a, azureSecret, azureCertificate) },
 		})
-		d.need(v, "applicationId", "tenantId", "auth")
+		d.Need(v, "applicationId", "tenantId", "auth")
 	case "InheritFromDelegate":
-		d.fields(v, keys{"auth": func(v yamldoc.Value) { d.azureAuth(v, a, azureSystem, azureUser) }})
-		d.need(v, "auth")
+		d.Fields(v, document.Keys{"auth": func(v yamldoc.Value) { d.azureAuth(v, a, azureSystem, azureUser) }})
+		d.Need(v, "auth")
 	}
 }
 
 func (d *decoder) azureAuth(v yamldoc.Value, a *AzureConnector, types ...string) {
-	typ := peek(v, "type")
-	d.fields(v, keys{
-		"type": d.literal(&a.Auth, types...),
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&a.Auth, types...),
 		"spec": func(v yamldoc.Value) {
 			switch typ {
 			case azureSecret:
-				d.fields(v, keys{"secretRef": d.secretRef(&a.SecretRef)})
-				d.need(v, "secretRef")
+				d.Fields(v, document.Keys{"secretRef": d.secretRef(&a.SecretRef)})
+				d.Need(v, "secretRef")
 			case azureCertificate:
-				d.fields(v, keys{"certificateRef": d.secretRef(&a.CertRef)})
-				d.need(v, "certificateRef")
+				d.Fields(v, document.Keys{"certificateRef": d.secretRef(&a.CertRef)})
+				d.Need(v, "certificateRef")
 			case azureUser:
-				d.fields(v, keys{"clientId": d.text(&a.ClientID)})
-				d.need(v, "clientId")
+				d.Fields(v, document.Keys{"clientId": d.Text(&a.ClientID)})
+				d.Need(v, "clientId")
 			}
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 	if typ != "" && typ != azureSystem {
-		d.need(v, "spec")
+		d.Need(v, "spec")
 	}
 }
 
 // rancherConnector decodes a connector to Rancher, by a token of its API.
-func (d *decoder) rancherConnector(v yamldoc.Value, common keys, s *ServerConnector) {
-	d.fields(v, merge(common, keys{"credential": func(v yamldoc.Value) {
+func (d *decoder) rancherConnector(v yamldoc.Value, common document.Keys, s *ServerConnector) {
+	d.Fields(v, document.Merge(common, document.Keys{"credential": func(v yamldoc.Value) {
 		var kind yamldoc.Field[string]
-		d.fields(v, keys{
-			"type": d.literal(&kind, "ManualConfig"),
+		d.Fields(v, document.Keys{
+			"type": d.Literal(&kind, "ManualConfig"),
 			"spec": func(v yamldoc.Value) {
-				d.fields(v, keys{
+				d.Fields(v, document.Keys{
 					"rancherUrl": func(v yamldoc.Value) { d.webAddress(v, &s.URL) },
 					"auth": func(v yamldoc.Value) {
-						d.fields(v, keys{
-							"type": d.literal(&s.Auth.Type, "BearerToken"),
+						d.Fields(v, document.Keys{
+							"type": d.Literal(&s.Auth.Type, "BearerToken"),
 							"spec": func(v yamldoc.Value) {
-								d.fields(v, keys{"passwordRef": d.secretRef(&s.Auth.TokenRef)})
-								d.need(v, "passwordRef")
+								d.Fields(v, document.Keys{"passwordRef": d.secretRef(&s.Auth.TokenRef)})
+								d.Need(v, "passwordRef")
 							},
 						})
-						d.need(v, "type", "spec")
+						d.Need(v, "type", "spec")
 					},
 				})
-				d.need(v, "rancherUrl", "auth")
+				d.Need(v, "rancherUrl", "auth")
 			},
 		})
-		d.need(v, "type", "spec")
+		d.Need(v, "type", "spec")
 	}}))
-	d.need(v, "credential")
+	d.Need(v, "credential")
 }

@@ -3,6 +3,7 @@ package entity
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -67,33 +68,33 @@ func otherConnectors() []string {
 
 func (d *decoder) connector(v yamldoc.Value, e *Entity) *Connector {
 	c := &Connector{}
-	typ := peek(v, "type")
-	d.fields(v, merge(d.meta(e), keys{
-		"type": d.supported(&c.Type, "connector type", connectorTypes(), otherConnectors()...),
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
+		"type": d.Supported(&c.Type, "connector type", connectorTypes(), otherConnectors()...),
 		"spec": func(v yamldoc.Value) { d.connectorSpec(v, typ, c) },
 	}))
-	d.need(v, "identifier", "name", "type", "spec")
+	d.Need(v, "identifier", "name", "type", "spec")
 	return c
 }
 
 func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
-	common := keys{
-		"delegateSelectors": d.words(&c.DelegateSelectors),
+	common := document.Keys{
+		"delegateSelectors": d.Words(&c.DelegateSelectors),
 		"executeOnDelegate": func(v yamldoc.Value) {
 			if on := d.Bool(v); on.Set && on.Expr == "" && !on.Value {
 				d.Warnf(v, unsupportedAtRun, "executeOnDelegate is false, but a delegate uses the connector all the same: Slipway itself never reaches out")
 			}
 		},
-		"ignoreTestConnection": d.idle("saving a connector tests no connection", func(v yamldoc.Value) { d.Bool(v) }),
-		"proxy":                d.refuse("proxies of a connector aren't supported"),
+		"ignoreTestConnection": d.Idle("saving a connector tests no connection", func(v yamldoc.Value) { d.Bool(v) }),
+		"proxy":                d.Refuse("proxies of a connector aren't supported"),
 	}
 	switch {
 	case typ == "K8sCluster":
-		d.fields(v, merge(common, keys{"credential": func(v yamldoc.Value) { d.clusterCredential(v, &c.Cluster) }}))
-		d.need(v, "credential")
+		d.Fields(v, document.Merge(common, document.Keys{"credential": func(v yamldoc.Value) { d.clusterCredential(v, &c.Cluster) }}))
+		d.Need(v, "credential")
 	case typ == "DockerRegistry":
-		d.fields(v, merge(common, d.dockerRegistry(&c.Docker)))
-		d.need(v, "dockerRegistryUrl", "providerType", "auth")
+		d.Fields(v, document.Merge(common, d.dockerRegistry(&c.Docker)))
+		d.Need(v, "dockerRegistryUrl", "providerType", "auth")
 	case typ == "Aws":
 		d.awsConnector(v, common, &c.AWS)
 	case typ == "Gcp":
@@ -116,51 +117,51 @@ func (d *decoder) connectorSpec(v yamldoc.Value, typ string, c *Connector) {
 }
 
 func (d *decoder) clusterCredential(v yamldoc.Value, c *Cluster) {
-	typ := peek(v, "type")
-	d.fields(v, keys{
-		"type": d.literal(&c.Credential, "InheritFromDelegate", "ManualConfig"),
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&c.Credential, "InheritFromDelegate", "ManualConfig"),
 		"spec": func(v yamldoc.Value) {
 			if typ != "ManualConfig" {
 				return // blank, or left over from another type
 			}
-			d.fields(v, keys{
-				"masterUrl": d.text(&c.MasterURL),
+			d.Fields(v, document.Keys{
+				"masterUrl": d.Text(&c.MasterURL),
 				"auth":      func(v yamldoc.Value) { d.clusterAuth(v, &c.Auth) },
 			})
-			d.need(v, "masterUrl", "auth")
+			d.Need(v, "masterUrl", "auth")
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 	if typ == "ManualConfig" {
-		d.need(v, "spec")
+		d.Need(v, "spec")
 	}
 }
 
 func (d *decoder) clusterAuth(v yamldoc.Value, a *Auth) {
 	can := []string{"UsernamePassword", "ServiceAccount", "ClientKeyCert"}
-	typ := peek(v, "type")
-	d.fields(v, keys{
-		"type": d.supported(&a.Type, "authentication", can, "OpenIdConnect"),
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type": d.Supported(&a.Type, "authentication", can, "OpenIdConnect"),
 		"spec": func(v yamldoc.Value) {
 			switch typ {
 			case "UsernamePassword":
 				d.login(v, a, "passwordRef")
 			case "ServiceAccount":
-				d.fields(v, keys{"serviceAccountTokenRef": d.secretRef(&a.TokenRef), "caCertRef": d.secretRef(&a.CACertRef)})
-				d.need(v, "serviceAccountTokenRef")
+				d.Fields(v, document.Keys{"serviceAccountTokenRef": d.secretRef(&a.TokenRef), "caCertRef": d.secretRef(&a.CACertRef)})
+				d.Need(v, "serviceAccountTokenRef")
 			case "ClientKeyCert":
-				d.fields(v, keys{
+				d.Fields(v, document.Keys{
 					"caCertRef":              d.secretRef(&a.CACertRef),
 					"clientCertRef":          d.secretRef(&a.CertRef),
 					"clientKeyRef":           d.secretRef(&a.KeyRef),
-					"clientKeyAlgo":          d.word(&a.KeyAlgo, "RSA", "EC"),
-					"clientKeyPassphraseRef": d.refuse("client keys with a passphrase aren't supported"),
+					"clientKeyAlgo":          d.Word(&a.KeyAlgo, "RSA", "EC"),
+					"clientKeyPassphraseRef": d.Refuse("client keys with a passphrase aren't supported"),
 				})
-				d.need(v, "clientCertRef", "clientKeyRef")
+				d.Need(v, "clientCertRef", "clientKeyRef")
 			}
 		},
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 // secretRef binds the name of a secret.
@@ -174,30 +175,30 @@ func (d *decoder) login(v yamldoc.Value, a *Auth, key string) {
 	if key == "tokenRef" {
 		secret = &a.TokenRef
 	}
-	d.fields(v, keys{"username": d.text(&a.Username), "usernameRef": d.secretRef(&a.UsernameRef), key: d.secretRef(secret)})
-	d.need(v, key)
-	if neutral(v.Node.Get("username")) && neutral(v.Node.Get("usernameRef")) && v.Is(yamldoc.Mapping) {
-		d.Errorf(v, missingKey, "one of the keys username, usernameRef is missing")
+	d.Fields(v, document.Keys{"username": d.Text(&a.Username), "usernameRef": d.secretRef(&a.UsernameRef), key: d.secretRef(secret)})
+	d.Need(v, key)
+	if document.Neutral(v.Node.Get("username")) && document.Neutral(v.Node.Get("usernameRef")) && v.Is(yamldoc.Mapping) {
+		d.Errorf(v, document.MissingKey, "one of the keys username, usernameRef is missing")
 	}
 }
 
-func (d *decoder) dockerRegistry(r *DockerRegistry) keys {
-	return keys{
-		"dockerRegistryUrl": d.text(&r.URL),
-		"providerType":      d.literal(&r.Provider, "DockerHub", "Harbor", "Quay", "Other"),
+func (d *decoder) dockerRegistry(r *DockerRegistry) document.Keys {
+	return document.Keys{
+		"dockerRegistryUrl": d.Text(&r.URL),
+		"providerType":      d.Literal(&r.Provider, "DockerHub", "Harbor", "Quay", "Other"),
 		"auth": func(v yamldoc.Value) {
-			typ := peek(v, "type")
-			d.fields(v, keys{
-				"type": d.literal(&r.Auth.Type, "Anonymous", "UsernamePassword"),
+			typ := document.Peek(v, "type")
+			d.Fields(v, document.Keys{
+				"type": d.Literal(&r.Auth.Type, "Anonymous", "UsernamePassword"),
 				"spec": func(v yamldoc.Value) {
 					if typ == "UsernamePassword" {
 						d.login(v, &r.Auth, "passwordRef")
 					}
 				},
 			})
-			d.need(v, "type")
+			d.Need(v, "type")
 			if typ == "UsernamePassword" {
-				d.need(v, "spec")
+				d.Need(v, "spec")
 			}
 		},
 	}

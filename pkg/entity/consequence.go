@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -13,11 +14,11 @@ import (
 // legacy says whether a Deployment stage is written in the form that Harness
 // had before services and environments were documents.
 func legacy(spec *yamldoc.Node) bool {
-	return !neutral(spec.Get("serviceConfig")) || !neutral(spec.Get("infrastructure"))
+	return !document.Neutral(spec.Get("serviceConfig")) || !document.Neutral(spec.Get("infrastructure"))
 }
 
 // gitOps says whether a Deployment stage leaves the deployment to GitOps.
-func gitOps(spec *yamldoc.Node) bool { return !neutral(spec.Get("gitOpsEnabled")) }
+func gitOps(spec *yamldoc.Node) bool { return !document.Neutral(spec.Get("gitOpsEnabled")) }
 
 // builds says whether one of some stages is a CI stage.
 func builds(stages *yamldoc.Node) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/template"
@@ -32,26 +33,26 @@ func InstanceNames() []string { return []string{"instancename", "hostname"} }
 
 // customTemplate decodes the body of a deployment template.
 func (d *decoder) customTemplate(v yamldoc.Value) {
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"infrastructure": func(v yamldoc.Value) {
 			var list yamldoc.Field[string]
-			d.fields(v, keys{
+			d.Fields(v, document.Keys{
 				"variables":            d.infraVariables(),
 				"fetchInstancesScript": d.fetchScript,
 				"instancesListPath":    d.written(&list),
 				"instanceAttributes":   d.instanceAttributes,
-				"metadata":             func(yamldoc.Value) {},
-				"description":          func(yamldoc.Value) {},
+				"metadata":             document.Nothing,
+				"description":          document.Nothing,
 			})
-			d.need(v, "fetchInstancesScript", "instancesListPath", "instanceAttributes")
+			d.Need(v, "fetchInstancesScript", "instancesListPath", "instanceAttributes")
 		},
 		"execution": func(v yamldoc.Value) {
-			d.fields(v, keys{"stepTemplateRefs": d.stepTemplates, "description": func(yamldoc.Value) {}})
+			d.Fields(v, document.Keys{"stepTemplateRefs": d.stepTemplates, "description": func(yamldoc.Value) {}})
 		},
-		"metadata":    func(yamldoc.Value) {},
-		"description": func(yamldoc.Value) {},
+		"metadata":    document.Nothing,
+		"description": document.Nothing,
 	})
-	d.need(v, "infrastructure", "execution")
+	d.Need(v, "infrastructure", "execution")
 }
 
 // infraVariables decodes the variables of a deployment template or of an
@@ -64,24 +65,24 @@ func (d *decoder) infraVariables() func(yamldoc.Value) {
 // fetchScript decodes the script that writes which instances there are: in the
 // template, or a file of the file store.
 func (d *decoder) fetchScript(v yamldoc.Value) {
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"store": func(v yamldoc.Value) {
 			var kind yamldoc.Field[string]
-			d.fields(v, keys{
-				"type": d.literal(&kind, storeInline, storeHarness),
+			d.Fields(v, document.Keys{
+				"type": d.Literal(&kind, storeInline, storeHarness),
 				"spec": d.scriptIn(v, "content", d.fetchContent, "files", d.fetchFile),
 			})
-			d.need(v, "type", "spec")
+			d.Need(v, "type", "spec")
 		},
-		"metadata":    func(yamldoc.Value) {},
-		"description": func(yamldoc.Value) {},
+		"metadata":    document.Nothing,
+		"description": document.Nothing,
 	})
-	d.need(v, "store")
+	d.Need(v, "store")
 }
 
 func (d *decoder) fetchContent(v yamldoc.Value) {
 	if expr.IsRuntimeInput(d.String(v).Expr) {
-		d.Errorf(v, wrongValue, "found a runtime input; want a script, whose values can be variables of the infrastructure")
+		d.Errorf(v, document.WrongValue, "found a runtime input; want a script, whose values can be variables of the infrastructure")
 	}
 }
 
@@ -90,9 +91,9 @@ func (d *decoder) fetchFile(v yamldoc.Value) {
 	d.files(&list)(v)
 	switch {
 	case v.Is(yamldoc.Sequence) && len(v.Node.Items) != 1:
-		d.Errorf(v, ambiguous, "found %d files; a script is one", len(v.Node.Items))
+		d.Errorf(v, document.Ambiguous, "found %d files; a script is one", len(v.Node.Items))
 	case v.Is(yamldoc.Scalar) && expr.IsRuntimeInput(v.Node.Value):
-		d.Errorf(v, wrongValue, "found a runtime input; want a file, whose path may have variables of the infrastructure")
+		d.Errorf(v, document.WrongValue, "found a runtime input; want a file, whose path may have variables of the infrastructure")
 	}
 }
 
@@ -100,7 +101,7 @@ func (d *decoder) fetchFile(v yamldoc.Value) {
 func (d *decoder) written(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		if *f = d.String(v); f.Expr != "" {
-			d.Errorf(v, wrongValue, "found an expression; want a fixed text")
+			d.Errorf(v, document.WrongValue, "found an expression; want a fixed text")
 		}
 	}
 }
@@ -108,29 +109,29 @@ func (d *decoder) written(f *yamldoc.Field[string]) func(yamldoc.Value) {
 // instanceAttributes decodes which values of an instance are kept.
 func (d *decoder) instanceAttributes(v yamldoc.Value) {
 	var found []string
-	names := seen{}
-	for item := range d.list(v) {
+	names := document.Seen{}
+	for item := range d.Items(v) {
 		var name, path yamldoc.Field[string]
-		d.fields(item, keys{
+		d.Fields(item, document.Keys{
 			"name": func(v yamldoc.Value) {
 				d.written(&name)(v)
-				d.unique(names, v, name.Value)
+				d.Unique(names, v, name.Value)
 			},
 			"jsonPath":    d.written(&path),
-			"description": func(yamldoc.Value) {},
+			"description": document.Nothing,
 		})
-		d.need(item, "name", "jsonPath")
+		d.Need(item, "name", "jsonPath")
 		found = append(found, name.Value)
 	}
 	if v.Is(yamldoc.Sequence) && !slices.ContainsFunc(InstanceNames(), func(n string) bool { return slices.Contains(found, n) }) {
-		d.Errorf(v, missingKey, "no attribute is named %q; want the one that says what an instance is called", InstanceNames()[0])
+		d.Errorf(v, document.MissingKey, "no attribute is named %q; want the one that says what an instance is called", InstanceNames()[0])
 	}
 }
 
 // stepTemplates decodes which step templates go with the deployment template.
 // They limit nothing: they say where editors look for steps.
 func (d *decoder) stepTemplates(v yamldoc.Value) {
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var f yamldoc.Field[string]
 		d.written(&f)(item)
 		d.refer(ref.Template, item, f.Value)
@@ -139,10 +140,10 @@ func (d *decoder) stepTemplates(v yamldoc.Value) {
 
 // customRef binds which template something is made for, by a key that isn't
 // replaced by what the template holds. more are keys beside the reference.
-func (d *decoder) customRef(t *TemplateRef, more ...keys) func(yamldoc.Value) {
+func (d *decoder) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		var at yamldoc.Value
-		d.fields(v, merge(append(more, keys{
+		d.Fields(v, document.Merge(append(more, document.Keys{
 			"templateRef": func(v yamldoc.Value) {
 				at = v
 				d.written(&t.Name)(v)
@@ -150,11 +151,11 @@ func (d *decoder) customRef(t *TemplateRef, more ...keys) func(yamldoc.Value) {
 			"versionLabel": func(v yamldoc.Value) {
 				d.written(&t.Label)(v)
 				if err := ref.CheckLabel(t.Label.Value); t.Label.Value != "" && err != nil {
-					d.Errorf(v, wrongValue, "found the version label %q; want one that a template can have, or none for the stable version", t.Label.Value)
+					d.Errorf(v, document.WrongValue, "found the version label %q; want one that a template can have, or none for the stable version", t.Label.Value)
 				}
 			},
 		})...))
-		d.need(v, "templateRef")
+		d.Need(v, "templateRef")
 		if t.Name.Value == "" {
 			return
 		}
@@ -172,31 +173,31 @@ func (d *decoder) customRef(t *TemplateRef, more ...keys) func(yamldoc.Value) {
 // infrastructure do.
 func (d *decoder) customOnly(v yamldoc.Value, typ string) {
 	const key = "customDeploymentRef"
-	switch at := child(v, key); {
-	case (typ == DeployKubernetes || typ == DeployNativeHelm) && v.Node.Get(key) != nil && !neutral(at.Node):
+	switch at := document.Child(v, key); {
+	case (typ == DeployKubernetes || typ == DeployNativeHelm) && v.Node.Get(key) != nil && !document.Neutral(at.Node):
 		d.Errorf(at, misplacedKey, "%s goes with the deployment type %s; this one is %s", key, DeployCustom, typ)
 	}
 }
 
 // customService are the keys of the service of a custom deployment.
-func (d *decoder) customService(s *Service) keys {
-	return keys{
+func (d *decoder) customService(s *Service) document.Keys {
+	return document.Keys{
 		"customDeploymentRef":    d.customRef(&s.CustomRef),
-		"manifests":              d.refuse("manifests of custom deployments aren't supported"),
-		"manifestConfigurations": d.refuse("manifests of custom deployments aren't supported"),
-		"hooks":                  d.refuse("hooks of custom deployments aren't supported"),
+		"manifests":              d.Refuse("manifests of custom deployments aren't supported"),
+		"manifestConfigurations": d.Refuse("manifests of custom deployments aren't supported"),
+		"hooks":                  d.Refuse("hooks of custom deployments aren't supported"),
 	}
 }
 
 // customInfrastructure are the keys of an infrastructure's spec.
-func (d *decoder) customInfrastructure(i *Infrastructure) keys {
-	return keys{
+func (d *decoder) customInfrastructure(i *Infrastructure) document.Keys {
+	return document.Keys{
 		"customDeploymentRef":          d.customRef(&i.CustomRef),
 		"variables":                    d.variables(&i.Variables, variableConnector),
-		"provisioner":                  d.refuse("provisioners aren't supported"),
-		"allowSimultaneousDeployments": d.decided(&i.AllowSimultaneousDeployments),
-		"metadata":                     func(yamldoc.Value) {},
-		"description":                  func(yamldoc.Value) {},
+		"provisioner":                  d.Refuse("provisioners aren't supported"),
+		"allowSimultaneousDeployments": d.Decided(&i.AllowSimultaneousDeployments),
+		"metadata":                     document.Nothing,
+		"description":                  document.Nothing,
 	}
 }
 
@@ -205,10 +206,10 @@ func (d *decoder) sameSwimlane(typ yamldoc.Value, name, deployment string) {
 	kubernetes := strings.HasPrefix(name, "K8s") || strings.HasPrefix(name, "Helm")
 	switch {
 	case name == stepFetchInstances && deployment != "" && deployment != DeployCustom:
-		d.Errorf(typ, wrongValue, "%s is a step of stages of the deployment type %s; this one is of the type %s", name, DeployCustom, deployment)
+		d.Errorf(typ, document.WrongValue, "%s is a step of stages of the deployment type %s; this one is of the type %s", name, DeployCustom, deployment)
 	case kubernetes && deployment == DeployCustom:
-		d.Errorf(typ, wrongValue, "%s is a step of Kubernetes stages; this one is of the deployment type %s", name, DeployCustom)
+		d.Errorf(typ, document.WrongValue, "%s is a step of Kubernetes stages; this one is of the deployment type %s", name, DeployCustom)
 	case strings.HasPrefix(name, "K8s") && deployment == DeployNativeHelm:
-		d.Warnf(typ, wrongValue, "%s is a step of Kubernetes stages; the stage has the deployment type %s", name, DeployNativeHelm)
+		d.Warnf(typ, document.WrongValue, "%s is a step of Kubernetes stages; the stage has the deployment type %s", name, DeployNativeHelm)
 	}
 }

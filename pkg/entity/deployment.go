@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,7 +23,7 @@ func otherDeploymentTypes() []string {
 // deploymentType binds the deployment type of a stage, a service or an
 // infrastructure definition.
 func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return d.supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm, DeployCustom}, otherDeploymentTypes()...)
+	return d.Supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm, DeployCustom}, otherDeploymentTypes()...)
 }
 
 // Deployment is what a Deployment stage deploys where (entities spec §5). It
@@ -47,8 +48,8 @@ type MultiDeployment struct {
 }
 
 // deployment are the keys of a Deployment stage's spec besides those of any.
-func (d *decoder) deployment(s *Deployment, gitOps bool) keys {
-	return keys{
+func (d *decoder) deployment(s *Deployment, gitOps bool) document.Keys {
+	return document.Keys{
 		"deploymentType":        d.deploymentType(&s.Type),
 		"service":               func(v yamldoc.Value) { d.stageService(v, &s.Service) },
 		"environment":           func(v yamldoc.Value) { d.stageEnvironment(v, &s.Environment, around{gitOps: gitOps}) },
@@ -56,19 +57,19 @@ func (d *decoder) deployment(s *Deployment, gitOps bool) keys {
 		"environments":          func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments, gitOps) },
 		"environmentGroup":      func(v yamldoc.Value) { d.stageGroup(v, &s.Group, gitOps) },
 		"multiDeploymentConfig": func(v yamldoc.Value) { d.multiDeployment(v, &s.Multi) },
-		"serviceConfig":         d.never("the legacy form of a service (serviceConfig) isn't read; slipway convert rewrites it"),
-		"infrastructure":        d.never("the legacy form of an infrastructure isn't read; slipway convert rewrites it"),
-		"gitOpsEnabled":         d.refuse("GitOps deployments aren't supported"),
+		"serviceConfig":         d.Never("the legacy form of a service (serviceConfig) isn't read; slipway convert rewrites it"),
+		"infrastructure":        d.Never("the legacy form of an infrastructure isn't read; slipway convert rewrites it"),
+		"gitOpsEnabled":         d.Refuse("GitOps deployments aren't supported"),
 		"customDeploymentRef":   d.customRef(&s.CustomRef),
-		"deploymentMetadata":    d.never("deployment metadata says more of deployment types that aren't supported"),
+		"deploymentMetadata":    d.Never("deployment metadata says more of deployment types that aren't supported"),
 	}
 }
 
 func (d *decoder) multiDeployment(v yamldoc.Value, m *MultiDeployment) {
-	d.fields(v, keys{
-		"maxConcurrency": d.count(&m.MaxConcurrency),
-		"onFailure":      d.literal(&m.OnFailure, "RunAll", "SkipQueued"),
-		"when":           func(v yamldoc.Value) { m.When = d.Body(v) },
+	d.Fields(v, document.Keys{
+		"maxConcurrency": d.Count(&m.MaxConcurrency),
+		"onFailure":      d.Literal(&m.OnFailure, "RunAll", "SkipQueued"),
+		"when":           d.Condition(&m.When),
 	})
 }
 
@@ -79,14 +80,14 @@ func Several(spec *yamldoc.Node) bool {
 	environment := spec.Get("environment")
 	list := environment.Get("infrastructureDefinitions")
 	return spec.Get("services") != nil || spec.Get("environments") != nil || spec.Get("environmentGroup") != nil ||
-		!neutral(environment.Get("deployToAll")) || !neutral(environment.Get("filters")) || list != nil && len(list.Items) > 1
+		!document.Neutral(environment.Get("deployToAll")) || !document.Neutral(environment.Get("filters")) || list != nil && len(list.Items) > 1
 }
 
 // onceOnly refuses a looping strategy of a stage that has several deployments:
 // both would repeat it, and nobody documents which is around the other, what
 // their iterations are called, or whose <+matrix...> is read.
 func (d *decoder) onceOnly(v yamldoc.Value) {
-	if Several(v.Node.Get("spec")) && !neutral(v.Node.Get("strategy")) {
-		d.Unsupported(child(v, "strategy"), "this stage is repeated already, for each of its services and infrastructures, and how a looping strategy would go with that isn't documented; take the lists out and name what the matrix has (serviceRef: <+matrix.service>), or take the strategy out")
+	if Several(v.Node.Get("spec")) && !document.Neutral(v.Node.Get("strategy")) {
+		d.Unsupported(document.Child(v, "strategy"), "this stage is repeated already, for each of its services and infrastructures, and how a looping strategy would go with that isn't documented; take the lists out and name what the matrix has (serviceRef: <+matrix.service>), or take the strategy out")
 	}
 }

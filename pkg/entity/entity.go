@@ -11,10 +11,10 @@ package entity
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -87,11 +87,12 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 		case v.Is(yamldoc.Sequence):
 			found = "a list"
 		}
-		r.Errorf(yamldoc.Sub(doc, string(kind)), wrongType, "found %s; want a mapping with the keys of a document of the kind %s", found, kind)
+		r.Errorf(yamldoc.Sub(doc, string(kind)), document.WrongType, "found %s; want a mapping with the keys of a document of the kind %s", found, kind)
 		return nil
 	}
 	e := &Entity{Kind: kind, Scope: o.Scope}
-	d := &decoder{Report: r, options: o, kind: kind}
+	d := &decoder{Decoder: document.New(r), options: o, kind: kind}
+	d.Why = why
 	d.scopeOf(v, e)
 	d.entity(v, e)
 	if kind != ref.Secret { // whose texts are never expressions
@@ -195,19 +196,19 @@ type Meta struct {
 }
 
 // meta are the keys of Meta.
-func (d *decoder) meta(e *Entity) keys {
-	return keys{
+func (d *decoder) meta(e *Entity) document.Keys {
+	return document.Keys{
 		"identifier": func(v yamldoc.Value) {
-			e.Identifier = d.identifier(v, func(id string) error { return ref.CheckID(e.Kind, id) })
+			e.Identifier = d.Identifier(v, func(id string) error { return ref.CheckID(e.Kind, id) })
 			if want := d.options.Identifier; want != "" && e.Identifier.Value != want {
-				d.Errorf(v, badIdentifier, "found %q, but %q is addressed; an identifier can't be changed", e.Identifier.Value, want)
+				d.Errorf(v, document.BadIdentifier, "found %q, but %q is addressed; an identifier can't be changed", e.Identifier.Value, want)
 			}
 		},
-		"name":              d.name(&e.Name),
-		"description":       d.text(&e.Description),
-		"tags":              d.texts(&e.Tags),
-		"orgIdentifier":     d.text(&e.Org),
-		"projectIdentifier": d.text(&e.Project),
+		"name":              d.Name(&e.Name),
+		"description":       d.Text(&e.Description),
+		"tags":              d.Texts(&e.Tags),
+		"orgIdentifier":     d.Text(&e.Org),
+		"projectIdentifier": d.Text(&e.Project),
 	}
 }
 
@@ -216,7 +217,7 @@ func ScopeOf(doc *yamldoc.Node, from ref.Scope) ref.Scope {
 	for _, kind := range ref.Kinds() {
 		if body := doc.Get(string(kind)); body != nil {
 			v := yamldoc.Sub(body, "")
-			from.Org, from.Project = cmp.Or(from.Org, peek(v, "orgIdentifier")), cmp.Or(from.Project, peek(v, "projectIdentifier"))
+			from.Org, from.Project = cmp.Or(from.Org, document.Peek(v, "orgIdentifier")), cmp.Or(from.Project, document.Peek(v, "projectIdentifier"))
 			break
 		}
 	}
@@ -229,32 +230,23 @@ func (d *decoder) scopeOf(v yamldoc.Value, e *Entity) {
 		key   string
 		scope *string
 	}{{"orgIdentifier", &e.Scope.Org}, {"projectIdentifier", &e.Scope.Project}} {
-		said := peek(v, part.key)
+		said := document.Peek(v, part.key)
 		switch {
 		case said == "":
 		case *part.scope == "":
 			*part.scope = said
 		case *part.scope != said:
-			d.Errorf(child(v, part.key), wrongScope, "found %q, but the document is for %q", said, *part.scope)
+			d.Errorf(document.Child(v, part.key), wrongScope, "found %q, but the document is for %q", said, *part.scope)
 		}
 	}
 	if err := ref.CheckOrg(e.Scope.Org); err != nil {
-		d.Errorf(child(v, "orgIdentifier"), wrongScope, "%s", err)
+		d.Errorf(document.Child(v, "orgIdentifier"), wrongScope, "%s", err)
 	}
 	if err := ref.CheckProject(e.Scope.Project); err != nil {
-		d.Errorf(child(v, "projectIdentifier"), wrongScope, "%s", err)
+		d.Errorf(document.Child(v, "projectIdentifier"), wrongScope, "%s", err)
 	}
 	if e.Scope.Project != "" && e.Scope.Org == "" {
-		d.Errorf(child(v, "projectIdentifier"), wrongScope, "a project needs an orgIdentifier")
+		d.Errorf(document.Child(v, "projectIdentifier"), wrongScope, "a project needs an orgIdentifier")
 	}
 	d.scope = e.Scope
-}
-
-// merge joins sets of keys.
-func merge(sets ...keys) keys {
-	all := keys{}
-	for _, s := range sets {
-		maps.Copy(all, s)
-	}
-	return all
 }

@@ -1,6 +1,9 @@
 package entity
 
-import "github.com/slipway-cd/slipway/pkg/yamldoc"
+import (
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
 
 // Environment is an environment's document (entities spec §3).
 type Environment struct {
@@ -14,21 +17,21 @@ type Environment struct {
 
 func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
 	env := &Environment{}
-	d.fields(v, merge(d.meta(e), keys{
-		"type":      d.literal(&env.Type, "Production", "PreProduction"),
-		"color":     d.text(&env.Color),
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
+		"type":      d.Literal(&env.Type, "Production", "PreProduction"),
+		"color":     d.Text(&env.Color),
 		"variables": d.variables(&env.Variables),
 		"overrides": func(v yamldoc.Value) {
-			d.fields(v, keys{
+			d.Fields(v, document.Keys{
 				"manifests": func(v yamldoc.Value) {
 					env.Values = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches, ManifestParams)
 				},
 				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = d.configFiles(v) },
-				"applicationSettings": d.never("application settings are those of Azure Web Apps, which aren't supported"),
-				"connectionStrings":   d.never("connection strings are those of Azure Web Apps, which aren't supported"),
+				"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),
+				"connectionStrings":   d.Never("connection strings are those of Azure Web Apps, which aren't supported"),
 			})
 		},
 	}))
-	d.need(v, "identifier", "name", "type")
+	d.Need(v, "identifier", "name", "type")
 	return env
 }

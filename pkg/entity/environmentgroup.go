@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -16,23 +17,23 @@ type EnvironmentGroup struct {
 
 func (d *decoder) environmentGroup(v yamldoc.Value, e *Entity) *EnvironmentGroup {
 	g := &EnvironmentGroup{}
-	d.fields(v, merge(d.meta(e), keys{
-		"color": d.text(&g.Color),
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
+		"color": d.Text(&g.Color),
 		"envIdentifiers": func(v yamldoc.Value) {
-			ids := seen{}
-			for item := range d.list(v) {
+			ids := document.Seen{}
+			for item := range d.Items(v) {
 				var one yamldoc.Field[string]
 				if strings.Contains(item.Node.Value, ".") && !strings.Contains(item.Node.Value, "<+") {
 					d.Errorf(item, badReference, "found %q; an environment group has environments of its own scope, named without a prefix", item.Node.Value)
 					continue
 				}
 				d.chosen(ref.Environment, &one)(item)
-				d.unique(ids, item, one.Value)
+				d.Unique(ids, item, one.Value)
 				g.Environments = append(g.Environments, one)
 			}
 			d.empty(v, "found no environments: a stage that deploys to the group has nothing to deploy to")
 		},
 	}))
-	d.need(v, "identifier", "name", "envIdentifiers")
+	d.Need(v, "identifier", "name", "envIdentifiers")
 	return g
 }

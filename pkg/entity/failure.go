@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -56,36 +57,36 @@ type level struct {
 // failureStrategies binds the strategies of a node.
 func (d *decoder) failureStrategies(list *[]FailureStrategy, l level) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		types := seen{}
-		for item := range d.list(v) {
+		types := document.Seen{}
+		for item := range d.Items(v) {
 			var one FailureStrategy
-			d.fields(item, keys{"onFailure": func(v yamldoc.Value) {
-				d.fields(v, keys{
+			d.Fields(item, document.Keys{"onFailure": func(v yamldoc.Value) {
+				d.Fields(v, document.Keys{
 					"errors":      func(v yamldoc.Value) { one.Errors = d.errors(v, types) },
 					"action":      d.action(&one.Action, l),
-					"description": func(yamldoc.Value) {},
+					"description": document.Nothing,
 				})
-				d.need(v, "errors", "action")
+				d.Need(v, "errors", "action")
 			}})
-			d.need(item, "onFailure")
+			d.Need(item, "onFailure")
 			*list = append(*list, one)
 		}
 	}
 }
 
-func (d *decoder) errors(v yamldoc.Value, types seen) []yamldoc.Field[string] {
+func (d *decoder) errors(v yamldoc.Value, types document.Seen) []yamldoc.Field[string] {
 	var words []string
 	for _, t := range fault.FailureTypes() {
 		words = append(words, string(t))
 	}
 	var out []yamldoc.Field[string]
 	all := false
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var f yamldoc.Field[string]
-		d.literal(&f, words...)(item)
+		d.Literal(&f, words...)(item)
 		out = append(out, f)
 		all = all || f.Value == string(fault.AllErrors)
-		if first, ok := types.again(f.Value, f.At); ok && f.Value != "" {
+		if first, ok := types.Again(f.Value, f.At); ok && f.Value != "" {
 			d.Warnf(item, badStrategy, "%s has a strategy already, in line %d, which is the one that holds", f.Value, first.Line)
 		}
 	}
@@ -99,14 +100,14 @@ func (d *decoder) errors(v yamldoc.Value, types seen) []yamldoc.Field[string] {
 // action binds an action.
 func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		typ := peek(v, "type")
-		d.fields(v, keys{
+		typ := document.Peek(v, "type")
+		d.Fields(v, document.Keys{
 			"type": func(v yamldoc.Value) { d.actionType(v, a, l) },
 			"spec": func(v yamldoc.Value) { d.actionSpec(v, typ, a, l) },
 		})
-		d.need(v, "type")
+		d.Need(v, "type")
 		if typ == actionRetry || typ == actionIntervention || typ == actionGroupAgain {
-			d.need(v, "spec")
+			d.Need(v, "spec")
 		}
 	}
 }
@@ -115,7 +116,7 @@ func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 // stand.
 func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
 	f := &a.Type
-	d.literal(f, supportedActions()...)(v)
+	d.Literal(f, supportedActions()...)(v)
 	switch typ := f.Value; {
 	case (typ == actionGroupAgain || typ == actionGroupBack) && l.node != "stepGroup":
 		d.Errorf(v, badStrategy, "%s is for a stepGroup only; this is a %s", typ, l.node)
@@ -134,51 +135,51 @@ func (d *decoder) actionSpec(v yamldoc.Value, typ string, a *Action, l level) {
 	l.within = append(slices.Clone(l.within), typ)
 	switch typ {
 	case actionRetry:
-		d.fields(v, keys{
+		d.Fields(v, document.Keys{
 			"retryCount":     func(v yamldoc.Value) { a.RetryCount = d.retryCount(v) },
 			"retryIntervals": func(v yamldoc.Value) { a.RetryIntervals = d.retryIntervals(v) },
-			"condition":      func(v yamldoc.Value) { a.Condition = d.Body(v) },
+			"condition":      d.Condition(&a.Condition),
 			"onRetryFailure": d.fallback(a, l),
 		})
-		d.need(v, "retryCount", "retryIntervals", "onRetryFailure")
+		d.Need(v, "retryCount", "retryIntervals", "onRetryFailure")
 	case actionIntervention:
-		d.fields(v, keys{
+		d.Fields(v, document.Keys{
 			"timeout": func(v yamldoc.Value) {
 				a.Timeout = d.Duration(v)
-				d.fixed(v, a.Timeout.Expr)
+				d.Fixed(v, a.Timeout.Expr)
 			},
 			"onTimeout": d.fallback(a, l),
 		})
-		d.need(v, "timeout", "onTimeout")
+		d.Need(v, "timeout", "onTimeout")
 	case actionGroupAgain:
-		d.fields(v, keys{
+		d.Fields(v, document.Keys{
 			"retryCount":     func(v yamldoc.Value) { a.RetryCount = d.retryCount(v) },
 			"retryIntervals": func(v yamldoc.Value) { a.RetryIntervals = d.retryIntervals(v) },
 		})
-		d.need(v, "retryCount", "retryIntervals")
+		d.Need(v, "retryCount", "retryIntervals")
 	case actionRollback, actionUndo:
-		d.fields(v, keys{"failAll": func(v yamldoc.Value) {
+		d.Fields(v, document.Keys{"failAll": func(v yamldoc.Value) {
 			a.FailAll = d.Bool(v)
-			d.fixed(v, a.FailAll.Expr)
+			d.Fixed(v, a.FailAll.Expr)
 		}})
 	default:
-		d.fields(v, keys{})
+		d.Fields(v, document.Keys{})
 	}
 }
 
 func (d *decoder) fallback(a *Action, l level) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		a.Then = &Action{}
-		d.fields(v, keys{"action": d.action(a.Then, l)})
-		d.need(v, "action")
+		d.Fields(v, document.Keys{"action": d.action(a.Then, l)})
+		d.Need(v, "action")
 	}
 }
 
 func (d *decoder) retryCount(v yamldoc.Value) yamldoc.Field[int] {
 	f := d.Int(v)
-	d.fixed(v, f.Expr)
+	d.Fixed(v, f.Expr)
 	if f.Set && f.Expr == "" && f.Value < 1 && isNumber(v) {
-		d.Errorf(v, wrongValue, "found %d retries; want one at least", f.Value)
+		d.Errorf(v, document.WrongValue, "found %d retries; want one at least", f.Value)
 	}
 	return f
 }
@@ -190,9 +191,9 @@ func isNumber(v yamldoc.Value) bool {
 
 func (d *decoder) retryIntervals(v yamldoc.Value) []yamldoc.Field[time.Duration] {
 	var out []yamldoc.Field[time.Duration]
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		f := d.Duration(item)
-		d.fixed(item, f.Expr)
+		d.Fixed(item, f.Expr)
 		out = append(out, f)
 	}
 	d.empty(v, "found no intervals: it is tried again at once; want one, such as 10s")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -21,13 +22,13 @@ var fileCall = regexp.MustCompile(`fileStore\.getAs(?:String|Base64)\(\s*["']([^
 // script's source of the type Harness, {type, spec}, and the paths beside a
 // manifest's store.
 func (d *decoder) storedFiles(v yamldoc.Value) {
-	if spec := v.Node.Get("spec"); peek(v, "type") == storeHarness && spec != nil {
-		inner := at(v, "spec", spec)
+	if spec := v.Node.Get("spec"); document.Peek(v, "type") == storeHarness && spec != nil {
+		inner := document.At(v, "spec", spec)
 		d.filesAt(inner, "files")
 		d.filesAt(inner, "file")
 	}
 	store := v.Node.Get("store")
-	if store == nil || peek(at(v, "store", store), "type") != storeHarness || peek(v, "optionalValuesYaml") == "true" {
+	if store == nil || document.Peek(document.At(v, "store", store), "type") != storeHarness || document.Peek(v, "optionalValuesYaml") == "true" {
 		return
 	}
 	d.filesAt(v, "valuesPaths")
@@ -40,7 +41,7 @@ func (d *decoder) filesAt(v yamldoc.Value, key string) {
 	if n == nil {
 		return
 	}
-	place := at(v, key, n)
+	place := document.At(v, key, n)
 	if place.Is(yamldoc.Scalar) {
 		d.storedFile(place, n.Value)
 		return

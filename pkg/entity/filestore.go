@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -15,15 +16,15 @@ const storeHarness = "Harness"
 // scriptIn decodes the spec of a script's source by the source's type: a script
 // that stands there under one key, or a file of the file store under another.
 func (d *decoder) scriptIn(source yamldoc.Value, inline string, script func(yamldoc.Value), stored string, file func(yamldoc.Value)) func(yamldoc.Value) {
-	typ := peek(source, "type")
+	typ := document.Peek(source, "type")
 	return func(v yamldoc.Value) {
 		switch typ {
 		case storeInline:
-			d.fields(v, keys{inline: script})
-			d.need(v, inline)
+			d.Fields(v, document.Keys{inline: script})
+			d.Need(v, inline)
 		case storeHarness:
-			d.fields(v, keys{stored: file})
-			d.need(v, stored)
+			d.Fields(v, document.Keys{stored: file})
+			d.Need(v, stored)
 		}
 	}
 }
@@ -39,7 +40,7 @@ type FileStore struct {
 // are one folder.
 func (d *decoder) fileStore(v yamldoc.Value, manifest string, f *FileStore) {
 	folder := manifest == ManifestHelm || manifest == ManifestKustomize
-	known := keys{
+	known := document.Keys{
 		"files": d.files(&f.Files),
 		"file": func(v yamldoc.Value) { // as Harness's schema has it
 			var one yamldoc.Field[string]
@@ -55,18 +56,18 @@ func (d *decoder) fileStore(v yamldoc.Value, manifest string, f *FileStore) {
 			}
 		}
 	}
-	d.fields(v, known)
+	d.Fields(v, known)
 	if folder {
-		d.oneOf(v, "files", "file")
+		d.OneOf(v, "files", "file")
 	} else {
-		d.oneOf(v, "files", "file", "secretFiles")
+		d.OneOf(v, "files", "file", "secretFiles")
 	}
 	for _, key := range []string{"files", "secretFiles"} {
-		list := child(v, key)
+		list := document.Child(v, key)
 		if folder && list.Is(yamldoc.Sequence) && len(list.Node.Items) > 1 {
-			d.Errorf(list, ambiguous, "found %d files; a %s is one folder", len(list.Node.Items), manifest)
+			d.Errorf(list, document.Ambiguous, "found %d files; a %s is one folder", len(list.Node.Items), manifest)
 		}
-		if neutral(v.Node.Get("files")) && neutral(v.Node.Get("file")) && neutral(v.Node.Get("secretFiles")) {
+		if document.Neutral(v.Node.Get("files")) && document.Neutral(v.Node.Get("file")) && document.Neutral(v.Node.Get("secretFiles")) {
 			d.empty(list, "found no %s: a run finds no files", key)
 		}
 	}

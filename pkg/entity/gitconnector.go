@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -19,33 +20,33 @@ type GitConnector struct {
 
 func gitConnectors() []string { return []string{"Git", "Github", "Gitlab", "Bitbucket", "AzureRepo"} }
 
-func (d *decoder) gitConnector(v yamldoc.Value, typ string, common keys, g *GitConnector) {
-	known := merge(common, keys{
-		"url":            d.text(&g.URL),
-		"validationRepo": d.idle("saving a connector tests no connection", d.text(&g.ValidationRepo)),
+func (d *decoder) gitConnector(v yamldoc.Value, typ string, common document.Keys, g *GitConnector) {
+	known := document.Merge(common, document.Keys{
+		"url":            d.Text(&g.URL),
+		"validationRepo": d.Idle("saving a connector tests no connection", d.Text(&g.ValidationRepo)),
 	})
 	if typ == "Git" {
-		transport := peek(v, "type")
-		d.fields(v, merge(known, keys{
-			"connectionType": d.literal(&g.Level, "Account", "Repo"),
-			"type":           d.literal(&g.Transport, "Http", "Ssh"),
-			"branchName":     d.idle("whatever names a repository names its branch", d.text(&g.BranchName)),
+		transport := document.Peek(v, "type")
+		d.Fields(v, document.Merge(known, document.Keys{
+			"connectionType": d.Literal(&g.Level, "Account", "Repo"),
+			"type":           d.Literal(&g.Transport, "Http", "Ssh"),
+			"branchName":     d.Idle("whatever names a repository names its branch", d.Text(&g.BranchName)),
 			"spec":           func(v yamldoc.Value) { d.plainGitAuth(v, transport, &g.Auth) },
 		}))
-		d.need(v, "url", "connectionType", "type")
+		d.Need(v, "url", "connectionType", "type")
 	} else {
 		all := "Account"
 		if typ == "AzureRepo" {
 			all = "Project"
 		}
-		d.fields(v, merge(known, keys{
-			"type":           d.literal(&g.Level, all, "Repo"),
+		d.Fields(v, document.Merge(known, document.Keys{
+			"type":           d.Literal(&g.Level, all, "Repo"),
 			"authentication": func(v yamldoc.Value) { d.gitAuth(v, typ, g) },
-			"apiAccess":      d.idle("nothing asks the Git host's API; its webhooks are set up there, see docs/triggers.md", d.apiAccess),
+			"apiAccess":      d.Idle("nothing asks the Git host's API; its webhooks are set up there, see docs/triggers.md", d.apiAccess),
 		}))
-		d.need(v, "url", "type", "authentication")
+		d.Need(v, "url", "type", "authentication")
 	}
-	d.gitURL(child(v, "url"), g)
+	d.gitURL(document.Child(v, "url"), g)
 }
 
 var scpLike = regexp.MustCompile(`^[^/@\s]+@[^/:\s]+:`)
@@ -58,9 +59,9 @@ func (d *decoder) gitURL(v yamldoc.Value, g *GitConnector) {
 	switch {
 	case url == "":
 	case g.Transport.Value == "Http" && !web:
-		d.Errorf(v, wrongValue, "found %q; want a URL that starts with https:// or http://, as the authentication is Http", url)
+		d.Errorf(v, document.WrongValue, "found %q; want a URL that starts with https:// or http://, as the authentication is Http", url)
 	case g.Transport.Value == "Ssh" && !ssh:
-		d.Errorf(v, wrongValue, "found %q; want git@host:path or ssh://, as the authentication is Ssh", url)
+		d.Errorf(v, document.WrongValue, "found %q; want git@host:path or ssh://, as the authentication is Ssh", url)
 	}
 }
 
@@ -68,9 +69,9 @@ func (d *decoder) gitURL(v yamldoc.Value, g *GitConnector) {
 func (d *decoder) plainGitAuth(v yamldoc.Value, transport string, a *Auth) {
 	switch {
 	case transport == "Ssh":
-		d.fields(v, keys{"sshKeyRef": d.secretRef(&a.SSHKeyRef)})
-		d.need(v, "sshKeyRef")
-	case neutral(v.Node):
+		d.Fields(v, document.Keys{"sshKeyRef": d.secretRef(&a.SSHKeyRef)})
+		d.Need(v, "sshKeyRef")
+	case document.Neutral(v.Node):
 	default:
 		d.login(v, a, "passwordRef")
 	}
@@ -78,9 +79,9 @@ func (d *decoder) plainGitAuth(v yamldoc.Value, transport string, a *Auth) {
 
 // gitAuth decodes the authentication of a Git host's connector.
 func (d *decoder) gitAuth(v yamldoc.Value, host string, g *GitConnector) {
-	transport := peek(v, "type")
-	d.fields(v, keys{
-		"type": d.literal(&g.Transport, "Http", "Ssh"),
+	transport := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&g.Transport, "Http", "Ssh"),
 		"spec": func(v yamldoc.Value) {
 			if transport == "Ssh" {
 				d.plainGitAuth(v, transport, &g.Auth)
@@ -89,14 +90,14 @@ func (d *decoder) gitAuth(v yamldoc.Value, host string, g *GitConnector) {
 			d.httpAuth(v, host, &g.Auth)
 		},
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 func (d *decoder) httpAuth(v yamldoc.Value, host string, a *Auth) {
-	typ := peek(v, "type")
+	typ := document.Peek(v, "type")
 	can := []string{"UsernameToken", "UsernamePassword", "Anonymous"}
-	d.fields(v, keys{
-		"type": d.supported(&a.Type, host+" authentication", can, "GithubApp", "OAuth", "AccessToken", "Kerberos"),
+	d.Fields(v, document.Keys{
+		"type": d.Supported(&a.Type, host+" authentication", can, "GithubApp", "OAuth", "AccessToken", "Kerberos"),
 		"spec": func(v yamldoc.Value) {
 			switch typ {
 			case "UsernameToken":
@@ -106,9 +107,9 @@ func (d *decoder) httpAuth(v yamldoc.Value, host string, a *Auth) {
 			}
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 	if typ == "UsernameToken" || typ == "UsernamePassword" {
-		d.need(v, "spec")
+		d.Need(v, "spec")
 	}
 }
 
@@ -116,11 +117,11 @@ func (d *decoder) httpAuth(v yamldoc.Value, host string, a *Auth) {
 // spec one level too high, so its absence is none (entities spec §9).
 func (d *decoder) apiAccess(v yamldoc.Value) {
 	var field yamldoc.Field[string]
-	text, secret := d.text(&field), d.secretRef(&field)
-	d.fields(v, keys{
-		"type": d.literal(&field, "Token", "GithubApp", "OAuth", "UsernameToken", "AccessToken", "EmailAndApiToken"),
+	text, secret := d.Text(&field), d.secretRef(&field)
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&field, "Token", "GithubApp", "OAuth", "UsernameToken", "AccessToken", "EmailAndApiToken"),
 		"spec": func(v yamldoc.Value) {
-			d.fields(v, keys{
+			d.Fields(v, document.Keys{
 				"tokenRef":          secret,
 				"apiTokenRef":       secret,
 				"privateKeyRef":     secret,
@@ -135,5 +136,5 @@ func (d *decoder) apiAccess(v yamldoc.Value) {
 			})
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 }

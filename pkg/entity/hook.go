@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -16,13 +17,13 @@ type Hook struct {
 // hooks reads service hooks and refuses them: no delegate runs them yet.
 func (d *decoder) hooks(v yamldoc.Value) []Hook {
 	var out []Hook
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var one Hook
-		d.fields(item, keys{
+		d.Fields(item, document.Keys{
 			"preHook":  func(v yamldoc.Value) { one = d.hook(v, true) },
 			"postHook": func(v yamldoc.Value) { one = d.hook(v, false) },
 		})
-		d.oneOf(item, "preHook", "postHook")
+		d.OneOf(item, "preHook", "postHook")
 		d.Unsupported(item, "service hooks aren't supported yet")
 		out = append(out, one)
 	}
@@ -32,17 +33,17 @@ func (d *decoder) hooks(v yamldoc.Value) []Hook {
 func (d *decoder) hook(v yamldoc.Value, before bool) Hook {
 	h := Hook{Before: before}
 	var store yamldoc.Field[string]
-	d.fields(v, keys{
-		"identifier": func(v yamldoc.Value) { h.Identifier = d.identifier(v, ref.CheckNodeID) },
-		"storeType":  d.literal(&store, "Inline"),
-		"store":      func(v yamldoc.Value) { d.fields(v, keys{"content": d.text(&h.Script)}) },
+	d.Fields(v, document.Keys{
+		"identifier": func(v yamldoc.Value) { h.Identifier = d.Identifier(v, ref.CheckNodeID) },
+		"storeType":  d.Literal(&store, "Inline"),
+		"store":      func(v yamldoc.Value) { d.Fields(v, document.Keys{"content": d.Text(&h.Script)}) },
 		"actions": func(v yamldoc.Value) {
-			for item := range d.list(v) {
+			for item := range d.Items(v) {
 				h.Actions = append(h.Actions, d.Enum(item, "FetchFiles", "TemplateManifest", "SteadyStateCheck"))
 			}
 		},
-		"description": func(yamldoc.Value) {},
+		"description": document.Nothing,
 	})
-	d.need(v, "identifier", "storeType", "store")
+	d.Need(v, "identifier", "storeType", "store")
 	return h
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -54,50 +55,50 @@ func otherInfrastructures() []string {
 
 func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 	i := &Infrastructure{}
-	typ := peek(v, "type")
+	typ := document.Peek(v, "type")
 	scoped := func(v yamldoc.Value) {
-		for item := range d.list(v) {
+		for item := range d.Items(v) {
 			var one yamldoc.Field[string]
 			d.reference(ref.Service, &one)(item)
-			d.fixed(item, one.Expr)
+			d.Fixed(item, one.Expr)
 			i.ScopedServices = append(i.ScopedServices, one)
 		}
 	}
-	d.fields(v, merge(d.meta(e), keys{
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"environmentRef": func(v yamldoc.Value) { d.ownEnvironment(v, i, e) },
 		"deploymentType": d.deploymentType(&i.DeploymentType),
 		"type": func(t yamldoc.Value) {
-			other := slices.Contains(otherInfrastructures(), peek(v, "type"))
-			if told := slices.Contains(otherDeploymentTypes(), peek(v, "deploymentType")); told && other {
+			other := slices.Contains(otherInfrastructures(), document.Peek(v, "type"))
+			if told := slices.Contains(otherDeploymentTypes(), document.Peek(v, "deploymentType")); told && other {
 				return // it goes with the deployment type
 			}
-			d.supported(&i.Type, "infrastructure type", infrastructures(), otherInfrastructures()...)(t)
+			d.Supported(&i.Type, "infrastructure type", infrastructures(), otherInfrastructures()...)(t)
 		},
-		"allowSimultaneousDeployments": d.decided(&i.AllowSimultaneousDeployments),
+		"allowSimultaneousDeployments": d.Decided(&i.AllowSimultaneousDeployments),
 		"scopedServices":               scoped,
 		"spec": func(v yamldoc.Value) {
 			if !slices.Contains(infrastructures(), typ) {
 				return
 			}
 			if typ == DeployCustom {
-				d.fields(v, merge(d.customInfrastructure(i), keys{"scopedServices": scoped}))
-				d.need(v, "customDeploymentRef")
+				d.Fields(v, document.Merge(d.customInfrastructure(i), document.Keys{"scopedServices": scoped}))
+				d.Need(v, "customDeploymentRef")
 				return
 			}
-			known := merge(d.kubernetes(i), keys{"scopedServices": scoped})
+			known := document.Merge(d.kubernetes(i), document.Keys{"scopedServices": scoped})
 			if typ != InfraDirect {
-				known = merge(known, d.cloudCluster(i, typ))
+				known = document.Merge(known, d.cloudCluster(i, typ))
 			}
-			d.fields(v, known)
-			d.need(v, "connectorRef", "namespace", "releaseName")
+			d.Fields(v, known)
+			d.Need(v, "connectorRef", "namespace", "releaseName")
 			d.needCluster(v, typ)
 		},
 	}))
-	d.need(v, "identifier", "name", "environmentRef", "deploymentType", "type", "spec")
+	d.Need(v, "identifier", "name", "environmentRef", "deploymentType", "type", "spec")
 	if of, deploys := i.Type.Value == DeployCustom, i.DeploymentType.Value == DeployCustom; of != deploys && i.Type.Set && i.DeploymentType.Set {
-		d.Errorf(child(v, "type"), wrongValue, "found the type %s for the deployment type %s; %s goes with itself alone", i.Type.Value, i.DeploymentType.Value, DeployCustom)
+		d.Errorf(document.Child(v, "type"), document.WrongValue, "found the type %s for the deployment type %s; %s goes with itself alone", i.Type.Value, i.DeploymentType.Value, DeployCustom)
 	}
-	d.releaseName(child(child(v, "spec"), "releaseName"), i)
+	d.releaseName(document.Child(document.Child(v, "spec"), "releaseName"), i)
 	return i
 }
 
@@ -105,7 +106,7 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 func (d *decoder) ownEnvironment(v yamldoc.Value, i *Infrastructure, e *Entity) {
 	d.reference(ref.Environment, &i.EnvironmentRef)(v)
 	if i.EnvironmentRef.Expr != "" {
-		d.Errorf(v, wrongValue, "found an expression; want the identifier of an environment")
+		d.Errorf(v, document.WrongValue, "found an expression; want the identifier of an environment")
 		return
 	}
 	if r, err := ref.Parse(i.EnvironmentRef.Value, d.scope); err == nil {
@@ -114,15 +115,15 @@ func (d *decoder) ownEnvironment(v yamldoc.Value, i *Infrastructure, e *Entity) 
 }
 
 // cloudCluster decodes which of a cloud's clusters is meant.
-func (d *decoder) cloudCluster(i *Infrastructure, typ string) keys {
-	known := keys{
+func (d *decoder) cloudCluster(i *Infrastructure, typ string) document.Keys {
+	known := document.Keys{
 		"cluster":  func(v yamldoc.Value) { i.Cluster = d.clusterName(v, typ) },
-		"metadata": func(yamldoc.Value) {}, // the console's
+		"metadata": document.Nothing, // the console's
 	}
 	if typ == InfraAzure {
-		known["subscriptionId"] = d.text(&i.Subscription)
-		known["resourceGroup"] = d.text(&i.ResourceGroup)
-		known["useClusterAdminCredentials"] = d.flag(&i.Admin)
+		known["subscriptionId"] = d.Text(&i.Subscription)
+		known["resourceGroup"] = d.Text(&i.ResourceGroup)
+		known["useClusterAdminCredentials"] = d.Flag(&i.Admin)
 	}
 	return known
 }
@@ -135,28 +136,28 @@ func (d *decoder) clusterName(v yamldoc.Value, typ string) yamldoc.Field[string]
 		return f
 	}
 	if where, name, ok := strings.Cut(f.Value, "/"); !ok || where == "" || name == "" || strings.Contains(name, "/") {
-		d.Errorf(v, wrongValue, "found %q; want a region or a zone, and a name, such as eu-central-1/web", f.Value)
+		d.Errorf(v, document.WrongValue, "found %q; want a region or a zone, and a name, such as eu-central-1/web", f.Value)
 	}
 	return f
 }
 
 func (d *decoder) needCluster(v yamldoc.Value, typ string) {
 	if typ != InfraDirect {
-		d.need(v, "cluster")
+		d.Need(v, "cluster")
 	}
 	if typ == InfraAzure {
-		d.need(v, "subscriptionId", "resourceGroup")
+		d.Need(v, "subscriptionId", "resourceGroup")
 	}
 }
 
-func (d *decoder) kubernetes(i *Infrastructure) keys {
-	return keys{
+func (d *decoder) kubernetes(i *Infrastructure) document.Keys {
+	return document.Keys{
 		"connectorRef":                 d.reference(ref.Connector, &i.ConnectorRef),
 		"namespace":                    func(v yamldoc.Value) { i.Namespace = d.namespace(v) },
-		"releaseName":                  d.text(&i.ReleaseName),
-		"provisioner":                  d.refuse("provisioners aren't supported"),
-		"allowSimultaneousDeployments": d.decided(&i.AllowSimultaneousDeployments),
-		"description":                  func(yamldoc.Value) {},
+		"releaseName":                  d.Text(&i.ReleaseName),
+		"provisioner":                  d.Refuse("provisioners aren't supported"),
+		"allowSimultaneousDeployments": d.Decided(&i.AllowSimultaneousDeployments),
+		"description":                  document.Nothing,
 	}
 }
 
@@ -168,7 +169,7 @@ var (
 func (d *decoder) namespace(v yamldoc.Value) yamldoc.Field[string] {
 	f := d.String(v)
 	if f.Value != "" && (len(f.Value) > 63 || !namespace.MatchString(f.Value)) {
-		d.Errorf(v, badName, "namespace %q is wrong: it may have at most 63 lower-case letters, digits and -", f.Value)
+		d.Errorf(v, document.BadName, "namespace %q is wrong: it may have at most 63 lower-case letters, digits and -", f.Value)
 	}
 	return f
 }
@@ -181,6 +182,6 @@ func (d *decoder) releaseName(v yamldoc.Value, i *Infrastructure) {
 		limit = 53
 	}
 	if name != "" && (len(name) > limit || !releaseName.MatchString(name)) {
-		d.Errorf(v, badName, "release name %q is wrong: it may have at most %d lower-case letters, digits, dots and -", name, limit)
+		d.Errorf(v, document.BadName, "release name %q is wrong: it may have at most %d lower-case letters, digits, dots and -", name, limit)
 	}
 }

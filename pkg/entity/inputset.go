@@ -3,6 +3,7 @@ package entity
 import (
 	"strconv"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -23,31 +24,31 @@ type OverlayInputSet struct {
 
 func (d *decoder) inputSet(v yamldoc.Value, e *Entity) *InputSet {
 	s := &InputSet{}
-	d.fields(v, merge(d.meta(e), keys{
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"pipeline": func(v yamldoc.Value) {
 			if !v.Is(yamldoc.Mapping) {
-				d.Errorf(v, wrongType, "want the part of the pipeline that has the inputs, with its identifier")
+				d.Errorf(v, document.WrongType, "want the part of the pipeline that has the inputs, with its identifier")
 				return
 			}
 			s.Values = v.Node
-			d.need(v, "identifier")
-			if id := child(v, "identifier"); v.Node.Get("identifier") != nil {
+			d.Need(v, "identifier")
+			if id := document.Child(v, "identifier"); v.Node.Get("identifier") != nil {
 				d.ofPipeline(id, e)
 			}
 		},
 	}))
-	d.need(v, "identifier", "pipeline")
+	d.Need(v, "identifier", "pipeline")
 	d.inProject(v, "an input set")
 	return s
 }
 
 func (d *decoder) overlayInputSet(v yamldoc.Value, e *Entity) *OverlayInputSet {
 	s := &OverlayInputSet{}
-	d.fields(v, merge(d.meta(e), keys{
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"pipelineIdentifier": func(v yamldoc.Value) { d.ofPipeline(v, e) },
 		"inputSetReferences": func(v yamldoc.Value) { s.Sets = d.setReferences(v) },
 	}))
-	d.need(v, "identifier", "pipelineIdentifier", "inputSetReferences")
+	d.Need(v, "identifier", "pipelineIdentifier", "inputSetReferences")
 	d.inProject(v, "an overlay")
 	for i, r := range d.references {
 		if r.Kind == ref.InputSet {
@@ -60,18 +61,18 @@ func (d *decoder) overlayInputSet(v yamldoc.Value, e *Entity) *OverlayInputSet {
 // setReferences reads the identifiers of an overlay's sets.
 func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
 	var out []yamldoc.Field[string]
-	names := seen{}
-	for item := range d.list(v) {
+	names := document.Seen{}
+	for item := range d.Items(v) {
 		f := d.String(item)
 		if f.Expr != "" {
-			d.Errorf(item, wrongValue, "found an expression; want the identifier of an input set")
+			d.Errorf(item, document.WrongValue, "found an expression; want the identifier of an input set")
 			continue
 		}
 		if err := ref.CheckID(ref.InputSet, f.Value); err != nil {
 			d.Errorf(item, badReference, "%s", err)
 			continue
 		}
-		d.unique(names, item, f.Value)
+		d.Unique(names, item, f.Value)
 		d.references = append(d.references, Reference{
 			Kind: ref.InputSet, Ref: ref.Ref{Scope: d.scope, ID: f.Value}, Text: f.Value, At: item.Pos(d.Report),
 		})
@@ -86,10 +87,10 @@ func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
 	var f yamldoc.Field[string]
 	d.chosen(ref.Pipeline, &f)(v)
 	if f.Expr != "" {
-		d.Errorf(v, wrongValue, "found an expression; want the identifier of a pipeline")
+		d.Errorf(v, document.WrongValue, "found an expression; want the identifier of a pipeline")
 	}
 	if f.Value != "" && ref.CheckID(ref.Pipeline, f.Value) != nil {
-		d.Errorf(v, wrongValue, "found %s; want the identifier of a pipeline in the same project", strconv.Quote(f.Value))
+		d.Errorf(v, document.WrongValue, "found %s; want the identifier of a pipeline in the same project", strconv.Quote(f.Value))
 	}
 	e.Parent = ref.Ref{Scope: d.scope, ID: f.Value}
 	return f

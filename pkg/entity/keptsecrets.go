@@ -3,6 +3,7 @@ package entity
 import (
 	"regexp"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -22,48 +23,48 @@ const (
 )
 
 // awsSecretManager decodes a connector to AWS Secrets Manager.
-func (d *decoder) awsSecretManager(v yamldoc.Value, common keys) {
+func (d *decoder) awsSecretManager(v yamldoc.Value, common document.Keys) {
 	var region, prefix yamldoc.Field[string]
 	var isDefault yamldoc.Field[bool]
-	known := keys{
+	known := document.Keys{
 		"credential": d.awsManagerCredential,
-		"region":     d.text(&region),
-		"default":    d.idle(everyManager, d.flag(&isDefault)),
-		"isDefault":  d.idle(everyManager, d.flag(&isDefault)),
+		"region":     d.Text(&region),
+		"default":    d.Idle(everyManager, d.Flag(&isDefault)),
+		"isDefault":  d.Idle(everyManager, d.Flag(&isDefault)),
 
-		"secretNamePrefix":           d.idle(neverWritten, d.text(&prefix)),
-		"usePutSecret":               d.idle(neverWritten, func(v yamldoc.Value) { d.Bool(v) }),
-		"forceDeleteWithoutRecovery": d.idle(neverWritten, func(v yamldoc.Value) { d.Bool(v) }),
-		"recoveryWindowInDays":       d.idle(neverWritten, func(v yamldoc.Value) { d.Int(v) }),
+		"secretNamePrefix":           d.Idle(neverWritten, d.Text(&prefix)),
+		"usePutSecret":               d.Idle(neverWritten, func(v yamldoc.Value) { d.Bool(v) }),
+		"forceDeleteWithoutRecovery": d.Idle(neverWritten, func(v yamldoc.Value) { d.Bool(v) }),
+		"recoveryWindowInDays":       d.Idle(neverWritten, func(v yamldoc.Value) { d.Int(v) }),
 	}
-	d.fields(v, merge(common, known))
-	d.need(v, "credential", "region")
+	d.Fields(v, document.Merge(common, known))
+	d.Need(v, "credential", "region")
 }
 
 func (d *decoder) awsManagerCredential(v yamldoc.Value) {
-	typ := peek(v, "type")
+	typ := document.Peek(v, "type")
 	var kind yamldoc.Field[string]
-	d.fields(v, keys{
-		"type": d.supported(&kind, "AWS authentication", []string{"ManualConfig", "AssumeIAMRole", "AssumeSTSRole"}, "OidcAuthentication"),
+	d.Fields(v, document.Keys{
+		"type": d.Supported(&kind, "AWS authentication", []string{"ManualConfig", "AssumeIAMRole", "AssumeSTSRole"}, "OidcAuthentication"),
 		"spec": func(v yamldoc.Value) {
 			var key, role, id yamldoc.Field[string]
 			var duration yamldoc.Field[int]
 			switch typ {
 			case "ManualConfig":
-				d.fields(v, keys{"accessKey": d.secretRef(&key), "secretKey": d.secretRef(&key)})
-				d.need(v, "accessKey", "secretKey")
+				d.Fields(v, document.Keys{"accessKey": d.secretRef(&key), "secretKey": d.secretRef(&key)})
+				d.Need(v, "accessKey", "secretKey")
 			case "AssumeSTSRole":
-				d.fields(v, keys{
-					"roleArn": func(v yamldoc.Value) { d.role(v, &role) }, "externalId": d.text(&id), "externalName": d.text(&id),
-					"assumeStsRoleDuration": d.count(&duration),
+				d.Fields(v, document.Keys{
+					"roleArn": func(v yamldoc.Value) { d.role(v, &role) }, "externalId": d.Text(&id), "externalName": d.Text(&id),
+					"assumeStsRoleDuration": d.Count(&duration),
 				})
-				d.need(v, "roleArn")
+				d.Need(v, "roleArn")
 			}
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 	if typ == "ManualConfig" || typ == "AssumeSTSRole" {
-		d.need(v, "spec")
+		d.Need(v, "spec")
 	}
 }
 
@@ -83,34 +84,34 @@ func vaultAccess(access string) []string {
 }
 
 // vaultManager decodes a connector to HashiCorp Vault.
-func (d *decoder) vaultManager(v yamldoc.Value, common keys) {
+func (d *decoder) vaultManager(v yamldoc.Value, common document.Keys) {
 	var text, secret yamldoc.Field[string]
 	var number yamldoc.Field[int]
 	flag := func(v yamldoc.Value) { d.Bool(v) }
-	d.fields(v, merge(common, keys{
-		"vaultUrl": d.text(&text), "namespace": d.text(&text), "secretEngineName": d.text(&text), "secretEngineVersion": d.count(&number),
-		"accessType": d.supported(&text, "the access", []string{"TOKEN", "APP_ROLE", "VAULT_AGENT", "K8s_AUTH"}, "AWS_IAM", "JWT"),
-		"authToken":  d.secretRef(&secret), "appRoleId": d.text(&text), "secretId": d.secretRef(&secret), "sinkPath": d.text(&text),
-		"vaultK8sAuthRole": d.text(&text), "serviceAccountTokenPath": d.text(&text), "k8sAuthEndpoint": d.text(&text),
-		"default": d.idle(everyManager, flag), "isDefault": d.idle(everyManager, flag),
+	d.Fields(v, document.Merge(common, document.Keys{
+		"vaultUrl": d.Text(&text), "namespace": d.Text(&text), "secretEngineName": d.Text(&text), "secretEngineVersion": d.Count(&number),
+		"accessType": d.Supported(&text, "the access", []string{"TOKEN", "APP_ROLE", "VAULT_AGENT", "K8s_AUTH"}, "AWS_IAM", "JWT"),
+		"authToken":  d.secretRef(&secret), "appRoleId": d.Text(&text), "secretId": d.secretRef(&secret), "sinkPath": d.Text(&text),
+		"vaultK8sAuthRole": d.Text(&text), "serviceAccountTokenPath": d.Text(&text), "k8sAuthEndpoint": d.Text(&text),
+		"default": d.Idle(everyManager, flag), "isDefault": d.Idle(everyManager, flag),
 		"useVaultAgent": d.vaultFlag(v), "useK8sAuth": d.vaultFlag(v), "useAwsIam": d.vaultFlag(v), "useJwtAuth": d.vaultFlag(v),
-		"basePath": d.idle(neverWritten, d.text(&text)), "readOnly": d.idle(neverWritten, flag),
-		"secretEngineManuallyConfigured": d.idle("the engine is the one that secretEngineName says", flag),
-		"renewAppRoleToken":              d.idle(freshToken, flag), "enableCache": d.idle(freshToken, flag),
+		"basePath": d.Idle(neverWritten, d.Text(&text)), "readOnly": d.Idle(neverWritten, flag),
+		"secretEngineManuallyConfigured": d.Idle("the engine is the one that secretEngineName says", flag),
+		"renewAppRoleToken":              d.Idle(freshToken, flag), "enableCache": d.Idle(freshToken, flag),
 		"renewalIntervalMinutes": d.renewal(v, &number),
 	}))
-	d.need(v, append([]string{"vaultUrl", "secretEngineName"}, vaultAccess(VaultAccess(v.Node))...)...)
+	d.Need(v, append([]string{"vaultUrl", "secretEngineName"}, vaultAccess(VaultAccess(v.Node))...)...)
 }
 
 // renewal is how often a token is to be renewed, which nobody does.
 func (d *decoder) renewal(spec yamldoc.Value, number *yamldoc.Field[int]) func(yamldoc.Value) {
 	switch {
-	case peek(spec, "renewalIntervalMinutes") == "0":
-		return d.count(number)
+	case document.Peek(spec, "renewalIntervalMinutes") == "0":
+		return d.Count(number)
 	case VaultAccess(spec.Node) == "TOKEN":
-		return d.idle("nobody renews the token: it must live as long as it is used", d.count(number))
+		return d.Idle("nobody renews the token: it must live as long as it is used", d.Count(number))
 	}
-	return d.idle(freshToken, d.count(number))
+	return d.Idle(freshToken, d.Count(number))
 }
 
 // VaultAccess is how one logs in to Vault by the spec of its connector: as
@@ -120,7 +121,7 @@ func VaultAccess(spec *yamldoc.Node) string {
 		return access.Value
 	}
 	for _, flag := range []string{"useVaultAgent", "useK8sAuth", "useAwsIam", "useJwtAuth"} {
-		if !neutral(spec.Get(flag)) {
+		if !document.Neutral(spec.Get(flag)) {
 			return flagAccess(flag)
 		}
 	}
@@ -148,11 +149,11 @@ func (d *decoder) vaultFlag(spec yamldoc.Value) func(yamldoc.Value) {
 		access, said := flagAccess(v.Key), VaultAccess(spec.Node)
 		switch {
 		case f.Expr != "":
-			d.Errorf(v, wrongValue, "found an expression; want a fixed value")
+			d.Errorf(v, document.WrongValue, "found an expression; want a fixed value")
 		case !f.Value:
 		case access != said:
-			d.Errorf(v, ambiguous, "found %s beside the access %s; want one way to log in", v.Key, said)
-		case vaultAccess(access) == nil && peek(spec, "accessType") == "":
+			d.Errorf(v, document.Ambiguous, "found %s beside the access %s; want one way to log in", v.Key, said)
+		case vaultAccess(access) == nil && document.Peek(spec, "accessType") == "":
 			d.Unsupported(v, "the access %s (%s) isn't supported yet; want the accessType TOKEN, APP_ROLE, VAULT_AGENT or K8s_AUTH", access, v.Key)
 		}
 	}

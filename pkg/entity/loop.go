@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -48,29 +49,20 @@ type Repeat struct {
 
 func (d *decoder) looping(l *Looping) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		if neutral(v.Node) {
+		if document.Neutral(v.Node) {
 			return
 		}
-		d.fields(v, keys{
-			"parallelism":    d.count(&l.Parallelism),
+		d.Fields(v, document.Keys{
+			"parallelism":    d.Count(&l.Parallelism),
 			"matrix":         func(v yamldoc.Value) { d.matrix(v, &l.Matrix) },
 			"repeat":         func(v yamldoc.Value) { d.repeat(v, &l.Repeat) },
-			"maxConcurrency": d.count(&l.MaxConcurrency),
-			"when":           func(v yamldoc.Value) { l.When = d.Body(v) },
-			"onFailure":      d.literal(&l.OnFailure, "RunAll", "SkipQueued"),
+			"maxConcurrency": d.Count(&l.MaxConcurrency),
+			"when":           d.Condition(&l.When),
+			"onFailure":      d.Literal(&l.OnFailure, "RunAll", "SkipQueued"),
 		})
-		d.oneOf(v, "matrix", "repeat", "parallelism")
+		d.OneOf(v, "matrix", "repeat", "parallelism")
 		if l.times, l.written = extent.Written(v.Node); l.written {
 			d.bounded(v, extent.Iterations(l.times))
-		}
-	}
-}
-
-// count binds a whole number from 0 on, or an expression for one.
-func (d *decoder) count(f *yamldoc.Field[int]) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		if *f = d.Int(v); f.Set && f.Expr == "" && f.Value < 0 {
-			d.Errorf(v, wrongValue, "found %d; want a number from 0 on", f.Value)
 		}
 	}
 }
@@ -86,9 +78,9 @@ func (d *decoder) matrix(v yamldoc.Value, m *Matrix) {
 		case "exclude":
 			d.loopItems(&m.Exclude)(e)
 		case "maxConcurrency":
-			d.count(&m.MaxConcurrency)(e)
+			d.Count(&m.MaxConcurrency)(e)
 		case "nodeName":
-			d.text(&m.NodeName)(e)
+			d.Text(&m.NodeName)(e)
 		default:
 			var axis *yamldoc.Node
 			d.loopItems(&axis)(e)
@@ -97,24 +89,24 @@ func (d *decoder) matrix(v yamldoc.Value, m *Matrix) {
 	}
 	d.bounded(v, extent.Axes(len(m.Axes)))
 	if v.Is(yamldoc.Mapping) && len(m.Axes) == 0 {
-		d.Errorf(v, missingKey, "found no axes; want a name with a list of values at least")
+		d.Errorf(v, document.MissingKey, "found no axes; want a name with a list of values at least")
 	}
 }
 
 func (d *decoder) repeat(v yamldoc.Value, r *Repeat) {
-	d.fields(v, keys{
-		"times":          d.count(&r.Times),
+	d.Fields(v, document.Keys{
+		"times":          d.Count(&r.Times),
 		"items":          d.loopItems(&r.Items),
-		"maxConcurrency": d.count(&r.MaxConcurrency),
-		"partitionSize":  d.count(&r.PartitionSize),
-		"unit":           d.literal(&r.Unit, "Percentage", "Count"),
-		"start":          d.count(&r.Start),
-		"end":            d.count(&r.End),
+		"maxConcurrency": d.Count(&r.MaxConcurrency),
+		"partitionSize":  d.Count(&r.PartitionSize),
+		"unit":           d.Literal(&r.Unit, "Percentage", "Count"),
+		"start":          d.Count(&r.Start),
+		"end":            d.Count(&r.End),
 	})
-	d.oneOf(v, "times", "items")
+	d.OneOf(v, "times", "items")
 	for _, key := range []string{"partitionSize", "unit", "start", "end"} {
 		if r.Items == nil && v.Is(yamldoc.Mapping) && v.Node.Get(key) != nil {
-			d.Errorf(child(v, key), wrongValue, "%s needs items; it means nothing with times", key)
+			d.Errorf(document.Child(v, key), document.WrongValue, "%s needs items; it means nothing with times", key)
 		}
 	}
 }
@@ -127,7 +119,7 @@ func (d *decoder) loopItems(n **yamldoc.Node) func(yamldoc.Value) {
 			d.loopExpression(v)
 			return
 		}
-		for item := range d.list(v) {
+		for item := range d.Items(v) {
 			d.loopItem(item)
 		}
 	}

@@ -3,6 +3,7 @@ package entity
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -89,7 +90,7 @@ func (d *decoder) manifests(v yamldoc.Value) []Manifest {
 			first = m.Type.Value
 		case first == ManifestHelm && m.Type.Value == ManifestHelm: // manifestConfigurations.primaryManifestRef chooses
 		default:
-			d.Errorf(v, ambiguous, "found a %s and a %s; a service has one main manifest", first, m.Type.Value)
+			d.Errorf(v, document.Ambiguous, "found a %s and a %s; a service has one main manifest", first, m.Type.Value)
 			return out
 		}
 	}
@@ -98,14 +99,14 @@ func (d *decoder) manifests(v yamldoc.Value) []Manifest {
 
 func (d *decoder) manifestList(v yamldoc.Value, types ...string) []Manifest {
 	var out []Manifest
-	ids := seen{}
-	for item := range d.list(v) {
+	ids := document.Seen{}
+	for item := range d.Items(v) {
 		var one Manifest
-		d.fields(item, keys{"manifest": func(v yamldoc.Value) {
+		d.Fields(item, document.Keys{"manifest": func(v yamldoc.Value) {
 			one = d.manifest(v, types)
-			d.unique(ids, v, one.Identifier.Value)
+			d.Unique(ids, v, one.Identifier.Value)
 		}})
-		d.need(item, "manifest")
+		d.Need(item, "manifest")
 		out = append(out, one)
 	}
 	return out
@@ -113,49 +114,49 @@ func (d *decoder) manifestList(v yamldoc.Value, types ...string) []Manifest {
 
 func (d *decoder) manifest(v yamldoc.Value, types []string) Manifest {
 	var m Manifest
-	typ := peek(v, "type")
-	d.fields(v, keys{
-		"identifier": func(v yamldoc.Value) { m.Identifier = d.identifier(v, ref.CheckNodeID) },
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"identifier": func(v yamldoc.Value) { m.Identifier = d.Identifier(v, ref.CheckNodeID) },
 		"type": func(v yamldoc.Value) {
-			d.supported(&m.Type, "manifest type", types, otherManifestTypes()...)(v)
+			d.Supported(&m.Type, "manifest type", types, otherManifestTypes()...)(v)
 		},
 		"spec": func(v yamldoc.Value) {
 			if slices.Contains(types, typ) {
-				d.fields(v, d.manifestSpec(&m, typ))
+				d.Fields(v, d.manifestSpec(&m, typ))
 				d.manifestNeeds(v, typ)
 			}
 		},
 	})
-	d.need(v, "identifier", "type", "spec")
+	d.Need(v, "identifier", "type", "spec")
 	return m
 }
 
 // manifestSpec are the keys of a type's spec.
-func (d *decoder) manifestSpec(m *Manifest, typ string) keys {
-	known := keys{
+func (d *decoder) manifestSpec(m *Manifest, typ string) document.Keys {
+	known := document.Keys{
 		"store":    func(v yamldoc.Value) { d.store(v, typ, m) },
-		"metadata": func(yamldoc.Value) {}, // the console's
+		"metadata": document.Nothing, // the console's
 	}
-	optional := keys{"optionalValuesYaml": d.flag(&m.OptionalValuesYAML)}
+	optional := document.Keys{"optionalValuesYaml": d.Flag(&m.OptionalValuesYAML)}
 	switch typ {
 	case ManifestRepo:
-		return keys{
+		return document.Keys{
 			"connectorRef": d.reference(ref.Connector, &m.Store.Charts),
-			"type":         d.supported(&m.Store.Type, "repository of charts", chartStores()),
-			"metadata":     func(yamldoc.Value) {},
+			"type":         d.Supported(&m.Store.Type, "repository of charts", chartStores()),
+			"metadata":     document.Nothing,
 		}
 	case ManifestValues:
-		return merge(known, optional)
+		return document.Merge(known, optional)
 	case ManifestPatches, ManifestParams:
 		return known
 	case ManifestOpenshift:
-		return merge(known, d.release(m), keys{"paramsPaths": d.words(&m.ParamsPaths)})
+		return document.Merge(known, d.release(m), document.Keys{"paramsPaths": d.Words(&m.ParamsPaths)})
 	case ManifestK8s:
-		return merge(known, optional, d.release(m), keys{"valuesPaths": d.words(&m.ValuesPaths)})
+		return document.Merge(known, optional, d.release(m), document.Keys{"valuesPaths": d.Words(&m.ValuesPaths)})
 	case ManifestHelm:
-		return merge(known, optional, d.release(m), d.helmChart(&m.Chart), keys{"valuesPaths": d.words(&m.ValuesPaths)})
+		return document.Merge(known, optional, d.release(m), d.helmChart(&m.Chart), document.Keys{"valuesPaths": d.Words(&m.ValuesPaths)})
 	case ManifestKustomize:
-		return merge(known, d.release(m), d.kustomize(&m.Kustomize))
+		return document.Merge(known, d.release(m), d.kustomize(&m.Kustomize))
 	}
 	return known
 }
@@ -163,30 +164,30 @@ func (d *decoder) manifestSpec(m *Manifest, typ string) keys {
 // manifestNeeds reports what a type's spec lacks.
 func (d *decoder) manifestNeeds(v yamldoc.Value, typ string) {
 	if typ == ManifestRepo {
-		d.need(v, "connectorRef", "type")
+		d.Need(v, "connectorRef", "type")
 		return
 	}
-	d.need(v, "store")
-	store := peek(child(v, "store"), "type")
+	d.Need(v, "store")
+	store := document.Peek(document.Child(v, "store"), "type")
 	if typ == ManifestHelm && slices.Contains(chartStores(), store) {
-		d.need(v, "chartName")
+		d.Need(v, "chartName")
 	}
 }
 
 // release are the keys about what a release keeps.
-func (d *decoder) release(m *Manifest) keys {
-	return keys{
-		"skipResourceVersioning":    d.flag(&m.SkipVersioning),
-		"enableDeclarativeRollback": d.flag(&m.Declarative),
+func (d *decoder) release(m *Manifest) document.Keys {
+	return document.Keys{
+		"skipResourceVersioning":    d.Flag(&m.SkipVersioning),
+		"enableDeclarativeRollback": d.Flag(&m.Declarative),
 	}
 }
 
-func (d *decoder) helmChart(c *HelmChart) keys {
-	return keys{
-		"chartName":              d.text(&c.Name),
-		"chartVersion":           d.text(&c.Version),
+func (d *decoder) helmChart(c *HelmChart) document.Keys {
+	return document.Keys{
+		"chartName":              d.Text(&c.Name),
+		"chartVersion":           d.Text(&c.Version),
 		"helmVersion":            d.helmVersion(&c.HelmVersion),
-		"subChartPath":           d.text(&c.SubChartPath),
+		"subChartPath":           d.Text(&c.SubChartPath),
 		"fetchHelmChartMetadata": func(v yamldoc.Value) { d.Bool(v) },
 		"commandFlags": d.commandFlags(&c.Flags, task.CheckHelmFlag, "Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History",
 			"Delete", "Uninstall", "List", "Add", "Update", "Version", "Test"),
@@ -197,20 +198,20 @@ func (d *decoder) helmChart(c *HelmChart) keys {
 // support since 2020.
 func (d *decoder) helmVersion(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		d.word(f, "V2", "V3", "V380", "V4")(v)
+		d.Word(f, "V2", "V3", "V380", "V4")(v)
 		if f.Value == "V2" {
 			d.Unsupported(v, "charts can't be deployed with Helm 2; want V3, V380 or V4")
 		}
 	}
 }
 
-func (d *decoder) kustomize(k *Kustomize) keys {
-	return keys{
-		"patchesPaths": d.words(&k.PatchesPaths),
-		"pluginPath":   d.refuse("plugins of Kustomize aren't supported"),
+func (d *decoder) kustomize(k *Kustomize) document.Keys {
+	return document.Keys{
+		"patchesPaths": d.Words(&k.PatchesPaths),
+		"pluginPath":   d.Refuse("plugins of Kustomize aren't supported"),
 		"overlayConfiguration": func(v yamldoc.Value) {
-			d.fields(v, keys{"kustomizeYamlFolderPath": d.text(&k.Folder)})
-			d.need(v, "kustomizeYamlFolderPath")
+			d.Fields(v, document.Keys{"kustomizeYamlFolderPath": d.Text(&k.Folder)})
+			d.Need(v, "kustomizeYamlFolderPath")
 		},
 		"commandFlags": d.commandFlags(&k.Flags, task.CheckKustomizeFlag, "Build"),
 	}
@@ -219,12 +220,12 @@ func (d *decoder) kustomize(k *Kustomize) keys {
 // commandFlags decodes flags of commands; check says what is wrong with one.
 func (d *decoder) commandFlags(list *[]CommandFlag, check func(command, flag string) error, commands ...string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		for item := range d.list(v) {
+		for item := range d.Items(v) {
 			var f CommandFlag
-			d.fields(item, keys{"commandType": d.word(&f.Command, commands...), "flag": d.text(&f.Flag)})
-			d.need(item, "commandType", "flag")
+			d.Fields(item, document.Keys{"commandType": d.Word(&f.Command, commands...), "flag": d.Text(&f.Flag)})
+			d.Need(item, "commandType", "flag")
 			if slices.Contains(commands, f.Command.Value) && f.Flag.Set && f.Flag.Expr == "" {
-				d.refused(child(item, "flag"), check(f.Command.Value, f.Flag.Value))
+				d.refused(document.Child(item, "flag"), check(f.Command.Value, f.Flag.Value))
 			}
 			*list = append(*list, f)
 		}
@@ -237,6 +238,6 @@ func (d *decoder) refused(v yamldoc.Value, err error) {
 	case fault.Is(err, fault.Unsupported):
 		d.Unsupported(v, "%s", err)
 	case err != nil:
-		d.Errorf(v, wrongValue, "%s", err)
+		d.Errorf(v, document.WrongValue, "%s", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -90,7 +91,7 @@ func NotificationRules(pipeline *yamldoc.Node, scope ref.Scope, r *yamldoc.Repor
 	if rules == nil {
 		return nil
 	}
-	d := &decoder{Report: r, scope: scope}
+	d := &decoder{Decoder: document.New(r), scope: scope}
 	var out []NotificationRule
 	d.notificationRules(&out)(yamldoc.Sub(rules, "notificationRules"))
 	return out
@@ -98,13 +99,13 @@ func NotificationRules(pipeline *yamldoc.Node, scope ref.Scope, r *yamldoc.Repor
 
 func (d *decoder) notificationRules(out *[]NotificationRule) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		ids := seen{}
-		for item := range d.list(v) {
+		ids := document.Seen{}
+		for item := range d.Items(v) {
 			if off(item) { // what it says can't matter
 				continue
 			}
 			rule := d.notificationRule(item)
-			d.unique(ids, item, rule.Known())
+			d.Unique(ids, item, rule.Known())
 			*out = append(*out, rule)
 		}
 	}
@@ -121,30 +122,30 @@ func (r *NotificationRule) Known() string {
 // off says whether a rule is switched off.
 func off(rule yamldoc.Value) bool {
 	enabled := rule.Node.Get("enabled")
-	return enabled != nil && enabled.Kind == yamldoc.Scalar && neutral(enabled)
+	return enabled != nil && enabled.Kind == yamldoc.Scalar && document.Neutral(enabled)
 }
 
 func (d *decoder) notificationRule(v yamldoc.Value) NotificationRule {
 	var r NotificationRule
 	var description yamldoc.Field[string]
 	var body NotificationBody
-	var brought keys // by a template
+	var brought document.Keys // by a template
 	if linked(v) {
-		brought = keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &body, d.address) }}
+		brought = document.Keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &body, d.address) }}
 	}
-	d.fields(v, merge(brought, keys{
+	d.Fields(v, document.Merge(brought, document.Keys{
 		"identifier":         func(v yamldoc.Value) { r.ID = d.nodeID(v) },
-		"name":               d.constant(d.text(&r.Name)),
-		"description":        d.text(&description),
-		"enabled":            d.constant(d.flag(&r.Enabled)),
+		"name":               d.constant(d.Text(&r.Name)),
+		"description":        d.Text(&description),
+		"enabled":            d.constant(d.Flag(&r.Enabled)),
 		"pipelineEvents":     func(v yamldoc.Value) { r.Events = d.notificationEvents(v) },
 		"notificationMethod": func(v yamldoc.Value) { d.notificationMethod(v, &r.Method) },
 		"template":           d.link,
 	}))
-	d.need(v, "pipelineEvents", "notificationMethod")
+	d.Need(v, "pipelineEvents", "notificationMethod")
 	r.Method.Body = body
 	if typ := r.Method.Type; linked(v) && typ.Set && typ.Value != ChannelWebhook {
-		d.Unsupported(child(v, "template"), "templates of notifications are for the channel %s alone, as Harness documents them; found %s", ChannelWebhook, typ.Value)
+		d.Unsupported(document.Child(v, "template"), "templates of notifications are for the channel %s alone, as Harness documents them; found %s", ChannelWebhook, typ.Value)
 	}
 	if v.Is(yamldoc.Mapping) && r.Known() == "" {
 		d.Missing(v, "identifier")
@@ -155,11 +156,11 @@ func (d *decoder) notificationRule(v yamldoc.Value) NotificationRule {
 // notificationBody decodes what a template says. How the content is bound
 // depends on whether its inputs are filled in.
 func (d *decoder) notificationBody(v yamldoc.Value, b *NotificationBody, content func(*string) func(yamldoc.Value)) {
-	d.fields(v, keys{
-		"type":    d.literal(&b.Type, BodyJSON, BodyYAML, BodyText, BodyHTML),
+	d.Fields(v, document.Keys{
+		"type":    d.Literal(&b.Type, BodyJSON, BodyYAML, BodyText, BodyHTML),
 		"content": content(&b.Content),
 	})
-	d.need(v, "type", "content")
+	d.Need(v, "type", "content")
 }
 
 // constant decodes a key and reports an expression: the value must be known
@@ -168,23 +169,23 @@ func (d *decoder) constant(decode func(yamldoc.Value)) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		decode(v)
 		if v.Is(yamldoc.Scalar) && strings.Contains(v.Node.Value, "<+") {
-			d.Errorf(v, wrongValue, "found an expression; want a fixed value")
+			d.Errorf(v, document.WrongValue, "found an expression; want a fixed value")
 		}
 	}
 }
 
 func (d *decoder) notificationEvents(v yamldoc.Value) []NotificationEvent {
 	var out []NotificationEvent
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var typ, description yamldoc.Field[string]
 		var e NotificationEvent
-		d.fields(item, keys{
-			"type":        d.literal(&typ, NotificationEvents()...),
+		d.Fields(item, document.Keys{
+			"type":        d.Literal(&typ, NotificationEvents()...),
 			"forStages":   func(v yamldoc.Value) { e.Stages = d.among(v) },
 			"forSteps":    func(v yamldoc.Value) { e.Steps = d.among(v) },
-			"description": d.text(&description),
+			"description": d.Text(&description),
 		})
-		d.need(item, "type")
+		d.Need(item, "type")
 		e.Type = typ.Value
 		out = append(out, e)
 	}
@@ -198,7 +199,7 @@ func (d *decoder) among(v yamldoc.Value) []string {
 	list := d.addresses(v)
 	for _, item := range list {
 		if strings.Contains(item, "<+") {
-			d.Errorf(v, wrongValue, "found an expression; want identifiers")
+			d.Errorf(v, document.WrongValue, "found an expression; want identifiers")
 			return nil
 		}
 	}
@@ -209,53 +210,53 @@ func (d *decoder) among(v yamldoc.Value) []string {
 }
 
 func (d *decoder) notificationMethod(v yamldoc.Value, m *NotificationMethod) {
-	typ := peek(v, "type")
+	typ := document.Peek(v, "type")
 	var description yamldoc.Field[string]
-	d.fields(v, keys{
-		"type":        d.literal(&m.Type, ChannelEmail, ChannelSlack, ChannelMSTeams, ChannelPagerDuty, ChannelWebhook, ChannelDatadog),
+	d.Fields(v, document.Keys{
+		"type":        d.Literal(&m.Type, ChannelEmail, ChannelSlack, ChannelMSTeams, ChannelPagerDuty, ChannelWebhook, ChannelDatadog),
 		"spec":        func(v yamldoc.Value) { d.channel(v, typ, m) },
-		"description": d.text(&description),
+		"description": d.Text(&description),
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 // channel decodes the address of a channel. What its keys have in common is
 // that somebody is reached by at least one of them.
 func (d *decoder) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
-	var own keys
+	var own document.Keys
 	var needed string
 	switch typ {
 	case ChannelEmail:
-		own, needed = keys{"recipients": func(v yamldoc.Value) { m.Recipients = d.addresses(v) }}, "recipients"
+		own, needed = document.Keys{"recipients": func(v yamldoc.Value) { m.Recipients = d.addresses(v) }}, "recipients"
 	case ChannelSlack:
-		own, needed = keys{"webhookUrl": d.address(&m.URL)}, "webhookUrl"
+		own, needed = document.Keys{"webhookUrl": d.address(&m.URL)}, "webhookUrl"
 	case ChannelMSTeams:
-		own, needed = keys{"msTeamKeys": func(v yamldoc.Value) { m.Teams = d.addresses(v) }}, "msTeamKeys"
+		own, needed = document.Keys{"msTeamKeys": func(v yamldoc.Value) { m.Teams = d.addresses(v) }}, "msTeamKeys"
 	case ChannelPagerDuty:
-		own, needed = keys{"integrationKey": d.address(&m.Key)}, "integrationKey"
+		own, needed = document.Keys{"integrationKey": d.address(&m.Key)}, "integrationKey"
 	case ChannelWebhook:
-		own, needed = keys{"webhookUrl": d.address(&m.URL), "headers": d.headers(&m.Headers)}, "webhookUrl"
+		own, needed = document.Keys{"webhookUrl": d.address(&m.URL), "headers": d.headers(&m.Headers)}, "webhookUrl"
 	case ChannelDatadog:
-		own, needed = keys{"url": d.address(&m.URL), "apiKey": d.address(&m.Key), "headers": d.headers(&m.Headers)}, "url"
-		d.need(v, "apiKey")
+		own, needed = document.Keys{"url": d.address(&m.URL), "apiKey": d.address(&m.Key), "headers": d.headers(&m.Headers)}, "url"
+		d.Need(v, "apiKey")
 	default:
 		return // the type is reported
 	}
 	var description yamldoc.Field[string]
-	groups := d.refuse("a user group has no such address and can't be told by " + typ + "; that isn't supported")
+	groups := d.Refuse("a user group has no such address and can't be told by " + typ + "; that isn't supported")
 	if typ != ChannelWebhook && typ != ChannelDatadog {
 		groups = func(v yamldoc.Value) { m.Groups = d.groups(v) }
 	}
-	d.fields(v, merge(own, keys{"userGroups": groups, "description": d.text(&description)}))
+	d.Fields(v, document.Merge(own, document.Keys{"userGroups": groups, "description": d.Text(&description)}))
 	if typ == ChannelWebhook || typ == ChannelDatadog {
-		d.need(v, needed)
+		d.Need(v, needed)
 	}
 	switch n := v.Node.Get(needed); {
 	case len(m.Groups) > 0 || !v.Is(yamldoc.Mapping):
-	case n != nil && n.Kind != yamldoc.Null && neutral(n):
-		d.Errorf(child(v, needed), missingKey, "%s is empty; nobody would be told", needed)
+	case n != nil && n.Kind != yamldoc.Null && document.Neutral(n):
+		d.Errorf(document.Child(v, needed), document.MissingKey, "%s is empty; nobody would be told", needed)
 	case (n == nil || n.Kind == yamldoc.Null) && typ != ChannelWebhook && typ != ChannelDatadog:
-		d.Errorf(v, missingKey, "nobody would be told; want %s or userGroups", needed)
+		d.Errorf(v, document.MissingKey, "nobody would be told; want %s or userGroups", needed)
 	}
 }
 
@@ -265,7 +266,7 @@ func (d *decoder) groups(v yamldoc.Value) []string {
 	var list []string
 	for _, name := range d.addresses(v) {
 		if strings.HasSuffix(name, "_all_users") {
-			d.Warnf(v, noEffect, "nobody is told by %s: there is no list of all users; name a group that was saved", name)
+			d.Warnf(v, document.NoEffect, "nobody is told by %s: there is no list of all users; name a group that was saved", name)
 			continue
 		}
 		list = append(list, name)
@@ -282,7 +283,7 @@ func (d *decoder) address(out *string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		f := d.String(v)
 		if expr.IsRuntimeInput(f.Expr) {
-			d.Errorf(v, wrongValue, "found a runtime input; a notification takes fixed values and expressions")
+			d.Errorf(v, document.WrongValue, "found a runtime input; a notification takes fixed values and expressions")
 		}
 		*out = f.Value + f.Expr
 	}
@@ -299,7 +300,7 @@ func (d *decoder) open(out *string) func(yamldoc.Value) {
 // addresses decodes a list of such texts.
 func (d *decoder) addresses(v yamldoc.Value) []string {
 	var out []string
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var one string
 		if d.address(&one)(item); one != "" {
 			out = append(out, one)
@@ -311,7 +312,7 @@ func (d *decoder) addresses(v yamldoc.Value) []string {
 // headers binds a mapping of such texts.
 func (d *decoder) headers(out *map[string]string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		if d.whole(v) {
+		if d.Whole(v) {
 			return
 		}
 		*out = map[string]string{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -36,17 +37,17 @@ type Override struct {
 
 func (d *decoder) override(v yamldoc.Value, e *Entity) *Override {
 	o := &Override{}
-	typ, env := peek(v, "type"), peek(v, "environmentRef")
-	d.fields(v, merge(d.meta(e), d.overriding(o), keys{
+	typ, env := document.Peek(v, "type"), document.Peek(v, "environmentRef")
+	d.Fields(v, document.Merge(d.meta(e), d.overriding(o), document.Keys{
 		"identifier":        d.handle,
-		"type":              d.supported(&o.Type, "the override type", OverrideTypes(), "CLUSTER_GLOBAL_OVERRIDE", "CLUSTER_SERVICE_OVERRIDE"),
+		"type":              d.Supported(&o.Type, "the override type", OverrideTypes(), "CLUSTER_GLOBAL_OVERRIDE", "CLUSTER_SERVICE_OVERRIDE"),
 		"environmentRef":    d.chosen(ref.Environment, &o.EnvironmentRef),
 		"serviceRef":        d.chosen(ref.Service, &o.ServiceRef),
 		"infraIdentifier":   func(v yamldoc.Value) { d.overriddenInfrastructure(v, env, o) },
-		"clusterIdentifier": d.refuse("overrides of GitOps clusters aren't supported"),
-		"spec":              func(v yamldoc.Value) { d.fields(v, d.overriding(o)) },
+		"clusterIdentifier": d.Refuse("overrides of GitOps clusters aren't supported"),
+		"spec":              func(v yamldoc.Value) { d.Fields(v, d.overriding(o)) },
 	}))
-	d.need(v, "type", "environmentRef")
+	d.Need(v, "type", "environmentRef")
 	d.about(v, "serviceRef", strings.Contains(typ, "_SERVICE_"), typ)
 	d.about(v, "infraIdentifier", strings.HasPrefix(typ, "INFRA_"), typ)
 	if strings.HasPrefix(typ, "INFRA_") {
@@ -59,15 +60,15 @@ func (d *decoder) override(v yamldoc.Value, e *Entity) *Override {
 // serviceOverride decodes overrides of version 1.
 func (d *decoder) serviceOverride(v yamldoc.Value, e *Entity) *Override {
 	o := &Override{Type: yamldoc.Field[string]{Value: EnvService, Set: true}}
-	d.fields(v, merge(d.meta(e), d.overriding(o), keys{
+	d.Fields(v, document.Merge(d.meta(e), d.overriding(o), document.Keys{
 		"identifier":        d.handle,
 		"environmentRef":    d.chosen(ref.Environment, &o.EnvironmentRef),
 		"serviceRef":        d.chosen(ref.Service, &o.ServiceRef),
 		"variableOverrides": d.variables(&o.Variables),
 	}))
-	d.need(v, "environmentRef", "serviceRef")
-	if !neutral(v.Node.Get("variables")) && !neutral(v.Node.Get("variableOverrides")) {
-		d.Errorf(v, ambiguous, "found variables and variableOverrides; want only one of them")
+	d.Need(v, "environmentRef", "serviceRef")
+	if !document.Neutral(v.Node.Get("variables")) && !document.Neutral(v.Node.Get("variableOverrides")) {
+		d.Errorf(v, document.Ambiguous, "found variables and variableOverrides; want only one of them")
 	}
 	d.named(e, o)
 	return o
@@ -75,37 +76,37 @@ func (d *decoder) serviceOverride(v yamldoc.Value, e *Entity) *Override {
 
 // handle reads the name that Harness gives to overrides. They are found by
 // what they override, so it says nothing.
-func (d *decoder) handle(v yamldoc.Value) { d.identifier(v, ref.CheckNodeID) }
+func (d *decoder) handle(v yamldoc.Value) { d.Identifier(v, ref.CheckNodeID) }
 
 // overriding are the keys of what is overridden.
-func (d *decoder) overriding(o *Override) keys {
-	return keys{
+func (d *decoder) overriding(o *Override) document.Keys {
+	return document.Keys{
 		"variables": d.variables(&o.Variables),
 		"manifests": func(v yamldoc.Value) {
 			o.Manifests = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches, ManifestParams)
 		},
 		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = d.configFiles(v) },
-		"applicationSettings": d.never("application settings are those of Azure Web Apps, which aren't supported"),
-		"connectionStrings":   d.never("connection strings are those of Azure Web Apps, which aren't supported"),
+		"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),
+		"connectionStrings":   d.Never("connection strings are those of Azure Web Apps, which aren't supported"),
 	}
 }
 
 func (d *decoder) overriddenInfrastructure(v yamldoc.Value, env string, o *Override) {
 	o.Infrastructure = d.String(v)
-	d.fixed(v, o.Infrastructure.Expr)
+	d.Fixed(v, o.Infrastructure.Expr)
 	d.referInfrastructure(v, o.Infrastructure.Value, env)
 }
 
 // about reports a key that the type of overrides lacks, or has no use for.
 func (d *decoder) about(v yamldoc.Value, key string, wanted bool, typ string) {
-	switch there := !neutral(v.Node.Get(key)); {
+	switch there := !document.Neutral(v.Node.Get(key)); {
 	case wanted && !there:
-		d.need(v, key)
+		d.Need(v, key)
 		if v.Node.Get(key) != nil {
-			d.Errorf(v, missingKey, "%s is empty; overrides of the type %s need one", key, typ)
+			d.Errorf(v, document.MissingKey, "%s is empty; overrides of the type %s need one", key, typ)
 		}
 	case !wanted && there && typ != "":
-		d.Errorf(v, ambiguous, "found %s; overrides of the type %s have none", key, typ)
+		d.Errorf(v, document.Ambiguous, "found %s; overrides of the type %s have none", key, typ)
 	}
 }
 
@@ -115,14 +116,14 @@ func (d *decoder) noInputs(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Mapping):
 		for _, e := range v.Node.Entries {
-			d.noInputs(at(v, e.Key, e.Value))
+			d.noInputs(document.At(v, e.Key, e.Value))
 		}
 	case v.Is(yamldoc.Sequence):
 		for i, item := range v.Node.Items {
 			d.noInputs(yamldoc.Sub(item, fmt.Sprintf("%s[%d]", v.Path, i)))
 		}
 	case v.Is(yamldoc.Scalar) && expr.IsRuntimeInput(v.Node.Value):
-		d.Errorf(v, wrongValue, "found a runtime input; overrides of infrastructures can't have any")
+		d.Errorf(v, document.WrongValue, "found a runtime input; overrides of infrastructures can't have any")
 	}
 }
 

@@ -3,6 +3,7 @@ package entity
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -31,13 +32,13 @@ type StageItem struct {
 
 func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	p := &Pipeline{}
-	d.fields(v, merge(d.meta(e), d.pipelineKeys(p), keys{
+	d.Fields(v, document.Merge(d.meta(e), d.pipelineKeys(p), document.Keys{
 		"template":          d.link,
 		"notificationRules": d.notificationRules(&p.NotificationRules),
 	}, d.codebase(v)))
-	d.need(v, "identifier", "name")
+	d.Need(v, "identifier", "name")
 	if !linked(v) {
-		d.need(v, "stages")
+		d.Need(v, "stages")
 	}
 	d.checkBarriers(p)
 	d.checkPropagation(p.Stages, map[string]*Stage{})
@@ -45,42 +46,42 @@ func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 }
 
 // pipelineKeys are the keys that a template of a pipeline has too.
-func (d *decoder) pipelineKeys(p *Pipeline) keys {
-	return keys{
+func (d *decoder) pipelineKeys(p *Pipeline) document.Keys {
+	return document.Keys{
 		"stages": func(v yamldoc.Value) {
-			p.Stages = d.stages(v, seen{})
+			p.Stages = d.stages(v, document.Seen{})
 			nodes, _ := stageNodes(p.Stages)
 			d.bounded(v, extent.Nodes(extent.Add(1, nodes)))
 		},
 		"variables":            d.variables(&p.Variables),
-		"timeout":              d.duration(&p.Timeout),
-		"delegateSelectors":    d.words(&p.DelegateSelectors),
-		"allowStageExecutions": d.flag(&p.AllowStageExecutions),
-		"fixedInputsOnRerun":   d.flag(&p.FixedInputsOnRerun),
+		"timeout":              d.Time(&p.Timeout),
+		"delegateSelectors":    d.Words(&p.DelegateSelectors),
+		"allowStageExecutions": d.Flag(&p.AllowStageExecutions),
+		"fixedInputsOnRerun":   d.Flag(&p.FixedInputsOnRerun),
 		"flowControl":          d.flowControl(p),
 	}
 }
 
 // codebase is the key of what CI stages build. Of a pipeline that has such a
 // stage that stage is told of: the key goes with it.
-func (d *decoder) codebase(v yamldoc.Value) keys {
+func (d *decoder) codebase(v yamldoc.Value) document.Keys {
 	if builds(v.Node.Get("stages")) {
-		return keys{"properties": func(yamldoc.Value) {}}
+		return document.Keys{"properties": func(yamldoc.Value) {}}
 	}
-	return keys{"properties": d.never("properties are of the codebase that CI stages build; fetch what a step needs in a ShellScript step")}
+	return document.Keys{"properties": d.Never("properties are of the codebase that CI stages build; fetch what a step needs in a ShellScript step")}
 }
 
 // stages decodes a list of stages; ids are the identifiers of the pipeline.
-func (d *decoder) stages(v yamldoc.Value, ids seen) []StageItem {
+func (d *decoder) stages(v yamldoc.Value, ids document.Seen) []StageItem {
 	var out []StageItem
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var one StageItem
-		d.fields(item, keys{
+		d.Fields(item, document.Keys{
 			"stage":    func(v yamldoc.Value) { one.Stage = d.stage(v, ids) },
 			"parallel": func(v yamldoc.Value) { one.Parallel = d.parallelStages(v, ids) },
 			"insert":   d.insert("stages", func(v yamldoc.Value) { one.Insert = d.stages(v, ids) }),
 		})
-		d.oneOf(item, "stage", "parallel", "insert")
+		d.OneOf(item, "stage", "parallel", "insert")
 		out = append(out, one)
 	}
 	if v.Is(yamldoc.Sequence) && len(out) == 0 {
@@ -89,7 +90,7 @@ func (d *decoder) stages(v yamldoc.Value, ids seen) []StageItem {
 	return out
 }
 
-func (d *decoder) parallelStages(v yamldoc.Value, ids seen) []StageItem {
+func (d *decoder) parallelStages(v yamldoc.Value, ids document.Seen) []StageItem {
 	out := d.stages(v, ids)
 	_, members := stageNodes(out)
 	d.bounded(v, extent.Members(members))
@@ -101,15 +102,15 @@ func (d *decoder) parallelStages(v yamldoc.Value, ids seen) []StageItem {
 func (d *decoder) insert(content string, decode func(yamldoc.Value)) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		var id, name yamldoc.Field[string]
-		d.fields(v, keys{
-			"identifier": d.text(&id),
-			"name":       d.text(&name),
+		d.Fields(v, document.Keys{
+			"identifier": d.Text(&id),
+			"name":       d.Text(&name),
 			content: func(v yamldoc.Value) {
 				var blank yamldoc.Field[string]
 				if v.Is(yamldoc.Scalar) {
-					d.text(&blank)(v)
+					d.Text(&blank)(v)
 				}
-				if !neutral(v.Node) {
+				if !document.Neutral(v.Node) {
 					decode(v)
 				}
 			},
@@ -119,5 +120,5 @@ func (d *decoder) insert(content string, decode func(yamldoc.Value)) func(yamldo
 
 // nodeID decodes the identifier of a stage, a step or a step group.
 func (d *decoder) nodeID(v yamldoc.Value) yamldoc.Field[string] {
-	return d.identifier(v, ref.CheckNodeID)
+	return d.Identifier(v, ref.CheckNodeID)
 }

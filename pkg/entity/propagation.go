@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -12,12 +13,12 @@ import (
 // fromStage binds useFromStage: the identifier of an earlier stage.
 func (d *decoder) fromStage(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		d.fields(v, keys{
-			"stage":       func(v yamldoc.Value) { *f = d.identifier(v, ref.CheckNodeID) },
-			"metadata":    func(yamldoc.Value) {}, // the console's
-			"description": func(yamldoc.Value) {},
+		d.Fields(v, document.Keys{
+			"stage":       func(v yamldoc.Value) { *f = d.Identifier(v, ref.CheckNodeID) },
+			"metadata":    document.Nothing, // the console's
+			"description": document.Nothing,
 		})
-		d.need(v, "stage")
+		d.Need(v, "stage")
 	}
 }
 

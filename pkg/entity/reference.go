@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -34,7 +35,7 @@ func (d *decoder) reference(kind ref.Kind, f *yamldoc.Field[string]) func(yamldo
 func (d *decoder) chosen(kind ref.Kind, f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		d.reference(kind, f)(v)
-		d.fixed(v, f.Expr)
+		d.Fixed(v, f.Expr)
 	}
 }
 
@@ -110,7 +111,7 @@ func (d *decoder) deferred(v yamldoc.Value) {
 	case v.Is(yamldoc.Mapping):
 		d.storedFiles(v)
 		for _, e := range v.Node.Entries {
-			d.deferred(at(v, e.Key, e.Value))
+			d.deferred(document.At(v, e.Key, e.Value))
 		}
 	case v.Is(yamldoc.Sequence):
 		for i, item := range v.Node.Items {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/trigger/cron"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -17,19 +18,19 @@ type Cron struct {
 
 func (d *decoder) scheduled(v yamldoc.Value, c *Cron) {
 	var typ yamldoc.Field[string]
-	d.fields(v, keys{
-		"type": d.literal(&typ, "Cron"),
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&typ, "Cron"),
 		"spec": func(v yamldoc.Value) {
-			d.fields(v, keys{
-				"expression": d.text(&c.Expression),
-				"type":       d.literal(&c.Dialect, cron.Unix, cron.Quartz),
-				"timezone":   d.text(&c.Timezone),
+			d.Fields(v, document.Keys{
+				"expression": d.Text(&c.Expression),
+				"type":       d.Literal(&c.Dialect, cron.Unix, cron.Quartz),
+				"timezone":   d.Text(&c.Timezone),
 			})
-			d.need(v, "expression")
+			d.Need(v, "expression")
 			d.schedule(v, c)
 		},
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 	d.listens(v, ScheduledSource)
 }
 
@@ -37,14 +38,14 @@ func (d *decoder) scheduled(v yamldoc.Value, c *Cron) {
 func (d *decoder) schedule(v yamldoc.Value, c *Cron) {
 	switch {
 	case c.Expression.Expr != "" || c.Timezone.Expr != "":
-		d.Errorf(v, wrongValue, "found an expression; a schedule has fixed values")
+		d.Errorf(v, document.WrongValue, "found an expression; a schedule has fixed values")
 	case c.Expression.Set:
 		if _, err := cron.Parse(c.Dialect.Value, c.Expression.Value); err != nil {
-			d.Errorf(child(v, "expression"), wrongValue, "%s", err)
+			d.Errorf(document.Child(v, "expression"), document.WrongValue, "%s", err)
 		}
 	}
 	if _, err := time.LoadLocation(c.Timezone.Value); err != nil {
-		d.Errorf(child(v, "timezone"), wrongValue, "found %q; want a time zone such as Europe/Berlin", c.Timezone.Value)
+		d.Errorf(document.Child(v, "timezone"), document.WrongValue, "found %q; want a time zone such as Europe/Berlin", c.Timezone.Value)
 	}
 }
 
@@ -52,7 +53,7 @@ func (d *decoder) schedule(v yamldoc.Value, c *Cron) {
 func (d *decoder) pattern(v yamldoc.Value, text string) bool {
 	_, err := regexp.Compile(text)
 	if err != nil {
-		d.Errorf(v, wrongValue, "%s", err)
+		d.Errorf(v, document.WrongValue, "%s", err)
 	}
 	return err == nil
 }

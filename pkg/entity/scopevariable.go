@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -23,7 +24,7 @@ const (
 
 func (d *decoder) scopeVariable(v yamldoc.Value, e *Entity) *ScopeVariable {
 	one := &ScopeVariable{}
-	d.fields(v, merge(d.meta(e), keys{
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"type": func(v yamldoc.Value) {
 			f := d.String(v)
 			d.Takes(v, yamldoc.UseEnum, "String")
@@ -33,12 +34,12 @@ func (d *decoder) scopeVariable(v yamldoc.Value, e *Entity) *ScopeVariable {
 			case f.Value == "Secret":
 				d.Unsupported(v, "variables of a scope are texts, as Harness documents them; let the value be a secret's name and read <+secrets.getValue(<+variable.X>)>")
 			default:
-				d.Errorf(v, wrongValue, "found %q; want String", f.Value)
+				d.Errorf(v, document.WrongValue, "found %q; want String", f.Value)
 			}
 		},
 		"spec": func(v yamldoc.Value) { d.scopeValue(v, one) },
 	}))
-	d.need(v, "identifier", "name", "type", "spec")
+	d.Need(v, "identifier", "name", "type", "spec")
 	return one
 }
 
@@ -50,27 +51,27 @@ func (d *decoder) scopeValue(v yamldoc.Value, one *ScopeVariable) {
 		standard  yamldoc.Field[string]
 		in        expr.Input
 	)
-	typ := peek(v, "valueType")
+	typ := document.Peek(v, "valueType")
 	plain := func(f *yamldoc.Field[string]) func(yamldoc.Value) {
 		return func(v yamldoc.Value) {
 			if *f = d.String(v); strings.Contains(f.Expr, "<+") {
-				d.Errorf(v, wrongValue, "found an expression; want a fixed text: a variable of a scope belongs to no run")
+				d.Errorf(v, document.WrongValue, "found an expression; want a fixed text: a variable of a scope belongs to no run")
 			}
 		}
 	}
 	only := func(of string, decode func(yamldoc.Value)) func(yamldoc.Value) {
 		return func(v yamldoc.Value) {
-			if decode(v); typ != of && !neutral(v.Node) {
-				d.Errorf(v, ambiguous, "only the value type %s has the key %q", of, v.Key)
+			if decode(v); typ != of && !document.Neutral(v.Node) {
+				d.Errorf(v, document.Ambiguous, "only the value type %s has the key %q", of, v.Key)
 			}
 		}
 	}
-	d.fields(v, keys{
-		"valueType":    d.literal(&valueType, fixedValue, fixedSet, byRegex),
+	d.Fields(v, document.Keys{
+		"valueType":    d.Literal(&valueType, fixedValue, fixedSet, byRegex),
 		"fixedValue":   plain(&one.Value),
 		"defaultValue": plain(&standard),
 		"allowedValues": only(fixedSet, func(v yamldoc.Value) {
-			for item := range d.list(v) {
+			for item := range d.Items(v) {
 				var f yamldoc.Field[string]
 				plain(&f)(item)
 				in.Allowed = append(in.Allowed, f.Value)
@@ -85,20 +86,20 @@ func (d *decoder) scopeValue(v yamldoc.Value, one *ScopeVariable) {
 			}
 		}),
 	})
-	d.need(v, "valueType")
+	d.Need(v, "valueType")
 	switch typ {
 	case fixedSet:
-		d.need(v, "allowedValues")
+		d.Need(v, "allowedValues")
 	case byRegex:
-		d.need(v, "regex")
+		d.Need(v, "regex")
 	}
 	if v.Is(yamldoc.Mapping) && !one.Value.Set && !standard.Set {
-		d.need(v, "fixedValue")
+		d.Need(v, "fixedValue")
 	}
 	for _, key := range []string{"fixedValue", "defaultValue"} {
-		if text := peek(v, key); v.Node.Get(key) != nil {
+		if text := document.Peek(v, key); v.Node.Get(key) != nil {
 			if err := in.Check(text); err != nil {
-				d.Errorf(child(v, key), wrongValue, "%s", err)
+				d.Errorf(document.Child(v, key), document.WrongValue, "%s", err)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,22 +24,22 @@ const builtInManager = "harnessSecretManager"
 
 func (d *decoder) secret(v yamldoc.Value, e *Entity) *Secret {
 	s := &Secret{}
-	typ := peek(v, "type")
-	d.fields(v, merge(d.meta(e), keys{
-		"type": d.supported(&s.Type, "secret type", []string{"SecretText", "SecretFile", "SSHKey"}, "WinRmCredentials"),
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
+		"type": d.Supported(&s.Type, "secret type", []string{"SecretText", "SecretFile", "SSHKey"}, "WinRmCredentials"),
 		"spec": func(v yamldoc.Value) {
 			switch typ {
 			case "SecretText":
 				d.secretText(v)
 			case "SecretFile":
-				d.fields(v, keys{"secretManagerIdentifier": d.ownManager})
-				d.need(v, "secretManagerIdentifier")
+				d.Fields(v, document.Keys{"secretManagerIdentifier": d.ownManager})
+				d.Need(v, "secretManagerIdentifier")
 			case "SSHKey":
 				d.sshKey(v, &s.SSH)
 			}
 		},
 	}))
-	d.need(v, "identifier", "name", "type", "spec")
+	d.Need(v, "identifier", "name", "type", "spec")
 	return s
 }
 
@@ -52,23 +53,23 @@ func (d *decoder) ownManager(v yamldoc.Value) {
 
 func (d *decoder) secretText(v yamldoc.Value) {
 	var valueType yamldoc.Field[string]
-	typ := peek(v, "valueType")
-	d.fields(v, keys{
+	typ := document.Peek(v, "valueType")
+	d.Fields(v, document.Keys{
 		"secretManagerIdentifier": func(v yamldoc.Value) { d.secretManager(v, typ) },
-		"valueType":               d.supported(&valueType, "the value type", []string{ValueInline, ValueReference, ValueCustom}),
+		"valueType":               d.Supported(&valueType, "the value type", []string{ValueInline, ValueReference, ValueCustom}),
 		"value": func(v yamldoc.Value) {
 			switch d.secretValue(v); {
 			case typ == ValueCustom:
 				d.customValues(v)
 			case typ == ValueReference && v.Node.Value == "":
-				d.Errorf(v, wrongValue, "found nothing; want what the manager calls the secret")
+				d.Errorf(v, document.WrongValue, "found nothing; want what the manager calls the secret")
 			}
 		},
-		"additionalMetadata": d.never("metadata are of secrets that other secret managers keep"),
+		"additionalMetadata": d.Never("metadata are of secrets that other secret managers keep"),
 	})
-	d.need(v, "secretManagerIdentifier", "valueType")
+	d.Need(v, "secretManagerIdentifier", "valueType")
 	if typ == ValueReference {
-		d.need(v, "value")
+		d.Need(v, "value")
 	}
 }
 
@@ -77,46 +78,46 @@ func (d *decoder) secretText(v yamldoc.Value) {
 func (d *decoder) secretValue(v yamldoc.Value) {
 	d.Takes(v, yamldoc.UseString)
 	if !v.Null() && !v.Is(yamldoc.Scalar) {
-		d.Errorf(v, wrongType, "found a mapping or a list; want a text")
+		d.Errorf(v, document.WrongType, "found a mapping or a list; want a text")
 	}
 }
 
 func (d *decoder) sshKey(v yamldoc.Value, k *SSHKey) {
-	kind := peek(v, "auth", "type")
-	d.fields(v, keys{
-		"port": func(v yamldoc.Value) { k.Port = d.Int(v) },
+	kind := document.Peek(v, "auth", "type")
+	d.Fields(v, document.Keys{
+		"port": d.Number(&k.Port),
 		"auth": func(v yamldoc.Value) {
 			var typ yamldoc.Field[string]
-			d.fields(v, keys{
-				"type": d.supported(&typ, "SSH authentication", []string{"SSH"}, "Kerberos"),
+			d.Fields(v, document.Keys{
+				"type": d.Supported(&typ, "SSH authentication", []string{"SSH"}, "Kerberos"),
 				"spec": func(v yamldoc.Value) {
 					if kind == "SSH" {
 						d.sshCredential(v, k)
 					}
 				},
 			})
-			d.need(v, "type", "spec")
+			d.Need(v, "type", "spec")
 		},
 	})
-	d.need(v, "auth")
+	d.Need(v, "auth")
 }
 
 func (d *decoder) sshCredential(v yamldoc.Value, k *SSHKey) {
-	kind := peek(v, "credentialType")
+	kind := document.Peek(v, "credentialType")
 	var typ yamldoc.Field[string]
-	d.fields(v, keys{
-		"credentialType": d.supported(&typ, "the SSH credential", []string{"KeyReference"}, "Password", "KeyPath"),
+	d.Fields(v, document.Keys{
+		"credentialType": d.Supported(&typ, "the SSH credential", []string{"KeyReference"}, "Password", "KeyPath"),
 		"spec": func(v yamldoc.Value) {
 			if kind != "KeyReference" {
 				return
 			}
-			d.fields(v, keys{
-				"userName":            d.text(&k.User),
+			d.Fields(v, document.Keys{
+				"userName":            d.Text(&k.User),
 				"key":                 d.secretRef(&k.KeyRef),
 				"encryptedPassphrase": d.secretRef(&k.PassphraseRef),
 			})
-			d.need(v, "userName", "key")
+			d.Need(v, "userName", "key")
 		},
 	})
-	d.need(v, "credentialType", "spec")
+	d.Need(v, "credentialType", "spec")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -31,10 +32,10 @@ func (d *decoder) secretManager(v yamldoc.Value, valueType string) {
 	f := d.String(v)
 	switch own := builtIn(f.Value); {
 	case f.Expr != "":
-		d.Errorf(v, wrongValue, "found an expression; want the identifier of a connector")
+		d.Errorf(v, document.WrongValue, "found an expression; want the identifier of a connector")
 	case f.Value == "":
 	case own && (valueType == ValueCustom || valueType == ValueReference):
-		d.Errorf(v, wrongValue, "%s keeps values itself; the value type %s is for connectors to other managers", builtInManager, valueType)
+		d.Errorf(v, document.WrongValue, "%s keeps values itself; the value type %s is for connectors to other managers", builtInManager, valueType)
 	case !own && valueType == ValueInline:
 		d.Unsupported(v, "values that a manager besides %s keeps can't be written yet; want the value type %s or %s", builtInManager, ValueReference, ValueCustom)
 	case !own:
@@ -49,7 +50,7 @@ func (d *decoder) customValues(v yamldoc.Value) {
 		return
 	}
 	if _, err := CustomValues(v.Node.Value); err != nil {
-		d.Errorf(v, wrongValue, "%s", err)
+		d.Errorf(v, document.WrongValue, "%s", err)
 	}
 }
 
@@ -89,33 +90,33 @@ func CustomValues(text string) (map[string]string, error) {
 func (d *decoder) managerTemplate(v yamldoc.Value) {
 	var shell yamldoc.Field[string]
 	var selectors yamldoc.Field[[]string]
-	d.fields(v, merge(d.scriptHost(), keys{
-		"shell":                d.literal(&shell, "Bash", "PowerShell"),
+	d.Fields(v, document.Merge(d.scriptHost(), document.Keys{
+		"shell":                d.Literal(&shell, "Bash", "PowerShell"),
 		"source":               d.managerScript,
 		"environmentVariables": d.managerInputs(),
-		"outputVariables":      d.refuse("output variables of a secret manager's script aren't supported"),
-		"delegateSelectors":    d.words(&selectors),
-		"metadata":             func(yamldoc.Value) {},
+		"outputVariables":      d.Refuse("output variables of a secret manager's script aren't supported"),
+		"delegateSelectors":    d.Words(&selectors),
+		"metadata":             document.Nothing,
 	}))
-	d.need(v, "shell", "source")
+	d.Need(v, "shell", "source")
 }
 
 // scriptHost are the keys that say where a script runs.
-func (d *decoder) scriptHost() keys {
+func (d *decoder) scriptHost() document.Keys {
 	var on yamldoc.Field[bool]
-	return keys{
-		"onDelegate": d.decided(&on),
+	return document.Keys{
+		"onDelegate": d.Decided(&on),
 		"executionTarget": func(v yamldoc.Value) {
 			if !v.Null() {
-				d.fields(v, d.scriptTarget())
+				d.Fields(v, d.scriptTarget())
 			}
 		},
 	}
 }
 
-func (d *decoder) scriptTarget() keys {
+func (d *decoder) scriptTarget() document.Keys {
 	var host, directory, key yamldoc.Field[string]
-	return keys{"host": d.text(&host), "workingDirectory": d.text(&directory), "connectorRef": d.secretRef(&key)}
+	return document.Keys{"host": d.Text(&host), "workingDirectory": d.Text(&directory), "connectorRef": d.secretRef(&key)}
 }
 
 // managerScript decodes a script in the template, or in a file of the file
@@ -123,54 +124,54 @@ func (d *decoder) scriptTarget() keys {
 // script sees what logs in to the manager.
 func (d *decoder) managerScript(v yamldoc.Value) {
 	var kind, script, file yamldoc.Field[string]
-	d.fields(v, keys{
-		"type": d.literal(&kind, storeInline, storeHarness),
-		"spec": d.scriptIn(v, "script", d.text(&script), "file", func(v yamldoc.Value) {
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&kind, storeInline, storeHarness),
+		"spec": d.scriptIn(v, "script", d.Text(&script), "file", func(v yamldoc.Value) {
 			d.file(&file)(v)
 			f, err := ref.ParseFile(file.Value, d.scope)
 			switch {
 			case file.Expr != "":
-				d.Errorf(v, wrongValue, "found an expression; want a fixed path")
+				d.Errorf(v, document.WrongValue, "found an expression; want a fixed path")
 			case err == nil && d.shared() && f.Scope == d.scope:
 				d.stored = append(d.stored, FileReference{File: f, Text: file.Value, At: v.Pos(d.Report)})
 			}
 		}),
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 // managerInputs decodes the inputs of a secret manager's script, or values for
 // them.
 func (d *decoder) managerInputs() func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		names := seen{}
-		for item := range d.list(v) {
+		names := document.Seen{}
+		for item := range d.Items(v) {
 			var name, typ, value yamldoc.Field[string]
 			var own yamldoc.Field[bool]
-			d.fields(item, keys{
+			d.Fields(item, document.Keys{
 				"name":         func(v yamldoc.Value) { name = d.variableName(v) },
-				"type":         d.literal(&typ, "String", "Number", "Secret"),
-				"value":        d.text(&value),
-				"useAsDefault": d.flag(&own),
+				"type":         d.Literal(&typ, "String", "Number", "Secret"),
+				"value":        d.Text(&value),
+				"useAsDefault": d.Flag(&own),
 			})
-			d.need(item, "name", "type", "value")
-			d.unique(names, item, name.Value)
+			d.Need(item, "name", "type", "value")
+			d.Unique(names, item, name.Value)
 		}
 	}
 }
 
 // customManager decodes a connector to a custom secret manager.
-func (d *decoder) customManager(v yamldoc.Value, common keys) {
+func (d *decoder) customManager(v yamldoc.Value, common document.Keys) {
 	var timeout yamldoc.Field[int]
 	var on, isDefault yamldoc.Field[bool]
-	d.fields(v, merge(common, d.scriptTarget(), keys{
-		"template": d.customRef(&TemplateRef{}, keys{"templateInputs": func(v yamldoc.Value) {
-			d.fields(v, keys{"environmentVariables": d.managerInputs()})
+	d.Fields(v, document.Merge(common, d.scriptTarget(), document.Keys{
+		"template": d.customRef(&TemplateRef{}, document.Keys{"templateInputs": func(v yamldoc.Value) {
+			d.Fields(v, document.Keys{"environmentVariables": d.managerInputs()})
 		}}),
-		"onDelegate": d.decided(&on),
-		"timeout":    d.count(&timeout),
-		"default":    d.idle(everyManager, d.flag(&isDefault)),
-		"isDefault":  d.idle(everyManager, d.flag(&isDefault)),
+		"onDelegate": d.Decided(&on),
+		"timeout":    d.Count(&timeout),
+		"default":    d.Idle(everyManager, d.Flag(&isDefault)),
+		"isDefault":  d.Idle(everyManager, d.Flag(&isDefault)),
 	}))
-	d.need(v, "template")
+	d.Need(v, "template")
 }

@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -68,9 +69,9 @@ func serverConnectorTypes() []string {
 	return []string{"Jira", "ServiceNow", "Jenkins", "Bamboo", "Nexus", "Artifactory", "HttpHelmRepo", "OciHelmRepo"}
 }
 
-func (d *decoder) serverConnector(v yamldoc.Value, typ string, common keys, s *ServerConnector) {
+func (d *decoder) serverConnector(v yamldoc.Value, typ string, common document.Keys, s *ServerConnector) {
 	t := serverConnectors()[typ]
-	known := merge(common, keys{
+	known := document.Merge(common, document.Keys{
 		t.url: func(v yamldoc.Value) {
 			if t.registry {
 				d.registryAddress(v, &s.URL)
@@ -82,24 +83,24 @@ func (d *decoder) serverConnector(v yamldoc.Value, typ string, common keys, s *S
 	})
 	if len(t.version) > 0 {
 		var version yamldoc.Field[string]
-		known["version"] = d.supported(&version, "version of "+typ, t.version, t.older...)
-		d.need(v, "version")
+		known["version"] = d.Supported(&version, "version of "+typ, t.version, t.older...)
+		d.Need(v, "version")
 	}
 	if t.legacy {
 		// Harness's editor repeats the credentials beside auth, which decides.
 		var old Auth
 		into := &old
-		if child(v, "auth").Null() {
+		if document.Child(v, "auth").Null() {
 			into = &s.Auth
 		}
-		known = merge(known, keys{
-			"username": d.text(&into.Username), "usernameRef": d.secretRef(&into.UsernameRef), "passwordRef": d.secretRef(&into.PasswordRef),
+		known = document.Merge(known, document.Keys{
+			"username": d.Text(&into.Username), "usernameRef": d.secretRef(&into.UsernameRef), "passwordRef": d.secretRef(&into.PasswordRef),
 		})
 	}
-	d.fields(v, known)
-	d.need(v, t.url)
-	if !t.legacy || child(v, "passwordRef").Null() {
-		d.need(v, "auth")
+	d.Fields(v, known)
+	d.Need(v, t.url)
+	if !t.legacy || document.Child(v, "passwordRef").Null() {
+		d.Need(v, "auth")
 	}
 }
 
@@ -107,7 +108,7 @@ func (d *decoder) serverConnector(v yamldoc.Value, typ string, common keys, s *S
 func (d *decoder) webAddress(v yamldoc.Value, f *yamldoc.Field[string]) {
 	*f = d.String(v)
 	if f.Value != "" && !strings.HasPrefix(f.Value, "http://") && !strings.HasPrefix(f.Value, "https://") {
-		d.Errorf(v, wrongValue, "found %q; want a URL that starts with https:// or http://", f.Value)
+		d.Errorf(v, document.WrongValue, "found %q; want a URL that starts with https:// or http://", f.Value)
 	}
 }
 
@@ -115,42 +116,42 @@ func (d *decoder) webAddress(v yamldoc.Value, f *yamldoc.Field[string]) {
 func (d *decoder) registryAddress(v yamldoc.Value, f *yamldoc.Field[string]) {
 	*f = d.String(v)
 	if scheme, _, ok := strings.Cut(f.Value, "://"); ok && scheme != "oci" && scheme != "https" {
-		d.Errorf(v, wrongValue, "found %q; want a registry such as oci://registry.example.com/charts", f.Value)
+		d.Errorf(v, document.WrongValue, "found %q; want a registry such as oci://registry.example.com/charts", f.Value)
 	}
 }
 
 func (d *decoder) serverAuth(v yamldoc.Value, name string, t serverType, s *ServerConnector) {
-	typ := peek(v, "type")
-	d.fields(v, keys{
-		"type": d.supported(&s.Auth.Type, name+" authentication", t.can, t.cannot...),
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type": d.Supported(&s.Auth.Type, name+" authentication", t.can, t.cannot...),
 		"spec": func(v yamldoc.Value) {
 			switch typ {
 			case authPassword:
 				d.login(v, &s.Auth, "passwordRef")
 			case authToken:
-				d.fields(v, keys{"patRef": d.secretRef(&s.Auth.TokenRef)})
-				d.need(v, "patRef")
+				d.Fields(v, document.Keys{"patRef": d.secretRef(&s.Auth.TokenRef)})
+				d.Need(v, "patRef")
 			case authHeader:
-				d.fields(v, keys{"tokenRef": d.secretRef(&s.Auth.TokenRef)})
-				d.need(v, "tokenRef")
+				d.Fields(v, document.Keys{"tokenRef": d.secretRef(&s.Auth.TokenRef)})
+				d.Need(v, "tokenRef")
 			case authRefresh:
 				d.refreshToken(v, &s.OAuth)
 			}
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 	if typ != "" && typ != authNobody {
-		d.need(v, "spec")
+		d.Need(v, "spec")
 	}
 }
 
 func (d *decoder) refreshToken(v yamldoc.Value, o *OAuth) {
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"tokenUrl":        func(v yamldoc.Value) { d.webAddress(v, &o.TokenURL) },
 		"refreshTokenRef": d.secretRef(&o.RefreshTokenRef),
 		"clientIdRef":     d.secretRef(&o.ClientIDRef),
 		"clientSecretRef": d.secretRef(&o.ClientSecretRef),
-		"scope":           d.text(&o.Scope),
+		"scope":           d.Text(&o.Scope),
 	})
-	d.need(v, "tokenUrl", "refreshTokenRef", "clientIdRef")
+	d.Need(v, "tokenUrl", "refreshTokenRef", "clientIdRef")
 }

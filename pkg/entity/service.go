@@ -3,6 +3,7 @@ package entity
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -21,17 +22,17 @@ type Service struct {
 
 func (d *decoder) service(v yamldoc.Value, e *Entity) *Service {
 	s := &Service{}
-	d.fields(v, merge(d.meta(e), keys{
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"serviceDefinition": func(v yamldoc.Value) { d.serviceDefinition(v, s) },
-		"gitOpsEnabled":     d.refuse("GitOps services aren't supported"),
+		"gitOpsEnabled":     d.Refuse("GitOps services aren't supported"),
 	}))
-	d.need(v, "identifier", "name")
+	d.Need(v, "identifier", "name")
 	return s
 }
 
 func (d *decoder) serviceDefinition(v yamldoc.Value, s *Service) {
-	typ := peek(v, "type")
-	d.fields(v, keys{
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
 		"type": d.deploymentType(&s.Type),
 		"spec": func(v yamldoc.Value) {
 			if slices.Contains(otherDeploymentTypes(), typ) {
@@ -39,33 +40,33 @@ func (d *decoder) serviceDefinition(v yamldoc.Value, s *Service) {
 			}
 			d.serviceSpec(v, typ, s)
 		},
-		"description": func(yamldoc.Value) {},
+		"description": document.Nothing,
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 func (d *decoder) serviceSpec(v yamldoc.Value, typ string, s *Service) {
-	known := keys{
+	known := document.Keys{
 		"variables":              d.variables(&s.Variables),
 		"artifacts":              func(v yamldoc.Value) { d.artifacts(v, &s.Artifact) },
 		"manifests":              func(v yamldoc.Value) { s.Manifests = d.manifests(v) },
 		"manifestConfigurations": func(v yamldoc.Value) { d.manifestConfigurations(v, s) },
 		"hooks":                  func(v yamldoc.Value) { s.Hooks = d.hooks(v) },
 		"configFiles":            func(v yamldoc.Value) { s.ConfigFiles = d.configFiles(v) },
-		"description":            func(yamldoc.Value) {},
+		"description":            document.Nothing,
 	}
 	if typ == DeployCustom {
-		known = merge(known, d.customService(s))
+		known = document.Merge(known, d.customService(s))
 	}
-	d.fields(v, known)
+	d.Fields(v, known)
 	if typ == DeployCustom {
-		d.need(v, "customDeploymentRef")
+		d.Need(v, "customDeploymentRef")
 	}
 }
 
 func (d *decoder) manifestConfigurations(v yamldoc.Value, s *Service) {
-	d.fields(v, keys{"primaryManifestRef": func(v yamldoc.Value) {
+	d.Fields(v, document.Keys{"primaryManifestRef": func(v yamldoc.Value) {
 		s.PrimaryRef = d.String(v)
-		d.fixed(v, s.PrimaryRef.Expr)
+		d.Fixed(v, s.PrimaryRef.Expr)
 	}})
 }

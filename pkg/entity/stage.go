@@ -3,6 +3,7 @@ package entity
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -57,103 +58,103 @@ const (
 )
 
 func (d *decoder) runMode(v yamldoc.Value, m *RunMode) {
-	manual := peek(v, "type") == RunManual
-	d.fields(v, keys{
-		"type": d.literal(&m.Type, RunManual, RunAuto),
+	manual := document.Peek(v, "type") == RunManual
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&m.Type, RunManual, RunAuto),
 		"timeout": func(v yamldoc.Value) {
 			if m.Timeout = d.Duration(v); !manual && m.Timeout.Set {
-				d.Warnf(v, wrongValue, "a stage that begins by itself waits for nobody; the timeout changes nothing")
+				d.Warnf(v, document.WrongValue, "a stage that begins by itself waits for nobody; the timeout changes nothing")
 			}
 		},
 	})
-	d.need(v, "type")
+	d.Need(v, "type")
 	if manual {
-		d.need(v, "timeout")
+		d.Need(v, "timeout")
 	}
 }
 
-func (d *decoder) stage(v yamldoc.Value, ids seen) *Stage {
+func (d *decoder) stage(v yamldoc.Value, ids document.Seen) *Stage {
 	s := &Stage{}
-	typ := peek(v, "type")
-	known := keys{
+	typ := document.Peek(v, "type")
+	known := document.Keys{
 		"identifier": func(v yamldoc.Value) {
 			s.Identifier = d.nodeID(v)
-			d.unique(ids, v, s.Identifier.Value)
+			d.Unique(ids, v, s.Identifier.Value)
 		},
-		"name":              d.name(&s.Name),
-		"description":       d.text(&s.Description),
-		"tags":              d.texts(&s.Tags),
-		"type":              d.supported(&s.Type, "stage type", []string{StageDeployment, StageApproval, StageCustom, StagePipeline}, otherStageTypes()...),
+		"name":              d.Name(&s.Name),
+		"description":       d.Text(&s.Description),
+		"tags":              d.Texts(&s.Tags),
+		"type":              d.Supported(&s.Type, "stage type", []string{StageDeployment, StageApproval, StageCustom, StagePipeline}, otherStageTypes()...),
 		"spec":              func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
 		"when":              d.when(&s.When, "pipelineStatus"),
 		"variables":         d.variables(&s.Variables),
 		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
-		"delegateSelectors": d.words(&s.DelegateSelectors),
-		"timeout":           d.duration(&s.Timeout),
+		"delegateSelectors": d.Words(&s.DelegateSelectors),
+		"timeout":           d.Time(&s.Timeout),
 		"strategy":          d.looping(&s.Loop),
 		"runMode":           func(v yamldoc.Value) { d.runMode(v, &s.RunMode) },
-		"dependsOn":         d.never("stages run in the order in which they are written, and beside each other in parallel blocks; write them so in place of dependsOn"),
+		"dependsOn":         d.Never("stages run in the order in which they are written, and beside each other in parallel blocks; write them so in place of dependsOn"),
 		"template":          d.link,
 	}
 	if typ == StagePipeline {
-		known["delegateSelectors"] = d.never("a Pipeline stage runs nothing on a delegate; give selectors to the other pipeline")
-		known["runMode"] = d.never("a Pipeline stage isn't run by hand; give the first stage of the other pipeline a runMode")
+		known["delegateSelectors"] = d.Never("a Pipeline stage runs nothing on a delegate; give selectors to the other pipeline")
+		known["runMode"] = d.Never("a Pipeline stage isn't run by hand; give the first stage of the other pipeline a runMode")
 	}
 	if typ == StageDeployment {
-		known["skipInstances"] = d.never("skipInstances leaves out hosts that have the artifact already, in deployments to hosts, which aren't supported")
+		known["skipInstances"] = d.Never("skipInstances leaves out hosts that have the artifact already, in deployments to hosts, which aren't supported")
 	}
-	d.fields(v, known)
-	d.need(v, "identifier", "name")
+	d.Fields(v, known)
+	d.Need(v, "identifier", "name")
 	if !linked(v) {
-		d.need(v, "type", "spec")
+		d.Need(v, "type", "spec")
 	}
 	if typ == StageDeployment {
 		d.onceOnly(v)
 	}
-	if typ == StageDeployment && neutral(v.Node.Get("failureStrategies")) {
-		d.Warnf(v, missingKey, `key "failureStrategies" is missing; a failure then rolls nothing back`)
+	if typ == StageDeployment && document.Neutral(v.Node.Get("failureStrategies")) {
+		d.Warnf(v, document.MissingKey, `key "failureStrategies" is missing; a failure then rolls nothing back`)
 	}
 	return s
 }
 
 func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
-	p := place{stage: typ, deployment: peek(v, "deploymentType"), gitOps: gitOps(v.Node)}
-	known := keys{
+	p := place{stage: typ, deployment: document.Peek(v, "deploymentType"), gitOps: gitOps(v.Node)}
+	known := document.Keys{
 		"execution":   func(v yamldoc.Value) { d.execution(v, p, s) },
-		"description": func(yamldoc.Value) {},
+		"description": document.Nothing,
 	}
 	switch typ {
 	case StageDeployment:
 		s.Deployment = &Deployment{}
-		d.fields(v, merge(known, d.deployment(s.Deployment, p.gitOps)))
-		d.need(v, "execution")
+		d.Fields(v, document.Merge(known, d.deployment(s.Deployment, p.gitOps)))
+		d.Need(v, "execution")
 		d.customOnly(v, p.deployment)
 		if !d.Watched() && (legacy(v.Node) || p.gitOps) {
 			return
 		}
-		d.need(v, "deploymentType")
-		d.oneOf(v, "service", "services", "serviceConfig")
-		d.oneOf(v, "environment", "environments", "environmentGroup", "infrastructure")
+		d.Need(v, "deploymentType")
+		d.OneOf(v, "service", "services", "serviceConfig")
+		d.OneOf(v, "environment", "environments", "environmentGroup", "infrastructure")
 	case StagePipeline:
 		s.Chain = &Chain{}
 		d.chain(v, s.Chain)
 	case StageApproval, StageCustom:
-		d.fields(v, known)
-		d.need(v, "execution")
+		d.Fields(v, known)
+		d.Need(v, "execution")
 	}
 }
 
 func (d *decoder) execution(v yamldoc.Value, p place, s *Stage) {
 	back := p
-	p.section = seen{}
-	back.rollback, back.section = true, seen{}
-	d.fields(v, keys{
-		"description":   func(yamldoc.Value) {},
-		"steps":         func(v yamldoc.Value) { s.Steps = d.steps(v, p, seen{}) },
-		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = d.steps(v, back, seen{}) },
+	p.section = document.Seen{}
+	back.rollback, back.section = true, document.Seen{}
+	d.Fields(v, document.Keys{
+		"description":   document.Nothing,
+		"steps":         func(v yamldoc.Value) { s.Steps = d.steps(v, p, document.Seen{}) },
+		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = d.steps(v, back, document.Seen{}) },
 	})
-	d.need(v, "steps")
-	if steps := child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
+	d.Need(v, "steps")
+	if steps := document.Child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
 		d.Errorf(steps, emptyList, "found no steps; want one at least")
 	}
 }

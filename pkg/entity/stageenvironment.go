@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -68,43 +69,43 @@ type around struct {
 // stageEnvironment decodes an environment.
 func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in around) {
 	narrowed := in.narrowed || in.gitOps
-	environment, from := peek(v, "environmentRef"), v.Node.Get("useFromStage")
-	narrowed = narrowed || !neutral(v.Node.Get("deployToAll")) || !neutral(v.Node.Get("filters")) || !neutral(v.Node.Get("gitOpsClusters"))
-	d.fields(v, keys{
+	environment, from := document.Peek(v, "environmentRef"), v.Node.Get("useFromStage")
+	narrowed = narrowed || !document.Neutral(v.Node.Get("deployToAll")) || !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("gitOpsClusters"))
+	d.Fields(v, document.Keys{
 		"environmentRef":    d.reference(ref.Environment, &s.Ref),
-		"environmentInputs": d.node(&s.Inputs),
+		"environmentInputs": d.Node(&s.Inputs),
 		"infrastructureDefinition": func(v yamldoc.Value) {
 			s.Infrastructures = append(s.Infrastructures, d.stageInfrastructure(v, environment))
 		},
 		"infrastructureDefinitions": func(v yamldoc.Value) {
-			for item := range d.list(v) {
+			for item := range d.Items(v) {
 				s.Infrastructures = append(s.Infrastructures, d.stageInfrastructure(item, environment))
 			}
 			if !narrowed && from == nil {
 				d.some(v, "infrastructure definitions")
 			}
 		},
-		"deployToAll":           d.decided(&s.All),
+		"deployToAll":           d.Decided(&s.All),
 		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v) },
-		"serviceOverrideInputs": d.node(&s.OverrideInputs),
+		"serviceOverrideInputs": d.Node(&s.OverrideInputs),
 		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v) },
 		"gitOpsClusters":        d.gitOpsClusters(in.gitOps),
-		"provisioner":           d.refuse("provisioners aren't supported"),
+		"provisioner":           d.Refuse("provisioners aren't supported"),
 		"useFromStage":          d.fromStage(&s.From),
 		"gitBranch":             d.branch(),
-		"failureStrategies":     d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
-		"description":           func(yamldoc.Value) {},
+		"failureStrategies":     d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
+		"description":           document.Nothing,
 	})
 	if from != nil {
 		d.fromStageAlone(v, "the environment as it is", "environmentRef", "environmentInputs", "serviceOverrideInputs", "servicesOverrides")
 		if !narrowed && v.Node.Get("infrastructureDefinition") != nil {
-			d.oneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
+			d.OneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
 		}
 		return
 	}
-	d.need(v, "environmentRef")
+	d.Need(v, "environmentRef")
 	if !narrowed {
-		d.oneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
+		d.OneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
 	}
 }
 
@@ -113,44 +114,35 @@ func (d *decoder) gitOpsClusters(told bool) func(yamldoc.Value) {
 	if told {
 		return func(yamldoc.Value) {}
 	}
-	return d.refuse("GitOps clusters aren't supported")
+	return d.Refuse("GitOps clusters aren't supported")
 }
 
 // servicesOverrides decodes values for inputs of overrides, for each service.
 func (d *decoder) servicesOverrides(v yamldoc.Value) {
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var service yamldoc.Field[string]
 		var inputs *yamldoc.Node
-		d.fields(item, keys{
+		d.Fields(item, document.Keys{
 			"serviceRef":            d.reference(ref.Service, &service),
-			"serviceOverrideInputs": d.node(&inputs),
-			"description":           func(yamldoc.Value) {},
+			"serviceOverrideInputs": d.Node(&inputs),
+			"description":           document.Nothing,
 		})
-		d.need(item, "serviceRef")
-	}
-}
-
-// decided binds a flag that says what else is read, so that only an input may
-// stand for it.
-func (d *decoder) decided(f *yamldoc.Field[bool]) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		*f = d.Bool(v)
-		d.fixed(v, f.Expr)
+		d.Need(item, "serviceRef")
 	}
 }
 
 func (d *decoder) stageInfrastructure(v yamldoc.Value, environment string) StageInfrastructure {
 	var s StageInfrastructure
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"identifier": func(v yamldoc.Value) {
 			s.Identifier = d.String(v)
 			d.referInfrastructure(v, s.Identifier.Value, environment)
 		},
-		"inputs":      d.node(&s.Inputs),
-		"metadata":    func(yamldoc.Value) {}, // the console's
-		"description": func(yamldoc.Value) {},
+		"inputs":      d.Node(&s.Inputs),
+		"metadata":    document.Nothing, // the console's
+		"description": document.Nothing,
 	})
-	d.need(v, "identifier")
+	d.Need(v, "identifier")
 	return s
 }
 
@@ -174,25 +166,25 @@ func (d *decoder) referInfrastructure(v yamldoc.Value, id, environment string) {
 }
 
 func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments, gitOps bool) {
-	narrowed := !neutral(v.Node.Get("filters"))
-	d.fields(v, keys{
+	narrowed := !document.Neutral(v.Node.Get("filters"))
+	d.Fields(v, document.Keys{
 		"values": func(v yamldoc.Value) {
 			s.Values = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
 			d.some(v, "environments")
 		},
 		"metadata":          d.parallel(&s.Parallel),
 		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
-		"failureStrategies": d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
-		"description":       func(yamldoc.Value) {},
+		"failureStrategies": d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
+		"description":       document.Nothing,
 	})
 	if !narrowed {
-		d.need(v, "values")
+		d.Need(v, "values")
 	}
 }
 
 func (d *decoder) environmentList(v yamldoc.Value, in around) []StageEnvironment {
 	var list []StageEnvironment
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var one StageEnvironment
 		d.stageEnvironment(item, &one, in)
 		list = append(list, one)
@@ -201,50 +193,50 @@ func (d *decoder) environmentList(v yamldoc.Value, in around) []StageEnvironment
 }
 
 func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
-	narrowed := !neutral(v.Node.Get("filters")) || !neutral(v.Node.Get("deployToAll"))
-	d.fields(v, keys{
+	narrowed := !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("deployToAll"))
+	d.Fields(v, document.Keys{
 		"envGroupRef": d.reference(ref.EnvironmentGroup, &s.Ref),
-		"deployToAll": d.decided(&s.All),
+		"deployToAll": d.Decided(&s.All),
 		"environments": func(v yamldoc.Value) {
 			s.Environments = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
 		},
 		"metadata":          d.parallel(&s.Parallel),
 		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
-		"failureStrategies": d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
-		"description":       func(yamldoc.Value) {},
+		"failureStrategies": d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
+		"description":       document.Nothing,
 	})
-	d.need(v, "envGroupRef")
-	if !narrowed && neutral(v.Node.Get("environments")) {
-		d.Errorf(v, missingKey, "one of deployToAll, environments and filters is missing: they say which environments of the group are meant")
+	d.Need(v, "envGroupRef")
+	if !narrowed && document.Neutral(v.Node.Get("environments")) {
+		d.Errorf(v, document.MissingKey, "one of deployToAll, environments and filters is missing: they say which environments of the group are meant")
 	}
 }
 
 func (d *decoder) filters(v yamldoc.Value) []Filter {
 	var list []Filter
-	ids := seen{}
-	for item := range d.list(v) {
+	ids := document.Seen{}
+	for item := range d.Items(v) {
 		var f Filter
-		typ := peek(item, "type")
-		d.fields(item, keys{
+		typ := document.Peek(item, "type")
+		d.Fields(item, document.Keys{
 			"identifier": func(v yamldoc.Value) {
-				f.Identifier = d.identifier(v, ref.CheckNodeID)
-				d.unique(ids, v, f.Identifier.Value)
+				f.Identifier = d.Identifier(v, ref.CheckNodeID)
+				d.Unique(ids, v, f.Identifier.Value)
 			},
-			"type": d.literal(&f.Type, "all", "tags"),
+			"type": d.Literal(&f.Type, "all", "tags"),
 			"entities": func(v yamldoc.Value) {
-				for item := range d.list(v) {
+				for item := range d.Items(v) {
 					var one yamldoc.Field[string]
-					d.supported(&one, "filtering", []string{"environments", "infrastructures"}, "gitOpsClusters")(item)
+					d.Supported(&one, "filtering", []string{"environments", "infrastructures"}, "gitOpsClusters")(item)
 					f.Entities.Value = append(f.Entities.Value, one.Value)
 				}
 				d.empty(v, "found no entities: the filter chooses nothing")
 			},
 			"spec":        func(v yamldoc.Value) { d.filterSpec(v, typ, &f) },
-			"description": func(yamldoc.Value) {},
+			"description": document.Nothing,
 		})
-		d.need(item, "identifier", "type", "entities")
+		d.Need(item, "identifier", "type", "entities")
 		if typ == "tags" {
-			d.need(item, "spec")
+			d.Need(item, "spec")
 		}
 		list = append(list, f)
 	}
@@ -252,8 +244,8 @@ func (d *decoder) filters(v yamldoc.Value) []Filter {
 }
 
 func (d *decoder) filterSpec(v yamldoc.Value, typ string, f *Filter) {
-	d.fields(v, keys{
-		"matchType": d.word(&f.MatchType, "all", "any"),
+	d.Fields(v, document.Keys{
+		"matchType": d.Word(&f.MatchType, "all", "any"),
 		"tags": func(v yamldoc.Value) {
 			if f.Tags = v.Node; v.Is(yamldoc.Scalar) {
 				d.loopExpression(v)
@@ -261,9 +253,9 @@ func (d *decoder) filterSpec(v yamldoc.Value, typ string, f *Filter) {
 			}
 			d.StringMap(v)
 		},
-		"description": func(yamldoc.Value) {},
+		"description": document.Nothing,
 	})
 	if typ == "tags" {
-		d.need(v, "matchType", "tags")
+		d.Need(v, "matchType", "tags")
 	}
 }

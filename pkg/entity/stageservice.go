@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -22,21 +23,21 @@ type StageServices struct {
 }
 
 func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
-	d.fields(v, merge(d.serviceOfStage(s), keys{
+	d.Fields(v, document.Merge(d.serviceOfStage(s), document.Keys{
 		"useFromStage": d.fromStage(&s.From),
 	}))
-	d.oneOf(v, "serviceRef", "useFromStage")
+	d.OneOf(v, "serviceRef", "useFromStage")
 	d.fromStageAlone(v, "the service as it is", "serviceInputs", "disableArtifactValidation")
 }
 
-func (d *decoder) serviceOfStage(s *StageService) keys {
-	return keys{
+func (d *decoder) serviceOfStage(s *StageService) document.Keys {
+	return document.Keys{
 		"serviceRef":                d.reference(ref.Service, &s.Ref),
-		"serviceInputs":             d.node(&s.Inputs),
-		"disableArtifactValidation": d.decided(&s.DisableArtifactValidation),
+		"serviceInputs":             d.Node(&s.Inputs),
+		"disableArtifactValidation": d.Decided(&s.DisableArtifactValidation),
 		"gitBranch":                 d.branch(),
-		"failureStrategies":         d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
-		"description":               func(yamldoc.Value) {},
+		"failureStrategies":         d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
+		"description":               document.Nothing,
 	}
 }
 
@@ -46,16 +47,16 @@ const notFromBranch = "documents are kept by Slipway and not read from a branch;
 // branch decodes the name of the branch that a document is to be read from.
 func (d *decoder) branch() func(yamldoc.Value) {
 	var name yamldoc.Field[string]
-	return d.idle(notFromBranch, d.text(&name))
+	return d.Idle(notFromBranch, d.Text(&name))
 }
 
 func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"values": func(v yamldoc.Value) {
-			for item := range d.list(v) {
+			for item := range d.Items(v) {
 				var one StageService
-				d.fields(item, d.serviceOfStage(&one))
-				d.need(item, "serviceRef")
+				d.Fields(item, d.serviceOfStage(&one))
+				d.Need(item, "serviceRef")
 				s.Values = append(s.Values, one)
 			}
 			if v.Null() {
@@ -64,12 +65,12 @@ func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
 			d.empty(v, "found no services: a run has nothing to deploy")
 		},
 		"metadata":                  d.parallel(&s.Parallel),
-		"disableArtifactValidation": d.decided(&s.DisableArtifactValidation),
+		"disableArtifactValidation": d.Decided(&s.DisableArtifactValidation),
 		"useFromStage":              d.fromStage(&s.From),
-		"failureStrategies":         d.never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
-		"description":               func(yamldoc.Value) {},
+		"failureStrategies":         d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
+		"description":               document.Nothing,
 	})
-	d.oneOf(v, "values", "useFromStage")
+	d.OneOf(v, "values", "useFromStage")
 	d.fromStageAlone(v, "the services as they are", "disableArtifactValidation")
 }
 
@@ -80,8 +81,8 @@ func (d *decoder) fromStageAlone(v yamldoc.Value, takes string, others ...string
 		return
 	}
 	for _, key := range others {
-		if !neutral(v.Node.Get(key)) {
-			d.Errorf(v, ambiguous, "found %s beside useFromStage, which takes %s", key, takes)
+		if !document.Neutral(v.Node.Get(key)) {
+			d.Errorf(v, document.Ambiguous, "found %s beside useFromStage, which takes %s", key, takes)
 		}
 	}
 }
@@ -89,7 +90,7 @@ func (d *decoder) fromStageAlone(v yamldoc.Value, takes string, others ...string
 // parallel binds metadata.parallel: whether the deployments run at the same time.
 func (d *decoder) parallel(f *yamldoc.Field[bool]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		d.fields(v, keys{"parallel": d.flag(f), "description": func(yamldoc.Value) {}})
+		d.Fields(v, document.Keys{"parallel": d.Flag(f), "description": func(yamldoc.Value) {}})
 	}
 }
 

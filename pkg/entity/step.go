@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -56,29 +57,29 @@ type place struct {
 	deployment string // its deployment type
 	gitOps     bool   // it leaves the deployment to GitOps
 	rollback   bool
-	depth      int  // of step groups
-	section    seen // the identifiers of all steps, or of all rollback steps, of the stage
+	depth      int           // of step groups
+	section    document.Seen // the identifiers of all steps, or of all rollback steps, of the stage
 }
 
 // steps decodes a list of steps; ids are the identifiers of its container,
 // which a parallel block shares (pipeline spec §1.3).
-func (d *decoder) steps(v yamldoc.Value, p place, ids seen) []StepItem {
+func (d *decoder) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
 	var out []StepItem
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var one StepItem
-		d.fields(item, keys{
+		d.Fields(item, document.Keys{
 			"step":      func(v yamldoc.Value) { one.Step = d.step(v, p, ids) },
 			"stepGroup": func(v yamldoc.Value) { one.Group = d.stepGroup(v, p, ids) },
 			"parallel":  func(v yamldoc.Value) { one.Parallel = d.parallelSteps(v, p, ids) },
 			"insert":    d.insert("steps", func(v yamldoc.Value) { one.Insert = d.steps(v, p, ids) }),
 		})
-		d.oneOf(item, "step", "stepGroup", "parallel", "insert")
+		d.OneOf(item, "step", "stepGroup", "parallel", "insert")
 		out = append(out, one)
 	}
 	return out
 }
 
-func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids seen) []StepItem {
+func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
 	out := d.steps(v, p, ids)
 	if v.Null() {
 		d.Errorf(v, emptyList, "found nothing to run in parallel; want a step at least")
@@ -90,40 +91,40 @@ func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids seen) []StepItem {
 }
 
 // stepID binds the identifier of a step or a step group.
-func (d *decoder) stepID(f *yamldoc.Field[string], p place, ids seen) func(yamldoc.Value) {
+func (d *decoder) stepID(f *yamldoc.Field[string], p place, ids document.Seen) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		*f = d.nodeID(v)
 		if f.Value == "" {
 			return
 		}
-		first, again := p.section.again(f.Value, f.At)
-		if here, ok := ids.again(f.Value, f.At); ok {
-			d.Errorf(v, duplicateIdentifier, "%q stands twice; the first is in line %d", f.Value, here.Line)
+		first, again := p.section.Again(f.Value, f.At)
+		if here, ok := ids.Again(f.Value, f.At); ok {
+			d.Errorf(v, document.DuplicateIdentifier, "%q stands twice; the first is in line %d", f.Value, here.Line)
 		} else if again {
 			d.Warnf(v, repeatedIdentifier, "%q is also the identifier of a step in line %d; execution.steps.%s means the one in the same group", f.Value, first.Line, f.Value)
 		}
 	}
 }
 
-func (d *decoder) step(v yamldoc.Value, p place, ids seen) *Step {
+func (d *decoder) step(v yamldoc.Value, p place, ids document.Seen) *Step {
 	s := &Step{}
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"identifier":        d.stepID(&s.Identifier, p, ids),
-		"name":              d.name(&s.Name),
-		"description":       d.text(&s.Description),
+		"name":              d.Name(&s.Name),
+		"description":       d.Text(&s.Description),
 		"type":              func(v yamldoc.Value) { s.Type = d.stepType(v) },
-		"spec":              d.node(&s.Spec),
-		"timeout":           d.duration(&s.Timeout),
+		"spec":              d.Node(&s.Spec),
+		"timeout":           d.Time(&s.Timeout),
 		"when":              d.when(&s.When, "stageStatus"),
 		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "step", stage: p.stage, rollback: p.rollback}),
-		"delegateSelectors": d.words(&s.DelegateSelectors),
+		"delegateSelectors": d.Words(&s.DelegateSelectors),
 		"strategy":          d.looping(&s.Loop),
-		"enforce":           d.refuse("policies (enforce) aren't supported"),
+		"enforce":           d.Refuse("policies (enforce) aren't supported"),
 		"template":          d.link,
 	})
-	d.need(v, "identifier", "name")
+	d.Need(v, "identifier", "name")
 	if !linked(v) {
-		d.need(v, "type")
+		d.Need(v, "type")
 	}
 	d.checkStep(v, s, p)
 	return s
@@ -135,7 +136,7 @@ func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
 		d.Takes(v, yamldoc.UseEnum, d.options.StepTypes...)
 	}
 	if f.Expr != "" {
-		d.Errorf(v, wrongValue, "found an expression; want the name of a step type")
+		d.Errorf(v, document.WrongValue, "found an expression; want the name of a step type")
 	}
 	return f
 }
@@ -146,8 +147,8 @@ func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
 	if d.options.CheckStep == nil || s.Type.Value == "" {
 		return
 	}
-	typ := child(v, "type")
-	if d.Left(child(v, "spec")) {
+	typ := document.Child(v, "type")
+	if d.Left(document.Child(v, "spec")) {
 		return
 	}
 	spec := s.Spec
@@ -155,14 +156,14 @@ func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
 		spec = &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}
 	}
 	known := false
-	d.Within(at(v, "spec", spec).Path, func(part *yamldoc.Report) {
+	d.Within(document.At(v, "spec", spec).Path, func(part *yamldoc.Report) {
 		known = d.options.CheckStep(s.Type.Value, spec, p.stage, part)
 	})
 	switch {
 	case known:
 		d.sameSwimlane(typ, s.Type.Value, p.deployment)
-		d.specRefs(at(v, "spec", spec))
-		if name := child(at(v, "spec", spec), "barrierRef"); s.Type.Value == stepBarrier && name.Is(yamldoc.Scalar) && !strings.Contains(name.Node.Value, "<+") {
+		d.specRefs(document.At(v, "spec", spec))
+		if name := document.Child(document.At(v, "spec", spec), "barrierRef"); s.Type.Value == stepBarrier && name.Is(yamldoc.Scalar) && !strings.Contains(name.Node.Value, "<+") {
 			d.barriers = append(d.barriers, name)
 		}
 	case p.ofRefused(s.Type.Value):
@@ -179,7 +180,7 @@ func (d *decoder) specRefs(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Mapping):
 		for _, e := range v.Node.Entries {
-			part := at(v, e.Key, e.Value)
+			part := document.At(v, e.Key, e.Value)
 			switch {
 			case e.Key == "connectorRef" && part.Is(yamldoc.Scalar) && !strings.Contains(e.Value.Value, "<+"):
 				d.refer(ref.Connector, part, e.Value.Value)
@@ -219,15 +220,15 @@ func (d *decoder) approvers(v yamldoc.Value) {
 // groupRollback decodes the rollbackSteps of a group. In a stage's
 // rollbackSteps nothing would ever run them.
 func (d *decoder) groupRollback(v yamldoc.Value, p place) []StepItem {
-	if p.rollback && !neutral(v.Node) {
+	if p.rollback && !document.Neutral(v.Node) {
 		d.Errorf(v, badStrategy, "a group in rollbackSteps can't have rollbackSteps itself: nothing rolls a rollback back")
 		return nil
 	}
-	p.rollback, p.section = true, seen{}
-	return d.steps(v, p, seen{})
+	p.rollback, p.section = true, document.Seen{}
+	return d.steps(v, p, document.Seen{})
 }
 
-func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
+func (d *decoder) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGroup {
 	g := &StepGroup{}
 	inner := p
 	inner.depth++
@@ -235,27 +236,27 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids seen) *StepGroup {
 		d.Errorf(v, "TOO_DEEP", "step groups are nested more than %d deep", maxGroupDepth)
 		return g
 	}
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"identifier":        d.stepID(&g.Identifier, p, ids),
-		"name":              d.name(&g.Name),
-		"description":       d.text(&g.Description),
-		"steps":             func(v yamldoc.Value) { g.Steps = d.steps(v, inner, seen{}) },
+		"name":              d.Name(&g.Name),
+		"description":       d.Text(&g.Description),
+		"steps":             func(v yamldoc.Value) { g.Steps = d.steps(v, inner, document.Seen{}) },
 		"variables":         d.variables(&g.Variables),
 		"when":              d.when(&g.When, "stageStatus"),
 		"failureStrategies": d.failureStrategies(&g.FailureStrategies, level{node: "stepGroup", stage: p.stage, rollback: p.rollback}),
-		"delegateSelectors": d.words(&g.DelegateSelectors),
+		"delegateSelectors": d.Words(&g.DelegateSelectors),
 		"strategy":          d.looping(&g.Loop),
 		"template":          d.link,
-		"stepGroupInfra":    d.refuse("containerized step groups aren't supported"),
-		"sharedPaths":       d.refuse("containerized step groups aren't supported"),
-		"platform":          d.refuse("containerized step groups aren't supported"),
+		"stepGroupInfra":    d.Refuse("containerized step groups aren't supported"),
+		"sharedPaths":       d.Refuse("containerized step groups aren't supported"),
+		"platform":          d.Refuse("containerized step groups aren't supported"),
 		"rollbackSteps":     func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
 	})
-	d.need(v, "identifier", "name")
+	d.Need(v, "identifier", "name")
 	if !linked(v) {
-		d.need(v, "steps")
+		d.Need(v, "steps")
 	}
-	if steps := child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
+	if steps := document.Child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
 		d.Errorf(steps, emptyList, "found no steps; want one at least")
 	}
 	return g

@@ -3,6 +3,7 @@ package entity
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -101,22 +102,22 @@ func noStore(typ string) string {
 // store decodes the store of a manifest of the given type.
 func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 	s := &m.Store
-	typ := peek(v, "type")
-	known := keys{
+	typ := document.Peek(v, "type")
+	known := document.Keys{
 		"type": func(v yamldoc.Value) {
 			if reason := noStore(v.Node.Value); reason != "" {
 				d.Unsupported(v, "store type %s can't be used: %s", v.Node.Value, reason)
 				return
 			}
-			d.supported(&s.Type, "store type", stores(manifest), otherStores(manifest)...)(v)
+			d.Supported(&s.Type, "store type", stores(manifest), otherStores(manifest)...)(v)
 		},
 		"spec": func(v yamldoc.Value) {
 			switch {
 			case slices.Contains(gitStores(), typ):
 				d.gitStore(v, manifest, &s.Git)
 			case typ == storeHTTP && manifest == ManifestHelm:
-				d.fields(v, keys{"connectorRef": d.reference(ref.Connector, &s.Charts)})
-				d.need(v, "connectorRef")
+				d.Fields(v, document.Keys{"connectorRef": d.reference(ref.Connector, &s.Charts)})
+				d.Need(v, "connectorRef")
 			case typ == storeOCI && manifest == ManifestHelm:
 				d.ociStore(v, s)
 			case !slices.Contains(stores(manifest), typ):
@@ -125,13 +126,13 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 			case typ == storeS3 || typ == storeGCS:
 				d.bucketStore(v, typ, s)
 			case typ == storeInline:
-				d.fields(v, keys{"content": d.text(&s.Content)})
-				d.need(v, "content")
+				d.Fields(v, document.Keys{"content": d.Text(&s.Content)})
+				d.Need(v, "content")
 			case typ == storeScript:
 				d.scriptStore(v, &s.Script)
 			case typ == storeInherited:
-				d.fields(v, keys{"paths": d.words(&s.Paths)})
-				d.need(v, "paths")
+				d.Fields(v, document.Keys{"paths": d.Words(&s.Paths)})
+				d.Need(v, "paths")
 				d.somePaths(v)
 			}
 		},
@@ -143,97 +144,97 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 			decode(v)
 		}
 	}
-	d.fields(v, known)
-	d.need(v, "type", "spec")
+	d.Fields(v, known)
+	d.Need(v, "type", "spec")
 }
 
 // ociStore decodes a registry of charts.
 func (d *decoder) ociStore(v yamldoc.Value, s *Store) {
 	var base, kind, other yamldoc.Field[string]
 	connector := d.reference(ref.Connector, &s.Charts)
-	typ := peek(child(v, "config"), "type")
-	specs := map[string]keys{
+	typ := document.Peek(document.Child(v, "config"), "type")
+	specs := map[string]document.Keys{
 		"Generic": {"connectorRef": connector},
-		"ECR":     {"connectorRef": connector, "region": d.text(&other), "registryId": d.text(&other)},
-		"GAR":     {"connectorRef": connector, "region": d.text(&other), "project": d.text(&other), "repositoryName": d.text(&other)},
+		"ECR":     {"connectorRef": connector, "region": d.Text(&other), "registryId": d.Text(&other)},
+		"GAR":     {"connectorRef": connector, "region": d.Text(&other), "project": d.Text(&other), "repositoryName": d.Text(&other)},
 	}
 	needed := map[string][]string{"Generic": {"connectorRef"}, "ECR": {"connectorRef", "region"}, "GAR": {"connectorRef", "region", "project", "repositoryName"}}
-	d.fields(v, keys{
-		"basePath": d.text(&base),
+	d.Fields(v, document.Keys{
+		"basePath": d.Text(&base),
 		"config": func(v yamldoc.Value) {
-			d.fields(v, keys{
-				"type": d.literal(&kind, "Generic", "ECR", "GAR"),
+			d.Fields(v, document.Keys{
+				"type": d.Literal(&kind, "Generic", "ECR", "GAR"),
 				"spec": func(v yamldoc.Value) {
 					if specs[typ] != nil {
-						d.fields(v, merge(specs[typ], keys{"metadata": func(yamldoc.Value) {}})) // the console's
-						d.need(v, needed[typ]...)
+						d.Fields(v, document.Merge(specs[typ], document.Keys{"metadata": func(yamldoc.Value) {}})) // the console's
+						d.Need(v, needed[typ]...)
 					}
 				},
 			})
-			d.need(v, "type", "spec")
+			d.Need(v, "type", "spec")
 		},
 	})
-	d.need(v, "config")
+	d.Need(v, "config")
 }
 
 func (d *decoder) gitStore(v yamldoc.Value, manifest string, g *GitStore) {
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"connectorRef": d.reference(ref.Connector, &g.ConnectorRef),
-		"gitFetchType": d.literal(&g.FetchType, "Branch", "Commit"),
-		"branch":       d.text(&g.Branch),
-		"commitId":     d.text(&g.Commit),
-		"repoName":     d.text(&g.RepoName),
-		"paths":        d.words(&g.Paths),
-		"folderPath":   d.text(&g.FolderPath),
+		"gitFetchType": d.Literal(&g.FetchType, "Branch", "Commit"),
+		"branch":       d.Text(&g.Branch),
+		"commitId":     d.Text(&g.Commit),
+		"repoName":     d.Text(&g.RepoName),
+		"paths":        d.Words(&g.Paths),
+		"folderPath":   d.Text(&g.FolderPath),
 	})
-	d.need(v, "connectorRef", "gitFetchType")
+	d.Need(v, "connectorRef", "gitFetchType")
 	switch g.FetchType.Value {
 	case "Branch":
-		d.need(v, "branch")
+		d.Need(v, "branch")
 	case "Commit":
-		d.need(v, "commitId")
+		d.Need(v, "commitId")
 	}
 	switch manifest {
 	case ManifestHelm, ManifestKustomize:
-		d.need(v, "folderPath")
+		d.Need(v, "folderPath")
 	default:
-		d.oneOf(v, "paths", "folderPath")
+		d.OneOf(v, "paths", "folderPath")
 	}
-	if paths := child(v, "paths"); manifest == ManifestOpenshift && paths.Is(yamldoc.Sequence) && len(paths.Node.Items) > 1 {
-		d.Errorf(paths, wrongValue, "found %d paths; an OpenshiftTemplate is one file", len(paths.Node.Items))
+	if paths := document.Child(v, "paths"); manifest == ManifestOpenshift && paths.Is(yamldoc.Sequence) && len(paths.Node.Items) > 1 {
+		d.Errorf(paths, document.WrongValue, "found %d paths; an OpenshiftTemplate is one file", len(paths.Node.Items))
 	}
 	d.somePaths(v)
 }
 
 // somePaths warns of a list of paths that is empty, and of no folder beside it.
 func (d *decoder) somePaths(v yamldoc.Value) {
-	if neutral(v.Node.Get("folderPath")) && v.Node.Get("paths") != nil {
-		d.empty(child(v, "paths"), "found no paths: a run finds no files")
+	if document.Neutral(v.Node.Get("folderPath")) && v.Node.Get("paths") != nil {
+		d.empty(document.Child(v, "paths"), "found no paths: a run finds no files")
 	}
 }
 
 func (d *decoder) bucketStore(v yamldoc.Value, typ string, s *Store) {
-	known := keys{
+	known := document.Keys{
 		"connectorRef": d.reference(ref.Connector, &s.Charts),
-		"bucketName":   d.text(&s.Bucket.Name),
-		"folderPath":   d.text(&s.Bucket.Folder),
-		"metadata":     func(yamldoc.Value) {}, // the console's
+		"bucketName":   d.Text(&s.Bucket.Name),
+		"folderPath":   d.Text(&s.Bucket.Folder),
+		"metadata":     document.Nothing, // the console's
 	}
 	if typ == storeS3 {
-		known["region"] = d.text(&s.Bucket.Region)
-		known["paths"] = d.refuse("charts are found by their names below folderPath; paths aren't supported")
+		known["region"] = d.Text(&s.Bucket.Region)
+		known["paths"] = d.Refuse("charts are found by their names below folderPath; paths aren't supported")
 	} else {
-		known["manifestPath"] = d.refuse("charts are found by their names below folderPath; a manifestPath isn't supported")
+		known["manifestPath"] = d.Refuse("charts are found by their names below folderPath; a manifestPath isn't supported")
 	}
-	d.fields(v, known)
-	d.need(v, "connectorRef", "bucketName")
+	d.Fields(v, known)
+	d.Need(v, "connectorRef", "bucketName")
 }
 
 func (d *decoder) scriptStore(v yamldoc.Value, s *ScriptStore) {
-	d.fields(v, keys{
-		"extractionScript":  d.text(&s.Script),
-		"filePath":          d.text(&s.FilePath),
-		"delegateSelectors": d.words(&s.Selectors),
+	d.Fields(v, document.Keys{
+		"extractionScript":  d.Text(&s.Script),
+		"filePath":          d.Text(&s.FilePath),
+		"delegateSelectors": d.Words(&s.Selectors),
 	})
-	d.need(v, "extractionScript", "filePath")
+	d.Need(v, "extractionScript", "filePath")
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -26,7 +27,7 @@ func (d *decoder) shared() bool { return d.kind == ref.Template && d.scope.Proje
 
 func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
 	t := &Template{}
-	kind := template.Kind(peek(v, "type"))
+	kind := template.Kind(document.Peek(v, "type"))
 	var supported, others []string
 	for _, k := range template.Kinds() {
 		if k.Supported() {
@@ -35,52 +36,52 @@ func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
 			others = append(others, string(k))
 		}
 	}
-	d.fields(v, merge(d.meta(e), keys{
-		"versionLabel": func(v yamldoc.Value) { t.VersionLabel = d.identifier(v, ref.CheckLabel) },
-		"type":         d.supported(&t.Type, "template type", supported, others...),
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
+		"versionLabel": func(v yamldoc.Value) { t.VersionLabel = d.Identifier(v, ref.CheckLabel) },
+		"type":         d.Supported(&t.Type, "template type", supported, others...),
 		"spec": func(v yamldoc.Value) {
 			t.Spec = v.Node
 			d.Opened(func() { d.templateSpec(v, kind) })
 		},
-		"allowedOverrides": func(o yamldoc.Value) { t.AllowedOverrides = d.allowedOverrides(o, child(v, "spec"), kind) },
-		"variables":        d.refuse("variables beside a template's spec aren't supported"),
-		"icon":             func(yamldoc.Value) {}, // the console's
+		"allowedOverrides": func(o yamldoc.Value) { t.AllowedOverrides = d.allowedOverrides(o, document.Child(v, "spec"), kind) },
+		"variables":        d.Refuse("variables beside a template's spec aren't supported"),
+		"icon":             document.Nothing, // the console's
 	}))
-	d.need(v, "identifier", "name", "versionLabel", "type", "spec")
+	d.Need(v, "identifier", "name", "versionLabel", "type", "spec")
 	return t
 }
 
 // templateSpec checks a template's body like the node that is made of it.
 func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 	if !v.Is(yamldoc.Mapping) && kind.Supported() {
-		d.Errorf(v, wrongType, "want the keys of a %s", kind)
+		d.Errorf(v, document.WrongType, "want the keys of a %s", kind)
 		return
 	}
 	for _, key := range []string{"identifier", "name"} {
 		if v.Node.Get(key) != nil && kind != template.ArtifactSource {
-			d.Errorf(child(v, key), misplacedKey, "%q is said where the template is used; take it out of the template", key)
+			d.Errorf(document.Child(v, key), misplacedKey, "%q is said where the template is used; take it out of the template", key)
 			return
 		}
 	}
 	switch kind {
 	case template.Step:
-		d.step(named(v, ""), place{section: seen{}}, seen{})
+		d.step(named(v, ""), place{section: document.Seen{}}, document.Seen{})
 	case template.StepGroup:
 		d.Takes(v, yamldoc.UseKeys, "stageType")
-		group := d.stepGroup(named(v, "stageType"), place{stage: d.stageType(v), section: seen{}}, seen{})
+		group := d.stepGroup(named(v, "stageType"), place{stage: d.stageType(v), section: document.Seen{}}, document.Seen{})
 		d.bounded(v, extent.Nodes(group.nodes()))
 	case template.Stage:
-		stage := d.stage(named(v, ""), seen{})
+		stage := d.stage(named(v, ""), document.Seen{})
 		d.bounded(v, extent.Nodes(stage.nodes()))
 	case template.Pipeline:
-		d.fields(v, merge(d.pipelineKeys(&Pipeline{}), d.codebase(v)))
-		d.need(v, "stages")
+		d.Fields(v, document.Merge(d.pipelineKeys(&Pipeline{}), d.codebase(v)))
+		d.Need(v, "stages")
 	case template.ArtifactSource:
-		d.fields(v, d.artifactSource(v, &ArtifactSource{}))
-		d.need(v, "type", "spec")
+		d.Fields(v, d.artifactSource(v, &ArtifactSource{}))
+		d.Need(v, "type", "spec")
 	case template.Notification:
-		d.fields(v, keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &NotificationBody{}, d.open) }})
-		d.need(v, "body")
+		d.Fields(v, document.Keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &NotificationBody{}, d.open) }})
+		d.Need(v, "body")
 	case template.CustomDeployment:
 		d.customTemplate(v)
 	case template.SecretManager:
@@ -94,19 +95,19 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 func (d *decoder) link(v yamldoc.Value) {
 	var name, version, label, branch yamldoc.Field[string]
 	var inputs, overrides, variables *yamldoc.Node
-	d.fields(v, keys{
-		"templateRef":  d.text(&name),
-		"versionLabel": d.text(&version),
-		"label":        d.text(&label),
+	d.Fields(v, document.Keys{
+		"templateRef":  d.Text(&name),
+		"versionLabel": d.Text(&version),
+		"label":        d.Text(&label),
 		"gitBranch": func(v yamldoc.Value) { // of which pkg/template warns
-			d.text(&branch)(v)
+			d.Text(&branch)(v)
 			d.Takes(v, yamldoc.UseIdle, notFromBranch)
 		},
-		"templateInputs":    d.node(&inputs),
-		"templateOverrides": d.node(&overrides),
-		"templateVariables": d.node(&variables),
+		"templateInputs":    d.Node(&inputs),
+		"templateOverrides": d.Node(&overrides),
+		"templateVariables": d.Node(&variables),
 	})
-	d.need(v, "templateRef")
+	d.Need(v, "templateRef")
 }
 
 // linked says whether a node is made of a template, which has been checked to
@@ -120,7 +121,7 @@ func (d *decoder) stageType(v yamldoc.Value) string {
 		return ""
 	}
 	var f yamldoc.Field[string]
-	d.supported(&f, "stage type", []string{StageDeployment, StageApproval, StageCustom}, otherStageTypes()...)(child(v, "stageType"))
+	d.Supported(&f, "stage type", []string{StageDeployment, StageApproval, StageCustom}, otherStageTypes()...)(document.Child(v, "stageType"))
 	return f.Value
 }
 
@@ -147,18 +148,18 @@ func (d *decoder) allowedOverrides(v, spec yamldoc.Value, kind template.Kind) []
 	}
 	slices.Sort(names)
 	var out []yamldoc.Field[string]
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		f := d.String(item)
 		key := known[f.Value]
 		switch asked := spec.Node.Get(key); {
 		case !f.Set:
 		case len(names) == 0:
-			d.Errorf(item, wrongValue, "found %q; what links to a template of the type %s can override nothing", item.Node.Value, kind)
+			d.Errorf(item, document.WrongValue, "found %q; what links to a template of the type %s can override nothing", item.Node.Value, kind)
 		case key == "":
-			d.Errorf(item, wrongValue, "found %q; what links to a template of the type %s can override %s%s",
+			d.Errorf(item, document.WrongValue, "found %q; what links to a template of the type %s can override %s%s",
 				item.Node.Value, kind, strings.Join(names, ", "), d.Hint(item.Node.Value, names))
 		case asked != nil && asked.Kind == yamldoc.Scalar && expr.IsRuntimeInput(asked.Value):
-			d.Errorf(item, ambiguous, "%q is <+input> in the template, so it is one of its inputs; it can't be overridden as well", key)
+			d.Errorf(item, document.Ambiguous, "%q is <+input> in the template, so it is one of its inputs; it can't be overridden as well", key)
 		}
 		out = append(out, f)
 	}

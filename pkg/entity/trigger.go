@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -116,8 +117,8 @@ func hostEvents(host string) map[string][]string {
 
 func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 	t := &Trigger{}
-	d.fields(v, merge(d.meta(e), keys{
-		"enabled":                          d.flag(&t.Enabled),
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
+		"enabled":                          d.Flag(&t.Enabled),
 		"pipelineIdentifier":               func(v yamldoc.Value) { t.Pipeline = d.ofPipeline(v, e) },
 		"inputYaml":                        func(v yamldoc.Value) { t.Inputs = d.inputYAML(v) },
 		"encryptedWebhookSecretIdentifier": d.secretRef(&t.Secret),
@@ -125,13 +126,13 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 		"inputSetRefs":                     func(v yamldoc.Value) { d.triggerSets(v, t) },
 		"stagesToExecute": func(v yamldoc.Value) {
 			t.Stages = d.Strings(v)
-			d.fixed(v, t.Stages.Expr)
+			d.Fixed(v, t.Stages.Expr)
 		},
 		"pipelineBranchName": d.branch(),
 		"inputSetBranchName": d.branch(),
-		"eventConditions":    d.never("conditions stand in source.spec.spec: payloadConditions, headerConditions and jexlCondition of a webhook, eventConditions of an artifact"),
+		"eventConditions":    d.Never("conditions stand in source.spec.spec: payloadConditions, headerConditions and jexlCondition of a webhook, eventConditions of an artifact"),
 	}))
-	d.need(v, "identifier", "pipelineIdentifier", "source")
+	d.Need(v, "identifier", "pipelineIdentifier", "source")
 	d.inProject(v, "a trigger")
 	d.proven(v, t)
 	return t
@@ -142,11 +143,11 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 func (d *decoder) triggerSets(v yamldoc.Value, t *Trigger) {
 	if v.Is(yamldoc.Scalar) {
 		if t.InputSetList = d.Body(v); strings.TrimSpace(t.InputSetList.Expr) != "" && !strings.Contains(t.InputSetList.Expr, "<+") {
-			d.Errorf(v, wrongType, "found a text; want a list of input sets, or an expression for one")
+			d.Errorf(v, document.WrongType, "found a text; want a list of input sets, or an expression for one")
 		}
 		return
 	}
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		f := d.String(item)
 		if f.Expr == "" {
 			if err := ref.CheckID(ref.InputSet, f.Value); err != nil {
@@ -165,18 +166,18 @@ func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
 		return nil
 	}
 	if !v.Is(yamldoc.Scalar) {
-		d.Errorf(v, wrongType, "found a mapping or a list; want a text that is YAML, such as |")
+		d.Errorf(v, document.WrongType, "found a mapping or a list; want a text that is YAML, such as |")
 		return nil
 	}
 	docs, report := yamldoc.Parse("", []byte(withoutMarks(v.Node.Value)))
 	for _, f := range report.Findings() {
-		d.Errorf(v, wrongValue, "in line %d of the text: %s", f.Line, f.Message)
+		d.Errorf(v, document.WrongValue, "in line %d of the text: %s", f.Line, f.Message)
 	}
 	switch {
 	case report.Failed() || len(docs) == 0:
 		return nil
 	case len(docs) > 1 || docs[0].Get("pipeline") == nil:
-		d.Errorf(v, wrongValue, "want one document with the root key pipeline")
+		d.Errorf(v, document.WrongValue, "want one document with the root key pipeline")
 		return nil
 	}
 	return docs[0].Get("pipeline")
@@ -185,7 +186,7 @@ func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
 // InputYAML is what a trigger's document, given below its root key, gives its
 // pipeline; nil for nothing, or what can't be read.
 func InputYAML(trigger *yamldoc.Node) *yamldoc.Node {
-	d := &decoder{Report: yamldoc.NewReport("")}
+	d := &decoder{Decoder: document.New(yamldoc.NewReport(""))}
 	return d.inputYAML(yamldoc.Sub(trigger.Get("inputYaml"), "inputYaml"))
 }
 
@@ -202,8 +203,8 @@ func withoutMarks(text string) string {
 }
 
 func (d *decoder) source(v yamldoc.Value, t *Trigger) {
-	typ := peek(v, "type")
-	d.fields(v, keys{
+	typ := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
 		"type": func(v yamldoc.Value) { d.sourceType(v, typ, t) },
 		"spec": func(v yamldoc.Value) {
 			switch typ {
@@ -216,9 +217,9 @@ func (d *decoder) source(v yamldoc.Value, t *Trigger) {
 			}
 		},
 		"pollInterval": func(v yamldoc.Value) { d.polled(v, typ) },
-		"webhookId":    func(yamldoc.Value) {}, // Harness's name of what it registered
+		"webhookId":    document.Nothing, // Harness's name of what it registered
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 func (d *decoder) sourceType(v yamldoc.Value, typ string, t *Trigger) {
@@ -226,7 +227,7 @@ func (d *decoder) sourceType(v yamldoc.Value, typ string, t *Trigger) {
 	case "Manifest", "MultiRegionArtifact":
 		d.Unsupported(v, "trigger type %s isn't supported: nothing asks registries for new versions; let the registry's own event call a webhook of type Custom, see docs/triggers.md", typ)
 	default:
-		d.supported(&t.Type, "trigger type", []string{"Webhook", "Scheduled", "Artifact"}, "SystemEvent")(v)
+		d.Supported(&t.Type, "trigger type", []string{"Webhook", "Scheduled", "Artifact"}, "SystemEvent")(v)
 	}
 }
 
@@ -238,24 +239,24 @@ func (d *decoder) polled(v yamldoc.Value, typ string) {
 		return
 	}
 	if !v.Is(yamldoc.Scalar) || strings.Trim(v.Node.Value, "0") != "" {
-		d.refuse("asking a Git host for events (pollInterval) instead of a webhook isn't supported")(v)
+		d.Refuse("asking a Git host for events (pollInterval) instead of a webhook isn't supported")(v)
 	}
 }
 
 func (d *decoder) webhook(v yamldoc.Value, w *Webhook) {
-	host := peek(v, "type")
-	d.fields(v, keys{
-		"type": d.supported(&w.Host, "the webhook's type", []string{"Custom", "Github", "Gitlab", "Bitbucket"},
+	host := document.Peek(v, "type")
+	d.Fields(v, document.Keys{
+		"type": d.Supported(&w.Host, "the webhook's type", []string{"Custom", "Github", "Gitlab", "Bitbucket"},
 			"AzureRepo", "AwsCodeCommit", "Harness", "HarnessArtifactRegistry", "EventRelay"),
 		"spec": func(v yamldoc.Value) {
 			if hostEvents(host) != nil {
 				d.hostWebhook(v, host, w)
 				return
 			}
-			d.fields(v, d.conditions(w, false))
+			d.Fields(v, d.conditions(w, false))
 		},
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 	d.listens(v, w.Host.Value)
 }
 
@@ -270,36 +271,36 @@ func (d *decoder) listens(v yamldoc.Value, source string) {
 
 // hostWebhook decodes the event of a Git host.
 func (d *decoder) hostWebhook(v yamldoc.Value, host string, w *Webhook) {
-	events, event := hostEvents(host), peek(v, "type")
+	events, event := hostEvents(host), document.Peek(v, "type")
 	var names []string
 	for name := range events {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	d.fields(v, keys{
-		"type": d.literal(&w.Event, names...),
+	d.Fields(v, document.Keys{
+		"type": d.Literal(&w.Event, names...),
 		"spec": func(v yamldoc.Value) {
-			d.fields(v, merge(d.conditions(w, event == "Push" && host != "Bitbucket"), keys{
+			d.Fields(v, document.Merge(d.conditions(w, event == "Push" && host != "Bitbucket"), document.Keys{
 				"connectorRef":                d.chosen(ref.Connector, &w.Connector),
-				"repoName":                    d.text(&w.Repository),
+				"repoName":                    d.Text(&w.Repository),
 				"actions":                     func(v yamldoc.Value) { d.actions(v, event, events[event], w) },
-				"autoAbortPreviousExecutions": d.flag(&w.AbortOthers),
+				"autoAbortPreviousExecutions": d.Flag(&w.AbortOthers),
 			}))
-			d.need(v, "connectorRef")
+			d.Need(v, "connectorRef")
 		},
 	})
-	d.need(v, "type", "spec")
+	d.Need(v, "type", "spec")
 }
 
 func (d *decoder) actions(v yamldoc.Value, event string, known []string, w *Webhook) {
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		f := d.String(item)
 		switch {
 		case !f.Set || slices.Contains(known, f.Value):
 		case len(known) == 0:
-			d.Errorf(item, wrongValue, "found %q, but %s has no actions", f.Value, event)
+			d.Errorf(item, document.WrongValue, "found %q, but %s has no actions", f.Value, event)
 		default:
-			d.Errorf(item, wrongValue, "found %q; want one of %s%s", f.Value, strings.Join(known, ", "), d.Hint(f.Value, known))
+			d.Errorf(item, document.WrongValue, "found %q; want one of %s%s", f.Value, strings.Join(known, ", "), d.Hint(f.Value, known))
 		}
 		w.Actions = append(w.Actions, f)
 	}
@@ -307,13 +308,13 @@ func (d *decoder) actions(v yamldoc.Value, event string, known []string, w *Webh
 
 // conditions are the keys that every webhook has. files says whether its
 // deliveries list the files that changed.
-func (d *decoder) conditions(w *Webhook, files bool) keys {
-	return keys{
+func (d *decoder) conditions(w *Webhook, files bool) document.Keys {
+	return document.Keys{
 		"payloadConditions": func(v yamldoc.Value) {
 			w.Payload = d.conditionList(v, func(v yamldoc.Value, key string) { d.payloadKey(v, key, files) })
 		},
 		"headerConditions": func(v yamldoc.Value) { w.Headers = d.conditionList(v, func(yamldoc.Value, string) {}) },
-		"jexlCondition":    func(v yamldoc.Value) { w.JEXL = d.Body(v) },
+		"jexlCondition":    d.Condition(&w.JEXL),
 	}
 }
 
@@ -323,7 +324,7 @@ func (d *decoder) payloadKey(v yamldoc.Value, key string, files bool) {
 	switch {
 	case key == "" || strings.Contains(key, "<+"):
 	case !slices.Contains(words, key):
-		d.Errorf(v, wrongValue, "found the key %q; want an expression such as <+trigger.payload.a.b>, or one of %s%s",
+		d.Errorf(v, document.WrongValue, "found the key %q; want an expression such as <+trigger.payload.a.b>, or one of %s%s",
 			key, strings.Join(words, ", "), d.Hint(key, words))
 	case key == ChangedFiles && !files:
 		d.Unsupported(v, "changedFiles needs a Push of Github or Gitlab: other deliveries don't list the files that changed")
@@ -333,16 +334,16 @@ func (d *decoder) payloadKey(v yamldoc.Value, key string, files bool) {
 // conditionList decodes conditions; check sees the key of each.
 func (d *decoder) conditionList(v yamldoc.Value, check func(v yamldoc.Value, key string)) []Condition {
 	var out []Condition
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		var key, operator, value yamldoc.Field[string]
-		d.fields(item, keys{
-			"key":      func(v yamldoc.Value) { d.text(&key)(v); check(v, key.Value+key.Expr) },
-			"operator": d.literal(&operator, operators()...),
-			"value":    d.text(&value),
+		d.Fields(item, document.Keys{
+			"key":      func(v yamldoc.Value) { d.Text(&key)(v); check(v, key.Value+key.Expr) },
+			"operator": d.Literal(&operator, operators()...),
+			"value":    d.Text(&value),
 		})
-		d.need(item, "key", "operator", "value")
+		d.Need(item, "key", "operator", "value")
 		if operator.Value == Regex && value.Value != "" {
-			d.pattern(child(item, "value"), value.Value)
+			d.pattern(document.Child(item, "value"), value.Value)
 		}
 		out = append(out, Condition{
 			Key: key.Value + key.Expr, Operator: operator.Value, Value: value.Value + value.Expr, At: item.Pos(d.Report),

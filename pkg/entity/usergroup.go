@@ -4,6 +4,7 @@ import (
 	"net/mail"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,11 +24,11 @@ type GroupWay struct {
 
 func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 	g := &UserGroup{}
-	d.fields(v, merge(d.meta(e), keys{
+	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"users":      func(v yamldoc.Value) { g.add(d, v) },
 		"userEmails": func(v yamldoc.Value) { g.add(d, v) },
 		"notificationConfigs": func(v yamldoc.Value) {
-			for item := range d.list(v) {
+			for item := range d.Items(v) {
 				g.Ways = append(g.Ways, d.groupWay(item))
 			}
 		},
@@ -42,7 +43,7 @@ func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 			}
 		},
 	}))
-	d.need(v, "identifier", "name")
+	d.Need(v, "identifier", "name")
 	return g
 }
 
@@ -50,9 +51,9 @@ func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
 	var w GroupWay
 	var typ yamldoc.Field[string]
-	all := keys{"type": d.literal(&typ, "EMAIL", "SLACK", "MSTEAMS", "PAGERDUTY")}
+	all := document.Keys{"type": d.Literal(&typ, "EMAIL", "SLACK", "MSTEAMS", "PAGERDUTY")}
 	needed := ""
-	switch peek(v, "type") {
+	switch document.Peek(v, "type") {
 	case "EMAIL":
 		w.Channel = ChannelEmail
 		all["groupEmail"] = d.address(&w.Address)
@@ -67,13 +68,13 @@ func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
 	if needed != "" {
 		all[needed] = d.address(&w.Address)
 	}
-	d.fields(v, all)
-	d.need(v, "type")
+	d.Fields(v, all)
+	d.Need(v, "type")
 	switch {
 	case needed != "" && w.Address == "":
-		d.need(v, needed)
+		d.Need(v, needed)
 	case w.Channel == ChannelEmail && w.Address == "" && !w.Members:
-		d.Errorf(v, missingKey, "nobody gets the mail; want groupEmail, or sendEmailToAllUsers: true")
+		d.Errorf(v, document.MissingKey, "nobody gets the mail; want groupEmail, or sendEmailToAllUsers: true")
 	}
 	return w
 }
@@ -111,13 +112,13 @@ func (g *UserGroup) Mails() []string {
 }
 
 func (g *UserGroup) add(d *decoder, v yamldoc.Value) {
-	for item := range d.list(v) {
+	for item := range d.Items(v) {
 		f := d.String(item)
 		switch {
 		case f.Expr != "":
-			d.Errorf(item, wrongValue, "found an expression; want a user's name")
+			d.Errorf(item, document.WrongValue, "found an expression; want a user's name")
 		case strings.TrimSpace(f.Value) == "":
-			d.Errorf(item, wrongValue, "found an empty text; want a user's name")
+			d.Errorf(item, document.WrongValue, "found an empty text; want a user's name")
 		default:
 			g.Users = append(g.Users, f.Value)
 		}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -27,10 +28,10 @@ const variableConnector = "Connector"
 // variables binds a list of variables, of more types than usual.
 func (d *decoder) variables(list *[]Variable, more ...string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		names := seen{}
-		for item := range d.list(v) {
+		names := document.Seen{}
+		for item := range d.Items(v) {
 			one := d.variable(item, more...)
-			d.unique(names, item, one.Name.Value)
+			d.Unique(names, item, one.Name.Value)
 			*list = append(*list, one)
 		}
 	}
@@ -38,18 +39,18 @@ func (d *decoder) variables(list *[]Variable, more ...string) func(yamldoc.Value
 
 func (d *decoder) variable(v yamldoc.Value, more ...string) Variable {
 	var one Variable
-	d.fields(v, keys{
+	d.Fields(v, document.Keys{
 		"name":        func(v yamldoc.Value) { one.Name = d.variableName(v) },
-		"type":        d.literal(&one.Type, append([]string{"String", "Number", "Secret"}, more...)...),
-		"value":       d.variableValue(peek(v, "type"), &one.Value),
-		"default":     d.variableValue(peek(v, "type"), &one.Default),
-		"description": d.text(&one.Description),
-		"required":    d.flag(&one.Required),
-		"metadata":    func(yamldoc.Value) {}, // the console's
+		"type":        d.Literal(&one.Type, append([]string{"String", "Number", "Secret"}, more...)...),
+		"value":       d.variableValue(document.Peek(v, "type"), &one.Value),
+		"default":     d.variableValue(document.Peek(v, "type"), &one.Default),
+		"description": d.Text(&one.Description),
+		"required":    d.Flag(&one.Required),
+		"metadata":    document.Nothing, // the console's
 	})
-	d.need(v, "name", "type")
+	d.Need(v, "name", "type")
 	if v.Is(yamldoc.Mapping) && v.Node.Get("value") == nil {
-		d.Errorf(v, missingKey, `key "value" is missing; it may be empty`)
+		d.Errorf(v, document.MissingKey, `key "value" is missing; it may be empty`)
 	}
 	return one
 }
@@ -60,7 +61,7 @@ func (d *decoder) variableName(v yamldoc.Value) yamldoc.Field[string] {
 		return f
 	}
 	if err := ref.CheckVariable(v.Node.Value); err != nil {
-		d.Errorf(v, badName, "%s", err)
+		d.Errorf(v, document.BadName, "%s", err)
 	}
 	return f
 }
@@ -71,9 +72,9 @@ func (d *decoder) variableValue(typ string, f *yamldoc.Field[string]) func(yamld
 		*f = d.String(v)
 		switch {
 		case typ == "Number" && f.Value != "" && !number.MatchString(f.Value):
-			d.Errorf(v, wrongValue, "found %q; want a number", f.Value)
+			d.Errorf(v, document.WrongValue, "found %q; want a number", f.Value)
 		case typ == "Secret" && strings.Contains(f.Expr, "secrets.getValue("):
-			d.Errorf(v, wrongValue, "found an expression; want the identifier of a secret alone")
+			d.Errorf(v, document.WrongValue, "found an expression; want the identifier of a secret alone")
 		case typ == "Secret":
 			d.refer(ref.Secret, v, f.Value)
 		case typ == variableConnector:

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -14,13 +15,13 @@ type When struct {
 // stage's for what is in it.
 func (d *decoder) when(w *When, status string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		d.fields(v, keys{
+		d.Fields(v, document.Keys{
 			status: func(v yamldoc.Value) {
 				w.Status = d.Enum(v, "Success", "Failure", "All")
-				d.fixed(v, w.Status.Expr)
+				d.Fixed(v, w.Status.Expr)
 			},
-			"condition": func(v yamldoc.Value) { w.Condition = d.Body(v) },
+			"condition": d.Condition(&w.Condition),
 		})
-		d.need(v, status)
+		d.Need(v, status)
 	}
 }

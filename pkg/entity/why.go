@@ -8,42 +8,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// fewWords is how many words a message lists beside a reason, which says more
-// than a long list does.
-const fewWords = 4
-
-// unsupportedWord reports a word that Harness has and Slipway refuses, with
-// the reason and, if they are few, the words that can be written.
-func (d *decoder) unsupportedWord(v yamldoc.Value, what, word string, can []string) {
-	text, reason := fmt.Sprintf("%s %s isn't supported yet", what, word), why(what, word)
-	if reason != "" {
-		text += ": " + reason
-	}
-	if reason == "" || len(can) <= fewWords {
-		text += "; want " + oneOf(can)
-	}
-	d.Unsupported(v, "%s", text)
-}
-
-// oneOf is a list of words as a message has it.
-func oneOf(words []string) string {
-	if len(words) == 1 {
-		return words[0]
-	}
-	return "one of " + strings.Join(words, ", ")
-}
-
-// meant is the end of a message about a word that nobody knows: whether one of
-// those that can be written was meant. One that is refused is never proposed.
-func (d *decoder) meant(word string, can, cannot []string) string {
-	for _, other := range cannot {
-		if strings.EqualFold(word, other) {
-			return fmt.Sprintf("; %s isn't supported", other)
-		}
-	}
-	return d.Hint(word, can)
-}
-
 // meantStep is meant of step types. It asks about the nearest few alone:
 // decoding a spec is how one knows that a type is there.
 func (d *decoder) meantStep(word, stage string) string {

@@ -66,13 +66,13 @@ func (r *refusals) call(call *ast.CallExpr) {
 		return
 	}
 	switch name := fun.Sel.Name; {
-	case name == "refuse" && len(call.Args) == 1:
+	case name == "Refuse" && len(call.Args) == 1:
 		r.text(text(call.Args[0]) + " yet")
-	case name == "never" && len(call.Args) == 1:
+	case name == "Never" && len(call.Args) == 1:
 		r.text(text(call.Args[0]))
 	case name == "Unsupported" && len(call.Args) > 1:
 		r.text(text(call.Args[1]))
-	case name == "supported" && len(call.Args) > 3:
+	case name == "Supported" && len(call.Args) > 3:
 		what := text(call.Args[1])
 		for _, arg := range call.Args[3:] {
 			r.words[what] = append(r.words[what], literals(arg)...)

@@ -51,7 +51,7 @@ func keysTaken(typ step.Type, words []string) []string {
 		spec.Entries = append(spec.Entries, yamldoc.Entry{Key: w, Value: &yamldoc.Node{}})
 	}
 	r := yamldoc.NewReport("")
-	typ.New(spec, r)
+	typ.Decode(spec, r)
 	unknown := map[string]bool{}
 	for _, f := range r.Findings() {
 		unknown[f.Path] = unknown[f.Path] || f.Code == "UNKNOWN_KEY"

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -24,7 +25,7 @@ type Type struct {
 	Name string // as in YAML, case included
 	// New decodes and checks a spec. It is called on save, where fields may be
 	// expressions, and again when the step starts, where they no longer are.
-	New func(spec *yamldoc.Node, r *yamldoc.Report) Spec
+	New func(d *document.Decoder, spec yamldoc.Value) Spec
 	// Prepare rewrites a spec as it was saved before its expressions are
 	// resolved; nil: it is taken as it is.
 	Prepare func(spec *yamldoc.Node) (*yamldoc.Node, error)
@@ -41,6 +42,11 @@ type Type struct {
 	// Deploys says that the step needs the service, environment and
 	// infrastructure of a Deployment stage.
 	Deploys bool
+}
+
+// Decode decodes and checks a spec, and reports to r what is wrong with it.
+func (t Type) Decode(spec *yamldoc.Node, r *yamldoc.Report) Spec {
+	return t.New(document.New(r), yamldoc.Sub(spec, ""))
 }
 
 // Spec is a decoded step.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -23,11 +24,11 @@ func Text(f yamldoc.Field[string]) string {
 
 // Texts decodes a list of texts. Harness also takes a text with commas, which
 // is what an expression for the whole list may give.
-func Texts(v yamldoc.Value, r *yamldoc.Report) []string {
+func Texts(v yamldoc.Value, d *document.Decoder) []string {
 	if !v.Is(yamldoc.Scalar) {
-		return r.Strings(v).Value
+		return d.Strings(v).Value
 	}
-	f := r.String(v)
+	f := d.String(v)
 	if f.Expr != "" {
 		return []string{f.Expr} // a list, once it is resolved
 	}
@@ -57,37 +58,35 @@ type Variable struct {
 
 // Variables decodes a list of {name, type, value}. Types are those that the
 // list may have; the first is what an item has that says none.
-func Variables(r *yamldoc.Report, v yamldoc.Value, types ...string) []Variable {
+func Variables(d *document.Decoder, v yamldoc.Value, types ...string) []Variable {
 	var list []Variable
 	seen := map[string]int{}
-	for item := range r.List(v) {
+	for item := range d.List(v) {
 		x := Variable{At: item}
 		x.Type.Value = types[0]
-		for e := range r.Mapping(item) {
-			switch e.Key {
-			case "name":
-				x.Name = r.String(e)
-			case "type":
-				x.Type = r.Enum(e, types...)
-			case "value":
-				x.Value = r.String(e)
-			case "identifier", "default", "required", "description", "metadata": // say nothing to a step
-			default:
-				r.Unknown(e, "name", "type", "value", "identifier", "default", "required", "description", "metadata")
-			}
-		}
+		d.Fields(item, document.Keys{
+			"name":  d.Text(&x.Name),
+			"type":  d.Word(&x.Type, types...),
+			"value": d.Text(&x.Value),
+			// These say nothing to a step.
+			"identifier":  document.Nothing,
+			"default":     document.Nothing,
+			"required":    document.Nothing,
+			"description": document.Nothing,
+			"metadata":    document.Nothing,
+		})
 		if !item.Is(yamldoc.Mapping) {
 			continue
 		}
-		r.Missing(item, "name")
+		d.Missing(item, "name")
 		name := x.Name.Value
 		if line, twice := seen[name]; twice && name != "" {
-			r.Errorf(item, "DUPLICATE_NAME", "variable %q stands twice; the first is in line %d", name, line)
+			d.Errorf(item, "DUPLICATE_NAME", "variable %q stands twice; the first is in line %d", name, line)
 			continue
 		}
 		seen[name] = x.Name.At.Line
 		if err := ref.CheckVariable(name); name != "" && err != nil {
-			r.Errorf(item, "WRONG_VALUE", "%s", err)
+			d.Errorf(item, "WRONG_VALUE", "%s", err)
 		}
 		list = append(list, x)
 	}

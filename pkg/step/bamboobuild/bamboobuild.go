@@ -8,6 +8,7 @@ package bamboobuild
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
@@ -25,23 +26,13 @@ type Spec struct {
 	Parameters []ticket.Parameter
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "planName":
-			s.Plan = r.String(e)
-		case "planParameter":
-			s.Parameters = ticket.Parameters(e, r)
-		default:
-			r.Unknown(e, "connectorRef", "planName", "planParameter", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "planName")
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{
+		"planName":      d.Text(&s.Plan),
+		"planParameter": func(e yamldoc.Value) { s.Parameters = ticket.Parameters(e, d) },
+	}))
+	d.Missing(v, "connectorRef", "planName")
 	return s
 }
 

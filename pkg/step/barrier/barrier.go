@@ -8,6 +8,7 @@ package barrier
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -23,23 +24,18 @@ type Spec struct {
 	Ref yamldoc.Field[string] // one of the pipeline's flowControl.barriers
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "barrierRef":
-			s.Ref = r.String(e)
+	d.Fields(v, document.Keys{
+		"barrierRef": func(e yamldoc.Value) {
+			s.Ref = d.String(e)
 			if s.Ref.Expr != "" && !strings.HasPrefix(s.Ref.Expr, "<+input>") {
-				r.Errorf(e, "WRONG_VALUE", "found an expression; want the identifier of a barrier")
+				d.Errorf(e, "WRONG_VALUE", "found an expression; want the identifier of a barrier")
 			}
-		case "delegateSelectors": // no delegate takes part
-			r.Strings(e)
-		default:
-			r.Unknown(e, "barrierRef", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "barrierRef")
+		},
+		"delegateSelectors": d.Words(nil), // no delegate takes part
+	})
+	d.Missing(v, "barrierRef")
 	return s
 }
 

@@ -131,6 +131,6 @@ func Check(typeName string, spec *yamldoc.Node, stageType string, r *yamldoc.Rep
 	if t.Deploys && stageType != "" && stageType != "Deployment" {
 		r.Errorf(yamldoc.Sub(spec, ""), "WRONG_STAGE", "found a %s step in a stage of type %s; it needs a Deployment stage", t.Name, stageType)
 	}
-	t.New(spec, r)
+	t.Decode(spec, r)
 	return true
 }

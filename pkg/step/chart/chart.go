@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -23,7 +24,7 @@ func Type() step.Type { return step.Type{Name: plan.TypeChart, New: decode} }
 // Spec is the step's spec, which is empty.
 type Spec struct{}
 
-func decode(*yamldoc.Node, *yamldoc.Report) step.Spec { return &Spec{} }
+func decode(*document.Decoder, yamldoc.Value) step.Spec { return &Spec{} }
 
 // Start has a delegate read the chart. If the one that is deployed isn't to be
 // described, there is nothing to read.

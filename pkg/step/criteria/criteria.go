@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -47,81 +48,58 @@ type Approval struct {
 	Every           yamldoc.Field[time.Duration] // between two looks
 }
 
-// Key decodes a key of an approval step's spec; false if it is the step's own.
-func (a *Approval) Key(e yamldoc.Value, r *yamldoc.Report) bool {
-	switch e.Key {
-	case "approvalCriteria":
-		a.Approve = decode(e, r)
-		if e.Is(yamldoc.Mapping) && a.Approve.empty() {
-			r.Errorf(e, "WRONG_VALUE", "found criteria that ask for nothing; want an expression or conditions")
-		}
-	case "rejectionCriteria":
-		a.Reject = decode(e, r)
-	case "retryInterval":
-		a.Every = r.Duration(e)
-	default:
-		return false
+// Keys are those that it adds to a spec.
+func (a *Approval) Keys(d *document.Decoder) document.Keys {
+	return document.Keys{
+		"approvalCriteria": func(e yamldoc.Value) {
+			a.Approve = decode(e, d)
+			if e.Is(yamldoc.Mapping) && a.Approve.empty() {
+				d.Errorf(e, "WRONG_VALUE", "found criteria that ask for nothing; want an expression or conditions")
+			}
+		},
+		"rejectionCriteria": func(e yamldoc.Value) { a.Reject = decode(e, d) },
+		"retryInterval":     d.Time(&a.Every),
 	}
-	return true
 }
 
-func decode(v yamldoc.Value, r *yamldoc.Report) Criteria {
+func decode(v yamldoc.Value, d *document.Decoder) Criteria {
 	var c Criteria
-	kind := r.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), "Jexl", "KeyValues").Value
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type": // decoded above
-		case "spec":
-			c.spec(e, r, kind)
-		default:
-			r.Unknown(e, "type", "spec")
-		}
-	}
+	kind := d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), "Jexl", "KeyValues").Value
+	d.Fields(v, document.Keys{
+		"type": document.Nothing, // decoded above
+		"spec": func(e yamldoc.Value) { c.spec(e, d, kind) },
+	})
 	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		r.Missing(v, "type", "spec")
+		d.Missing(v, "type", "spec")
 	}
 	return c
 }
 
-func (c *Criteria) spec(v yamldoc.Value, r *yamldoc.Report, kind string) {
-	for e := range r.Mapping(v) {
-		switch {
-		case kind == "Jexl" && e.Key == "expression":
-			c.Expression = r.Body(e)
-		case kind == "KeyValues" && e.Key == "matchAnyCondition":
-			c.Any = r.Bool(e)
-		case kind == "KeyValues" && e.Key == "conditions":
-			c.Conditions = conditions(e, r)
-		case kind == "Jexl":
-			r.Unknown(e, "expression")
-		case kind == "KeyValues":
-			r.Unknown(e, "matchAnyCondition", "conditions")
-		}
+func (c *Criteria) spec(v yamldoc.Value, d *document.Decoder, kind string) {
+	switch kind {
+	case "Jexl":
+		d.Fields(v, document.Keys{"expression": d.Condition(&c.Expression)})
+	case "KeyValues":
+		d.Fields(v, document.Keys{
+			"matchAnyCondition": d.Flag(&c.Any),
+			"conditions":        func(e yamldoc.Value) { c.Conditions = conditions(e, d) },
+		})
 	}
 }
 
-func conditions(v yamldoc.Value, r *yamldoc.Report) []Condition {
+func conditions(v yamldoc.Value, d *document.Decoder) []Condition {
 	var list []Condition
 	var keys []string
-	for item := range r.List(v) {
+	for item := range d.List(v) {
 		var c Condition
-		for e := range r.Mapping(item) {
-			switch e.Key {
-			case "key":
-				c.Key = r.String(e)
-			case "operator":
-				c.Operator = r.Enum(e, equals, notEquals, in, notIn)
-			case "value":
-				c.Value = r.String(e)
-			default:
-				r.Unknown(e, "key", "operator", "value")
-			}
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "key", "operator", "value")
-		}
+		d.Fields(item, document.Keys{
+			"key":      d.Text(&c.Key),
+			"operator": d.Word(&c.Operator, equals, notEquals, in, notIn),
+			"value":    d.Text(&c.Value),
+		})
+		d.Need(item, "key", "operator", "value")
 		if key := step.Text(c.Key); key != "" && slices.Contains(keys, key) {
-			r.Errorf(item, "DUPLICATE_NAME", "key %q stands twice; conditions on one key can be put as an expression (type Jexl)", key)
+			d.Errorf(item, "DUPLICATE_NAME", "key %q stands twice; conditions on one key can be put as an expression (type Jexl)", key)
 		} else {
 			keys = append(keys, key)
 		}

@@ -9,6 +9,7 @@ package customapproval
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -31,23 +32,13 @@ type Spec struct {
 	ScriptTimeout yamldoc.Field[time.Duration] // of one look
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Script.Key(e, r) || s.Approval.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "scriptTimeout":
-			s.ScriptTimeout = r.Duration(e)
-		case "metadata": // of Harness's editor
-		default:
-			r.Unknown(e, "shell", "source", "retryInterval", "scriptTimeout", "approvalCriteria", "rejectionCriteria",
-				"environmentVariables", "outputVariables", "delegateSelectors", "metadata")
-		}
-	}
-	r.Missing(v, "shell", "source", "retryInterval", "scriptTimeout", "approvalCriteria")
+	d.Fields(v, document.Merge(s.Script.Keys(d), s.Approval.Keys(d), document.Keys{
+		"scriptTimeout": d.Time(&s.ScriptTimeout),
+		"metadata":      document.Nothing, // of Harness's editor
+	}))
+	d.Missing(v, "shell", "source", "retryInterval", "scriptTimeout", "approvalCriteria")
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -36,51 +37,37 @@ type Spec struct {
 	FireAndForget yamldoc.Field[bool]
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "to":
-			s.To = addresses(e, r)
-		case "cc":
-			s.CC = addresses(e, r)
-		case "subject":
-			s.Subject = r.String(e)
-		case "body":
-			s.Body = r.String(e)
-		case "fireAndForget":
-			s.FireAndForget = r.Bool(e)
-		case "toUserGroups":
-			s.ToGroups = groups(e, r)
-		case "ccUserGroups":
-			s.CCGroups = groups(e, r)
-		case "inputVariables": // read by expressions, <+spec.inputVariables.x>
-			step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "to", "cc", "subject", "body", "fireAndForget", "toUserGroups", "ccUserGroups", "inputVariables", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "subject")
+	d.Fields(v, document.Keys{
+		"to":                func(e yamldoc.Value) { s.To = addresses(e, d) },
+		"cc":                func(e yamldoc.Value) { s.CC = addresses(e, d) },
+		"subject":           d.Text(&s.Subject),
+		"body":              d.Text(&s.Body),
+		"fireAndForget":     d.Flag(&s.FireAndForget),
+		"toUserGroups":      func(e yamldoc.Value) { s.ToGroups = groups(e, d) },
+		"ccUserGroups":      func(e yamldoc.Value) { s.CCGroups = groups(e, d) },
+		"inputVariables":    func(e yamldoc.Value) { step.Variables(d, e, step.TypeString, step.TypeNumber, step.TypeSecret) }, // read by expressions, <+spec.inputVariables.x>
+		"delegateSelectors": d.Words(nil),                                                                                      // the plan's
+	})
+	d.Missing(v, "subject")
 	if v.Is(yamldoc.Mapping) && step.Text(s.To) == "" && step.Text(s.CC) == "" && len(s.ToGroups)+len(s.CCGroups) == 0 {
-		r.Errorf(v, "WRONG_VALUE", "nobody gets the mail; want addresses in to or cc, or user groups")
+		d.Errorf(v, "WRONG_VALUE", "nobody gets the mail; want addresses in to or cc, or user groups")
 	}
 	return s
 }
 
 // groups reads references to user groups.
-func groups(v yamldoc.Value, r *yamldoc.Report) []string {
-	list := step.Texts(v, r)
+func groups(v yamldoc.Value, d *document.Decoder) []string {
+	list := step.Texts(v, d)
 	for _, name := range list {
 		switch {
 		case strings.Contains(name, "<+"):
 		case plan.EverybodysGroup(name):
-			r.Unsupported(v, "who is in %s isn't known; name a group that was saved", name)
+			d.Unsupported(v, "who is in %s isn't known; name a group that was saved", name)
 		default:
 			if _, err := ref.Parse(name, ref.Scope{Org: "org", Project: "project"}); err != nil {
-				r.Errorf(v, "WRONG_VALUE", "user group %s", err)
+				d.Errorf(v, "WRONG_VALUE", "user group %s", err)
 			}
 		}
 	}
@@ -88,11 +75,11 @@ func groups(v yamldoc.Value, r *yamldoc.Report) []string {
 }
 
 // addresses reads a list of addresses that is one text.
-func addresses(v yamldoc.Value, r *yamldoc.Report) yamldoc.Field[string] {
-	f := r.String(v)
+func addresses(v yamldoc.Value, d *document.Decoder) yamldoc.Field[string] {
+	f := d.String(v)
 	for _, a := range split(f.Value) {
 		if _, err := mail.ParseAddress(a); err != nil {
-			r.Errorf(v, "WRONG_VALUE", "%q isn't an e-mail address", a)
+			d.Errorf(v, "WRONG_VALUE", "%q isn't an e-mail address", a)
 		}
 	}
 	return f

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -35,30 +36,21 @@ type Spec struct {
 	Outputs []step.Variable       // expressions
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "webhookIdentifier":
-			if s.Webhook = r.String(e); s.Webhook.Value != "" && !nameable(s.Webhook.Value) {
-				r.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits, _, - and dots, at most 128", s.Webhook.Value)
+	d.Fields(v, document.Keys{
+		"webhookIdentifier": func(e yamldoc.Value) {
+			if s.Webhook = d.String(e); s.Webhook.Value != "" && !nameable(s.Webhook.Value) {
+				d.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits, _, - and dots, at most 128", s.Webhook.Value)
 			}
-		case "successCriteria":
-			s.Success = r.Body(e)
-		case "failureCriteria":
-			s.Failure = r.Body(e)
-		case "outputVariables":
-			s.Outputs = step.Variables(r, e, step.TypeString, step.TypeNumber)
-		case "inputVariables": // read by expressions, <+spec.inputVariables.x>
-			step.Variables(r, e, step.TypeString, step.TypeNumber)
-		case "delegateSelectors": // no delegate takes part
-			r.Strings(e)
-		default:
-			r.Unknown(e, "webhookIdentifier", "successCriteria", "failureCriteria", "inputVariables", "outputVariables", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "webhookIdentifier", "successCriteria")
+		},
+		"successCriteria":   d.Condition(&s.Success),
+		"failureCriteria":   d.Condition(&s.Failure),
+		"outputVariables":   func(e yamldoc.Value) { s.Outputs = step.Variables(d, e, step.TypeString, step.TypeNumber) },
+		"inputVariables":    func(e yamldoc.Value) { step.Variables(d, e, step.TypeString, step.TypeNumber) }, // read by expressions, <+spec.inputVariables.x>
+		"delegateSelectors": d.Words(nil),                                                                     // no delegate takes part
+	})
+	d.Missing(v, "webhookIdentifier", "successCriteria")
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -25,15 +26,10 @@ func Type() step.Type {
 // Spec is the step's spec: all that it says is which delegates may run it.
 type Spec struct{}
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "delegateSelectors")
-		}
-	}
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
+	d.Fields(v, document.Keys{
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return &Spec{}
 }
 

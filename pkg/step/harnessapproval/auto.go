@@ -3,6 +3,7 @@ package harnessapproval
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -23,46 +24,33 @@ const deadlineFormat = "2006-01-02 03:04 PM"
 // (pipeline spec §7.7).
 const soonest = 15 * time.Minute
 
-func decodeAuto(v yamldoc.Value, r *yamldoc.Report) auto {
+func decodeAuto(v yamldoc.Value, d *document.Decoder) auto {
 	var a auto
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "action":
-			r.Enum(e, plan.Approve)
-		case "comments":
-			a.Comments = r.String(e)
-		case "scheduledDeadline":
-			a.deadline(e, r)
-		default:
-			r.Unknown(e, "action", "comments", "scheduledDeadline")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "action", "scheduledDeadline")
-	}
+	d.Fields(v, document.Keys{
+		"action":            d.Word(nil, plan.Approve),
+		"comments":          d.Text(&a.Comments),
+		"scheduledDeadline": func(e yamldoc.Value) { a.deadline(e, d) },
+	})
+	d.Need(v, "action", "scheduledDeadline")
 	return a
 }
 
-func (a *auto) deadline(v yamldoc.Value, r *yamldoc.Report) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "time":
-			a.Time = r.String(e)
+func (a *auto) deadline(v yamldoc.Value, d *document.Decoder) {
+	d.Fields(v, document.Keys{
+		"time": func(e yamldoc.Value) {
+			a.Time = d.String(e)
 			if _, err := time.Parse(deadlineFormat, a.Time.Value); a.Time.Value != "" && err != nil {
-				r.Errorf(e, "WRONG_VALUE", "found %q; want a time such as 2026-01-31 06:30 PM", a.Time.Value)
+				d.Errorf(e, "WRONG_VALUE", "found %q; want a time such as 2026-01-31 06:30 PM", a.Time.Value)
 			}
-		case "timeZone":
-			a.Zone = r.String(e)
+		},
+		"timeZone": func(e yamldoc.Value) {
+			a.Zone = d.String(e)
 			if _, err := time.LoadLocation(a.Zone.Value); err != nil {
-				r.Errorf(e, "WRONG_VALUE", "found %q; want the name of a time zone such as Europe/Berlin", a.Zone.Value)
+				d.Errorf(e, "WRONG_VALUE", "found %q; want the name of a time zone such as Europe/Berlin", a.Zone.Value)
 			}
-		default:
-			r.Unknown(e, "time", "timeZone")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "time", "timeZone")
-	}
+		},
+	})
+	d.Need(v, "time", "timeZone")
 }
 
 // at is when the step approves by itself; nil if it doesn't.

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -37,33 +38,22 @@ type Spec struct {
 	Callback     yamldoc.Field[string]
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "approvalMessage":
-			s.Message = r.String(e)
-		case "includePipelineExecutionHistory": // the console always shows it
-			r.Bool(e)
-		case "approvers":
-			s.Approvers = decodeApprovers(e, r)
-		case "approverInputs":
-			s.Inputs = decodeInputs(e, r)
-		case "isAutoRejectEnabled":
-			s.RejectsOlder = r.Bool(e)
-		case "autoApproval":
-			s.Auto = decodeAuto(e, r)
-		case "callbackId":
-			if s.Callback = r.String(e); !callbackID.MatchString(step.Text(s.Callback)) {
-				r.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits, _, - and perhaps one expression", step.Text(s.Callback))
+	d.Fields(v, document.Keys{
+		"approvalMessage":                 d.Text(&s.Message),
+		"includePipelineExecutionHistory": d.Flag(nil), // the console always shows it
+		"approvers":                       func(e yamldoc.Value) { s.Approvers = decodeApprovers(e, d) },
+		"approverInputs":                  func(e yamldoc.Value) { s.Inputs = decodeInputs(e, d) },
+		"isAutoRejectEnabled":             d.Flag(&s.RejectsOlder),
+		"autoApproval":                    func(e yamldoc.Value) { s.Auto = decodeAuto(e, d) },
+		"callbackId": func(e yamldoc.Value) {
+			if s.Callback = d.String(e); !callbackID.MatchString(step.Text(s.Callback)) {
+				d.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits, _, - and perhaps one expression", step.Text(s.Callback))
 			}
-		default:
-			r.Unknown(e, "approvalMessage", "includePipelineExecutionHistory", "approvers", "approverInputs",
-				"isAutoRejectEnabled", "autoApproval", "callbackId")
-		}
-	}
-	r.Missing(v, "approvers")
+		},
+	})
+	d.Missing(v, "approvers")
 	return s
 }
 

@@ -62,7 +62,7 @@ func digest(t *testing.T, text string, in step.In) string {
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}
-	s := harnessapproval.Type().New(docs[0], r)
+	s := harnessapproval.Type().Decode(docs[0], r)
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -27,13 +28,13 @@ func (x input) ask() plan.ApprovalInput {
 	}
 }
 
-func decodeInputs(v yamldoc.Value, r *yamldoc.Report) []input {
+func decodeInputs(v yamldoc.Value, d *document.Decoder) []input {
 	var list []input
 	var names []string
-	for item := range r.List(v) {
-		x := decodeInput(item, r)
+	for item := range d.List(v) {
+		x := decodeInput(item, d)
 		if name := x.Name.Value; name != "" && slices.Contains(names, name) {
-			r.Errorf(item, "DUPLICATE_NAME", "input %q stands twice", name)
+			d.Errorf(item, "DUPLICATE_NAME", "input %q stands twice", name)
 		}
 		names = append(names, x.Name.Value)
 		list = append(list, x)
@@ -41,40 +42,47 @@ func decodeInputs(v yamldoc.Value, r *yamldoc.Report) []input {
 	return list
 }
 
-func decodeInput(item yamldoc.Value, r *yamldoc.Report) input {
+func decodeInput(item yamldoc.Value, d *document.Decoder) input {
 	var x input
 	var validators []string
-	for e := range r.Mapping(item) {
-		switch e.Key {
-		case "name":
-			if x.Name = r.String(e); step.Text(x.Name) == plan.SecretKey { // its value would be read as a reference
-				r.Errorf(e, "WRONG_VALUE", "found %q, which no input may be called", plan.SecretKey)
+	d.Fields(item, document.Keys{
+		"name": func(e yamldoc.Value) {
+			if x.Name = d.String(e); step.Text(x.Name) == plan.SecretKey { // its value would be read as a reference
+				d.Errorf(e, "WRONG_VALUE", "found %q, which no input may be called", plan.SecretKey)
 			}
-		case "defaultValue":
-			x.Default = r.String(e)
-		case "required":
-			x.Required = r.Bool(e)
-		case "allowedValues", "selectOneFrom", "selectManyFrom":
-			if x.Allowed = step.Texts(e, r); len(x.Allowed) > 0 {
+		},
+		"defaultValue": d.Text(&x.Default),
+		"required":     d.Flag(&x.Required),
+		"allowedValues": func(e yamldoc.Value) {
+			if x.Allowed = step.Texts(e, d); len(x.Allowed) > 0 {
 				validators = append(validators, e.Key)
 			}
 			x.Multiple = e.Key == "selectManyFrom"
-		case "regex":
-			if x.Regex = r.String(e); step.Text(x.Regex) != "" {
+		},
+		"selectOneFrom": func(e yamldoc.Value) {
+			if x.Allowed = step.Texts(e, d); len(x.Allowed) > 0 {
+				validators = append(validators, e.Key)
+			}
+			x.Multiple = e.Key == "selectManyFrom"
+		},
+		"selectManyFrom": func(e yamldoc.Value) {
+			if x.Allowed = step.Texts(e, d); len(x.Allowed) > 0 {
+				validators = append(validators, e.Key)
+			}
+			x.Multiple = e.Key == "selectManyFrom"
+		},
+		"regex": func(e yamldoc.Value) {
+			if x.Regex = d.String(e); step.Text(x.Regex) != "" {
 				validators = append(validators, e.Key)
 			}
 			if _, err := regexp.Compile(x.Regex.Value); err != nil {
-				r.Errorf(e, "WRONG_VALUE", "found a pattern that can't be used: %s", err)
+				d.Errorf(e, "WRONG_VALUE", "found a pattern that can't be used: %s", err)
 			}
-		default:
-			r.Unknown(e, "name", "defaultValue", "required", "allowedValues", "selectOneFrom", "selectManyFrom", "regex")
-		}
-	}
-	if item.Is(yamldoc.Mapping) {
-		r.Missing(item, "name")
-	}
+		},
+	})
+	d.Need(item, "name")
 	if len(validators) > 1 {
-		r.Errorf(item, "WRONG_VALUE", "found %s; want at most one of them", strings.Join(validators, " and "))
+		d.Errorf(item, "WRONG_VALUE", "found %s; want at most one of them", strings.Join(validators, " and "))
 	}
 	return x
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -37,28 +38,15 @@ type Common struct {
 	Environment map[string]string
 }
 
-// Key decodes a key of the spec if it is one of these; false if it isn't.
-func (c *Common) Key(e yamldoc.Value, r *yamldoc.Report) bool {
-	switch e.Key {
-	case "skipSteadyStateCheck":
-		c.SkipSteady = r.Bool(e)
-	case "runChartTests":
-		c.Tests = r.Bool(e)
-	case "commandFlags":
-		c.Flags = Flags(r, e)
-	case "environmentVariables":
-		c.Environment = Environment(r, e)
-	case "delegateSelectors": // the plan's
-		r.Strings(e)
-	default:
-		return false
+// Keys are those of these fields in a spec.
+func (c *Common) Keys(d *document.Decoder) document.Keys {
+	return document.Keys{
+		"skipSteadyStateCheck": d.Flag(&c.SkipSteady),
+		"runChartTests":        d.Flag(&c.Tests),
+		"commandFlags":         func(e yamldoc.Value) { c.Flags = Flags(d, e) },
+		"environmentVariables": func(e yamldoc.Value) { c.Environment = Environment(d, e) },
+		"delegateSelectors":    d.Words(nil), // the plan's
 	}
-	return true
-}
-
-// Keys are those that Key decodes.
-func Keys() []string {
-	return []string{"skipSteadyStateCheck", "runChartTests", "commandFlags", "environmentVariables", "delegateSelectors"}
 }
 
 // Commands are those that flags may be for (entities spec §2.3).
@@ -71,27 +59,19 @@ func Commands() []string {
 // Flags decodes commandFlags, a list of {commandType, flag}. Helm is a library
 // here, so a flag that means nothing to it is refused (see
 // task.ParseHelmFlags). One that has an expression is checked when the step starts.
-func Flags(r *yamldoc.Report, v yamldoc.Value) []task.CommandFlag {
+func Flags(d *document.Decoder, v yamldoc.Value) []task.CommandFlag {
 	var list []task.CommandFlag
-	for item := range r.List(v) {
+	for item := range d.List(v) {
 		var kind, text yamldoc.Field[string]
 		var at yamldoc.Value
-		for e := range r.Mapping(item) {
-			switch e.Key {
-			case "commandType":
-				kind = r.Enum(e, Commands()...)
-			case "flag":
-				text, at = r.String(e), e
-			default:
-				r.Unknown(e, "commandType", "flag")
-			}
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "commandType", "flag")
-		}
+		d.Fields(item, document.Keys{
+			"commandType": d.Word(&kind, Commands()...),
+			"flag":        func(e yamldoc.Value) { text, at = d.String(e), e },
+		})
+		d.Need(item, "commandType", "flag")
 		f := task.CommandFlag{Command: kind.Value, Flag: step.Text(text)}
 		if slices.Contains(Commands(), kind.Value) && text.Set {
-			CheckFlag(r, at, f.Command, f.Flag)
+			CheckFlag(d, at, f.Command, f.Flag)
 		}
 		list = append(list, f)
 	}
@@ -99,22 +79,22 @@ func Flags(r *yamldoc.Report, v yamldoc.Value) []task.CommandFlag {
 }
 
 // CheckFlag reports what is wrong with a flag whose text is known.
-func CheckFlag(r *yamldoc.Report, v yamldoc.Value, command, flag string) {
+func CheckFlag(d *document.Decoder, v yamldoc.Value, command, flag string) {
 	if strings.Contains(flag, "<+") {
 		return
 	}
 	err := task.CheckHelmFlag(command, flag)
 	switch {
 	case fault.Is(err, fault.Unsupported):
-		r.Unsupported(v, "%s", err)
+		d.Unsupported(v, "%s", err)
 	case err != nil:
-		r.Errorf(v, "WRONG_VALUE", "%s", err)
+		d.Errorf(v, "WRONG_VALUE", "%s", err)
 	}
 }
 
 // Environment decodes environmentVariables.
-func Environment(r *yamldoc.Report, v yamldoc.Value) map[string]string {
-	out := r.StringMap(v).Value
+func Environment(d *document.Decoder, v yamldoc.Value) map[string]string {
+	out := d.StringMap(v).Value
 	for _, e := range v.Node.Entries {
 		if e.Value == nil || strings.Contains(e.Value.Value, "<+") {
 			continue
@@ -123,9 +103,9 @@ func Environment(r *yamldoc.Report, v yamldoc.Value) map[string]string {
 		err := task.CheckHelmEnvironment(e.Key, e.Value.Value)
 		switch {
 		case fault.Is(err, fault.Unsupported):
-			r.Unsupported(at, "%s", err)
+			d.Unsupported(at, "%s", err)
 		case err != nil:
-			r.Errorf(at, "WRONG_VALUE", "%s", err)
+			d.Errorf(at, "WRONG_VALUE", "%s", err)
 		}
 	}
 	return out
@@ -138,22 +118,12 @@ type Install struct {
 	UpgradeInstall yamldoc.Field[bool] // "helm upgrade --install", also the first time
 }
 
-// Key decodes a key of the spec if it is one of these; false if it isn't.
-func (i *Install) Key(e yamldoc.Value, r *yamldoc.Report) bool {
-	switch e.Key {
-	case "ignoreReleaseHistFailStatus":
-		i.IgnoreFailed = r.Bool(e)
-	case "useUpgradeInstall":
-		i.UpgradeInstall = r.Bool(e)
-	default:
-		return i.Common.Key(e, r)
-	}
-	return true
-}
-
-// InstallKeys are those that Install.Key decodes.
-func InstallKeys() []string {
-	return append([]string{"ignoreReleaseHistFailStatus", "useUpgradeInstall"}, Keys()...)
+// Keys are those of these fields in a spec.
+func (i *Install) Keys(d *document.Decoder) document.Keys {
+	return document.Merge(i.Common.Keys(d), document.Keys{
+		"ignoreReleaseHistFailStatus": d.Flag(&i.IgnoreFailed),
+		"useUpgradeInstall":           d.Flag(&i.UpgradeInstall),
+	})
 }
 
 // Payload is the payload of an operation with these fields.

@@ -8,6 +8,7 @@
 package helmbluegreenswapstep
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
@@ -21,19 +22,15 @@ func Type() step.Type { return step.Type{Name: string(task.OpHelmSwap), Deploys:
 // Spec is the step's spec. It has no fields of its own.
 type Spec struct{}
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "commandFlags":
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
+	d.Fields(v, document.Keys{
+		"commandFlags": func(e yamldoc.Value) {
 			if e.Is(yamldoc.Sequence) && len(e.Node.Items) > 0 {
-				r.Unsupported(e, "commandFlags can't be honoured: the swap changes two services and runs no command of Helm's")
+				d.Unsupported(e, "commandFlags can't be honoured: the swap changes two services and runs no command of Helm's")
 			}
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "commandFlags", "delegateSelectors")
-		}
-	}
+		},
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return &Spec{}
 }
 

@@ -7,6 +7,7 @@
 package helmcanarydelete
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
@@ -24,18 +25,12 @@ type Spec struct {
 	Flags []task.CommandFlag // of "helm uninstall"
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "commandFlags":
-			s.Flags = helm.Flags(r, e)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "commandFlags", "delegateSelectors")
-		}
-	}
+	d.Fields(v, document.Keys{
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = helm.Flags(d, e) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return s
 }
 

@@ -8,6 +8,7 @@
 package helmcanarydeploy
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
@@ -25,18 +26,12 @@ type Spec struct {
 	Instances *task.InstanceSelection // a percentage is of the chart's
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch {
-		case e.Key == "instanceSelection":
-			s.Instances = kubernetes.Instances(r, e)
-		case !s.Key(e, r):
-			r.Unknown(e, append(helm.InstallKeys(), "instanceSelection")...)
-		}
-	}
-	r.Missing(v, "instanceSelection")
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{
+		"instanceSelection": func(e yamldoc.Value) { s.Instances = kubernetes.Instances(d, e) },
+	}))
+	d.Missing(v, "instanceSelection")
 	return s
 }
 

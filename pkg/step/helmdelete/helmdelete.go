@@ -6,6 +6,7 @@
 package helmdelete
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
@@ -24,35 +25,26 @@ type Spec struct {
 	Environment map[string]string
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "releaseName":
-			s.Release = r.String(e)
-		case "dryRun":
-			s.DryRun = r.Bool(e)
-		case "commandFlags":
-			s.flags(e, r)
-		case "environmentVariables":
-			s.Environment = helm.Environment(r, e)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "releaseName", "dryRun", "commandFlags", "environmentVariables", "delegateSelectors")
-		}
-	}
+	d.Fields(v, document.Keys{
+		"releaseName":          d.Text(&s.Release),
+		"dryRun":               d.Flag(&s.DryRun),
+		"commandFlags":         func(e yamldoc.Value) { s.flags(e, d) },
+		"environmentVariables": func(e yamldoc.Value) { s.Environment = helm.Environment(d, e) },
+		"delegateSelectors":    d.Words(nil), // the plan's
+	})
 	return s
 }
 
 // flags decodes commandFlags, which here are plain texts.
-func (s *Spec) flags(v yamldoc.Value, r *yamldoc.Report) {
-	for _, text := range r.Strings(v).Value {
+func (s *Spec) flags(v yamldoc.Value, d *document.Decoder) {
+	for _, text := range d.Strings(v).Value {
 		s.Flags = append(s.Flags, task.CommandFlag{Command: task.HelmUninstall, Flag: text})
 	}
 	for i, f := range s.Flags {
 		if i < len(v.Node.Items) {
-			helm.CheckFlag(r, yamldoc.Sub(v.Node.Items[i], v.Path), f.Command, f.Flag)
+			helm.CheckFlag(d, yamldoc.Sub(v.Node.Items[i], v.Path), f.Command, f.Flag)
 		}
 	}
 }

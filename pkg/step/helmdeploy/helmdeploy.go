@@ -8,6 +8,7 @@
 package helmdeploy
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
@@ -24,18 +25,9 @@ type Spec struct {
 	SkipCleanup yamldoc.Field[bool] // leaves a first release that failed
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		if s.Key(e, r) {
-			continue
-		}
-		if e.Key != "skipCleanup" {
-			r.Unknown(e, append(helm.InstallKeys(), "skipCleanup")...)
-			continue
-		}
-		s.SkipCleanup = r.Bool(e)
-	}
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{"skipCleanup": d.Flag(&s.SkipCleanup)}))
 	return s
 }
 

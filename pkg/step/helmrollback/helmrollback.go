@@ -9,6 +9,7 @@
 package helmrollback
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
@@ -24,13 +25,9 @@ func Type() step.Type {
 // Spec is the step's spec.
 type Spec struct{ helm.Common }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		if !s.Key(e, r) {
-			r.Unknown(e, helm.Keys()...)
-		}
-	}
+	d.Fields(v, s.Keys(d))
 	return s
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -40,68 +41,48 @@ type Spec struct {
 // Header is one header field of the request.
 type Header struct{ Key, Value yamldoc.Field[string] }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "method":
-			s.Method = r.Enum(e, "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
-		case "url":
-			s.URL = r.String(e)
-		case "headers":
-			s.Headers = headers(e, r)
-		case "requestBody":
-			s.Body = r.String(e)
-		case "assertion":
-			s.Assertion = r.String(e)
-		case "inputVariables": // read by expressions, <+spec.inputVariables.x>
-			step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
-		case "outputVariables":
-			s.Outputs = step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
-			refuseSecrets(s.Outputs, r)
-		case "certificate":
-			s.Certificate = r.String(e)
-		case "certificateKey":
-			s.Key = r.String(e)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "method", "url", "headers", "requestBody", "assertion", "inputVariables", "outputVariables",
-				"certificate", "certificateKey", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "method", "url")
+	d.Fields(v, document.Keys{
+		"method":         d.Word(&s.Method, "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"),
+		"url":            d.Text(&s.URL),
+		"headers":        func(e yamldoc.Value) { s.Headers = headers(e, d) },
+		"requestBody":    d.Text(&s.Body),
+		"assertion":      d.Text(&s.Assertion),
+		"inputVariables": func(e yamldoc.Value) { step.Variables(d, e, step.TypeString, step.TypeNumber, step.TypeSecret) }, // read by expressions, <+spec.inputVariables.x>
+		"outputVariables": func(e yamldoc.Value) {
+			s.Outputs = step.Variables(d, e, step.TypeString, step.TypeNumber, step.TypeSecret)
+			refuseSecrets(s.Outputs, d)
+		},
+		"certificate":       d.Text(&s.Certificate),
+		"certificateKey":    d.Text(&s.Key),
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
+	d.Missing(v, "method", "url")
 	if (step.Text(s.Certificate) == "") != (step.Text(s.Key) == "") {
-		r.Errorf(v, "WRONG_VALUE", "certificate and certificateKey go together; found one of them")
+		d.Errorf(v, "WRONG_VALUE", "certificate and certificateKey go together; found one of them")
 	}
 	return s
 }
 
-func headers(v yamldoc.Value, r *yamldoc.Report) []Header {
+func headers(v yamldoc.Value, d *document.Decoder) []Header {
 	var list []Header
-	for item := range r.List(v) {
+	for item := range d.List(v) {
 		var h Header
-		for e := range r.Mapping(item) {
-			switch e.Key {
-			case "key":
-				h.Key = r.String(e)
-			case "value":
-				h.Value = r.String(e)
-			default:
-				r.Unknown(e, "key", "value")
-			}
-		}
-		r.Missing(item, "key")
+		d.Fields(item, document.Keys{
+			"key":   d.Text(&h.Key),
+			"value": d.Text(&h.Value),
+		})
+		d.Missing(item, "key")
 		list = append(list, h)
 	}
 	return list
 }
 
-func refuseSecrets(outputs []step.Variable, r *yamldoc.Report) {
+func refuseSecrets(outputs []step.Variable, d *document.Decoder) {
 	for _, o := range outputs {
 		if o.Type.Value == step.TypeSecret {
-			r.Unsupported(o.At, "output variable %q: secret outputs of a request aren't supported yet", o.Name.Value)
+			d.Unsupported(o.At, "output variable %q: secret outputs of a request aren't supported yet", o.Name.Value)
 		}
 	}
 }

@@ -9,6 +9,7 @@ package jenkinsbuild
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -29,33 +30,21 @@ type Spec struct {
 	Unstable   yamldoc.Field[bool]
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "jobName":
-			s.Job = r.String(e)
-		case "jobParameter":
-			s.Parameters = ticket.Parameters(e, r)
-		case "consoleLogPollFrequency":
-			s.Every = r.String(e) // not a Duration, which warns of Harness's own default
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{
+		"jobName":      d.Text(&s.Job),
+		"jobParameter": func(e yamldoc.Value) { s.Parameters = ticket.Parameters(e, d) },
+		"consoleLogPollFrequency": func(e yamldoc.Value) {
+			s.Every = d.String(e) // not a Duration, which warns of Harness's own default
 			if _, err := yamldoc.ParseDuration(s.Every.Value); s.Every.Value != "" && err != nil {
-				r.Errorf(e, "WRONG_VALUE", "%s", err)
+				d.Errorf(e, "WRONG_VALUE", "%s", err)
 			}
-		case "unstableStatusAsSuccess":
-			s.Unstable = r.Bool(e)
-		case "useConnectorUrlForJobExecution": // it is always used
-			r.Bool(e)
-		default:
-			r.Unknown(e, "connectorRef", "jobName", "jobParameter", "consoleLogPollFrequency", "unstableStatusAsSuccess",
-				"useConnectorUrlForJobExecution", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "jobName")
+		},
+		"unstableStatusAsSuccess":        d.Flag(&s.Unstable),
+		"useConnectorUrlForJobExecution": d.Flag(nil), // it is always used
+	}))
+	d.Missing(v, "connectorRef", "jobName")
 	return s
 }
 

@@ -9,6 +9,7 @@ package jiraapproval
 import (
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -31,24 +32,14 @@ type Spec struct {
 	Issue yamldoc.Field[string] // its key
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Base.Key(e, r) || s.Approval.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "issueKey":
-			s.Issue = r.String(e)
-		case "projectKey", "issueType": // the issue itself says so
-			r.String(e)
-		default:
-			r.Unknown(e, "connectorRef", "issueKey", "approvalCriteria", "rejectionCriteria", "retryInterval", "projectKey", "issueType",
-				"delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "issueKey", "approvalCriteria")
+	d.Fields(v, document.Merge(s.Base.Keys(d), s.Approval.Keys(d), document.Keys{
+		"issueKey":   d.Text(&s.Issue),
+		"projectKey": d.Text(nil), // the issue itself says so
+		"issueType":  d.Text(nil), // the issue itself says so
+	}))
+	d.Missing(v, "connectorRef", "issueKey", "approvalCriteria")
 	return s
 }
 

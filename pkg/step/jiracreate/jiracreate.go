@@ -6,6 +6,7 @@
 package jiracreate
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
@@ -24,25 +25,14 @@ type Spec struct {
 	Fields    []ticket.Field
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "projectKey":
-			s.Project = r.String(e)
-		case "issueType":
-			s.IssueType = r.String(e)
-		case "fields":
-			s.Fields = ticket.Fields(e, r)
-		default:
-			r.Unknown(e, "connectorRef", "projectKey", "issueType", "fields", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "projectKey", "issueType")
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{
+		"projectKey": d.Text(&s.Project),
+		"issueType":  d.Text(&s.IssueType),
+		"fields":     func(e yamldoc.Value) { s.Fields = ticket.Fields(e, d) },
+	}))
+	d.Missing(v, "connectorRef", "projectKey", "issueType")
 	return s
 }
 

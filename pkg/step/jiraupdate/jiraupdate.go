@@ -6,6 +6,7 @@
 package jiraupdate
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
@@ -25,43 +26,26 @@ type Spec struct {
 	Fields     []ticket.Field
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "issueKey":
-			s.Issue = r.String(e)
-		case "transitionTo":
-			s.transition(e, r)
-		case "fields":
-			s.Fields = ticket.Fields(e, r)
-		case "projectKey", "issueType": // the issue itself says so
-			r.String(e)
-		default:
-			r.Unknown(e, "connectorRef", "issueKey", "transitionTo", "fields", "projectKey", "issueType", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "issueKey")
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{
+		"issueKey":     d.Text(&s.Issue),
+		"transitionTo": func(e yamldoc.Value) { s.transition(e, d) },
+		"fields":       func(e yamldoc.Value) { s.Fields = ticket.Fields(e, d) },
+		"projectKey":   d.Text(nil), // the issue itself says so
+		"issueType":    d.Text(nil), // the issue itself says so
+	}))
+	d.Missing(v, "connectorRef", "issueKey")
 	return s
 }
 
-func (s *Spec) transition(v yamldoc.Value, r *yamldoc.Report) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "status":
-			s.Status = r.String(e)
-		case "transitionName":
-			s.Transition = r.String(e)
-		default:
-			r.Unknown(e, "status", "transitionName")
-		}
-	}
+func (s *Spec) transition(v yamldoc.Value, d *document.Decoder) {
+	d.Fields(v, document.Keys{
+		"status":         d.Text(&s.Status),
+		"transitionName": d.Text(&s.Transition),
+	})
 	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		r.Missing(v, "status")
+		d.Missing(v, "status")
 	}
 }
 

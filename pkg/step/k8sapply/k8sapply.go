@@ -7,6 +7,7 @@
 package k8sapply
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -32,36 +33,24 @@ type Spec struct {
 	Overrides []*kubernetes.Manifest
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "filePaths":
-			s.Files = r.Strings(e)
-		case "skipDryRun":
-			s.SkipDryRun = r.Bool(e)
-		case "skipSteadyStateCheck":
-			s.SkipSteadyState = r.Bool(e)
-		case "skipRendering":
-			s.SkipRendering = r.Bool(e)
-		case "manifestSource":
+	d.Fields(v, document.Keys{
+		"filePaths":            d.Words(&s.Files),
+		"skipDryRun":           d.Flag(&s.SkipDryRun),
+		"skipSteadyStateCheck": d.Flag(&s.SkipSteadyState),
+		"skipRendering":        d.Flag(&s.SkipRendering),
+		"manifestSource": func(e yamldoc.Value) {
 			if !e.Null() {
-				s.Source = kubernetes.Source(r, e)
+				s.Source = kubernetes.Source(d, e)
 			}
-		case "overrides":
-			s.Overrides = kubernetes.Overrides(r, e)
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpApply)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "filePaths", "skipDryRun", "skipSteadyStateCheck", "skipRendering", "manifestSource", "overrides",
-				"commandFlags", "delegateSelectors")
-		}
-	}
+		},
+		"overrides":         func(e yamldoc.Value) { s.Overrides = kubernetes.Overrides(d, e) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpApply) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	if s.Source == nil {
-		r.Missing(v, "filePaths")
+		d.Missing(v, "filePaths")
 	}
 	return s
 }

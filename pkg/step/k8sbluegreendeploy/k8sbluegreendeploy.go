@@ -9,6 +9,7 @@
 package k8sbluegreendeploy
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -31,28 +32,20 @@ type Spec struct {
 	Traffic *task.TrafficRouting // once the colour is steady; nil for none
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "skipDryRun":
-			s.SkipDryRun = r.Bool(e)
-		case "skipDeploymentIfSameManifest":
-			s.SkipSame = r.Bool(e)
-		case "pruningEnabled":
-			s.Pruning = r.Bool(e)
-		case "trafficRouting":
+	d.Fields(v, document.Keys{
+		"skipDryRun":                   d.Flag(&s.SkipDryRun),
+		"skipDeploymentIfSameManifest": d.Flag(&s.SkipSame),
+		"pruningEnabled":               d.Flag(&s.Pruning),
+		"trafficRouting": func(e yamldoc.Value) {
 			if !e.Null() {
-				s.Traffic = kubernetes.Traffic(r, e)
+				s.Traffic = kubernetes.Traffic(d, e)
 			}
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpBlueGreen)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "skipDryRun", "skipDeploymentIfSameManifest", "pruningEnabled", "trafficRouting", "commandFlags", "delegateSelectors")
-		}
-	}
+		},
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpBlueGreen) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return s
 }
 

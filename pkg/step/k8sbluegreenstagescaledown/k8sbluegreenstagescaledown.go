@@ -7,6 +7,7 @@
 package k8sbluegreenstagescaledown
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -22,15 +23,10 @@ func Type() step.Type {
 // Spec is the step's spec. It has no fields of its own.
 type Spec struct{}
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "delegateSelectors")
-		}
-	}
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
+	d.Fields(v, document.Keys{
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return &Spec{}
 }
 

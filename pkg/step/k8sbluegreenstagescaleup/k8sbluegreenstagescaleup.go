@@ -6,6 +6,7 @@
 package k8sbluegreenstagescaleup
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -33,27 +34,20 @@ type Spec struct {
 	SkipSteadyState yamldoc.Field[bool]
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "replicaCountMode":
-			s.Mode = r.Enum(e, auto, custom)
-		case "instanceSelection":
+	d.Fields(v, document.Keys{
+		"replicaCountMode": d.Word(&s.Mode, auto, custom),
+		"instanceSelection": func(e yamldoc.Value) {
 			if !e.Null() {
-				s.Instances = kubernetes.Instances(r, e)
+				s.Instances = kubernetes.Instances(d, e)
 			}
-		case "skipSteadyStateCheck":
-			s.SkipSteadyState = r.Bool(e)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "replicaCountMode", "instanceSelection", "skipSteadyStateCheck", "delegateSelectors")
-		}
-	}
+		},
+		"skipSteadyStateCheck": d.Flag(&s.SkipSteadyState),
+		"delegateSelectors":    d.Words(nil), // the plan's
+	})
 	if s.Mode.Value == custom {
-		r.Missing(v, "instanceSelection")
+		d.Missing(v, "instanceSelection")
 	}
 	return s
 }

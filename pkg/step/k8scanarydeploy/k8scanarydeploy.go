@@ -10,6 +10,7 @@
 package k8scanarydeploy
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -39,58 +40,50 @@ type Spec struct {
 	Traffic    *task.TrafficRouting // once the canary is steady; nil for none
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "instanceSelection":
-			s.Instances = kubernetes.Instances(r, e)
-		case "skipDryRun":
-			s.SkipDryRun = r.Bool(e)
-		case "canaryType":
-			s.Kind = r.Enum(e, standard, progressive)
-		case "targetPercentage":
-			if s.Target = r.Int(e); s.Target.Set && s.Target.Expr == "" && (s.Target.Value < 1 || s.Target.Value > 100) {
-				r.Errorf(e, "WRONG_VALUE", "found %d; want a percentage from 1 to 100", s.Target.Value)
+	d.Fields(v, document.Keys{
+		"instanceSelection": func(e yamldoc.Value) { s.Instances = kubernetes.Instances(d, e) },
+		"skipDryRun":        d.Flag(&s.SkipDryRun),
+		"canaryType":        d.Word(&s.Kind, standard, progressive),
+		"targetPercentage": func(e yamldoc.Value) {
+			if s.Target = d.Int(e); s.Target.Set && s.Target.Expr == "" && (s.Target.Value < 1 || s.Target.Value > 100) {
+				d.Errorf(e, "WRONG_VALUE", "found %d; want a percentage from 1 to 100", s.Target.Value)
 			}
-		case "trafficRouting":
+		},
+		"trafficRouting": func(e yamldoc.Value) {
 			if !e.Null() {
-				s.Traffic = kubernetes.Traffic(r, e)
+				s.Traffic = kubernetes.Traffic(d, e)
 			}
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpCanary)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "instanceSelection", "skipDryRun", "canaryType", "targetPercentage", "trafficRouting", "commandFlags", "delegateSelectors")
-		}
-	}
-	s.suited(r, v)
+		},
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpCanary) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
+	s.suited(d, v)
 	return s
 }
 
 // suited reports the fields that the canary's type needs or can't have.
-func (s *Spec) suited(r *yamldoc.Report, v yamldoc.Value) {
+func (s *Spec) suited(d *document.Decoder, v yamldoc.Value) {
 	if s.Kind.Expr != "" { // it is known when the step starts
 		return
 	}
 	if s.Kind.Value != progressive {
-		r.Missing(v, "instanceSelection")
-		noEffect(r, v, "targetPercentage", standard)
+		d.Missing(v, "instanceSelection")
+		noEffect(d, v, "targetPercentage", standard)
 		return
 	}
-	r.Missing(v, "targetPercentage")
-	noEffect(r, v, "instanceSelection", progressive)
+	d.Missing(v, "targetPercentage")
+	noEffect(d, v, "instanceSelection", progressive)
 	if s.Traffic != nil {
-		r.Errorf(yamldoc.Sub(v.Node.Get("trafficRouting"), "trafficRouting"), "WRONG_VALUE", "a Progressive canary can't route traffic yet: its pods get requests by their number")
+		d.Errorf(yamldoc.Sub(v.Node.Get("trafficRouting"), "trafficRouting"), "WRONG_VALUE", "a Progressive canary can't route traffic yet: its pods get requests by their number")
 	}
 }
 
 // noEffect warns of a field of the other type.
-func noEffect(r *yamldoc.Report, v yamldoc.Value, key, kind string) {
+func noEffect(d *document.Decoder, v yamldoc.Value, key, kind string) {
 	if n := v.Node.Get(key); n != nil && n.Kind != yamldoc.Null {
-		r.Warnf(yamldoc.Sub(n, key), "NO_EFFECT", "%s has no effect on a %s canary", key, kind)
+		d.Warnf(yamldoc.Sub(n, key), "NO_EFFECT", "%s has no effect on a %s canary", key, kind)
 	}
 }
 

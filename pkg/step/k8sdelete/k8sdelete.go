@@ -7,6 +7,7 @@
 package k8sdelete
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -23,22 +24,14 @@ type Spec struct {
 	Flags  []task.CommandFlag
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "deleteResources":
-			s.Delete = kubernetes.Resources(r, e, true)
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpDelete)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "deleteResources", "commandFlags", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "deleteResources")
+	d.Fields(v, document.Keys{
+		"deleteResources":   func(e yamldoc.Value) { s.Delete = kubernetes.Resources(d, e, true) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpDelete) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
+	d.Missing(v, "deleteResources")
 	return s
 }
 

@@ -7,6 +7,7 @@
 package k8sdryrun
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -22,18 +23,12 @@ type Spec struct {
 	Encrypt yamldoc.Field[bool] // the manifests are a secret output
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "encryptYamlOutput":
-			s.Encrypt = r.Bool(e)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "encryptYamlOutput", "delegateSelectors")
-		}
-	}
+	d.Fields(v, document.Keys{
+		"encryptYamlOutput": d.Flag(&s.Encrypt),
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return s
 }
 

@@ -9,6 +9,7 @@ package k8spatch
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -34,45 +35,33 @@ func strategies() []string {
 	return []string{task.PatchStrategic, task.PatchMerge, task.PatchJSON}
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "workload":
-			s.Workload = kubernetes.Workload(r, e)
-		case "mergeStrategyType":
-			s.Strategy = strategy(r, e)
-		case "source":
-			s.Source = kubernetes.DecodeStore(r, e)
-		case "recordChangeCause":
-			s.RecordCause = r.Bool(e)
-		case "skipSteadyStateCheck":
-			s.SkipSteadyState = r.Bool(e)
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpPatch)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "workload", "mergeStrategyType", "source", "recordChangeCause", "skipSteadyStateCheck", "commandFlags", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "workload", "mergeStrategyType", "source")
+	d.Fields(v, document.Keys{
+		"workload":             func(e yamldoc.Value) { s.Workload = kubernetes.Workload(d, e) },
+		"mergeStrategyType":    func(e yamldoc.Value) { s.Strategy = strategy(d, e) },
+		"source":               func(e yamldoc.Value) { s.Source = kubernetes.DecodeStore(d, e) },
+		"recordChangeCause":    d.Flag(&s.RecordCause),
+		"skipSteadyStateCheck": d.Flag(&s.SkipSteadyState),
+		"commandFlags":         func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpPatch) },
+		"delegateSelectors":    d.Words(nil), // the plan's
+	})
+	d.Missing(v, "workload", "mergeStrategyType", "source")
 	return s
 }
 
 // strategy reads a strategy in any case: the documentation and the schema
 // write it differently.
-func strategy(r *yamldoc.Report, v yamldoc.Value) yamldoc.Field[string] {
+func strategy(d *document.Decoder, v yamldoc.Value) yamldoc.Field[string] {
 	for _, known := range strategies() {
 		if v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, known) {
-			f := r.String(v)
-			r.Takes(v, yamldoc.UseEnum, strategies()...)
+			f := d.String(v)
+			d.Takes(v, yamldoc.UseEnum, strategies()...)
 			f.Value = known
 			return f
 		}
 	}
-	return r.Enum(v, strategies()...)
+	return d.Enum(v, strategies()...)
 }
 
 // Start has a delegate patch the object.

@@ -8,6 +8,7 @@
 package k8srollingdeploy
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -25,22 +26,14 @@ type Spec struct {
 	Flags      []task.CommandFlag
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "skipDryRun":
-			s.SkipDryRun = r.Bool(e)
-		case "pruningEnabled":
-			s.Pruning = r.Bool(e)
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpRolling)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "skipDryRun", "pruningEnabled", "commandFlags", "delegateSelectors")
-		}
-	}
+	d.Fields(v, document.Keys{
+		"skipDryRun":        d.Flag(&s.SkipDryRun),
+		"pruningEnabled":    d.Flag(&s.Pruning),
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpRolling) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return s
 }
 

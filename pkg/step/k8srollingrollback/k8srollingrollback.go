@@ -9,6 +9,7 @@
 package k8srollingrollback
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -28,22 +29,14 @@ type Spec struct {
 	Flags   []task.CommandFlag
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	for e := range r.Mapping(yamldoc.Sub(doc, "")) {
-		switch e.Key {
-		case "pruningEnabled":
-			s.Pruning = r.Bool(e)
-		case "skipDryRun": // real documents carry it; a rollback has no dry run
-			r.Bool(e)
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpRollingRollback)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "pruningEnabled", "skipDryRun", "commandFlags", "delegateSelectors")
-		}
-	}
+	d.Fields(v, document.Keys{
+		"pruningEnabled":    d.Flag(&s.Pruning),
+		"skipDryRun":        d.Flag(nil), // real documents carry it; a rollback has no dry run
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpRollingRollback) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
 	return s
 }
 

@@ -9,6 +9,7 @@ package k8srollout
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -30,50 +31,41 @@ func commands() []string {
 	return []string{task.RolloutRestart, task.RolloutResume, task.RolloutStatus, task.RolloutUndo, task.RolloutPause, task.RolloutHistory}
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "command":
-			s.Command = command(r, e)
-		case "resources":
-			s.Resources = kubernetes.Resources(r, e, false)
-		case "commandFlags":
-			s.Flags = kubernetes.Flags(r, e, task.OpRollout)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "command", "resources", "commandFlags", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "command", "resources")
-	s.suited(r, v)
+	d.Fields(v, document.Keys{
+		"command":           func(e yamldoc.Value) { s.Command = command(d, e) },
+		"resources":         func(e yamldoc.Value) { s.Resources = kubernetes.Resources(d, e, false) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpRollout) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
+	d.Missing(v, "command", "resources")
+	s.suited(d, v)
 	return s
 }
 
 // command reads a command in any case: the documentation and the schema write
 // it differently.
-func command(r *yamldoc.Report, v yamldoc.Value) yamldoc.Field[string] {
+func command(d *document.Decoder, v yamldoc.Value) yamldoc.Field[string] {
 	for _, known := range commands() {
 		if v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, known) {
-			f := r.String(v)
-			r.Takes(v, yamldoc.UseEnum, commands()...)
+			f := d.String(v)
+			d.Takes(v, yamldoc.UseEnum, commands()...)
 			f.Value = known
 			return f
 		}
 	}
-	return r.Enum(v, commands()...)
+	return d.Enum(v, commands()...)
 }
 
 // suited reports flags that the command doesn't have.
-func (s *Spec) suited(r *yamldoc.Report, v yamldoc.Value) {
+func (s *Spec) suited(d *document.Decoder, v yamldoc.Value) {
 	flags, err := task.ParseFlags(task.OpRollout, s.Flags)
 	if err != nil || s.Command.Value == "" || !v.Is(yamldoc.Mapping) {
 		return // expressions, or said before
 	}
 	if err := task.CheckRollout(s.Command.Value, flags); err != nil {
-		r.Errorf(yamldoc.Sub(v.Node.Get("commandFlags"), "commandFlags"), "WRONG_VALUE", "%s", err)
+		d.Errorf(yamldoc.Sub(v.Node.Get("commandFlags"), "commandFlags"), "WRONG_VALUE", "%s", err)
 	}
 }
 

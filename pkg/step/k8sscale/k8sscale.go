@@ -6,6 +6,7 @@
 package k8sscale
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -24,24 +25,15 @@ type Spec struct {
 	SkipSteadyState yamldoc.Field[bool]
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "workload":
-			s.Workload = kubernetes.Workload(r, e)
-		case "instanceSelection":
-			s.Instances = kubernetes.Instances(r, e)
-		case "skipSteadyStateCheck":
-			s.SkipSteadyState = r.Bool(e)
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "workload", "instanceSelection", "skipSteadyStateCheck", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "workload", "instanceSelection")
+	d.Fields(v, document.Keys{
+		"workload":             func(e yamldoc.Value) { s.Workload = kubernetes.Workload(d, e) },
+		"instanceSelection":    func(e yamldoc.Value) { s.Instances = kubernetes.Instances(d, e) },
+		"skipSteadyStateCheck": d.Flag(&s.SkipSteadyState),
+		"delegateSelectors":    d.Words(nil), // the plan's
+	})
+	d.Missing(v, "workload", "instanceSelection")
 	return s
 }
 

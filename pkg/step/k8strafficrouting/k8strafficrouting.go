@@ -7,6 +7,7 @@
 package k8strafficrouting
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -31,26 +32,21 @@ type Spec struct {
 	Routing *task.TrafficRouting
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	kind := r.Enum(yamldoc.Sub(v.Node.Get("type"), "type"), config, inherit).Value
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type": // read before, wherever it stands
-		case "trafficRouting":
+	kind := d.Enum(yamldoc.Sub(v.Node.Get("type"), "type"), config, inherit).Value
+	d.Fields(v, document.Keys{
+		"type": document.Nothing, // read before, wherever it stands
+		"trafficRouting": func(e yamldoc.Value) {
 			if kind == inherit {
-				s.Routing = kubernetes.InheritedTraffic(r, e)
+				s.Routing = kubernetes.InheritedTraffic(d, e)
 			} else {
-				s.Routing = kubernetes.Traffic(r, e)
+				s.Routing = kubernetes.Traffic(d, e)
 			}
-		case "delegateSelectors": // the plan's
-			r.Strings(e)
-		default:
-			r.Unknown(e, "type", "trafficRouting", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "type", "trafficRouting")
+		},
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
+	d.Missing(v, "type", "trafficRouting")
 	return s
 }
 

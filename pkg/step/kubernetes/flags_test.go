@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -37,7 +38,7 @@ func TestFlags(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := yamldoc.NewReport("")
-			got := kubernetes.Flags(r, yamldoc.Sub(mapping(t, tt.text).Node, "commandFlags"), tt.op)
+			got := kubernetes.Flags(document.New(r), yamldoc.Sub(mapping(t, tt.text).Node, "commandFlags"), tt.op)
 			if diff := cmp.Diff(tt.findings, fmt.Sprint(r.Findings())); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -13,47 +14,42 @@ const (
 
 // Instances decodes an instanceSelection: {type: Count, spec: {count}} or
 // {type: Percentage, spec: {percentage}}.
-func Instances(r *yamldoc.Report, v yamldoc.Value) *task.InstanceSelection {
+func Instances(d *document.Decoder, v yamldoc.Value) *task.InstanceSelection {
 	out := &task.InstanceSelection{}
-	kind := r.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), typeCount, typePercentage).Value
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type": // read before, wherever it stands
-		case "spec":
-			selected(r, e, kind, out)
-		default:
-			r.Unknown(e, "type", "spec")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "type", "spec")
-	}
+	kind := d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), typeCount, typePercentage).Value
+	d.Fields(v, document.Keys{
+		"type": document.Nothing, // read before, wherever it stands
+		"spec": func(e yamldoc.Value) { selected(d, e, kind, out) },
+	})
+	d.Need(v, "type", "spec")
 	return out
 }
 
 // selected decodes the spec of a selection. Where the type is an expression,
 // either key may stand.
-func selected(r *yamldoc.Report, v yamldoc.Value, kind string, out *task.InstanceSelection) {
-	want := map[string][]string{typeCount: {"count"}, typePercentage: {"percentage"}, "": {"count", "percentage"}}[kind]
-	for e := range r.Mapping(v) {
-		switch {
-		case e.Key == "count" && kind != typePercentage:
-			n := r.Int(e)
-			if n.Value < 0 {
-				r.Errorf(e, "WRONG_VALUE", "found %d; want a number of 0 or more", n.Value)
-			}
-			out.Count = &n.Value
-		case e.Key == "percentage" && kind != typeCount:
-			n := r.Int(e)
-			if n.Value < 0 || n.Value > 100 {
-				r.Errorf(e, "WRONG_VALUE", "found %d; want a percentage from 0 to 100", n.Value)
-			}
-			out.Percentage = &n.Value
-		default:
-			r.Unknown(e, want...)
+func selected(d *document.Decoder, v yamldoc.Value, kind string, out *task.InstanceSelection) {
+	count := document.Keys{"count": func(e yamldoc.Value) {
+		n := d.Int(e)
+		if n.Value < 0 {
+			d.Errorf(e, "WRONG_VALUE", "found %d; want a number of 0 or more", n.Value)
 		}
-	}
-	if kind != "" && v.Is(yamldoc.Mapping) {
-		r.Missing(v, want...)
+		out.Count = &n.Value
+	}}
+	percentage := document.Keys{"percentage": func(e yamldoc.Value) {
+		n := d.Int(e)
+		if n.Value < 0 || n.Value > 100 {
+			d.Errorf(e, "WRONG_VALUE", "found %d; want a percentage from 0 to 100", n.Value)
+		}
+		out.Percentage = &n.Value
+	}}
+	switch kind {
+	case typeCount:
+		d.Fields(v, count)
+		d.Need(v, "count")
+	case typePercentage:
+		d.Fields(v, percentage)
+		d.Need(v, "percentage")
+	default:
+		d.Fields(v, document.Merge(count, percentage))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -30,7 +31,7 @@ func TestInstances(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := yamldoc.NewReport("")
-			got := kubernetes.Instances(r, yamldoc.Sub(mapping(t, tt.text).Node, "selection"))
+			got := kubernetes.Instances(document.New(r), yamldoc.Sub(mapping(t, tt.text).Node, "selection"))
 			if diff := cmp.Diff(tt.findings, fmt.Sprint(r.Findings())); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -21,8 +22,8 @@ type Manifest struct {
 }
 
 // Source decodes a manifestSource: {type: K8sManifest, spec: {store, ...}}.
-func Source(r *yamldoc.Report, v yamldoc.Value) *Manifest {
-	return decodeManifest(r, v, "K8sManifest")
+func Source(d *document.Decoder, v yamldoc.Value) *Manifest {
+	return decodeManifest(d, v, "K8sManifest")
 }
 
 // layers are the types of a step's overrides.
@@ -30,50 +31,33 @@ func layers() []string { return []string{"Values", "KustomizePatches", "Openshif
 
 // Overrides decodes a list of {manifest: {identifier, type, spec}}, low to
 // high.
-func Overrides(r *yamldoc.Report, v yamldoc.Value) []*Manifest {
+func Overrides(d *document.Decoder, v yamldoc.Value) []*Manifest {
 	var out []*Manifest
-	for item := range r.List(v) {
-		for e := range r.Mapping(item) {
-			if e.Key != "manifest" {
-				r.Unknown(e, "manifest")
-				continue
-			}
-			out = append(out, decodeManifest(r, e, layers()...))
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "manifest")
-		}
+	for item := range d.List(v) {
+		d.Fields(item, document.Keys{"manifest": func(e yamldoc.Value) { out = append(out, decodeManifest(d, e, layers()...)) }})
+		d.Need(item, "manifest")
 	}
 	return out
 }
 
 // decodeManifest decodes a manifest that must be of one of the types.
-func decodeManifest(r *yamldoc.Report, v yamldoc.Value, types ...string) *Manifest {
+func decodeManifest(d *document.Decoder, v yamldoc.Value, types ...string) *Manifest {
 	m := &Manifest{id: word(v, "identifier"), typ: types[0]}
 	if typ := word(v, "type"); slices.Contains(types, typ) {
 		m.typ = typ
 	}
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "identifier":
-			r.String(e)
-		case "type":
-			manifestType(r, e, types)
-		case "spec":
-			m.spec(r, e)
-		default:
-			r.Unknown(e, "identifier", "type", "spec")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "type", "spec")
-	}
+	d.Fields(v, document.Keys{
+		"identifier": d.Text(nil),
+		"type":       func(e yamldoc.Value) { manifestType(d, e, types) },
+		"spec":       func(e yamldoc.Value) { m.spec(d, e) },
+	})
+	d.Need(v, "type", "spec")
 	return m
 }
 
-func manifestType(r *yamldoc.Report, v yamldoc.Value, types []string) {
-	f := r.String(v)
-	r.Takes(v, yamldoc.UseEnum, types...)
+func manifestType(d *document.Decoder, v yamldoc.Value, types []string) {
+	f := d.String(v)
+	d.Takes(v, yamldoc.UseEnum, types...)
 	if !f.Set || slices.Contains(types, f.Value) {
 		return
 	}
@@ -81,36 +65,24 @@ func manifestType(r *yamldoc.Report, v yamldoc.Value, types []string) {
 	if len(types) > 1 {
 		want = "one of " + strings.Join(types, ", ")
 	}
-	r.Errorf(v, "WRONG_VALUE", "found %q; want %s", step.Text(f), want)
+	d.Errorf(v, "WRONG_VALUE", "found %q; want %s", step.Text(f), want)
 }
 
-func (m *Manifest) spec(r *yamldoc.Report, v yamldoc.Value) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "store":
-			if m.typ == "K8sManifest" {
-				m.store = DecodeStore(r, e)
-			} else {
-				m.store = DecodeStore(r, e, Inherited)
-			}
-		case "valuesPaths":
-			if m.typ != "K8sManifest" {
-				r.Unknown(e, "store", "optionalValuesYaml")
-				continue
-			}
-			m.values = r.Strings(e)
-		case "optionalValuesYaml":
-			m.optional = r.Bool(e)
-		case "skipResourceVersioning", "enableDeclarativeRollback": // nothing that a step applies is versioned
-			r.Bool(e)
-		case "metadata": // the console's
-		default:
-			r.Unknown(e, "store", "valuesPaths", "optionalValuesYaml", "skipResourceVersioning", "enableDeclarativeRollback", "metadata")
-		}
+func (m *Manifest) spec(d *document.Decoder, v yamldoc.Value) {
+	known := document.Keys{
+		"optionalValuesYaml":        d.Flag(&m.optional),
+		"skipResourceVersioning":    d.Flag(nil),      // nothing that a step applies is versioned
+		"enableDeclarativeRollback": d.Flag(nil),      // nothing that a step applies is versioned
+		"metadata":                  document.Nothing, // the console's
 	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "store")
+	if m.typ == "K8sManifest" {
+		known["store"] = func(e yamldoc.Value) { m.store = DecodeStore(d, e) }
+		known["valuesPaths"] = d.Words(&m.values)
+	} else {
+		known["store"] = func(e yamldoc.Value) { m.store = DecodeStore(d, e, Inherited) }
 	}
+	d.Fields(v, known)
+	d.Need(v, "store")
 }
 
 // Replace has a step's task use the manifest instead of the service's. The step

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -16,50 +17,35 @@ const (
 // Resources decodes {type, spec}, a selection of objects: by their names, by
 // manifest files, or by their release. deletes says that the objects are to be
 // deleted, perhaps with the release's namespace.
-func Resources(r *yamldoc.Report, v yamldoc.Value, deletes bool) task.ResourceSelection {
+func Resources(d *document.Decoder, v yamldoc.Value, deletes bool) task.ResourceSelection {
 	var s task.ResourceSelection
-	s.Type = r.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), resourceName, manifestPath, releaseName).Value
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type": // read before, wherever it stands
-		case "spec":
-			selection(r, e, &s, deletes)
-		default:
-			r.Unknown(e, "type", "spec")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "type")
-	}
+	s.Type = d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), resourceName, manifestPath, releaseName).Value
+	d.Fields(v, document.Keys{
+		"type": document.Nothing, // read before, wherever it stands
+		"spec": func(e yamldoc.Value) { selection(d, e, &s, deletes) },
+	})
+	d.Need(v, "type")
 	return s
 }
 
 // selection decodes the spec of one of the three types. Of an unknown one,
 // such as an expression, it can't say which keys are right.
-func selection(r *yamldoc.Report, v yamldoc.Value, s *task.ResourceSelection, deletes bool) {
-	known := map[string][]string{resourceName: {"resourceNames"}, manifestPath: {"manifestPaths", "allManifestPaths"}, releaseName: {}}
-	if deletes {
-		known[releaseName] = []string{"deleteNamespace"}
-	}
-	if known[s.Type] == nil {
-		return
-	}
-	for e := range r.Mapping(v) {
-		switch place := s.Type + "." + e.Key; {
-		case place == "ResourceName.resourceNames":
-			s.Names = r.Strings(e).Value
-		case place == "ManifestPath.manifestPaths":
-			s.ManifestPaths = r.Strings(e).Value
-		case place == "ManifestPath.allManifestPaths":
-			s.AllManifests = r.Bool(e).Value
-		case place == "ReleaseName.deleteNamespace" && deletes:
-			s.DeleteNamespace = r.Bool(e).Value
-		default:
-			r.Unknown(e, known[s.Type]...)
+func selection(d *document.Decoder, v yamldoc.Value, s *task.ResourceSelection, deletes bool) {
+	switch s.Type {
+	case resourceName:
+		d.Fields(v, document.Keys{"resourceNames": func(e yamldoc.Value) { s.Names = d.Strings(e).Value }})
+		d.Missing(v, "resourceNames")
+	case manifestPath:
+		d.Fields(v, document.Keys{
+			"manifestPaths":    func(e yamldoc.Value) { s.ManifestPaths = d.Strings(e).Value },
+			"allManifestPaths": func(e yamldoc.Value) { s.AllManifests = d.Bool(e).Value },
+		})
+	case releaseName:
+		known := document.Keys{}
+		if deletes {
+			known["deleteNamespace"] = func(e yamldoc.Value) { s.DeleteNamespace = d.Bool(e).Value }
 		}
-	}
-	if s.Type == resourceName {
-		r.Missing(v, "resourceNames")
+		d.Fields(v, known)
 	}
 }
 

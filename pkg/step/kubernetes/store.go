@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -36,34 +37,28 @@ type Store struct {
 
 // DecodeStore checks {type, spec}; more are types that the files can be in
 // besides, such as Inherited. Its connector is resolved when the step starts.
-func DecodeStore(r *yamldoc.Report, v yamldoc.Value, more ...string) Store {
+func DecodeStore(d *document.Decoder, v yamldoc.Value, more ...string) Store {
 	typ, can := word(v, "type"), append(stores(), more...)
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type":
-			storeType(r, e, can)
-		case "spec":
+	d.Fields(v, document.Keys{
+		"type": func(e yamldoc.Value) { storeType(d, e, can) },
+		"spec": func(e yamldoc.Value) {
 			switch {
 			case !slices.Contains(can, typ):
 			case typ == inlineStore:
-				some(r, e, "content")
+				inline(d, e)
 			case typ == harnessStore:
-				fileStore(r, e)
+				fileStore(d, e)
 			case typ == scriptStore:
-				script(r, e)
+				script(d, e)
 			case typ == Inherited:
-				inherited(r, e)
+				inherited(d, e)
 			default:
-				repository(r, e)
+				repository(d, e)
 			}
-		case "metadata": // the console's
-		default:
-			r.Unknown(e, "type", "spec", "metadata")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "type", "spec")
-	}
+		},
+		"metadata": document.Nothing, // the console's
+	})
+	d.Need(v, "type", "spec")
 	return Store{node: v.Node}
 }
 
@@ -75,82 +70,53 @@ func word(v yamldoc.Value, key string) string {
 	return ""
 }
 
-func storeType(r *yamldoc.Report, v yamldoc.Value, can []string) {
-	f := r.String(v)
+func storeType(d *document.Decoder, v yamldoc.Value, can []string) {
+	f := d.String(v)
 	others := slices.DeleteFunc(otherStores(), func(s string) bool { return slices.Contains(can, s) })
-	r.Takes(v, yamldoc.UseEnum, can...)
-	r.Takes(v, yamldoc.UseRefused, others...)
+	d.Takes(v, yamldoc.UseEnum, can...)
+	d.Takes(v, yamldoc.UseRefused, others...)
 	want := "one of " + strings.Join(can, ", ")
 	switch {
 	case !f.Set || slices.Contains(can, f.Value):
 	case f.Expr != "":
-		r.Errorf(v, "WRONG_VALUE", "found an expression; want %s", want)
+		d.Errorf(v, "WRONG_VALUE", "found an expression; want %s", want)
 	case slices.Contains(others, f.Value):
-		r.Unsupported(v, "store type %s isn't supported yet; want %s", f.Value, want)
+		d.Unsupported(v, "store type %s isn't supported yet; want %s", f.Value, want)
 	default:
-		r.Errorf(v, "WRONG_VALUE", "found %q; want %s%s", f.Value, want, r.Hint(f.Value, can))
+		d.Errorf(v, "WRONG_VALUE", "found %q; want %s%s", f.Value, want, d.Hint(f.Value, can))
 	}
 }
 
-// some checks a mapping of texts.
-func some(r *yamldoc.Report, v yamldoc.Value, names ...string) {
-	for e := range r.Mapping(v) {
-		if !slices.Contains(names, e.Key) {
-			r.Unknown(e, names...)
-			continue
-		}
-		r.String(e)
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, names...)
-	}
+func inline(d *document.Decoder, v yamldoc.Value) {
+	d.Fields(v, document.Keys{"content": d.Text(nil)})
+	d.Need(v, "content")
 }
 
-func script(r *yamldoc.Report, v yamldoc.Value) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "extractionScript", "filePath":
-			r.String(e)
-		case "delegateSelectors":
-			r.Strings(e)
-		default:
-			r.Unknown(e, "extractionScript", "filePath", "delegateSelectors")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "extractionScript", "filePath")
-	}
+func script(d *document.Decoder, v yamldoc.Value) {
+	d.Fields(v, document.Keys{
+		"extractionScript":  d.Text(nil),
+		"filePath":          d.Text(nil),
+		"delegateSelectors": d.Words(nil),
+	})
+	d.Need(v, "extractionScript", "filePath")
 }
 
-func inherited(r *yamldoc.Report, v yamldoc.Value) {
-	for e := range r.Mapping(v) {
-		if e.Key != "paths" {
-			r.Unknown(e, "paths")
-			continue
-		}
-		r.Strings(e)
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "paths")
-	}
+func inherited(d *document.Decoder, v yamldoc.Value) {
+	d.Fields(v, document.Keys{"paths": d.Words(nil)})
+	d.Need(v, "paths")
 }
 
 // fileStore decodes files of the file store (entities spec §2.4).
-func fileStore(r *yamldoc.Report, v yamldoc.Value) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "files":
-			for _, path := range r.Strings(e).Value {
-				step.CheckFile(r, e, path)
+func fileStore(d *document.Decoder, v yamldoc.Value) {
+	d.Fields(v, document.Keys{
+		"files": func(e yamldoc.Value) {
+			for _, path := range d.Strings(e).Value {
+				step.CheckFile(d, e, path)
 			}
-		case "file": // as Harness's schema has it
-			step.CheckFile(r, e, r.String(e).Value)
-		case "secretFiles":
-			r.Strings(e)
-		default:
-			r.Unknown(e, "files", "file", "secretFiles")
-		}
-	}
+		},
+		"file":        func(e yamldoc.Value) { step.CheckFile(d, e, d.String(e).Value) }, // as Harness's schema has it
+		"secretFiles": d.Words(nil),
+	})
 	if !v.Is(yamldoc.Mapping) {
 		return
 	}
@@ -166,42 +132,39 @@ func fileStore(r *yamldoc.Report, v yamldoc.Value) {
 	switch len(found) {
 	case 0:
 		if !there {
-			r.Missing(v, "files")
+			d.Missing(v, "files")
 			return
 		}
-		r.Warnf(v, "EMPTY_LIST", "found no files: a run finds none")
+		d.Warnf(v, "EMPTY_LIST", "found no files: a run finds none")
 	case 1:
 	default:
-		r.Errorf(v, "AMBIGUOUS", "found %s; want only one of them", strings.Join(found, " and "))
+		d.Errorf(v, "AMBIGUOUS", "found %s; want only one of them", strings.Join(found, " and "))
 	}
 }
 
-func repository(r *yamldoc.Report, v yamldoc.Value) {
+func repository(d *document.Decoder, v yamldoc.Value) {
 	fetch := ""
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "gitFetchType":
-			fetch = r.Enum(e, "Branch", "Commit").Value
-		case "connectorRef", "branch", "commitId", "repoName", "folderPath":
-			r.String(e)
-		case "paths":
-			r.Strings(e)
-		default:
-			r.Unknown(e, "connectorRef", "gitFetchType", "branch", "commitId", "repoName", "paths", "folderPath")
-		}
-	}
+	d.Fields(v, document.Keys{
+		"gitFetchType": func(e yamldoc.Value) { fetch = d.Enum(e, "Branch", "Commit").Value },
+		"connectorRef": d.Text(nil),
+		"branch":       d.Text(nil),
+		"commitId":     d.Text(nil),
+		"repoName":     d.Text(nil),
+		"folderPath":   d.Text(nil),
+		"paths":        d.Words(nil),
+	})
 	if !v.Is(yamldoc.Mapping) {
 		return
 	}
-	r.Missing(v, "connectorRef", "gitFetchType")
+	d.Missing(v, "connectorRef", "gitFetchType")
 	switch fetch {
 	case "Branch":
-		r.Missing(v, "branch")
+		d.Missing(v, "branch")
 	case "Commit":
-		r.Missing(v, "commitId")
+		d.Missing(v, "commitId")
 	}
 	if v.Node.Get("paths") == nil && v.Node.Get("folderPath") == nil {
-		r.Missing(v, "paths")
+		d.Missing(v, "paths")
 	}
 }
 

@@ -1,185 +1,125 @@
 package kubernetes
 
 import (
-	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // Traffic decodes a trafficRouting that makes routes: {provider, spec}.
-func Traffic(r *yamldoc.Report, v yamldoc.Value) *task.TrafficRouting {
+func Traffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting {
 	t := &task.TrafficRouting{}
 	provider := word(v, "provider")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "provider":
-			t.Provider = r.Enum(e, task.TrafficIstio, task.TrafficSMI, task.TrafficGateway, task.TrafficNginx).Value
-		case "spec":
-			traffic(r, e, provider, t)
-		default:
-			r.Unknown(e, "provider", "spec")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "provider", "spec")
-	}
+	d.Fields(v, document.Keys{
+		"provider": func(e yamldoc.Value) {
+			t.Provider = d.Enum(e, task.TrafficIstio, task.TrafficSMI, task.TrafficGateway, task.TrafficNginx).Value
+		},
+		"spec": func(e yamldoc.Value) { traffic(d, e, provider, t) },
+	})
+	d.Need(v, "provider", "spec")
 	return t
 }
 
 // traffic decodes the spec of a provider.
-func traffic(r *yamldoc.Report, v yamldoc.Value, provider string, t *task.TrafficRouting) {
-	known := []string{"name", "routes"}
+func traffic(d *document.Decoder, v yamldoc.Value, provider string, t *task.TrafficRouting) {
+	known := document.Keys{
+		"name":   func(e yamldoc.Value) { t.Name = step.Text(d.String(e)) },
+		"routes": func(e yamldoc.Value) { t.Routes = routes(d, e, provider) },
+	}
+	hosts := func(e yamldoc.Value) { t.Hosts = d.Strings(e).Value }
+	gateways := func(e yamldoc.Value) { t.Gateways = d.Strings(e).Value }
 	switch provider {
 	case task.TrafficIstio:
-		known = append(known, "hosts", "gateways", "delegateService")
+		known["hosts"], known["gateways"] = hosts, gateways
+		known["delegateService"] = func(e yamldoc.Value) { t.Delegate = d.Bool(e).Value }
 	case task.TrafficSMI:
-		known = append(known, "rootService")
+		known["rootService"] = func(e yamldoc.Value) { t.RootService = step.Text(d.String(e)) }
 	case task.TrafficGateway:
-		known = append(known, "hosts", "gateways")
+		known["hosts"], known["gateways"] = hosts, gateways
 	case task.TrafficNginx:
-		known = append(known, "hosts")
+		known["hosts"] = hosts
 	}
-	for e := range r.Mapping(v) {
-		if !slices.Contains(known, e.Key) {
-			r.Unknown(e, known...)
-			continue
-		}
-		switch e.Key {
-		case "name":
-			t.Name = step.Text(r.String(e))
-		case "hosts":
-			t.Hosts = r.Strings(e).Value
-		case "gateways":
-			t.Gateways = r.Strings(e).Value
-		case "delegateService":
-			t.Delegate = r.Bool(e).Value
-		case "rootService":
-			t.RootService = step.Text(r.String(e))
-		case "routes":
-			t.Routes = routes(r, e, provider)
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "name", "routes")
-	}
+	d.Fields(v, known)
+	d.Need(v, "name", "routes")
 }
 
 // InheritedTraffic decodes a trafficRouting that changes the weights of routes
 // that there are: {routes}.
-func InheritedTraffic(r *yamldoc.Report, v yamldoc.Value) *task.TrafficRouting {
+func InheritedTraffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting {
 	t := &task.TrafficRouting{Inherit: true}
-	for e := range r.Mapping(v) {
-		if e.Key != "routes" {
-			r.Unknown(e, "routes")
-			continue
-		}
-		t.Routes = routes(r, e, "")
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "routes")
-	}
+	d.Fields(v, document.Keys{"routes": func(e yamldoc.Value) { t.Routes = routes(d, e, "") }})
+	d.Need(v, "routes")
 	return t
 }
 
 // routes decodes a list of {route}. Without a provider, routes are inherited
 // and have no rules.
-func routes(r *yamldoc.Report, v yamldoc.Value, provider string) []task.TrafficRoute {
+func routes(d *document.Decoder, v yamldoc.Value, provider string) []task.TrafficRoute {
 	var out []task.TrafficRoute
 	seen := map[string]bool{}
-	for item := range r.List(v) {
-		for e := range r.Mapping(item) {
-			if e.Key != "route" {
-				r.Unknown(e, "route")
-				continue
-			}
-			one := route(r, e, provider)
+	for item := range d.List(v) {
+		d.Fields(item, document.Keys{"route": func(e yamldoc.Value) {
+			one := route(d, e, provider)
 			if seen[one.Name] && one.Name != "" {
-				r.Errorf(e, "DUPLICATE", "found the route %q twice", one.Name)
+				d.Errorf(e, "DUPLICATE", "found the route %q twice", one.Name)
 			}
 			seen[one.Name] = true
 			out = append(out, one)
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "route")
-		}
+		}})
+		d.Need(item, "route")
 	}
 	return out
 }
 
-func route(r *yamldoc.Report, v yamldoc.Value, provider string) task.TrafficRoute {
+func route(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRoute {
 	var out task.TrafficRoute
-	for e := range r.Mapping(v) {
-		switch {
-		case e.Key == "name":
-			out.Name = step.Text(r.String(e))
-		case e.Key == "destinations":
-			out.Destinations = destinations(r, e)
-		case e.Key == "type" && provider != "":
-			r.Enum(e, "http")
-		case e.Key == "rules" && provider != "":
-			out.Rules = rules(r, e, provider)
-		case provider != "":
-			r.Unknown(e, "type", "name", "rules", "destinations")
-		default:
-			r.Unknown(e, "name", "destinations")
-		}
+	known := document.Keys{
+		"name":         func(e yamldoc.Value) { out.Name = step.Text(d.String(e)) },
+		"destinations": func(e yamldoc.Value) { out.Destinations = destinations(d, e) },
 	}
-	if !v.Is(yamldoc.Mapping) {
-		return out
-	}
-	r.Missing(v, "name", "destinations")
 	if provider != "" {
-		r.Missing(v, "type")
+		known["type"] = d.Word(nil, "http")
+		known["rules"] = func(e yamldoc.Value) { out.Rules = rules(d, e, provider) }
+	}
+	d.Fields(v, known)
+	d.Need(v, "name", "destinations")
+	if provider != "" {
+		d.Need(v, "type")
 	}
 	return out
 }
 
-func destinations(r *yamldoc.Report, v yamldoc.Value) []task.TrafficDestination {
+func destinations(d *document.Decoder, v yamldoc.Value) []task.TrafficDestination {
 	var out []task.TrafficDestination
-	for item := range r.List(v) {
-		for e := range r.Mapping(item) {
-			if e.Key != "destination" {
-				r.Unknown(e, "destination")
-				continue
-			}
-			out = append(out, destination(r, e))
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "destination")
-		}
+	for item := range d.List(v) {
+		d.Fields(item, document.Keys{"destination": func(e yamldoc.Value) { out = append(out, destination(d, e)) }})
+		d.Need(item, "destination")
 	}
 	if v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
-		r.Errorf(v, "WRONG_VALUE", "found no destinations; want one at least")
+		d.Errorf(v, "WRONG_VALUE", "found no destinations; want one at least")
 	}
 	return out
 }
 
-func destination(r *yamldoc.Report, v yamldoc.Value) task.TrafficDestination {
+func destination(d *document.Decoder, v yamldoc.Value) task.TrafficDestination {
 	var out task.TrafficDestination
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "host":
-			out.Host = step.Text(r.String(e))
-		case "weight":
-			n := r.Int(e)
+	d.Fields(v, document.Keys{
+		"host": func(e yamldoc.Value) { out.Host = step.Text(d.String(e)) },
+		"weight": func(e yamldoc.Value) {
+			n := d.Int(e)
 			if n.Value < 0 {
-				r.Errorf(e, "WRONG_VALUE", "found %d; want a weight of 0 or more", n.Value)
+				d.Errorf(e, "WRONG_VALUE", "found %d; want a weight of 0 or more", n.Value)
 			}
 			if n.Set {
 				out.Weight = &n.Value
 			}
-		case "port":
-			out.Port = r.Int(e).Value
-		default:
-			r.Unknown(e, "host", "weight", "port")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "host")
-	}
+		},
+		"port": func(e yamldoc.Value) { out.Port = d.Int(e).Value },
+	})
+	d.Need(v, "host")
 	return out
 }
 
@@ -196,100 +136,76 @@ func ruleTypes(provider string) []string {
 
 // rules decodes a list of {rule: {type, spec}}. All of them must hold, so one
 // type can stand only once.
-func rules(r *yamldoc.Report, v yamldoc.Value, provider string) []task.TrafficRule {
+func rules(d *document.Decoder, v yamldoc.Value, provider string) []task.TrafficRule {
 	var out []task.TrafficRule
 	seen := map[string]bool{}
-	for item := range r.List(v) {
-		for e := range r.Mapping(item) {
-			if e.Key != "rule" {
-				r.Unknown(e, "rule")
-				continue
-			}
-			one := rule(r, e, provider)
+	for item := range d.List(v) {
+		d.Fields(item, document.Keys{"rule": func(e yamldoc.Value) {
+			one := rule(d, e, provider)
 			if seen[one.Type] && one.Type != "" && one.Type != task.RuleHeaders {
-				r.Errorf(e, "DUPLICATE", "found two rules of the type %q; all rules of a route must hold", one.Type)
+				d.Errorf(e, "DUPLICATE", "found two rules of the type %q; all rules of a route must hold", one.Type)
 			}
 			seen[one.Type] = true
 			out = append(out, one)
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "rule")
-		}
+		}})
+		d.Need(item, "rule")
 	}
 	return out
 }
 
-func rule(r *yamldoc.Report, v yamldoc.Value, provider string) task.TrafficRule {
+func rule(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRule {
 	var out task.TrafficRule
 	kind := word(v, "type")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type":
-			out.Type = r.Enum(e, ruleTypes(provider)...).Value
-		case "spec":
+	d.Fields(v, document.Keys{
+		"type": func(e yamldoc.Value) { out.Type = d.Enum(e, ruleTypes(provider)...).Value },
+		"spec": func(e yamldoc.Value) {
 			if kind == task.RuleHeaders {
-				out.Headers = headers(r, e)
+				out.Headers = headers(d, e)
 			} else {
-				out.Match = match(r, e, kind)
+				out.Match = match(d, e, kind)
 			}
-		default:
-			r.Unknown(e, "type", "spec")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "type", "spec")
-	}
+		},
+	})
+	d.Need(v, "type", "spec")
 	return out
 }
 
-func headers(r *yamldoc.Report, v yamldoc.Value) []task.TrafficMatch {
+func headers(d *document.Decoder, v yamldoc.Value) []task.TrafficMatch {
 	var out []task.TrafficMatch
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "values":
-			for item := range r.List(e) {
-				out = append(out, match(r, item, task.RuleHeaders))
+	d.Fields(v, document.Keys{
+		"values": func(e yamldoc.Value) {
+			for item := range d.List(e) {
+				out = append(out, match(d, item, task.RuleHeaders))
 			}
-		case "name": // the console's
-			r.String(e)
-		default:
-			r.Unknown(e, "name", "values")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "values")
-	}
+		},
+		"name": d.Text(nil), // the console's
+	})
+	d.Need(v, "values")
 	return out
 }
 
 // match decodes {value, matchType}, of a header with its key.
-func match(r *yamldoc.Report, v yamldoc.Value, kind string) task.TrafficMatch {
+func match(d *document.Decoder, v yamldoc.Value, kind string) task.TrafficMatch {
 	var out task.TrafficMatch
-	for e := range r.Mapping(v) {
-		switch {
-		case e.Key == "value":
-			out.Value = step.Text(r.String(e))
+	known := document.Keys{
+		"value": func(e yamldoc.Value) {
+			out.Value = step.Text(d.String(e))
 			if kind == task.RuleMethod {
 				out.Value = strings.ToUpper(out.Value)
 			}
-		case e.Key == "matchType" && kind != task.RulePort:
-			out.Type = r.Enum(e, task.MatchExact, task.MatchPrefix, task.MatchRegex).Value
-		case e.Key == "key" && kind == task.RuleHeaders:
-			out.Key = step.Text(r.String(e))
-		case e.Key == "name": // the console's
-			r.String(e)
-		case kind == task.RuleHeaders:
-			r.Unknown(e, "key", "value", "matchType")
-		default:
-			r.Unknown(e, "name", "value", "matchType")
-		}
+		},
+		"name": d.Text(nil), // the console's
 	}
-	if !v.Is(yamldoc.Mapping) {
-		return out
+	if kind != task.RulePort {
+		known["matchType"] = func(e yamldoc.Value) { out.Type = d.Enum(e, task.MatchExact, task.MatchPrefix, task.MatchRegex).Value }
 	}
-	r.Missing(v, "value")
 	if kind == task.RuleHeaders {
-		r.Missing(v, "key")
+		known["key"] = func(e yamldoc.Value) { out.Key = step.Text(d.String(e)) }
+	}
+	d.Fields(v, known)
+	d.Need(v, "value")
+	if kind == task.RuleHeaders {
+		d.Need(v, "key")
 	}
 	return out
 }

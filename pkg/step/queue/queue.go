@@ -8,6 +8,7 @@ package queue
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -24,25 +25,19 @@ type Spec struct {
 	Scope yamldoc.Field[string] // Pipeline or Stage
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "key":
-			s.Key = r.String(e)
-		case "scope":
-			s.Scope = r.Enum(e, step.ScopePipeline, step.ScopeStage)
+	d.Fields(v, document.Keys{
+		"key": d.Text(&s.Key),
+		"scope": func(e yamldoc.Value) {
+			s.Scope = d.Enum(e, step.ScopePipeline, step.ScopeStage)
 			if s.Scope.Expr != "" && !strings.HasPrefix(s.Scope.Expr, "<+input>") {
-				r.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", step.ScopePipeline, step.ScopeStage)
+				d.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", step.ScopePipeline, step.ScopeStage)
 			}
-		case "delegateSelectors": // no delegate takes part
-			r.Strings(e)
-		default:
-			r.Unknown(e, "key", "scope", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "key", "scope")
+		},
+		"delegateSelectors": d.Words(nil), // no delegate takes part
+	})
+	d.Missing(v, "key", "scope")
 	return s
 }
 

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -31,12 +32,12 @@ type Spec struct {
 	Source string
 }
 
-func decode(doc *yamldoc.Node, _ *yamldoc.Report) step.Spec {
+func decode(_ *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	if n := doc.Get("list"); n != nil {
+	if n := v.Node.Get("list"); n != nil {
 		s.List, _ = strconv.Atoi(n.Value) // pkg/execution wrote it
 	}
-	if n := doc.Get("source"); n != nil {
+	if n := v.Node.Get("source"); n != nil {
 		s.Source = n.Value
 	}
 	return s

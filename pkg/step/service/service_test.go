@@ -15,7 +15,7 @@ import (
 
 func start(a step.Artifact, err error) (step.Action, error) {
 	in := step.In{Selectors: []string{"zone"}, Artifact: func() (step.Artifact, error) { return a, err }}
-	return service.Type().New(nil, nil).Start(in)
+	return service.Type().Decode(nil, nil).Start(in)
 }
 
 func TestStart(t *testing.T) {
@@ -41,7 +41,7 @@ func TestFinishSaysWhatWasFound(t *testing.T) {
 		`{"output":{"artifactResults":{"primary":{"version":"1"}}}}`:                 "1",
 	} {
 		r := task.Result{Status: task.Succeeded, Outputs: json.RawMessage(outputs)}
-		o, err := service.Type().New(nil, nil).Finish(step.In{}, r)
+		o, err := service.Type().Decode(nil, nil).Finish(step.In{}, r)
 		if err != nil || o.Message != want || o.Status != plan.Success || string(o.Outputs) != outputs {
 			t.Errorf("%+v, %v; want the message %s", o, err, want)
 		}

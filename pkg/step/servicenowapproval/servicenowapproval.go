@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -39,42 +40,24 @@ type Spec struct {
 // window names the columns that say when the change may be made.
 type window struct{ Start, End yamldoc.Field[string] }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Base.Key(e, r) || s.Approval.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "ticketType":
-			s.Table = r.String(e)
-		case "ticketNumber":
-			s.Number = r.String(e)
-		case "changeWindow":
-			s.window(e, r)
-		default:
-			r.Unknown(e, "connectorRef", "ticketType", "ticketNumber", "approvalCriteria", "rejectionCriteria", "changeWindow",
-				"retryInterval", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "ticketType", "ticketNumber", "approvalCriteria")
+	d.Fields(v, document.Merge(s.Base.Keys(d), s.Approval.Keys(d), document.Keys{
+		"ticketType":   d.Text(&s.Table),
+		"ticketNumber": d.Text(&s.Number),
+		"changeWindow": func(e yamldoc.Value) { s.window(e, d) },
+	}))
+	d.Missing(v, "connectorRef", "ticketType", "ticketNumber", "approvalCriteria")
 	return s
 }
 
-func (s *Spec) window(v yamldoc.Value, r *yamldoc.Report) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "startField":
-			s.Window.Start = r.String(e)
-		case "endField":
-			s.Window.End = r.String(e)
-		default:
-			r.Unknown(e, "startField", "endField")
-		}
-	}
+func (s *Spec) window(v yamldoc.Value, d *document.Decoder) {
+	d.Fields(v, document.Keys{
+		"startField": d.Text(&s.Window.Start),
+		"endField":   d.Text(&s.Window.End),
+	})
 	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		r.Missing(v, "startField", "endField")
+		d.Missing(v, "startField", "endField")
 	}
 }
 

@@ -7,6 +7,7 @@
 package servicenowcreate
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
@@ -25,28 +26,19 @@ type Spec struct {
 	Template ticket.Template
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Base.Key(e, r) || s.Template.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "ticketType":
-			s.Table = r.String(e)
-		case "fields":
-			s.Fields = ticket.Fields(e, r)
-		case "createType":
-			if kind := r.Enum(e, "Normal", "Form", "Standard"); kind.Value == "Standard" {
-				r.Unsupported(e, "tickets from standard change templates aren't supported yet; want Normal, or Form with a template")
+	d.Fields(v, document.Merge(s.Base.Keys(d), s.Template.Keys(d), document.Keys{
+		"ticketType": d.Text(&s.Table),
+		"fields":     func(e yamldoc.Value) { s.Fields = ticket.Fields(e, d) },
+		"createType": func(e yamldoc.Value) {
+			if kind := d.Enum(e, "Normal", "Form", "Standard"); kind.Value == "Standard" {
+				d.Unsupported(e, "tickets from standard change templates aren't supported yet; want Normal, or Form with a template")
 			}
-		default:
-			r.Unknown(e, "connectorRef", "ticketType", "fields", "templateName", "useServiceNowTemplate", "createType", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "ticketType")
-	s.Template.Check(v, r)
+		},
+	}))
+	d.Missing(v, "connectorRef", "ticketType")
+	s.Template.Check(v, d)
 	return s
 }
 

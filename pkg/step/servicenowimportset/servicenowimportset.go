@@ -9,6 +9,7 @@ package servicenowimportset
 import (
 	"encoding/json"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -29,54 +30,31 @@ type Spec struct {
 	Fields []ticket.Field        // of KeyValues
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "stagingTableName":
-			s.Table = r.String(e)
-		case "importData":
-			s.row(e, r)
-		default:
-			r.Unknown(e, "connectorRef", "stagingTableName", "importData", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "stagingTableName", "importData")
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{
+		"stagingTableName": d.Text(&s.Table),
+		"importData":       func(e yamldoc.Value) { s.row(e, d) },
+	}))
+	d.Missing(v, "connectorRef", "stagingTableName", "importData")
 	return s
 }
 
-func (s *Spec) row(v yamldoc.Value, r *yamldoc.Report) {
-	s.Kind = r.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), "Json", "KeyValues")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type": // decoded above
-		case "spec":
-			for e := range r.Mapping(e) {
-				switch {
-				case s.Kind.Value == "Json" && e.Key == "jsonBody":
-					s.Body = r.String(e)
-				case s.Kind.Value == "KeyValues" && e.Key == "fields":
-					s.Fields = ticket.Fields(e, r)
-				case s.Kind.Value == "Json":
-					r.Unknown(e, "jsonBody")
-				case s.Kind.Value == "KeyValues":
-					r.Unknown(e, "fields")
-				}
+func (s *Spec) row(v yamldoc.Value, d *document.Decoder) {
+	s.Kind = d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), "Json", "KeyValues")
+	d.Fields(v, document.Keys{
+		"type": document.Nothing, // decoded above
+		"spec": func(e yamldoc.Value) {
+			switch s.Kind.Value {
+			case "Json":
+				d.Fields(e, document.Keys{"jsonBody": d.Text(&s.Body)})
+				d.Missing(e, "jsonBody")
+			case "KeyValues":
+				d.Fields(e, document.Keys{"fields": func(e yamldoc.Value) { s.Fields = ticket.Fields(e, d) }})
 			}
-			if s.Kind.Value == "Json" {
-				r.Missing(e, "jsonBody")
-			}
-		default:
-			r.Unknown(e, "type", "spec")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "type", "spec")
-	}
+		},
+	})
+	d.Need(v, "type", "spec")
 }
 
 // Start gives the row to a delegate.

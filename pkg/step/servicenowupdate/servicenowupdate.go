@@ -7,6 +7,7 @@
 package servicenowupdate
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
@@ -30,58 +31,35 @@ type Spec struct {
 // multiple says that the tasks of a change request are updated.
 type multiple struct{ Kind, Change, TaskType yamldoc.Field[string] }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Base.Key(e, r) || s.Template.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "ticketType":
-			s.Table = r.String(e)
-		case "ticketNumber":
-			s.Number = r.String(e)
-		case "fields":
-			s.Fields = ticket.Fields(e, r)
-		case "updateMultiple":
-			s.multiple(e, r)
-		default:
-			r.Unknown(e, "connectorRef", "ticketType", "ticketNumber", "fields", "templateName", "useServiceNowTemplate",
-				"updateMultiple", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "connectorRef", "ticketType")
+	d.Fields(v, document.Merge(s.Base.Keys(d), s.Template.Keys(d), document.Keys{
+		"ticketType":     d.Text(&s.Table),
+		"ticketNumber":   d.Text(&s.Number),
+		"fields":         func(e yamldoc.Value) { s.Fields = ticket.Fields(e, d) },
+		"updateMultiple": func(e yamldoc.Value) { s.multiple(e, d) },
+	}))
+	d.Missing(v, "connectorRef", "ticketType")
 	if !s.Multiple.Kind.Set {
-		r.Missing(v, "ticketNumber")
+		d.Missing(v, "ticketNumber")
 	}
-	s.Template.Check(v, r)
+	s.Template.Check(v, d)
 	return s
 }
 
-func (s *Spec) multiple(v yamldoc.Value, r *yamldoc.Report) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type":
-			s.Multiple.Kind = r.Enum(e, "CHANGE_TASK")
-		case "spec":
-			for e := range r.Mapping(e) {
-				switch e.Key {
-				case "changeRequestNumber":
-					s.Multiple.Change = r.String(e)
-				case "changeTaskType":
-					s.Multiple.TaskType = r.String(e)
-				default:
-					r.Unknown(e, "changeRequestNumber", "changeTaskType")
-				}
-			}
-			r.Missing(e, "changeRequestNumber")
-		default:
-			r.Unknown(e, "type", "spec")
-		}
-	}
+func (s *Spec) multiple(v yamldoc.Value, d *document.Decoder) {
+	d.Fields(v, document.Keys{
+		"type": d.Word(&s.Multiple.Kind, "CHANGE_TASK"),
+		"spec": func(e yamldoc.Value) {
+			d.Fields(e, document.Keys{
+				"changeRequestNumber": d.Text(&s.Multiple.Change),
+				"changeTaskType":      d.Text(&s.Multiple.TaskType),
+			})
+			d.Missing(e, "changeRequestNumber")
+		},
+	})
 	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		r.Missing(v, "type", "spec")
+		d.Missing(v, "type", "spec")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -92,18 +93,18 @@ func byEnvironment(spec *yamldoc.Node) bool {
 
 // checkEnvironment reports the expressions of a script for which no variable
 // can stand, and what else doesn't go with the option.
-func (s *Script) checkEnvironment(v yamldoc.Value, r *yamldoc.Report) {
+func (s *Script) checkEnvironment(v yamldoc.Value, d *document.Decoder) {
 	if n := v.Node.At("source", "type"); n != nil && n.Value == "Harness" {
-		r.Unsupported(yamldoc.Sub(v.Node.Get("expressions"), "expressions"), "expressions of a file of the file store are replaced in its text; want the script in source.spec.script")
+		d.Unsupported(yamldoc.Sub(v.Node.Get("expressions"), "expressions"), "expressions of a file of the file store are replaced in its text; want the script in source.spec.script")
 		return
 	}
 	for _, e := range s.Environment {
-		if ownVariable.MatchString(e.Name.Value) && !r.IsResolved() {
-			r.Errorf(e.At, "WRONG_VALUE", "found the variable %s; with expressions: %s such a name stands for an expression", e.Name.Value, asEnvironment)
+		if ownVariable.MatchString(e.Name.Value) && !d.IsResolved() {
+			d.Errorf(e.At, "WRONG_VALUE", "found the variable %s; with expressions: %s such a name stands for an expression", e.Name.Value, asEnvironment)
 		}
 	}
 	at := yamldoc.Sub(v.Node.At("source", "spec", "script"), "source.spec.script")
-	if !at.Is(yamldoc.Scalar) || expr.IsRuntimeInput(at.Node.Value) || r.IsResolved() {
+	if !at.Is(yamldoc.Scalar) || expr.IsRuntimeInput(at.Node.Value) || d.IsResolved() {
 		return
 	}
 	_, found, err := holes(shellOf(v.Node), at.Node.Value)
@@ -112,7 +113,7 @@ func (s *Script) checkEnvironment(v yamldoc.Value, r *yamldoc.Report) {
 	}
 	for _, h := range found {
 		if h.wrong != "" {
-			r.Errorf(at, "WRONG_VALUE", "line %d of the script: %s %s; no variable can stand for it there", h.line, h.expression, h.wrong)
+			d.Errorf(at, "WRONG_VALUE", "line %d of the script: %s %s; no variable can stand for it there", h.line, h.expression, h.wrong)
 		}
 	}
 }

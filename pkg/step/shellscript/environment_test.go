@@ -93,7 +93,7 @@ func spec(shell, script string) *yamldoc.Node {
 func prepares(t *testing.T, shell, script, want string) {
 	t.Helper()
 	report := yamldoc.NewReport("")
-	Type().New(spec(shell, script), report)
+	Type().Decode(spec(shell, script), report)
 	got, err := prepare(spec(shell, script))
 	if err != nil {
 		if !strings.Contains(err.Error(), want) || !fault.Is(err, fault.Invalid) {
@@ -161,7 +161,7 @@ func payload(t *testing.T, script, value string) task.Shell {
 		env.Items[i] = with(item, "value", yamldoc.FromAny(text, 1, 1))
 	}
 	report := yamldoc.NewReport("").Resolved()
-	action, err := Type().New(doc, report).Start(step.In{})
+	action, err := Type().Decode(doc, report).Start(step.In{})
 	if err != nil || report.Failed() {
 		t.Fatal(err, report.Err())
 	}
@@ -226,7 +226,7 @@ func TestOptionOfExpressions(t *testing.T) {
 	} {
 		docs, _ := yamldoc.Parse("", []byte(text))
 		report := yamldoc.NewReport("")
-		Type().New(docs[0], report)
+		Type().Decode(docs[0], report)
 		switch err := report.Err(); {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", text, err)

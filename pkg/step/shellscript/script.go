@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -20,65 +21,49 @@ type Script struct {
 	Outputs     []step.Variable // their values name the shell's variables
 }
 
-// Key decodes a key of a script step's spec; false if it is the step's own.
-func (s *Script) Key(e yamldoc.Value, r *yamldoc.Report) bool {
-	switch e.Key {
-	case "shell":
-		s.Shell = r.Enum(e, "Bash", "PowerShell")
-	case "source":
-		s.source(e, r)
-	case "environmentVariables":
-		s.Environment = step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
-	case "outputVariables":
-		s.Outputs = step.Variables(r, e, step.TypeString, step.TypeNumber, step.TypeSecret)
-		for _, o := range s.Outputs {
-			checkOutput(o, r)
-		}
-	case "delegateSelectors": // the plan's
-		r.Strings(e)
-	default:
-		return false
+// Keys are those that it adds to a spec.
+func (s *Script) Keys(d *document.Decoder) document.Keys {
+	return document.Keys{
+		"shell":  d.Word(&s.Shell, "Bash", "PowerShell"),
+		"source": func(e yamldoc.Value) { s.source(e, d) },
+		"environmentVariables": func(e yamldoc.Value) {
+			s.Environment = step.Variables(d, e, step.TypeString, step.TypeNumber, step.TypeSecret)
+		},
+		"outputVariables": func(e yamldoc.Value) {
+			s.Outputs = step.Variables(d, e, step.TypeString, step.TypeNumber, step.TypeSecret)
+			for _, o := range s.Outputs {
+				checkOutput(o, d)
+			}
+		},
+		"delegateSelectors": d.Words(nil), // the plan's
 	}
-	return true
 }
 
-func (s *Script) source(v yamldoc.Value, r *yamldoc.Report) {
+func (s *Script) source(v yamldoc.Value, d *document.Decoder) {
 	var kind string
 	if n := v.Node.Get("type"); n != nil {
 		kind = n.Value
 	}
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "type":
-			r.Enum(e, "Inline", "Harness")
-		case "spec":
+	d.Fields(v, document.Keys{
+		"type": d.Word(nil, "Inline", "Harness"),
+		"spec": func(e yamldoc.Value) {
 			switch kind {
 			case "Inline":
-				s.Script = only(r, e, "script")
+				s.Script = only(d, e, "script")
 			case "Harness":
-				s.File = only(r, e, "file")
-				step.CheckFile(r, yamldoc.Sub(e.Node.Get("file"), e.Path+".file"), s.File.Value)
+				s.File = only(d, e, "file")
+				step.CheckFile(d, yamldoc.Sub(e.Node.Get("file"), e.Path+".file"), s.File.Value)
 			}
-		default:
-			r.Unknown(e, "type", "spec")
-		}
-	}
-	if v.Is(yamldoc.Mapping) {
-		r.Missing(v, "type", "spec")
-	}
+		},
+	})
+	d.Need(v, "type", "spec")
 }
 
 // only decodes a mapping of one text.
-func only(r *yamldoc.Report, v yamldoc.Value, key string) yamldoc.Field[string] {
+func only(d *document.Decoder, v yamldoc.Value, key string) yamldoc.Field[string] {
 	var f yamldoc.Field[string]
-	for e := range r.Mapping(v) {
-		if e.Key != key {
-			r.Unknown(e, key)
-			continue
-		}
-		f = r.String(e)
-	}
-	r.Missing(v, key)
+	d.Fields(v, document.Keys{key: d.Text(&f)})
+	d.Missing(v, key)
 	return f
 }
 
@@ -94,12 +79,12 @@ func variable(o step.Variable) string {
 	return o.Name.Value
 }
 
-func checkOutput(o step.Variable, r *yamldoc.Report) {
+func checkOutput(o step.Variable, d *document.Decoder) {
 	if o.Value.Expr == "" && !shellVariable.MatchString(variable(o)) {
-		r.Errorf(o.At, "WRONG_VALUE", "output variable %q takes the value of %q, which isn't the name of a shell variable", o.Name.Value, variable(o))
+		d.Errorf(o.At, "WRONG_VALUE", "output variable %q takes the value of %q, which isn't the name of a shell variable", o.Name.Value, variable(o))
 	}
 	if o.Type.Value == step.TypeSecret && strings.Contains(o.Name.Value, ".") {
-		r.Errorf(o.At, "WRONG_VALUE", "found the name %q of a secret output; want one without dots", o.Name.Value)
+		d.Errorf(o.At, "WRONG_VALUE", "found the name %q of a secret output; want one without dots", o.Name.Value)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -38,85 +39,68 @@ type Target struct {
 	Directory yamldoc.Field[string] // empty: a new one
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		if s.Key(e, r) {
-			continue
-		}
-		switch e.Key {
-		case "onDelegate":
-			on := r.Bool(e)
+	d.Fields(v, document.Merge(s.Keys(d), document.Keys{
+		"onDelegate": func(e yamldoc.Value) {
+			on := d.Bool(e)
 			s.Elsewhere = on.Set && on.Expr == "" && !on.Value
-		case "executionTarget":
-			s.target(e, r)
-		case "outputAlias":
-			alias(e, r)
-		case "expressions":
-			if how := r.Enum(e, asText, asEnvironment); how.Expr != "" && !expr.IsRuntimeInput(how.Expr) {
-				r.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", asText, asEnvironment)
+		},
+		"executionTarget": func(e yamldoc.Value) { s.target(e, d) },
+		"outputAlias":     func(e yamldoc.Value) { alias(e, d) },
+		"expressions": func(e yamldoc.Value) {
+			if how := d.Enum(e, asText, asEnvironment); how.Expr != "" && !expr.IsRuntimeInput(how.Expr) {
+				d.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", asText, asEnvironment)
 			}
-		case "includeInfraSelectors":
-			if on := r.Bool(e); on.Value {
-				r.Unsupported(e, "taking the infrastructure's selectors isn't supported yet; name them in delegateSelectors")
+		},
+		"includeInfraSelectors": func(e yamldoc.Value) {
+			if on := d.Bool(e); on.Value {
+				d.Unsupported(e, "taking the infrastructure's selectors isn't supported yet; name them in delegateSelectors")
 			}
-		case "metadata": // of Harness's editor
-		default:
-			r.Unknown(e, "shell", "source", "onDelegate", "executionTarget", "environmentVariables", "outputVariables", "expressions",
-				"outputAlias", "includeInfraSelectors", "delegateSelectors", "metadata")
-		}
-	}
-	r.Missing(v, "shell", "source")
+		},
+		"metadata": document.Nothing, // of Harness's editor
+	}))
+	d.Missing(v, "shell", "source")
 	if v.Is(yamldoc.Mapping) {
-		s.checkTarget(v, r)
+		s.checkTarget(v, d)
 	}
-	if s.Beside = byEnvironment(doc); s.Beside {
-		s.checkEnvironment(v, r)
+	if s.Beside = byEnvironment(v.Node); s.Beside {
+		s.checkEnvironment(v, d)
 	}
 	return s
 }
 
 // alias checks the name under which outputs are published; pkg/resolve finds
 // it in the plan.
-func alias(v yamldoc.Value, r *yamldoc.Report) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "key":
-			if key := r.String(e); key.Set && (key.Expr != "" || !shellVariable.MatchString(key.Value)) {
-				r.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits and _, without an expression", step.Text(key))
+func alias(v yamldoc.Value, d *document.Decoder) {
+	d.Fields(v, document.Keys{
+		"key": func(e yamldoc.Value) {
+			if key := d.String(e); key.Set && (key.Expr != "" || !shellVariable.MatchString(key.Value)) {
+				d.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits and _, without an expression", step.Text(key))
 			}
-		case "scope":
-			if scope := r.Enum(e, "Pipeline", "Stage", "StepGroup"); scope.Expr != "" {
-				r.Errorf(e, "WRONG_VALUE", "found an expression; want Pipeline, Stage or StepGroup")
+		},
+		"scope": func(e yamldoc.Value) {
+			if scope := d.Enum(e, "Pipeline", "Stage", "StepGroup"); scope.Expr != "" {
+				d.Errorf(e, "WRONG_VALUE", "found an expression; want Pipeline, Stage or StepGroup")
 			}
-		default:
-			r.Unknown(e, "key", "scope")
-		}
-	}
+		},
+	})
 	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		r.Missing(v, "key", "scope")
+		d.Missing(v, "key", "scope")
 	}
 }
 
 // target is the executionTarget.
-func (t *Target) target(v yamldoc.Value, r *yamldoc.Report) {
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "workingDirectory":
-			t.Directory = r.String(e)
-		case "host":
-			t.Host = r.String(e)
-		case "connectorRef":
-			t.Connector = r.String(e)
-		default:
-			r.Unknown(e, "host", "connectorRef", "workingDirectory")
-		}
-	}
+func (t *Target) target(v yamldoc.Value, d *document.Decoder) {
+	d.Fields(v, document.Keys{
+		"workingDirectory": d.Text(&t.Directory),
+		"host":             d.Text(&t.Host),
+		"connectorRef":     d.Text(&t.Connector),
+	})
 }
 
 // checkTarget: another host needs its name and a key, the delegate neither.
-func (s *Spec) checkTarget(v yamldoc.Value, r *yamldoc.Report) {
+func (s *Spec) checkTarget(v yamldoc.Value, d *document.Decoder) {
 	at := yamldoc.Sub(v.Node.Get("executionTarget"), v.Path+"executionTarget")
 	for _, f := range []struct {
 		key   string
@@ -125,12 +109,12 @@ func (s *Spec) checkTarget(v yamldoc.Value, r *yamldoc.Report) {
 		given := step.Text(f.field) != ""
 		switch {
 		case s.Elsewhere && at.Null():
-			r.Errorf(v, "MISSING_KEY", "key %q is missing, for a script that doesn't run on the delegate", "executionTarget")
+			d.Errorf(v, "MISSING_KEY", "key %q is missing, for a script that doesn't run on the delegate", "executionTarget")
 			return
 		case s.Elsewhere && !f.field.Set:
-			r.Errorf(at, "MISSING_KEY", "key %q is missing, for a script that doesn't run on the delegate", f.key)
+			d.Errorf(at, "MISSING_KEY", "key %q is missing, for a script that doesn't run on the delegate", f.key)
 		case !s.Elsewhere && given:
-			r.Warnf(yamldoc.Sub(at.Node.Get(f.key), at.Path+"."+f.key), "NO_EFFECT", "%s says nothing to a script that runs on the delegate", f.key)
+			d.Warnf(yamldoc.Sub(at.Node.Get(f.key), at.Path+"."+f.key), "NO_EFFECT", "%s says nothing to a script that runs on the delegate", f.key)
 		}
 	}
 }

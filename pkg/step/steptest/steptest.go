@@ -48,7 +48,7 @@ func shape(t *testing.T, typ step.Type) {
 	}
 	for _, doc := range []string{"", "~", "text", "[1, 2]", "{}", "{nobodysKey: 1}"} {
 		r := yamldoc.NewReport("")
-		if typ.New(parse(t, []byte(doc)), r) == nil {
+		if typ.Decode(parse(t, []byte(doc)), r) == nil {
 			t.Errorf("New gives no spec for %q", doc)
 		}
 		if doc == "text" && !r.Failed() {
@@ -73,7 +73,7 @@ func example(t *testing.T, typ step.Type) {
 	}
 	for _, spec := range specs {
 		r := yamldoc.NewReport("example.yaml").Strict()
-		typ.New(spec, r)
+		typ.Decode(spec, r)
 		if got := findings(r); got != "" {
 			t.Errorf("wrong with the example:\n%s", got)
 		}
@@ -122,7 +122,7 @@ func findings(r *yamldoc.Report) string {
 func save(t *testing.T, typ step.Type, c *archive) {
 	t.Helper()
 	r := yamldoc.NewReport("")
-	typ.New(parse(t, c.file("spec.yaml")), r)
+	typ.Decode(parse(t, c.file("spec.yaml")), r)
 	c.want(t, "want", []byte(findings(r)))
 }
 
@@ -133,7 +133,7 @@ func run(t *testing.T, typ step.Type, c *archive) {
 	in := In(t, c.file("in.json"))
 	failed := &bytes.Buffer{}
 	r := yamldoc.NewReport("")
-	spec := typ.New(doc, r)
+	spec := typ.Decode(doc, r)
 	if err := r.Err(); err != nil {
 		t.Fatalf("the spec is wrong: %v", err)
 	}
@@ -142,7 +142,7 @@ func run(t *testing.T, typ step.Type, c *archive) {
 		fmt.Fprintln(failed, err)
 	} else {
 		c.want(t, "action.json", indented(t, described(action)))
-		again, err := typ.New(doc, yamldoc.NewReport("")).Start(in)
+		again, err := typ.Decode(doc, yamldoc.NewReport("")).Start(in)
 		if diff := cmp.Diff(action, again); err != nil || diff != "" {
 			t.Errorf("Start isn't the same twice, %v (-first +second):\n%s", err, diff)
 		}

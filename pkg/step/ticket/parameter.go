@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -14,28 +15,19 @@ import (
 type Parameter struct{ Name, Type, Value yamldoc.Field[string] }
 
 // Parameters decodes a list of {name, type, value}.
-func Parameters(v yamldoc.Value, r *yamldoc.Report) []Parameter {
+func Parameters(v yamldoc.Value, d *document.Decoder) []Parameter {
 	var list []Parameter
 	var names []string
-	for item := range r.List(v) {
+	for item := range d.List(v) {
 		var p Parameter
-		for e := range r.Mapping(item) {
-			switch e.Key {
-			case "name":
-				p.Name = r.String(e)
-			case "type":
-				p.Type = r.Enum(e, step.TypeString, step.TypeNumber)
-			case "value":
-				p.Value = r.String(e)
-			default:
-				r.Unknown(e, "name", "type", "value")
-			}
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "name", "value")
-		}
+		d.Fields(item, document.Keys{
+			"name":  d.Text(&p.Name),
+			"type":  d.Word(&p.Type, step.TypeString, step.TypeNumber),
+			"value": d.Text(&p.Value),
+		})
+		d.Need(item, "name", "value")
 		if name := step.Text(p.Name); name != "" && slices.Contains(names, name) {
-			r.Errorf(item, "DUPLICATE_NAME", "parameter %q stands twice", name)
+			d.Errorf(item, "DUPLICATE_NAME", "parameter %q stands twice", name)
 		} else {
 			names = append(names, name)
 		}

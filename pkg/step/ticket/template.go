@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -12,23 +13,18 @@ type Template struct {
 	Name yamldoc.Field[string]
 }
 
-// Key decodes a key; false if it is the step's own.
-func (t *Template) Key(e yamldoc.Value, r *yamldoc.Report) bool {
-	switch e.Key {
-	case "useServiceNowTemplate":
-		t.Use = r.Bool(e)
-	case "templateName":
-		t.Name = r.String(e)
-	default:
-		return false
+// Keys are those that it adds to a spec.
+func (t *Template) Keys(d *document.Decoder) document.Keys {
+	return document.Keys{
+		"useServiceNowTemplate": d.Flag(&t.Use),
+		"templateName":          d.Text(&t.Name),
 	}
-	return true
 }
 
 // Check reports a template that is wanted and has no name.
-func (t *Template) Check(v yamldoc.Value, r *yamldoc.Report) {
+func (t *Template) Check(v yamldoc.Value, d *document.Decoder) {
 	if t.Use.Value {
-		r.Missing(v, "templateName")
+		d.Missing(v, "templateName")
 	}
 }
 

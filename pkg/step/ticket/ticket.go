@@ -8,6 +8,7 @@ package ticket
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -22,17 +23,12 @@ type Base struct {
 	Connector yamldoc.Field[string]
 }
 
-// Key decodes a key; false if it is the step's own.
-func (b *Base) Key(e yamldoc.Value, r *yamldoc.Report) bool {
-	switch e.Key {
-	case "connectorRef":
-		b.Connector = r.String(e)
-	case "delegateSelectors": // the plan's
-		r.Strings(e)
-	default:
-		return false
+// Keys are those that it adds to a spec.
+func (b *Base) Keys(d *document.Decoder) document.Keys {
+	return document.Keys{
+		"connectorRef":      d.Text(&b.Connector),
+		"delegateSelectors": d.Words(nil), // the plan's
 	}
-	return true
 }
 
 // Server resolves the connector, which must be of a type, and the selectors
@@ -53,26 +49,18 @@ func (b *Base) Server(in step.In, kind string) (task.Server, []string, error) {
 type Field struct{ Name, Value yamldoc.Field[string] }
 
 // Fields decodes a list of {name, value}.
-func Fields(v yamldoc.Value, r *yamldoc.Report) []Field {
+func Fields(v yamldoc.Value, d *document.Decoder) []Field {
 	var list []Field
 	var names []string
-	for item := range r.List(v) {
+	for item := range d.List(v) {
 		var f Field
-		for e := range r.Mapping(item) {
-			switch e.Key {
-			case "name":
-				f.Name = r.String(e)
-			case "value":
-				f.Value = r.String(e)
-			default:
-				r.Unknown(e, "name", "value")
-			}
-		}
-		if item.Is(yamldoc.Mapping) {
-			r.Missing(item, "name", "value")
-		}
+		d.Fields(item, document.Keys{
+			"name":  d.Text(&f.Name),
+			"value": d.Text(&f.Value),
+		})
+		d.Need(item, "name", "value")
 		if name := step.Text(f.Name); name != "" && slices.Contains(names, name) {
-			r.Errorf(item, "DUPLICATE_NAME", "field %q stands twice", name)
+			d.Errorf(item, "DUPLICATE_NAME", "field %q stands twice", name)
 		} else {
 			names = append(names, name)
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -29,23 +30,18 @@ type Spec struct {
 	text     string // of the duration
 }
 
-func decode(doc *yamldoc.Node, r *yamldoc.Report) step.Spec {
+func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	v := yamldoc.Sub(doc, "")
-	for e := range r.Mapping(v) {
-		switch e.Key {
-		case "duration":
-			s.Duration = r.Duration(e)
+	d.Fields(v, document.Keys{
+		"duration": func(e yamldoc.Value) {
+			s.Duration = d.Duration(e)
 			if e.Is(yamldoc.Scalar) {
 				s.text = e.Node.Value
 			}
-		case "delegateSelectors": // no delegate takes part
-			r.Strings(e)
-		default:
-			r.Unknown(e, "duration", "delegateSelectors")
-		}
-	}
-	r.Missing(v, "duration")
+		},
+		"delegateSelectors": d.Words(nil), // no delegate takes part
+	})
+	d.Missing(v, "duration")
 	return s
 }
 

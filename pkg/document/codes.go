@@ -1,0 +1,14 @@
+package document
+
+// The codes of this package's findings; those of pkg/yamldoc come beside
+// them. They are part of the API.
+const (
+	WrongType           = "WRONG_TYPE"
+	WrongValue          = "WRONG_VALUE"
+	MissingKey          = "MISSING_KEY"
+	Ambiguous           = "AMBIGUOUS" // keys that exclude each other
+	BadIdentifier       = "BAD_IDENTIFIER"
+	BadName             = "BAD_NAME"
+	DuplicateIdentifier = "DUPLICATE_IDENTIFIER"
+	NoEffect            = "NO_EFFECT" // is read, and changes nothing
+)

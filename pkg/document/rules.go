@@ -1,0 +1,134 @@
+package document
+
+import (
+	"slices"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// The rules below fill a field. Where the field is nil the value is only
+// checked: somebody else reads it.
+
+// Text fills a field with a text.
+func (d *Decoder) Text(f *yamldoc.Field[string]) Rule { return fill(f, d.String) }
+
+// Flag fills a field with true or false.
+func (d *Decoder) Flag(f *yamldoc.Field[bool]) Rule { return fill(f, d.Bool) }
+
+// Number fills a field with a whole number.
+func (d *Decoder) Number(f *yamldoc.Field[int]) Rule { return fill(f, d.Int) }
+
+// Time fills a field with a duration.
+func (d *Decoder) Time(f *yamldoc.Field[time.Duration]) Rule { return fill(f, d.Duration) }
+
+// Words fills a field with a list of texts.
+func (d *Decoder) Words(f *yamldoc.Field[[]string]) Rule { return fill(f, d.Strings) }
+
+// Texts fills a field with texts by name.
+func (d *Decoder) Texts(f *yamldoc.Field[map[string]string]) Rule { return fill(f, d.StringMap) }
+
+// Condition fills a field with a text that as a whole is an expression.
+func (d *Decoder) Condition(f *yamldoc.Field[string]) Rule { return fill(f, d.Body) }
+
+// Word fills a field with one of a set of words.
+func (d *Decoder) Word(f *yamldoc.Field[string], words ...string) Rule {
+	return fill(f, func(v yamldoc.Value) yamldoc.Field[string] { return d.Enum(v, words...) })
+}
+
+func fill[T any](f *yamldoc.Field[T], read func(yamldoc.Value) yamldoc.Field[T]) Rule {
+	return func(v yamldoc.Value) {
+		if got := read(v); f != nil {
+			*f = got
+		}
+	}
+}
+
+// Decided is Flag for what has to be known before anything runs.
+func (d *Decoder) Decided(f *yamldoc.Field[bool]) Rule {
+	return func(v yamldoc.Value) {
+		*f = d.Bool(v)
+		d.Fixed(v, f.Expr)
+	}
+}
+
+// Count fills a field with a whole number from 0 on.
+func (d *Decoder) Count(f *yamldoc.Field[int]) Rule {
+	return func(v yamldoc.Value) {
+		if *f = d.Int(v); f.Set && f.Expr == "" && f.Value < 0 {
+			d.Errorf(v, WrongValue, "found %d; want a number from 0 on", f.Value)
+		}
+	}
+}
+
+// Literal fills a field with one of a set of words that decides how the rest
+// is read, so no expression can stand for it.
+func (d *Decoder) Literal(f *yamldoc.Field[string], words ...string) Rule {
+	return d.Supported(f, "", words)
+}
+
+// Supported is Literal where Harness has more words of a kind than Slipway can
+// do.
+func (d *Decoder) Supported(f *yamldoc.Field[string], what string, can []string, harness ...string) Rule {
+	return func(v yamldoc.Value) {
+		*f = d.String(v)
+		d.Takes(v, yamldoc.UseEnum, can...)
+		d.Takes(v, yamldoc.UseRefused, harness...)
+		switch {
+		case !f.Set || slices.Contains(can, f.Value):
+		case f.Expr != "":
+			d.Errorf(v, WrongValue, "found an expression; want %s", oneOf(can))
+		case slices.Contains(harness, f.Value):
+			d.refusedWord(v, what, f.Value, can)
+		default:
+			d.Errorf(v, WrongValue, "found %q; want %s%s", f.Value, oneOf(can), d.meant(f.Value, can, harness))
+		}
+	}
+}
+
+// Node keeps a part as it stands.
+func (d *Decoder) Node(n **yamldoc.Node) Rule {
+	return func(v yamldoc.Value) {
+		if !d.Whole(v) {
+			*n = v.Node
+		}
+	}
+}
+
+// Name fills a field with a name for people.
+func (d *Decoder) Name(f *yamldoc.Field[string]) Rule {
+	return func(v yamldoc.Value) {
+		if *f = d.String(v); !f.Set {
+			return
+		}
+		if err := ref.CheckName(v.Node.Value); err != nil {
+			d.Errorf(v, BadName, "%s", err)
+		}
+	}
+}
+
+// Nothing is the rule of a key that says nothing to Slipway, whatever it
+// holds: descriptions, and what editors keep for themselves.
+func Nothing(yamldoc.Value) {}
+
+// Identifier decodes an identifier, which is never an expression.
+func (d *Decoder) Identifier(v yamldoc.Value, check func(string) error) yamldoc.Field[string] {
+	f := d.String(v)
+	if !f.Set {
+		return f
+	}
+	if err := check(v.Node.Value); err != nil {
+		d.Errorf(v, BadIdentifier, "%s", err)
+	}
+	return f
+}
+
+// Fixed reports an expression other than a runtime input: the plan needs the
+// value before anything runs.
+func (d *Decoder) Fixed(v yamldoc.Value, expression string) {
+	if expression != "" && !expr.IsRuntimeInput(expression) {
+		d.Unsupported(v, "found an expression; here only a fixed value or <+input> is supported yet")
+	}
+}
