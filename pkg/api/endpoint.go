@@ -30,12 +30,8 @@ func handle[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) 
 			Description: "What went wrong",
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](api)}},
 		}}
-		called := f
-		if heavy(op.OperationID) {
-			called = inTurn(s, f)
-		}
 		huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
-			out, err := called(ctx, in)
+			out, err := f(ctx, in)
 			if err != nil {
 				return nil, s.problem(ctx, err)
 			}
@@ -52,18 +48,6 @@ func handle[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) 
 	})
 	s.endpoints = append(s.endpoints, register)
 	s.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) { ready().ServeHTTP(w, r) })
-}
-
-// inTurn answers a request, whose body is there, when its project's turn comes.
-func inTurn[I, O any](s *Server, f func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
-	return func(ctx context.Context, in *I) (*O, error) {
-		leave, err := s.Work.enter(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
-		return f(ctx, in)
-	}
 }
 
 // schemaOf refers to the schema of a type.

@@ -70,11 +70,11 @@ func (s *Server) entities() {
 	handle(s, huma.Operation{
 		OperationID: "saveEntity", Method: http.MethodPut, Path: "/v1/entities", Tags: tags, MaxBodyBytes: limit,
 		Summary: "Create or update the entity of a document",
-	}, s.saveEntity)
+	}, inTurn(s, s.saveEntity))
 	handle(s, huma.Operation{
 		OperationID: "validateEntity", Method: http.MethodPost, Path: "/v1/entities:validate", Tags: tags, MaxBodyBytes: limit,
 		Summary: "Say what saving a document would do, and what is wrong with it",
-	}, s.validateEntity)
+	}, inTurn(s, s.validateEntity))
 	handle(s, huma.Operation{
 		OperationID: "listEntities", Method: http.MethodGet, Path: "/v1/entities/{kind}", Tags: tags, Summary: "List entities of a kind",
 	}, s.listEntities)
@@ -85,7 +85,7 @@ func (s *Server) entities() {
 	handle(s, huma.Operation{
 		OperationID: "deleteEntity", Method: http.MethodDelete, Path: "/v1/entities/{kind}/{id}", Tags: tags,
 		Summary: "Delete an entity that nothing refers to",
-	}, s.deleteEntity)
+	}, inTurn(s, s.deleteEntity))
 }
 
 // Versioned says which version a change was made from.

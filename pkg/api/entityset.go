@@ -43,7 +43,7 @@ func (s *Server) entitySets() {
 		OperationID: "applyEntities", Method: http.MethodPost, Path: "/v1/entities:apply", Tags: []string{"Entities"},
 		MaxBodyBytes: MaxSetBytes + 1, // the framework compares with >=
 		Summary:      "Create or update the entities of a set of documents, which are checked together; nothing is saved if one of them is wrong",
-	}, s.applyEntities)
+	}, inTurn(s, s.applyEntities))
 }
 
 func (s *Server) applyEntities(ctx context.Context, in *struct{ Body DocumentSet }) (*struct{ Body SavedSet }, error) {

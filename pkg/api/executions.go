@@ -88,19 +88,19 @@ func (s *Server) executions() {
 	handle(s, huma.Operation{
 		OperationID: "startExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/executions", Tags: tags,
 		Summary: "Run a pipeline",
-	}, s.startExecution)
+	}, inTurn(s, s.startExecution))
 	handle(s, huma.Operation{
 		OperationID: "planExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/plan", Tags: tags,
 		Summary: "Say what a run of a pipeline would do, and start nothing",
-	}, s.planExecution)
+	}, inTurn(s, s.planExecution))
 	handle(s, huma.Operation{
 		OperationID: "previewExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/preview", Tags: tags,
 		Summary: "Have delegates compare what a run of a pipeline would deploy with what there is, and change nothing",
-	}, s.previewExecution)
+	}, inTurn(s, s.previewExecution))
 	handle(s, huma.Operation{
 		OperationID: "getDifferences", Method: http.MethodGet, Path: "/v1/executions/{execution}/differences", Tags: tags,
 		Summary: "Get what a preview has found out so far",
-	}, s.getDifferences)
+	}, inTurn(s, s.getDifferences))
 	handle(s, huma.Operation{
 		OperationID: "listExecutions", Method: http.MethodGet, Path: "/v1/executions", Tags: tags,
 		Summary: "List executions, newest first",
@@ -108,7 +108,7 @@ func (s *Server) executions() {
 	handle(s, huma.Operation{
 		OperationID: "getExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}", Tags: tags,
 		Summary: "Get an execution with its nodes",
-	}, s.getExecution)
+	}, inTurn(s, s.getExecution))
 	handle(s, huma.Operation{
 		OperationID: "abortExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/abort", Tags: tags,
 		Summary: "End an execution without rolling anything back",
@@ -120,19 +120,19 @@ func (s *Server) executions() {
 	handle(s, huma.Operation{
 		OperationID: "resumeExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/resume", Tags: tags,
 		Summary: "Let a paused execution go on",
-	}, s.resumeExecution)
+	}, inTurn(s, s.resumeExecution))
 	handle(s, huma.Operation{
 		OperationID: "retryExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/retry", Tags: tags,
 		Summary: "Run the pipeline again with the same inputs, as a whole or from a stage on",
-	}, s.retryExecution)
+	}, inTurn(s, s.retryExecution))
 	handle(s, huma.Operation{
 		OperationID: "rollbackExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/rollback", Tags: tags,
 		Summary: "Roll an execution back that succeeded: the rollback steps of its stages run in reverse, as an execution of their own",
-	}, s.rollbackExecution)
+	}, inTurn(s, s.rollbackExecution))
 	handle(s, huma.Operation{
 		OperationID: "rollbackService", Method: http.MethodPost, Path: "/v1/services/{service}/rollback", Tags: tags,
 		Summary: "Roll the execution back that has deployed what a service runs in an environment",
-	}, s.rollbackService)
+	}, inTurn(s, s.rollbackService))
 }
 
 // start is what a caller asks of a pipeline, but for the key.

@@ -62,7 +62,7 @@ func (s *Server) files() {
 	handle(s, huma.Operation{
 		OperationID: "putFile", Method: http.MethodPut, Path: "/v1/files/content", Tags: tags, MaxBodyBytes: filestore.MaxFile + 1,
 		Summary: "Create a file or replace its content",
-	}, s.putFile, func(api huma.API, op *huma.Operation) {
+	}, inTurn(s, s.putFile), func(api huma.API, op *huma.Operation) {
 		api.OpenAPI().Paths[op.Path].Put.RequestBody.Required = false // the framework wants one, but a file may be empty
 	})
 	handle(s, huma.Operation{

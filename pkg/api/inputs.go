@@ -69,19 +69,19 @@ func (s *Server) inputs() {
 	handle(s, huma.Operation{
 		OperationID: "getInputs", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/inputs", Tags: tags,
 		Summary: "Say what a run of a pipeline asks for",
-	}, s.getInputs)
+	}, inTurn(s, s.getInputs))
 	handle(s, huma.Operation{
 		OperationID: "mergeInputs", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/inputs:merge", Tags: tags,
 		Summary: "Show a pipeline with inputs as a run would have it, and start nothing",
-	}, s.mergeInputs)
+	}, inTurn(s, s.mergeInputs))
 	handle(s, huma.Operation{
 		OperationID: "listInputSets", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/input-sets", Tags: tags,
 		Summary: "List the input sets and overlays of a pipeline, and say which fit it",
-	}, s.listInputSets)
+	}, inTurn(s, s.listInputSets))
 	handle(s, huma.Operation{
 		OperationID: "reconcileInputSet", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/input-sets/{id}/reconcile", Tags: tags,
 		Summary: "Drop from an input set what its pipeline no longer has",
-	}, s.reconcileInputSet)
+	}, inTurn(s, s.reconcileInputSet))
 }
 
 func (s *Server) getInputs(ctx context.Context, in *OfPipeline) (*struct{ Body PipelineInputs }, error) {

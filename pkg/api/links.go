@@ -20,7 +20,7 @@ func (s *Server) approvalLinks() {
 	handle(s, huma.Operation{
 		OperationID: "makeApprovalLink", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/approval/links", Tags: tags,
 		Summary: "Make a link by which one person can answer an approval once, without a token",
-	}, s.makeLink)
+	}, inTurn(s, s.makeLink))
 	handle(s, huma.Operation{
 		OperationID: "readApprovalLink", Method: http.MethodGet, Path: linkPaths + "{link}", Tags: tags,
 		Summary: "Show what a link asks; it needs no token and changes nothing",
@@ -28,7 +28,7 @@ func (s *Server) approvalLinks() {
 	handle(s, huma.Operation{
 		OperationID: "answerApprovalLink", Method: http.MethodPost, Path: linkPaths + "{link}", Tags: tags,
 		Summary: "Approve or reject by a link, which is used up; it needs no token",
-	}, s.answerLink)
+	}, inTurn(s, s.answerLink))
 }
 
 // MakeLink is the body of a request for a link.

@@ -21,23 +21,23 @@ func (s *Server) nodes() {
 	handle(s, huma.Operation{
 		OperationID: "intervene", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/intervene", Tags: tags,
 		Summary: "Decide what happens to a failed step that waits for a person",
-	}, s.intervene)
+	}, inTurn(s, s.intervene))
 	handle(s, huma.Operation{
 		OperationID: "answerApproval", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/approval", Tags: tags,
 		Summary: "Approve or reject a step that waits for approval",
-	}, s.answerApproval)
+	}, inTurn(s, s.answerApproval))
 	handle(s, huma.Operation{
 		OperationID: "markNode", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/mark", Tags: tags,
 		Summary: "End a running step, or all in a stage, as failed; or a Wait step as a success",
-	}, s.markNode)
+	}, inTurn(s, s.markNode))
 	handle(s, huma.Operation{
 		OperationID: "answerInputs", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/inputs", Tags: tags,
 		Summary: "Give a step or a stage the inputs that it waits for",
-	}, s.answerInputs)
+	}, inTurn(s, s.answerInputs))
 	handle(s, huma.Operation{
 		OperationID: "answerCallback", Method: http.MethodPost, Path: "/v1/executions/{execution}/approval", Tags: tags,
 		Summary: "Approve or reject the one step that waits for approval with a callback id",
-	}, s.answerCallback)
+	}, inTurn(s, s.answerCallback))
 	handle(s, huma.Operation{
 		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
 		Summary: "Read a step's log; with wait, follow it",

@@ -17,7 +17,7 @@ func (s *Server) secrets() {
 	handle(s, huma.Operation{
 		OperationID: "setSecretFile", Method: http.MethodPut, Path: "/v1/secrets/{id}/file", Tags: []string{"Entities"},
 		MaxBodyBytes: maxSecretFile + 1, Summary: "Set the content of a SecretFile, which is never given out",
-	}, s.setSecretFile)
+	}, inTurn(s, s.setSecretFile))
 }
 
 func (s *Server) setSecretFile(ctx context.Context, in *struct {

@@ -45,11 +45,11 @@ func (s *Server) templates() {
 	handle(s, huma.Operation{
 		OperationID: "getResolvedEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}/resolved", Tags: []string{"Entities"},
 		Summary: "Show a document with what templates bring in place of the links to them",
-	}, s.getResolved)
+	}, inTurn(s, s.getResolved))
 	handle(s, huma.Operation{
 		OperationID: "setStableTemplate", Method: http.MethodPut, Path: "/v1/templates/{id}/stable", Tags: []string{"Entities"},
 		Summary: "Say which version of a template links without a version mean, from the next run on",
-	}, s.setStableTemplate)
+	}, inTurn(s, s.setStableTemplate))
 }
 
 func (s *Server) setStableTemplate(ctx context.Context, in *struct {

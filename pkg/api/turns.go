@@ -35,18 +35,19 @@ func NewWork(atOnce int, full func() bool) *Work {
 	return &Work{people: places(), strangers: places(), full: full}
 }
 
-// heavy says which requests read documents, make plans or look at whole
-// executions. Those that also wait enter by themselves, for as long as they don't.
-func heavy(operation string) bool {
-	switch operation {
-	case "saveEntity", "validateEntity", "applyEntities", "deleteEntity", "getResolvedEntity", "setStableTemplate", "putFile",
-		"getInputs", "mergeInputs", "listInputSets", "reconcileInputSet",
-		"startExecution", "planExecution", "previewExecution", "retryExecution", "rollbackExecution", "rollbackService",
-		"getExecution", "getDifferences", "intervene", "answerApproval", "markNode", "answerInputs", "answerCallback", "makeApprovalLink",
-		"deliver", "deliverCustom", "deliverAWS", "deliverEvent":
-		return true
+// inTurn is the handler of an endpoint that reads documents, makes plans or
+// looks at whole executions: a request, whose body is there, is answered when
+// its project's turn comes. A handler that also waits enters by itself, for as
+// long as it doesn't.
+func inTurn[I, O any](s *Server, f func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
+	return func(ctx context.Context, in *I) (*O, error) {
+		leave, err := s.Work.enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		return f(ctx, in)
 	}
-	return false
 }
 
 type projectKey struct{}

@@ -35,7 +35,7 @@ func (s *Server) versions() {
 	handle(s, huma.Operation{
 		OperationID: "askArtifactVersions", Method: http.MethodPost, Path: "/v1/services/{service}/artifacts", Tags: tags,
 		Summary: "Have a delegate list the versions of a service's artifact",
-	}, s.askVersions)
+	}, inTurn(s, s.askVersions))
 	handle(s, huma.Operation{
 		OperationID: "getArtifactVersions", Method: http.MethodGet, Path: "/v1/executions/{execution}/artifacts", Tags: tags,
 		Summary: "Get the versions that a delegate has found",

@@ -113,22 +113,22 @@ func (s *Server) webhooks() {
 		OperationID: "deliver", Method: http.MethodPost, Path: webhookPaths + "{host}", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in what a Git host sends; the header that it signs with must fit the secret of a trigger",
-	}, s.deliver)
+	}, inTurn(s, s.deliver))
 	handle(s, huma.Operation{
 		OperationID: "deliverCustom", Method: http.MethodPost, Path: webhookPaths + "custom", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in any JSON for custom triggers; X-Api-Key has a token, or X-Hub-Signature-256 fits the secret of a trigger",
-	}, s.deliverCustom)
+	}, inTurn(s, s.deliverCustom))
 	handle(s, huma.Operation{
 		OperationID: "deliverAWS", Method: http.MethodPost, Path: webhookPaths + "aws", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in an event of ECR or S3 as EventBridge delivers it, for artifact triggers; X-Api-Key has a token",
-	}, s.deliverAWS)
+	}, inTurn(s, s.deliverAWS))
 	handle(s, huma.Operation{
 		OperationID: "deliverEvent", Method: http.MethodPost, Path: webhookPaths + "listen/{webhook}", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in any JSON for the EventListener steps that wait at a webhook; X-Api-Key has a token",
-	}, s.deliverEvent)
+	}, inTurn(s, s.deliverEvent))
 }
 
 func (s *Server) deliverAWS(ctx context.Context, in *struct{ delivered }) (*struct{ Body Received }, error) {
