@@ -75,10 +75,12 @@ func (c *Catalog) InputSets(ctx context.Context, scope ref.Scope, pipeline strin
 	if err != nil {
 		return nil, err
 	}
-	return c.reports(ctx, scope, pipeline, doc)
+	return c.reports(ctx, scope, pipeline, doc, checksOf(doc), func(store.EntityKey) bool { return true })
 }
 
-func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string, doc *yamldoc.Node) ([]SetReport, error) {
+// reports reports on those input sets and overlays of a pipeline that are
+// wanted: each is read against the whole pipeline.
+func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string, doc *yamldoc.Node, left *checks, wanted func(store.EntityKey) bool) ([]SetReport, error) {
 	var found []store.Entity
 	for _, kind := range []ref.Kind{ref.InputSet, ref.OverlayInputSet} {
 		if err := c.each(ctx, scope, kind, pipeline, func(e store.Entity) { found = append(found, e) }); err != nil {
@@ -89,27 +91,30 @@ func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string,
 	for _, e := range found {
 		there[e.Key.ID] = there[e.Key.ID] || e.Key.Kind == ref.InputSet
 	}
-	reports, left := make([]SetReport, len(found)), checksOf(doc)
-	for i, e := range found {
+	reports := make([]SetReport, 0, len(found))
+	for _, e := range found {
+		if !wanted(e.Key) {
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return nil, err // nobody waits for it any more
+		}
 		_, set, err := documentOf(e.Key, e.YAML)
 		if err != nil {
 			return nil, err
 		}
-		reports[i] = SetReport{Key: e.Key, Name: e.Name, Version: e.Version}
-		if err := context.Cause(ctx); err != nil {
-			return nil, err // nobody waits for it any more
+		r := SetReport{Key: e.Key, Name: e.Name, Version: e.Version}
+		switch {
+		case e.Key.Kind == ref.OverlayInputSet:
+			for _, n := range missingSets(set, func(id string) bool { return there[id] }) {
+				r.Wrong = append(r.Wrong, noSet(n))
+			}
+		case left.another():
+			r.Wrong = fits(doc, set.Get("pipeline"), scope, "")
+		default:
+			r.Wrong = []fault.Detail{{Severity: "warning", Code: notChecked, Message: left.message()}}
 		}
-		if e.Key.Kind == ref.InputSet && !left.another() {
-			reports[i].Wrong = []fault.Detail{{Severity: "warning", Code: notChecked, Message: left.message()}}
-			continue
-		}
-		if e.Key.Kind == ref.InputSet {
-			reports[i].Wrong = fits(doc, set.Get("pipeline"), scope, "")
-			continue
-		}
-		for _, n := range missingSets(set, func(id string) bool { return there[id] }) {
-			reports[i].Wrong = append(reports[i].Wrong, noSet(n))
-		}
+		reports = append(reports, r)
 	}
 	return reports, nil
 }
@@ -141,19 +146,17 @@ func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([
 	if err != nil {
 		return nil, err
 	}
-	reports, err := c.reports(ctx, key.Scope, key.ID, doc)
+	left := checksOf(doc)
+	v, several := c.Store.(*view)
+	reports, err := c.reports(ctx, key.Scope, key.ID, doc, left, func(key store.EntityKey) bool {
+		return !several || !v.has(key) // those that are saved, too, are checked themselves
+	})
 	if err != nil {
 		return nil, err
 	}
 	var out []fault.Detail
-	skipped := 0
-	v, _ := c.Store.(*view)
 	for _, r := range reports {
-		if v != nil && v.has(r.Key) {
-			continue // it is checked itself
-		}
 		if len(r.Wrong) == 1 && r.Wrong[0].Code == notChecked {
-			skipped++
 			continue
 		}
 		for _, w := range r.Wrong {
@@ -163,10 +166,10 @@ func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([
 			})
 		}
 	}
-	if skipped > 0 {
+	if n := left.skipped(); n > 0 {
 		out = append(out, fault.Detail{
 			File: d.File, Line: doc.Line, Column: doc.Column, Severity: "warning", Code: notChecked,
-			Message: fmt.Sprintf("%d input sets weren't checked: %s", skipped, checksOf(doc).message()),
+			Message: fmt.Sprintf("%d input sets weren't checked: %s", n, left.message()),
 		})
 	}
 	return out, nil

@@ -52,7 +52,7 @@ func (d *decoder) checkBarriers(p *Pipeline) {
 		declared[b.Identifier.Value] = b.Identifier.At
 		names = append(names, b.Identifier.Value)
 	}
-	earlier, crowded := map[string][]yamldoc.Value{}, map[string]bool{}
+	earlier, crowded := map[string][]waiter{}, map[string]bool{}
 	for _, v := range d.barriers {
 		name := v.Node.Value
 		if _, ok := declared[name]; !ok {
@@ -66,13 +66,14 @@ func (d *decoder) checkBarriers(p *Pipeline) {
 			crowded[name] = true
 			continue
 		}
+		w := waiterAt(v)
 		for _, other := range earlier[name] {
-			if why := neverMeet(v.Path, other.Path); why != "" {
-				d.Errorf(v, barrierDeadlock, "Barrier Deadlock Detected: %q %s; the other step is in line %d", name, why, other.Node.Line)
+			if why := w.neverMeets(other); why != "" {
+				d.Errorf(v, barrierDeadlock, "Barrier Deadlock Detected: %q %s; the other step is in line %d", name, why, other.line)
 				break
 			}
 		}
-		earlier[name] = append(earlier[name], v)
+		earlier[name] = append(earlier[name], w)
 	}
 	d.checkCrowds()
 }
@@ -99,6 +100,7 @@ func (d *decoder) checkCrowds() {
 type crowd struct {
 	members map[string]bool            // that wait at any
 	at      map[string]map[string]bool // by barrier
+	waiting int                        // of each barrier all but one, in all
 	told    bool
 }
 
@@ -106,15 +108,16 @@ type crowd struct {
 // wait for somebody can take all places of the block: of each barrier all but
 // one.
 func (c *crowd) add(barrier, member string) (stuck bool) {
-	if c.at[barrier] == nil {
-		c.at[barrier] = map[string]bool{}
+	at := c.at[barrier]
+	switch {
+	case at == nil:
+		at = map[string]bool{}
+		c.at[barrier] = at
+	case !at[member]:
+		c.waiting++
 	}
-	c.members[member], c.at[barrier][member] = true, true
-	waiting := 0
-	for _, members := range c.at {
-		waiting += len(members) - 1
-	}
-	stuck = !c.told && len(c.members) > extent.AtOnce && waiting >= extent.AtOnce
+	c.members[member], at[member] = true, true
+	stuck = !c.told && len(c.members) > extent.AtOnce && c.waiting >= extent.AtOnce
 	c.told = c.told || stuck
 	return stuck
 }
@@ -131,21 +134,32 @@ func blocksOf(path string) map[string]string {
 
 var inParallel = regexp.MustCompile(`(\.parallel\[\d+\])+`)
 
-// neverMeet says why two steps, given by their paths, can't wait for each
-// other (pipeline spec §7.1); empty if they can.
-func neverMeet(a, b string) string {
-	const back = ".rollbackSteps["
+// waiter is a step that waits at a barrier, with what is asked of it for each
+// of the others there.
+type waiter struct {
+	path, holder string
+	back         bool // it stands in rollbackSteps
+	line         int
+}
+
+func waiterAt(v yamldoc.Value) waiter {
+	return waiter{path: v.Path, holder: holderOf(v.Path), back: strings.Contains(v.Path, ".rollbackSteps["), line: v.Node.Line}
+}
+
+// neverMeets says why two steps can't wait for each other (pipeline spec §7.1);
+// empty if they can.
+func (w waiter) neverMeets(other waiter) string {
 	switch {
-	case strings.Contains(a, back) != strings.Contains(b, back):
+	case w.back != other.back:
 		return "stands in steps and in rollbackSteps"
-	case holderOf(a) == holderOf(b):
+	case w.holder == other.holder:
 		return "stands twice in one stage or step group"
 	}
 	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
+	for i < len(w.path) && i < len(other.path) && w.path[i] == other.path[i] {
 		i++
 	}
-	list := a[:strings.LastIndex(a[:i], "[")] // where the ways part
+	list := w.path[:strings.LastIndex(w.path[:i], "[")] // where the ways part
 	if strings.HasSuffix(list, ".parallel") {
 		return ""
 	}
