@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -121,7 +122,7 @@ func check(path string, data []byte) ([]string, *yamldoc.Report) {
 			// Values of a chart may have a key such as "service" as well.
 			if body := doc.Get(string(k)); body.Get("identifier") != nil {
 				kinds = append(kinds, string(k))
-				entity.Decode(doc, report, entity.Options{Scope: scope(body), CheckStep: builtin.Check})
+				entity.Decode(doc, report, entity.Options{Scope: scope(doc), CheckStep: builtin.Check})
 			}
 		}
 	}
@@ -129,13 +130,7 @@ func check(path string, data []byte) ([]string, *yamldoc.Report) {
 }
 
 // scope is where a sample wants to live.
-func scope(body *yamldoc.Node) ref.Scope {
-	s := ref.Scope{Account: "default", Org: "default", Project: "default_project"}
-	if org := body.Get("orgIdentifier"); org != nil && org.Value != "" {
-		s.Org = org.Value
-	}
-	if project := body.Get("projectIdentifier"); project != nil && project.Value != "" {
-		s.Project = project.Value
-	}
-	return s
+func scope(doc *yamldoc.Node) ref.Scope {
+	s := entity.ScopeOf(doc, ref.Scope{Account: "default"})
+	return ref.Scope{Account: s.Account, Org: cmp.Or(s.Org, "default"), Project: cmp.Or(s.Project, "default_project")}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -39,7 +38,7 @@ func (a *app) convert(ctx context.Context, paths []string, folder string, f docu
 		return err
 	}
 	wrong := read.wrong
-	var out []legacy.Document
+	var set legacy.Set
 	for _, d := range read.docs {
 		if d.node.Get(string(ref.Pipeline)) == nil {
 			continue
@@ -52,10 +51,13 @@ func (a *app) convert(ctx context.Context, paths []string, folder string, f docu
 		for _, found := range report.Details() {
 			wrong = append(wrong, d.place(found))
 		}
-		if out, err = together(out, made); err != nil {
-			return err
+		for _, one := range made {
+			if other, ok := set.Add(one, d.file); !ok {
+				return fault.New(fault.Conflict, "the pipelines of %s and %s say different things of the %s %s; give one of them another identifier", other, d.file, one.Kind, one.ID)
+			}
 		}
 	}
+	out := set.Documents()
 	a.tellSkipped(read.skipped, f.verbose)
 	switch {
 	case len(wrong) > 0:
@@ -69,26 +71,6 @@ func (a *app) convert(ctx context.Context, paths []string, folder string, f docu
 		return a.writeConverted(folder, out)
 	}
 	return printConverted(a.out, out)
-}
-
-// together adds documents to others. The same of two pipelines is one; two that
-// differ have one name by mistake.
-func together(all, more []legacy.Document) ([]legacy.Document, error) {
-	for _, d := range more {
-		known := false
-		for _, before := range all {
-			if before.Kind != d.Kind || before.ID != d.ID {
-				continue
-			}
-			if known = true; !bytes.Equal(before.YAML, d.YAML) {
-				return nil, fault.New(fault.Conflict, "two pipelines say different things of the %s %s; give one of them another identifier", d.Kind, d.ID)
-			}
-		}
-		if !known {
-			all = append(all, d)
-		}
-	}
-	return all, nil
 }
 
 func printConverted(w io.Writer, docs []legacy.Document) error {

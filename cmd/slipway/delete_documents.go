@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/apiclient"
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -24,29 +23,27 @@ func (a *app) deleteDocuments(ctx context.Context, f deleteFlags) error {
 		return err
 	}
 	defer a.tellSkipped(read.skipped, f.verbose)
-	keys, wrong := a.described(read.docs, scope)
+	keys, wrong := a.allDescribed(read.docs, scope)
 	if wrong = append(read.wrong, wrong...); len(wrong) > 0 {
 		return a.nothingDone(wrong, "deleted")
 	}
 	return a.deleteAll(ctx, client, keys, f)
 }
 
-// described are the entities that documents describe, each once, in the
+// allDescribed are the entities that documents describe, each once, in the
 // reverse of the order in which they are saved.
-func (a *app) described(docs []document, scope ref.Scope) ([]apiclient.EntityKey, []fault.Detail) {
+func (a *app) allDescribed(docs []document, scope ref.Scope) ([]apiclient.EntityKey, []fault.Detail) {
 	var keys []apiclient.EntityKey
 	var wrong []fault.Detail
 	for _, d := range docs {
 		report := yamldoc.NewReport(d.file)
-		e := catalog.Decode(d.node, report, d.scope(a, scope))
-		if e == nil || e.Identifier.Value == "" || ref.Parent(e.Kind) != "" && e.Parent.ID == "" {
+		key, ok := described(d.node, report, d.scope(a, scope))
+		switch {
+		case !ok:
 			for _, f := range report.Details() {
 				wrong = append(wrong, d.place(f))
 			}
-			continue
-		}
-		at := catalog.KeyOf(e)
-		if key := (apiclient.EntityKey{Scope: at.Scope, Kind: at.Kind, ID: at.ID, Env: at.Env}); !slices.Contains(keys, key) {
+		case !slices.Contains(keys, key):
 			keys = append(keys, key)
 		}
 	}

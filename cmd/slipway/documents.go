@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -49,6 +50,17 @@ func (d document) scope(a *app, otherwise ref.Scope) ref.Scope {
 		}
 	}
 	return otherwise
+}
+
+// described is the entity that a document describes. It needs to be right only
+// as far as it says which that is; false, and the report says why, if it doesn't.
+func described(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) (apiclient.EntityKey, bool) {
+	e := catalog.Decode(doc, report, scope)
+	if e == nil || e.Identifier.Value == "" || ref.Parent(e.Kind) != "" && e.Parent.ID == "" {
+		return apiclient.EntityKey{}, false
+	}
+	key := catalog.KeyOf(e)
+	return apiclient.EntityKey{Scope: key.Scope, Kind: key.Kind, ID: key.ID, Env: key.Env}, true
 }
 
 func textOf(n *yamldoc.Node) string {

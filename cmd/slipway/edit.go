@@ -14,7 +14,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -95,7 +94,7 @@ func (a *app) edited(ctx context.Context, client *apiclient.Client, e api.Entity
 			fmt.Fprintln(a.people(), "Nothing was changed")
 			return nil, nil //nolint:nilnil // that is what nothing saved is
 		}
-		if err := sameEntity(got, key); err != nil {
+		if err := sameEntity(got, e, key.Scope); err != nil {
 			text, wrong = got, err
 			continue
 		}
@@ -110,18 +109,19 @@ func (a *app) edited(ctx context.Context, client *apiclient.Client, e api.Entity
 	}
 }
 
-// sameEntity refuses a document that would be saved as another entity.
-func sameEntity(text []byte, key apiclient.EntityKey) error {
-	docs, report := yamldoc.Parse("", text)
-	if report.Err() != nil || len(docs) != 1 {
-		return nil //nolint:nilerr // the server says what is wrong with it
+// sameEntity refuses a document that would be saved as another entity than it
+// was. Of one that doesn't say which it is the server says what is wrong.
+func sameEntity(text []byte, was api.Entity, scope ref.Scope) error {
+	read := func(text []byte) (apiclient.EntityKey, bool) {
+		docs, report := yamldoc.Parse("", text)
+		if report.Err() != nil || len(docs) != 1 {
+			return apiclient.EntityKey{}, false
+		}
+		return described(docs[0], report, scope)
 	}
-	e := catalog.Decode(docs[0], report, key.Scope)
-	if e == nil || e.Identifier.Value == "" || ref.Parent(e.Kind) != "" && e.Parent.ID == "" {
-		return nil
-	}
-	if is := catalog.KeyOf(e); is.Kind != key.Kind || is.ID != key.ID || is.Scope != key.Scope {
-		return fault.New(fault.Invalid, "this is the %s %q of %s now; only \"slipway apply\" makes another entity of it", is.Kind, is.ID, is.Scope)
+	key, known := read([]byte(was.YAML))
+	if is, ok := read(text); ok && known && is != key {
+		return fault.New(fault.Invalid, "this is the %s %q of %s now; only \"slipway apply\" makes another entity of it", is.Kind, shownID(api.EntityKey{Kind: is.Kind, ID: is.ID, Env: is.Env}), is.Scope)
 	}
 	return nil
 }

@@ -29,18 +29,31 @@ type claims struct {
 	gone []replaced
 }
 
-// replaced is a process before this one, and until when to name it.
+// replaced is a process before this one.
 type replaced struct {
 	journal.Gone
-	until time.Time
+	naming
 }
 
-// lostClaim is a claim without an answer, and until when to name it: zero
-// until the control plane has heard of it.
+// lostClaim is a claim without an answer.
 type lostClaim struct {
 	number int64
-	until  time.Time
+	naming
 }
+
+// naming says until when something is named: zero until the control plane has
+// heard of it.
+type naming struct{ until time.Time }
+
+// heard takes in that the control plane has heard of it.
+func (n *naming) heard(now time.Time) {
+	if n.until.IsZero() {
+		n.until = now.Add(lostFor)
+	}
+}
+
+// over says whether it needn't be named any more.
+func (n naming) over(now time.Time) bool { return !n.until.IsZero() && !now.Before(n.until) }
 
 // settled says whether there is nothing to tell.
 func (c *claims) settled() bool { return len(c.lost)+len(c.gone) == 0 }
@@ -74,20 +87,20 @@ func (c *claims) lose(number int64) {
 // told takes in that the control plane has heard a claim, and gives the
 // processes that needn't be named any more.
 func (c *claims) told(in task.Claim, now time.Time) (over []journal.Gone) {
-	for i, l := range c.lost {
-		if l.until.IsZero() && slices.Contains(in.Lost, l.number) {
-			c.lost[i].until = now.Add(lostFor)
-		}
-	}
-	for i, g := range c.gone { // each claim names them all
-		switch {
-		case g.until.IsZero():
-			c.gone[i].until = now.Add(lostFor)
-		case !now.Before(g.until):
+	for _, g := range c.gone {
+		if g.over(now) {
 			over = append(over, g.Gone)
 		}
 	}
-	c.gone = slices.DeleteFunc(c.gone, func(g replaced) bool { return !g.until.IsZero() && !now.Before(g.until) })
-	c.lost = slices.DeleteFunc(c.lost, func(l lostClaim) bool { return !l.until.IsZero() && !now.Before(l.until) })
+	c.gone = slices.DeleteFunc(c.gone, func(g replaced) bool { return g.over(now) })
+	for i := range c.gone { // each claim names them all
+		c.gone[i].heard(now)
+	}
+	for i := range c.lost {
+		if slices.Contains(in.Lost, c.lost[i].number) {
+			c.lost[i].heard(now)
+		}
+	}
+	c.lost = slices.DeleteFunc(c.lost, func(l lostClaim) bool { return l.over(now) })
 	return over
 }

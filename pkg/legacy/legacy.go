@@ -41,7 +41,7 @@ func Convert(text []byte, r *yamldoc.Report) ([]Document, error) {
 		return nil, nil
 	}
 	body := get(root.Content[0], string(ref.Pipeline))
-	c := &converter{report: r, pipeline: body, types: map[string]string{}, seen: map[string]seen{}}
+	c := &converter{report: r, pipeline: body, types: map[string]string{}}
 	known := aliases(body) // before anything is moved
 	c.stages(get(body, "stages"), "stages")
 	id := textOf(get(body, "identifier"))
@@ -60,7 +60,7 @@ func Convert(text []byte, r *yamldoc.Report) ([]Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(c.out, Document{Kind: ref.Pipeline, ID: id, YAML: out}), nil
+	return append(c.out.Documents(), Document{Kind: ref.Pipeline, ID: id, YAML: out}), nil
 }
 
 // converter converts one pipeline.
@@ -69,11 +69,8 @@ type converter struct {
 	pipeline *yaml.Node
 	found    bool              // a stage of the old form
 	types    map[string]string // deployment types, by stage
-	seen     map[string]seen   // what came out, by kind and identifier
-	out      []Document
+	out      Set
 }
-
-type seen struct{ text, stage string }
 
 func (c *converter) wrong(n *yaml.Node, path, format string, args ...any) {
 	c.report.ErrorAt(yamldoc.Pos{File: c.report.File(), Line: n.Line, Column: n.Column, Path: path}, cannot, format, args...)
@@ -263,13 +260,8 @@ func (c *converter) add(kind ref.Kind, id, stage string, body *yaml.Node, more .
 		c.wrong(c.pipeline, "", "%s %s can't be written: %v", kind, id, err)
 		return
 	}
-	key := string(kind) + " " + id
-	switch before, again := c.seen[key]; {
-	case again && before.text != string(text):
-		c.wrong(c.pipeline, "", "the stages %s and %s say different things of the %s; give one of them another identifier", before.stage, stage, key)
-	case !again:
-		c.seen[key] = seen{text: string(text), stage: stage}
-		c.out = append(c.out, Document{Kind: kind, ID: id, YAML: text})
+	if other, ok := c.out.Add(Document{Kind: kind, ID: id, YAML: text}, stage); !ok {
+		c.wrong(c.pipeline, "", "the stages %s and %s say different things of the %s %s; give one of them another identifier", other, stage, kind, id)
 	}
 }
 
