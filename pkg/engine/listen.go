@@ -109,13 +109,5 @@ func (h *Handler) hearOnce(ctx context.Context, at store.Holder, key string, eve
 
 // judge asks a step's type what an event means to it.
 func (h *Handler) judge(snap *snapshot, n *plan.Node, s plan.State, event json.RawMessage) plan.Outcome {
-	spec, in, err := h.decode(snap, n, s.Attempt)
-	if err != nil {
-		return failed(err)
-	}
-	o, err := spec.Finish(in, task.Result{Status: task.Succeeded, Outputs: event})
-	if err != nil {
-		return failed(err)
-	}
-	return unforged(o, nil)
+	return h.finish(snap, n, s.Attempt, task.Result{Status: task.Succeeded, Outputs: event}, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -24,8 +25,8 @@ func (h *Handler) Mark(ctx context.Context, id string, node plan.NodeID, as plan
 	if target == nil {
 		return fault.New(fault.NotFound, "execution %s has no node %s", id, node)
 	}
-	if as == plan.Success && target.Type != typeWait {
-		return fault.New(fault.Invalid, "only a Wait step can be marked as a success; %s is a %s", node, what(target))
+	if as == plan.Success && !h.steps[target.Type].Endable {
+		return fault.New(fault.Invalid, "only a %s step can be marked as a success; %s is a %s", h.endable(), node, what(target))
 	}
 	nodes, err := h.Store.AllNodes(ctx, id)
 	if err != nil {
@@ -48,8 +49,16 @@ func (h *Handler) Mark(ctx context.Context, id string, node plan.NodeID, as plan
 	return nil
 }
 
-// typeWait is the step type that a person may end as a success.
-const typeWait = "Wait"
+// endable names the step types that a person may end as a success.
+func (h *Handler) endable() string {
+	var names []string
+	for _, t := range h.Steps {
+		if t.Endable {
+			names = append(names, t.Name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
 
 func what(n *plan.Node) string {
 	if n.Kind == plan.KindStep {

@@ -283,18 +283,28 @@ func (s *snapshot) finish(n *plan.Node, r task.Result) plan.Outcome {
 	if s.h.steps[n.Type].Looks && slices.Contains(r.FailureTypes, fault.DelegateRestart) {
 		return *lookedInVain()
 	}
-	if r.Status != task.Succeeded && len(s.h.steps[n.Type].Late) == 0 {
-		return step.Outcome(r)
+	return s.h.finish(s, n, 0, r, r.Outputs)
+}
+
+// finish makes the outcome of a result, or of an event, of a step's attempt.
+// What a delegate put out, and has been sealed, may come as it is.
+func (h *Handler) finish(snap *snapshot, n *plan.Node, attempt int, r task.Result, sealed json.RawMessage) plan.Outcome {
+	finish := h.steps[n.Type].Finish
+	if finish == nil {
+		return unforged(step.Outcome(r), sealed)
 	}
-	spec, in, err := s.h.decode(s, n, 0)
+	spec, in, err := h.decode(snap, n, attempt)
+	if err != nil && r.Status != task.Succeeded {
+		return step.Outcome(r) // what went wrong is more than that it can't be judged
+	}
 	if err != nil {
 		return failed(err)
 	}
-	o, err := spec.Finish(in, r)
+	o, err := finish(spec, in, r)
 	if err != nil {
 		return failed(err)
 	}
-	return unforged(o, r.Outputs)
+	return unforged(o, sealed)
 }
 
 // unforged refuses an outcome whose outputs refer to a secret, unless they are

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,8 +11,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -127,8 +129,9 @@ func (c *comparison) stage(n *plan.Node, looped bool) {
 	steps = append(steps, compares(deploying[0]))
 	for _, d := range deploying { // what is compared depends on them
 		d.When = &plan.When{Condition: never}
+		steps = append(steps, d.Node)
 	}
-	n.Children = append(steps, deploying...)
+	n.Children = steps
 }
 
 // unknowable says whether only a run could evaluate a stage's condition.
@@ -137,7 +140,7 @@ func (c *comparison) unknowable(n *plan.Node) bool {
 }
 
 // incomparable says why a stage can't be compared; empty if it can.
-func incomparable(n *plan.Node, deploying []*plan.Node) string {
+func incomparable(n *plan.Node, deploying []deployer) string {
 	switch {
 	case n.Type == plan.TypePipeline:
 		return "it runs another pipeline; compare that one"
@@ -148,35 +151,61 @@ func incomparable(n *plan.Node, deploying []*plan.Node) string {
 	case n.Asks == plan.AsksNeeded:
 		return "it asks for inputs when it starts"
 	case len(deploying) == 0:
-		return "it has no step K8sRollingDeploy, K8sBlueGreenDeploy or K8sCanaryDeploy"
+		return "it has no step " + seen()
 	}
 	return ""
 }
 
-// deployers are the steps of a stage that deploy its service's manifests. The
-// first is the one that says the most of what the stage comes to.
-func deployers(n *plan.Node) []*plan.Node {
-	order := []string{string(task.OpRolling), string(task.OpBlueGreen), string(task.OpCanary)}
-	var found []*plan.Node
+// deployer is a step that deploys its service's manifests, and how that can be
+// seen.
+type deployer struct {
+	*plan.Node
+	preview *step.Preview
+}
+
+// deployers are the steps of a stage whose changes can be seen. The first is
+// the one that says the most of what the stage comes to.
+func deployers(n *plan.Node) []deployer {
+	var found []deployer
+	of := previews()
 	var walk func(*plan.Node)
 	walk = func(n *plan.Node) {
-		if n.Kind == plan.KindStep && slices.Contains(order, n.Type) {
-			found = append(found, n)
+		if p := of[n.Type]; n.Kind == plan.KindStep && p != nil {
+			found = append(found, deployer{n, p})
 		}
 		for _, c := range n.Children {
 			walk(c)
 		}
 	}
 	walk(n)
-	slices.SortStableFunc(found, func(a, b *plan.Node) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
+	slices.SortStableFunc(found, func(a, b deployer) int { return a.preview.Part - b.preview.Part })
 	return found
 }
 
+// previews are those that step types have, by their names.
+func previews() map[string]*step.Preview {
+	found := map[string]*step.Preview{}
+	for _, t := range builtin.Steps() {
+		if t.Preview != nil {
+			found[t.Name] = t.Preview
+		}
+	}
+	return found
+}
+
+// seen names the step types whose changes can be seen, as a sentence has them.
+func seen() string {
+	all := previews()
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return all[a].Part - all[b].Part })
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // compares is the step that looks in place of one that deploys.
-func compares(step *plan.Node) *plan.Node {
+func compares(d deployer) *plan.Node {
 	const suffix = "_diff"
 	return &plan.Node{
-		ID: step.ID + suffix, Kind: plan.KindStep, Identifier: step.Identifier + suffix, Name: step.Name, Type: string(task.OpDiff),
-		Line: step.Line, Selectors: step.Selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
+		ID: d.ID + suffix, Kind: plan.KindStep, Identifier: d.Identifier + suffix, Name: d.Name, Type: d.preview.By,
+		Line: d.Line, Selectors: d.Selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
 	}
 }

@@ -9,6 +9,7 @@ package step
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,6 +30,11 @@ type Type struct {
 	// Prepare rewrites a spec as it was saved before its expressions are
 	// resolved; nil: it is taken as it is.
 	Prepare func(spec *yamldoc.Node) (*yamldoc.Node, error)
+	// Finish makes the outcome of a result of the step's task, good or bad, or of
+	// an event that it listens for; see Finisher. It is pure, and may be asked
+	// twice. A type that Looks sets Again where it found no answer. nil: it is
+	// Outcome(result), and the spec isn't decoded for it.
+	Finish func(s Spec, in In, r task.Result) (plan.Outcome, error)
 	// Timeout is what a step has that says none; 0 means 10 minutes (pipeline
 	// spec §1.4).
 	Timeout time.Duration
@@ -42,6 +48,18 @@ type Type struct {
 	// Deploys says that the step needs the service, environment and
 	// infrastructure of a Deployment stage.
 	Deploys bool
+	// Endable says that a person may end the step as a success before its time.
+	Endable bool
+	// Preview says how it can be seen what the step would change; nil: it can't.
+	Preview *Preview
+}
+
+// Preview is how it can be seen what a step would change.
+type Preview struct {
+	By string // the step type that looks in its place, and changes nothing
+	// Part says how much the step leaves to others of its stage, from 0 on. Of
+	// several steps the one with the least shows what the stage comes to.
+	Part int
 }
 
 // Decode decodes and checks a spec, and reports to r what is wrong with it.
@@ -49,15 +67,23 @@ func (t Type) Decode(spec *yamldoc.Node, r *yamldoc.Report) Spec {
 	return t.New(document.New(r), yamldoc.Sub(spec, ""))
 }
 
+// Finisher makes a Type's Finish of a method of its own spec, which is what New
+// gives.
+func Finisher[S Spec](finish func(S, In, task.Result) (plan.Outcome, error)) func(Spec, In, task.Result) (plan.Outcome, error) {
+	return func(s Spec, in In, r task.Result) (plan.Outcome, error) {
+		own, ok := s.(S)
+		if !ok {
+			return plan.Outcome{}, fmt.Errorf("finish a step: its spec is a %T; want a %T", s, own)
+		}
+		return finish(own, in, r)
+	}
+}
+
 // Spec is a decoded step.
 type Spec interface {
 	// Start says what the step does: one Task, one Wait, one Approval, one Turn, one Barrier, or Done.
 	// An error fails the step with its failure types.
 	Start(in In) (Action, error)
-	// Finish makes the outcome from a delegate's result. It is pure. Most types
-	// return Outcome(result); a type that Looks sets Again where it found no
-	// answer.
-	Finish(in In, r task.Result) (plan.Outcome, error)
 }
 
 // In is what a step knows when it starts or finishes.

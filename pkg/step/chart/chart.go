@@ -19,7 +19,9 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: plan.TypeChart, New: decode} }
+func Type() step.Type {
+	return step.Type{Name: plan.TypeChart, New: decode, Finish: step.Finisher((*Spec).finish)}
+}
 
 // Spec is the step's spec, which is empty.
 type Spec struct{}
@@ -42,8 +44,8 @@ func (*Spec) Start(in step.In) (step.Action, error) {
 	return step.Action{Task: &step.Task{Kind: task.KindHelm, Payload: p, Selectors: selectors}}, nil
 }
 
-// Finish says in the step's message which chart it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) {
+// finish says in the step's message which chart it is.
+func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	o := step.Outcome(r)
 	if len(r.Outputs) == 0 {
 		return o, nil

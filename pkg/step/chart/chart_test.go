@@ -40,11 +40,11 @@ func TestStart(t *testing.T) {
 func TestFinishSaysWhichChart(t *testing.T) {
 	t.Parallel()
 	outputs := json.RawMessage(`{"output":{"chart":{"manifest":"web","name":"nginx","version":"1.2.3"}}}`)
-	o, err := chart.Type().Decode(nil, nil).Finish(step.In{}, task.Result{Status: task.Succeeded, Outputs: outputs})
+	o, err := chart.Type().Finish(chart.Type().Decode(nil, nil), step.In{}, task.Result{Status: task.Succeeded, Outputs: outputs})
 	if err != nil || o.Message != "nginx 1.2.3" || o.Status != plan.Success {
 		t.Errorf("%+v, %v; want the message nginx 1.2.3", o, err)
 	}
-	o, err = chart.Type().Decode(nil, nil).Finish(step.In{}, task.Result{Status: task.Failed, Message: "no such chart"})
+	o, err = chart.Type().Finish(chart.Type().Decode(nil, nil), step.In{}, task.Result{Status: task.Failed, Message: "no such chart"})
 	if err != nil || o.Message != "no such chart" || o.Status != plan.Failed {
 		t.Errorf("%+v, %v; want the failure as it is", o, err)
 	}

@@ -22,7 +22,7 @@ import (
 
 // Type describes the step type.
 func Type() step.Type {
-	return step.Type{Name: "CustomApproval", New: decode, Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
+	return step.Type{Name: "CustomApproval", New: decode, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
 }
 
 // Spec is the step's spec.
@@ -51,9 +51,9 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	return step.Action{Task: &step.Task{Kind: task.KindShell, Payload: p, Selectors: in.Selectors, Timeout: s.ScriptTimeout.Value}}, err
 }
 
-// Finish judges what the script found. A script that fails fails the step
+// finish judges what the script found. A script that fails fails the step
 // (pipeline spec §7.8).
-func (s *Spec) Finish(in step.In, r task.Result) (plan.Outcome, error) {
+func (s *Spec) finish(in step.In, r task.Result) (plan.Outcome, error) {
 	if r.Status != task.Succeeded {
 		return step.Outcome(r), nil
 	}

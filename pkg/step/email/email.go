@@ -131,6 +131,3 @@ func everybody(list string, groups []string, in step.In) ([]string, error) {
 	}
 	return all, nil
 }
-
-// Finish passes the delegate's result on.
-func (s *Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

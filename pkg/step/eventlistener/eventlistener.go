@@ -25,7 +25,7 @@ import (
 
 // Type describes the step type.
 func Type() step.Type {
-	return step.Type{Name: "EventListener", New: decode, Late: []string{"successCriteria", "failureCriteria", "outputVariables"}}
+	return step.Type{Name: "EventListener", New: decode, Late: []string{"successCriteria", "failureCriteria", "outputVariables"}, Finish: step.Finisher((*Spec).finish)}
 }
 
 // Spec is the step's spec.
@@ -73,8 +73,8 @@ func (s *Spec) Start(step.In) (step.Action, error) {
 	return step.Action{Listen: hook}, nil
 }
 
-// Finish judges an event: with Again, it is none that the step waits for.
-func (s *Spec) Finish(in step.In, r task.Result) (plan.Outcome, error) {
+// finish judges an event: with Again, it is none that the step waits for.
+func (s *Spec) finish(in step.In, r task.Result) (plan.Outcome, error) {
 	event, err := expr.FromJSON(r.Outputs)
 	if err != nil {
 		return plan.Outcome{}, fmt.Errorf("read the event: %w", err)

@@ -20,7 +20,7 @@ import (
 
 // Type describes the step type.
 func Type() step.Type {
-	return step.Type{Name: plan.TypeFetchInstances, Deploys: true, New: decode}
+	return step.Type{Name: plan.TypeFetchInstances, Deploys: true, New: decode, Finish: step.Finisher((*Spec).finish)}
 }
 
 // Spec is the step's spec: all that it says is which delegates may run it.
@@ -43,8 +43,8 @@ func (*Spec) Start(in step.In) (step.Action, error) {
 	return step.Action{Task: &step.Task{Kind: task.KindInstances, Payload: p, Selectors: in.Selectors}}, nil
 }
 
-// Finish says in the step's message how many there are.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) {
+// finish says in the step's message how many there are.
+func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	o := step.Outcome(r)
 	if o.Status != plan.Success {
 		return o, nil

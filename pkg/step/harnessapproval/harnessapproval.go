@@ -18,7 +18,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -106,6 +105,3 @@ func digest(in step.In, a plan.Approval) (string, error) {
 	sum := sha256.Sum256(doc)
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
-
-// Finish isn't asked: no delegate takes part.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

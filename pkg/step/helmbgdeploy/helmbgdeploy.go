@@ -10,7 +10,6 @@ package helmbgdeploy
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -35,6 +34,3 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 func (s *Spec) Start(in step.In) (step.Action, error) {
 	return helm.Start(in, s.Payload(task.OpHelmBlueGreen))
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

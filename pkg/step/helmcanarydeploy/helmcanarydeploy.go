@@ -9,7 +9,6 @@ package helmcanarydeploy
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
@@ -41,6 +40,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	p.Instances = s.Instances
 	return helm.Start(in, p)
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

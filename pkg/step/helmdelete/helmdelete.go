@@ -7,7 +7,6 @@ package helmdelete
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -55,6 +54,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Op: task.OpHelmDelete, Release: s.Release.Value, DryRun: s.DryRun.Value, CommandFlags: s.Flags, Environment: s.Environment,
 	})
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

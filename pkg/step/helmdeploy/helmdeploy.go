@@ -9,7 +9,6 @@ package helmdeploy
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/helm"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -37,6 +36,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	t.SkipCleanup = s.SkipCleanup.Value
 	return helm.Start(in, t)
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -23,7 +23,7 @@ import (
 // Type describes the step type. The assertion and the outputs are evaluated
 // when the response is there.
 func Type() step.Type {
-	return step.Type{Name: "Http", New: decode, Late: []string{"assertion", "outputVariables"}}
+	return step.Type{Name: "Http", New: decode, Finish: step.Finisher((*Spec).finish), Late: []string{"assertion", "outputVariables"}}
 }
 
 // Spec is the step's spec.
@@ -120,9 +120,9 @@ func (p response) names() map[string]expr.Value {
 	}
 }
 
-// Finish judges the response: it makes the output variables and holds the
+// finish judges the response: it makes the output variables and holds the
 // assertion against it. Without a response there is nothing to judge.
-func (s *Spec) Finish(in step.In, r task.Result) (plan.Outcome, error) {
+func (s *Spec) finish(in step.In, r task.Result) (plan.Outcome, error) {
 	o := step.Outcome(r)
 	if r.Status != task.Succeeded {
 		return o, nil

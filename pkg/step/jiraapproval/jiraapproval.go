@@ -22,7 +22,7 @@ import (
 // Type describes the step type. The criteria have a day unless the step says
 // otherwise (pipeline spec §1.4).
 func Type() step.Type {
-	return step.Type{Name: "JiraApproval", New: decode, Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
+	return step.Type{Name: "JiraApproval", New: decode, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
 }
 
 // Spec is the step's spec.
@@ -54,8 +54,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}}}, nil
 }
 
-// Finish judges what was read.
-func (s *Spec) Finish(in step.In, r task.Result) (plan.Outcome, error) {
+// finish judges what was read.
+func (s *Spec) finish(in step.In, r task.Result) (plan.Outcome, error) {
 	return ticket.Finish(in, r, s.Approval, func(outputs expr.Value) criteria.Look {
 		issue, _ := outputs.Field("issue")
 		return criteria.Look{

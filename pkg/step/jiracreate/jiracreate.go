@@ -7,7 +7,6 @@ package jiracreate
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -46,6 +45,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Op: task.JiraCreate, Server: server, Project: step.Text(s.Project), IssueType: step.Text(s.IssueType), Fields: ticket.Values(s.Fields),
 	}}}, nil
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

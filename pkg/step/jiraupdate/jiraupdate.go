@@ -7,7 +7,6 @@ package jiraupdate
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -60,6 +59,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Status: step.Text(s.Status), Transition: step.Text(s.Transition),
 	}}}, nil
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -10,7 +10,6 @@ package k8sbluegreendeploy
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -18,7 +17,9 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: string(task.OpBlueGreen), Deploys: true, New: decode} }
+func Type() step.Type {
+	return step.Type{Name: string(task.OpBlueGreen), Deploys: true, New: decode, Preview: &step.Preview{By: string(task.OpDiff), Part: 1}}
+}
 
 // Spec is the step's spec.
 type Spec struct {
@@ -56,6 +57,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Pruning: s.Pruning.Value, CommandFlags: s.Flags, Traffic: s.Traffic,
 	})
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

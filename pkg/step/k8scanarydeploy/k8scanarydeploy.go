@@ -11,7 +11,6 @@ package k8scanarydeploy
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -19,7 +18,9 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: string(task.OpCanary), Deploys: true, New: decode} }
+func Type() step.Type {
+	return step.Type{Name: string(task.OpCanary), Deploys: true, New: decode, Preview: &step.Preview{By: string(task.OpDiff), Part: 2}}
+}
 
 // The types of a canary.
 const (
@@ -97,6 +98,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}
 	return kubernetes.Start(in, p)
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

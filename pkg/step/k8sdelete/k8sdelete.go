@@ -8,7 +8,6 @@ package k8sdelete
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -43,6 +42,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}
 	return kubernetes.Start(in, task.Kubernetes{Op: task.OpDelete, Delete: &d, CommandFlags: s.Flags})
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

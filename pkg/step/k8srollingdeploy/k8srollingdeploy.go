@@ -9,7 +9,6 @@ package k8srollingdeploy
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -17,7 +16,9 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: string(task.OpRolling), Deploys: true, New: decode} }
+func Type() step.Type {
+	return step.Type{Name: string(task.OpRolling), Deploys: true, New: decode, Preview: &step.Preview{By: string(task.OpDiff)}}
+}
 
 // Spec is the step's spec.
 type Spec struct {
@@ -41,6 +42,3 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 func (s *Spec) Start(in step.In) (step.Action, error) {
 	return kubernetes.Start(in, task.Kubernetes{Op: task.OpRolling, SkipDryRun: s.SkipDryRun.Value, Pruning: s.Pruning.Value, CommandFlags: s.Flags})
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

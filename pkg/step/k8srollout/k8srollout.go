@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -78,6 +77,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Op: task.OpRollout, CommandFlags: s.Flags, Rollout: &task.KubernetesRollout{Command: s.Command.Value, Resources: s.Resources},
 	})
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -7,7 +7,6 @@ package k8sscale
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -43,6 +42,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Op: task.OpScale, Workload: step.Text(s.Workload), Instances: s.Instances, SkipSteadyState: s.SkipSteadyState.Value,
 	})
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

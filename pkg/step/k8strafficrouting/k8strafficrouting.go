@@ -9,7 +9,6 @@ package k8strafficrouting
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -57,6 +56,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}
 	return kubernetes.Start(in, task.Kubernetes{Op: task.OpTrafficRouting, Traffic: s.Routing})
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -10,9 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -54,6 +52,3 @@ func (s *Spec) Start(step.In) (step.Action, error) {
 	}
 	return step.Action{Turn: &step.Turn{Key: s.Key.Value}}, nil
 }
-
-// Finish isn't asked: no delegate takes part.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -23,7 +23,9 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: plan.TypeService, New: decode} }
+func Type() step.Type {
+	return step.Type{Name: plan.TypeService, New: decode, Finish: step.Finisher((*Spec).finish)}
+}
 
 // Spec is the step's spec. It is empty in pipelines; whoever asks which
 // versions there are says how many, and of which source.
@@ -61,9 +63,12 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	return step.Action{Task: &step.Task{Kind: task.KindArtifact, Payload: a.Task, Selectors: selectors, Timeout: a.Timeout}}, nil
 }
 
-// Finish says in the step's message what was found.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) {
+// finish says in the step's message what was found.
+func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	o := step.Outcome(r)
+	if o.Status != plan.Success {
+		return o, nil
+	}
 	var out struct {
 		Output struct {
 			Results struct {
@@ -74,9 +79,6 @@ func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	}
 	if err := json.Unmarshal(r.Outputs, &out); err != nil {
 		return plan.Outcome{}, fmt.Errorf("decode the artifact: %w", err)
-	}
-	if o.Status != plan.Success {
-		return o, nil
 	}
 	var words []string
 	if found := out.Output.Results.Primary; found.Image != "" || found.Version != "" {

@@ -41,7 +41,7 @@ func TestFinishSaysWhatWasFound(t *testing.T) {
 		`{"output":{"artifactResults":{"primary":{"version":"1"}}}}`:                 "1",
 	} {
 		r := task.Result{Status: task.Succeeded, Outputs: json.RawMessage(outputs)}
-		o, err := service.Type().Decode(nil, nil).Finish(step.In{}, r)
+		o, err := service.Type().Finish(service.Type().Decode(nil, nil), step.In{}, r)
 		if err != nil || o.Message != want || o.Status != plan.Success || string(o.Outputs) != outputs {
 			t.Errorf("%+v, %v; want the message %s", o, err, want)
 		}

@@ -25,7 +25,7 @@ import (
 // Type describes the step type. The criteria have a day unless the step says
 // otherwise (pipeline spec §1.4).
 func Type() step.Type {
-	return step.Type{Name: "ServiceNowApproval", New: decode, Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
+	return step.Type{Name: "ServiceNowApproval", New: decode, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
 }
 
 // Spec is the step's spec.
@@ -72,8 +72,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}}}, nil
 }
 
-// Finish judges what was read. Conditions compare what people see of a field.
-func (s *Spec) Finish(in step.In, r task.Result) (plan.Outcome, error) {
+// finish judges what was read. Conditions compare what people see of a field.
+func (s *Spec) finish(in step.In, r task.Result) (plan.Outcome, error) {
 	var columns expr.Value
 	o, err := ticket.Finish(in, r, s.Approval, func(outputs expr.Value) criteria.Look {
 		found, _ := outputs.Field("ticket")

@@ -8,7 +8,6 @@ package servicenowcreate
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -53,6 +52,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Op: task.ServiceNowCreate, Server: server, Table: step.Text(s.Table), Fields: ticket.Values(s.Fields), Template: template,
 	}}}, err
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

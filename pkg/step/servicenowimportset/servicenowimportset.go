@@ -11,7 +11,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -73,6 +72,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}
 	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: p}}, nil
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

@@ -8,7 +8,6 @@ package servicenowupdate
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -82,6 +81,3 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}
 	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: p}}, err
 }
-
-// Finish takes the delegate's result as it is.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }

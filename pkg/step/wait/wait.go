@@ -11,9 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,7 +20,7 @@ import (
 const beyond = 54 * 7 * 24 * time.Hour
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "Wait", New: decode, Timeout: beyond} }
+func Type() step.Type { return step.Type{Name: "Wait", New: decode, Timeout: beyond, Endable: true} }
 
 // Spec is the step's spec.
 type Spec struct {
@@ -56,6 +54,3 @@ func (s *Spec) Start(step.In) (step.Action, error) {
 	}
 	return step.Action{Wait: &step.Wait{Duration: s.Duration.Value, Outputs: doc}}, nil
 }
-
-// Finish isn't asked: no delegate takes part.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) { return step.Outcome(r), nil }
