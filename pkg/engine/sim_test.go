@@ -155,7 +155,12 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 		Window:  Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
 		State:   func(id plan.NodeID) plan.State { return s.states[id] },
 		Deploys: func(n *plan.Node) bool { return n.Type == deployer },
-		Task:    func(*plan.Node, int, int) TaskFacts { return TaskFacts{} },
+		Task: func(n *plan.Node, attempt, look int) TaskFacts {
+			if st := s.states[n.ID]; attempt > st.Attempt || look > st.Look {
+				s.t.Errorf("a decision asks for the task of %s's attempt %d, look %d, which it begins itself", n.ID, attempt, look)
+			}
+			return TaskFacts{}
+		},
 		Condition: func(_ *plan.Node, body string, _ func(plan.NodeID) plan.State) (bool, error) {
 			early := s.now.Before(time.Unix(1_000_000, 0).Add(time.Minute))
 			switch body {

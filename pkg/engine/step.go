@@ -235,12 +235,16 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 }
 
 // facts are what is known of the attempt's task or, at a barrier, of how that
-// ended.
+// ended. An attempt or look that this decision begins has no task yet: that is
+// made once the decision is written down.
 func (w *walk) facts(n *plan.Node, s plan.State) TaskFacts {
 	switch s.Wait {
 	case plan.WaitBarrier:
 		return TaskFacts{Outcome: w.barrier(n)}
 	case plan.WaitWork:
+		if stored := w.State(n.ID); stored.Attempt < s.Attempt || stored.Look < s.Look {
+			return TaskFacts{}
+		}
 		return w.Task(n, s.Attempt, s.Look)
 	case plan.WaitInput, plan.WaitTurn, plan.WaitChild, plan.WaitEvent, plan.WaitLook, plan.WaitRetry, plan.WaitIntervention, plan.WaitPause:
 	}
