@@ -279,7 +279,10 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 // feed tells subscribers what happens.
 func (m *machine) feed() *feed.Loop {
 	l := &feed.Loop{
-		Changes: m.store, Reader: m.plane.Feed, Subscribers: []feed.Subscriber{feed.Logged(m.cfg.Log), m.plane.Notifier.Subscriber()}, Now: time.Now, Log: m.cfg.Log,
+		Changes: m.store, Reader: m.plane.Feed, Subscribers: []feed.Subscriber{m.plane.Notifier.Subscriber()}, Now: time.Now, Log: m.cfg.Log,
+	}
+	if m.cfg.Log.Enabled(context.Background(), slog.LevelDebug) {
+		l.Subscribers = append(l.Subscribers, feed.Logged(m.cfg.Log)) // it would read every change for nothing
 	}
 	if m.cfg.Events != "" {
 		l.Subscribers = append(l.Subscribers, webhook.Subscriber(m.cfg.Events))
