@@ -269,6 +269,7 @@ func (db *DB) run(group []*write) error {
 	tx := &Tx{conn: db.writer}
 	if len(group) == 1 {
 		if group[0].err = group[0].fn(tx); group[0].err != nil {
+			tx.then = nil
 			if exhausted(group[0].err) {
 				err := group[0].err
 				_, _ = db.writer.exec("ROLLBACK") // SQLite may have done it
@@ -294,6 +295,9 @@ func (db *DB) run(group []*write) error {
 		_, _ = db.writer.exec("ROLLBACK") // SQLite may have rolled back by itself, as it does when the disk is full
 		return fmt.Errorf("commit: %w", err)
 	}
+	for _, then := range tx.then {
+		then()
+	}
 	return nil
 }
 
@@ -303,7 +307,9 @@ func (db *DB) savepoint(tx *Tx, w *write) error {
 	if _, err := db.writer.exec("SAVEPOINT w"); err != nil {
 		return fmt.Errorf("open savepoint: %w", err)
 	}
+	before := len(tx.then)
 	if w.err = w.fn(tx); w.err != nil {
+		tx.then = tx.then[:before]
 		if exhausted(w.err) {
 			return w.err
 		}

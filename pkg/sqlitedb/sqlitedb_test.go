@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,8 @@ func count(t *testing.T, db *sqlitedb.DB) int {
 	return n
 }
 
-// In a group, a function that fails loses its own changes and no others.
+// In a group, a function that fails loses its own changes and no others, and
+// what was to follow on them.
 func TestAFailureUndoesItsOwnChangesOnly(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -31,8 +33,10 @@ func TestAFailureUndoesItsOwnChangesOnly(t *testing.T) {
 	})
 	broken := errors.New("broken")
 	var waits []func() error
+	var followed []int
 	for k := range 10 {
 		waits = append(waits, db.Queue(func(tx *sqlitedb.Tx) error {
+			tx.Then(func() { followed = append(followed, k) })
 			if _, err := tx.Exec(`INSERT INTO t VALUES (?, 'x')`, k); err != nil {
 				return err
 			}
@@ -51,8 +55,8 @@ func TestAFailureUndoesItsOwnChangesOnly(t *testing.T) {
 			t.Errorf("function %d gave %v", k, err)
 		}
 	}
-	if n := count(t, db); n != 5 {
-		t.Errorf("%d rows, want 5", n)
+	if n := count(t, db); n != 5 || !slices.Equal(followed, []int{0, 2, 4, 6, 8}) {
+		t.Errorf("%d rows, want 5; %v were followed", n, followed)
 	}
 }
 
@@ -61,6 +65,7 @@ func TestALoneFailureIsUndone(t *testing.T) {
 	db := open(t)
 	broken := errors.New("broken")
 	err := db.Write(t.Context(), func(tx *sqlitedb.Tx) error {
+		tx.Then(func() { t.Error("something followed on what was undone") })
 		if _, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`); err != nil {
 			return err
 		}

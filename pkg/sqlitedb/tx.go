@@ -50,7 +50,14 @@ func (c *conn) exec(query string, args ...any) (sql.Result, error) {
 // Tx is what a function of Write or Read works with. It ends with the function.
 // Statements can't be cancelled: they are short, and one that stopped halfway
 // would undo those of other callers in its group.
-type Tx struct{ conn *conn }
+type Tx struct {
+	conn *conn
+	then []func()
+}
+
+// Then has fn called once the function's changes are committed, before its
+// caller or any later function of Write hears of that; never if they aren't.
+func (tx *Tx) Then(fn func()) { tx.then = append(tx.then, fn) }
 
 // Exec runs a statement and counts the rows that it changed.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {

@@ -65,7 +65,11 @@ func scanDelegate(row scanner) (store.Delegate, error) {
 	}, nil
 }
 
-const selectDelegate = `SELECT id, last_seen, doc FROM delegate WHERE account = ? AND id = ?`
+// Statements about one delegate.
+const (
+	delegateColumns = `id, last_seen, doc`
+	selectDelegate  = `SELECT ` + delegateColumns + ` FROM delegate WHERE account = ? AND id = ?`
+)
 
 // PutDelegate registers one.
 func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
@@ -81,7 +85,7 @@ func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
-		return exec(tx, `INSERT OR REPLACE INTO delegate (account, id, last_seen, doc) VALUES (?, ?, ?, ?)`,
+		return s.keepDelegate(tx, d.Scope.Account, `INSERT OR REPLACE INTO delegate (account, id, last_seen, doc) VALUES (?, ?, ?, ?)`,
 			d.Scope.Account, d.ID, millis(d.LastSeen), doc)
 	})
 }
@@ -112,8 +116,17 @@ func (s *Store) changeDelegate(ctx context.Context, account, id string, change f
 		if err != nil {
 			return err
 		}
-		return exec(tx, `UPDATE delegate SET last_seen = ?, doc = ? WHERE account = ? AND id = ?`, millis(d.LastSeen), doc, account, id)
+		return s.keepDelegate(tx, account, `UPDATE delegate SET last_seen = ?, doc = ? WHERE account = ? AND id = ?`, millis(d.LastSeen), doc, account, id)
 	})
+}
+
+// keepDelegate runs a statement that writes one.
+func (s *Store) keepDelegate(tx *sqlitedb.Tx, account, statement string, args ...any) error {
+	d, err := scanDelegate(tx.QueryRow(statement+` RETURNING `+delegateColumns, args...))
+	if err == nil {
+		tx.Then(func() { s.recent.putDelegate(account, d) })
+	}
+	return err
 }
 
 // ListDelegates lists those of an account seen since the given time, by id.
@@ -126,6 +139,9 @@ func (s *Store) ListDelegates(ctx context.Context, account string, since time.Ti
 
 // Delegate reads one.
 func (s *Store) Delegate(ctx context.Context, account, id string) (store.Delegate, error) {
+	if d, ok := s.recent.delegate(account, id); ok {
+		return d, nil
+	}
 	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Delegate, error) {
 		d, err := scanDelegate(tx.QueryRow(selectDelegate, account, id))
 		return d, missing(err, "delegate %q", id)
@@ -135,6 +151,7 @@ func (s *Store) Delegate(ctx context.Context, account, id string) (store.Delegat
 // DeleteDelegate forgets one.
 func (s *Store) DeleteDelegate(ctx context.Context, account, id string) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		tx.Then(func() { s.recent.dropDelegate(account, id) })
 		return exec(tx, `DELETE FROM delegate WHERE account = ? AND id = ?`, account, id)
 	})
 }

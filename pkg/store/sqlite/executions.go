@@ -117,8 +117,12 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 		if _, err := appendAudit(tx, a); err != nil {
 			return store.Execution{}, err
 		}
-		return scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
+		made, err := scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
 			RETURNING `+executionColumns, e.ID, scope, listed, sequence, string(e.Status), millis(e.StartedAt), doc))
+		if err == nil {
+			tx.Then(func() { s.recent.begin(made, len(doc)) })
+		}
+		return made, err
 	})
 }
 
@@ -134,6 +138,9 @@ func nextSequence(tx *sqlitedb.Tx, e store.Execution) (sequence int64, err error
 
 // Execution reads one.
 func (s *Store) Execution(ctx context.Context, id string) (store.Execution, error) {
+	if e, ok := s.recent.execution(id); ok {
+		return e, nil
+	}
 	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) { return readExecution(tx, id) })
 }
 
@@ -171,7 +178,7 @@ func (s *Store) Plan(ctx context.Context, hash string) ([]byte, error) {
 }
 
 // updateExecution writes e over the version that it was read as.
-func updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execution, error) {
+func (s *Store) updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execution, error) {
 	doc, err := encodeExecution(e)
 	if err != nil {
 		return store.Execution{}, err
@@ -180,6 +187,9 @@ func updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execution, error
 		WHERE id = ? AND version = ? RETURNING `+executionColumns, string(e.Status), doc, e.ID, e.Version))
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Execution{}, store.Stale(fmt.Sprintf("execution %q", e.ID), e.Version)
+	}
+	if err == nil {
+		tx.Then(func() { s.recent.change(updated, len(doc)) })
 	}
 	return updated, err
 }
@@ -201,6 +211,6 @@ func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, 
 			return store.Execution{}, err
 		}
 		e.Interrupt = i
-		return updateExecution(tx, e)
+		return s.updateExecution(tx, e)
 	})
 }

@@ -15,22 +15,48 @@ import (
 // could do more; every store refuses the same.
 const maxNodes = 90
 
-func scanNode(row scanner) (store.Node, error) {
-	var n store.Node
-	var state []byte
-	if err := row.Scan(&n.Execution, &n.ID, &n.Version, &state); err != nil {
-		return store.Node{}, err
-	}
-	if err := json.Unmarshal(state, &n.State); err != nil {
+// nodeRow is a node as it is stored.
+type nodeRow struct {
+	execution string
+	id        plan.NodeID
+	version   int64
+	state     []byte
+}
+
+func (r nodeRow) node() (store.Node, error) {
+	n := store.Node{Execution: r.execution, ID: r.id, Version: r.version}
+	if err := json.Unmarshal(r.state, &n.State); err != nil {
 		return store.Node{}, fmt.Errorf("decode node %s of execution %s: %w", n.ID, n.Execution, err)
 	}
 	return n, nil
+}
+
+func scanNode(row scanner) (store.Node, error) {
+	var r nodeRow
+	if err := row.Scan(&r.execution, &r.id, &r.version, &r.state); err != nil {
+		return store.Node{}, err
+	}
+	return r.node()
+}
+
+func decodeNodes(rows []nodeRow) ([]store.Node, error) {
+	out := make([]store.Node, len(rows))
+	for i, r := range rows {
+		var err error
+		if out[i], err = r.node(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Nodes reads the named nodes that have a record.
 func (s *Store) Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]store.Node, error) {
 	if len(ids) == 0 {
 		return nil, nil
+	}
+	if kept, known := s.recent.nodes(execution, ids); known {
+		return decodeNodes(kept)
 	}
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -44,6 +70,9 @@ func (s *Store) Nodes(ctx context.Context, execution string, ids ...plan.NodeID)
 
 // AllNodes reads every node record of an execution.
 func (s *Store) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
+	if kept, known := s.recent.allNodes(execution); known {
+		return decodeNodes(kept)
+	}
 	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Node, error) {
 		return rows(tx, scanNode, `SELECT execution, id, version, state FROM node WHERE execution = ? ORDER BY id`, execution)
 	})
@@ -57,25 +86,26 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 	if c.Execution != nil && c.Execution.ID != id {
 		return fmt.Errorf("a commit of execution %q holds execution %q", id, c.Execution.ID)
 	}
-	states := make([]string, len(c.Nodes))
+	changed := make([]nodeRow, len(c.Nodes))
 	for i, n := range c.Nodes {
 		doc, err := json.Marshal(n.State)
 		if err != nil {
 			return fmt.Errorf("encode node %s of execution %s: %w", n.ID, id, err)
 		}
-		states[i] = string(doc)
+		changed[i] = nodeRow{execution: id, id: n.ID, version: n.Version + 1, state: doc}
 	}
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
-		for i, n := range c.Nodes {
-			if err := commitNode(tx, id, n, states[i]); err != nil {
+		for _, n := range changed {
+			if err := commitNode(tx, n); err != nil {
 				return err
 			}
 		}
+		tx.Then(func() { s.recent.changeNodes(id, changed) })
 		if err := opened(tx, c.Opens); err != nil {
 			return err
 		}
 		if c.Execution != nil {
-			if _, err := updateExecution(tx, *c.Execution); err != nil {
+			if _, err := s.updateExecution(tx, *c.Execution); err != nil {
 				return err
 			}
 		}
@@ -103,18 +133,19 @@ func opened(tx *sqlitedb.Tx, o store.Opening) error {
 	return err
 }
 
-func commitNode(tx *sqlitedb.Tx, execution string, n store.Node, state string) error {
+// commitNode writes a node over the version before its own.
+func commitNode(tx *sqlitedb.Tx, n nodeRow) error {
 	var changed int64
 	var err error
-	if n.Version == 0 {
+	if n.version == 1 {
 		changed, err = tx.Exec(`INSERT INTO node (execution, id, version, state) VALUES (?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-			execution, string(n.ID), state)
+			n.execution, string(n.id), string(n.state))
 	} else {
 		changed, err = tx.Exec(`UPDATE node SET version = version + 1, state = ? WHERE execution = ? AND id = ? AND version = ?`,
-			state, execution, string(n.ID), n.Version)
+			string(n.state), n.execution, string(n.id), n.version-1)
 	}
 	if err == nil && changed == 0 {
-		return store.Stale(fmt.Sprintf("node %s of execution %q", n.ID, execution), n.Version)
+		return store.Stale(fmt.Sprintf("node %s of execution %q", n.id, n.execution), n.version-1)
 	}
 	return err
 }

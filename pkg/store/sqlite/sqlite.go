@@ -3,7 +3,7 @@
 //
 // It holds SQL and keys only: grouping commits into one fsync is
 // pkg/sqlitedb's, and what a change means is its caller's. Each method is one
-// Write or one Read.
+// Write or one Read, or none where what was written lately is asked for.
 package sqlite
 
 import (
@@ -18,17 +18,23 @@ import (
 )
 
 // Store keeps everything in one database file. It is for many goroutines.
-type Store struct{ db *sqlitedb.DB }
+type Store struct {
+	db     *sqlitedb.DB
+	recent *recent
+}
 
 var _ store.Store = (*Store)(nil)
 
-// New brings the tables up to date and gives the store over them. The
-// database is the caller's to close.
-func New(ctx context.Context, db *sqlitedb.DB) (*Store, error) {
+// New brings the tables up to date and gives the store over them, of which
+// there may be one alone. The database is the caller's to close.
+func New(ctx context.Context, db *sqlitedb.DB) (*Store, error) { return newStore(ctx, db, usualRoom()) }
+
+func newStore(ctx context.Context, db *sqlitedb.DB, r room) (*Store, error) {
 	if err := db.Migrate(ctx, "store", schema()); err != nil {
 		return nil, fmt.Errorf("bring the store's tables up to date: %w", err)
 	}
-	return &Store{db: db}, nil
+	s := &Store{db: db, recent: newRecent(r)}
+	return s, s.loadOpen(ctx)
 }
 
 // scanner is a row: sqlitedb.Row or *sql.Rows.

@@ -23,6 +23,7 @@ const taskColumns = `id, status, delegate, claim, fence, lease_until, token, cre
 const (
 	selectOpenTasks = `SELECT ` + taskColumns + ` FROM task
 		WHERE account = ? AND status = 'Open' AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`
+	selectTask      = `SELECT ` + taskColumns + ` FROM task WHERE id = ?`
 	selectHeldTasks = `SELECT ` + taskColumns + ` FROM task WHERE delegate = ? AND status = 'Claimed' ORDER BY id`
 )
 
@@ -55,15 +56,20 @@ func encodeTask(t store.Task) (string, error) {
 }
 
 func scanTask(row scanner) (store.Task, error) {
-	var t store.Task
+	t, _, err := measureTask(row)
+	return t, err
+}
+
+// measureTask scans a task and says how many bytes its texts have.
+func measureTask(row scanner) (t store.Task, texts int, err error) {
 	var lease, created int64
 	var doc, payload, result []byte
 	if err := row.Scan(&t.ID, &t.Status, &t.Delegate, &t.Claim, &t.Fence, &lease, &t.Token, &created, &doc, &payload, &result); err != nil {
-		return store.Task{}, err
+		return store.Task{}, 0, err
 	}
 	var d taskDoc
 	if err := json.Unmarshal(doc, &d); err != nil {
-		return store.Task{}, fmt.Errorf("decode task %s: %w", t.ID, err)
+		return store.Task{}, 0, fmt.Errorf("decode task %s: %w", t.ID, err)
 	}
 	t.Scope, t.Execution, t.Node, t.Attempt, t.Look = d.Scope, d.Execution, d.Node, d.Attempt, d.Look
 	t.Kind, t.Selectors = d.Kind, d.Selectors
@@ -74,22 +80,31 @@ func scanTask(row scanner) (store.Task, error) {
 	}
 	if result != nil {
 		if err := json.Unmarshal(result, &t.Result); err != nil {
-			return store.Task{}, fmt.Errorf("decode the result of task %s: %w", t.ID, err)
+			return store.Task{}, 0, fmt.Errorf("decode the result of task %s: %w", t.ID, err)
 		}
 	}
-	return t, nil
+	return t, len(doc) + len(payload) + len(result), nil
 }
 
 func readTask(tx *sqlitedb.Tx, id task.ID) (store.Task, error) {
-	t, err := scanTask(tx.QueryRow(`SELECT `+taskColumns+` FROM task WHERE id = ?`, string(id)))
+	t, err := scanTask(tx.QueryRow(selectTask, string(id)))
 	return t, missing(err, "task %q", id)
+}
+
+// changedTask runs a statement that gives a task back as it is now.
+func (s *Store) changedTask(tx *sqlitedb.Tx, statement string, args ...any) (store.Task, error) {
+	t, texts, err := measureTask(tx.QueryRow(statement, args...))
+	if err == nil {
+		tx.Then(func() { s.recent.putTask(t, texts) })
+	}
+	return t, err
 }
 
 // changeTask runs an UPDATE that has a condition. When the condition is lost,
 // otherwise decides by the task as it is.
 func (s *Store) changeTask(ctx context.Context, id task.ID, otherwise func(store.Task) (store.Task, error), update string, args ...any) (store.Task, error) {
 	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
-		t, err := scanTask(tx.QueryRow(update+` RETURNING `+taskColumns, args...))
+		t, err := s.changedTask(tx, update+` RETURNING `+taskColumns, args...)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return t, err
 		}
@@ -114,32 +129,52 @@ func (s *Store) CreateTask(ctx context.Context, t store.Task) (store.Task, error
 		return store.Task{}, err
 	}
 	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
-		made, err := tx.Exec(`INSERT INTO task (id, account, status, delegate, fence, lease_until, token, created_at, doc, payload)
-			VALUES (?, ?, 'Open', '', 0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		made, err := s.changedTask(tx, `INSERT INTO task (id, account, status, delegate, fence, lease_until, token, created_at, doc, payload)
+			VALUES (?, ?, 'Open', '', 0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING `+taskColumns,
 			string(t.ID), t.Scope.Account, t.Token, millis(t.CreatedAt), doc, nonNil(t.Payload))
-		if err != nil {
+		if !errors.Is(err, sql.ErrNoRows) {
+			return made, err
+		}
+		if err := exec(tx, `UPDATE task SET token = ? WHERE id = ? AND status IN ('Open', 'Claimed')`, t.Token, string(t.ID)); err != nil {
 			return store.Task{}, err
 		}
-		if made == 0 {
-			if err := exec(tx, `UPDATE task SET token = ? WHERE id = ? AND status IN ('Open', 'Claimed')`, t.Token, string(t.ID)); err != nil {
-				return store.Task{}, err
-			}
-		}
-		return readTask(tx, t.ID)
+		return s.changedTask(tx, selectTask, string(t.ID))
 	})
 }
 
 // Task reads one.
 func (s *Store) Task(ctx context.Context, id task.ID) (store.Task, error) {
+	if t, ok := s.recent.task(id); ok {
+		return t, nil
+	}
 	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) { return readTask(tx, id) })
 }
 
 // OpenTasks lists an account's open tasks, the oldest first.
 func (s *Store) OpenTasks(ctx context.Context, account string, page store.Page) ([]store.Task, string, error) {
+	if page.Token == "" {
+		if tasks, known := s.recent.openTasks(account, bounded(page.Limit)); known {
+			return tasks, "", nil
+		}
+	}
 	place := func(t store.Task) moment { return momentOf(t.CreatedAt, string(t.ID)) }
 	return byTime(ctx, s, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Task, error) {
 		return rows(tx, scanTask, selectOpenTasks, account, beyond.at, beyond.id, limit)
 	})
+}
+
+// loadOpen finds out which tasks are open.
+func (s *Store) loadOpen(ctx context.Context) error {
+	open, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+		return rows(tx, func(row scanner) (t store.Task, err error) {
+			err = row.Scan(&t.Scope.Account, &t.ID)
+			return t, err
+		}, `SELECT account, id FROM task WHERE status = 'Open'`)
+	})
+	for _, t := range open {
+		s.recent.noteOpen(t.Scope.Account, t.ID)
+	}
+	return err
 }
 
 // ClaimTasks gives the delegate those that are still open.
@@ -147,8 +182,8 @@ func (s *Store) ClaimTasks(ctx context.Context, delegate string, claim int64, id
 	return write(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
 		var claimed []store.Task
 		for _, id := range ids {
-			t, err := scanTask(tx.QueryRow(`UPDATE task SET status = 'Claimed', delegate = ?, claim = ?, fence = fence + 1, lease_until = ?
-				WHERE id = ? AND status = 'Open' RETURNING `+taskColumns, delegate, claim, millis(leaseUntil), string(id)))
+			t, err := s.changedTask(tx, `UPDATE task SET status = 'Claimed', delegate = ?, claim = ?, fence = fence + 1, lease_until = ?
+				WHERE id = ? AND status = 'Open' RETURNING `+taskColumns, delegate, claim, millis(leaseUntil), string(id))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}

@@ -46,6 +46,7 @@ func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
 		return fmt.Errorf("encode token %s: %w", t.ID, err)
 	}
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		tx.Then(func() { s.recent.forgetToken(t.ID) })
 		return exec(tx, `INSERT OR REPLACE INTO token (id, account, kind, doc) VALUES (?, ?, ?, ?)`,
 			t.ID, t.Scope.Account, string(t.Kind), string(doc))
 	})
@@ -53,10 +54,18 @@ func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
 
 // Token reads one.
 func (s *Store) Token(ctx context.Context, id string) (store.AccessToken, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.AccessToken, error) {
+	kept, known, puts := s.recent.token(id)
+	if known {
+		return kept, nil
+	}
+	t, err := read(ctx, s, func(tx *sqlitedb.Tx) (store.AccessToken, error) {
 		t, err := scanToken(tx.QueryRow(`SELECT id, kind, doc FROM token WHERE id = ?`, id))
 		return t, missing(err, "token %q", id)
 	})
+	if err == nil {
+		s.recent.keepToken(t, puts)
+	}
+	return t, err
 }
 
 // ListTokens lists an account's tokens of a kind, by id.
