@@ -69,6 +69,9 @@ func (a *app) invoke(ctx context.Context, cfg wire.ServeConfig, name, file strin
 	if err != nil {
 		return fault.New(fault.Invalid, "function %s: %w", name, err)
 	}
+	if err := local.Settle(); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintln(a.out, string(answer))
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 )
 
-// change is what one edit has changed, on its way to the disk.
+// change is what one edit has changed, on its way to its commit.
 type change struct {
 	runs    []*run
 	moved   []*thread
@@ -24,12 +24,13 @@ type change struct {
 var errLost = errors.New("the run goes on from what is on disk")
 
 // change edits threads in memory and commits them. Commits are queued while
-// the engine is locked, so that they reach the disk in the order of the edits.
+// the engine is locked, so that they are made in the order of the edits.
 //
 // Functions are invoked as soon as the commit has its place in that order:
-// whatever one writes to the same file comes after it, often in the same
-// fsync, and nothing may leave this process before it is written there. So no
-// transition takes effect that could be lost. If a commit fails, memory is
+// whatever one writes to the same file comes after it, and nothing may leave
+// this process before it is on disk there (sqlitedb.DB.Settle). So no
+// transition takes effect that could be lost. The same holds for who has
+// started a run or answered a wait: when change returns, that is committed. If a commit fails, memory is
 // ahead of the disk: if the disk refused a row, the runs of this change alone
 // go on from the disk; otherwise the engine stops, and the next Open goes on
 // from there.
@@ -91,7 +92,7 @@ func (e *Engine) broken(cause string) (*change, error) {
 	return c, nil
 }
 
-// settled forgets the names of runs whose end is on disk.
+// settled forgets the names of runs whose end is committed.
 func (e *Engine) settled(c *change) {
 	if !slices.ContainsFunc(c.runs, func(r *run) bool { return r.over }) {
 		return

@@ -56,7 +56,7 @@ type Engine struct {
 	Config
 	mu       sync.Mutex // guards runs, their threads, ended, starting and closed
 	runs     map[string]*run
-	ended    map[string]*run          // until their end is on disk
+	ended    map[string]*run          // until their end is committed
 	starting map[string]chan struct{} // names that are looked for on disk; closed afterwards
 	open     *change                  // what is being edited
 	older    map[string]*Machine      // definitions of runs that began before this program, by their hash

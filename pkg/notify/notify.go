@@ -42,15 +42,23 @@ type Config struct {
 	// Alone says that no other process sends, and that this one gets one event
 	// after the other: then nobody needs to be kept from sending the same.
 	Alone bool
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Settle returns when all that can be read is on disk, which a message may
+	// tell; nil: it always is.
+	Settle func() error
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Notifier sends notifications. It is for many goroutines.
 type Notifier struct{ Config }
 
 // New makes a Notifier.
-func New(cfg Config) *Notifier { return &Notifier{cfg} }
+func New(cfg Config) *Notifier {
+	if cfg.Settle == nil {
+		cfg.Settle = func() error { return nil }
+	}
+	return &Notifier{cfg}
+}
 
 // Subscriber hears events for the Notifier.
 func (n *Notifier) Subscriber() feed.Subscriber {

@@ -38,6 +38,9 @@ func (n *Notifier) send(ctx context.Context, d delivery) error {
 	if err != nil {
 		return err
 	}
+	if err := n.Settle(); err != nil {
+		return err
+	}
 	if err := n.Sender.Send(ctx, out, server); err != nil {
 		masker := redact.New()
 		for _, v := range values {

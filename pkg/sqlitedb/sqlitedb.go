@@ -1,5 +1,11 @@
 // Package sqlitedb is one SQLite file with a single writer that commits in
-// groups: many goroutines ask, one transaction with one fsync answers them all.
+// groups: many goroutines ask, one transaction answers them all.
+//
+// A group is committed first, when every reader of this process sees it, and
+// brought to the disk when somebody waits for that, with all that has been
+// committed since the last time, while the next group is committed already.
+// The order of both is the same: a loss of power takes an end off what was
+// committed, never anything that Write has answered or Settle has waited for.
 //
 // It knows no tables. pkg/store/sqlite and pkg/asl each bring their own and
 // share one file, so that their commits share fsyncs too.
@@ -52,13 +58,15 @@ type DB struct {
 	closing chan struct{}
 	once    sync.Once
 	done    chan struct{}
+	disk    *disk
 }
 
 // write is a function on its way through the writer.
 type write struct {
-	fn   func(*Tx) error
-	err  error
-	done chan struct{}
+	fn     func(*Tx) error
+	err    error
+	commit int64         // its number
+	done   chan struct{} // closed once it is committed, or isn't
 	// patient ones wait for room on the disk; others are told that there is none.
 	patient bool
 }
@@ -68,14 +76,18 @@ const lookForRoom = time.Second
 
 // Open opens or makes a database file. Only one process may have it open; for
 // another one the error names the file.
-func Open(ctx context.Context, path string) (*DB, error) {
+func Open(ctx context.Context, path string) (*DB, error) { return OpenOn(ctx, path, dataSync) }
+
+// OpenOn is Open with another way to bring a file to the disk, for tests of
+// what isn't there yet.
+func OpenOn(ctx context.Context, path string, bring func(*os.File) error) (*DB, error) {
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
 		return nil, err
 	}
 	db := &DB{
 		lock: lock, reads: make(chan *conn, readers), queue: make(chan *write, maxGroup),
-		closing: make(chan struct{}), done: make(chan struct{}),
+		closing: make(chan struct{}), done: make(chan struct{}), disk: newDisk(path, bring),
 	}
 	if err := private(path); err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -84,6 +96,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
 	}
 	go db.writeLoop()
+	go db.keepUp()
 	return db, nil
 }
 
@@ -99,7 +112,9 @@ func private(path string) error {
 
 func (db *DB) connect(ctx context.Context, path string) error {
 	q := url.Values{"_pragma": {
-		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)", "foreign_keys(1)",
+		// NORMAL leaves it to disk when a commit gets there; SQLite still sees to it
+		// that a checkpoint loses nothing.
+		"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(10000)", "foreign_keys(1)",
 		"temp_store(MEMORY)", "cache_size(-8000)", "wal_autocheckpoint(4000)",
 	}}
 	db.pool = sql.OpenDB(connector{dsn: "file:" + path + "?" + q.Encode()})
@@ -146,16 +161,39 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return db.Queue(fn)() // once queued it will be done; giving up would hide a commit
+	w := &write{fn: fn, done: make(chan struct{})}
+	if err := db.enqueue(w)(); err != nil { // once queued it will be done; giving up would hide a commit
+		return err
+	}
+	return db.disk.has(w.commit)
 }
 
-// Queue is Write in two parts: fn has its place in the order of commits when
-// Queue returns, and is on disk when the function that it gives returns.
+// Apply is Write that doesn't wait for the disk: when it returns, all readers
+// of this process see what fn did, and whatever is written from then on comes
+// after it on the disk, too. A loss of power can take it back, so nothing that
+// follows from it may leave the process before Settle has returned.
+func (db *DB) Apply(ctx context.Context, fn func(tx *Tx) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return db.Queue(fn)()
+}
+
+// Queue is Apply in two parts: fn has its place in the order of commits when
+// Queue returns, and is committed when the function that it gives returns.
 func (db *DB) Queue(fn func(tx *Tx) error) (wait func() error) {
 	return db.enqueue(&write{fn: fn, done: make(chan struct{})})
 }
 
-// QueuePatiently is Queue for what must get to the disk: where that is full,
+// Settle returns when all that can be read by now is on the disk.
+func (db *DB) Settle() error { return db.disk.settle() }
+
+// Failed gives the error of a disk to which commits couldn't be brought. What
+// is there can't be known then, so nothing is committed any more: whoever
+// opened the database must open it again.
+func (db *DB) Failed() <-chan error { return db.disk.failed }
+
+// QueuePatiently is Queue for what must be committed: where the disk is full,
 // fn is tried until there is room again, before all that came after it.
 func (db *DB) QueuePatiently(fn func(tx *Tx) error) (wait func() error) {
 	return db.enqueue(&write{fn: fn, done: make(chan struct{}), patient: true})
@@ -230,8 +268,10 @@ func (db *DB) commit(group []*write) (kept []*write) {
 	if len(group) == 0 {
 		return nil
 	}
-	err := full(db.run(group))
+	number, err := db.run(group)
+	err = full(err)
 	for _, w := range group {
+		w.commit = number
 		if none := fault.Is(err, fault.StorageFull); none && w.patient {
 			w.err = nil
 			kept = append(kept, w)
@@ -262,9 +302,10 @@ func full(err error) error {
 // have ended the whole transaction.
 func exhausted(err error) bool { return fault.Is(full(err), fault.StorageFull) }
 
-func (db *DB) run(group []*write) error {
+// run gives the number of the group's commit.
+func (db *DB) run(group []*write) (number int64, err error) {
 	if _, err := db.writer.exec("BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return 0, fmt.Errorf("begin: %w", err)
 	}
 	tx := &Tx{conn: db.writer}
 	if len(group) == 1 {
@@ -273,10 +314,10 @@ func (db *DB) run(group []*write) error {
 			if exhausted(group[0].err) {
 				err := group[0].err
 				_, _ = db.writer.exec("ROLLBACK") // SQLite may have done it
-				return err
+				return 0, err
 			}
 			_, err := db.writer.exec("ROLLBACK")
-			return err
+			return 0, err
 		}
 	}
 	for _, w := range group {
@@ -286,19 +327,23 @@ func (db *DB) run(group []*write) error {
 		if err := db.savepoint(tx, w); err != nil {
 			_, rollback := db.writer.exec("ROLLBACK")
 			if exhausted(err) {
-				return err // SQLite may have rolled back by itself
+				return 0, err // SQLite may have rolled back by itself
 			}
-			return errors.Join(err, rollback)
+			return 0, errors.Join(err, rollback)
 		}
 	}
-	if _, err := db.writer.exec("COMMIT"); err != nil {
+	number, err = db.disk.committed(func() error {
+		_, err := db.writer.exec("COMMIT")
+		return err
+	})
+	if err != nil {
 		_, _ = db.writer.exec("ROLLBACK") // SQLite may have rolled back by itself, as it does when the disk is full
-		return fmt.Errorf("commit: %w", err)
+		return 0, fmt.Errorf("commit: %w", err)
 	}
 	for _, then := range tx.then {
 		then()
 	}
-	return nil
+	return number, nil
 }
 
 // savepoint runs one function of a group so that its failure undoes its own
@@ -350,7 +395,7 @@ func (db *DB) Close() error {
 		for range readers {
 			<-db.reads // a read under way ends first
 		}
-		err = errors.Join(db.pool.Close(), db.lock.Close())
+		err = errors.Join(db.disk.settle(), db.pool.Close(), db.disk.close(), db.lock.Close())
 	})
 	return err
 }

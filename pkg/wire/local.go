@@ -9,7 +9,7 @@ import (
 )
 
 // Local is the control plane on one machine without a server: for whoever
-// gives it single requests or events.
+// gives it single requests or events, and settles before he tells the answer.
 type Local struct {
 	*plane.Plane
 	Store   store.Store
@@ -29,6 +29,10 @@ func Open(ctx context.Context, cfg ServeConfig) (*Local, error) {
 	}
 	return l, nil
 }
+
+// Settle returns when all that has been done is on disk: before that nobody may
+// be told of it.
+func (l *Local) Settle() error { return l.machine.db.Settle() }
 
 // Close waits for what runs and closes the data folder.
 func (l *Local) Close(ctx context.Context) error {

@@ -133,7 +133,8 @@ type machine struct {
 	machines *asl.Engine
 	live     plane.Live
 	plane    *plane.Plane
-	api      *api.Server
+	settled  settled
+	api      settledHandler
 	traces   *trace.Recorder
 }
 
@@ -155,7 +156,7 @@ func open(ctx context.Context, cfg ServeConfig) (*machine, error) {
 }
 
 func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine, error) {
-	m := &machine{cfg: cfg, db: db, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(cfg.Data)}}
+	m := &machine{cfg: cfg, db: db, settled: settled{db}, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(cfg.Data)}}
 	var err error
 	if m.store, err = sqlite.New(ctx, db); err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	if cfg.Traces {
-		if m.traces, err = otlp.New(ctx); err != nil {
+		if m.traces, err = otlp.New(ctx, db.Settle); err != nil {
 			return nil, err
 		}
 	}
@@ -192,10 +193,10 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	m.plane = plane.New(plane.Parts{
-		Store: m.store, Runner: embedded.New(m.machines), Waker: m.live.Hub, Master: key, Live: &m.live,
+		Store: m.store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.live.Hub), Settle: db.Settle, Master: key, Live: &m.live,
 		Mail: server, Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
-	m.api = m.plane.API()
+	m.api = m.settled.handler(m.plane.API())
 	return m, nil
 }
 
@@ -266,6 +267,8 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 			return nil
 		case err := <-m.machines.Failed():
 			return fmt.Errorf("the state machines stopped: %w", err) // a new start goes on from the disk
+		case err := <-m.db.Failed():
+			return err // as above
 		}
 	})
 	g.Go(func() error {
@@ -286,6 +289,9 @@ func (m *machine) feed() *feed.Loop {
 	}
 	if m.cfg.Events != "" {
 		l.Subscribers = append(l.Subscribers, webhook.Subscriber(m.cfg.Events))
+	}
+	for i, s := range l.Subscribers {
+		l.Subscribers[i] = m.settled.subscriber(s)
 	}
 	return l
 }

@@ -97,7 +97,7 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
+	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
 		have, err := readExecution(tx, e.ID)
 		if !fault.Is(err, fault.NotFound) {
 			return have, err
@@ -196,7 +196,7 @@ func (s *Store) updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execu
 
 // SetInterrupt marks an execution that is under way.
 func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
+	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
 		e, err := readExecution(tx, id)
 		if err != nil {
 			return store.Execution{}, err

@@ -94,7 +94,7 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 		}
 		changed[i] = nodeRow{execution: id, id: n.ID, version: n.Version + 1, state: doc}
 	}
-	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+	return s.db.Apply(ctx, func(tx *sqlitedb.Tx) error {
 		for _, n := range changed {
 			if err := commitNode(tx, n); err != nil {
 				return err

@@ -56,8 +56,19 @@ func read[T any](ctx context.Context, s *Store, fn func(*sqlitedb.Tx) (T, error)
 
 // write gives what fn gives once its changes are on disk.
 func write[T any](ctx context.Context, s *Store, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
+	return through(ctx, s.db.Write, fn)
+}
+
+// apply gives what fn gives once its changes are committed: for what the
+// engine does all the time, of which nothing leaves the process before it is
+// on disk (sqlitedb.DB.Apply).
+func apply[T any](ctx context.Context, s *Store, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
+	return through(ctx, s.db.Apply, fn)
+}
+
+func through[T any](ctx context.Context, commit func(context.Context, func(*sqlitedb.Tx) error) error, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
 	var out T
-	err := s.db.Write(ctx, func(tx *sqlitedb.Tx) (err error) {
+	err := commit(ctx, func(tx *sqlitedb.Tx) (err error) {
 		out, err = fn(tx)
 		return err
 	})

@@ -103,7 +103,7 @@ func (s *Store) changedTask(tx *sqlitedb.Tx, statement string, args ...any) (sto
 // changeTask runs an UPDATE that has a condition. When the condition is lost,
 // otherwise decides by the task as it is.
 func (s *Store) changeTask(ctx context.Context, id task.ID, otherwise func(store.Task) (store.Task, error), update string, args ...any) (store.Task, error) {
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
+	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
 		t, err := s.changedTask(tx, update+` RETURNING `+taskColumns, args...)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return t, err
@@ -128,7 +128,7 @@ func (s *Store) CreateTask(ctx context.Context, t store.Task) (store.Task, error
 	if err != nil {
 		return store.Task{}, err
 	}
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
+	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
 		made, err := s.changedTask(tx, `INSERT INTO task (id, account, status, delegate, fence, lease_until, token, created_at, doc, payload)
 			VALUES (?, ?, 'Open', '', 0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING `+taskColumns,
 			string(t.ID), t.Scope.Account, t.Token, millis(t.CreatedAt), doc, nonNil(t.Payload))
@@ -179,7 +179,7 @@ func (s *Store) loadOpen(ctx context.Context) error {
 
 // ClaimTasks gives the delegate those that are still open.
 func (s *Store) ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
-	return write(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+	return apply(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
 		var claimed []store.Task
 		for _, id := range ids {
 			t, err := s.changedTask(tx, `UPDATE task SET status = 'Claimed', delegate = ?, claim = ?, fence = fence + 1, lease_until = ?

@@ -16,11 +16,25 @@ import (
 )
 
 // New sends spans to the endpoint that the OTEL_EXPORTER_OTLP_* variables
-// name, over HTTP.
-func New(ctx context.Context) (*trace.Recorder, error) {
+// name, over HTTP, each time once settle has returned: what they tell is on
+// disk then.
+func New(ctx context.Context, settle func() error) (*trace.Recorder, error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start the trace exporter: %w", err)
 	}
-	return trace.New(sdk.NewBatchSpanProcessor(exporter)), nil
+	return trace.New(sdk.NewBatchSpanProcessor(settled{exporter, settle})), nil
+}
+
+type settled struct {
+	sdk.SpanExporter
+	settle func() error
+}
+
+// ExportSpans sends spans.
+func (s settled) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	if err := s.settle(); err != nil {
+		return err
+	}
+	return s.SpanExporter.ExportSpans(ctx, spans)
 }

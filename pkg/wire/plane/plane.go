@@ -40,6 +40,8 @@ type Parts struct {
 	Store  store.Store
 	Runner statemachine.Runner
 	Waker  engine.Waker
+	// Settle returns when all that can be read is on disk; nil: it always is.
+	Settle func() error
 	Master secret.Master // opens and closes secrets
 	// Heartbeat is how long a running task may give no sign of life; 0: 30 s.
 	Heartbeat time.Duration
@@ -128,7 +130,8 @@ func New(p Parts) *Plane {
 		Engine: handler, Catalog: saved, Executions: executions, Triggers: triggers,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
-			Executions: p.Store, Entities: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Live != nil), Mail: p.Mail, Alone: p.Live != nil, Now: time.Now, Log: p.Log,
+			Executions: p.Store, Entities: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Live != nil), Mail: p.Mail, Alone: p.Live != nil,
+			Settle: p.Settle, Now: time.Now, Log: p.Log,
 		}),
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
