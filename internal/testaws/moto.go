@@ -1,13 +1,18 @@
 package testaws
 
 import (
+	"bufio"
 	"embed"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,12 +40,12 @@ var scripts embed.FS
 // gives its endpoint.
 func Moto(tb testing.TB, host *Host) string {
 	tb.Helper()
-	dir := tb.TempDir()
-	if err := os.CopyFS(dir, scripts); err != nil {
-		tb.Fatal(err)
+	t, err := readMoto()
+	if err != nil {
+		tb.Fatalf("start moto: %v", err)
 	}
 	for range 3 { // another program may take the free port first
-		if endpoint := startMoto(tb, filepath.Join(dir, "starter.py"), host); endpoint != "" {
+		if endpoint := t.start(tb, host); endpoint != "" {
 			return endpoint
 		}
 	}
@@ -48,34 +53,64 @@ func Moto(tb testing.TB, host *Host) string {
 	return ""
 }
 
-// startMoto starts moto on a port that is free now; the endpoint is empty if
-// it ended, or if it isn't moto that listens there.
-func startMoto(tb testing.TB, starter string, host *Host) (endpoint string) {
+// template is a process that has read moto's code, and copies itself for each
+// moto that is wanted. It ends with this process.
+type template struct {
+	mu     sync.Mutex
+	wanted io.Writer
+}
+
+// readMoto starts the template of the process, at the first call.
+var readMoto = sync.OnceValues(func() (*template, error) {
+	dir, err := os.MkdirTemp("", "moto-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // in the temporary folder anyway
+	if err := os.CopyFS(dir, scripts); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("python3", "-B", filepath.Join(dir, "starter.py"))
+	cmd.Env = append(os.Environ(), "AWS_DEFAULT_REGION="+Region)
+	cmd.Stderr = os.Stderr
+	wanted, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := startTied(cmd); err != nil {
+		return nil, err
+	}
+	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		return nil, fmt.Errorf("it ended before it was ready: %w", err)
+	}
+	return &template{wanted: wanted}, nil
+})
+
+// copyLimit bounds how long a copy may take to come and to go.
+const copyLimit = time.Minute
+
+// start starts moto on a port that is free now; the endpoint is empty if it
+// ended, or if it isn't moto that listens there.
+func (t *template) start(tb testing.TB, host *Host) (endpoint string) {
 	tb.Helper()
 	addresses, err := testport.Free(1)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(addresses[0])
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cmd := exec.Command("python3", "-B", starter, port, host.URL)
-	cmd.Env = append(os.Environ(), "MOTO_PORT="+port, "AWS_DEFAULT_REGION="+Region)
-	log := &filtered{tb: tb}
-	cmd.Stdout, cmd.Stderr = log, log
-	wait, err := startTied(cmd)
-	if err != nil {
-		tb.Fatalf("start moto: %v", err)
-	}
+	life := t.copy(tb, addresses[0], host)
 	ended := make(chan struct{})
 	go func() {
-		_ = wait()
+		_, _ = io.Copy(&filtered{tb: tb}, life) // its end is all that there is to know
 		close(ended)
 	}()
 	tb.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = errors.Join(life.CloseWrite(), life.SetReadDeadline(time.Now().Add(copyLimit))) // it may have ended
 		<-ended
+		_ = life.Close()
 	})
 	endpoint = "http://" + addresses[0]
 	config := `{"stepfunctions":{"execute_state_machine":true},"lambda":{"use_docker":false}}`
@@ -94,9 +129,38 @@ func startMoto(tb testing.TB, starter string, host *Host) (endpoint string) {
 			return ""
 		case <-tb.Context().Done():
 			tb.Fatal(tb.Context().Err())
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// copy has the template make a copy that listens at an address, and gives the
+// connection that the copy lives as long as, and writes to.
+func (t *template) copy(tb testing.TB, address string, host *Host) *net.TCPConn {
+	tb.Helper()
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		err = listener.SetDeadline(time.Now().Add(copyLimit))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t.mu.Lock()
+	_, err = fmt.Fprintln(t.wanted, port, host.URL, listener.Addr().(*net.TCPAddr).Port)
+	t.mu.Unlock()
+	if err != nil {
+		tb.Fatalf("start moto: %v", err)
+	}
+	life, err := listener.AcceptTCP()
+	if err != nil {
+		tb.Fatalf("moto didn't start: %v", err)
+	}
+	return life
 }
 
 // filtered writes what moto says to the test's log, but for a line for each

@@ -1,15 +1,20 @@
-"""Starts moto with functions that run outside it: starter.py PORT HOST
+"""Starts motos with functions that run outside them. For each line "PORT HOST LIFE" that it reads, it copies itself;
+to read moto's code again for each would take two seconds of a processor.
 
-An invocation is a POST to HOST/invoke/<function>. The changes to moto are the
-places where it differs from AWS in what Slipway's state machine needs.
+A copy listens at PORT of this machine. An invocation is a POST to HOST/invoke/<function>. What it prints goes to a
+connection to the port LIFE, and it ends with that. The changes to moto are the places where it differs from AWS in
+what Slipway's state machine needs.
 """
 import copy
+import gc
 import json
+import os
+import signal
+import socket
 import sys
+import threading
 import time
 import urllib.request
-
-port, host = sys.argv[1], sys.argv[2]
 
 from moto.stepfunctions.models import StateMachine
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
@@ -28,7 +33,7 @@ def invoke(parameters, region, state_credentials):
     payload = parameters.get("Payload") or b"{}"
     if isinstance(payload, str):
         payload = payload.encode()
-    request = urllib.request.Request(f"{host}/invoke/{name}", data=payload, method="POST")
+    request = urllib.request.Request(f"{mend.HOST}/invoke/{name}", data=payload, method="POST")
     with urllib.request.urlopen(request, timeout=900) as answer:
         out = {"StatusCode": 200, "ExecutedVersion": "$LATEST", "Payload": json.loads(answer.read() or b"null")}
         failed = answer.headers.get("X-Amz-Function-Error")
@@ -92,7 +97,32 @@ def wait_for_task_token(self, env, timeout_seconds, callback_endpoint, heartbeat
 
 StateTaskServiceCallback._eval_wait_for_task_token = wait_for_task_token
 
-import mend  # noqa: F401  (the rest of the changes)
+import mend
 from moto.server import main
 
-main(["-H", "127.0.0.1", "-p", port])
+
+def end_with(life):
+    """Ends this copy with the connection, whatever else it does."""
+    life.recv(1)
+    os._exit(0)
+
+
+def serve(port, host, life):
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    connection = socket.create_connection(("127.0.0.1", int(life)))
+    for stream in (1, 2):
+        os.dup2(connection.fileno(), stream)
+    threading.Thread(target=end_with, args=(connection,), daemon=True).start()
+    os.environ["MOTO_PORT"] = port
+    mend.HOST = host
+    main(["-H", "127.0.0.1", "-p", port])
+
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the copies
+gc.collect()
+gc.freeze()  # what was read stays, and is nothing to look through again in each copy
+print("ready", flush=True)
+for line in iter(sys.stdin.readline, ""):
+    if os.fork() == 0:
+        serve(*line.split())
+        os._exit(0)
