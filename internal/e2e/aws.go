@@ -73,25 +73,29 @@ func (a *AWS) Functions() []string { return a.functions }
 // Rights are the actions that the synthesized template allows a function.
 func (a *AWS) Rights(function string) []string { return a.rights[function] }
 
-// Functions builds every function once for the process.
+// Functions builds every function once for the process, into a folder with a
+// file for each.
 var Functions = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "slipway-functions-")
+	return build("-tags=lambda.norpc", "github.com/slipway-cd/slipway/functions/...")
+})
+
+// CommandLine builds the program slipway once for the process, into a folder
+// with nothing else.
+var CommandLine = sync.OnceValues(func() (string, error) { return build("github.com/slipway-cd/slipway/cmd/slipway") })
+
+// build compiles programs into a folder of their own. Without what debuggers
+// read they are linked in half the time.
+func build(args ...string) (string, error) {
+	dir, err := os.MkdirTemp("", "slipway-programs-")
 	if err != nil {
 		return "", err
 	}
-	list, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/slipway-cd/slipway/functions/...").Output()
-	if err != nil {
-		return "", fmt.Errorf("list the functions: %w", err)
-	}
-	for _, source := range strings.Fields(string(list)) {
-		cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", filepath.Join(dir, filepath.Base(source), "bootstrap"), ".")
-		cmd.Dir = source
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build %s: %w\n%s", source, err, out)
-		}
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}, args)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", args[len(args)-1], err, out)
 	}
 	return dir, nil
-})
+}
 
 // slack is how many times as long as on AWS a function may take here: there it
 // has a processor for itself, and here all tests share one or two. The
@@ -129,7 +133,7 @@ func StartAWS(tb testing.TB, more ...string) *AWS {
 			env = append(env, variable+"="+v)
 		}
 		env = append(env, more...)
-		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name, "bootstrap"), Env: env, Timeout: slack * time.Duration(f.timeout) * time.Second})
+		host.Add(testaws.Function{Name: name, Binary: filepath.Join(dir, name), Env: env, Timeout: slack * time.Duration(f.timeout) * time.Second})
 	}
 	for _, r := range installed.rules {
 		host.AddRule(r)

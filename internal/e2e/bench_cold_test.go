@@ -21,12 +21,12 @@ func BenchmarkColdStart(b *testing.B) {
 		b.Fatal(err)
 	}
 	empty := filepath.Join(b.TempDir(), "bootstrap")
-	if out, err := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", empty, "./testdata/empty").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", empty, "./testdata/empty").CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	binaries := map[string]string{"empty": empty}
 	for _, name := range []string{"api", "engine", "connect", "events", "sweeper", "webhooks", "feed", "notify"} {
-		binaries[name] = filepath.Join(dir, name, "bootstrap")
+		binaries[name] = filepath.Join(dir, name)
 	}
 	for name, binary := range binaries {
 		b.Run(name, func(b *testing.B) {

@@ -43,10 +43,11 @@ func TestLoginOnAWS(t *testing.T) {
 	a := e2e.StartAWS(t)
 	stacks(t, a)
 	home := t.TempDir()
-	program := filepath.Join(home, "bin", "slipway")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/slipway-cd/slipway/cmd/slipway").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	folder, err := e2e.CommandLine()
+	if err != nil {
+		t.Fatal(err)
 	}
+	program := filepath.Join(folder, "slipway")
 	slipway := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Env = append(os.Environ(), append(a.Env, "HOME="+home, "XDG_CONFIG_HOME="+home)...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -101,10 +102,11 @@ func known(t *testing.T, typ step.Type, key string) bool {
 // TestPlaybookCommands: what playbooks tell operators to type exists.
 func TestPlaybookCommands(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "slipway")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/slipway").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	folder, err := e2e.CommandLine()
+	if err != nil {
+		t.Fatal(err)
 	}
+	program := filepath.Join(folder, "slipway")
 	help := func(words ...string) string {
 		out, err := exec.CommandContext(t.Context(), program, append(words, "--help")...).Output()
 		if err != nil || !strings.Contains(string(out), "\n  slipway "+strings.Join(words, " ")) {
