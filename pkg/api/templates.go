@@ -7,11 +7,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 )
 
 // StableVersion names the version of a template that links without a version
@@ -89,7 +89,7 @@ func (s *Server) getResolved(ctx context.Context, in *OfEntity) (*struct{ Body R
 // one.
 func (s *Server) getTemplate(ctx context.Context, key store.EntityKey) (*struct{ Body Entity }, error) {
 	id, label := template.SplitID(key.ID)
-	found, err := catalog.Template(ctx, s.Store, ref.Ref{Scope: key.Scope, ID: id}, label)
+	found, err := templatestore.Version(ctx, s.Store.Entity, ref.Ref{Scope: key.Scope, ID: id}, label)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -223,6 +224,6 @@ func (f Find) resolved(ctx context.Context, key store.EntityKey, text []byte) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := template.Resolve(ctx, whole, key.Scope, yamldoc.NewReport(""), f.templates())
+	r, err := template.Resolve(ctx, whole, key.Scope, yamldoc.NewReport(""), templatestore.Lookup(f))
 	return r.Doc.Get(string(key.Kind)), err
 }

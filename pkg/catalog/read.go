@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -30,7 +31,7 @@ func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.R
 	if len(docs) != 1 {
 		return nil, report, fault.New(fault.Invalid, "found %d documents; want one", len(docs))
 	}
-	e, resolved, err := Resolve(ctx, docs[0], report, d.Scope, Templates(c.Store))
+	e, resolved, err := Resolve(ctx, docs[0], report, d.Scope, templatestore.Lookup(c.Store.Entity))
 	if err != nil {
 		return nil, report, err
 	}
@@ -112,7 +113,7 @@ func KeyOf(e *entity.Entity) store.EntityKey {
 	case ref.Overrides, ref.ServiceOverrides:
 		key.Env = e.Parent.Text(e.Scope)
 	case ref.Template:
-		key = versionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
+		key = templatestore.VersionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
 	case ref.Pipeline, ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup:
 	}
 	return key
@@ -120,7 +121,7 @@ func KeyOf(e *entity.Entity) store.EntityKey {
 
 func keyOfReference(r entity.Reference) store.EntityKey {
 	if _, label := template.SplitID(r.Ref.ID); r.Kind == ref.Template && label == "" {
-		return stableKey(r.Ref)
+		return templatestore.StableKey(r.Ref)
 	}
 	return store.EntityKey{Scope: r.Ref.Scope, Kind: r.Kind, Env: r.Environment, ID: r.Ref.ID}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -32,7 +33,7 @@ func (c *Catalog) Resolved(ctx context.Context, key store.EntityKey) (Resolved, 
 		return Resolved{}, err
 	}
 	report := yamldoc.NewReport("")
-	_, made, err := Resolve(ctx, whole, report, key.Scope, Templates(c.Store))
+	_, made, err := Resolve(ctx, whole, report, key.Scope, templatestore.Lookup(c.Store.Entity))
 	if err != nil {
 		return Resolved{}, err
 	}
@@ -48,7 +49,7 @@ func (c *Catalog) get(ctx context.Context, key store.EntityKey) (store.Entity, e
 		return c.Store.Entity(ctx, key)
 	}
 	id, label := template.SplitID(key.ID)
-	return Template(ctx, c.Store, ref.Ref{Scope: key.Scope, ID: id}, label)
+	return templatestore.Version(ctx, c.Store.Entity, ref.Ref{Scope: key.Scope, ID: id}, label)
 }
 
 // origin names what brought a line, e.g. build@v1:12.

@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 )
 
 // Unmet is a reference to what isn't there.
@@ -20,7 +21,7 @@ func Unknown(entities []*entity.Entity) []Unmet {
 	for _, e := range entities {
 		there[KeyOf(e)] = true
 		if e.Kind == ref.Template {
-			there[stableKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value})] = true
+			there[templatestore.StableKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value})] = true
 		}
 	}
 	var out []Unmet

@@ -12,79 +12,15 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
-
-// A version of a template is an entity whose ID is template.ID. Which one is
-// stable is said by one more entity, which refers to it and is named by who
-// links to the template without a version. So neither can be deleted while it
-// is needed.
-func stableKey(name ref.Ref) store.EntityKey {
-	return store.EntityKey{Scope: name.Scope, Kind: store.StableTemplate, ID: name.ID}
-}
-
-func versionKey(name ref.Ref, label string) store.EntityKey {
-	return store.EntityKey{Scope: name.Scope, Kind: ref.Template, ID: template.ID(name.ID, label)}
-}
-
-// Template gives a version of a template, the stable one if the label is
-// empty. fault.NotFound if there is none.
-func Template(ctx context.Context, entities store.Entities, name ref.Ref, label string) (store.Entity, error) {
-	return Find(entities.Entity).version(ctx, name, label)
-}
-
-func (f Find) version(ctx context.Context, name ref.Ref, label string) (store.Entity, error) {
-	if label == "" {
-		var err error
-		if label, err = f.stable(ctx, name); err != nil {
-			return store.Entity{}, err
-		}
-	}
-	return f(ctx, versionKey(name, label))
-}
-
-// Templates finds the templates that were saved.
-func Templates(entities store.Entities) template.Lookup { return Find(entities.Entity).templates() }
-
-func (f Find) templates() template.Lookup {
-	return func(ctx context.Context, name ref.Ref, label string) (template.Version, error) {
-		e, err := f.version(ctx, name, label)
-		if err != nil {
-			return template.Version{}, err
-		}
-		docs, report := yamldoc.Parse("", e.YAML)
-		if err := report.Err(); err != nil || len(docs) != 1 {
-			return template.Version{}, fmt.Errorf("read %s: %w", e.Key.Describe(), err)
-		}
-		_, label = template.SplitID(e.Key.ID)
-		return template.Version{Label: label, Revision: e.Version, Doc: docs[0].Get(string(ref.Template))}, nil
-	}
-}
-
-// stable is the label of a template's stable version.
-func (f Find) stable(ctx context.Context, name ref.Ref) (string, error) {
-	e, err := f(ctx, stableKey(name))
-	if fault.Is(err, fault.NotFound) {
-		return "", fault.New(fault.NotFound, "template %q in %s doesn't exist", name.ID, name.Scope)
-	}
-	return labelOf(e), err
-}
-
-// labelOf is the version that is stable, by what the entity that says so
-// refers to.
-func labelOf(e store.Entity) string {
-	if len(e.Refs) != 1 {
-		return ""
-	}
-	_, label := template.SplitID(e.Refs[0].ID)
-	return label
-}
 
 // StableTemplates are the labels of the stable versions of a scope's
 // templates, by identifier.
 func (c *Catalog) StableTemplates(ctx context.Context, scope ref.Scope) (map[string]string, error) {
 	labels := map[string]string{}
-	err := c.each(ctx, scope, store.StableTemplate, "", func(e store.Entity) { labels[e.Key.ID] = labelOf(e) })
+	err := c.each(ctx, scope, store.StableTemplate, "", func(e store.Entity) { labels[e.Key.ID] = templatestore.StableLabel(e) })
 	return labels, err
 }
 
@@ -109,15 +45,15 @@ func (c *Catalog) each(ctx context.Context, scope ref.Scope, kind ref.Kind, pare
 // SetStable makes a version the stable one of its template: from the next run
 // on it is what links without a version mean.
 func (c *Catalog) SetStable(ctx context.Context, name ref.Ref, label string, by audit.Author) error {
-	if _, err := c.Store.Entity(ctx, versionKey(name, label)); err != nil {
+	if _, err := c.Store.Entity(ctx, templatestore.VersionKey(name, label)); err != nil {
 		return err
 	}
 	for range maxRaces {
-		now, err := c.Store.Entity(ctx, stableKey(name))
+		now, err := c.Store.Entity(ctx, templatestore.StableKey(name))
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		if labelOf(now) == label {
+		if templatestore.StableLabel(now) == label {
 			return nil
 		}
 		if err := c.pointTo(ctx, now, name, label, by); !fault.Is(err, fault.StaleVersion) {
@@ -131,7 +67,7 @@ func (c *Catalog) SetStable(ctx context.Context, name ref.Ref, label string, by 
 func (c *Catalog) stabilize(ctx context.Context, key store.EntityKey, by audit.Author) error {
 	id, label := template.SplitID(key.ID)
 	name := ref.Ref{Scope: key.Scope, ID: id}
-	if _, err := Find(c.Store.Entity).stable(ctx, name); !fault.Is(err, fault.NotFound) {
+	if _, err := templatestore.Stable(ctx, c.Store.Entity, name); !fault.Is(err, fault.NotFound) {
 		return err
 	}
 	err := c.pointTo(ctx, store.Entity{}, name, label, by)
@@ -151,8 +87,8 @@ func (c *Catalog) pointTo(ctx context.Context, before store.Entity, name ref.Ref
 // pointing is what says which version is stable, as the store takes it.
 func (c *Catalog) pointing(before store.Entity, name ref.Ref, label string, by audit.Author) store.Save {
 	next := store.Entity{
-		Key: stableKey(name), Name: name.ID, Version: before.Version, YAML: []byte("versionLabel: " + label + "\n"),
-		Refs: []store.EntityKey{versionKey(name, label)}, UpdatedBy: by.Actor, UpdatedAt: c.Now(), CreatedAt: before.CreatedAt,
+		Key: templatestore.StableKey(name), Name: name.ID, Version: before.Version, YAML: []byte("versionLabel: " + label + "\n"),
+		Refs: []store.EntityKey{templatestore.VersionKey(name, label)}, UpdatedBy: by.Actor, UpdatedAt: c.Now(), CreatedAt: before.CreatedAt,
 	}
 	action := audit.Update
 	if before.Version == 0 {
@@ -180,7 +116,7 @@ func (c *Catalog) versionOf(ctx context.Context, key store.EntityKey) (store.Ent
 		return key, fault.New(fault.Conflict, "%s has the versions %s; name one of them, e.g. %s",
 			key.Describe(), strings.Join(versions, ", "), template.ID(id, versions[0]))
 	}
-	return versionKey(ref.Ref{Scope: key.Scope, ID: id}, versions[0]), nil
+	return templatestore.VersionKey(ref.Ref{Scope: key.Scope, ID: id}, versions[0]), nil
 }
 
 // versions are the labels of a template.
@@ -198,8 +134,8 @@ func (c *Catalog) versions(ctx context.Context, scope ref.Scope, id string) ([]s
 // there are others; the last one takes with it what says that it is stable.
 func (c *Catalog) release(ctx context.Context, key store.EntityKey, by audit.Author) error {
 	id, label := template.SplitID(key.ID)
-	pointer, err := c.Store.Entity(ctx, stableKey(ref.Ref{Scope: key.Scope, ID: id}))
-	if fault.Is(err, fault.NotFound) || err == nil && labelOf(pointer) != label {
+	pointer, err := c.Store.Entity(ctx, templatestore.StableKey(ref.Ref{Scope: key.Scope, ID: id}))
+	if fault.Is(err, fault.NotFound) || err == nil && templatestore.StableLabel(pointer) != label {
 		return nil
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -232,7 +233,7 @@ func (c *Catalog) writeAll(ctx context.Context, all []prepared, v *view, by audi
 			continue
 		}
 		id := p.entity.Identifier.Value
-		if _, err := Find(c.Store.Entity).stable(ctx, ref.Ref{Scope: p.next.Key.Scope, ID: id}); !fault.Is(err, fault.NotFound) {
+		if _, err := templatestore.Stable(ctx, c.Store.Entity, ref.Ref{Scope: p.next.Key.Scope, ID: id}); !fault.Is(err, fault.NotFound) {
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -126,10 +127,10 @@ func (v *view) templates(set []Draft) {
 			continue
 		}
 		name := ref.Ref{Scope: entity.ScopeOf(docs[0], d.Scope), ID: id.Value}
-		key := versionKey(name, label.Value)
+		key := templatestore.VersionKey(name, label.Value)
 		v.mine[key] = store.Entity{Key: key, YAML: d.YAML}
-		if _, ok := v.mine[stableKey(name)]; !ok {
-			v.mine[stableKey(name)] = store.Entity{Key: stableKey(name), Refs: []store.EntityKey{key}}
+		if _, ok := v.mine[templatestore.StableKey(name)]; !ok {
+			v.mine[templatestore.StableKey(name)] = store.Entity{Key: templatestore.StableKey(name), Refs: []store.EntityKey{key}}
 		}
 	}
 }
@@ -147,6 +148,6 @@ func (v *view) add(e *entity.Entity, d Draft) {
 // the stable one, if there is none.
 func (v *view) first(key store.EntityKey) bool {
 	id, _ := template.SplitID(key.ID)
-	e, ok := v.mine[stableKey(ref.Ref{Scope: key.Scope, ID: id})]
+	e, ok := v.mine[templatestore.StableKey(ref.Ref{Scope: key.Scope, ID: id})]
 	return ok && e.Refs[0] == key
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -21,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/trace"
 )
 
@@ -343,7 +343,7 @@ const Interrupted = "Slipway.Interrupted"
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
-		Entities: h.Store, Files: snap.files(n), Templates: catalog.Templates(h.Store), Mail: h.Mail, Now: h.Now(),
+		Entities: h.Store, Files: snap.files(n), Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
 		Last: func(stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
 			return h.lastGood(ctx, snap.execution, stage, d)
 		},

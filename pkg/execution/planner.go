@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -227,7 +229,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, err
 	}
 	doc := merged.Doc
-	if err := target.Check(ref.Pipeline, doc, b.Scope); err != nil {
+	if err := target.Check(ref.Pipeline, doc, entity.Options{Scope: b.Scope, CheckStep: builtin.Check}); err != nil {
 		return planned{}, err
 	}
 	values, err := valuesOf(b.values, b.stages)

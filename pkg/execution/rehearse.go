@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
@@ -16,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -124,7 +124,7 @@ type rehearsal struct {
 func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: h.ctx, Plan: h.plan, Node: n, Execution: h.execution, Entities: h.store, Files: h.files, Now: h.now,
-		Templates: catalog.Templates(h.store),
+		Templates: templatestore.Lookup(h.store.Entity),
 		State:     func(id plan.NodeID) plan.State { return h.states[id] },
 	})
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -70,7 +70,7 @@ func (r *Reader) deploymentTemplate(ctx context.Context, link *yamldoc.Node, fro
 		return plan.Template{}, template.Version{}, err
 	}
 	label := text(link, "versionLabel")
-	v, err := catalog.Templates(r.Entities)(ctx, name, label)
+	v, err := templatestore.Lookup(r.Entities.Entity)(ctx, name, label)
 	if fault.Is(err, fault.NotFound) {
 		return plan.Template{}, v, fault.New(fault.NotFound, "there is no template %s", template.Name(name, label))
 	}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
@@ -21,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
+	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -43,7 +43,7 @@ func (r *Reader) Document(ctx context.Context, e store.Entity) (*yamldoc.Node, e
 		return nil, err
 	}
 	report := yamldoc.NewReport(file)
-	resolved, err := template.Resolve(ctx, root, e.Key.Scope, report, catalog.Templates(r.Entities))
+	resolved, err := template.Resolve(ctx, root, e.Key.Scope, report, templatestore.Lookup(r.Entities.Entity))
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func Root(file string, e store.Entity) (*yamldoc.Node, error) {
 }
 
 // Check checks a document again, now that its inputs have values: what was an
-// input on save may be anything.
-func Check(kind ref.Kind, doc *yamldoc.Node, scope ref.Scope) error {
+// input on save may be anything. Only pipelines have steps to check.
+func Check(kind ref.Kind, doc *yamldoc.Node, o entity.Options) error {
 	root := &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column, Entries: []yamldoc.Entry{{Key: string(kind), Line: doc.Line, Column: doc.Column, Value: doc}}}
 	report := yamldoc.NewReport(string(kind))
-	catalog.Decode(root, report, scope)
+	entity.Decode(root, report, o)
 	return report.Err()
 }
 
@@ -219,7 +219,7 @@ func (r *Reader) fill(ctx context.Context, e store.Entity, p plan.Pick) (*yamldo
 	merged := input.Merge(doc, nil, input.Source{Doc: p.Inputs, Lenient: true})
 	r.Warnings = append(r.Warnings, merged.Warnings...)
 	if err = merged.Err(); err == nil {
-		err = Check(e.Key.Kind, merged.Doc, e.Key.Scope)
+		err = Check(e.Key.Kind, merged.Doc, entity.Options{Scope: e.Key.Scope})
 	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s %s: %w", e.Key.Kind, p.Ref, err)
