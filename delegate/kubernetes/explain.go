@@ -126,20 +126,20 @@ func (s *session) podsOf(ctx context.Context, w *unstructured.Unstructured) []*u
 	if len(selector) == 0 {
 		return nil
 	}
-	list, err := s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{
+	var out []*unstructured.Unstructured
+	_, err := list(ctx, s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
+	}, func(p *unstructured.Unstructured) {
+		at, _ := slices.BinarySearchFunc(out, p, func(a, b *unstructured.Unstructured) int {
+			return b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time)
+		})
+		out = slices.Insert(out, at, p)
+		out = out[:min(len(out), explained)]
 	})
 	if err != nil {
 		return nil
 	}
-	out := make([]*unstructured.Unstructured, len(list.Items))
-	for i := range list.Items {
-		out[i] = &list.Items[i]
-	}
-	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int {
-		return b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time)
-	})
-	return out[:min(len(out), explained)]
+	return out
 }
 
 // trouble is a reason for which a pod isn't ready.

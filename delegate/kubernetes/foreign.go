@@ -207,22 +207,24 @@ func (f *Foreign) Instances(ctx context.Context, manifest string) []task.Instanc
 		return nil
 	}
 	var out []task.Instance
+	seen := map[string]bool{}
 	for _, w := range managed(all) {
 		selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
 		if len(selector) == 0 {
 			continue
 		}
-		list, err := f.s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{
+		known := len(out)
+		_, err := list(ctx, f.s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
 			LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
-		})
-		if err != nil {
-			continue
-		}
-		for i := range list.Items {
-			one, alive := f.s.instance(&list.Items[i])
-			if alive && !slices.ContainsFunc(out, func(o task.Instance) bool { return o.Namespace == one.Namespace && o.Name == one.Name }) {
+		}, func(p *unstructured.Unstructured) {
+			one, alive := f.s.instance(p)
+			if name := one.Namespace + "/" + one.Name; alive && !seen[name] {
+				seen[name] = true
 				out = append(out, one)
 			}
+		})
+		if err != nil {
+			out = out[:known]
 		}
 	}
 	return out

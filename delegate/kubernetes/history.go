@@ -95,20 +95,24 @@ func (s *session) historySelector() string {
 // history reads the releases, the newest first. In a namespace that doesn't
 // exist yet there are none.
 func (s *session) history(ctx context.Context) ([]*release, error) {
-	list, err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).List(ctx, metav1.ListOptions{LabelSelector: s.historySelector()})
+	var out []*release
+	var bad error
+	_, err := list(ctx, s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace), metav1.ListOptions{LabelSelector: s.historySelector()}, func(kept *unstructured.Unstructured) {
+		r, err := unpack(kept)
+		if err != nil {
+			bad = fmt.Errorf("release %s: %w", kept.GetName(), err)
+			return
+		}
+		out = append(out, r)
+	})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, classify(err)
 	}
-	var out []*release
-	for i := range list.Items {
-		r, err := unpack(&list.Items[i])
-		if err != nil {
-			return nil, fmt.Errorf("release %s: %w", list.Items[i].GetName(), err)
-		}
-		out = append(out, r)
+	if bad != nil {
+		return nil, bad
 	}
 	slices.SortFunc(out, func(a, b *release) int { return b.Number - a.Number })
 	return out, nil

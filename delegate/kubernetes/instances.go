@@ -19,20 +19,19 @@ func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstr
 	if !slices.Contains(in, s.p.Target.Namespace) {
 		in = append(in, s.p.Target.Namespace)
 	}
-	var found []unstructured.Unstructured
-	for _, namespace := range in {
-		list, err := s.client.dynamic.Resource(pods()).Namespace(namespace).List(ctx, metav1.ListOptions{
-			LabelSelector: labels.Set{labelRelease: s.p.Target.ReleaseName}.String(),
-		})
-		if err == nil {
-			found = append(found, list.Items...)
-		}
-	}
 	var out []task.Instance
-	for i := range found {
-		if one, alive := s.instance(&found[i]); alive {
-			one.New = !before[one.Namespace+"/"+one.Name]
-			out = append(out, one)
+	for _, namespace := range in {
+		known := len(out)
+		_, err := list(ctx, s.client.dynamic.Resource(pods()).Namespace(namespace), metav1.ListOptions{
+			LabelSelector: labels.Set{labelRelease: s.p.Target.ReleaseName}.String(),
+		}, func(p *unstructured.Unstructured) {
+			if one, alive := s.instance(p); alive {
+				one.New = !before[one.Namespace+"/"+one.Name]
+				out = append(out, one)
+			}
+		})
+		if err != nil {
+			out = out[:known]
 		}
 	}
 	return out

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -48,6 +47,9 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 				p.heard.Store(true) // also if the rest of its answer gets lost
 			}
 			resp, err = complete(req, resp)
+		}
+		if errors.Is(err, errAnswer) {
+			return nil, err // the same would come again
 		}
 		state := stateOf(resp, err)
 		if state == settled {
@@ -94,15 +96,20 @@ func streams(req *http.Request, resp *http.Response) bool {
 }
 
 // complete reads an answer to its end, as its reader would, so that one that is
-// cut off is known for what it is before anybody has seen a part of it.
+// cut off is known for what it is before anybody has seen a part of it. One that
+// is too large is refused.
 func complete(req *http.Request, resp *http.Response) (*http.Response, error) {
-	if resp.Body == nil || streams(req, resp) {
+	if resp.Body == nil {
 		return resp, nil
 	}
-	doc, err := io.ReadAll(resp.Body)
+	if streams(req, resp) {
+		bound(req, resp)
+		return resp, nil
+	}
+	doc, err := readAnswer(req, resp.Body)
 	_ = resp.Body.Close() // it was read, or can't be
 	if err != nil {
-		return nil, fmt.Errorf("the answer was cut off: %w", err)
+		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(doc))
 	return resp, nil

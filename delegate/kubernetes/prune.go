@@ -95,21 +95,20 @@ func (s *session) prunable(ctx context.Context, gone []*unstructured.Unstructure
 // of the release. What can't be read is no reason to keep an object.
 func (s *session) shared(ctx context.Context, log io.Writer) map[string]string {
 	out := map[string]string{}
-	list, err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).
-		List(ctx, metav1.ListOptions{LabelSelector: labels.Set{"owner": manager}.String()})
-	if err != nil {
-		say(log, "warning: whether other releases have these objects isn't known: %s", classify(err))
-		return out
-	}
-	for i := range list.Items {
-		name := list.Items[i].GetLabels()[labelRelease]
-		r, err := unpack(&list.Items[i])
+	opts := metav1.ListOptions{LabelSelector: labels.Set{"owner": manager}.String()}
+	_, err := list(ctx, s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace), opts, func(kept *unstructured.Unstructured) {
+		name := kept.GetLabels()[labelRelease]
+		r, err := unpack(kept)
 		if err != nil || name == s.p.Target.ReleaseName || r.Status != releaseSucceeded {
-			continue
+			return
 		}
 		for _, o := range r.objects() {
 			out[identity(o)] = name
 		}
+	})
+	if err != nil {
+		say(log, "warning: whether other releases have these objects isn't known: %s", classify(err))
+		return map[string]string{}
 	}
 	return out
 }

@@ -56,17 +56,13 @@ func (s *session) followers(ctx context.Context, group, kind string, follows fun
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.client.dynamic.Resource(m.Resource).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, classify(err)
-	}
 	var out []map[string]any
-	for i := range list.Items {
-		if follows(&list.Items[i]) {
-			out = append(out, plain(&list.Items[i]))
+	_, err = list(ctx, s.client.dynamic.Resource(m.Resource).Namespace(w.GetNamespace()), metav1.ListOptions{}, func(o *unstructured.Unstructured) {
+		if follows(o) {
+			out = append(out, plain(o))
 		}
-	}
-	return out, nil
+	})
+	return out, classify(err)
 }
 
 func (o *succession) scalers() []*unstructured.Unstructured { return asObjects(o.Scalers) }

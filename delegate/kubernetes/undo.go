@@ -45,15 +45,15 @@ func (s *session) revisions(ctx context.Context, w *unstructured.Unstructured) (
 		kept.Resource = "replicasets"
 	}
 	selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
-	list, err := s.client.dynamic.Resource(kept).Namespace(w.GetNamespace()).List(ctx, metav1.ListOptions{
+	list, err := listAll(ctx, s.client.dynamic.Resource(kept).Namespace(w.GetNamespace()), metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
 	})
 	if err != nil {
 		return nil, about(w, classify(err))
 	}
 	var out []revision
-	for i := range list.Items {
-		o := &list.Items[i]
+	for i := range list {
+		o := &list[i]
 		owner := metav1.GetControllerOf(o)
 		if owner == nil || owner.UID != w.GetUID() {
 			continue

@@ -41,7 +41,8 @@ func (s *session) watchOne(ctx context.Context, o *unstructured.Unstructured, ju
 		if done, err := judge(live); done || err != nil {
 			return err
 		}
-		w, err := res.Watch(ctx, metav1.ListOptions{
+		watching, why := Watching(ctx)
+		w, err := res.Watch(watching, metav1.ListOptions{
 			FieldSelector: fields.OneTermEqualSelector("metadata.name", o.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
 			TimeoutSeconds: &seconds,
 		})
@@ -54,6 +55,9 @@ func (s *session) watchOne(ctx context.Context, o *unstructured.Unstructured, ju
 		done, err := follow(ctx, w, judge)
 		w.Stop()
 		if done || err != nil {
+			return err
+		}
+		if err := why(); err != nil {
 			return err
 		}
 	}

@@ -93,6 +93,12 @@ func (c *Cluster) Pods(namespace string) dynamic.ResourceInterface {
 	return c.client.dynamic.Resource(pods()).Namespace(namespace)
 }
 
+// List passes what an endpoint of the cluster lists, page by page, and gives
+// the list's version.
+func (c *Cluster) List(ctx context.Context, of dynamic.ResourceInterface, opts metav1.ListOptions, each func(*unstructured.Unstructured)) (version string, err error) {
+	return list(ctx, of, opts, each)
+}
+
 // Workload looks at a workload, which task.Change.Resources names so.
 func (c *Cluster) Workload(ctx context.Context, resource string) (task.Workload, error) {
 	parts := strings.Split(resource, "/")

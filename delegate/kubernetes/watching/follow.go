@@ -46,17 +46,14 @@ func (r *release) once(ctx context.Context, of task.Pods) error {
 	ctx, cancel := context.WithTimeout(ctx, relist)
 	defer cancel()
 	endpoint := r.cluster.Pods(of.Namespace)
-	list, err := endpoint.List(ctx, metav1.ListOptions{LabelSelector: of.Selector})
+	var now pods
+	version, err := r.cluster.List(ctx, endpoint, metav1.ListOptions{LabelSelector: of.Selector}, func(pod *unstructured.Unstructured) { now.see(pod, false) })
 	if err != nil {
 		return err
 	}
-	r.put(of, func(p *pods) {
-		*p = pods{}
-		for i := range list.Items {
-			p.see(&list.Items[i], false)
-		}
-	})
-	w, err := endpoint.Watch(ctx, metav1.ListOptions{LabelSelector: of.Selector, ResourceVersion: list.GetResourceVersion()})
+	r.put(of, func(p *pods) { *p = now })
+	watching, why := kubernetes.Watching(ctx)
+	w, err := endpoint.Watch(watching, metav1.ListOptions{LabelSelector: of.Selector, ResourceVersion: version})
 	if err != nil {
 		return err
 	}
@@ -70,7 +67,7 @@ func (r *release) once(ctx context.Context, of task.Pods) error {
 			if !ok || e.Type == watch.Error {
 				// One that ends at once would make a busy loop.
 				pause(ctx, firstPause-time.Since(began))
-				return nil
+				return why()
 			}
 			if pod, isPod := e.Object.(*unstructured.Unstructured); isPod {
 				r.put(of, func(p *pods) { p.see(pod, e.Type == watch.Deleted) })
