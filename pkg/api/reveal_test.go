@@ -80,13 +80,18 @@ pipeline:
 // a deployment.
 func deploying(t *testing.T, step, spec string, secrets ...string) (*control, task.Assignment) {
 	t.Helper()
+	return applying(t, secretDocs(secrets...)+strings.NewReplacer("STEP", step, "SPEC", spec).Replace(deployDocs))
+}
+
+// applying saves documents and starts their pipeline p, as deploying does.
+func applying(t *testing.T, all string) (*control, task.Assignment) {
+	t.Helper()
 	c := serve(t)
 	in := task.Register{ID: "d1", Name: "blue", Host: "h", Kinds: []task.Kind{task.KindKubernetes}, Capacity: 5}
 	if got := c.post(c.dlg, "register", in, nil); got != http.StatusOK {
 		t.Fatalf("register: status %d", got)
 	}
-	docs := strings.Split(secretDocs(secrets...)+strings.NewReplacer("STEP", step, "SPEC", spec).Replace(deployDocs), "\n---\n")
-	for _, doc := range docs {
+	for _, doc := range strings.Split(all, "\n---\n") {
 		if _, err := c.Save(t.Context(), apiclient.Document{Scope: project(), YAML: []byte(doc)}); err != nil {
 			t.Fatal(err)
 		}

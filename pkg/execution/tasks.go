@@ -10,10 +10,8 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -310,24 +308,6 @@ func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b
 	}
 	s.Engine.Changed(t.Execution)
 	return nil
-}
-
-// ReadFiles gives a delegate files of the file store that the step whose task
-// it holds may read: those of its execution's scope and of the scopes around it.
-func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r task.ReadFiles) (task.FilesRead, error) {
-	t, err := s.held(ctx, d, id, r.Fence)
-	if err != nil {
-		return task.FilesRead{}, err
-	}
-	of, err := ref.ParseFile(r.Path, t.Scope)
-	if err != nil {
-		return task.FilesRead{}, fault.New(fault.Invalid, "%w", err)
-	}
-	files, err := s.Engine.Files(ctx, t.Execution, t.Node)
-	if err != nil {
-		return task.FilesRead{}, err
-	}
-	return filestore.Part(ctx, files, of, r.After)
 }
 
 // ReleaseTask takes back a task that the delegate hasn't begun.

@@ -34,6 +34,59 @@ func FetchesFiles(kind Kind, payload json.RawMessage, late map[string]LateText) 
 	return false, nil
 }
 
+// StoredFiles are the files and folders of the file store that whoever does a
+// task brings from there, as its payload names them. A path may hold
+// placeholders.
+func StoredFiles(kind Kind, payload json.RawMessage) ([]string, error) {
+	fetches, err := FetchesFiles(kind, payload, nil)
+	if err != nil || !fetches {
+		return nil, err
+	}
+	var p Kubernetes
+	if kind == KindHelm {
+		var h Helm
+		err = json.Unmarshal(payload, &h)
+		p.Target = h.Target
+	} else {
+		err = json.Unmarshal(payload, &p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode the payload: %w", err)
+	}
+	named := slices.Concat(p.Target.Manifest.stored(), p.ApplySource.stored())
+	inStore := len(named) > 0
+	for _, v := range slices.Concat(p.Target.Values, p.Target.Patches, p.Target.Params, p.ApplyValues, p.ApplyPatches, p.ApplyParams) {
+		named = append(named, v.Store.stored()...)
+		if inStore {
+			named = append(named, v.Store.Inherited...)
+		}
+	}
+	if p.Patch != nil {
+		named = append(named, p.Patch.Source.stored()...)
+	}
+	return named, nil
+}
+
+// stored are the paths of a manifest in the file store, with those of its
+// values, patches and parameters, which are there, too.
+func (m *Manifest) stored() []string {
+	if m == nil || m.Store.Files == nil {
+		return nil
+	}
+	named := slices.Concat(m.Store.stored(), m.ValuesPaths, m.ParamsPaths)
+	if m.Kustomize != nil {
+		named = append(named, m.Kustomize.PatchesPaths...)
+	}
+	return named
+}
+
+func (s *Store) stored() []string {
+	if s.Files == nil {
+		return nil
+	}
+	return s.Files.Paths
+}
+
 // fetchesFiles says whether the operation reads manifests at all, and whether
 // any of its files aren't in the payload itself.
 func (k *Kubernetes) fetchesFiles() bool {

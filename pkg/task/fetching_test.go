@@ -2,6 +2,7 @@ package task
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 )
 
@@ -57,5 +58,38 @@ func TestOnlySomeTasksFetchFiles(t *testing.T) {
 	}
 	if _, err := FetchesFiles(KindHelm, json.RawMessage(`[`), nil); err == nil {
 		t.Error("a payload that can't be read is taken")
+	}
+}
+
+func TestTheStoredFilesOfATask(t *testing.T) {
+	t.Parallel()
+	at := func(paths ...string) Store { return Store{Files: &FileStore{Paths: paths}} }
+	values := func(s Store) []ValuesFile { return []ValuesFile{{ID: "v", Store: s}} }
+	stored := &Manifest{Store: at("/k8s"), ValuesPaths: []string{"/v"}, ParamsPaths: []string{"/p"}, Kustomize: &Kustomize{PatchesPaths: []string{"/x"}}}
+	remote := &Manifest{Store: Store{Git: &Git{URL: "https://git"}}, ValuesPaths: []string{"/v"}}
+	for name, tt := range map[string]struct {
+		kind    Kind
+		payload any
+		want    []string
+	}{
+		"a manifest with what is beside it":       {KindKubernetes, Kubernetes{Op: OpRolling, Target: KubernetesTarget{Manifest: stored}}, []string{"/k8s", "/v", "/p", "/x"}},
+		"a layer that inherits":                   {KindHelm, Helm{Op: OpHelmDeploy, Target: KubernetesTarget{Manifest: stored, Values: values(Store{Inherited: []string{"/i"}})}}, []string{"/k8s", "/v", "/p", "/x", "/i"}},
+		"a layer over a repository":               {KindKubernetes, Kubernetes{Op: OpCanary, Target: KubernetesTarget{Manifest: remote, Patches: values(at("/a")), Params: values(at("/b"))}}, []string{"/a", "/b"}},
+		"a layer that inherits from a repository": {KindKubernetes, Kubernetes{Op: OpCanary, Target: KubernetesTarget{Manifest: remote, Values: values(Store{Inherited: []string{"/i"}})}}, nil},
+		"what a K8sApply brings":                  {KindKubernetes, Kubernetes{Op: OpApply, ApplySource: stored, ApplyValues: values(at("/a"))}, []string{"/k8s", "/v", "/p", "/x", "/a"}},
+		"a patch":                                 {KindKubernetes, Kubernetes{Op: OpPatch, Patch: &KubernetesPatch{Source: at("/a")}}, []string{"/a"}},
+		"scaling":                                 {KindKubernetes, Kubernetes{Op: OpScale, Target: KubernetesTarget{Manifest: stored}}, nil},
+		"a script":                                {KindShell, Shell{Script: "/k8s"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := json.Marshal(tt.payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := StoredFiles(tt.kind, doc); err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("it reads %q, %v; want %q", got, err, tt.want)
+			}
+		})
 	}
 }
