@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/azure"
 	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -27,9 +28,13 @@ type registry struct {
 }
 
 func newRegistry(spec task.ImageRegistry, t http.RoundTripper) (*registry, error) {
+	at, err := address.Web("the registry's URL", spec.Server.URL)
+	if err != nil {
+		return nil, err
+	}
 	_, host, _ := strings.Cut(spec.Server.URL, "://")
 	var options []name.Option
-	if strings.HasPrefix(spec.Server.URL, "http://") {
+	if at.Scheme == "http" {
 		options = append(options, name.Insecure)
 	}
 	repo, err := name.NewRepository(host+"/"+strings.Trim(spec.Repository, "/"), options...)

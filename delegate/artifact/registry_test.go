@@ -149,3 +149,16 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("%v: %s; want %s", r.FailureTypes, r.Message, fault.Authentication)
 	}
 }
+
+// A registry is a web server's, whatever an expression says.
+func TestRegistriesAreOnServers(t *testing.T) {
+	t.Parallel()
+	images := testservers.NewImages(t, false)
+	for _, url := range []string{"file:///etc", "unix:///run/docker.sock", "oci://host"} {
+		p := imageTask(images, "team/web", task.ArtifactChoice{Version: "1"})
+		p.Registry.Server.URL = url
+		if r, _ := look(t, p); r.Status == task.Succeeded || !strings.Contains(r.Message, `the registry's URL is "`+url+`"; want https:// or http://`) {
+			t.Errorf("%s: %s %s", url, r.Status, r.Message)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -82,6 +83,9 @@ func WriteKubeconfig(ctx context.Context, c task.Cluster, dir string, environ fu
 		cluster.Cluster.Server, cluster.Cluster.CA = o.url, encoded(o.ca)
 		user.User.Token, user.User.Cert, user.User.Key = o.token, encoded(o.cert), encoded(o.key)
 	default:
+		if _, err := address.Web("masterUrl", c.URL); err != nil {
+			return "", "", err
+		}
 		cluster.Cluster.Server, cluster.Cluster.CA, cluster.Cluster.Insecure = c.URL, encoded([]byte(c.CAPEM)), c.Unchecked()
 		user.User.Token, user.User.Username, user.User.Password = c.Token, c.Username, c.Password
 		user.User.Cert, user.User.Key = encoded([]byte(c.ClientCertPEM)), encoded([]byte(c.ClientKeyPEM))

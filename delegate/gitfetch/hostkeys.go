@@ -102,19 +102,3 @@ func refusedHost(said string) error {
 // protocols are how git may fetch, whatever a URL, a redirect or a repository
 // says: not from the delegate's own disk, and not by running a program.
 const protocols = "http:https:ssh"
-
-var scpLike = regexp.MustCompile(`^[^/@\s:]+@[^/:\s]+:`)
-
-// checkURL refuses what git would take for a folder of this machine or for a
-// program: the URL of a connector may have come from an expression.
-func checkURL(url string) error {
-	for _, scheme := range []string{"http://", "https://", "ssh://"} {
-		if rest, ok := strings.CutPrefix(url, scheme); ok && rest != "" && rest[0] != '-' && !strings.ContainsAny(url, "\r\n\x00") {
-			return nil
-		}
-	}
-	if scpLike.MatchString(url) && url[0] != '-' && !strings.ContainsAny(url, "\r\n\x00") {
-		return nil
-	}
-	return fault.New(fault.Invalid, "the repository's URL is %q; want one that starts with https://, http:// or ssh://, or git@host:path", url)
-}

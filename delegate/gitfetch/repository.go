@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/diskcache"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -31,7 +32,7 @@ type repository struct {
 // access readies the credentials of a repository; done removes what was
 // written for it.
 func (f *Fetcher) access(g task.Git) (r repository, done func(), err error) {
-	if err := checkURL(g.URL); err != nil {
+	if err := address.Git(g.URL); err != nil {
 		return repository{}, nil, err
 	}
 	r = repository{url: g.URL, dir: filepath.Join(f.dir, short(g.URL)), limits: f.Limits}

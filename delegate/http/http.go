@@ -13,10 +13,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -102,12 +102,9 @@ func redirect(headers []task.HTTPHeader) func(*http.Request, []*http.Request) er
 
 // request makes the request of a payload.
 func request(ctx context.Context, p task.HTTP) (*http.Request, error) {
-	u, err := url.Parse(strings.TrimSpace(p.URL))
+	u, err := address.Web("the URL", p.URL)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the URL can't be read: %w", errors.Unwrap(err))
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fault.New(fault.Invalid, "the URL is %q; want http:// or https:// and a host", p.URL)
+		return nil, err
 	}
 	var body io.Reader
 	if p.Body != "" {

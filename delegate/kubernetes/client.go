@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/clusteraccess"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -130,8 +131,8 @@ func config(c task.Cluster) (*rest.Config, error) {
 		// The host is for messages; the transport knows the address.
 		return &rest.Config{Host: "https://cluster", Transport: clusteraccess.New(*c.Cloud, nil)}, nil
 	}
-	if u, err := url.Parse(c.URL); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("masterUrl is %q; want a URL", c.URL)
+	if _, err := address.Web("masterUrl", c.URL); err != nil {
+		return nil, err
 	}
 	return &rest.Config{
 		Host: c.URL, BearerToken: c.Token, Username: c.Username, Password: c.Password,

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -41,6 +42,9 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 func (c *Client) refresh(ctx context.Context, o *task.OAuth) (string, error) {
 	if o == nil {
 		return "", fault.New(fault.Invalid, "the connector names no token URL")
+	}
+	if _, err := address.Web("the connector's token URL", o.TokenURL); err != nil {
+		return "", err
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {o.RefreshToken}, "client_id": {o.ClientID}}
 	if o.ClientSecret != "" {

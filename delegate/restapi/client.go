@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -171,9 +172,9 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 // target is the URL of a request. A whole URL must be on the server: the
 // credentials are for nobody else.
 func (c *Client) target(r Request) (string, error) {
-	base, err := url.Parse(c.server.URL)
-	if err != nil || base.Host == "" {
-		return "", fault.New(fault.Invalid, "the connector's URL is %q; want https:// or http:// and a host", c.server.URL)
+	base, err := address.Web("the connector's URL", c.server.URL)
+	if err != nil {
+		return "", err
 	}
 	target := c.server.URL + r.Path
 	if strings.Contains(r.Path, "://") {

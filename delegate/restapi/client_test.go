@@ -117,3 +117,27 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("cancelled: %v; want the cause", err)
 	}
 }
+
+// An address that is no web server's is refused before anything is sent.
+func TestOtherSchemesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"file:///etc", "ftp://host", "unix:///run/docker.sock", "host"} {
+		for _, server := range []task.Server{
+			{URL: address, Auth: task.AuthNone},
+			{URL: "https://host", Auth: task.AuthRefreshToken, OAuth: &task.OAuth{TokenURL: address}},
+		} {
+			err := restapi.New(server, none{t}).Get(t.Context(), "/passwd", nil, nil)
+			if fault.CodeOf(err) != fault.Invalid || !strings.Contains(err.Error(), `is "`+address+`"; want https:// or http://`) {
+				t.Errorf("%+v: %v", server, err)
+			}
+		}
+	}
+}
+
+// none is a transport that nothing goes over.
+type none struct{ t *testing.T }
+
+func (n none) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.t.Errorf("%s was asked", r.URL)
+	return nil, errors.New("nothing goes here")
+}

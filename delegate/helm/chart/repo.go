@@ -20,6 +20,7 @@ import (
 	"helm.sh/helm/v4/pkg/registry"
 	"helm.sh/helm/v4/pkg/repo/v1"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/diskcache"
 	"github.com/slipway-cd/slipway/delegate/google"
@@ -234,6 +235,9 @@ func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch st
 		b, err := google.OpenBucket(ctx, *place.GCS, r.Via)
 		return filed{b, place.Folder, name}, err
 	}
+	if _, err := address.Web("the URL of the repository of charts", place.URL); err != nil {
+		return nil, err
+	}
 	entry := &repo.Entry{
 		Name: "charts", URL: place.URL, Username: place.Username, Password: place.Password,
 		InsecureSkipTLSVerify: flags.InsecureTLS, PassCredentialsAll: flags.PassEverywhere,
@@ -294,6 +298,9 @@ func (i *indexed) get(_ context.Context, version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := address.Web("the chart's address in the repository's index", url); err != nil {
+		return nil, err
+	}
 	data, err := i.repo.Client.Get(url, i.options...)
 	if err != nil {
 		return nil, err
@@ -308,6 +315,10 @@ type stored struct {
 }
 
 func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, scratch string, flags task.HelmFlags) (archive, error) {
+	at, err := address.Registry(place.URL)
+	if err != nil {
+		return nil, err
+	}
 	options := []registry.ClientOption{
 		registry.ClientOptCredentialsFile(filepath.Join(scratch, "registry.json")), registry.ClientOptWriter(&bytes.Buffer{}),
 	}
@@ -329,7 +340,7 @@ func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, sc
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the registry of charts %s: %w", place.URL, err)
 	}
-	return stored{client, strings.TrimPrefix(place.URL, "oci://") + "/" + name}, nil
+	return stored{client, at + "/" + name}, nil
 }
 
 func (s stored) find(_ context.Context, version string) (string, error) {
