@@ -37,6 +37,7 @@ func (c commands) run(ctx context.Context, args []string) error {
 	defer cluster.Stop()
 
 	cmd := c.command(ctx, cluster.Kubeconfig, tools, args[0], args[1:]...)
+	cmd.Env = append(cmd.Env, testcluster.EndsEnv+"=yes")
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run %s: %w", args[0], err)
 	}

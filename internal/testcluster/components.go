@@ -85,7 +85,7 @@ func (p plane) apiServer() program {
 		"--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-signing-key-file", p.credentials.accountFile,
 		"--service-account-key-file", p.credentials.accountFile,
-		"--service-cluster-ip-range", "10.0.0.0/24",
+		"--service-cluster-ip-range", "10.0.0.0/16", // as many as all tests of a run may make
 		"--allow-privileged",
 		"--enable-priority-and-fairness=false", // every client here is a test: none is to wait for another
 		"--profiling=false",

@@ -13,8 +13,12 @@ import (
 // KubeconfigEnv names the environment variable that leads tests to the cluster of the whole test run.
 const KubeconfigEnv = "SLIPWAY_TEST_KUBECONFIG"
 
+// EndsEnv names the environment variable that is set where that cluster ends with the test run.
+const EndsEnv = "SLIPWAY_TEST_CLUSTER_ENDS"
+
 // Namespace gives a test a namespace of its own in the cluster of the test run, in which pods can be created
-// at once; the namespace goes when the test ends. Without such a cluster the test is skipped: "make test" and
+// at once. When the test ends the namespace goes, unless the cluster ends soon: its controllers take as long to
+// clear a namespace as most tests take to fill it. Without such a cluster the test is skipped: "make test" and
 // "testcluster run" always have one.
 func Namespace(tb testing.TB) (kubeconfig, namespace string) {
 	tb.Helper()
@@ -33,6 +37,9 @@ func Namespace(tb testing.TB) (kubeconfig, namespace string) {
 		tb.Fatalf("create a namespace: %v", err)
 	}
 	tb.Cleanup(func() {
+		if os.Getenv(EndsEnv) != "" {
+			return
+		}
 		// tb.Context() is over by now. Nobody waits for the contents to go.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
