@@ -30,7 +30,7 @@ help: ## Show this help
 
 .PHONY: build
 build: ## Build every command into bin/
-	go build -trimpath -o bin/ ./cmd/...
+	go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
 
 .PHONY: test
 test: setup lint cluster test-infra ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers

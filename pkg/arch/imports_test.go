@@ -44,12 +44,17 @@ func rules() []rule {
 		{
 			name: "what decides is pure",
 			packages: []string{
-				"pkg/dispatch", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/task", "pkg/template",
+				"pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/task", "pkg/template",
 				"pkg/trigger", "pkg/trigger/cron", "pkg/yamldoc",
 			},
 			except: []string{"pkg/step/steptest"},
 			never:  append(databases(), "net/http/...", "os/exec", module+"/pkg/sqlitedb", module+"/pkg/api"), indirect: true,
 			reason: "the same input gives the same decision, anywhere, without anything running",
+		},
+		{
+			name: "what runs doesn't save", packages: []string{"pkg/engine", "pkg/resolve", "pkg/target"},
+			never: []string{module + "/pkg/catalog", module + "/pkg/lint", module + "/pkg/step/builtin"}, indirect: true,
+			reason: "whoever runs a pipeline reads documents that were saved, with the step types that it is given",
 		},
 		{
 			name: "databases stay behind the store", packages: []string{"..."},
@@ -119,6 +124,44 @@ func TestImports(t *testing.T) {
 				t.Error("the rule is about no package that exists")
 			}
 		})
+	}
+}
+
+// longest is how many packages of this module the longest chain of imports has.
+// Who reads the last has to believe all before it: it may become shorter only.
+const longest = 16
+
+func TestChainsOfImportsAreShort(t *testing.T) {
+	t.Parallel()
+	imports := map[string][]string{}
+	for _, p := range packages(t) {
+		imports[p.ImportPath] = p.Imports
+	}
+	chains := map[string][]string{}
+	var chain func(path string) []string
+	chain = func(path string) []string {
+		if known, ok := chains[path]; ok {
+			return known
+		}
+		var below []string
+		for _, i := range imports[path] {
+			if _, own := imports[i]; own {
+				if c := chain(i); len(c) > len(below) {
+					below = c
+				}
+			}
+		}
+		chains[path] = append([]string{strings.TrimPrefix(path, module+"/")}, below...)
+		return chains[path]
+	}
+	var found []string
+	for path := range imports {
+		if c := chain(path); len(c) > len(found) {
+			found = c
+		}
+	}
+	if len(found) != longest {
+		t.Errorf("the longest chain of imports has %d packages; want %d, or a lower bound where it is shorter now:\n%s", len(found), longest, strings.Join(found, "\n"))
 	}
 }
 
