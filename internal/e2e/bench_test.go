@@ -34,8 +34,8 @@ func BenchmarkNoOpPipeline(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				begin := time.Now()
-				if e := s.Run(b, "noop", nil); e.Status != "Success" {
-					b.Fatalf("%+v", e)
+				if e, err := s.End(b.Context(), s.Begin(b, "noop", nil)); err != nil || e.Status != "Success" {
+					b.Fatalf("%+v, %v", e, err)
 				}
 				took = append(took, time.Since(begin))
 			}
@@ -57,7 +57,7 @@ func BenchmarkThroughput(b *testing.B) {
 			for range work {
 				id, err := s.TryBegin(b.Context(), "noop", nil)
 				if err == nil {
-					_, err = s.Every(b.Context(), 100*time.Millisecond, id, e2e.Ended)
+					_, err = s.End(b.Context(), id)
 				}
 				if err != nil && context.Cause(b.Context()) == nil {
 					b.Error(err)
@@ -87,7 +87,7 @@ func BenchmarkMemory(b *testing.B) {
 			all.Go(func() {
 				id, err := s.TryBegin(b.Context(), "noop", nil)
 				if err == nil {
-					_, err = s.Every(b.Context(), 100*time.Millisecond, id, e2e.Ended)
+					_, err = s.End(b.Context(), id)
 				}
 				if err != nil {
 					b.Error(err)

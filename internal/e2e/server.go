@@ -188,6 +188,23 @@ func (s *Server) Get(ctx context.Context, id string) (Execution, error) {
 	return e, err
 }
 
+// End waits for an execution's end without asking again and again, where the
+// server can tell of it.
+func (s *Server) End(ctx context.Context, id string) (Execution, error) {
+	for {
+		began := time.Now()
+		var e Execution
+		if err := s.Call(ctx, http.MethodGet, "/v1/executions/"+id+"?wait=60", nil, &e); err != nil || Ended(e) {
+			return e, err
+		}
+		select {
+		case <-ctx.Done():
+			return e, fmt.Errorf("execution %s is %s (%s) when time is up: %w", id, e.Status, e.Message, ctx.Err())
+		case <-time.After(100*time.Millisecond - time.Since(began)): // at once, if it has waited
+		}
+	}
+}
+
 // Until reads an execution until it is as wanted. It asks again and again,
 // because what it waits for happens in another process: less often the longer
 // it takes, or all that wait would keep the others from getting on.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -108,7 +109,7 @@ func (s *Server) executions() {
 	handle(s, huma.Operation{
 		OperationID: "getExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}", Tags: tags,
 		Summary: "Get an execution with its nodes",
-	}, inTurn(s, s.getExecution))
+	}, s.getExecution)
 	handle(s, huma.Operation{
 		OperationID: "abortExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/abort", Tags: tags,
 		Summary: "End an execution without rolling anything back",
@@ -253,14 +254,51 @@ func (s *Server) getExecution(ctx context.Context, in *struct {
 	OfExecution
 	OfPart
 	Status []string `query:"status" maxItems:"20" doc:"Only nodes with one of these statuses, and those above them, e.g. Failed,ApprovalWaiting. Those that wait for a delegate count as Running"`
+	Wait   int      `query:"wait" minimum:"0" maximum:"60" doc:"Wait so many seconds for the execution's end, then tell how it stands. The answer may come earlier, as on AWS it always does: ask again, after a pause then"`
 }) (*struct{ Body ExecutionTree }, error) {
 	part := in.part()
 	var err error
 	if part.Status, err = statuses(in.Status); err != nil {
 		return nil, err
 	}
+	if err := s.awaitEnd(ctx, in.ID, time.Duration(in.Wait)*time.Second); err != nil {
+		return nil, err
+	}
+	leave, err := s.Work.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	tree, err := s.tree(ctx, in.ID, part)
 	return &struct{ Body ExecutionTree }{tree}, err
+}
+
+// awaitEnd waits for an execution's end, for some time, out of turn: each look
+// is at one record.
+func (s *Server) awaitEnd(ctx context.Context, id string, most time.Duration) error {
+	if most == 0 {
+		return nil
+	}
+	changed, stop := s.Feed.Follow(id)
+	defer stop()
+	deadline := time.NewTimer(most)
+	defer deadline.Stop()
+	for waiting := true; waiting; {
+		if err := s.visible(ctx, id); err != nil {
+			return err
+		}
+		if e, err := s.Store.Execution(ctx, id); err != nil || e.Status.Terminal() {
+			return err
+		}
+		select {
+		case _, waiting = <-changed:
+		case <-deadline.C:
+			waiting = false
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return access.Recheck(ctx, s.Store, caller(ctx))
 }
 
 func (s *Server) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {

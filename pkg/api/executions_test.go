@@ -345,3 +345,32 @@ func TestALogIsFollowed(t *testing.T) {
 		t.Errorf("it took %s", waited)
 	}
 }
+
+// Who waits for an execution's end hears of it when it comes, and of how it
+// stands if it doesn't; nobody waits for what he may not see.
+func TestAnExecutionsEndIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	c.register("d1")
+	e := c.run(pipeline)
+	a := c.claim("d1")
+	path := "/v1/executions/" + e.ID + "?wait="
+	var now, ended api.ExecutionTree
+	if got := c.send(http.MethodGet, path+"1", "", &now); got != http.StatusOK || now.Status.Terminal() {
+		t.Errorf("status %d, the execution is %s; want that it runs on", got, now.Status)
+	}
+	done := make(chan int)
+	go func() { done <- c.send(http.MethodGet, path+"60", "", &ended) }()
+	c.post(c.dlg, taskPath("d1", a, "result"), task.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil)
+	if got := <-done; got != http.StatusOK || ended.Status != plan.Success || ended.Root.Status != plan.Success {
+		t.Errorf("status %d, the execution is %s; want Success", got, ended.Status)
+	}
+	if got := c.send(http.MethodGet, path+"60", "", &now); got != http.StatusOK || now.Status != plan.Success {
+		t.Errorf("after its end: status %d, %s", got, now.Status)
+	}
+	for path, want := range map[string]int{path + "61": http.StatusBadRequest, "/v1/executions/none?wait=60": http.StatusNotFound} {
+		if got := c.send(http.MethodGet, path, "", nil); got != want {
+			t.Errorf("%s: status %d; want %d", path, got, want)
+		}
+	}
+}
