@@ -1,6 +1,6 @@
 // Package artifact finds versions of artifacts: it asks a registry, a
 // repository manager or a CI server which there are, and chooses the one that
-// a stage deploys (entities spec §2.2).
+// a stage deploys (semantics/entities §2.2).
 //
 // It downloads no artifact; an image's configuration is all that it reads of
 // one.

@@ -16,7 +16,7 @@ import (
 )
 
 // resultPath is the environment variable that tells the script where to write
-// (entities spec §2.2).
+// (semantics/entities §2.2).
 const resultPath = "HARNESS_ARTIFACT_RESULT_PATH"
 
 // custom is a script that writes which versions there are. It runs once.

@@ -1,5 +1,5 @@
 // Package bamboo runs plans of Bamboo over its REST API and follows their
-// builds (pipeline spec §7.12).
+// builds (semantics/pipeline §7.12).
 //
 // A build whose task is cancelled or out of time is stopped. One whose
 // delegate ends goes on in Bamboo; nobody follows it any more.

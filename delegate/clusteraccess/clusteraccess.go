@@ -1,6 +1,6 @@
 // Package clusteraccess reaches clusters through their clouds: it asks EKS,
 // GKE, AKS or Rancher where a cluster's API is and what to say there
-// (kubernetes spec §2), and asks again before that has run out.
+// (semantics/kubernetes §2), and asks again before that has run out.
 //
 // It knows nothing of Kubernetes but the form of a kubeconfig: what is said to
 // a cluster is delegate/kubernetes's, which sends it over a Transport.

@@ -69,7 +69,7 @@ var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // Fetch gives the files of a branch, tag or commit, at g.Paths and below them;
 // no paths mean all. A path that isn't there is the caller's to miss. A branch is
 // resolved once for each stage of an execution, so that all of its steps see
-// one commit (kubernetes spec §3.7).
+// one commit (semantics/kubernetes §3.7).
 func (f *Fetcher) Fetch(ctx context.Context, g task.Git, stage string) (Files, error) {
 	for moves := 0; ; moves++ {
 		files, err := f.fetch(ctx, g, stage)

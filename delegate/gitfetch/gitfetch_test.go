@@ -150,7 +150,8 @@ func TestABranchATagAndACommit(t *testing.T) {
 	}
 }
 
-// Kubernetes spec §3.7: all steps of a stage see one commit, with one fetch.
+// semantics/kubernetes §3.7: all steps of a stage see one commit, with one
+// fetch.
 func TestAStageSeesOneCommit(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")

@@ -40,8 +40,8 @@ func (s *session) makeWay(ctx context.Context, d *deployment) error {
 
 const canarySuffix = "-canary"
 
-// canary is HelmCanaryDeploy (kubernetes spec §19.4): a release of its own with
-// a few instances of the chart's one workload. Hooks don't run.
+// canary is HelmCanaryDeploy (semantics/kubernetes §19.4): a release of its
+// own with a few instances of the chart's one workload. Hooks don't run.
 func (s *session) canary(ctx context.Context) (task.Result, error) {
 	b := s.beside(canarySuffix)
 	d, err := s.plan(ctx, b.Release)

@@ -16,9 +16,9 @@ const (
 
 func (s *session) inColor(color string) kubernetes.Beside { return s.beside("-" + color) }
 
-// blueGreen is HelmBGDeploy (kubernetes spec §19.5): the colour that doesn't
-// serve is deployed as a release of its own, behind the stage service. Hooks
-// don't run.
+// blueGreen is HelmBGDeploy (semantics/kubernetes §19.5): the colour that
+// doesn't serve is deployed as a release of its own, behind the stage service.
+// Hooks don't run.
 func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 	d, made, err := s.planColor(ctx)
 	if err != nil {

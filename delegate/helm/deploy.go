@@ -43,7 +43,7 @@ type deployment struct {
 	shared func() error
 }
 
-// deploy is HelmDeploy (kubernetes spec §19.1).
+// deploy is HelmDeploy (semantics/kubernetes §19.1).
 func (s *session) deploy(ctx context.Context) (task.Result, error) {
 	d, err := s.plan(ctx, s.p.Target.ReleaseName)
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *session) capabilities() (*chartcommon.Capabilities, error) {
 }
 
 // prepare refuses to deploy over a revision that went wrong, unless it was
-// this stage's own or the step says to (kubernetes spec §19.1, 3).
+// this stage's own or the step says to (semantics/kubernetes §19.1, 3).
 func (s *session) prepare(ctx context.Context, d *deployment) error {
 	log := s.env.Log(unitPrepare)
 	last := d.history.last()

@@ -78,7 +78,8 @@ func TestValuesAndFlags(t *testing.T) {
 		t.Errorf("greeting is %q; want the service's flag", got)
 	}
 	s.wantRevisions(t, "1 superseded", "2 deployed")
-	// §23.30: of a command, the step's flags replace the service's.
+	// semantics/kubernetes §23.30: of a command, the step's flags replace the
+	// service's.
 	s.succeed(t, flagged(p, "Upgrade", "--history-max 2 --set-string greeting='the step' --description \"by hand\""))
 	if got := s.greeting(t); got != "the step" {
 		t.Errorf("greeting is %q; want the step's flag", got)
@@ -86,7 +87,8 @@ func TestValuesAndFlags(t *testing.T) {
 	s.wantRevisions(t, "2 superseded", "3 deployed")
 }
 
-// §23.29: a first install that fails goes again, unless the step says not to.
+// semantics/kubernetes §23.29: a first install that fails goes again, unless
+// the step says not to.
 func TestFirstInstallFails(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -116,7 +118,8 @@ func TestFirstInstallFails(t *testing.T) {
 	}
 }
 
-// §19.2: two bad deployments in a row still go back to the good one.
+// semantics/kubernetes §19.2: two bad deployments in a row still go back to
+// the good one.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -151,7 +154,8 @@ func TestRollbackOfNothing(t *testing.T) {
 	s.wantRevisions(t, "1 deployed")
 }
 
-// §23.29: what failed in Helm itself blocks the next deployment.
+// semantics/kubernetes §23.29: what failed in Helm itself blocks the next
+// deployment.
 func TestFailedHistory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

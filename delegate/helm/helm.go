@@ -1,6 +1,6 @@
 // Package helm runs the native Helm steps with Helm's own library: releases
 // are installed, upgraded, rolled back and uninstalled as the helm command
-// does, hooks and history included (kubernetes spec §19).
+// does, hooks and history included (semantics/kubernetes §19).
 //
 // It decides nothing about pipelines. What it must remember between steps is
 // in the labels of Helm's own records, so a retry or another delegate can go
@@ -31,7 +31,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// The command units of the log (kubernetes spec §1.1).
+// The command units of the log (semantics/kubernetes §1.1).
 const (
 	unitFetch    = "Fetch Files"
 	unitInit     = "Init"
@@ -80,7 +80,7 @@ type session struct {
 	has     *common.Capabilities // of the cluster; nil until it is asked
 }
 
-// outputs is what expressions read below the step (kubernetes spec §18).
+// outputs is what expressions read below the step (semantics/kubernetes §18).
 type outputs map[string]any
 
 func (s *session) result(out outputs, changes ...task.Change) (task.Result, error) {
@@ -163,7 +163,7 @@ func timeout(ctx context.Context, flags task.HelmFlags) time.Duration {
 }
 
 // waiting is how Helm itself waits: for hooks only, unless a flag says more.
-// The steady state is ours to wait for (kubernetes spec §19.1).
+// The steady state is ours to wait for (semantics/kubernetes §19.1).
 func waiting(ctx context.Context, flags task.HelmFlags) (kube.WaitStrategy, []kube.WaitOption) {
 	strategy := kube.HookOnlyStrategy
 	if flags.Wait != "" {

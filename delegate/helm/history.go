@@ -62,7 +62,8 @@ func (h history) last() *release.Release {
 }
 
 // good is the newest revision that was deployed well and is older than one;
-// nil for none (kubernetes spec §19.2: the last good, not the previous one).
+// nil for none (semantics/kubernetes §19.2: the last good, not the previous
+// one).
 func (h history) good(before int) *release.Release {
 	for _, r := range slices.Backward(h) {
 		if r.Version >= before {

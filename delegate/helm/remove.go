@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// remove is HelmDelete (kubernetes spec §19.3).
+// remove is HelmDelete (semantics/kubernetes §19.3).
 func (s *session) remove(ctx context.Context) (task.Result, error) {
 	name := cmp.Or(s.p.Release, s.p.Target.ReleaseName)
 	other := name != s.p.Target.ReleaseName

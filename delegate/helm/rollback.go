@@ -11,9 +11,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// rollback is HelmRollback (kubernetes spec §19.2): back to the last revision
-// that was good before this stage deployed. What the stage put beside it, a
-// canary or a colour, goes back too, or away if it wasn't there before.
+// rollback is HelmRollback (semantics/kubernetes §19.2): back to the last
+// revision that was good before this stage deployed. What the stage put beside
+// it, a canary or a colour, goes back too, or away if it wasn't there before.
 func (s *session) rollback(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitRollback)
 	out := outputs{}

@@ -1,5 +1,5 @@
 // Package http sends requests from the delegate's network: the executor of
-// Http steps (pipeline spec §7.5).
+// Http steps (semantics/pipeline §7.5).
 //
 // Certificates are verified, the environment's proxies are used and redirects
 // are followed, to other hosts without the request's headers. Any response is a success here; what it means is decided by

@@ -93,7 +93,7 @@ func TestRequest(t *testing.T) {
 			task.HTTP{Method: "GET", URL: "/moved"},
 			output{Method: "GET", Code: 200, Body: "GET /here " + host + "  "},
 		},
-		"§7.5 403 is a response like any other": {
+		"pipeline §7.5 403 is a response like any other": {
 			task.HTTP{Method: "DELETE", URL: "/forbidden"},
 			output{Method: "DELETE", Code: 403, Body: "DELETE /forbidden " + host + "  "},
 		},

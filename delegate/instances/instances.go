@@ -1,6 +1,6 @@
 // Package instances finds the instances of a custom deployment: it runs the
 // script of a deployment template and reads the list that the script writes
-// (pipeline spec §9.6).
+// (semantics/pipeline §9.6).
 //
 // How scripts run is delegate/shell's; which script it is, and where in what it
 // writes the instances are, the control plane has resolved.

@@ -1,6 +1,6 @@
 // Package jenkins runs jobs of Jenkins over its remote access API and follows
-// their builds: the queue, the console's text and the result (pipeline spec
-// §7.12).
+// their builds: the queue, the console's text and the result
+// (semantics/pipeline §7.12).
 //
 // A build whose task is cancelled or out of time is stopped. One whose
 // delegate ends goes on in Jenkins; nobody follows it any more.

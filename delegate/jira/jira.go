@@ -1,5 +1,6 @@
 // Package jira makes, changes and reads issues of Jira over its REST API,
-// version 2, which Jira Cloud and Jira Data Center share (pipeline spec §7.9).
+// version 2, which Jira Cloud and Jira Data Center share
+// (semantics/pipeline §7.9).
 //
 // It does one thing with one issue and gives the issue as it is afterwards.
 // What approves or rejects is pkg/step/criteria's.

@@ -109,8 +109,8 @@ func below(files []manifest.File, at string) []manifest.File {
 	return ends
 }
 
-// applyStep is K8sApply (kubernetes spec §15): nothing is versioned, nothing
-// is kept for a rollback, and every kind is waited for, Jobs too.
+// applyStep is K8sApply (semantics/kubernetes §15): nothing is versioned,
+// nothing is kept for a rollback, and every kind is waited for, Jobs too.
 func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 	objects, err := s.chosen(ctx, s.p.FilePaths, len(s.p.FilePaths) == 0 && s.p.ApplySource != nil)
 	if err != nil {

@@ -138,8 +138,8 @@ func (l *layout) aside(objects []*unstructured.Unstructured) (Aside, error) {
 	return Aside{Manifest: b.String(), Workload: l.workload.GetNamespace() + "/" + display(l.workload)}, nil
 }
 
-// Canary makes a canary of what a chart renders (kubernetes spec §19.4): its
-// one workload with a few instances, and what that needs of its own.
+// Canary makes a canary of what a chart renders (semantics/kubernetes §19.4):
+// its one workload with a few instances, and what that needs of its own.
 func (f *Foreign) Canary(ctx context.Context, rendered string, b Beside, pick *task.InstanceSelection) (Aside, error) {
 	l, err := f.layOut(rendered, "canary", b)
 	if err != nil {

@@ -16,9 +16,9 @@ type Colors struct {
 	shared    []*unstructured.Unstructured // by both colours: services, ingresses, what has a fixed name
 }
 
-// Color makes the release of a colour of what a chart renders (kubernetes spec
-// §19.5). Which colour comes next is the services' to say: if it isn't b's, the
-// result is of no use but for that.
+// Color makes the release of a colour of what a chart renders
+// (semantics/kubernetes §19.5). Which colour comes next is the services' to
+// say: if it isn't b's, the result is of no use but for that.
 func (f *Foreign) Color(ctx context.Context, rendered string, b Beside) (Aside, error) {
 	l, err := f.layOut(rendered, "blue-green", b)
 	if err != nil {

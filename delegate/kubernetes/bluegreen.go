@@ -53,7 +53,7 @@ func (s *session) paint(c *colors) {
 	putLabel(c.stage, labelColor, c.next, "spec", "selector")
 }
 
-// blueGreen is K8sBlueGreenDeploy (kubernetes spec §14.2).
+// blueGreen is K8sBlueGreenDeploy (semantics/kubernetes §14.2).
 func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 	all, err := s.history(ctx)
 	if err != nil {

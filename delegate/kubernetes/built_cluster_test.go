@@ -8,7 +8,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// §4.3: a chart is rendered and applied like plain manifests, §23.1 included.
+// semantics/kubernetes §4.3: a chart is rendered and applied like plain
+// manifests, semantics/kubernetes §23.1 included.
 func TestChartAsManifests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -38,8 +39,8 @@ func TestChartAsManifests(t *testing.T) {
 	s.fail(t, apply, "skipRendering")
 }
 
-// §4.4: what Kustomize builds is deployed, with patches whose expressions are
-// resolved.
+// semantics/kubernetes §4.4: what Kustomize builds is deployed, with patches
+// whose expressions are resolved.
 func TestKustomization(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -67,8 +68,8 @@ func TestKustomization(t *testing.T) {
 	}
 }
 
-// Entities §2.4: manifests that a script brings, with values in its folder and
-// a layer that inherits from it.
+// semantics/entities §2.4: manifests that a script brings, with values in its
+// folder and a layer that inherits from it.
 func TestManifestsFromAScript(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -13,7 +13,7 @@ import (
 // canarySuffix marks what a canary step makes beside what serves.
 const canarySuffix = "-canary"
 
-// canary is K8sCanaryDeploy of the standard type (kubernetes spec §13.1).
+// canary is K8sCanaryDeploy of the standard type (semantics/kubernetes §13.1).
 func (s *session) canary(ctx context.Context) (task.Result, error) {
 	all, err := s.history(ctx)
 	if err != nil {
@@ -177,8 +177,8 @@ func renameFollowers(objects []*unstructured.Unstructured, w *unstructured.Unstr
 	return made
 }
 
-// canaryDelete is K8sCanaryDelete (kubernetes spec §13.2): it deletes what the
-// stage's canary step made, and never what serves.
+// canaryDelete is K8sCanaryDelete (semantics/kubernetes §13.2): it deletes
+// what the stage's canary step made, and never what serves.
 func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitDelete)
 	all, err := s.history(ctx)

@@ -12,7 +12,8 @@ import (
 )
 
 // canaryServices adds to the manifests a service for the pods that are stable
-// and one for the canary's, if a routing speaks of them (kubernetes spec §16).
+// and one for the canary's, if a routing speaks of them
+// (semantics/kubernetes §16).
 func (s *session) canaryServices(ctx context.Context, objects []*unstructured.Unstructured, w *unstructured.Unstructured, original string, r *release) ([]*unstructured.Unstructured, []string, error) {
 	if s.p.Traffic == nil || !speaks(s.p.Traffic, wordStable, wordCanary) {
 		return objects, nil, nil

@@ -15,8 +15,9 @@ import (
 )
 
 // chart renders a Helm chart to objects that are deployed like any others: no
-// Helm release is made (kubernetes spec §4.3). only names files of the chart,
-// which count even if they ask to be left out of deployments; nil: all others.
+// Helm release is made (semantics/kubernetes §4.3). only names files of the
+// chart, which count even if they ask to be left out of deployments; nil: all
+// others.
 func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, over []task.ValuesFile) ([]*unstructured.Unstructured, error) {
 	flags, err := m.Chart.Flags(task.HelmTemplate)
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, ov
 }
 
 // leaveOut finds the templates that ask to be left out of deployments, by the
-// names that Helm gives them in what it renders (kubernetes spec §5).
+// names that Helm gives them in what it renders (semantics/kubernetes §5).
 func leaveOut(c *v2.Chart, out map[string]bool) {
 	for _, t := range c.Templates {
 		if skipped(manifest.File{Text: string(t.Data)}) {

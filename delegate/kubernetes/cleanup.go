@@ -18,9 +18,9 @@ const keptReleases = 2
 const underWay = 24 * time.Hour
 
 // cleanUp deletes the records of old releases, and the ConfigMaps and Secrets
-// that only they use (kubernetes spec §9). Those of each line are kept: what a
-// rolling deployment made serves until the first colour does, and is what is
-// gone back to from it. What fails is only said.
+// that only they use (semantics/kubernetes §9). Those of each line are kept:
+// what a rolling deployment made serves until the first colour does, and is
+// what is gone back to from it. What fails is only said.
 func (s *session) cleanUp(ctx context.Context, all []*release, current *release, log io.Writer) {
 	used := map[string]bool{}
 	var old []*release

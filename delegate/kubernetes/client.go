@@ -112,7 +112,7 @@ func newClient(cluster task.Cluster) (*client, error) {
 	}, nil
 }
 
-// config is how a cluster is reached (kubernetes spec §2).
+// config is how a cluster is reached (semantics/kubernetes §2).
 func config(c task.Cluster) (*rest.Config, error) {
 	if c.Inherit {
 		if cfg, err := rest.InClusterConfig(); err == nil {

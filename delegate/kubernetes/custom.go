@@ -12,7 +12,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// The annotations of custom resources that are waited for (kubernetes spec §6).
+// The annotations of custom resources that are waited for
+// (semantics/kubernetes §6).
 const (
 	annotationManaged = "harness.io/managed-workload"
 	annotationSteady  = "harness.io/steadyStateCondition"

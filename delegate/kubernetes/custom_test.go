@@ -143,8 +143,8 @@ const (
 	whenSick = "    failureCondition: status.state == \"sick\"\n"
 )
 
-// §6, §10, §12: a custom resource is waited for, and the earlier one comes
-// back when the deployment fails.
+// semantics/kubernetes §6, §10, §12: a custom resource is waited for, and the
+// earlier one comes back when the deployment fails.
 func TestCustomResources(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

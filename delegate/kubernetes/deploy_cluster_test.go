@@ -44,7 +44,7 @@ func TestFirstDeploymentIntoAnEmptyNamespace(t *testing.T) {
 	}
 }
 
-// §8.3: the pods of a changed ConfigMap are new ones.
+// semantics/kubernetes §8.3: the pods of a changed ConfigMap are new ones.
 func TestAChangedConfigMapRollsTheWorkload(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -78,7 +78,7 @@ spec:
 	}
 }
 
-// §17, §23.14 and §23.15.
+// semantics/kubernetes §17, §23.14 and §23.15.
 func TestPruning(t *testing.T) {
 	t.Parallel()
 	kept := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {harness.io/skip-versioning: true, harness.io/skipPruning: \"true\"}}\n"
@@ -90,8 +90,8 @@ func TestPruning(t *testing.T) {
 		now    bool
 		want   []string
 	}{
-		{"§23.14 both with pruning", true, true, []string{"ConfigMap/cfg-1", "ConfigMap/kept", "Deployment/web"}},
-		{"§23.14 the first with pruning prunes nothing", false, true, []string{"ConfigMap/cfg-1", "ConfigMap/extra", "ConfigMap/kept", "Deployment/web", "Service/web"}},
+		{"kubernetes §23.14 both with pruning", true, true, []string{"ConfigMap/cfg-1", "ConfigMap/kept", "Deployment/web"}},
+		{"kubernetes §23.14 the first with pruning prunes nothing", false, true, []string{"ConfigMap/cfg-1", "ConfigMap/extra", "ConfigMap/kept", "Deployment/web", "Service/web"}},
 		{"pruning is off", true, false, []string{"ConfigMap/cfg-1", "ConfigMap/extra", "ConfigMap/kept", "Deployment/web", "Service/web"}},
 	}
 	for _, tt := range tests {
@@ -109,8 +109,8 @@ func TestPruning(t *testing.T) {
 	}
 }
 
-// §23.13: a rollback undoes pruning and takes back what was added, but only
-// where both releases were made with pruning.
+// semantics/kubernetes §23.13: a rollback undoes pruning and takes back what
+// was added, but only where both releases were made with pruning.
 func TestRollbackOfPruning(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ first, second bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
@@ -232,7 +232,7 @@ func TestRefusedCredentials(t *testing.T) {
 	}
 }
 
-// §2: the infrastructure's namespace isn't made by itself.
+// semantics/kubernetes §2: the infrastructure's namespace isn't made by itself.
 func TestMissingNamespace(t *testing.T) {
 	t.Parallel()
 	for _, op := range []task.KubernetesOp{task.OpRolling, task.OpCanary, task.OpBlueGreen, task.OpApply} {
@@ -245,7 +245,7 @@ func TestMissingNamespace(t *testing.T) {
 	}
 }
 
-// §23.23.
+// semantics/kubernetes §23.23.
 func TestBlueGreenSkipsWhatIsDeployed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -333,18 +333,18 @@ func TestDryRunChangesNothing(t *testing.T) {
 	if got := append(s.names(t), s.records(t)...); len(got) != 0 {
 		t.Errorf("the dry run left %v", got)
 	}
-	// §23.12.
+	// semantics/kubernetes §23.12.
 	if log := s.succeed(t, in(p, task.OpRollingRollback)).log(unitRollback); !contains(log, "nothing to roll back") {
 		t.Errorf("the rollback says %q", log)
 	}
-	// §23.2.
+	// semantics/kubernetes §23.2.
 	s.fail(t, s.step(task.OpRolling, deploymentYAML("web<+artifact.tag>", "nginx:1", 1)), "web<+artifact.tag>")
 }
 
 // What another line of releases still needs isn't cleaned up.
 func TestCleanUpLeavesOtherLines(t *testing.T) {
 	t.Parallel()
-	t.Run("§9 a rolling deployment serves until the first colour does", func(t *testing.T) {
+	t.Run("kubernetes §9 a rolling deployment serves until the first colour does", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for i := range 4 {
@@ -363,7 +363,7 @@ func TestCleanUpLeavesOtherLines(t *testing.T) {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§13.2 a canary is its own execution's to delete", func(t *testing.T) {
+	t.Run("kubernetes §13.2 a canary is its own execution's to delete", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", "1", 1)))

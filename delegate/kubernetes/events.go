@@ -19,8 +19,8 @@ func events() schema.GroupVersionResource {
 }
 
 // followEvents logs what happens to workloads and what is theirs until stop is
-// called (kubernetes spec §10). It is best effort: a cluster that doesn't show
-// its events is no reason to fail.
+// called (semantics/kubernetes §10). It is best effort: a cluster that doesn't
+// show its events is no reason to fail.
 func (s *session) followEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var ended []chan struct{}

@@ -154,7 +154,7 @@ func (f *Foreign) Remember(ctx context.Context, manifest string) error {
 }
 
 // Steady waits until the workloads of a manifest have rolled out, and its Jobs
-// have succeeded if they are asked for (kubernetes spec §10, §19.1).
+// have succeeded if they are asked for (semantics/kubernetes §10, §19.1).
 func (f *Foreign) Steady(ctx context.Context, manifest string, jobs bool) error {
 	all, err := f.objects(manifest)
 	if err != nil {

@@ -39,7 +39,7 @@ const (
 )
 
 // release is what is kept of one deployment, in a Secret of the namespace
-// that it went to (kubernetes spec §9).
+// that it went to (semantics/kubernetes §9).
 type release struct {
 	Number    int       `json:"number"`
 	Status    string    `json:"status"`
@@ -172,7 +172,7 @@ func (s *session) secretName(number int) string {
 }
 
 // own finds the release that this very step began in an earlier try, so that
-// a retry goes on with it (kubernetes spec §21).
+// a retry goes on with it (semantics/kubernetes §21).
 func (s *session) own(all []*release) *release {
 	for _, r := range all {
 		if r.Execution == s.p.Execution && r.Step == s.p.Step && r.Status == releaseInProgress {

@@ -12,8 +12,8 @@ import (
 )
 
 // instances lists the pods of the release that live, in the infrastructure's
-// namespace and in those of the workloads (kubernetes spec §18). It is best
-// effort: the deployment stands whether or not its pods can be listed.
+// namespace and in those of the workloads (semantics/kubernetes §18). It is
+// best effort: the deployment stands whether or not its pods can be listed.
 func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstructured, before map[string]bool) []task.Instance {
 	in := namespaces(workloads)
 	if !slices.Contains(in, s.p.Target.Namespace) {

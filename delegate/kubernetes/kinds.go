@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The annotations and labels of kubernetes spec §6.
+// The annotations and labels of semantics/kubernetes §6.
 const (
 	annotationSkipVersioning = "harness.io/skip-versioning"
 	annotationDirectApply    = "harness.io/direct-apply"
@@ -23,7 +23,8 @@ const (
 	labelServiceType         = "harness.io/service-type"
 )
 
-// order is how kinds are applied; unknown kinds come last (kubernetes spec §7).
+// order is how kinds are applied; unknown kinds come last
+// (semantics/kubernetes §7).
 func order(kind string) int {
 	kinds := []string{
 		"Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget", "ServiceAccount",
@@ -67,7 +68,8 @@ func selectorOf(w *unstructured.Unstructured, more ...string) []string {
 	return append([]string{"spec", "selector", "matchLabels"}, more...)
 }
 
-// managed gives the workloads that strategies work on (kubernetes spec §6).
+// managed gives the workloads that strategies work on
+// (semantics/kubernetes §6).
 func managed(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, o := range objects {

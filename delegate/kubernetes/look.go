@@ -19,7 +19,7 @@ const annotationRevision = "deployment.kubernetes.io/revision"
 // maxText bounds a text among the outputs, which share task.MaxResult.
 const maxText = task.MaxResult * 3 / 4
 
-// dryRunStep is K8sDryRun (kubernetes spec §15): the cluster checks the
+// dryRunStep is K8sDryRun (semantics/kubernetes §15): the cluster checks the
 // manifests, and the step gives them as they were rendered.
 func (s *session) dryRunStep(ctx context.Context) (task.Result, error) {
 	if err := s.next(ctx); err != nil {
@@ -93,8 +93,9 @@ func (s *session) manifestText(objects []*unstructured.Unstructured) (string, er
 	return b.String(), nil
 }
 
-// diffStep is K8sDiff (kubernetes spec §15): what the stage's K8sRollingDeploy
-// or K8sBlueGreenDeploy would change is told, and nothing is changed.
+// diffStep is K8sDiff (semantics/kubernetes §15): what the stage's
+// K8sRollingDeploy or K8sBlueGreenDeploy would change is told, and nothing is
+// changed.
 func (s *session) diffStep(ctx context.Context) (task.Result, error) {
 	if err := checkRelease(s.p.Target.ReleaseName); err != nil {
 		return task.Result{}, err

@@ -13,7 +13,8 @@ func secretYAML(name, value string) string {
 	return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", annotations: {harness.io/skip-versioning: \"true\"}}\nstringData: {token: " + value + "}\n"
 }
 
-// §15: a dry run gives the manifests, asks the cluster and changes nothing.
+// semantics/kubernetes §15: a dry run gives the manifests, asks the cluster
+// and changes nothing.
 func TestDryRunStepChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -49,8 +50,8 @@ func TestDryRunKeepsItsOutputSecretIfAskedTo(t *testing.T) {
 	}
 }
 
-// §15: a diff is what a deployment would change, no more: an object that is
-// the same has none, whatever the cluster has added to it.
+// semantics/kubernetes §15: a diff is what a deployment would change, no more:
+// an object that is the same has none, whatever the cluster has added to it.
 func TestDiffIsWhatADeploymentWouldChange(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -31,14 +31,14 @@ func TestRender(t *testing.T) {
 		want                   string // of data.x
 		err                    string
 	}{
-		{"§23.3 a number with a leading zero is octal", config("{{ .Values.date | quote }}"), "date: 020724", "8660", ""},
-		{"§23.3 unless it is quoted", config("{{ .Values.date | quote }}"), `date: "020724"`, "020724", ""},
-		{"§4.2 a large number stays a number", config("{{ .Values.size | quote }}"), "size: 10000000", "10000000", ""},
-		{"§23.4 the delegate's environment is out of reach", config(`{{ env "HOME" }}`), "", "", `function "env" not defined`},
-		{"§4.2 a missing key is empty", config(`"a{{ .Values.none }}b"`), "", "ab", ""},
-		{"§4.2 toYaml and sprig", config(`{{ toYaml .Values.list | sha256sum | trunc 6 | quote }}`), "list: [1, 2]", "ef1ef8", ""},
-		{"§4.1 an expression in a manifest is left alone", config(`"<+artifact.image>"`), "", "<+artifact.image>", ""},
-		{"§4.6 an object twice", config("a") + "---\n" + config("b"), "", "", "ConfigMap/c twice"},
+		{"kubernetes §23.3 a number with a leading zero is octal", config("{{ .Values.date | quote }}"), "date: 020724", "8660", ""},
+		{"kubernetes §23.3 unless it is quoted", config("{{ .Values.date | quote }}"), `date: "020724"`, "020724", ""},
+		{"kubernetes §4.2 a large number stays a number", config("{{ .Values.size | quote }}"), "size: 10000000", "10000000", ""},
+		{"kubernetes §23.4 the delegate's environment is out of reach", config(`{{ env "HOME" }}`), "", "", `function "env" not defined`},
+		{"kubernetes §4.2 a missing key is empty", config(`"a{{ .Values.none }}b"`), "", "ab", ""},
+		{"kubernetes §4.2 toYaml and sprig", config(`{{ toYaml .Values.list | sha256sum | trunc 6 | quote }}`), "list: [1, 2]", "ef1ef8", ""},
+		{"kubernetes §4.1 an expression in a manifest is left alone", config(`"<+artifact.image>"`), "", "<+artifact.image>", ""},
+		{"kubernetes §4.6 an object twice", config("a") + "---\n" + config("b"), "", "", "ConfigMap/c twice"},
 		{"a document without a kind", "metadata: {name: c}", "", "", "kind or apiVersion is missing"},
 	}
 	for _, tt := range tests {
@@ -123,7 +123,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// §15: a path is of what has that name, and of others only if nothing has.
+// semantics/kubernetes §15: a path is of what has that name, and of others
+// only if nothing has.
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	files := []manifest.File{{Name: "web.yaml"}, {Name: "old/web.yaml"}, {Name: "old/job.yaml"}, {Name: "older/web.yaml"}}
@@ -155,7 +156,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// §23.1: the directive counts in the first line only.
+// semantics/kubernetes §23.1: the directive counts in the first line only.
 func TestSkipDirective(t *testing.T) {
 	t.Parallel()
 	if !skipped(manifest.File{Text: skipDirective + "\nkind: Job"}) || skipped(manifest.File{Text: "\n" + skipDirective + "\nkind: Job"}) {
@@ -197,7 +198,8 @@ spec:
         - {name: p, projected: {sources: [{configMap: {name: cfg}}, {secret: {name: keys}}]}}
 `
 
-// §23.6 and §23.7: versioned names, and who refers to them.
+// semantics/kubernetes §23.6 and §23.7: versioned names, and who refers to
+// them.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	all := objects(t, workload)
@@ -230,7 +232,7 @@ volumes:
 	}
 }
 
-// §23.16: percentages are rounded up, and at least one.
+// semantics/kubernetes §23.16: percentages are rounded up, and at least one.
 func TestSelected(t *testing.T) {
 	t.Parallel()
 	percent := func(n int) *task.InstanceSelection { return &task.InstanceSelection{Percentage: &n} }
@@ -246,7 +248,8 @@ func TestSelected(t *testing.T) {
 	}
 }
 
-// §23.17: exactly one workload, unless the others ask to be left alone.
+// semantics/kubernetes §23.17: exactly one workload, unless the others ask to
+// be left alone.
 func TestSingle(t *testing.T) {
 	t.Parallel()
 	deployment := func(name, annotations string) string {
@@ -267,7 +270,7 @@ func TestStagedServices(t *testing.T) {
 		return "---\napiVersion: v1\nkind: Service\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\nspec: {clusterIP: 10.0.0.9, ports: [{port: 80, nodePort: 30000}]}\n"
 	}
 	tests := []struct{ name, manifest, primary, stage, err string }{
-		{"§23.20 one service: the stage's is a clone", service("web", ""), "web", "web-stage", ""},
+		{"kubernetes §23.20 one service: the stage's is a clone", service("web", ""), "web", "web-stage", ""},
 		{"two annotated", service("b", "harness.io/stage-service: true") + service("a", "harness.io/primary-service: true"), "a", "b", ""},
 		{"two, one annotated: a clone", service("a", "harness.io/primary-service: true") + service("b", ""), "a", "a-stage", ""},
 		{"two, none annotated", service("a", "") + service("b", ""), "", "", "none is annotated"},
@@ -323,7 +326,7 @@ func TestRollout(t *testing.T) {
 		{"a StatefulSet with a partition", "{kind: StatefulSet, spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 2}}}, status: {readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}}", true, false},
 		{"a DaemonSet", "{kind: DaemonSet, status: {desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberAvailable: 1}}", false, false},
 		{"a Job that is done", "{kind: Job, status: {succeeded: 1, conditions: [{type: Complete, status: 'True'}]}}", true, false},
-		{"§23.27 a Job that failed", "{kind: Job, status: {conditions: [{type: Failed, status: 'True', message: BackoffLimitExceeded}]}}", false, true},
+		{"kubernetes §23.27 a Job that failed", "{kind: Job, status: {conditions: [{type: Failed, status: 'True', message: BackoffLimitExceeded}]}}", false, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 // mesh makes the objects of a routing whose hosts are services and whose
-// weights add up (kubernetes spec §16).
+// weights add up (semantics/kubernetes §16).
 func (s *session) mesh(t *task.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	switch t.Provider {
 	case task.TrafficIstio:

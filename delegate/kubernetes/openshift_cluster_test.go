@@ -95,8 +95,9 @@ func (s *site) deployed(t *testing.T, name string) string {
 	return fmt.Sprintf("%s %s %v %d", text(main, "image"), text(cfg, "configMapRef", "name"), selector, replicas(o))
 }
 
-// §6: a DeploymentConfig is a workload like a Deployment: it rolls out, is
-// waited for, versioned, rolled back, scaled, and can be a canary or a colour.
+// semantics/kubernetes §6: a DeploymentConfig is a workload like a Deployment:
+// it rolls out, is waited for, versioned, rolled back, scaled, and can be a
+// canary or a colour.
 func TestDeploymentConfig(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -136,7 +137,8 @@ func TestDeploymentConfigOfAColor(t *testing.T) {
 	s.fail(t, s.step(task.OpRolling, "apiVersion: v1\nkind: DeploymentConfig\nmetadata: {name: web}\n"), "no kind DeploymentConfig in v1")
 }
 
-// §4.6: items of a list of one kind needn't say their kind.
+// semantics/kubernetes §4.6: items of a list of one kind needn't say their
+// kind.
 func TestListsOfOneKind(t *testing.T) {
 	t.Parallel()
 	objects, err := parse("all.yaml", `
@@ -190,9 +192,10 @@ objects:
 - {apiVersion: image.openshift.io/v1, kind: ImageStream, metadata: {name: web}}
 `
 
-// §4.5: what a template makes is deployed like plain manifests: its parameters
-// come from files of the repository, then from layers whose expressions are
-// resolved; what is generated stays the same in a stage.
+// semantics/kubernetes §4.5: what a template makes is deployed like plain
+// manifests: its parameters come from files of the repository, then from
+// layers whose expressions are resolved; what is generated stays the same in a
+// stage.
 func TestOpenshiftTemplate(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

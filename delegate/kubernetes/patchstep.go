@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// patchStep is K8sPatch (kubernetes spec §15). No rollback takes it back.
+// patchStep is K8sPatch (semantics/kubernetes §15). No rollback takes it back.
 func (s *session) patchStep(ctx context.Context) (task.Result, error) {
 	if s.p.Patch == nil {
 		return task.Result{}, fault.New(fault.Invalid, "the patch is missing")

@@ -11,9 +11,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// progressive is a phase of a progressive canary (kubernetes spec §13.4): the
-// new Deployment takes over a share of the pods of the one that serves. The
-// first phase makes the release, the others of the stage go on with it.
+// progressive is a phase of a progressive canary (semantics/kubernetes §13.4):
+// the new Deployment takes over a share of the pods of the one that serves.
+// The first phase makes the release, the others of the stage go on with it.
 func (s *session) progressive(ctx context.Context) (task.Result, error) {
 	all, err := s.history(ctx)
 	if err != nil {

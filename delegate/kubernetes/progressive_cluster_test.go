@@ -38,8 +38,9 @@ func versioned(image, config string, replicas int) string {
 	return shop(image, config, "", replicas)
 }
 
-// §13.4: pods move from the one Deployment to the other, phase by phase; what
-// served goes at 100 percent, and the next canary takes the place of this one.
+// semantics/kubernetes §13.4: pods move from the one Deployment to the other,
+// phase by phase; what served goes at 100 percent, and the next canary takes
+// the place of this one.
 func TestProgressiveCanary(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -109,8 +110,8 @@ func TestProgressiveCanaryOfNothing(t *testing.T) {
 	s.succeed(t, s.step(task.OpProgressiveRollback, "")) // of a stage that deployed nothing
 }
 
-// §13.4: a rollback from wherever the canary is restores the Deployment that
-// served, also if that has been deleted.
+// semantics/kubernetes §13.4: a rollback from wherever the canary is restores
+// the Deployment that served, also if that has been deleted.
 func TestProgressiveCanaryRollback(t *testing.T) {
 	t.Parallel()
 	for _, percent := range []int{50, 100} {
@@ -151,7 +152,8 @@ func TestProgressiveCanaryThatFails(t *testing.T) {
 	}
 }
 
-// §13.4: both autoscalers have their shares of their bounds.
+// semantics/kubernetes §13.4: both autoscalers have their shares of their
+// bounds.
 func TestProgressiveCanaryWithAutoscalers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

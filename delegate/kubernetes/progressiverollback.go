@@ -10,8 +10,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// progressiveRollback is K8sProgressiveCanaryRollback (kubernetes spec §13.4):
-// the pods move back, and what the canary made is deleted.
+// progressiveRollback is K8sProgressiveCanaryRollback
+// (semantics/kubernetes §13.4): the pods move back, and what the canary made
+// is deleted.
 func (s *session) progressiveRollback(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitRollback)
 	all, err := s.history(ctx)

@@ -11,7 +11,7 @@ import (
 )
 
 // prune deletes what the previous release had and this one hasn't, if that
-// release was made with pruning, too (kubernetes spec §17).
+// release was made with pruning, too (semantics/kubernetes §17).
 func (s *session) prune(ctx context.Context, previous *release, objects []*unstructured.Unstructured) []string {
 	if previous == nil || !previous.Pruning {
 		say(s.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
@@ -21,8 +21,9 @@ func (s *session) prune(ctx context.Context, previous *release, objects []*unstr
 }
 
 // pruneColors deletes what neither colour has any more: objects of the
-// releases before the previous one, which stands by (kubernetes spec §17). What
-// serves stays, though it be older: a stage may have failed before its swap.
+// releases before the previous one, which stands by
+// (semantics/kubernetes §17). What serves stays, though it be older: a stage
+// may have failed before its swap.
 func (s *session) pruneColors(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) []string {
 	previous := lastGood(all, current, modeBlueGreen)
 	if previous == nil {

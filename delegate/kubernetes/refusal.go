@@ -18,8 +18,8 @@ import (
 // that an error of its own.
 const untyped = "failed to create typed patch object"
 
-// classify gives an error of the API its failure type (pipeline spec §5.1),
-// and a message that says what can be done.
+// classify gives an error of the API its failure type
+// (semantics/pipeline §5.1), and a message that says what can be done.
 func classify(err error) error {
 	if err == nil {
 		return nil

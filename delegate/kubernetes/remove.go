@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// remove is K8sDelete (kubernetes spec §15).
+// remove is K8sDelete (semantics/kubernetes §15).
 func (s *session) remove(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitDelete)
 	targets, err := s.toDelete(ctx)

@@ -19,7 +19,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// skipDirective excludes a file, if it is its first line (kubernetes spec §5).
+// skipDirective excludes a file, if it is its first line
+// (semantics/kubernetes §5).
 const skipDirective = "# harness.io/skip-file-for-deploy"
 
 // source reads the task's manifests and values.
@@ -40,7 +41,7 @@ func (s *session) source() manifest.Source {
 }
 
 // functions are what templates may call: sprig without what reads the
-// delegate's environment or network (kubernetes spec §4.2).
+// delegate's environment or network (semantics/kubernetes §4.2).
 func functions() template.FuncMap {
 	f := sprig.TxtFuncMap()
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
@@ -184,7 +185,8 @@ func onlyOne(doc string) error {
 }
 
 // coerce makes texts of annotation and label values that YAML read as
-// something else (kubernetes spec §4.6), and numbers of JSON's as Kubernetes has them.
+// something else (semantics/kubernetes §4.6), and numbers of JSON's as
+// Kubernetes has them.
 func coerce(o *unstructured.Unstructured) *unstructured.Unstructured {
 	for _, key := range []string{"annotations", "labels"} {
 		m, ok, _ := unstructured.NestedMap(o.Object, "metadata", key)
@@ -214,7 +216,7 @@ func unique(objects []*unstructured.Unstructured) error {
 }
 
 // place gives objects of namespaced kinds the infrastructure's namespace
-// unless they name one (kubernetes spec §2).
+// unless they name one (semantics/kubernetes §2).
 func (s *session) place(objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		m, err := s.client.mapping(o.GroupVersionKind())

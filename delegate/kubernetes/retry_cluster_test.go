@@ -54,7 +54,8 @@ func TestRollbackHasADeadlineOfItsOwn(t *testing.T) {
 	}
 }
 
-// §21: what a delegate that died had begun is gone on with under its number.
+// semantics/kubernetes §21: what a delegate that died had begun is gone on
+// with under its number.
 func TestRetryGoesOnWithItsRelease(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -78,7 +79,8 @@ func TestRetryGoesOnWithItsRelease(t *testing.T) {
 	}
 }
 
-// §2: a namespace in the manifest wins; pods there are instances, too.
+// semantics/kubernetes §2: a namespace in the manifest wins; pods there are
+// instances, too.
 func TestManifestsOwnNamespace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -105,8 +107,8 @@ func TestGeneratedManifests(t *testing.T) {
 	s.succeed(t, s.step(task.OpRolling, generated))
 }
 
-// §6: each kind of workload is waited for; a Job in a rolling deployment is
-// only applied.
+// semantics/kubernetes §6: each kind of workload is waited for; a Job in a
+// rolling deployment is only applied.
 func TestKindsOfWorkloads(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -141,8 +143,8 @@ func TestKindsOfWorkloads(t *testing.T) {
 	}
 }
 
-// §15: manifestSource replaces the service's manifests, which needn't exist,
-// and overrides are above all other values.
+// semantics/kubernetes §15: manifestSource replaces the service's manifests,
+// which needn't exist, and overrides are above all other values.
 func TestApplyManifestSourceAndOverrides(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

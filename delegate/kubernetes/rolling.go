@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// rolling is K8sRollingDeploy (kubernetes spec §11).
+// rolling is K8sRollingDeploy (semantics/kubernetes §11).
 func (s *session) rolling(ctx context.Context) (task.Result, error) {
 	all, err := s.history(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 }
 
 // label marks the pods of managed workloads with their release, and with
-// their track where the stage has a canary (kubernetes spec §11.1).
+// their track where the stage has a canary (semantics/kubernetes §11.1).
 func (s *session) label(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, w := range managed(objects) {
 		putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
@@ -114,8 +114,9 @@ func (s *session) applyRelease(ctx context.Context, r *release, objects []*unstr
 	return err
 }
 
-// rollingRollback is K8sRollingRollback (kubernetes spec §12): the workloads
-// of this stage's release get back the manifests of the last good one.
+// rollingRollback is K8sRollingRollback (semantics/kubernetes §12): the
+// workloads of this stage's release get back the manifests of the last good
+// one.
 func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitRollback)
 	all, err := s.history(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// rollout says how far a workload is (kubernetes spec §10).
+// rollout says how far a workload is (semantics/kubernetes §10).
 func rollout(o *unstructured.Unstructured) (done bool, progress string, err error) {
 	switch o.GetKind() { // those whose status needn't tell the generation
 	case "Job":

@@ -26,7 +26,8 @@ func (s *site) revision(t *testing.T) string {
 	return d.Annotations[annotationRevision]
 }
 
-// §15: each command does what kubectl's does, and is waited for where pods change.
+// semantics/kubernetes §15: each command does what kubectl's does, and is
+// waited for where pods change.
 func TestRolloutStep(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -178,7 +179,7 @@ func TestUndoIsNoObstacleToTheNextDeployment(t *testing.T) {
 	}
 }
 
-// §15: the three strategies, and what they can't do.
+// semantics/kubernetes §15: the three strategies, and what they can't do.
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -18,8 +18,8 @@ import (
 // annotationRestarted makes pods new without another change, as kubectl has it.
 const annotationRestarted = "kubectl.kubernetes.io/restartedAt"
 
-// rolloutStep is K8sRollout (kubernetes spec §15): one command for each of the
-// chosen workloads. What restarts or goes back is waited for.
+// rolloutStep is K8sRollout (semantics/kubernetes §15): one command for each
+// of the chosen workloads. What restarts or goes back is waited for.
 func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
 	if s.p.Rollout == nil {
 		return task.Result{}, fault.New(fault.Invalid, "the command of the roll-out is missing")

@@ -58,7 +58,7 @@ func (s *session) kind(name string) (schema.GroupVersionKind, error) {
 	return gvk, nil
 }
 
-// scale is K8sScale (kubernetes spec §15). A percentage is of the replicas
+// scale is K8sScale (semantics/kubernetes §15). A percentage is of the replicas
 // that the workload has before the step.
 func (s *session) scale(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitScale)

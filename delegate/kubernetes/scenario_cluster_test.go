@@ -194,7 +194,8 @@ func (s *site) waitSteady(t *testing.T, name string) {
 	s.succeed(t, p)
 }
 
-// §10: what happens to the workload and its pods is told while it is waited for.
+// semantics/kubernetes §10: what happens to the workload and its pods is told
+// while it is waited for.
 func TestEventsAreTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -8,8 +8,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// stagedServices chooses the primary and the stage service (kubernetes spec
-// §14.1). A stage service that the manifests don't have is a clone.
+// stagedServices chooses the primary and the stage service
+// (semantics/kubernetes §14.1). A stage service that the manifests don't have
+// is a clone.
 func stagedServices(objects []*unstructured.Unstructured) (primary, stage *unstructured.Unstructured, all []*unstructured.Unstructured, err error) {
 	var list []*unstructured.Unstructured
 	for _, o := range objects {

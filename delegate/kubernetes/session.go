@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// The command units of the log (kubernetes spec §1.1).
+// The command units of the log (semantics/kubernetes §1.1).
 const (
 	unitFetch      = "Fetch Files"
 	unitInitialize = "Initialize"
@@ -100,7 +100,7 @@ type session struct {
 // try of it would double.
 func (s *session) author() string { return s.p.Execution + " " + s.p.Step }
 
-// outputs is what expressions read below the step (kubernetes spec §18).
+// outputs is what expressions read below the step (semantics/kubernetes §18).
 type outputs map[string]any
 
 // done is the result of a step that did what it should.

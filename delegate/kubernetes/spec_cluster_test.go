@@ -48,7 +48,7 @@ func from(p task.Kubernetes, g *task.Git) task.Kubernetes {
 
 func TestSpec23Rendering(t *testing.T) {
 	t.Parallel()
-	t.Run("§23.1 the skip directive on line 1 and on line 2", func(t *testing.T) {
+	t.Run("kubernetes §23.1 the skip directive on line 1 and on line 2", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		g := repository(t, map[string]string{
@@ -74,12 +74,12 @@ func TestSpec23Rendering(t *testing.T) {
 			t.Errorf("after K8sDelete (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§23.2 an expression in a manifest", func(t *testing.T) {
+	t.Run("kubernetes §23.2 an expression in a manifest", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.fail(t, s.step(task.OpRolling, strings.ReplaceAll(deploymentYAML("web", "nginx:1", 1), "name: main", "name: <+artifact.image>")), "Deployment/web", "<+artifact.image>")
 	})
-	t.Run("§23.3 numbers with leading zeros", func(t *testing.T) {
+	t.Run("kubernetes §23.3 numbers with leading zeros", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		g := repository(t, map[string]string{
@@ -93,12 +93,12 @@ func TestSpec23Rendering(t *testing.T) {
 			t.Errorf("data (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§23.4 the delegate's environment", func(t *testing.T) {
+	t.Run("kubernetes §23.4 the delegate's environment", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.fail(t, s.step(task.OpRolling, fixedYAML("home", `{{ env "HOME" }}`)), `function "env" not defined`)
 	})
-	t.Run("§23.5 a values file that isn't there", func(t *testing.T) {
+	t.Run("kubernetes §23.5 a values file that isn't there", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		g := repository(t, map[string]string{"deploy/cfg.yaml": fixedYAML("cfg", "1"), "deploy/env/cfg.yaml": fixedYAML("inner", "1"), "env/cfg.yaml": "a: 1\n"})
@@ -150,7 +150,7 @@ func (s *site) reference(t *testing.T) string {
 
 func TestSpec23Versions(t *testing.T) {
 	t.Parallel()
-	t.Run("§23.6 release 5 has names of its own", func(t *testing.T) {
+	t.Run("kubernetes §23.6 release 5 has names of its own", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for range 5 {
@@ -164,13 +164,13 @@ func TestSpec23Versions(t *testing.T) {
 		if got := i.Spec.TLS[0].SecretName; got != "keys" {
 			t.Errorf("the Ingress refers to %s", got)
 		}
-		// §9: those of the releases that are forgotten are gone.
+		// semantics/kubernetes §9: those of the releases that are forgotten are gone.
 		want := []string{"ConfigMap/cfg-3", "ConfigMap/cfg-4", "ConfigMap/cfg-5", "Deployment/web", "Secret/keys-3", "Secret/keys-4", "Secret/keys-5"}
 		if diff := cmp.Diff(want, s.names(t)); diff != "" {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§23.7 skip-versioning as a bare true", func(t *testing.T) {
+	t.Run("kubernetes §23.7 skip-versioning as a bare true", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpRolling, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg, annotations: {harness.io/skip-versioning: true}}\n"+configuredWith("nginx:1")))
@@ -179,7 +179,7 @@ func TestSpec23Versions(t *testing.T) {
 			t.Errorf("%v, %v, reference %s", err, c.Annotations, s.reference(t))
 		}
 	})
-	t.Run("§23.8 declarative releases have no numbers in names", func(t *testing.T) {
+	t.Run("kubernetes §23.8 declarative releases have no numbers in names", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpRolling, configYAML("cfg", "1")+configuredWith("nginx:1"))
@@ -201,7 +201,7 @@ func TestSpec23Versions(t *testing.T) {
 			t.Errorf("after the rollback: %v, %v, %s", err, c.Data, s.image(t, "web"))
 		}
 	})
-	t.Run("§23.9 three records of five declarative releases", func(t *testing.T) {
+	t.Run("kubernetes §23.9 three records of five declarative releases", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for range 5 {
@@ -213,7 +213,7 @@ func TestSpec23Versions(t *testing.T) {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§9 two executions of one release name at once", func(t *testing.T) {
+	t.Run("kubernetes §9 two executions of one release name at once", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		steps := []task.Kubernetes{
@@ -237,7 +237,7 @@ func TestSpec23Versions(t *testing.T) {
 			t.Errorf("%d executions got the numbers %v", len(steps), numbers)
 		}
 	})
-	t.Run("§9 a number that another product has taken", func(t *testing.T) {
+	t.Run("kubernetes §9 a number that another product has taken", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		_, err := s.CoreV1().Secrets(s.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "harness.release.rel.1"}}, metav1.CreateOptions{})
@@ -249,7 +249,7 @@ func TestSpec23Versions(t *testing.T) {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§6 a release name that can't be a label", func(t *testing.T) {
+	t.Run("kubernetes §6 a release name that can't be a label", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for _, name := range []string{strings.Repeat("a", 64), "Release_A", ""} {
@@ -262,7 +262,7 @@ func TestSpec23Versions(t *testing.T) {
 
 func TestSpec23Rollback(t *testing.T) {
 	t.Parallel()
-	t.Run("§23.10 back to the last good release, not to the one before", func(t *testing.T) {
+	t.Run("kubernetes §23.10 back to the last good release, not to the one before", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
@@ -278,13 +278,14 @@ func TestSpec23Rollback(t *testing.T) {
 		if got := e.output(t, "releaseNumber"); got != 3.0 {
 			t.Errorf("the rollback says that it went to release %v", got)
 		}
-		// §12: the next deployment's previous release is still the third.
+		// semantics/kubernetes §12: the next deployment's previous release is still
+		// the third.
 		s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "6")+configuredWith("nginx:6")))
 		if diff := cmp.Diff([]string{"harness.release.rel.2", "harness.release.rel.3", "harness.release.rel.6"}, s.records(t)); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§23.11 the first release has nothing to go back to", func(t *testing.T) {
+	t.Run("kubernetes §23.11 the first release has nothing to go back to", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpRolling, deploymentYAML("web", "broken:1", 1))
@@ -296,7 +297,7 @@ func TestSpec23Rollback(t *testing.T) {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§23.12 a deployment that ended in its dry run", func(t *testing.T) {
+	t.Run("kubernetes §23.12 a deployment that ended in its dry run", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
@@ -307,7 +308,7 @@ func TestSpec23Rollback(t *testing.T) {
 			t.Errorf("after the rollback it runs %s", got)
 		}
 	})
-	t.Run("§12 what isn't a workload keeps its new content", func(t *testing.T) {
+	t.Run("kubernetes §12 what isn't a workload keeps its new content", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("fixed", "1")))
@@ -319,7 +320,7 @@ func TestSpec23Rollback(t *testing.T) {
 			t.Errorf("%v, %v", err, c.Data)
 		}
 	})
-	t.Run("§17 what another release has isn't pruned", func(t *testing.T) {
+	t.Run("kubernetes §17 what another release has isn't pruned", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		other := s.step(task.OpRolling, fixedYAML("shared", "1"))

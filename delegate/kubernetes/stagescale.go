@@ -86,8 +86,8 @@ func (s *session) ofColor(ctx context.Context, all []*release, color string, log
 	return nil, nil
 }
 
-// stageScaleDown is K8sBlueGreenStageScaleDown (kubernetes spec §14.4): the
-// colour that doesn't serve has no instances any more.
+// stageScaleDown is K8sBlueGreenStageScaleDown (semantics/kubernetes §14.4):
+// the colour that doesn't serve has no instances any more.
 func (s *session) stageScaleDown(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitScale)
 	by, err := s.standby(ctx, log)
@@ -126,8 +126,9 @@ func (s *session) nothing(err error) (task.Result, error) {
 	return s.done(nil)
 }
 
-// stageScaleUp is K8sBlueGreenStageScaleUp (kubernetes spec §14.5): the colour
-// that doesn't serve gets its instances back, its autoscalers and budgets too.
+// stageScaleUp is K8sBlueGreenStageScaleUp (semantics/kubernetes §14.5): the
+// colour that doesn't serve gets its instances back, its autoscalers and
+// budgets too.
 func (s *session) stageScaleUp(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitScale)
 	by, err := s.standby(ctx, log)

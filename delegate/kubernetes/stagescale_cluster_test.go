@@ -11,8 +11,8 @@ import (
 
 const scalerYAML = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {maxReplicas: 9, minReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
 
-// §23.25: only the colour that doesn't serve loses its instances, and it gets
-// them back with its autoscaler.
+// semantics/kubernetes §23.25: only the colour that doesn't serve loses its
+// instances, and it gets them back with its autoscaler.
 func TestStageScaleDownAndUp(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -99,7 +99,8 @@ func TestStageScaleDownInAnotherExecution(t *testing.T) {
 	s.has(t, "web-blue", 1)
 }
 
-// §14.4: nothing to scale is fine; two services with one colour aren't.
+// semantics/kubernetes §14.4: nothing to scale is fine; two services with one
+// colour aren't.
 func TestStageScaleDownOfNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

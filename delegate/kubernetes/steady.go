@@ -17,7 +17,7 @@ import (
 const deadlineExceeded = "ProgressDeadlineExceeded"
 
 // steady waits until every workload has rolled out, all side by side; the
-// first that fails ends the wait (kubernetes spec §10).
+// first that fails ends the wait (semantics/kubernetes §10).
 func (s *session) steady(ctx context.Context, workloads []*unstructured.Unstructured) error {
 	if s.p.SkipSteadyState || len(workloads) == 0 {
 		return nil

@@ -46,9 +46,9 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		replicas int
 		want     int32
 	}{
-		{"§23.16 half of 3", percent(50), 3, 2},
-		{"§23.16 a tenth of 4", percent(10), 4, 1},
-		{"§23.16 a count", count(2), 9, 2},
+		{"kubernetes §23.16 half of 3", percent(50), 3, 2},
+		{"kubernetes §23.16 a tenth of 4", percent(10), 4, 1},
+		{"kubernetes §23.16 a count", count(2), 9, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 			}
 		})
 	}
-	t.Run("§13.1 a percentage is of what an autoscaler has", func(t *testing.T) {
+	t.Run("kubernetes §13.1 a percentage is of what an autoscaler has", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		manifest := strings.Replace(deploymentYAML("web", "nginx:1", 1), "replicas: 1", "paused: false", 1) + followers
@@ -102,7 +102,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 			t.Errorf("after K8sCanaryDelete: %v, %v", left.Items, s.names(t))
 		}
 	})
-	t.Run("§23.17 two workloads", func(t *testing.T) {
+	t.Run("kubernetes §23.17 two workloads", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.fail(t, s.step(task.OpCanary, deploymentYAML("a", "nginx:1", 1)+deploymentYAML("b", "nginx:1", 1)), "2 workloads", "canary")
@@ -116,14 +116,14 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		}
 		s.fail(t, s.step(task.OpCanary, configYAML("cfg", "1")), "0 workloads")
 	})
-	t.Run("§23.18 deleting a canary that never was", func(t *testing.T) {
+	t.Run("kubernetes §23.18 deleting a canary that never was", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpCanaryDelete, deploymentYAML("web", "nginx:1", 1))
 		p.Rollback = true
 		s.succeed(t, p)
 	})
-	t.Run("§13.2 a canary takes nothing along that it didn't make", func(t *testing.T) {
+	t.Run("kubernetes §13.2 a canary takes nothing along that it didn't make", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		manifest := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web-canary", "web") + fixedYAML("my-canary", "1")
@@ -137,7 +137,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		}
 		s.succeed(t, in(p, task.OpCanaryDelete)) // again: there is nothing left, and that is fine
 	})
-	t.Run("§13.1 a failed canary goes only when it is deleted", func(t *testing.T) {
+	t.Run("kubernetes §13.1 a failed canary goes only when it is deleted", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 2)))
@@ -148,12 +148,12 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 			t.Errorf("after the failure (-want +got):\n%s", diff)
 		}
 		s.succeed(t, in(p, task.OpCanaryDelete))
-		s.succeed(t, in(p, task.OpRollingRollback)) // §13.3: rolling never ran
+		s.succeed(t, in(p, task.OpRollingRollback)) // semantics/kubernetes §13.3: rolling never ran
 		if diff := cmp.Diff([]string{"Deployment/web"}, s.names(t)); diff != "" || s.image(t, "web") != "nginx:1" {
 			t.Errorf("after the rollback (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§13.1 a canary of another selector is made anew", func(t *testing.T) {
+	t.Run("kubernetes §13.1 a canary of another selector is made anew", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		first := s.step(task.OpCanary, deploymentYAML("web", "nginx:1", 1))
@@ -163,7 +163,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 			t.Errorf("the canary selects %v", d.Spec.Selector.MatchLabels)
 		}
 	})
-	t.Run("§23.19 the primary of a canary stage keeps its selector", func(t *testing.T) {
+	t.Run("kubernetes §23.19 the primary of a canary stage keeps its selector", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
@@ -175,7 +175,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 			t.Errorf("selector %v, labels %v", d.Spec.Selector.MatchLabels, d.Spec.Template.Labels)
 		}
 	})
-	t.Run("§11.1 a selector that has the track keeps it", func(t *testing.T) {
+	t.Run("kubernetes §11.1 a selector that has the track keeps it", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		tracked := strings.ReplaceAll(deploymentYAML("web", "nginx:1", 1), "app: web", "app: web, harness.io/track: stable")
@@ -192,7 +192,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 func TestSpec23BlueGreen(t *testing.T) {
 	t.Parallel()
 	all := func(image string) string { return deploymentYAML("app", image, 2) + serviceYAML("web", "app") }
-	t.Run("§23.20 the first deployment", func(t *testing.T) {
+	t.Run("kubernetes §23.20 the first deployment", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpBlueGreen, all("nginx:1"))
@@ -213,7 +213,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("after the swap the services point to %s", got)
 		}
 	})
-	t.Run("§23.21 a rollback before the swap", func(t *testing.T) {
+	t.Run("kubernetes §23.21 a rollback before the swap", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		first, second := s.step(task.OpBlueGreen, all("nginx:1")), s.step(task.OpBlueGreen, all("broken:2"))
@@ -227,7 +227,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("after the rollback the services point to %s", got)
 		}
 	})
-	t.Run("§23.22 a rollback after the swap", func(t *testing.T) {
+	t.Run("kubernetes §23.22 a rollback after the swap", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		first, second := s.step(task.OpBlueGreen, all("nginx:1")), s.step(task.OpBlueGreen, all("nginx:2"))
@@ -258,7 +258,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("after the rollback: skipped %v, colour %v", e.output(t, "skipped"), e.output(t, "stageColor"))
 		}
 	})
-	t.Run("§23.24 pruning spares the release that stands by", func(t *testing.T) {
+	t.Run("kubernetes §23.24 pruning spares the release that stands by", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		deploy := func(extra string) []string {
@@ -283,7 +283,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§23.24 pruning spares the colour that serves", func(t *testing.T) {
+	t.Run("kubernetes §23.24 pruning spares the colour that serves", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for i, tt := range []struct {
@@ -309,7 +309,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			}
 		}
 	})
-	t.Run("§14.2 a primary service without a colour", func(t *testing.T) {
+	t.Run("kubernetes §14.2 a primary service without a colour", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpRolling, all("nginx:1")))
@@ -318,7 +318,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§14.2 a stage workload of another selector is made anew", func(t *testing.T) {
+	t.Run("kubernetes §14.2 a stage workload of another selector is made anew", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.succeed(t, s.step(task.OpBlueGreen, all("nginx:1")))
@@ -327,7 +327,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("the stage workload selects %v", d.Spec.Selector.MatchLabels)
 		}
 	})
-	t.Run("§14.3 a swap without a deployment", func(t *testing.T) {
+	t.Run("kubernetes §14.3 a swap without a deployment", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpSwap, "")
@@ -335,7 +335,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 		p.Rollback = true
 		s.succeed(t, p)
 	})
-	t.Run("§8 a declarative green has ConfigMaps of its own", func(t *testing.T) {
+	t.Run("kubernetes §8 a declarative green has ConfigMaps of its own", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for range 2 {
@@ -349,7 +349,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("§14.1 annotated services", func(t *testing.T) {
+	t.Run("kubernetes §14.1 annotated services", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		note := func(service, key string) string {
@@ -367,7 +367,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("%v, %v", err, plain.Spec.Selector)
 		}
 	})
-	t.Run("§2 services of another namespace", func(t *testing.T) {
+	t.Run("kubernetes §2 services of another namespace", func(t *testing.T) {
 		t.Parallel()
 		s, other := newSite(t), newSite(t)
 		move := func(manifest string) string {
@@ -380,7 +380,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("the services point to %s; here is %v", got, s.names(t))
 		}
 	})
-	t.Run("§14.3 a swap that ended half way", func(t *testing.T) {
+	t.Run("kubernetes §14.3 a swap that ended half way", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpBlueGreen, all("nginx:1"))
@@ -393,7 +393,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("the services point to %s", got)
 		}
 	})
-	t.Run("§14.3 a service that is gone", func(t *testing.T) {
+	t.Run("kubernetes §14.3 a service that is gone", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpBlueGreen, all("nginx:1"))

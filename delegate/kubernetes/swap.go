@@ -13,7 +13,7 @@ import (
 )
 
 // swap is K8sBGSwapServices: the services exchange their colours; in a
-// rollback only if they have been exchanged (kubernetes spec §14.3).
+// rollback only if they have been exchanged (semantics/kubernetes §14.3).
 func (s *session) swap(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitSwap)
 	all, err := s.history(ctx)

@@ -21,7 +21,7 @@ const (
 	wordStage  = "stage"
 )
 
-// trafficStep is K8sTrafficRouting (kubernetes spec §16).
+// trafficStep is K8sTrafficRouting (semantics/kubernetes §16).
 func (s *session) trafficStep(ctx context.Context) (task.Result, error) {
 	if s.p.Traffic == nil {
 		return task.Result{}, fault.New(fault.Invalid, "trafficRouting is missing")

@@ -27,13 +27,13 @@ func TestScale(t *testing.T) {
 		err      string
 	}{
 		{"a count", "Deployment/web", count(5), 5, ""},
-		{"§15 a count of none", "Deployment/web", count(0), 0, ""},
-		{"§23.26 a percentage is of what is there, rounded up", "Deployment/web", percent(50), 2, ""},
+		{"kubernetes §15 a count of none", "Deployment/web", count(0), 0, ""},
+		{"kubernetes §23.26 a percentage is of what is there, rounded up", "Deployment/web", percent(50), 2, ""},
 		{"more than there is", "Deployment/web", percent(200), 6, ""},
 		{"kinds are found by any case", "deployment/web", count(1), 1, ""},
-		{"§23.26 no kind", "web", count(1), 3, `"web" doesn't name a resource`},
+		{"kubernetes §23.26 no kind", "web", count(1), 3, `"web" doesn't name a resource`},
 		{"no such workload", "Deployment/none", count(1), 3, "no Deployment/none"},
-		{"§15 what has no replicas", "DaemonSet/web", count(1), 3, "DaemonSet/web can't be scaled"},
+		{"kubernetes §15 what has no replicas", "DaemonSet/web", count(1), 3, "DaemonSet/web can't be scaled"},
 		{"no such kind", "Unheard/web", count(1), 3, `no kind "Unheard"`},
 		{"nothing selected", "Deployment/web", nil, 3, "instanceSelection"},
 	}
@@ -89,12 +89,12 @@ func TestDelete(t *testing.T) {
 		want   []string // what is left
 		err    string
 	}{
-		{"§15 by name", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/web", "ConfigMap/fixed"}}, []string{"ConfigMap/cfg-1", "Deployment/web"}, ""},
-		{"§15 what isn't there is fine", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/none", "Service/web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web"}, ""},
-		{"§15 a name without a kind", task.ResourceSelection{Type: "ResourceName", Names: []string{"web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, "want [namespace/]Kind/name"},
-		{"§15 by manifests", task.ResourceSelection{Type: "ManifestPath", AllManifests: true}, []string{"ConfigMap/cfg-1"}, ""},
-		{"§15 a manifest that isn't there", task.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"none.yaml"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `no file "none.yaml"`},
-		{"§15 by release", task.ResourceSelection{Type: "ReleaseName"}, nil, ""},
+		{"kubernetes §15 by name", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/web", "ConfigMap/fixed"}}, []string{"ConfigMap/cfg-1", "Deployment/web"}, ""},
+		{"kubernetes §15 what isn't there is fine", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/none", "Service/web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web"}, ""},
+		{"kubernetes §15 a name without a kind", task.ResourceSelection{Type: "ResourceName", Names: []string{"web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, "want [namespace/]Kind/name"},
+		{"kubernetes §15 by manifests", task.ResourceSelection{Type: "ManifestPath", AllManifests: true}, []string{"ConfigMap/cfg-1"}, ""},
+		{"kubernetes §15 a manifest that isn't there", task.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"none.yaml"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `no file "none.yaml"`},
+		{"kubernetes §15 by release", task.ResourceSelection{Type: "ReleaseName"}, nil, ""},
 		{"an unknown type", task.ResourceSelection{Type: "Everything"}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `"Everything"`},
 	}
 	for _, tt := range tests {
@@ -124,7 +124,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// §15: the release's namespace goes only if that is asked for.
+// semantics/kubernetes §15: the release's namespace goes only if that is asked
+// for.
 func TestDeleteReleaseWithItsNamespace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -151,7 +152,8 @@ func TestDeleteReleaseWithItsNamespace(t *testing.T) {
 	}
 }
 
-// §15: without a history there is nothing to delete, and that is fine.
+// semantics/kubernetes §15: without a history there is nothing to delete, and
+// that is fine.
 func TestDeleteReleaseThatNeverWas(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -178,7 +180,7 @@ func TestApplyOfAJobWaitsForItsEnd(t *testing.T) {
 	}
 }
 
-// §23.27.
+// semantics/kubernetes §23.27.
 func TestApplyOfAJobThatFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -189,7 +191,8 @@ func TestApplyOfAJobThatFails(t *testing.T) {
 	s.succeed(t, p)
 }
 
-// §15: nothing that K8sApply applies gets a version or is left out.
+// semantics/kubernetes §15: nothing that K8sApply applies gets a version or is
+// left out.
 func TestApplyVersionsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -10,7 +10,7 @@ import (
 const maxName = 253
 
 // version gives ConfigMaps and Secrets names of their own for each release,
-// and makes every pod spec refer to these (kubernetes spec §8).
+// and makes every pod spec refer to these (semantics/kubernetes §8).
 func version(objects []*unstructured.Unstructured, number int) []string {
 	return rename(objects, fmt.Sprintf("-%d", number))
 }

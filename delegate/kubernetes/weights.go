@@ -12,8 +12,8 @@ import (
 const whole = 100
 
 // normal gives every destination of a route a weight, so that they add up to
-// 100 (kubernetes spec §16): what has none shares the rest equally. changed
-// says that weights didn't add up and were scaled.
+// 100 (semantics/kubernetes §16): what has none shares the rest equally.
+// changed says that weights didn't add up and were scaled.
 func normal(list []task.TrafficDestination) (out []task.TrafficDestination, changed bool) {
 	sum, open := 0, 0
 	for _, d := range list {
@@ -71,7 +71,7 @@ func weighted(list []task.TrafficDestination, weights []int) []task.TrafficDesti
 }
 
 // shift gives some destinations of a route new weights; the others keep their
-// ratio in what is left (kubernetes spec §16).
+// ratio in what is left (semantics/kubernetes §16).
 func shift(old, updates []task.TrafficDestination) ([]task.TrafficDestination, error) {
 	out, _ := normal(old)
 	set := map[string]int{}

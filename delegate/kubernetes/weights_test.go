@@ -35,7 +35,7 @@ func destinationsText(list []task.TrafficDestination) string {
 	return strings.Join(out, " ")
 }
 
-// §23.28: weights become percentages.
+// semantics/kubernetes §23.28: weights become percentages.
 func TestNormalWeights(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -62,11 +62,11 @@ func TestNormalWeights(t *testing.T) {
 	}
 }
 
-// §23.28: the others keep their ratio.
+// semantics/kubernetes §23.28: the others keep their ratio.
 func TestShiftWeights(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, old, updates, want, err string }{
-		{"§23.28 40/45/15", "a=60 b=30 c=10", "a=40", "a=40 b=45 c=15", ""},
+		{"kubernetes §23.28 40/45/15", "a=60 b=30 c=10", "a=40", "a=40 b=45 c=15", ""},
 		{"two of three", "a=60 b=30 c=10", "a=40 b=50", "a=40 b=50 c=10", ""},
 		{"all", "a=90 b=10", "a=10 b=90", "a=10 b=90", ""},
 		{"others that have nothing", "a=100 b=0 c=0", "a=50", "a=50 b=25 c=25", ""},

@@ -1,5 +1,5 @@
 // Package kustomize builds manifests from Kustomize folders, with Kustomize's
-// own library (kubernetes spec §4.4).
+// own library (semantics/kubernetes §4.4).
 //
 // It runs no plugins and no helm command, and applies nothing: what it builds
 // is deployed by delegate/kubernetes.

@@ -1,5 +1,5 @@
 // Package mail sends mail from the delegate's network: the executor of Email
-// steps (pipeline spec §7.6).
+// steps (semantics/pipeline §7.6).
 //
 // A step has ended when the mail server has taken the message. Whether it
 // arrives isn't known to anybody here. SMTP is pkg/mail's.

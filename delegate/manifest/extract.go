@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Extractor runs scripts that bring files, each once for its task (entities
-// spec §2.4).
+// Extractor runs scripts that bring files, each once for its task
+// (semantics/entities §2.4).
 type Extractor struct {
 	script executor.Executor
 	task   task.Assignment

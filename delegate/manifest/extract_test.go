@@ -23,8 +23,8 @@ func extracting(t *testing.T) (Source, *executortest.Env) {
 	return Source{Extract: x, Resolve: env.Resolve, Log: env.Log("Fetch Files")}, env
 }
 
-// Entities §2.4: a script brings the files, once for a task; values are named
-// from its folder, and layers may inherit from it.
+// semantics/entities §2.4: a script brings the files, once for a task; values
+// are named from its folder, and layers may inherit from it.
 func TestExtraction(t *testing.T) {
 	t.Parallel()
 	s, env := extracting(t)

@@ -42,7 +42,7 @@ func fileStore(t *testing.T, files map[string]string) Source {
 	}}
 }
 
-// Kubernetes spec §3: manifests, defaults and values of the file store.
+// semantics/kubernetes §3: manifests, defaults and values of the file store.
 func TestFetchFromTheFileStore(t *testing.T) {
 	t.Parallel()
 	s := fileStore(t, map[string]string{

@@ -13,7 +13,8 @@ import (
 
 // readPath reads a file, or the YAML files below a folder, of which there must
 // be some. A folder's own values.yaml holds defaults and is no manifest
-// (kubernetes spec §3). Links count as what they lead to, which is in the root.
+// (semantics/kubernetes §3). Links count as what they lead to, which is in the
+// root.
 func readPath(root, at string) (files, values []File, err error) {
 	full, err := Inside(root, at)
 	if err != nil {

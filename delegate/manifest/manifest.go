@@ -1,6 +1,6 @@
 // Package manifest brings what a service is made of to a delegate: the files of
-// its manifests and the layers of values above them (kubernetes spec §3,
-// entities spec §8).
+// its manifests and the layers of values above them (semantics/kubernetes §3,
+// semantics/entities §8).
 //
 // It doesn't render: Go templates are delegate/kubernetes's, charts are
 // delegate/helm/chart's. How a Git commit gets here is delegate/gitfetch's.

@@ -18,7 +18,7 @@ import (
 const revisionExpression = "<+kubernetes.release.revision>"
 
 // Values merges the layers of values of a manifest, low to high: its folders'
-// defaults, its own valuesPaths, then the layers above (entities spec §8).
+// defaults, its own valuesPaths, then the layers above (semantics/entities §8).
 func (s Source) Values(ctx context.Context, m *task.Manifest, files Files, above []task.ValuesFile) (map[string]any, error) {
 	layers := slices.Clone(files.Defaults)
 	for _, p := range m.ValuesPaths {
@@ -55,7 +55,7 @@ func (s Source) Values(ctx context.Context, m *task.Manifest, files Files, above
 }
 
 // Patches are those of a Kustomize manifest, low to high: its own, then the
-// layers above (kubernetes spec §4.4).
+// layers above (semantics/kubernetes §4.4).
 func (s Source) Patches(ctx context.Context, m *task.Manifest, files Files, above []task.ValuesFile) ([]File, error) {
 	var own []string
 	if m.Kustomize != nil {
@@ -65,7 +65,7 @@ func (s Source) Patches(ctx context.Context, m *task.Manifest, files Files, abov
 }
 
 // Params are the files of parameters of an OpenshiftTemplate, low to high: its
-// own, then the layers above (kubernetes spec §4.5).
+// own, then the layers above (semantics/kubernetes §4.5).
 func (s Source) Params(ctx context.Context, m *task.Manifest, files Files, above []task.ValuesFile) ([]File, error) {
 	return s.layers(ctx, "parameters", m, m.ParamsPaths, files, above)
 }

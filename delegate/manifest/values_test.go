@@ -15,7 +15,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// §23.5, §23.16 and entities §17.16-17: the layers of values.
+// semantics/kubernetes §23.5, §23.16 and semantics/entities §17.16-17: the
+// layers of values.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -1,6 +1,6 @@
 // Package openshift processes OpenShift templates as "oc process --local"
 // does: parameters are given or generated, and the template's objects name
-// them (kubernetes spec §4.5).
+// them (semantics/kubernetes §4.5).
 //
 // It fetches and applies nothing: files come from delegate/manifest, and what
 // is made of them is deployed by delegate/kubernetes.

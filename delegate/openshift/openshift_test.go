@@ -22,7 +22,7 @@ func processor(generated *[]string) openshift.Processor {
 	}
 }
 
-// §4.5: what objects make of parameters.
+// semantics/kubernetes §4.5: what objects make of parameters.
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	const web = `

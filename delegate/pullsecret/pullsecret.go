@@ -1,5 +1,5 @@
 // Package pullsecret makes the secrets that pull images, in the forms in
-// which Kubernetes takes them (entities spec §2.2): of a user name and a
+// which Kubernetes takes them (semantics/entities §2.2): of a user name and a
 // password, or of what ECR, Google or Azure give for a connector's
 // credentials.
 //

@@ -1,6 +1,6 @@
 // Package secretmanager fetches secrets from where they are kept: from AWS
-// Secrets Manager and from the key-value engines of HashiCorp Vault (entities
-// spec §10).
+// Secrets Manager and from the key-value engines of HashiCorp Vault
+// (semantics/entities §10).
 //
 // It reads alone, keeps nothing and masks nothing. Secrets that a script
 // fetches are the agent's.

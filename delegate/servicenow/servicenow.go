@@ -1,5 +1,6 @@
 // Package servicenow makes, changes and reads tickets of ServiceNow over its
-// Table API, and imports rows over its Import Set API (pipeline spec §7.9).
+// Table API, and imports rows over its Import Set API
+// (semantics/pipeline §7.9).
 //
 // It does one thing with one ticket and gives the ticket as it is afterwards.
 // What approves or rejects is pkg/step/criteria's.

@@ -19,7 +19,7 @@ type language struct {
 }
 
 // interpreter finds what runs the script. Bash: the interpreter that the
-// first line names, else bash, else sh (pipeline spec §13, row 14).
+// first line names, else bash, else sh (semantics/pipeline §13, row 14).
 func interpreter(p task.Shell) (language, error) {
 	if p.Shell == "PowerShell" {
 		return powerShell()

@@ -18,7 +18,7 @@ import (
 )
 
 // maxOutputs bounds the values of a script's output variables together, in
-// bytes (pipeline spec §7.4).
+// bytes (semantics/pipeline §7.4).
 const maxOutputs = 512 << 10
 
 // outputs are the output variables of a script that has ended.
@@ -67,7 +67,7 @@ func powerShellEpilogue(outputs []task.ShellOutput, file string) string {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // readOutputs reads a dump. Without one, the script exited early and has no
-// output variables (pipeline spec §7.4).
+// output variables (semantics/pipeline §7.4).
 func readOutputs(file string, wanted []task.ShellOutput) (outputs, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
 // Package shell runs scripts on the delegate's host, or on another one over
-// SSH: the executor of ShellScript steps (pipeline spec §7.4).
+// SSH: the executor of ShellScript steps (semantics/pipeline §7.4).
 //
 // A script runs as a file in a process group of its own, so that stopping the
 // task stops its children too. Output variables are dumped by lines that are

@@ -77,11 +77,11 @@ func TestScript(t *testing.T) {
 			in:   task.Shell{Script: "A=", Outputs: []task.ShellOutput{output("A"), output("B")}},
 			want: vars{"exit code": 0, "A": ""},
 		},
-		"§7.4 early exit 0: success without outputs": {
+		"pipeline §7.4 early exit 0: success without outputs": {
 			in:   task.Shell{Script: "X=1\nexit 0", Outputs: []task.ShellOutput{output("X")}},
 			want: vars{"exit code": 0},
 		},
-		"§7.4 non-zero exit: failed, exit code, no outputs": {
+		"pipeline §7.4 non-zero exit: failed, exit code, no outputs": {
 			in:     task.Shell{Script: "X=1\nexit 3", Outputs: []task.ShellOutput{output("X")}},
 			status: task.Failed, want: vars{"exit code": 3}, errors: "exit code 3",
 		},
@@ -89,7 +89,7 @@ func TestScript(t *testing.T) {
 			in:     task.Shell{Script: "X=1\nfalse", Outputs: []task.ShellOutput{output("X")}},
 			status: task.Failed, want: vars{"exit code": 1}, errors: "exit code 1",
 		},
-		"§7.4 no implicit set -e": {
+		"pipeline §7.4 no implicit set -e": {
 			in:   task.Shell{Script: "false\nX=1", Outputs: []task.ShellOutput{output("X")}},
 			want: vars{"exit code": 0, "X": "1"},
 		},
@@ -307,7 +307,8 @@ func FuzzParseDump(f *testing.F) {
 	})
 }
 
-// Pipeline spec §3.6: the path is in the script's text and in its environment.
+// semantics/pipeline §3.6: the path is in the script's text and in its
+// environment.
 func TestAScriptIsGivenTheKubeconfigOfItsCluster(t *testing.T) {
 	t.Parallel()
 	r, env, err := runScript(t, task.Shell{

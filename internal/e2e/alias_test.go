@@ -10,7 +10,7 @@ import (
 )
 
 // Outputs that are published under an alias are read in their scope and
-// nowhere else; secret ones stay secret (pipeline spec §7.4).
+// nowhere else; secret ones stay secret (semantics/pipeline §7.4).
 func TestOutputAlias(t *testing.T) {
 	t.Parallel()
 	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})

@@ -9,7 +9,7 @@ import (
 )
 
 // Only the members of the step's groups answer, as the groups are now; another
-// system finds the approval by its callback id (pipeline spec §7.7).
+// system finds the approval by its callback id (semantics/pipeline §7.7).
 func TestApproversByGroup(t *testing.T) {
 	t.Parallel()
 	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})

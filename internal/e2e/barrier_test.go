@@ -8,9 +8,9 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §7.1: stages that run at the same time wait for each other at
-// a barrier; who can't come isn't waited for; who fails before it comes makes
-// the others fail, whose own strategies decide what follows.
+// semantics/pipeline §7.1: stages that run at the same time wait for each
+// other at a barrier; who can't come isn't waited for; who fails before it
+// comes makes the others fail, whose own strategies decide what follows.
 func TestBarriersMeet(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, barriersMeet)

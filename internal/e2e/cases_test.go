@@ -19,7 +19,7 @@ func as(t *testing.T, s *e2e.Server, actor string) *e2e.Server {
 	return &e2e.Server{URL: s.URL, Token: made.Secret, Org: s.Org, Project: s.Project, Poll: s.Poll}
 }
 
-// Pipeline spec, §14.31 and §14.32: distinct people must approve, whoever
+// semantics/pipeline §14.31 and §14.32: distinct people must approve, whoever
 // started the execution may be kept from it, and the last one's inputs count.
 func TestCases31And32TwoPeopleApprove(t *testing.T) {
 	t.Parallel()
@@ -61,8 +61,8 @@ func twoPeopleApprove(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 }
 
-// Pipeline spec, §14.33: a script that leaves by itself succeeds without its
-// outputs; one that fails has none.
+// semantics/pipeline §14.33: a script that leaves by itself succeeds without
+// its outputs; one that fails has none.
 func TestCase33ScriptsThatExit(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, scriptsThatExit)

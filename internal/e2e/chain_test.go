@@ -7,9 +7,9 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §1.7: a Pipeline stage runs another pipeline as an execution of
-// its own, with inputs from here and outputs from there, mirrors how it ends
-// and aborts it when it is aborted itself.
+// semantics/pipeline §1.7: a Pipeline stage runs another pipeline as an
+// execution of its own, with inputs from here and outputs from there, mirrors
+// how it ends and aborts it when it is aborted itself.
 func TestPipelinesAreChained(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, pipelinesAreChained)

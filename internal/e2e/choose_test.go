@@ -100,7 +100,7 @@ func said(t *testing.T, s *e2e.Server, e e2e.Execution) []string {
 }
 
 // A service, an environment and an infrastructure may be chosen by
-// expressions, in a matrix too (entities spec §5).
+// expressions, in a matrix too (semantics/entities §5).
 func TestExpressionsChooseWhatIsDeployed(t *testing.T) {
 	t.Parallel()
 	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
@@ -124,7 +124,7 @@ func TestExpressionsChooseWhatIsDeployed(t *testing.T) {
 	}
 }
 
-// Entities spec §5.2 and §5.3: the deployments of a stage with several, in
+// semantics/entities §5.2 and §5.3: the deployments of a stage with several, in
 // their order, as far as names say.
 func TestStagesWithSeveralDeployments(t *testing.T) {
 	t.Parallel()
@@ -185,8 +185,8 @@ environmentGroup: {identifier: west, name: The West, envIdentifiers: [dev, prod]
 	}
 }
 
-// Entities spec §5.1: a stage takes the service, or the environment with its
-// infrastructure, that an earlier one has chosen, and its inputs.
+// semantics/entities §5.1: a stage takes the service, or the environment with
+// its infrastructure, that an earlier one has chosen, and its inputs.
 func TestStagesTakeWhatOthersChose(t *testing.T) {
 	t.Parallel()
 	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})
@@ -223,9 +223,9 @@ func TestStagesTakeWhatOthersChose(t *testing.T) {
 	}
 }
 
-// Entities spec §8: overrides of an environment, of a service in it and of an
-// infrastructure; config files and variables of the one that wins. A run takes
-// overrides that came after the one before it.
+// semantics/entities §8: overrides of an environment, of a service in it and
+// of an infrastructure; config files and variables of the one that wins. A run
+// takes overrides that came after the one before it.
 func TestOverrides(t *testing.T) {
 	t.Parallel()
 	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}})

@@ -8,8 +8,9 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §5.4: with failAll a failure doesn't wait for the step of a
-// parallel stage that deploys; its task is cancelled, and everything is undone.
+// semantics/pipeline §5.4: with failAll a failure doesn't wait for the step of
+// a parallel stage that deploys; its task is cancelled, and everything is
+// undone.
 func TestOneFailureFailsAll(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, oneFailureFailsAll)

@@ -62,7 +62,7 @@ overlayInputSet:
 
 // Input sets are merged in their order, an overlay's in its place, values of
 // the run over all; what doesn't fit is refused with its place, and nothing
-// is started (pipeline spec §2.4).
+// is started (semantics/pipeline §2.4).
 func TestInputSetsAndOverlays(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, inputSetsAndOverlays)
@@ -202,7 +202,7 @@ const asksLate = `pipeline:
 
 // Inputs that are asked for while the pipeline runs: a stage and a step wait
 // for theirs, and one that gets none in time goes on with its default
-// (pipeline spec §2.2).
+// (semantics/pipeline §2.2).
 func TestInputsWhileItRuns(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, inputsWhileItRuns)

@@ -12,7 +12,7 @@ import (
 )
 
 // The utility steps through whole pipelines: what is scaled, applied and
-// deleted is what the cluster then has (kubernetes spec §15).
+// deleted is what the cluster then has (semantics/kubernetes §15).
 func TestUtilityStepsChangeTheCluster(t *testing.T) {
 	t.Parallel()
 	kubeconfig, namespace := testcluster.Namespace(t)
@@ -51,7 +51,7 @@ func TestUtilityStepsChangeTheCluster(t *testing.T) {
 }
 
 // The steps that look at the cluster or change what is there, through a whole
-// pipeline: their outputs are read by later steps (kubernetes spec §15).
+// pipeline: their outputs are read by later steps (semantics/kubernetes §15).
 func TestStepsThatLookAndPatch(t *testing.T) {
 	t.Parallel()
 	kubeconfig, namespace := testcluster.Namespace(t)
@@ -98,7 +98,7 @@ func TestAnExpiredStepSaysWhatWasMissing(t *testing.T) {
 }
 
 // Phases of a progressive canary are steps of one stage, perhaps in groups;
-// one that fails is rolled back to what served (kubernetes spec §13.4).
+// one that fails is rolled back to what served (semantics/kubernetes §13.4).
 func TestProgressiveCanaryThroughAPipeline(t *testing.T) {
 	t.Parallel()
 	kubeconfig, namespace := testcluster.Namespace(t)

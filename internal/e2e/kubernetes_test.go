@@ -225,7 +225,7 @@ func rollingDeploysUpdatesAndRollsBack(t *testing.T, start func(testing.TB) *e2e
 }
 
 // A broken first deployment has nothing to go back to: the rollback says so
-// and leaves the objects (kubernetes spec §23.11).
+// and leaves the objects (semantics/kubernetes §23.11).
 func TestFirstDeploymentThatFailsIsKept(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, firstDeploymentThatFailsIsKept)

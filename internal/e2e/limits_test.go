@@ -9,9 +9,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
-// Pipeline spec §8.3: what is over the limit of its pipeline or of the account
-// is queued in the order of starting, doesn't fail and can be aborted; chained
-// executions don't count.
+// semantics/pipeline §8.3: what is over the limit of its pipeline or of the
+// account is queued in the order of starting, doesn't fail and can be aborted;
+// chained executions don't count.
 func TestExecutionsOverALimitAreQueued(t *testing.T) {
 	t.Parallel()
 	t.Run("one machine", func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §6: loops of a stage, a group and a step, one in the other,
-// with values that are known at run time only.
+// semantics/pipeline §6: loops of a stage, a group and a step, one in the
+// other, with values that are known at run time only.
 func TestLoops(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, loops)

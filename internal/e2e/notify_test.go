@@ -23,7 +23,7 @@ import (
 )
 
 // A webhook is told once of each event that a rule asks for, on both hosts,
-// with its secrets in place (pipeline spec §10).
+// with its secrets in place (semantics/pipeline §10).
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	t.Run("one machine", func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §7.7: with isAutoRejectEnabled an approval rejects the older
-// executions that wait at the same step, and no newer one.
+// semantics/pipeline §7.7: with isAutoRejectEnabled an approval rejects the
+// older executions that wait at the same step, and no newer one.
 func TestApprovalsRejectOlderOnes(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, approvalsRejectOlderOnes)

@@ -31,9 +31,9 @@ func ask(id string) string {
 	return fmt.Sprintf(`{step: {identifier: %[1]s, name: %[1]s, type: HarnessApproval, timeout: 1h, spec: {approvalMessage: 'go on', approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}}`, id)
 }
 
-// Pipeline spec §7.2: one at a time passes a Queue step of a key, in the order
-// of asking, until its stage or pipeline has ended in any way; who gives up
-// leaves the line, and who holds the key passes again.
+// semantics/pipeline §7.2: one at a time passes a Queue step of a key, in the
+// order of asking, until its stage or pipeline has ended in any way; who gives
+// up leaves the line, and who holds the key passes again.
 func TestQueuesLetOnePass(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, queuesLetOnePass)

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §8.4 and §8.5: an execution goes on where another failed, with
-// what that one's stages came to; and only some stages run.
+// semantics/pipeline §8.4 and §8.5: an execution goes on where another failed,
+// with what that one's stages came to; and only some stages run.
 func TestGoingOnFromAStage(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, goingOnFromAStage)

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §5.4: a group runs again, then the pipeline undoes its stages
-// in reverse; the machine runs for that are new ones.
+// semantics/pipeline §5.4: a group runs again, then the pipeline undoes its
+// stages in reverse; the machine runs for that are new ones.
 func TestRollingBack(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, rollingBack)

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §14.38: only some stages run where the pipeline allows it; the
-// others aren't there, and what is read of them must be given.
+// semantics/pipeline §14.38: only some stages run where the pipeline allows
+// it; the others aren't there, and what is read of them must be given.
 func TestCase38SomeOfTheStages(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, someOfTheStages)
@@ -63,9 +63,9 @@ func someOfTheStages(t *testing.T, start func(testing.TB) *e2e.Server) {
 	begin("open", map[string]any{"stages": some, "expressionValues": map[string]string{value: "<+pipeline.name>"}}, "want a fixed value")
 }
 
-// Pipeline spec §14.39: an execution goes on from the last failed stage with
-// the earlier outputs, as one of its own, but not behind a stage that wasn't
-// there.
+// semantics/pipeline §14.39: an execution goes on from the last failed stage
+// with the earlier outputs, as one of its own, but not behind a stage that
+// wasn't there.
 func TestCase39GoingOnFromTheFailedStage(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, goingOnFromTheFailedStage)

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §5.6: people pause and resume an execution, and end steps by
-// their word.
+// semantics/pipeline §5.6: people pause and resume an execution, and end steps
+// by their word.
 func TestPeopleSteer(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, peopleSteer)

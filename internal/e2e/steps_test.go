@@ -49,7 +49,7 @@ const secretYAML = `secret:
     value: s3cr3t-value`
 
 // Outputs go from step to step and from stage to stage; secrets reach a
-// script and no log, in no form (pipeline spec §7.4, §14.11).
+// script and no log, in no form (semantics/pipeline §7.4, §14.11).
 func TestOutputsAndSecrets(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, outputsAndSecrets)
@@ -128,7 +128,8 @@ func outputsAndSecrets(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 }
 
-// An Http step checks its assertion, and gives outputs (pipeline spec §7.5).
+// An Http step checks its assertion, and gives outputs
+// (semantics/pipeline §7.5).
 func TestHTTPStep(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, httpStep)
@@ -199,7 +200,7 @@ func peopleDecide(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 }
 
-// A step's and a stage's time-out end what runs (pipeline spec §5.5).
+// A step's and a stage's time-out end what runs (semantics/pipeline §5.5).
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, timeouts)

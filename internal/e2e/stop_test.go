@@ -27,8 +27,8 @@ func shell(id, script string) string {
 }
 
 // An abort reaches a running script and the processes that it started within
-// two seconds; nothing runs afterwards, not even a stage with All (pipeline
-// spec §14.28).
+// two seconds; nothing runs afterwards, not even a stage with All
+// (semantics/pipeline §14.28).
 func TestAnAbortReachesGrandchildren(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, anAbortReachesGrandchildren)
@@ -72,7 +72,7 @@ func anAbortReachesGrandchildren(t *testing.T, start func(testing.TB) *e2e.Serve
 
 // Without an eligible delegate the step says which selectors were wanted and
 // which delegates there are, and fails by its strategy after the given time
-// (pipeline spec §14.40).
+// (semantics/pipeline §14.40).
 func TestNoEligibleDelegate(t *testing.T) {
 	t.Parallel()
 	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"a"}, Heartbeat: time.Second, NoDelegateAfter: 2 * time.Second})

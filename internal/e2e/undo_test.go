@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/api"
 )
 
-// Pipeline spec §5.4, post-deployment rollback: the rollback steps of an
+// semantics/pipeline §5.4, post-deployment rollback: the rollback steps of an
 // execution that succeeded run in reverse, in an execution of their own, and
 // read what it came to; once, and only the pipeline's latest.
 func TestRollingBackAfterwards(t *testing.T) {

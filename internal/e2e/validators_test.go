@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 )
 
-// Pipeline spec §2.1 and §14.37: a value that is an expression is checked when
-// it is resolved; one that gives nothing stays so.
+// semantics/pipeline §2.1 and §14.37: a value that is an expression is checked
+// when it is resolved; one that gives nothing stays so.
 func TestValidatorsOfExpressions(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, validatorsOfExpressions)

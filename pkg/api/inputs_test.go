@@ -78,7 +78,8 @@ func details(err error) []string {
 	return out
 }
 
-// §2.4: what an input set says has to have a place in its pipeline.
+// semantics/pipeline §2.4: what an input set says has to have a place in its
+// pipeline.
 func TestAnInputSetFitsItsPipeline(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -178,7 +179,7 @@ func inputsOf(text string) string {
 	return strings.Join(out, " ")
 }
 
-// §2.3: the template says what remains to be filled in.
+// semantics/pipeline §2.3: the template says what remains to be filled in.
 func TestInputsOfAPipeline(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -211,8 +212,8 @@ func TestInputsOfAPipeline(t *testing.T) {
 	}
 }
 
-// §2.4: a set that its pipeline has left behind is reported, dropped from a
-// run with a warning, and reconciled.
+// semantics/pipeline §2.4: a set that its pipeline has left behind is
+// reported, dropped from a run with a warning, and reconciled.
 func TestOutdatedInputSets(t *testing.T) {
 	t.Parallel()
 	c := serve(t)

@@ -66,7 +66,8 @@ type ServiceInstance struct {
 	Phase     string    `json:"phase,omitempty"`
 	Ready     bool      `json:"ready" doc:"One that isn't ready is an instance all the same"`
 	Since     time.Time `json:"since,omitzero" doc:"When it was made"`
-	// DeployedBy is AUTO_SCALED where no deployment made it (entities spec §14).
+	// DeployedBy is AUTO_SCALED where no deployment made it
+	// (semantics/entities §14).
 	DeployedBy string `json:"deployedBy,omitempty" doc:"Who started the deployment; AUTO_SCALED if it was made since, outside of any"`
 }
 

@@ -166,7 +166,7 @@ func TestChainsOfImportsAreShort(t *testing.T) {
 }
 
 // TestDecisionsAreInPureFiles: the engine's package also does what it has
-// decided, so its rule is about files (house style, rule 14).
+// decided, so its rule is about files.
 func TestDecisionsAreInPureFiles(t *testing.T) {
 	t.Parallel()
 	pure := []string{"engine.go", "container.go", "failure.go", "step.go", "when.go"}

@@ -16,7 +16,7 @@ import (
 
 // TestAccessPatternsAreWrittenDown: every method of the store is a row of
 // docs/data-model.md under the number that ends its comment, and every
-// row is a method (house style, rule 20).
+// row is a method.
 func TestAccessPatternsAreWrittenDown(t *testing.T) {
 	t.Parallel()
 	code, rows := methods(t), table(t)

@@ -1,5 +1,5 @@
 // Package asl runs definitions in the Amazon States Language durably on one
-// machine: the same files that Step Functions runs on AWS (design, decision 6).
+// machine: the same files that Step Functions runs on AWS.
 //
 // It covers the part of the language that Slipway's definitions use, to the
 // letter of the specification (https://states-language.net/spec.html), with

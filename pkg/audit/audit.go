@@ -1,6 +1,6 @@
 // Package audit is the append-only record of who changed or decided what.
 // Each record carries the hash of the one before it, so that a removed or
-// edited record shows (design, decision 13).
+// edited record shows.
 //
 // It makes and checks records; pkg/store keeps them, and appends each in the
 // transaction of the change that it tells of.
@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
-// Action says what was done (entities spec §12).
+// Action says what was done (semantics/entities §12).
 type Action string
 
 // The actions.

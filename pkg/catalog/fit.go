@@ -20,7 +20,7 @@ type Find func(ctx context.Context, key store.EntityKey) (store.Entity, error)
 
 // misfit says what is wrong with an entity for the pipeline that it belongs to:
 // errors as one fault, and warnings. A pipeline that isn't there yet is a warning
-// like any reference (pipeline spec §2.4).
+// like any reference (semantics/pipeline §2.4).
 func (f Find) misfit(ctx context.Context, e *entity.Entity, d Draft) ([]fault.Detail, error) {
 	switch e.Kind {
 	case ref.InputSet:

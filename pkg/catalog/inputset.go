@@ -12,8 +12,9 @@ import (
 )
 
 // fits says what is wrong with an input set for its pipeline: values that have
-// no place, aren't allowed, or make a document that can't be saved (pipeline
-// spec §2.4). Inputs without a value are fine: a set may be a part.
+// no place, aren't allowed, or make a document that can't be saved
+// (semantics/pipeline §2.4). Inputs without a value are fine: a set may be a
+// part.
 func fits(pipeline, values *yamldoc.Node, scope ref.Scope, file string) []fault.Detail {
 	const mark = "\x00set" // tells the set's values from the pipeline's own
 	merged := input.Merge(pipeline, nil, input.Source{Doc: values.From(mark), Set: true})
@@ -140,7 +141,7 @@ func noSet(n *yamldoc.Node) fault.Detail {
 }
 
 // outdated warns of input sets that don't fit the pipeline that is to be saved
-// (pipeline spec §2.4).
+// (semantics/pipeline §2.4).
 func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([]fault.Detail, error) {
 	doc, err := Find(c.Store.Entity).resolved(ctx, key, d.YAML)
 	if err != nil {

@@ -103,7 +103,7 @@ func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.
 }
 
 // KeyOf is where an entity is kept. An infrastructure definition lives with
-// its environment (entities spec §1); triggers and input sets with their
+// its environment (semantics/entities §1); triggers and input sets with their
 // pipeline; a template has as many as it has versions.
 func KeyOf(e *entity.Entity) store.EntityKey {
 	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
@@ -127,7 +127,7 @@ func keyOfReference(r entity.Reference) store.EntityKey {
 }
 
 // builtInManager is the secret manager that every scope has without a
-// connector (entities spec §10).
+// connector (semantics/entities §10).
 const builtInManager = "harnessSecretManager"
 
 func isBuiltIn(key store.EntityKey) bool {

@@ -20,8 +20,8 @@ type Reconciled struct {
 }
 
 // Reconcile drops from an input set what its pipeline has no input for, and
-// from an overlay the sets that don't exist (pipeline spec §2.4). Values that
-// aren't allowed stay: only a person knows better ones. With save it is
+// from an overlay the sets that don't exist (semantics/pipeline §2.4). Values
+// that aren't allowed stay: only a person knows better ones. With save it is
 // stored, else only shown.
 func (c *Catalog) Reconcile(ctx context.Context, scope ref.Scope, pipeline, id string, save bool, by audit.Author) (Reconciled, error) {
 	e, err := Find(c.Store.Entity).inputSet(ctx, scope, pipeline, id)

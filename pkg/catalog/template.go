@@ -170,7 +170,7 @@ func (c *Catalog) releaseLast(ctx context.Context, key store.EntityKey, pointer 
 }
 
 // changedInputs warns of a version that asks for other inputs than before: who
-// uses it must be changed too (pipeline spec §9.1).
+// uses it must be changed too (semantics/pipeline §9.1).
 func changedInputs(before, after []byte, file string) []fault.Detail {
 	had, _ := asked(before)
 	has, spec := asked(after)

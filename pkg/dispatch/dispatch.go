@@ -1,5 +1,5 @@
-// Package dispatch says which delegates may take a task (pipeline spec §12.2
-// and §12.3) and, where none may, why not.
+// Package dispatch says which delegates may take a task
+// (semantics/pipeline §12.2 and §12.3) and, where none may, why not.
 //
 // It is pure. Who claims a task first is the store's matter, how long a task
 // waits for a delegate is pkg/engine's.
@@ -18,7 +18,7 @@ import (
 
 const (
 	// Alive is how long after its last heartbeat a delegate counts as connected
-	// (pipeline spec §12.1), beyond the silence that it has announced.
+	// (semantics/pipeline §12.1), beyond the silence that it has announced.
 	Alive = 2 * time.Minute
 	// LongestQuiet bounds the silence that a delegate may announce.
 	LongestQuiet = 10 * time.Minute
@@ -53,7 +53,7 @@ func carries(d store.Delegate, selector string) bool {
 }
 
 // carriesAll: every selector must be carried; a task without any may go to
-// any delegate (pipeline spec §12.3, item 2).
+// any delegate (semantics/pipeline §12.3, item 2).
 func carriesAll(d store.Delegate, selectors []string) bool {
 	for _, s := range selectors {
 		if !carries(d, s) {

@@ -43,26 +43,26 @@ func TestEligible(t *testing.T) {
 		change func(*store.Delegate)
 		want   bool
 	}{
-		"§12.3 no selectors: any delegate":            {work(project), nil, true},
-		"§12.3 all selectors":                         {work(project, "eu", "linux"), nil, true},
-		"§12.3 one selector is lacking":               {work(project, "eu", "arm"), nil, false},
-		"§12.3 case says nothing":                     {work(project, "EU"), nil, true},
-		"§12.3 a part of a tag doesn't count":         {work(project, "lin"), nil, false},
-		"§12.1 the name is a tag":                     {work(project, "Blue"), nil, true},
-		"§12.1 the host is a tag":                     {work(project, "h1", "blue", "eu"), nil, true},
-		"a bound delegate's name counts":              {work(project, "blue", "eu"), func(d *store.Delegate) { d.Binding = &store.Binding{} }, true},
-		"a bound delegate's host doesn't count":       {work(project, "h1"), func(d *store.Delegate) { d.Binding = &store.Binding{} }, false},
-		"§12.2 project task, delegate of the org":     {work(project), func(d *store.Delegate) { d.Scope = org }, true},
-		"§12.2 project task, delegate of the project": {work(project), func(d *store.Delegate) { d.Scope = project }, true},
-		"§12.2 org task, delegate of the project":     {work(org), func(d *store.Delegate) { d.Scope = project }, false},
-		"§12.2 account task, delegate of the org":     {work(account), func(d *store.Delegate) { d.Scope = org }, false},
-		"§12.2 a sibling project":                     {work(project), func(d *store.Delegate) { d.Scope = project; d.Scope.Project = "api" }, false},
-		"§12.2 another account":                       {work(project), func(d *store.Delegate) { d.Scope.Account = "other" }, false},
-		"§12.3 a kind that it can't run":              {work(project), func(d *store.Delegate) { d.Kinds = []task.Kind{task.KindHTTP} }, false},
-		"§12.3 all places taken":                      {work(project), func(d *store.Delegate) { d.Running = 10 }, false},
-		"§12.3 one place free":                        {work(project), func(d *store.Delegate) { d.Running = 9 }, true},
-		"§12.1 seen 2 minutes ago":                    {work(project), func(d *store.Delegate) { d.LastSeen = now.Add(-2 * time.Minute) }, true},
-		"§12.1 not seen for longer":                   {work(project), func(d *store.Delegate) { d.LastSeen = now.Add(-2*time.Minute - 1) }, false},
+		"pipeline §12.3 no selectors: any delegate":            {work(project), nil, true},
+		"pipeline §12.3 all selectors":                         {work(project, "eu", "linux"), nil, true},
+		"pipeline §12.3 one selector is lacking":               {work(project, "eu", "arm"), nil, false},
+		"pipeline §12.3 case says nothing":                     {work(project, "EU"), nil, true},
+		"pipeline §12.3 a part of a tag doesn't count":         {work(project, "lin"), nil, false},
+		"pipeline §12.1 the name is a tag":                     {work(project, "Blue"), nil, true},
+		"pipeline §12.1 the host is a tag":                     {work(project, "h1", "blue", "eu"), nil, true},
+		"a bound delegate's name counts":                       {work(project, "blue", "eu"), func(d *store.Delegate) { d.Binding = &store.Binding{} }, true},
+		"a bound delegate's host doesn't count":                {work(project, "h1"), func(d *store.Delegate) { d.Binding = &store.Binding{} }, false},
+		"pipeline §12.2 project task, delegate of the org":     {work(project), func(d *store.Delegate) { d.Scope = org }, true},
+		"pipeline §12.2 project task, delegate of the project": {work(project), func(d *store.Delegate) { d.Scope = project }, true},
+		"pipeline §12.2 org task, delegate of the project":     {work(org), func(d *store.Delegate) { d.Scope = project }, false},
+		"pipeline §12.2 account task, delegate of the org":     {work(account), func(d *store.Delegate) { d.Scope = org }, false},
+		"pipeline §12.2 a sibling project":                     {work(project), func(d *store.Delegate) { d.Scope = project; d.Scope.Project = "api" }, false},
+		"pipeline §12.2 another account":                       {work(project), func(d *store.Delegate) { d.Scope.Account = "other" }, false},
+		"pipeline §12.3 a kind that it can't run":              {work(project), func(d *store.Delegate) { d.Kinds = []task.Kind{task.KindHTTP} }, false},
+		"pipeline §12.3 all places taken":                      {work(project), func(d *store.Delegate) { d.Running = 10 }, false},
+		"pipeline §12.3 one place free":                        {work(project), func(d *store.Delegate) { d.Running = 9 }, true},
+		"pipeline §12.1 seen 2 minutes ago":                    {work(project), func(d *store.Delegate) { d.LastSeen = now.Add(-2 * time.Minute) }, true},
+		"pipeline §12.1 not seen for longer":                   {work(project), func(d *store.Delegate) { d.LastSeen = now.Add(-2*time.Minute - 1) }, false},
 		"it has announced its silence": {work(project), func(d *store.Delegate) {
 			d.LastSeen, d.Quiet = now.Add(-7*time.Minute), 5*time.Minute
 		}, true},
@@ -80,7 +80,7 @@ func TestEligible(t *testing.T) {
 			d.LastSeen, d.Quiet = now.Add(-4*time.Minute), 5*time.Minute
 			*d = d.Unplug(1, now.Add(-time.Minute))
 		}, true},
-		"§12.1 draining": {work(project), func(d *store.Delegate) { d.Draining = true }, false},
+		"pipeline §12.1 draining": {work(project), func(d *store.Delegate) { d.Draining = true }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestEligible(t *testing.T) {
 	}
 }
 
-// TestSection14 is row 40 of pipeline spec §14: of {a}, {a,b} and {b} only
+// TestSection14 is semantics/pipeline §14.40: of {a}, {a,b} and {b} only
 // the second may, and there is no falling back while it is offline.
 func TestSection14(t *testing.T) {
 	t.Parallel()

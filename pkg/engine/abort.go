@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// Abort ends an execution (pipeline spec §5.6): no new nodes, running tasks
-// are cancelled, every wait is answered, nothing is rolled back. It is
+// Abort ends an execution (semantics/pipeline §5.6): no new nodes, running
+// tasks are cancelled, every wait is answered, nothing is rolled back. It is
 // idempotent; repeating it continues one that was cut short.
 func (h *Handler) Abort(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
 	return h.interruptWith(ctx, id, store.InterruptAbort, a, func(n store.Node) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// inputTime is how long a stage waits for its inputs (pipeline spec §2.2). A
-// step waits until its timeout.
+// inputTime is how long a stage waits for its inputs
+// (semantics/pipeline §2.2). A step waits until its timeout.
 const inputTime = 24 * time.Hour
 
 // asking makes the machine run of a stage wait for the inputs that it asks

@@ -13,7 +13,7 @@ import (
 
 func asking(a plan.Asks) func(*plan.Node) { return func(n *plan.Node) { n.Asks = a } }
 
-// TestInputsThatAreAskedForLate holds the rules of pipeline spec §2.2.
+// TestInputsThatAreAskedForLate holds the rules of semantics/pipeline §2.2.
 func TestInputsThatAreAskedForLate(t *testing.T) {
 	t.Parallel()
 	needed, defaulted := asking(plan.AsksNeeded), asking(plan.AsksDefaulted)

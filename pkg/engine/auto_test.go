@@ -8,7 +8,7 @@ import (
 )
 
 // An approval that nobody answers approves by itself at its time, and says so
-// (pipeline spec §7.7); its time-out comes first where it is shorter.
+// (semantics/pipeline §7.7); its time-out comes first where it is shorter.
 func TestApprovalByItself(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

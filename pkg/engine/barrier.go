@@ -10,11 +10,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// A barrier (pipeline spec §7.1) is open when each of its steps waits at it,
-// has passed it, or won't come any more because it, or what it is in, ended
-// well without it. It is broken when one failed before it came: then those
-// that wait fail too. Whether it is open follows from the states of its steps
-// alone, so there is nothing to store and nothing to repair.
+// A barrier (semantics/pipeline §7.1) is open when each of its steps waits at
+// it, has passed it, or won't come any more because it, or what it is in,
+// ended well without it. It is broken when one failed before it came: then
+// those that wait fail too. Whether it is open follows from the states of its
+// steps alone, so there is nothing to store and nothing to repair.
 
 // typeBarrier is the step type.
 const typeBarrier = "Barrier"
@@ -31,7 +31,7 @@ func barrierOf(n *plan.Node) string {
 }
 
 // barriers lists the steps of each barrier of a plan. Iterations of a loop
-// share the barrier (pipeline spec §7.1).
+// share the barrier (semantics/pipeline §7.1).
 func barriers(p *plan.Plan, state func(plan.NodeID) plan.State) map[string][]*plan.Node {
 	found := map[string][]*plan.Node{}
 	for _, n := range stepsOf(p, p.Root, typeBarrier, state) {

@@ -27,17 +27,17 @@ func TestBarriers(t *testing.T) {
 		want   plan.Status
 		why    string
 	}{
-		{name: "§7.1 it waits for those that haven't come", states: map[plan.NodeID]plan.State{"p.par3.s2.y": is(plan.Running), "p.par3.s3.g.z": waiting}},
-		{name: "§7.1 it is open when all have come", states: map[plan.NodeID]plan.State{"p.par3.s2.y": waiting, "p.par3.s3.g.z": waiting}, want: plan.Success},
+		{name: "pipeline §7.1 it waits for those that haven't come", states: map[plan.NodeID]plan.State{"p.par3.s2.y": is(plan.Running), "p.par3.s3.g.z": waiting}},
+		{name: "pipeline §7.1 it is open when all have come", states: map[plan.NodeID]plan.State{"p.par3.s2.y": waiting, "p.par3.s3.g.z": waiting}, want: plan.Success},
 		{name: "who has passed has come, whatever followed", states: map[plan.NodeID]plan.State{"p.par3.s2.y": is(plan.Success), "p.par3.s2": is(plan.Failed), "p.par3.s3.g.z": waiting}, want: plan.Success},
-		{name: "§7.1 who ends without it isn't waited for", states: map[plan.NodeID]plan.State{"p.par3.s2": is(plan.Success), "p.par3.s3.g": is(plan.Skipped)}, want: plan.Success},
+		{name: "pipeline §7.1 who ends without it isn't waited for", states: map[plan.NodeID]plan.State{"p.par3.s2": is(plan.Success), "p.par3.s3.g": is(plan.Skipped)}, want: plan.Success},
 		{name: "nor who is skipped", states: map[plan.NodeID]plan.State{"p.par3.s2.y": is(plan.Skipped), "p.par3.s3": is(plan.Skipped)}, want: plan.Success},
 		{
 			name: "unless a failure before it made it be skipped", want: plan.Failed, why: "barrier b: step y of stage s2 won't come after a failure",
 			states: map[plan.NodeID]plan.State{"p.par3.s2.y": {Status: plan.Skipped, FailedSoFar: true}, "p.par3.s3.g.z": waiting},
 		},
 		{
-			name: "§7.1 who fails before it comes makes the others fail", want: plan.Failed, why: "barrier b: stepGroup g of stage s3 won't come after a failure",
+			name: "pipeline §7.1 who fails before it comes makes the others fail", want: plan.Failed, why: "barrier b: stepGroup g of stage s3 won't come after a failure",
 			states: map[plan.NodeID]plan.State{"p.par3.s2.y": is(plan.Running), "p.par3.s3.g": is(plan.Errored)},
 		},
 		{

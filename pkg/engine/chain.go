@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// A Pipeline stage (pipeline spec §1.7) has one step, which starts another
+// A Pipeline stage (semantics/pipeline §1.7) has one step, which starts another
 // execution, its child, and waits for its end. The child's id is made of the
 // step and its attempt, so that starting it twice starts one. Its end answers
 // the step's token; how it ended is read from the child.

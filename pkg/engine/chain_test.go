@@ -37,20 +37,20 @@ func TestChainedPipelines(t *testing.T) {
 		took    time.Duration
 	}{
 		{
-			name: "§1.7 the stage mirrors the status", stage: chained("c"), script: []any{runs{time.Hour, plan.Success}},
+			name: "pipeline §1.7 the stage mirrors the status", stage: chained("c"), script: []any{runs{time.Hour, plan.Success}},
 			ends: "p:Success c:Success pipeline:Success after:Success", took: time.Hour,
 		},
-		{name: "§8.2 an ignored failure too", stage: chained("c"), script: []any{runs{0, plan.IgnoreFailed}}, ends: "p:IgnoreFailed c:IgnoreFailed pipeline:IgnoreFailed after:Success"},
+		{name: "pipeline §8.2 an ignored failure too", stage: chained("c"), script: []any{runs{0, plan.IgnoreFailed}}, ends: "p:IgnoreFailed c:IgnoreFailed pipeline:IgnoreFailed after:Success"},
 		{name: "a failure", stage: chained("c"), script: []any{runs{0, plan.Failed}}, ends: "p:Failed c:Failed pipeline:Failed after:Skipped"},
 		{name: "a rejection", stage: chained("c"), script: []any{runs{0, plan.ApprovalRejected}}, ends: "p:ApprovalRejected c:ApprovalRejected pipeline:ApprovalRejected after:Skipped"},
 		{name: "an abort ends both", stage: chained("c"), script: []any{runs{0, plan.Aborted}}, ends: "p:Aborted c:Aborted pipeline:Aborted"},
 		{
-			name: "§5.2 the stage's strategies apply; each attempt is another execution", stage: chained("c", level(on(retryOnce()))),
+			name: "pipeline §5.2 the stage's strategies apply; each attempt is another execution", stage: chained("c", level(on(retryOnce()))),
 			script: []any{runs{time.Minute, plan.Failed}, runs{time.Minute, plan.Success}},
 			ends:   "p:Success c:Success pipeline:Success after:Success", took: 2 * time.Minute,
 		},
 		{
-			name: "§5.5 the stage's time bounds it", stage: with(chained("c"), timeout("2h")), script: []any{runs{}},
+			name: "pipeline §5.5 the stage's time bounds it", stage: with(chained("c"), timeout("2h")), script: []any{runs{}},
 			ends: "p:Expired c:Expired pipeline:Expired after:Skipped", stopped: []string{"x1"}, took: 2 * time.Hour,
 		},
 	}

@@ -3,8 +3,8 @@ package engine
 import "github.com/slipway-cd/slipway/pkg/plan"
 
 // choose finds what a stage deploys where, if its plan leaves that to its
-// start (entities spec §5). What was chosen stays, whatever happens to what
-// chose it. A stage that can't choose fails by its strategy.
+// start (semantics/entities §5). What was chosen stays, whatever happens to
+// what chose it. A stage that can't choose fails by its strategy.
 func (w *walk) choose(n *plan.Node) {
 	s := w.get(n.ID)
 	if n.Deployment == nil || !n.Deployment.Late || s.Deployment != nil || s.Status.Terminal() || w.Aborted || w.over(s.Deadline) {

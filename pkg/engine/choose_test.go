@@ -11,7 +11,7 @@ import (
 
 func deploysLate(n *plan.Node) { n.Deployment = &plan.Deployment{Late: true} }
 
-// Entities spec §5: what a stage deploys is chosen once, when it starts; a
+// semantics/entities §5: what a stage deploys is chosen once, when it starts; a
 // stage that can't choose fails by its strategy.
 func TestAStageChoosesWhatItDeploys(t *testing.T) {
 	t.Parallel()

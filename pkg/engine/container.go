@@ -215,7 +215,7 @@ func (w *walk) absorb(n, c *plan.Node) {
 	w.put(n.ID, count(s, c, cs))
 }
 
-// count adds a child's end to its container's (pipeline spec §8.2).
+// count adds a child's end to its container's (semantics/pipeline §8.2).
 func count(s plan.State, c *plan.Node, cs plan.State) plan.State {
 	if cs.Status.Worse(s.Worst) {
 		s.Worst = cs.Status
@@ -279,7 +279,7 @@ func (w *walk) endStatus(n *plan.Node, s plan.State) plan.Status {
 	case s.Forward != "" && !s.Worst.Bad():
 		return s.Forward // it was undone because of another
 	case s.Rollback && s.Worst != plan.Aborted:
-		return plan.Failed // pipeline spec §5.4: what rolled back is Failed
+		return plan.Failed // semantics/pipeline §5.4: what rolled back is Failed
 	case s.Worst.Bad() || s.Worst == plan.IgnoreFailed:
 		return s.Worst
 	case n.Kind == plan.KindParallel || n.Kind == plan.KindLoop || s.Cursor >= len(n.Children):

@@ -69,7 +69,7 @@ type MachineError struct {
 	Cause string
 }
 
-// Windows are the times that delegates are given (pipeline spec §12.3).
+// Windows are the times that delegates are given (semantics/pipeline §12.3).
 type Windows struct {
 	Heartbeat time.Duration // without a sign of life for this long, a task is lost
 	NoOne     time.Duration // to wait for a delegate to become eligible

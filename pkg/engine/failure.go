@@ -14,7 +14,7 @@ const maxHistory = 50
 // conclude ends an attempt: success ends the step, a failure goes to the
 // strategies. late says that the time of the stage or pipeline is up, or that
 // another member's failure fails all: then no step strategy applies any more
-// (pipeline spec §5.5).
+// (semantics/pipeline §5.5).
 func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, late bool) plan.State {
 	s.Outcome, s.Outputs, s.Failures, s.Message = &o, o.Outputs, o.Failures, o.Message
 	switch {
@@ -24,13 +24,13 @@ func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, late bool) p
 	case o.Status == plan.Aborted || late:
 		s.Status = o.Status
 		return s
-	case s.Strategy != nil: // a decision was made at the first failure (spec §5.2 rule 3)
+	case s.Strategy != nil: // a decision was made at the first failure (semantics/pipeline §5.2 rule 3)
 		return w.apply(n, s, *s.Strategy, o)
 	}
 	action, ok := choose(n.Strategies, o.Failures)
 	if !ok {
-		// No strategy: like MarkAsFailure (spec §5.2 rule 2). In a rollback it
-		// ends the section (spec §5.4).
+		// No strategy: like MarkAsFailure (semantics/pipeline §5.2 rule 2). In a
+		// rollback it ends the section (semantics/pipeline §5.4).
 		s.Status = o.Status
 		if n.InRollback() {
 			s.Unwind.Action = plan.StageRollback
@@ -41,7 +41,8 @@ func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, late bool) p
 }
 
 // choose picks the strategy for a failure: the innermost level that has a
-// match, and within it an explicit type before AllErrors (pipeline spec §5.2).
+// match, and within it an explicit type before AllErrors
+// (semantics/pipeline §5.2).
 func choose(levels plan.Levels, failures []fault.FailureType) (plan.Action, bool) {
 	for _, level := range levels {
 		for _, s := range level {
@@ -71,7 +72,7 @@ func (w *walk) apply(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 		s.Status = o.Status
 	case plan.StageRollback, plan.PipelineRollback, plan.StepGroupRollback, plan.RetryStepGroup:
 		s.Status = o.Status
-		if !n.InRollback() { // there it degrades to MarkAsFailure (spec §5.4)
+		if !n.InRollback() { // there it degrades to MarkAsFailure (semantics/pipeline §5.4)
 			s.Unwind = unwinding(a)
 		}
 	case plan.ProceedWithDefaultValues:
@@ -96,7 +97,7 @@ func unwinding(a plan.Action) plan.Unwind {
 }
 
 // retry waits for the next attempt, or applies the fallback when the attempts
-// are used up or the condition doesn't hold (pipeline spec §5.3).
+// are used up or the condition doesn't hold (semantics/pipeline §5.3).
 func (w *walk) retry(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) plan.State {
 	done := s.Attempt - 1 - s.Base
 	if done >= a.RetryCount || !w.retryWanted(n, s, a) {
@@ -150,7 +151,8 @@ func (w *walk) decided(n *plan.Node, s plan.State) plan.State {
 
 // leaveForward applies the stage's own strategy when its time is up: once,
 // with the type Timeout, and only the actions that make sense for a stage
-// (pipeline spec §5.5). It returns the state with Unwind set for a rollback.
+// (semantics/pipeline §5.5). It returns the state with Unwind set for a
+// rollback.
 func (w *walk) leaveForward(n *plan.Node, s plan.State) plan.State {
 	complete := s.Cursor >= len(n.Children) && s.Worst != plan.Expired
 	if complete || s.Unwind.Action != "" || !w.over(s.Deadline) || w.over(w.get(parentID(n)).Deadline) {

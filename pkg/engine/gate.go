@@ -9,10 +9,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// Limits bound how many executions run at the same time (pipeline spec §8.3);
-// 0 is no limit. One that is over a limit is queued, in the order of starting,
-// and never fails for it. Whatever an execution waits for, it counts; one that
-// a Pipeline stage has started doesn't, because its parent does.
+// Limits bound how many executions run at the same time
+// (semantics/pipeline §8.3); 0 is no limit. One that is over a limit is
+// queued, in the order of starting, and never fails for it. Whatever an
+// execution waits for, it counts; one that a Pipeline stage has started
+// doesn't, because its parent does.
 type Limits struct {
 	Account  int // of all pipelines of an account
 	Pipeline int // of each pipeline

@@ -22,9 +22,9 @@ func TestGatedPipelines(t *testing.T) {
 		ends          string
 		deadline      time.Duration // after the pipeline began
 	}{
-		{name: "§8.3 it begins when it has a place", gated: true, passes: true, ends: "p:Success s:Success a:Success", deadline: 3 * time.Hour},
+		{name: "pipeline §8.3 it begins when it has a place", gated: true, passes: true, ends: "p:Success s:Success a:Success", deadline: 3 * time.Hour},
 		{name: "without a limit it begins at once", ends: "p:Success s:Success a:Success", deadline: time.Hour},
-		{name: "§8.3 it can be aborted while it is queued", gated: true, aborted: true, ends: "p:Aborted"},
+		{name: "pipeline §8.3 it can be aborted while it is queued", gated: true, aborted: true, ends: "p:Aborted"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// A step that looks again and again (pipeline spec §7.9) waits between two
+// A step that looks again and again (semantics/pipeline §7.9) waits between two
 // looks, keeps its attempt and its deadline, and divides the history of its
 // machine run.
 func TestLooking(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 )
 
 // enterLoop starts a loop that is next in its container: its iterations are
-// found, once (pipeline spec §6). False when it has ended at once: there are
-// none, or they can't be found out.
+// found, once (semantics/pipeline §6). False when it has ended at once: there
+// are none, or they can't be found out.
 func (w *walk) enterLoop(n, loop *plan.Node) bool {
 	if !w.statusFits(w.get(n.ID), loop.Children[0]) {
 		w.skip(loop) // every iteration would be; its expressions may not even resolve

@@ -13,9 +13,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Mark ends running steps by a person's word (pipeline spec §5.6): as Failed,
-// with a failure that strategies know, or a Wait step as Success. A container
-// stands for all steps that run in it. fault.Conflict if nothing does.
+// Mark ends running steps by a person's word (semantics/pipeline §5.6): as
+// Failed, with a failure that strategies know, or a Wait step as Success. A
+// container stands for all steps that run in it. fault.Conflict if nothing
+// does.
 func (h *Handler) Mark(ctx context.Context, id string, node plan.NodeID, as plan.Status, a audit.Record) error {
 	snap, err := h.snapshot(ctx, id)
 	if err != nil {

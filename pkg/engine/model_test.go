@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// model is the meaning of a pipeline, written once more from the pipeline spec
+// model is the meaning of a pipeline, written once more from docs/semantics,
 // as a plain recursive program: it knows no machine runs, no waits, no stored
 // states and no clock. TestEngineMeansWhatTheModelMeans compares the two.
 type model struct {
@@ -32,7 +32,8 @@ type ask struct {
 // past is what conditions see of what came before.
 type past struct{ failed, ignored bool }
 
-// rank orders the ends of children; the container has the worst (§8.2).
+// rank orders the ends of children; the container has the worst
+// (semantics/pipeline §8.2).
 func rank(s plan.Status) int {
 	return slices.Index([]plan.Status{
 		plan.Skipped, plan.Success, plan.IgnoreFailed, plan.Expired, plan.ApprovalRejected, plan.Failed, plan.Errored, plan.Aborted,
@@ -45,7 +46,7 @@ func (p past) with(s plan.Status) past {
 	return past{p.failed || bad(s), p.ignored || s == plan.IgnoreFailed}
 }
 
-// wants is a node's condition (§4).
+// wants is a node's condition (semantics/pipeline §4).
 func wants(n *plan.Node, p past) bool {
 	return statusWants(n, p) && (n.When == nil || n.When.Condition != "false")
 }
@@ -68,7 +69,7 @@ func (m *model) unclear(n *plan.Node) bool {
 }
 
 // refuse ends a container that can't begin by the strategy that applies to it
-// (§5.2). Nothing is left for it to undo or to do again.
+// (semantics/pipeline §5.2). Nothing is left for it to undo or to do again.
 func (m *model) refuse(n *plan.Node, rollback bool) ask {
 	owner := n
 	if n.Kind == plan.KindLoop {
@@ -208,8 +209,9 @@ func (m *model) together(n *plan.Node, members []*plan.Node, p past, rollback, q
 	return asked
 }
 
-// swept ends a member of a block that another member's failure ends (§5.4):
-// what deploys at once, another step after its attempt.
+// swept ends a member of a block that another member's failure ends
+// (semantics/pipeline §5.4): what deploys at once, another step after its
+// attempt.
 func (m *model) swept(n *plan.Node) {
 	switch {
 	case m.aborted:
@@ -279,7 +281,8 @@ func (m *model) iterations(n *plan.Node) []*plan.Node {
 	return out
 }
 
-// step makes attempts until one succeeds or a strategy is at its end (§5).
+// step makes attempts until one succeeds or a strategy is at its end
+// (semantics/pipeline §5).
 func (m *model) step(n *plan.Node, rollback bool) ask {
 	var action *plan.Action
 	for attempt := 1; ; attempt++ {
@@ -341,7 +344,7 @@ func (m *model) act(n *plan.Node, a plan.Action, rollback bool) ask {
 }
 
 // strategyFor is the innermost level that knows the failure, by its type
-// before AllErrors (§5.2).
+// before AllErrors (semantics/pipeline §5.2).
 func strategyFor(n *plan.Node, types fails) *plan.Action {
 	for _, level := range n.Strategies {
 		for _, wanted := range [][]fault.FailureType{types, {fault.AllErrors}} {
@@ -404,7 +407,7 @@ func (m *model) stage(n *plan.Node) ask {
 }
 
 // rollBack runs what undoes a stage: its groups in reverse, then its own
-// rollback steps (§5.4). It says how the latter ended.
+// rollback steps (semantics/pipeline §5.4). It says how the latter ended.
 func (m *model) rollBack(n *plan.Node) plan.Status {
 	m.undone[n.ID] = true
 	for _, c := range slices.Backward(n.Children) {

@@ -40,13 +40,13 @@ func TestRules(t *testing.T) {
 		took   time.Duration // of the clock, where that matters
 	}{
 		{
-			name:  "§1.3 steps run in order and all succeed",
+			name:  "pipeline §1.3 steps run in order and all succeed",
 			plan:  func() *plan.Node { return pipeline(stage("s", st("a"), st("b")), stage("t", st("c"))) },
 			ends:  "p:Success s:Success a:Success b:Success t:Success c:Success",
 			begun: "a b c",
 		},
 		{
-			name: "§1.3 parallel members and nested groups run",
+			name: "pipeline §1.3 parallel members and nested groups run",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", parallel(st("a"), group("g", st("b"), group("h", st("c")))), st("d")))
 			},
@@ -54,7 +54,7 @@ func TestRules(t *testing.T) {
 			begun: "a b c d",
 		},
 		{
-			name: "§14.20 MarkAsFailure: B is skipped, C with All runs, no rollback, stage Failed",
+			name: "pipeline §14.20 MarkAsFailure: B is skipped, C with All runs, no rollback, stage Failed",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", level(on(act(plan.MarkAsFailure)))), st("b"), st("c", when("All"))), st("r")))
 			},
@@ -62,7 +62,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed b:Skipped c:Success",
 		},
 		{
-			name: "§14.21 no strategy anywhere: identical to MarkAsFailure",
+			name: "pipeline §14.21 no strategy anywhere: identical to MarkAsFailure",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a"), st("b"), st("c", when("All"))), st("r")))
 			},
@@ -70,7 +70,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed b:Skipped c:Success",
 		},
 		{
-			name: "§14.21 StageRollback: B and C are never evaluated, rollback steps run, stage Failed",
+			name: "pipeline §14.21 StageRollback: B and C are never evaluated, rollback steps run, stage Failed",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", rollback), st("b"), st("c", when("All"))), st("r1"), st("r2")))
 			},
@@ -78,7 +78,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed r1:Success r2:Success",
 		},
 		{
-			name: "§14.22 an explicit type beats AllErrors at the same level",
+			name: "pipeline §14.22 an explicit type beats AllErrors at the same level",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", level(on(act(plan.Ignore)), on(act(plan.Abort), fault.Verification)))))
 			},
@@ -86,7 +86,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Aborted s:Aborted a:Aborted",
 		},
 		{
-			name: "§14.23 a step's strategy for another type leaves the stage's to decide",
+			name: "pipeline §14.23 a step's strategy for another type leaves the stage's to decide",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", level(on(act(plan.Ignore), fault.Timeout)), rollback)), st("r")))
 			},
@@ -94,7 +94,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed r:Success",
 		},
 		{
-			name: "§14.24 Retry twice, then roll back",
+			name: "pipeline §14.24 Retry twice, then roll back",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", level(on(retry(2, plan.StageRollback, 10*time.Second))))), st("r1"), st("r2")))
 			},
@@ -104,7 +104,7 @@ func TestRules(t *testing.T) {
 			took:   20 * time.Second,
 		},
 		{
-			name: "§5.3 the last interval repeats",
+			name: "pipeline §5.3 the last interval repeats",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", level(on(retry(3, plan.Ignore, time.Second, 5*time.Second))))))
 			},
@@ -113,7 +113,7 @@ func TestRules(t *testing.T) {
 			took:   11 * time.Second,
 		},
 		{
-			name: "§5.3 a retry that succeeds ends the step well",
+			name: "pipeline §5.3 a retry that succeeds ends the step well",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", level(on(retry(3, plan.Abort, time.Second)))), st("b")))
 			},
@@ -122,7 +122,7 @@ func TestRules(t *testing.T) {
 			begun:  "a a b",
 		},
 		{
-			name: "§5.3 a retry's condition that is false applies the fallback at once",
+			name: "pipeline §5.3 a retry's condition that is false applies the fallback at once",
 			plan: func() *plan.Node {
 				a := retry(3, plan.MarkAsSuccess, time.Second)
 				a.Condition = "false"
@@ -133,7 +133,7 @@ func TestRules(t *testing.T) {
 			begun:  "a",
 		},
 		{
-			name: "§14.25 a failing rollback step ends the section",
+			name: "pipeline §14.25 a failing rollback step ends the section",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", rollback)), st("r1"), st("r2"), st("r3", when("All"))))
 			},
@@ -141,7 +141,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed r1:Failed",
 		},
 		{
-			name: "§14.25 unless its own strategy marks it failed and the next says All",
+			name: "pipeline §14.25 unless its own strategy marks it failed and the next says All",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", rollback)), st("r1", level(on(act(plan.MarkAsFailure)))), st("r2"), st("r3", when("All"))))
 			},
@@ -149,7 +149,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed r1:Failed r2:Skipped r3:Success",
 		},
 		{
-			name: "§14.27 a parallel sibling finishes before the rollback",
+			name: "pipeline §14.27 a parallel sibling finishes before the rollback",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", parallel(st("a", rollback), st("b")), st("c")), st("r")))
 			},
@@ -158,7 +158,7 @@ func TestRules(t *testing.T) {
 			begun:  "a b r",
 		},
 		{
-			name: "§5.4 a group's step rolls its stage back, not the group alone",
+			name: "pipeline §5.4 a group's step rolls its stage back, not the group alone",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", group("g", st("a", rollback), st("b")), st("c")), st("r")))
 			},
@@ -166,7 +166,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed g:Failed a:Failed r:Success",
 		},
 		{
-			name: "§5.4 a later stage with Failure runs after a rolled-back stage",
+			name: "pipeline §5.4 a later stage with Failure runs after a rolled-back stage",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", rollback)), stage("t", st("b")), with(stage("u", st("c")), when("Failure")))
 			},
@@ -174,7 +174,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed t:Skipped u:Success c:Success",
 		},
 		{
-			name: "§14.28 an abort rolls nothing back and runs no All",
+			name: "pipeline §14.28 an abort rolls nothing back and runs no All",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", rollback), st("b", when("All"))), st("r")), with(stage("t", st("c")), when("All")))
 			},
@@ -182,7 +182,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Aborted s:Aborted a:Aborted",
 		},
 		{
-			name: "§14.29 the pipeline's time is up: Expired, no strategies",
+			name: "pipeline §14.29 the pipeline's time is up: Expired, no strategies",
 			plan: func() *plan.Node {
 				return with(pipeline(rolling(stage("s", st("a", rollback, timeout("1h"))), st("r"))), timeout("1m"))
 			},
@@ -191,7 +191,7 @@ func TestRules(t *testing.T) {
 			took:   time.Minute,
 		},
 		{
-			name: "§5.5 a step's time is up: its strategies see Timeout",
+			name: "pipeline §5.5 a step's time is up: its strategies see Timeout",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", timeout("30s"), level(on(act(plan.MarkAsSuccess), fault.Timeout))), st("b")))
 			},
@@ -200,7 +200,7 @@ func TestRules(t *testing.T) {
 			took:   30 * time.Second,
 		},
 		{
-			name: "§5.5 a stage's time is up: its strategy rolls back with time of its own",
+			name: "pipeline §5.5 a stage's time is up: its strategy rolls back with time of its own",
 			plan: func() *plan.Node {
 				s := rolling(stage("s", st("a", timeout("1h"), level(on(act(plan.Ignore))))), st("r"))
 				return pipeline(with(s, timeout("1m"), rollback))
@@ -210,27 +210,27 @@ func TestRules(t *testing.T) {
 			took:   6 * time.Minute,
 		},
 		{
-			name:   "§5.5 a stage's time is up without a strategy: Expired",
+			name:   "pipeline §5.5 a stage's time is up without a strategy: Expired",
 			plan:   func() *plan.Node { return pipeline(with(stage("s", st("a", timeout("1h")), st("b")), timeout("1m"))) },
 			script: map[string][]any{"a": {hang{}}},
 			ends:   "p:Expired s:Expired a:Expired",
 		},
 		{
-			name:   "§14.30 nobody intervenes: the fallback",
+			name:   "pipeline §14.30 nobody intervenes: the fallback",
 			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(intervene(plan.MarkAsSuccess)))))) },
 			script: map[string][]any{"a": {broken}},
 			ends:   "p:Success s:Success a:Success",
 			took:   time.Minute,
 		},
 		{
-			name:   "§5.3 a person ignores the failure",
+			name:   "pipeline §5.3 a person ignores the failure",
 			plan:   func() *plan.Node { return pipeline(stage("s", st("a", level(on(intervene(plan.Abort)))), st("b"))) },
 			script: map[string][]any{"a": {broken}},
 			decide: map[string]plan.ActionType{"a": plan.Ignore},
 			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed b:Success",
 		},
 		{
-			name: "§5.3 a person retries, it fails again, nobody answers",
+			name: "pipeline §5.3 a person retries, it fails again, nobody answers",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", level(on(intervene(plan.MarkAsFailure)))), st("b")))
 			},
@@ -240,7 +240,7 @@ func TestRules(t *testing.T) {
 			begun:  "a a",
 		},
 		{
-			name: "§4 Failure runs only after a failure; an ignored one satisfies both",
+			name: "pipeline §4 Failure runs only after a failure; an ignored one satisfies both",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("x", when("Failure")), st("a", level(on(act(plan.Ignore)))), st("b"), st("c", when("Failure"))))
 			},
@@ -248,7 +248,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:IgnoreFailed s:IgnoreFailed x:Skipped a:IgnoreFailed b:Success c:Success",
 		},
 		{
-			name: "§4 a condition that is false skips the node and its children",
+			name: "pipeline §4 a condition that is false skips the node and its children",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", with(group("g", st("a")), when("Success", "false")), st("b", when("Success", "true"))))
 			},
@@ -256,12 +256,12 @@ func TestRules(t *testing.T) {
 			begun: "b",
 		},
 		{
-			name: "§4 a condition that can't be evaluated fails the node",
+			name: "pipeline §4 a condition that can't be evaluated fails the node",
 			plan: func() *plan.Node { return pipeline(stage("s", st("a", when("Success", "nonsense")), st("b"))) },
 			ends: "p:Failed s:Failed a:Failed b:Skipped",
 		},
 		{
-			name: "§5.2 a condition that can't be evaluated goes to the strategies: the stage rolls back",
+			name: "pipeline §5.2 a condition that can't be evaluated goes to the strategies: the stage rolls back",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a"), st("b", when("Success", "maybe"), rollback)), st("r")))
 			},
@@ -269,14 +269,14 @@ func TestRules(t *testing.T) {
 			begun: "a r",
 		},
 		{
-			name: "§5.2 its type is ConfigurationFailure",
+			name: "pipeline §5.2 its type is ConfigurationFailure",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", when("Success", "maybe"), level(on(act(plan.Ignore), fault.ConfigurationFailure))), st("b")))
 			},
 			ends: "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed b:Success",
 		},
 		{
-			name: "§5.3 a Retry evaluates the condition again: it runs then",
+			name: "pipeline §5.3 a Retry evaluates the condition again: it runs then",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", when("Success", "a minute later: true"), level(on(retry(3, plan.Ignore, time.Minute))))))
 			},
@@ -284,7 +284,7 @@ func TestRules(t *testing.T) {
 			begun: "a", took: time.Minute,
 		},
 		{
-			name: "§5.3 or is skipped then",
+			name: "pipeline §5.3 or is skipped then",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", when("Success", "a minute later: false"), level(on(retry(3, plan.Ignore, time.Minute))))))
 			},
@@ -292,7 +292,7 @@ func TestRules(t *testing.T) {
 			took: time.Minute,
 		},
 		{
-			name: "§5.3 a condition that held isn't evaluated again",
+			name: "pipeline §5.3 a condition that held isn't evaluated again",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", when("Success", "for a minute"), level(on(retry(3, plan.Ignore, time.Minute))))))
 			},
@@ -301,7 +301,7 @@ func TestRules(t *testing.T) {
 			begun:  "a a", took: time.Minute,
 		},
 		{
-			name: "§5.3 retries that are used up lead to what follows",
+			name: "pipeline §5.3 retries that are used up lead to what follows",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", when("Success", "maybe"), level(on(retry(2, plan.StageRollback, time.Minute))))), st("r")))
 			},
@@ -309,7 +309,7 @@ func TestRules(t *testing.T) {
 			begun: "r", took: 2 * time.Minute,
 		},
 		{
-			name: "§5.2 a group that can't begin rolls its stage back, and isn't undone",
+			name: "pipeline §5.2 a group that can't begin rolls its stage back, and isn't undone",
 			plan: func() *plan.Node {
 				g := with(rolling(group("g", st("b")), st("q")), when("Success", "maybe"), rollback)
 				return pipeline(rolling(stage("s", st("a"), g, st("c")), st("r")))
@@ -318,7 +318,7 @@ func TestRules(t *testing.T) {
 			begun: "a r",
 		},
 		{
-			name: "§5.2 a group whose timeout can't be evaluated does what follows its retries",
+			name: "pipeline §5.2 a group whose timeout can't be evaluated does what follows its retries",
 			plan: func() *plan.Node {
 				g := with(group("g", st("b")), timeout("soon"), level(on(retry(2, plan.Ignore))))
 				return pipeline(stage("s", g, st("c")))
@@ -326,7 +326,7 @@ func TestRules(t *testing.T) {
 			ends: "p:IgnoreFailed s:IgnoreFailed g:IgnoreFailed c:Success",
 		},
 		{
-			name: "§5.2 a loop that can't be found out rolls its stage back",
+			name: "pipeline §5.2 a loop that can't be found out rolls its stage back",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a"), loop(st("b", rollback))), st("r")))
 			},
@@ -335,7 +335,7 @@ func TestRules(t *testing.T) {
 			begun: "a r",
 		},
 		{
-			name: "§5.2 a stage that can't begin rolls the pipeline back, and isn't undone",
+			name: "pipeline §5.2 a stage that can't begin rolls the pipeline back, and isn't undone",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a")), st("r")),
 					with(rolling(stage("t", st("b")), st("q")), when("Success", "maybe"), level(on(act(plan.PipelineRollback)))), stage("u", st("c")))
@@ -344,7 +344,7 @@ func TestRules(t *testing.T) {
 			begun: "a r",
 		},
 		{
-			name: "§5.4 a rollback step whose condition can't be evaluated ends the section",
+			name: "pipeline §5.4 a rollback step whose condition can't be evaluated ends the section",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", rollback)), st("q", when("Success", "maybe")), st("r", when("All"))))
 			},
@@ -352,7 +352,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed q:Failed",
 		},
 		{
-			name: "§4 members of a parallel block see the state at its start",
+			name: "pipeline §4 members of a parallel block see the state at its start",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", parallel(st("a"), st("b"), st("f", when("Failure"))), st("c")))
 			},
@@ -360,12 +360,12 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed b:Success f:Skipped c:Skipped",
 		},
 		{
-			name: "§4 all steps skipped is Success",
+			name: "pipeline §4 all steps skipped is Success",
 			plan: func() *plan.Node { return pipeline(with(stage("s", st("a")), when("Failure"))) },
 			ends: "p:Success s:Skipped",
 		},
 		{
-			name: "§5.4 PipelineRollback: stages that began are undone in reverse, later ones don't run",
+			name: "pipeline §5.4 PipelineRollback: stages that began are undone in reverse, later ones don't run",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a")), st("r")), stage("none", st("b")),
 					parallel(rolling(stage("t", st("c")), st("q")), rolling(stage("u", st("d", level(on(act(plan.PipelineRollback)))), st("e")), st("o"))),
@@ -376,7 +376,7 @@ func TestRules(t *testing.T) {
 			begun:  "a b c d q o r",
 		},
 		{
-			name: "§5.4 PipelineRollback leaves a chained pipeline as it is",
+			name: "pipeline §5.4 PipelineRollback leaves a chained pipeline as it is",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a")), st("r")), chained("c"),
 					parallel(chained("d"), rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q"))))
@@ -386,7 +386,7 @@ func TestRules(t *testing.T) {
 			begun:  "a pipeline pipeline b q r",
 		},
 		{
-			name: "§5.4 PipelineRollback goes on when the rollback of a stage fails",
+			name: "pipeline §5.4 PipelineRollback goes on when the rollback of a stage fails",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a")), st("r")), rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q1"), st("q2")))
 			},
@@ -394,7 +394,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Success a:Success r:Success t:Failed b:Failed q1:Failed",
 		},
 		{
-			name: "§5.4 PipelineRollback undoes iterations that began, and not what has rolled back by itself",
+			name: "pipeline §5.4 PipelineRollback undoes iterations that began, and not what has rolled back by itself",
 			plan: func() *plan.Node {
 				return pipeline(loop(rolling(stage("s", st("a", level(on(act(plan.StageRollback)))), st("x", when("All"))), st("r"))),
 					with(rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q")), when("All")))
@@ -405,7 +405,7 @@ func TestRules(t *testing.T) {
 			begun:  "a x a x b q r r",
 		},
 		{
-			name: "§5.4 a stage that rolled back isn't undone again",
+			name: "pipeline §5.4 a stage that rolled back isn't undone again",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a", rollback)), st("r")),
 					with(rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q")), when("All")))
@@ -415,7 +415,7 @@ func TestRules(t *testing.T) {
 			begun:  "a r b q",
 		},
 		{
-			name: "§5.4 StepGroupRollback: the group's rollbackSteps, the group is Failed, its stage rolls nothing back",
+			name: "pipeline §5.4 StepGroupRollback: the group's rollbackSteps, the group is Failed, its stage rolls nothing back",
 			plan: func() *plan.Node {
 				g := rolling(group("g", st("a"), st("b", level(), level(on(act(plan.StageRollback)))), st("c")), st("gr"))
 				g.Children[1].Strategies[0] = []plan.Strategy{on(plan.Action{Type: plan.StepGroupRollback, Depth: 1})}
@@ -425,7 +425,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed g:Failed a:Success b:Failed gr:Success d:Skipped e:Success",
 		},
 		{
-			name: "§5.4 StepGroupRollback of an outer group ends the inner one",
+			name: "pipeline §5.4 StepGroupRollback of an outer group ends the inner one",
 			plan: func() *plan.Node {
 				inner := group("h", st("b", level(on(plan.Action{Type: plan.StepGroupRollback, Depth: 1}))), st("x", when("All")))
 				return pipeline(stage("s", rolling(group("g", inner, st("c", when("All"))), st("gr"))))
@@ -434,7 +434,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed g:Failed h:Failed b:Failed gr:Success",
 		},
 		{
-			name: "§5.4 StageRollback undoes groups in reverse before the stage's rollbackSteps",
+			name: "pipeline §5.4 StageRollback undoes groups in reverse before the stage's rollbackSteps",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", rolling(group("g", st("a")), st("gr")), parallel(rolling(group("h", st("b")), st("hr")), st("c", rollback)),
 					rolling(group("i", st("d")), st("ir"))), st("r")))
@@ -444,7 +444,7 @@ func TestRules(t *testing.T) {
 			begun:  "a b c hr gr r",
 		},
 		{
-			name: "§5.1 RetryStepGroup: the group runs again from its first step, after the interval",
+			name: "pipeline §5.1 RetryStepGroup: the group runs again from its first step, after the interval",
 			plan: func() *plan.Node {
 				again := plan.Action{Type: plan.RetryStepGroup, Depth: 1, RetryCount: 2, RetryIntervals: []time.Duration{time.Minute}}
 				return pipeline(stage("s", group("g", st("a"), group("h", st("b", level(), level(on(again)))), parallel(st("c"))), st("d")))
@@ -455,7 +455,7 @@ func TestRules(t *testing.T) {
 			took:   2 * time.Minute,
 		},
 		{
-			name: "§5.1 RetryStepGroup: the retries are used up",
+			name: "pipeline §5.1 RetryStepGroup: the retries are used up",
 			plan: func() *plan.Node {
 				again := plan.Action{Type: plan.RetryStepGroup, Depth: 1, RetryCount: 1}
 				return pipeline(rolling(stage("s", group("g", loop(st("a", level(on(again))))), st("d")), st("r")))
@@ -466,7 +466,7 @@ func TestRules(t *testing.T) {
 			begun:  "a_0 a_1 a_0 a_1",
 		},
 		{
-			name: "§5.1 a step's own retries are counted anew when its group runs again",
+			name: "pipeline §5.1 a step's own retries are counted anew when its group runs again",
 			plan: func() *plan.Node {
 				again := plan.Action{Type: plan.RetryStepGroup, Depth: 1, RetryCount: 1}
 				own := plan.Action{Type: plan.Retry, RetryCount: 1, Then: &again}
@@ -477,7 +477,7 @@ func TestRules(t *testing.T) {
 			begun:  "a a a a",
 		},
 		{
-			name: "§5.3 a person asks for the pipeline's rollback",
+			name: "pipeline §5.3 a person asks for the pipeline's rollback",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a")), st("r")), stage("t", st("b", level(on(intervene(plan.Ignore))))))
 			},
@@ -486,7 +486,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Success a:Success r:Success t:Failed b:Failed",
 		},
 		{
-			name: "§5.6 an abort in a pipeline's rollback ends it",
+			name: "pipeline §5.6 an abort in a pipeline's rollback ends it",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", st("a")), st("r")), rolling(stage("t", st("b", level(on(act(plan.PipelineRollback))))), st("q")))
 			},
@@ -494,14 +494,14 @@ func TestRules(t *testing.T) {
 			ends:   "p:Aborted s:Success a:Success t:Aborted b:Failed q:Aborted",
 		},
 		{
-			name:   "§5.6 a pause lets what runs go on; nothing starts before it is resumed",
+			name:   "pipeline §5.6 a pause lets what runs go on; nothing starts before it is resumed",
 			plan:   func() *plan.Node { return pipeline(stage("s", st("a"), st("b")), stage("t", st("c"))) },
 			script: map[string][]any{"a": {"pause"}},
 			ends:   "p:Success s:Success a:Success b:Success t:Success c:Success",
 			pauses: "s",
 		},
 		{
-			name: "§5.6 a pause before a stage, an iteration and rollback steps",
+			name: "pipeline §5.6 a pause before a stage, an iteration and rollback steps",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a")), rolling(stage("t", loop(st("b", rollback))), st("r")))
 			},
@@ -511,7 +511,7 @@ func TestRules(t *testing.T) {
 			pauses: "p b_1",
 		},
 		{
-			name: "§5.6 a step that a person marks as failed goes to its strategies",
+			name: "pipeline §5.6 a step that a person marks as failed goes to its strategies",
 			plan: func() *plan.Node {
 				return pipeline(stage("s", st("a", level(on(act(plan.Ignore), fault.UserMarkedFailure))), st("b")))
 			},
@@ -519,60 +519,60 @@ func TestRules(t *testing.T) {
 			ends:   "p:IgnoreFailed s:IgnoreFailed a:IgnoreFailed b:Success",
 		},
 		{
-			name:  "§6 a looped step runs once for each iteration, then the next step",
+			name:  "pipeline §6 a looped step runs once for each iteration, then the next step",
 			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"))) },
 			loops: map[string]any{"a": 3},
 			ends:  "p:Success s:Success a:Success a_0:Success a_1:Success a_2:Success b:Success",
 			begun: "a_0 a_1 a_2 b",
 		},
 		{
-			name:  "§6 loops of stage, group and step are nested",
+			name:  "pipeline §6 loops of stage, group and step are nested",
 			plan:  func() *plan.Node { return pipeline(loop(stage("s", loop(group("g", loop(st("a"))))))) },
 			loops: map[string]any{"s": 2, "g": 1, "a": 2},
 			ends: "p:Success s:Success s_0:Success g:Success g_0:Success a:Success a_0:Success a_1:Success " +
 				"s_1:Success g:Success g_0:Success a:Success a_0:Success a_1:Success",
 		},
 		{
-			name:  "§6 no iterations: the node is skipped, what follows runs",
+			name:  "pipeline §6 no iterations: the node is skipped, what follows runs",
 			plan:  func() *plan.Node { return pipeline(loop(stage("s", st("a"))), stage("t", st("b"))) },
 			loops: map[string]any{"s": 0},
 			ends:  "p:Success s:Skipped t:Success b:Success",
 		},
 		{
-			name:  "§6 a strategy that can't be evaluated fails the node",
+			name:  "pipeline §6 a strategy that can't be evaluated fails the node",
 			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"))) },
 			loops: map[string]any{"a": errors.New("no such list")},
 			ends:  "p:Failed s:Failed a:Failed b:Skipped",
 		},
 		{
-			name:   "§4 a loop behind a failure is skipped without being evaluated",
+			name:   "pipeline §4 a loop behind a failure is skipped without being evaluated",
 			plan:   func() *plan.Node { return pipeline(stage("s", st("a"), loop(st("b")))) },
 			script: map[string][]any{"a": {broken}},
 			loops:  map[string]any{"b": errors.New("no such list")},
 			ends:   "p:Failed s:Failed a:Failed b:Skipped",
 		},
 		{
-			name:  "§4 a condition holds for each iteration alone",
+			name:  "pipeline §4 a condition holds for each iteration alone",
 			plan:  func() *plan.Node { return pipeline(stage("s", loop(st("a", when("Success", "false"))), st("b"))) },
 			loops: map[string]any{"a": 2},
 			ends:  "p:Success s:Success a:Success a_0:Skipped a_1:Skipped b:Success",
 		},
 		{
-			name:   "§6 RunAll: every iteration runs although one fails; the loop is Failed",
+			name:   "pipeline §6 RunAll: every iteration runs although one fails; the loop is Failed",
 			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b"), st("c", when("All")))) },
 			script: map[string][]any{"a_0": {broken}},
 			loops:  map[string]any{"a": 3},
 			ends:   "p:Failed s:Failed a:Failed a_0:Failed a_1:Success a_2:Success b:Skipped c:Success",
 		},
 		{
-			name:   "§6 SkipQueued: iterations that haven't started are skipped",
+			name:   "pipeline §6 SkipQueued: iterations that haven't started are skipped",
 			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a"), skipQueued))) },
 			script: map[string][]any{"a_1": {broken}},
 			loops:  map[string]any{"a": 4},
 			ends:   "p:Failed s:Failed a:Failed a_0:Success a_1:Failed a_2:Skipped a_3:Skipped",
 		},
 		{
-			name: "§5.4 StageRollback after a group whose loop couldn't be found out: nothing of it is undone",
+			name: "pipeline §5.4 StageRollback after a group whose loop couldn't be found out: nothing of it is undone",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", loop(rolling(group("g", st("a")), st("u"))), st("b", when("All"), rollback)), st("r")))
 			},
@@ -581,7 +581,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed g:Failed b:Failed r:Success",
 		},
 		{
-			name: "§5.4 failAll: the other groups of the block stop, and the stage turns back",
+			name: "pipeline §5.4 failAll: the other groups of the block stop, and the stage turns back",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", parallel(st("a", failAll), group("g", st("b"), st("c", when("All"))), st("d")), st("e")), st("r")))
 			},
@@ -590,7 +590,7 @@ func TestRules(t *testing.T) {
 			begun:  "a d r",
 		},
 		{
-			name: "§5.4 failAll: a step of the block that deploys is ended, and its strategies don't apply",
+			name: "pipeline §5.4 failAll: a step of the block that deploys is ended, and its strategies don't apply",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", parallel(st("a", failAll), st("b", level(on(act(plan.Ignore))), deploying))), st("r")))
 			},
@@ -599,7 +599,7 @@ func TestRules(t *testing.T) {
 			begun:  "a r",
 		},
 		{
-			name: "§5.4 failAll: iterations that haven't started are skipped",
+			name: "pipeline §5.4 failAll: iterations that haven't started are skipped",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", loop(st("a", failAll, deploying))), st("r")))
 			},
@@ -608,7 +608,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed a_0:Success a_1:Failed a_2:Skipped a_3:Skipped r:Success",
 		},
 		{
-			name: "§5.4 StageRollback with failAll is its stage's affair alone",
+			name: "pipeline §5.4 StageRollback with failAll is its stage's affair alone",
 			plan: func() *plan.Node {
 				return pipeline(parallel(stage("s", st("a", failAll)), stage("t", st("b"), st("c"))))
 			},
@@ -616,7 +616,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed t:Success b:Success c:Success",
 		},
 		{
-			name:   "§5.2 strategies on a looped step act on the iteration",
+			name:   "pipeline §5.2 strategies on a looped step act on the iteration",
 			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a", level(on(retry(1, plan.Ignore))))))) },
 			script: map[string][]any{"a_0": {broken, true}, "a_1": {broken, broken}},
 			loops:  map[string]any{"a": 2},
@@ -624,7 +624,7 @@ func TestRules(t *testing.T) {
 			begun:  "a_0 a_0 a_1 a_1",
 		},
 		{
-			name: "§6 StageRollback: each iteration of a stage rolls back alone",
+			name: "pipeline §6 StageRollback: each iteration of a stage rolls back alone",
 			plan: func() *plan.Node {
 				return pipeline(loop(rolling(stage("s", st("a", rollback)), st("r"))), stage("t", st("b")))
 			},
@@ -633,7 +633,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed s_0:Failed a:Failed r:Success s_1:Failed a:Failed r:Success t:Skipped",
 		},
 		{
-			name: "§5.4 StageRollback in a looped step rolls its stage back once",
+			name: "pipeline §5.4 StageRollback in a looped step rolls its stage back once",
 			plan: func() *plan.Node {
 				return pipeline(rolling(stage("s", loop(st("a", rollback)), st("b")), st("r")))
 			},
@@ -642,7 +642,7 @@ func TestRules(t *testing.T) {
 			ends:   "p:Failed s:Failed a:Failed a_0:Failed a_1:Success r:Success",
 		},
 		{
-			name: "§5.5 iterations that are queued when the stage's time is up are Expired",
+			name: "pipeline §5.5 iterations that are queued when the stage's time is up are Expired",
 			plan: func() *plan.Node {
 				return pipeline(with(stage("s", loop(st("a", timeout("1h"))), st("b")), timeout("10s")))
 			},
@@ -652,14 +652,14 @@ func TestRules(t *testing.T) {
 			took:   10 * time.Second,
 		},
 		{
-			name:   "§5.6 iterations that are queued when somebody aborts are Aborted",
+			name:   "pipeline §5.6 iterations that are queued when somebody aborts are Aborted",
 			plan:   func() *plan.Node { return pipeline(stage("s", loop(st("a")), st("b", when("All")))) },
 			script: map[string][]any{"a_0": {"abort"}},
 			loops:  map[string]any{"a": 2},
 			ends:   "p:Aborted s:Aborted a:Aborted a_0:Aborted a_1:Aborted",
 		},
 		{
-			name:   "§8.2 a rejected approval shows in stage and pipeline",
+			name:   "pipeline §8.2 a rejected approval shows in stage and pipeline",
 			plan:   func() *plan.Node { return pipeline(stage("s", st("a")), stage("t", st("b"))) },
 			script: map[string][]any{"a": {plan.ApprovalRejected}},
 			ends:   "p:ApprovalRejected s:ApprovalRejected a:ApprovalRejected t:Skipped",

@@ -14,11 +14,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// An approval with isAutoRejectEnabled (pipeline spec §7.7) puts itself on the
-// list of those that wait at the same step of the same pipeline with the same
-// services. When it is approved, those of older executions on the list are
-// rejected: before its own end is stored, so that what is lost between the two
-// is done again.
+// An approval with isAutoRejectEnabled (semantics/pipeline §7.7) puts itself
+// on the list of those that wait at the same step of the same pipeline with
+// the same services. When it is approved, those of older executions on the
+// list are rejected: before its own end is stored, so that what is lost
+// between the two is done again.
 
 // enrol puts an approval on its list, if it has one. While it isn't known what
 // the pipeline deploys, it can't be told which others have the same services.

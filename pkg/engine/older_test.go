@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// Pipeline spec §7.7: approvals of the same services are on one list, so what
-// a pipeline deploys must be known.
+// semantics/pipeline §7.7: approvals of the same services are on one list, so
+// what a pipeline deploys must be known.
 func TestServicesOfAPipeline(t *testing.T) {
 	t.Parallel()
 	deploys := func(service string) func(*plan.Node) {

@@ -11,7 +11,7 @@ import (
 
 // held makes a machine run wait before it starts something new, while a
 // person has paused the execution. What runs goes on, and so do the clocks of
-// timeouts (pipeline spec §5.6). False when there is nothing to wait for.
+// timeouts (semantics/pipeline §5.6). False when there is nothing to wait for.
 func (w *walk) held(n *plan.Node) bool {
 	s := w.get(n.ID)
 	waiting, status := plan.Paused, plan.Running

@@ -9,10 +9,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// A Queue step (pipeline spec §7.2) waits until nobody before it in the queue
-// of its key, which is the account's, is left. From then on it holds the key
-// for its stage or its pipeline and gives it back when that ends. Its timeout
-// bounds the wait.
+// A Queue step (semantics/pipeline §7.2) waits until nobody before it in the
+// queue of its key, which is the account's, is left. From then on it holds the
+// key for its stage or its pipeline and gives it back when that ends. Its
+// timeout bounds the wait.
 
 // typeQueue is the step type.
 const typeQueue = "Queue"

@@ -25,9 +25,9 @@ func TestQueueSteps(t *testing.T) {
 		left    string // queues
 		took    time.Duration
 	}{
-		{name: "§7.2 it passes when its turn has come", turn: true, ends: "p:Success s:Success q:Success b:Success"},
+		{name: "pipeline §7.2 it passes when its turn has come", turn: true, ends: "p:Success s:Success q:Success b:Success"},
 		{
-			name: "§7.2 the timeout bounds the wait and fails with the type Timeout", edits: []func(*plan.Node){timeout("30m"), level(on(act(plan.Ignore), fault.Timeout))},
+			name: "pipeline §7.2 the timeout bounds the wait and fails with the type Timeout", edits: []func(*plan.Node){timeout("30m"), level(on(act(plan.Ignore), fault.Timeout))},
 			ends: "p:IgnoreFailed s:IgnoreFailed q:IgnoreFailed b:Success", left: "k", took: 30 * time.Minute,
 		},
 		{

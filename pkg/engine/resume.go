@@ -20,8 +20,8 @@ func resumePoint(root *plan.Node, stage string) int {
 }
 
 // CanResume says why a plan can't go on where an execution of another plan
-// has a stage: what comes before it must be the same stages (pipeline spec
-// §8.4).
+// has a stage: what comes before it must be the same stages
+// (semantics/pipeline §8.4).
 func CanResume(old, fresh *plan.Plan, stage string) error {
 	at, was := resumePoint(fresh.Root, stage), resumePoint(old.Root, stage)
 	if at < 0 || was < 0 {

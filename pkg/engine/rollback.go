@@ -7,9 +7,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// What a failed step may ask of the containers around it (pipeline spec
-// §5.4): its group or its stage turns back to its rollbackSteps, its pipeline
-// undoes its stages in reverse, or its group begins again.
+// What a failed step may ask of the containers around it
+// (semantics/pipeline §5.4): its group or its stage turns back to its
+// rollbackSteps, its pipeline undoes its stages in reverse, or its group
+// begins again.
 
 // answers says whether a container is the one that an unwinding is for.
 func answers(n *plan.Node, u plan.Unwind) bool {
@@ -108,8 +109,9 @@ func (w *walk) undo(n, c *plan.Node) bool {
 	return false
 }
 
-// undoes turns a pipeline back that begins with its rollback (pipeline spec
-// §5.4, post-deployment rollback): it succeeds unless undoing something fails.
+// undoes turns a pipeline back that begins with its rollback
+// (semantics/pipeline §5.4, post-deployment rollback): it succeeds unless
+// undoing something fails.
 func (w *walk) undoes(n *plan.Node) {
 	s := w.get(n.ID)
 	if !w.Undoes || n.Kind != plan.KindPipeline || s.Rollback || s.Status.Terminal() {

@@ -200,7 +200,7 @@ func (s *snapshot) saw(at At) bool {
 }
 
 // remembered is how long a delegate that has gone silent is told of in
-// explanations (pipeline spec §12.1).
+// explanations (semantics/pipeline §12.1).
 const remembered = 6 * time.Hour
 
 func (s *snapshot) eligible(t store.Task, now time.Time) (bool, string) {
@@ -241,7 +241,7 @@ func (s *snapshot) choose(n *plan.Node, state func(plan.NodeID) plan.State) (*pl
 	return target.Choose(s.ctx, s.h.scope(s.ctx, s, n, state))
 }
 
-// maxTimeout caps every timeout, silently (pipeline spec §1.4).
+// maxTimeout caps every timeout, silently (semantics/pipeline §1.4).
 const maxTimeout = 35 * 24 * time.Hour
 
 func (s *snapshot) timeout(n *plan.Node, state func(plan.NodeID) plan.State) (time.Duration, error) {

@@ -10,13 +10,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// defaultTimeout is that of a step that says none (pipeline spec §1.4). The
-// Timeout function knows the defaults of step types; this one is its floor.
+// defaultTimeout is that of a step that says none (semantics/pipeline §1.4).
+// The Timeout function knows the defaults of step types; this one is its
+// floor.
 const defaultTimeout = 10 * time.Minute
 
 // beginAttempt starts a step's next attempt. Its timeout starts again
-// (pipeline spec §5.3). A timeout that can't be evaluated ends the attempt, and
-// so does a condition, which the next attempt evaluates again.
+// (semantics/pipeline §5.3). A timeout that can't be evaluated ends the
+// attempt, and so does a condition, which the next attempt evaluates again.
 func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
 	timeout, err := w.Timeout(n, w.get)
 	run := true
@@ -145,7 +146,7 @@ func (w *walk) failure(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 }
 
 // autoApproved answers an approval whose time to approve by itself has come
-// (pipeline spec §7.7).
+// (semantics/pipeline §7.7).
 func (w *walk) autoApproved(s plan.State) plan.State {
 	if s.Approval == nil || s.Approval.Auto == nil || s.Outcome != nil || !w.over(s.Until) {
 		return s
@@ -292,7 +293,7 @@ func lookedInVain() *plan.Outcome {
 }
 
 // unclaimed is the outcome of a task that nobody has taken for too long
-// (pipeline spec §12.3); nil while there is time.
+// (semantics/pipeline §12.3); nil while there is time.
 func (w *walk) unclaimed(t TaskFacts) *plan.Outcome {
 	age := w.Now.Sub(t.Created)
 	if age < min(w.Window.NoOne, w.Window.Unclaimed) {

@@ -6,8 +6,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// A failure whose strategy has failAll (pipeline spec §5.4) doesn't wait for
-// the other members of its parallel block: their steps that deploy are
+// A failure whose strategy has failAll (semantics/pipeline §5.4) doesn't wait
+// for the other members of its parallel block: their steps that deploy are
 // cancelled, what they have not started stays so, and no strategy of theirs
 // applies any more. Other steps of theirs run to their end. Iterations of a
 // loop that have started go on; those that haven't are skipped.

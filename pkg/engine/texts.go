@@ -38,7 +38,8 @@ func (h *Handler) Resolve(ctx context.Context, execution string, node plan.NodeI
 }
 
 // ResolveKnown is Resolve for people, in the context of any node: what can't
-// be resolved stays in a text as it was written (pipeline spec §3.5, item 4).
+// be resolved stays in a text as it was written (semantics/pipeline §3.5, item
+// 4).
 func (h *Handler) ResolveKnown(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (Texts, error) {
 	return h.texts(ctx, execution, node, texts, func(s *resolve.Scope, text string) (string, error) {
 		v, err := s.InterpolateKnown(text)

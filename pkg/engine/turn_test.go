@@ -29,9 +29,9 @@ func TestTurns(t *testing.T) {
 		ends    string
 		took    time.Duration
 	}{
-		{name: "§7.2 a stage that deploys waits for its turn, then runs", infra: "type: KubernetesDirect", turn: true, ends: "p:Success s:Success a:Success"},
-		{name: "§7.2 false is the default", infra: "allowSimultaneousDeployments: false", turn: true, ends: "p:Success s:Success a:Success"},
-		{name: "§7.2 unless simultaneous deployments are allowed", infra: "allowSimultaneousDeployments: true", ends: "p:Success s:Success a:Success"},
+		{name: "pipeline §7.2 a stage that deploys waits for its turn, then runs", infra: "type: KubernetesDirect", turn: true, ends: "p:Success s:Success a:Success"},
+		{name: "pipeline §7.2 false is the default", infra: "allowSimultaneousDeployments: false", turn: true, ends: "p:Success s:Success a:Success"},
+		{name: "pipeline §7.2 unless simultaneous deployments are allowed", infra: "allowSimultaneousDeployments: true", ends: "p:Success s:Success a:Success"},
 		{name: "or allowed below spec", infra: "spec: {allowSimultaneousDeployments: true}", ends: "p:Success s:Success a:Success"},
 		{name: "the wait counts against the stage's timeout", infra: "type: K", timeout: "10m", ends: "p:Expired s:Expired", took: 10 * time.Minute},
 		{name: "a queue that can't be found out fails the stage", infra: "type: K", none: true, ends: "p:Failed s:Failed"},

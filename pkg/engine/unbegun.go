@@ -36,13 +36,13 @@ func (w *walk) unbegun(n *plan.Node, s plan.State, o plan.Outcome, chooses bool)
 		s.Status, w.out.Abort = plan.Aborted, true
 	case plan.StageRollback, plan.PipelineRollback, plan.StepGroupRollback, plan.RetryStepGroup:
 		u := unwinding(action)
-		if !answers(n, u) && !n.InRollback() { // there it degrades to MarkAsFailure (spec §5.4)
+		if !answers(n, u) && !n.InRollback() { // there it degrades to MarkAsFailure (semantics/pipeline §5.4)
 			s.Unwind = u
 		}
 	case plan.MarkAsFailure, plan.Retry, plan.ManualIntervention, plan.ProceedWithDefaultValues:
 	}
 	if !ok && n.InRollback() {
-		s.Unwind.Action = plan.StageRollback // it ends the section (spec §5.4)
+		s.Unwind.Action = plan.StageRollback // it ends the section (semantics/pipeline §5.4)
 	}
 	return s
 }

@@ -24,9 +24,9 @@ func deployments(lined bool, waves ...int) plan.Iterations {
 	return its
 }
 
-// Entities spec §5.2: deployments that follow each other do so wave by wave;
-// where services follow each other, one that fails stops those after it on
-// its infrastructure.
+// semantics/entities §5.2: deployments that follow each other do so wave by
+// wave; where services follow each other, one that fails stops those after it
+// on its infrastructure.
 func TestDeploymentsRunInWaves(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -7,8 +7,8 @@ import (
 )
 
 // when decides whether a child of a container runs: the status part and the
-// condition must both hold (pipeline spec §4). A node without a status part
-// has Success. Conditions aren't inherited.
+// condition must both hold (semantics/pipeline §4). A node without a status
+// part has Success. Conditions aren't inherited.
 func (w *walk) when(n, c *plan.Node) (bool, error) {
 	if c.Kind == plan.KindParallel {
 		return true, nil // a block has no condition; its members have
@@ -33,7 +33,8 @@ func (w *walk) statusFits(s plan.State, c *plan.Node) bool {
 	case "Success":
 		return !s.FailedSoFar
 	case "Failure":
-		// An ignored failure satisfies both Success and Failure (spec §4).
+		// An ignored failure satisfies both Success and Failure
+		// (semantics/pipeline §4).
 		return s.FailedSoFar || s.IgnoredSoFar
 	}
 	return true

@@ -7,7 +7,7 @@ import (
 )
 
 // Artifact is a service's primary artifact: one source of several
-// (entities spec §2.2).
+// (semantics/entities §2.2).
 type Artifact struct {
 	PrimaryRef yamldoc.Field[string]
 	Sources    []ArtifactSource

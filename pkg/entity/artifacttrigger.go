@@ -9,7 +9,7 @@ import (
 )
 
 // ArtifactTrigger says which new versions of an artifact start the pipeline
-// (pipeline spec §11.4). All of its conditions must hold.
+// (semantics/pipeline §11.4). All of its conditions must hold.
 type ArtifactTrigger struct {
 	Type       yamldoc.Field[string] // Ecr or AmazonS3
 	Connector  yamldoc.Field[string]

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// artifactType says which settings the sources of one type have (entities
-// spec §2.2). All of them are texts.
+// artifactType says which settings the sources of one type have
+// (semantics/entities §2.2). All of them are texts.
 type artifactType struct {
 	need []string
 	may  []string

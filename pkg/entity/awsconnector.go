@@ -8,7 +8,7 @@ import (
 )
 
 // AWSConnector is an account of AWS and how a delegate proves there who it is
-// (entities spec §9). Fields that end in Ref name secrets.
+// (semantics/entities §9). Fields that end in Ref name secrets.
 type AWSConnector struct {
 	Credential      yamldoc.Field[string] // ManualConfig, InheritFromDelegate or Irsa
 	AccessKey       yamldoc.Field[string]

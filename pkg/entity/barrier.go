@@ -13,7 +13,8 @@ import (
 // stepBarrier is the type of the steps that wait for each other.
 const stepBarrier = "Barrier"
 
-// Barrier is one of a pipeline's flowControl.barriers (pipeline spec §7.1).
+// Barrier is one of a pipeline's flowControl.barriers
+// (semantics/pipeline §7.1).
 type Barrier struct {
 	Identifier yamldoc.Field[string]
 	Name       yamldoc.Field[string]
@@ -123,7 +124,7 @@ func (c *crowd) add(barrier, member string) (stuck bool) {
 }
 
 // blocksOf gives the parallel blocks around a path, each with the member that
-// the path is in. A block in a block is part of it (pipeline spec §1.3).
+// the path is in. A block in a block is part of it (semantics/pipeline §1.3).
 func blocksOf(path string) map[string]string {
 	blocks := map[string]string{}
 	for _, at := range inParallel.FindAllStringIndex(path, -1) {
@@ -146,8 +147,8 @@ func waiterAt(v yamldoc.Value) waiter {
 	return waiter{path: v.Path, holder: holderOf(v.Path), back: strings.Contains(v.Path, ".rollbackSteps["), line: v.Node.Line}
 }
 
-// neverMeets says why two steps can't wait for each other (pipeline spec §7.1);
-// empty if they can.
+// neverMeets says why two steps can't wait for each other
+// (semantics/pipeline §7.1); empty if they can.
 func (w waiter) neverMeets(other waiter) string {
 	switch {
 	case w.back != other.back:

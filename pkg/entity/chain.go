@@ -10,7 +10,7 @@ import (
 )
 
 // Chain is what a Pipeline stage runs: another pipeline, as an execution of
-// its own (pipeline spec §1.7).
+// its own (semantics/pipeline §1.7).
 type Chain struct {
 	Org      yamldoc.Field[string]
 	Project  yamldoc.Field[string]

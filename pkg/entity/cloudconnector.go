@@ -5,8 +5,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// GoogleConnector is how a delegate proves to Google Cloud who it is (entities
-// spec §9): by a service account's key, or by what it finds around it.
+// GoogleConnector is how a delegate proves to Google Cloud who it is
+// (semantics/entities §9): by a service account's key, or by what it finds
+// around it.
 type GoogleConnector struct {
 	Credential yamldoc.Field[string] // ManualConfig or InheritFromDelegate
 	KeyRef     yamldoc.Field[string] // the secret file with the key
@@ -32,9 +33,9 @@ func (d *decoder) googleConnector(v yamldoc.Value, common document.Keys, g *Goog
 	d.Need(v, "credential")
 }
 
-// AzureConnector is how a delegate proves to Azure who it is (entities spec
-// §9): as an application with a secret or a certificate, or by the identity of
-// what it runs on.
+// AzureConnector is how a delegate proves to Azure who it is
+// (semantics/entities §9): as an application with a secret or a certificate,
+// or by the identity of what it runs on.
 type AzureConnector struct {
 	Environment yamldoc.Field[string] // AZURE or AZURE_US_GOVERNMENT
 	Credential  yamldoc.Field[string] // ManualConfig or InheritFromDelegate

@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// ConfigFile is a file that expressions may read (entities spec §2.5).
+// ConfigFile is a file that expressions may read (semantics/entities §2.5).
 type ConfigFile struct {
 	Identifier yamldoc.Field[string]
 	StoreType  yamldoc.Field[string]

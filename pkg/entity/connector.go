@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Connector is a connector's document (entities spec §9). Which of the last
-// fields is meant says its type.
+// Connector is a connector's document (semantics/entities §9). Which of the
+// last fields is meant says its type.
 type Connector struct {
 	Type              yamldoc.Field[string]
 	DelegateSelectors yamldoc.Field[[]string]

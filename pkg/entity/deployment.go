@@ -11,7 +11,8 @@ const (
 	DeployNativeHelm = "NativeHelm"
 )
 
-// otherDeploymentTypes are those of the other swimlanes (entities spec §2).
+// otherDeploymentTypes are those of the other swimlanes
+// (semantics/entities §2).
 func otherDeploymentTypes() []string {
 	return []string{
 		"Ssh", "WinRm", "ServerlessAwsLambda", "AzureWebApp", "AzureFunction", "ECS", "Elastigroup", "TAS",
@@ -26,8 +27,8 @@ func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return d.Supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm, DeployCustom}, otherDeploymentTypes()...)
 }
 
-// Deployment is what a Deployment stage deploys where (entities spec §5). It
-// has one of Service and Services, and one of Environment, Environments and
+// Deployment is what a Deployment stage deploys where (semantics/entities §5).
+// It has one of Service and Services, and one of Environment, Environments and
 // Group.
 type Deployment struct {
 	Type         yamldoc.Field[string]
@@ -74,8 +75,8 @@ func (d *decoder) multiDeployment(v yamldoc.Value, m *MultiDeployment) {
 }
 
 // Several says whether a Deployment stage's spec is written so that it may
-// have several deployments (entities spec §5.2). Such a stage is repeated for
-// each, be it one.
+// have several deployments (semantics/entities §5.2). Such a stage is repeated
+// for each, be it one.
 func Several(spec *yamldoc.Node) bool {
 	environment := spec.Get("environment")
 	list := environment.Get("infrastructureDefinitions")

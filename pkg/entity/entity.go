@@ -27,7 +27,7 @@ type Entity struct {
 	Meta
 	// Parent is the environment of an infrastructure definition or the pipeline
 	// of a trigger or an input set, whose identifier is unique within it alone
-	// (entities spec §1).
+	// (semantics/entities §1).
 	Parent ref.Ref
 	// References are the entities that this one names, in document order.
 	References []Reference
@@ -56,7 +56,7 @@ type Options struct {
 	// what both say must be equal.
 	Scope ref.Scope
 	// Identifier is the one that the caller addresses; empty if it addresses
-	// none. An identifier can't be changed (entities spec §1).
+	// none. An identifier can't be changed (semantics/entities §1).
 	Identifier string
 	// CheckStep checks the spec of a step type and says whether it knows the
 	// type. The spec is never nil. Without the function no step is checked.

@@ -5,7 +5,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Environment is an environment's document (entities spec §3).
+// Environment is an environment's document (semantics/entities §3).
 type Environment struct {
 	Type      yamldoc.Field[string] // Production or PreProduction
 	Color     yamldoc.Field[string]

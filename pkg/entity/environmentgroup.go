@@ -9,7 +9,7 @@ import (
 )
 
 // EnvironmentGroup is the document of a group of environments of its own scope
-// (entities spec §3.1).
+// (semantics/entities §3.1).
 type EnvironmentGroup struct {
 	Color        yamldoc.Field[string]
 	Environments []yamldoc.Field[string]

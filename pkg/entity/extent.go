@@ -14,7 +14,7 @@ func (d *decoder) bounded(v yamldoc.Value, err error) {
 
 // stageNodes are the nodes that a list of stages comes to, as far as its loops
 // are written out; members are those that run at once if it is of a parallel
-// block, where nested blocks are part of it (pipeline spec §1.3).
+// block, where nested blocks are part of it (semantics/pipeline §1.3).
 func stageNodes(items []StageItem) (nodes, members int) {
 	for _, item := range items {
 		n, m := 0, 1

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// FailureStrategy says what is done about some types of failure (pipeline
-// spec §5.1).
+// FailureStrategy says what is done about some types of failure
+// (semantics/pipeline §5.1).
 type FailureStrategy struct {
 	Errors []yamldoc.Field[string]
 	Action Action
@@ -112,7 +112,7 @@ func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 	}
 }
 
-// actionType checks the rules of pipeline spec §5.2 on where an action may
+// actionType checks the rules of semantics/pipeline §5.2 on where an action may
 // stand.
 func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
 	f := &a.Type

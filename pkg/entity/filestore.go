@@ -30,7 +30,7 @@ func (d *decoder) scriptIn(source yamldoc.Value, inline string, script func(yaml
 }
 
 // FileStore names files of the file store, or files that are kept as secrets
-// (entities spec §2.4).
+// (semantics/entities §2.4).
 type FileStore struct {
 	Files   yamldoc.Field[[]string] // or folders
 	Secrets yamldoc.Field[[]string]

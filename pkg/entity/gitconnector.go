@@ -114,7 +114,7 @@ func (d *decoder) httpAuth(v yamldoc.Value, host string, a *Auth) {
 }
 
 // apiAccess reads how a Git host's API is reached. A sample of Harness has its
-// spec one level too high, so its absence is none (entities spec §9).
+// spec one level too high, so its absence is none (semantics/entities §9).
 func (d *decoder) apiAccess(v yamldoc.Value) {
 	var field yamldoc.Field[string]
 	text, secret := d.Text(&field), d.secretRef(&field)

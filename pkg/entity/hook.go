@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Hook is a script around an action of a deployment (entities spec §2.6).
+// Hook is a script around an action of a deployment (semantics/entities §2.6).
 type Hook struct {
 	Identifier yamldoc.Field[string]
 	Before     bool // preHook

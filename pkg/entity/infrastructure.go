@@ -10,7 +10,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Infrastructure is an infrastructure definition's document (entities spec §4).
+// Infrastructure is an infrastructure definition's document
+// (semantics/entities §4).
 type Infrastructure struct {
 	EnvironmentRef               yamldoc.Field[string]
 	DeploymentType               yamldoc.Field[string]

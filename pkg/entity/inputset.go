@@ -8,16 +8,17 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// InputSet is values for a pipeline's runtime inputs (pipeline spec §2.4). It
-// is unique within its pipeline, which is the entity's Parent. Whether the
-// pipeline has these inputs is pkg/catalog's to say.
+// InputSet is values for a pipeline's runtime inputs
+// (semantics/pipeline §2.4). It is unique within its pipeline, which is the
+// entity's Parent. Whether the pipeline has these inputs is pkg/catalog's to
+// say.
 type InputSet struct {
 	// Values is the pipeline's document as far as the set has values.
 	Values *yamldoc.Node
 }
 
 // OverlayInputSet is a list of input sets of one pipeline, of which the later
-// wins (pipeline spec §2.4). It too is unique within its pipeline.
+// wins (semantics/pipeline §2.4). It too is unique within its pipeline.
 type OverlayInputSet struct {
 	Sets []yamldoc.Field[string]
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Looping is a looping strategy (pipeline spec §6). Its kind is the one field
-// of Matrix, Repeat and Parallelism that is set; none without a strategy.
+// Looping is a looping strategy (semantics/pipeline §6). Its kind is the one
+// field of Matrix, Repeat and Parallelism that is set; none without a
+// strategy.
 type Looping struct {
 	Parallelism    yamldoc.Field[int]
 	Matrix         Matrix

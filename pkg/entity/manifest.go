@@ -26,8 +26,8 @@ const (
 	ManifestParams = "OpenshiftParam"
 )
 
-// Manifest is one of a service's manifests (entities spec §2.3). Which fields
-// it has depends on its type.
+// Manifest is one of a service's manifests (semantics/entities §2.3). Which
+// fields it has depends on its type.
 type Manifest struct {
 	Identifier yamldoc.Field[string]
 	Type       yamldoc.Field[string]

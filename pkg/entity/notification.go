@@ -11,7 +11,7 @@ import (
 )
 
 // NotificationRule says who is told of what in a pipeline's executions
-// (pipeline spec §10).
+// (semantics/pipeline §10).
 type NotificationRule struct {
 	ID      yamldoc.Field[string] // empty: the rule is known by its name
 	Name    yamldoc.Field[string]
@@ -278,7 +278,7 @@ func (d *decoder) groups(v yamldoc.Value) []string {
 }
 
 // address binds a text that may hold expressions, but no runtime input
-// (pipeline spec §10).
+// (semantics/pipeline §10).
 func (d *decoder) address(out *string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		f := d.String(v)

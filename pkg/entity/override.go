@@ -11,7 +11,7 @@ import (
 )
 
 // The types of overrides, from those that win least to those that win most
-// (entities spec §8).
+// (semantics/entities §8).
 const (
 	EnvGlobal    = "ENV_GLOBAL_OVERRIDE"
 	EnvService   = "ENV_SERVICE_OVERRIDE"
@@ -23,8 +23,8 @@ const (
 func OverrideTypes() []string { return []string{EnvGlobal, EnvService, InfraGlobal, InfraService} }
 
 // Override is a document of overrides: what services get in an environment
-// instead of what they define (entities spec §8). A serviceOverrides document
-// is one of the type EnvService, of version 1.
+// instead of what they define (semantics/entities §8). A serviceOverrides
+// document is one of the type EnvService, of version 1.
 type Override struct {
 	Type           yamldoc.Field[string]
 	EnvironmentRef yamldoc.Field[string]

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Pipeline is a pipeline's document (pipeline spec §1.1).
+// Pipeline is a pipeline's document (semantics/pipeline §1.1).
 type Pipeline struct {
 	Stages               []StageItem
 	Variables            []Variable

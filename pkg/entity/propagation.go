@@ -22,10 +22,11 @@ func (d *decoder) fromStage(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	}
 }
 
-// checkPropagation checks what stages take from others (entities spec §5.1):
-// from an earlier one that has it itself, and one of it. What a member of the
-// same parallel block has is taken as it is written, since nobody knows which
-// begins first; so it mustn't be an expression.
+// checkPropagation checks what stages take from others
+// (semantics/entities §5.1): from an earlier one that has it itself, and one
+// of it. What a member of the same parallel block has is taken as it is
+// written, since nobody knows which begins first; so it mustn't be an
+// expression.
 func (d *decoder) checkPropagation(stages []StageItem, earlier map[string]*Stage) {
 	for _, item := range stages {
 		if len(item.Insert) > 0 {

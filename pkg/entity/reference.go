@@ -64,7 +64,7 @@ func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
 
 // Qualify makes the connectors and secrets that a document names the same ones
 // where it is read by what is in a project: a name without a scope is one of
-// the document's own scope (entities spec §1). Files aren't: one without a
+// the document's own scope (semantics/entities §1). Files aren't: one without a
 // scope is the project's that uses it.
 func Qualify(doc *yamldoc.Node, scope ref.Scope) {
 	if scope.Project == "" {

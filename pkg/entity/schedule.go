@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Cron says when a Scheduled trigger is due (pipeline spec §11.3).
+// Cron says when a Scheduled trigger is due (semantics/pipeline §11.3).
 type Cron struct {
 	Expression yamldoc.Field[string]
 	Dialect    yamldoc.Field[string] // UNIX (the default) or QUARTZ

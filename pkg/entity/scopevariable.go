@@ -9,7 +9,7 @@ import (
 )
 
 // ScopeVariable is a variable of an account, an organization or a project
-// (pipeline spec §1.5), which expressions know as <+variable.account.X>,
+// (semantics/pipeline §1.5), which expressions know as <+variable.account.X>,
 // <+variable.org.X> and <+variable.X>.
 type ScopeVariable struct {
 	Value yamldoc.Field[string] // a fixed text, never an expression

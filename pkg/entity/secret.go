@@ -5,7 +5,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Secret is a secret's document (entities spec §10). The value of a
+// Secret is a secret's document (semantics/entities §10). The value of a
 // SecretText isn't in it: a typed tree is printed too easily.
 type Secret struct {
 	Type yamldoc.Field[string]

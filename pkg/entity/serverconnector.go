@@ -8,7 +8,7 @@ import (
 )
 
 // ServerConnector is a connector to a system with an HTTP API: its address and
-// how somebody proves who he is (entities spec §9).
+// how somebody proves who he is (semantics/entities §9).
 type ServerConnector struct {
 	URL   yamldoc.Field[string]
 	Auth  Auth // type "": legacy top-level credentials

@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Service is a service's document (entities spec §2).
+// Service is a service's document (semantics/entities §2).
 type Service struct {
 	// Type is the deployment type; not set while the service has no definition.
 	Type        yamldoc.Field[string]

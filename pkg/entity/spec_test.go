@@ -37,8 +37,9 @@ service:
               store: {type: Git, spec: {connectorRef: %s, gitFetchType: Branch, branch: main, paths: [k8s]}}
 `
 
-// The rows are named after the lists of error-prone behaviours: entities spec
-// §17 and pipeline spec §14, as far as they are about saving.
+// The rows are named after the lists of error-prone behaviours:
+// semantics/entities §17 and semantics/pipeline §14, as far as they are about
+// saving.
 func TestErrorProneBehaviours(t *testing.T) {
 	t.Parallel()
 	account := ref.Scope{Account: "acme"}
@@ -113,7 +114,7 @@ func TestErrorProneBehaviours(t *testing.T) {
 			want: `the default doesn't fit: "a" isn't one of b, c [BAD_INPUT]`,
 		},
 		{
-			name: "§1.1 version 1 is refused",
+			name: "pipeline §1.1 version 1 is refused",
 			yaml: "version: 1\nkind: pipeline\nspec: {}",
 			want: "this is version 1 of Harness YAML",
 		},
@@ -143,7 +144,7 @@ func TestUnknownKeysAreErrorsWhenStrict(t *testing.T) {
 	}
 }
 
-// Entities spec §17.1: a bare identifier means the document's own scope.
+// semantics/entities §17.1: a bare identifier means the document's own scope.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	const text = `
@@ -192,7 +193,7 @@ pipeline:
 	}
 }
 
-// Entities spec §17.3: an infrastructure's identifier is unique within its
+// semantics/entities §17.3: an infrastructure's identifier is unique within its
 // environment, and it lives in the environment's scope.
 func TestInfrastructureBelongsToItsEnvironment(t *testing.T) {
 	t.Parallel()

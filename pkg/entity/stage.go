@@ -18,14 +18,14 @@ const (
 // stageCI is a stage that builds, which Slipway doesn't.
 const stageCI = "CI"
 
-// otherStageTypes are those that Harness has besides (pipeline spec §1.2).
+// otherStageTypes are those that Harness has besides (semantics/pipeline §1.2).
 func otherStageTypes() []string {
 	return []string{
 		"Dynamic", stageCI, "SecurityTests", "FeatureFlag", "IACM", "IDP", "DRTest", "CompositeLoadTest",
 	}
 }
 
-// Stage is a stage (pipeline spec §1.2).
+// Stage is a stage (semantics/pipeline §1.2).
 type Stage struct {
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
@@ -45,7 +45,7 @@ type Stage struct {
 	RollbackSteps     []StepItem
 }
 
-// RunMode says who lets a stage begin (pipeline spec §1.2).
+// RunMode says who lets a stage begin (semantics/pipeline §1.2).
 type RunMode struct {
 	Type    yamldoc.Field[string]        // RunManual or RunAuto
 	Timeout yamldoc.Field[time.Duration] // how long RunManual waits for somebody

@@ -51,7 +51,7 @@ type StageGroup struct {
 }
 
 // Filter narrows down the environments or the infrastructures that are
-// deployed to (entities spec §5.3).
+// deployed to (semantics/entities §5.3).
 type Filter struct {
 	Identifier yamldoc.Field[string]
 	Type       yamldoc.Field[string] // all or tags

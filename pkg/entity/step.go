@@ -11,7 +11,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// maxGroupDepth is how deep step groups may be nested (pipeline spec §1.3).
+// maxGroupDepth is how deep step groups may be nested
+// (semantics/pipeline §1.3).
 const maxGroupDepth = 10
 
 // StepItem is an item of a list of steps. Exactly one field is set; none for
@@ -23,7 +24,7 @@ type StepItem struct {
 	Insert   []StepItem // like the list's own, see StageItem
 }
 
-// Step is a step (pipeline spec §1.3).
+// Step is a step (semantics/pipeline §1.3).
 type Step struct {
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
@@ -37,7 +38,7 @@ type Step struct {
 	Loop              Looping
 }
 
-// StepGroup is a group of steps (pipeline spec §1.3).
+// StepGroup is a group of steps (semantics/pipeline §1.3).
 type StepGroup struct {
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
@@ -62,7 +63,7 @@ type place struct {
 }
 
 // steps decodes a list of steps; ids are the identifiers of its container,
-// which a parallel block shares (pipeline spec §1.3).
+// which a parallel block shares (semantics/pipeline §1.3).
 func (d *decoder) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
 	var out []StepItem
 	for item := range d.Items(v) {

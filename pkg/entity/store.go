@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Store is where the files of a manifest are (entities spec §2.4). Which
+// Store is where the files of a manifest are (semantics/entities §2.4). Which
 // fields it has depends on its type.
 type Store struct {
 	Type    yamldoc.Field[string]

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Template is one version of a template (pipeline spec §9.1). What its body
-// lacks is filled in where it is used: pkg/template does that.
+// Template is one version of a template (semantics/pipeline §9.1). What its
+// body lacks is filled in where it is used: pkg/template does that.
 type Template struct {
 	Type             yamldoc.Field[string]
 	VersionLabel     yamldoc.Field[string]
@@ -139,7 +139,7 @@ func named(v yamldoc.Value, without string) yamldoc.Value {
 }
 
 // allowedOverrides decodes which settings a link may override. One that the
-// template asks for anyway can't be among them (pipeline spec §9.3).
+// template asks for anyway can't be among them (semantics/pipeline §9.3).
 func (d *decoder) allowedOverrides(v, spec yamldoc.Value, kind template.Kind) []yamldoc.Field[string] {
 	known := template.Overridable(kind)
 	var names []string

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Trigger is what starts a pipeline by itself (pipeline spec §11.1). It is
+// Trigger is what starts a pipeline by itself (semantics/pipeline §11.1). It is
 // unique within its pipeline, which is the entity's Parent.
 type Trigger struct {
 	Enabled  yamldoc.Field[bool]
@@ -34,8 +34,8 @@ type Trigger struct {
 // Active says whether the trigger starts anything. One that doesn't say is.
 func (t *Trigger) Active() bool { return t.Enabled.Or(true) }
 
-// Webhook says which deliveries start the pipeline (pipeline spec §11.2). All
-// of its conditions must hold.
+// Webhook says which deliveries start the pipeline (semantics/pipeline §11.2).
+// All of its conditions must hold.
 type Webhook struct {
 	Host        yamldoc.Field[string] // Github, Gitlab, Bitbucket or Custom
 	Event       yamldoc.Field[string] // PullRequest, Push, ...; none of Custom
@@ -56,7 +56,7 @@ type Condition struct {
 	At       yamldoc.Pos
 }
 
-// The operators of a Condition (pipeline spec §11.2).
+// The operators of a Condition (semantics/pipeline §11.2).
 const (
 	Equals         = "Equals"
 	NotEquals      = "NotEquals"

@@ -9,7 +9,7 @@ import (
 )
 
 // UserGroup is people who are asked together, by the names that the bearers of
-// tokens have (entities spec §13).
+// tokens have (semantics/entities §13).
 type UserGroup struct {
 	Users []string
 	Ways  []GroupWay
@@ -47,7 +47,7 @@ func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 	return g
 }
 
-// groupWay decodes one of notificationConfigs (entities spec §13).
+// groupWay decodes one of notificationConfigs (semantics/entities §13).
 func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
 	var w GroupWay
 	var typ yamldoc.Field[string]

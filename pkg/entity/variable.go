@@ -10,7 +10,7 @@ import (
 )
 
 // Variable is one of a pipeline, stage, step group, service or environment
-// (pipeline spec §1.5).
+// (semantics/pipeline §1.5).
 type Variable struct {
 	Name        yamldoc.Field[string]
 	Type        yamldoc.Field[string] // String, Number or Secret; Connector in custom deployments

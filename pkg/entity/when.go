@@ -5,7 +5,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// When is a node's condition (pipeline spec §4).
+// When is a node's condition (semantics/pipeline §4).
 type When struct {
 	Status    yamldoc.Field[string] // Success, Failure or All
 	Condition yamldoc.Field[string] // an expression as a whole

@@ -12,9 +12,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Answer gives a step or a stage the inputs that it waits for (pipeline spec
-// §2.2): in.Document is a part of its own document, e.g. with the key spec,
-// and in.Values are by path in it, e.g. "spec.url". Sets have no say.
+// Answer gives a step or a stage the inputs that it waits for
+// (semantics/pipeline §2.2): in.Document is a part of its own document, e.g.
+// with the key spec, and in.Values are by path in it, e.g. "spec.url". Sets
+// have no say.
 func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in Inputs, by audit.Author) error {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// mayAnswer says whether a person may answer an approval (pipeline spec §7.7):
-// who is in one of its groups and isn't kept from it.
+// mayAnswer says whether a person may answer an approval
+// (semantics/pipeline §7.7): who is in one of its groups and isn't kept from
+// it.
 func (s *Service) mayAnswer(ctx context.Context, e store.Execution, ap plan.Approval, user string) error {
 	if ap.NotExecutor && strings.EqualFold(e.Actor, user) {
 		return fault.New(fault.Forbidden, "%s started the execution and may not approve it", user)
@@ -43,7 +44,8 @@ func (s *Service) memberOf(ctx context.Context, from ref.Scope, name, user strin
 }
 
 // FindCallback finds the one step of an execution that waits for approval and
-// has the callback id; empty: the one step that waits (pipeline spec §7.7).
+// has the callback id; empty: the one step that waits
+// (semantics/pipeline §7.7).
 func (s *Service) FindCallback(ctx context.Context, id, callback string) (plan.NodeID, error) {
 	nodes, err := s.Store.AllNodes(ctx, id)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // StartChained starts the execution of a pipeline for a Pipeline stage of
-// another one (pipeline spec §1.7). It fits engine.Config.StartChained.
+// another one (semantics/pipeline §1.7). It fits engine.Config.StartChained.
 func (s *Service) StartChained(ctx context.Context, c engine.Chained) (store.Execution, error) {
 	r := StartRequest{
 		Scope: c.Scope, Pipeline: c.Pipeline, By: audit.Author{Actor: c.Actor},

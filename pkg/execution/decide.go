@@ -14,7 +14,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// interventions are the answers to a manual intervention (pipeline spec §5.3).
+// interventions are the answers to a manual intervention
+// (semantics/pipeline §5.3).
 func interventions() []plan.ActionType {
 	return []plan.ActionType{
 		plan.MarkAsSuccess, plan.Ignore, plan.Retry, plan.Abort, plan.StageRollback, plan.MarkAsFailure,
@@ -77,8 +78,9 @@ type ApprovalAnswer struct {
 	link   string // who made the link by which the answer comes; empty: there was none
 }
 
-// Approve counts a person's answer to a HarnessApproval step (pipeline spec
-// §7.7): the first rejection ends it, the minimum of distinct approvers does.
+// Approve counts a person's answer to a HarnessApproval step
+// (semantics/pipeline §7.7): the first rejection ends it, the minimum of
+// distinct approvers does.
 func (s *Service) Approve(ctx context.Context, id string, node plan.NodeID, a ApprovalAnswer) error {
 	return s.approve(ctx, id, node, a, func(*plan.State) error { return nil })
 }

@@ -116,8 +116,8 @@ func (s *Service) markWaiting(ctx context.Context, execution string, n *TreeNode
 }
 
 // mirror shows the steps of Pipeline stages as what the executions wait for
-// that they have started (pipeline spec §1.7). The parent's record doesn't say:
-// only lookers-on want to know.
+// that they have started (semantics/pipeline §1.7). The parent's record
+// doesn't say: only lookers-on want to know.
 func (s *Service) mirror(ctx context.Context, n *TreeNode) error {
 	for _, c := range n.Children {
 		if err := s.mirror(ctx, c); err != nil {
@@ -179,7 +179,7 @@ func stepRuns(n *TreeNode) bool {
 	return slices.ContainsFunc(n.Children, stepRuns)
 }
 
-// liveStatus is what a running execution waits for (pipeline spec §8.2).
+// liveStatus is what a running execution waits for (semantics/pipeline §8.2).
 func liveStatus(n *TreeNode) plan.Status {
 	first := plan.Running
 	if waits(n.Status) > 0 {

@@ -60,7 +60,7 @@ type StartRequest struct {
 	// execution. Empty: a new one.
 	Key     string
 	RetryOf string
-	// Stages are the only ones to run; none: all (pipeline spec §8.5).
+	// Stages are the only ones to run; none: all (semantics/pipeline §8.5).
 	Stages []string
 	// Values are what expressions give that name the other stages, e.g. by
 	// "<+pipeline.stages.build.variables.tag>".
@@ -171,7 +171,8 @@ func (s *Service) newID(ctx context.Context, key string) (string, error) {
 	return string(use.Body), nil
 }
 
-// Abort ends an execution without rolling anything back (pipeline spec §5.6).
+// Abort ends an execution without rolling anything back
+// (semantics/pipeline §5.6).
 func (s *Service) Abort(ctx context.Context, id string, by audit.Author) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
@@ -180,7 +181,8 @@ func (s *Service) Abort(ctx context.Context, id string, by audit.Author) (store.
 	return s.Engine.Abort(ctx, id, s.record(e, by, audit.Abort, "execution", id, ""))
 }
 
-// Pause stops an execution from starting anything new (pipeline spec §5.6).
+// Pause stops an execution from starting anything new
+// (semantics/pipeline §5.6).
 func (s *Service) Pause(ctx context.Context, id string, by audit.Author) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
@@ -199,7 +201,7 @@ func (s *Service) Resume(ctx context.Context, id string, by audit.Author) (store
 }
 
 // Mark ends a running step, or every one in a container, as Failed, or a Wait
-// step as Success (pipeline spec §5.6).
+// step as Success (semantics/pipeline §5.6).
 func (s *Service) Mark(ctx context.Context, id string, node plan.NodeID, as plan.Status, by audit.Author) error {
 	if as != plan.Failed && as != plan.Success {
 		return fault.New(fault.Invalid, "a step can be marked as Failed or Success, not as %q", as)
@@ -229,7 +231,7 @@ type RetryRequest struct {
 }
 
 // Retry starts the execution's pipeline again with the same inputs, as it is
-// now (pipeline spec §8.4).
+// now (semantics/pipeline §8.4).
 func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Inputs are values for a pipeline's runtime inputs. Where several say
-// something, the later field wins (pipeline spec §2.4).
+// something, the later field wins (semantics/pipeline §2.4).
 type Inputs struct {
 	// Sets are identifiers of input sets and overlays of the pipeline; of
 	// these too the later wins.

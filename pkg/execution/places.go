@@ -19,7 +19,7 @@ type Place struct {
 }
 
 // RollbackPlace starts the rollback of the execution that has put what a
-// service runs in a place (pipeline spec §5.4). All of that execution is
+// service runs in a place (semantics/pipeline §5.4). All of that execution is
 // rolled back, see Rollback.
 func (s *Service) RollbackPlace(ctx context.Context, scope ref.Scope, at Place, r RollbackRequest) (store.Execution, error) {
 	if r.Key != "" { // the first answer to the same key, which may have changed the place

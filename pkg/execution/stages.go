@@ -11,7 +11,7 @@ import (
 )
 
 // choose gives a pipeline's document with the named stages only, in the
-// pipeline's order (pipeline spec §8.5). No names: all of it.
+// pipeline's order (semantics/pipeline §8.5). No names: all of it.
 func choose(doc *yamldoc.Node, stages []string, pipeline string) (*yamldoc.Node, error) {
 	if len(stages) == 0 {
 		return doc, nil
@@ -33,8 +33,8 @@ func choose(doc *yamldoc.Node, stages []string, pipeline string) (*yamldoc.Node,
 	return &out, whole(out.Get("stages"), stages)
 }
 
-// whole checks that the stages have what they take from others (entities spec
-// §5.1).
+// whole checks that the stages have what they take from others
+// (semantics/entities §5.1).
 func whole(list *yamldoc.Node, stages []string) error {
 	for _, item := range list.Items {
 		if inner := cmp.Or(item.Get("parallel"), item.At("insert", "stages")); inner != nil {

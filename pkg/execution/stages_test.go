@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Pipeline spec §8.5: stages are found wherever they stand, and keep their
+// semantics/pipeline §8.5: stages are found wherever they stand, and keep their
 // place.
 func TestSomeOfTheStages(t *testing.T) {
 	t.Parallel()

@@ -18,11 +18,12 @@ type RollbackRequest struct {
 	Key string
 }
 
-// Rollback starts the rollback of an execution that succeeded (pipeline spec
-// §5.4, post-deployment rollback): an execution of the same plan that runs
-// the rollback steps of its stages in reverse, once. It must be the latest that
-// has deployed its services where it put them or, if it has deployed nothing,
-// the latest of its pipeline; and not older than 30 days.
+// Rollback starts the rollback of an execution that succeeded
+// (semantics/pipeline §5.4, post-deployment rollback): an execution of the
+// same plan that runs the rollback steps of its stages in reverse, once. It
+// must be the latest that has deployed its services where it put them or, if
+// it has deployed nothing, the latest of its pipeline; and not older than 30
+// days.
 func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (store.Execution, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {

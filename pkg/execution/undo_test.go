@@ -42,8 +42,8 @@ func (t *together) ListExecutions(ctx context.Context, f store.ExecutionFilter, 
 	return list, next, err
 }
 
-// Pipeline spec §5.4, post-deployment rollback: once, even if several ask for
-// it at the same moment; again after one that failed.
+// semantics/pipeline §5.4, post-deployment rollback: once, even if several ask
+// for it at the same moment; again after one that failed.
 func TestRollbacksAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	_, kept := setup(t)

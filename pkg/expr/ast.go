@@ -86,7 +86,8 @@ type piece struct {
 }
 
 // segment is one name of a path. A quoted one may have dots in it; in others
-// the text of a spliced expression is split at its dots (pipeline spec §3.2).
+// the text of a spliced expression is split at its dots
+// (semantics/pipeline §3.2).
 type segment struct {
 	pieces []piece
 	quoted bool

@@ -15,7 +15,7 @@ type big struct{ value expr.Value }
 func (b big) Lookup(path []string) (expr.Value, int, error) { return b.value, len(path), nil }
 func (b big) Call(string, []expr.Value) (expr.Value, error) { return expr.Null(), expr.ErrUnknown }
 
-func TestBounds(t *testing.T) { // §3.1: 256 KiB, and everything ends soon
+func TestBounds(t *testing.T) { // semantics/pipeline §3.1: 256 KiB, and everything ends soon
 	t.Parallel()
 	const limit = 256 << 10
 	text := func(n int) big { return big{expr.String(strings.Repeat("a", n))} }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// same is ==. Kinds are coerced as pipeline spec §3.3 says: next to a boolean
-// everything is a boolean, next to a number a string that looks like one is a
-// number, statuses compare by meaning, the rest by text.
+// same is ==. Kinds are coerced as semantics/pipeline §3.3 says: next to a
+// boolean everything is a boolean, next to a number a string that looks like
+// one is a number, statuses compare by meaning, the rest by text.
 func (e *evaluator) same(x, y Value) (bool, error) {
 	if err := e.spend(len(x.text) + len(y.text)); err != nil {
 		return false, err
@@ -58,7 +58,7 @@ func (e *evaluator) sameMembers(x, y Value) (bool, error) {
 }
 
 // statusKey makes spellings of one status the same: case and _ don't count,
-// SUCCESS is SUCCEEDED (pipeline spec §3.7).
+// SUCCESS is SUCCEEDED (semantics/pipeline §3.7).
 func statusKey(s string) string {
 	s = strings.ToUpper(strings.NewReplacer("_", "", " ", "").Replace(s))
 	if s == "SUCCESS" {

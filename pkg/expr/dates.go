@@ -8,7 +8,7 @@ import (
 )
 
 // Dates and times are texts in ISO 8601; the plus methods work on texts that
-// are one (pipeline spec §3.4).
+// are one (semantics/pipeline §3.4).
 
 // dateMethod finds plusDays and its like.
 func dateMethod(name string) (methodFunc, bool) {

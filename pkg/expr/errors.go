@@ -11,8 +11,8 @@ import (
 // that wraps it may say more; its text becomes the reason.
 var ErrUnknown = errors.New("unknown name")
 
-// Unresolved is the error of an expression that names nothing (pipeline spec
-// §3.5). Its fault code is UNRESOLVED_EXPRESSION.
+// Unresolved is the error of an expression that names nothing
+// (semantics/pipeline §3.5). Its fault code is UNRESOLVED_EXPRESSION.
 type Unresolved struct {
 	Expression string // the path, e.g. "pipeline.variables.region"
 	Reason     string

@@ -10,7 +10,7 @@ import (
 // Bounds of one evaluation.
 const (
 	// maxValue is the size of a text that an expression may make, in bytes
-	// (pipeline spec §3.1).
+	// (semantics/pipeline §3.1).
 	maxValue = 256 << 10
 	// maxElements is the size of a list that an expression may make.
 	maxElements = maxValue / 4

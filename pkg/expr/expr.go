@@ -1,7 +1,7 @@
-// Package expr is the language of <+...> in Harness YAML (pipeline spec §3):
-// paths, JEXL operators, Java's string methods, and functors such as
-// json.select. It parses a text into a Program and evaluates that against a
-// Scope.
+// Package expr is the language of <+...> in Harness YAML
+// (semantics/pipeline §3): paths, JEXL operators, Java's string methods, and
+// functors such as json.select. It parses a text into a Program and evaluates
+// that against a Scope.
 //
 // It is pure: no I/O, no clock, no state between calls. What a name means,
 // and functors that read something, are the Scope's business. Evaluation is
@@ -21,7 +21,7 @@ type Scope interface {
 	// says how many segments that is; the rest is read as keys of the value.
 	// A known node or field without a value is null with all segments
 	// consumed; a name that doesn't exist is ErrUnknown, perhaps wrapped
-	// (pipeline spec §3.5). The path belongs to the program: it mustn't be
+	// (semantics/pipeline §3.5). The path belongs to the program: it mustn't be
 	// changed or kept.
 	Lookup(path []string) (v Value, n int, err error)
 	// Call runs a functor that isn't pure: secrets.getValue,
@@ -48,7 +48,7 @@ func Interpolate(text string, s Scope) (Value, error) {
 
 // InterpolateKnown is Interpolate for notifications and messages: an
 // expression that can't be resolved stays in the text as it was written
-// (pipeline spec §3.5, item 4).
+// (semantics/pipeline §3.5, item 4).
 func InterpolateKnown(text string, s Scope) (Value, error) {
 	if !strings.Contains(text, "<+") {
 		return String(text), nil
@@ -83,8 +83,8 @@ func Evaluate(body string, s Scope) (Value, error) {
 	return p.Run(s)
 }
 
-// Condition evaluates a body to a boolean, for `when` (pipeline spec §4). A
-// blank one is true; unknown names are null, and a null result is false.
+// Condition evaluates a body to a boolean, for `when` (semantics/pipeline §4).
+// A blank one is true; unknown names are null, and a null result is false.
 func Condition(body string, s Scope) (bool, error) {
 	if strings.TrimSpace(body) == "" {
 		return true, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// The error-prone behaviours of pipeline spec §14 that are the language's, by
-// their numbers there.
+// The error-prone behaviours of semantics/pipeline §14 that are the
+// language's, by their numbers there.
 
 func TestFAQ01MethodInsideAndOutsideInnerBrackets(t *testing.T) {
 	t.Parallel()

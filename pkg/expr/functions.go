@@ -15,7 +15,7 @@ type function struct {
 }
 
 // pure finds a function of this package: the functors that only compute
-// (pipeline spec §3.4), and currentDate and currentTime, which make the
+// (semantics/pipeline §3.4), and currentDate and currentTime, which make the
 // Scope's clock a text in ISO 8601.
 func pure(name string) (function, bool) {
 	switch name {

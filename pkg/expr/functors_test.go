@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-func TestJSONSelect(t *testing.T) { // §3.4
+func TestJSONSelect(t *testing.T) { // semantics/pipeline §3.4
 	t.Parallel()
 	const doc = `'{"data":{"attributes":{"version_pins":{"mvn-service://x":"1.2","a":[1,{"n":"two"}]},"ok":true,"n":3.50,"no":null}},"items[0]":"odd"}'`
 	evaluate(t, []row{
@@ -35,7 +35,7 @@ func TestJSONSelect(t *testing.T) { // §3.4
 	})
 }
 
-func TestJSONPath(t *testing.T) { // §3.4, paths that start with $
+func TestJSONPath(t *testing.T) { // semantics/pipeline §3.4, paths that start with $
 	t.Parallel()
 	const doc = `'{"s":[{"n":"a","p":1,"t":["x"]},{"n":"b","p":2},{"n":"c","p":3,"q":null}],"k k":{"n":"d"},"max":2}'`
 	rows := []row{
@@ -84,7 +84,7 @@ func TestJSONPath(t *testing.T) { // §3.4, paths that start with $
 	evaluate(t, rows)
 }
 
-func TestJSONFunctors(t *testing.T) { // §3.4
+func TestJSONFunctors(t *testing.T) { // semantics/pipeline §3.4
 	t.Parallel()
 	interpolate(t, []row{
 		{text: `<+json.object(<+pipeline.variables.json>).a.b>`, want: `[1,2]`},
@@ -112,7 +112,7 @@ func TestJSONFunctors(t *testing.T) { // §3.4
 	})
 }
 
-func TestXMLSelect(t *testing.T) { // §3.4
+func TestXMLSelect(t *testing.T) { // semantics/pipeline §3.4
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `xml.select("/r/i", <+pipeline.variables.xml>)`, want: `"one"`},
@@ -143,7 +143,7 @@ func TestXMLSelect(t *testing.T) { // §3.4
 	})
 }
 
-func TestOtherFunctors(t *testing.T) { // §3.4
+func TestOtherFunctors(t *testing.T) { // semantics/pipeline §3.4
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `regex.extract("\\d+", "a12b3")`, want: `"12"`},
@@ -165,7 +165,7 @@ func TestOtherFunctors(t *testing.T) { // §3.4
 	})
 }
 
-func TestDates(t *testing.T) { // §3.4; the clock says 2024-01-31T10:30:00Z
+func TestDates(t *testing.T) { // semantics/pipeline §3.4; the clock says 2024-01-31T10:30:00Z
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `currentDate()`, want: `"2024-01-31"`},

@@ -10,7 +10,8 @@ import (
 // InputPrefix begins a runtime input; its suffixes follow.
 const InputPrefix = "<+input>"
 
-// Input is a runtime input, `<+input>` with its suffixes (pipeline spec §2.1).
+// Input is a runtime input, `<+input>` with its suffixes
+// (semantics/pipeline §2.1).
 type Input struct {
 	Default    string // the value if none is given; may have expressions
 	HasDefault bool

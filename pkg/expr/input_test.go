@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 )
 
-func TestParseInput(t *testing.T) { // §2.1
+func TestParseInput(t *testing.T) { // semantics/pipeline §2.1
 	t.Parallel()
 	for text, want := range map[string]expr.Input{
 		`<+input>`:                                          {},
@@ -60,7 +60,7 @@ func TestParseInput(t *testing.T) { // §2.1
 	}
 }
 
-func TestParseInputRefuses(t *testing.T) { // §2.1
+func TestParseInputRefuses(t *testing.T) { // semantics/pipeline §2.1
 	t.Parallel()
 	for text, want := range map[string]string{
 		`<+input>.default()`:                        "is empty",
@@ -70,7 +70,7 @@ func TestParseInputRefuses(t *testing.T) { // §2.1
 		`<+input>.executionInput(x)`:                "takes no argument",
 		`<+input>.regex(()`:                         "regular expression",
 		`<+input>.default(a).foo()`:                 "unknown suffix .foo()",
-		`<+input>.default(a).allowedValues(b,c)`:    `"a" isn't one of b, c`, // §14 item 37
+		`<+input>.default(a).allowedValues(b,c)`:    `"a" isn't one of b, c`, // semantics/pipeline §14.37
 		`<+input>.default(a).selectOneFrom(b)`:      `"a" isn't one of b`,
 		`<+input>.default(a,x).selectManyFrom(a,b)`: `"x" isn't one of a, b`,
 		`<+input>.default(ab).regex(a)`:             "doesn't match",
@@ -84,7 +84,7 @@ func TestParseInputRefuses(t *testing.T) { // §2.1
 	}
 }
 
-func TestIsRuntimeInput(t *testing.T) { // §2.1: the whole scalar
+func TestIsRuntimeInput(t *testing.T) { // semantics/pipeline §2.1: the whole scalar
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"":                       false,
@@ -109,7 +109,7 @@ func TestIsRuntimeInput(t *testing.T) { // §2.1: the whole scalar
 	}
 }
 
-func TestInputCheck(t *testing.T) { // §2.1 and §14 item 37
+func TestInputCheck(t *testing.T) { // semantics/pipeline §2.1 and §14.37
 	t.Parallel()
 	for _, c := range []struct {
 		input, value string

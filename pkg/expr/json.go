@@ -17,7 +17,7 @@ const maxJSONDepth = 200
 
 // Text is the value as it stands in an interpolated text: null is "null",
 // whole numbers have no decimals, lists and maps are compact JSON and a secret
-// is its placeholder (pipeline spec §3.1, §3.3).
+// is its placeholder (semantics/pipeline §3.1, §3.3).
 func (v Value) Text() string {
 	switch v.kind {
 	case KindString, KindStatus, KindSecret:

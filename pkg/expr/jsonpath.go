@@ -14,7 +14,8 @@ func Select(path string, doc Value) (Value, error) {
 
 // selectPath evaluates a path of json.select. Without a leading $ it is names
 // between dots, which may have any other character in them; a part like
-// items[0] that isn't a key itself is read as JsonPath (pipeline spec §3.4).
+// items[0] that isn't a key itself is read as JsonPath
+// (semantics/pipeline §3.4).
 func (e *evaluator) selectPath(text string, doc Value) (Value, error) {
 	if strings.HasPrefix(text, "$") {
 		return e.jsonPath(text, doc)

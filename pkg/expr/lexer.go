@@ -147,7 +147,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // quote reads the opening of a string and gives what closes it. In a string
 // inside a string quotes may come escaped: \"...\". Typographic quotes count
-// as plain ones, with a warning (pipeline spec §3.2).
+// as plain ones, with a warning (semantics/pipeline §3.2).
 func (l *lexer) quote() string {
 	rest := l.src[l.pos:]
 	for _, q := range []string{`"`, `'`, `\"`, `\'`} {
@@ -200,7 +200,7 @@ func (l *lexer) less() token {
 
 // greater decides what a > is. Outside brackets it is always the operator.
 // Inside it closes the bracket, unless it is >= or has space on both sides,
-// and enough > follow for the brackets that are open (pipeline spec §3.2).
+// and enough > follow for the brackets that are open (semantics/pipeline §3.2).
 func (l *lexer) greater() token {
 	start := l.pos
 	orEqual := l.at(1) == '='

@@ -2,7 +2,7 @@ package expr_test
 
 import "testing"
 
-func TestLexing(t *testing.T) { // §3.2, by rule
+func TestLexing(t *testing.T) { // semantics/pipeline §3.2, by rule
 	t.Parallel()
 	interpolate(t, []row{
 		// 1: nesting

@@ -8,8 +8,8 @@ import (
 )
 
 // methodOf runs a method. There is no reflection: what isn't listed here
-// doesn't exist, getClass above all (pipeline spec §3.3). Lists and maps have
-// methods of their own; string methods work on the text of any value.
+// doesn't exist, getClass above all (semantics/pipeline §3.3). Lists and maps
+// have methods of their own; string methods work on the text of any value.
 func (e *evaluator) methodOf(on Value, name string, args []Value) (Value, error) {
 	if on.kind == KindSecret || slices.ContainsFunc(args, Value.Secret) {
 		if name == "concat" && len(args) == 1 && on.many == nil && !on.IsNull() && !args[0].IsNull() {

@@ -2,7 +2,7 @@ package expr_test
 
 import "testing"
 
-func TestStringMethods(t *testing.T) { // §3.3, allow-list, Java's meaning
+func TestStringMethods(t *testing.T) { // semantics/pipeline §3.3, allow-list, Java's meaning
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `"abc".charAt(1)`, want: `"b"`},
@@ -71,7 +71,7 @@ func TestUnicode(t *testing.T) { // offsets count UTF-16 units, as in Java
 	})
 }
 
-func TestRegexMethods(t *testing.T) { // §3.3: Java semantics
+func TestRegexMethods(t *testing.T) { // semantics/pipeline §3.3: Java semantics
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `"abc".matches("a.c")`, want: `true`},
@@ -108,7 +108,7 @@ func TestRegexMethods(t *testing.T) { // §3.3: Java semantics
 	})
 }
 
-func TestListMethods(t *testing.T) { // §3.3
+func TestListMethods(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `[1, 2].get(1)`, want: `2`},
@@ -128,7 +128,7 @@ func TestListMethods(t *testing.T) { // §3.3
 	})
 }
 
-func TestMapMethods(t *testing.T) { // §3.3
+func TestMapMethods(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `{a: 1}.get("a")`, want: `1`},
@@ -144,7 +144,7 @@ func TestMapMethods(t *testing.T) { // §3.3
 	})
 }
 
-func TestForbiddenMethods(t *testing.T) { // §3.3: no reflection, no null
+func TestForbiddenMethods(t *testing.T) { // semantics/pipeline §3.3: no reflection, no null
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `"a".getClass()`, err: `has no method "getClass"`},

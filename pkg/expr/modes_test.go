@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-func TestInterpolate(t *testing.T) { // §3.1
+func TestInterpolate(t *testing.T) { // semantics/pipeline §3.1
 	t.Parallel()
 	interpolate(t, []row{
 		{text: "no expression > here", want: `"no expression > here"`},
@@ -30,7 +30,7 @@ func TestInterpolate(t *testing.T) { // §3.1
 	})
 }
 
-func TestWholeValueKeepsItsType(t *testing.T) { // §3.1
+func TestWholeValueKeepsItsType(t *testing.T) { // semantics/pipeline §3.1
 	t.Parallel()
 	interpolate(t, []row{
 		{text: "<+trigger.payload.k>", want: `[1,2,{"d":true}]`},
@@ -54,7 +54,7 @@ func TestResultsAreNotExpressions(t *testing.T) { // nothing is evaluated twice
 	})
 }
 
-func TestBody(t *testing.T) { // §3.1, JEXL body
+func TestBody(t *testing.T) { // semantics/pipeline §3.1, JEXL body
 	t.Parallel()
 	evaluate(t, []row{
 		{text: "<+pipeline.variables.n> > 0", want: `true`},
@@ -87,7 +87,7 @@ func TestBody(t *testing.T) { // §3.1, JEXL body
 	})
 }
 
-func TestInterpolateKnown(t *testing.T) { // §3.5 item 4
+func TestInterpolateKnown(t *testing.T) { // semantics/pipeline §3.5 item 4
 	t.Parallel()
 	s := newScope(t)
 	v, err := expr.InterpolateKnown("<+pipeline.name>: <+notification.nodeStatus> <+<+nope>.trim()>", s)

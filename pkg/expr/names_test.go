@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-func TestUnresolved(t *testing.T) { // §3.5, unresolved policy 1 and 2
+func TestUnresolved(t *testing.T) { // semantics/pipeline §3.5, unresolved policy 1 and 2
 	t.Parallel()
 	interpolate(t, []row{
 		{text: `<+nope>`, err: `<+nope> at offset 2`},
@@ -106,7 +106,7 @@ func TestStoredExpressions(t *testing.T) { // values that refer to values
 	}
 }
 
-func TestCondition(t *testing.T) { // §4 and §3.5 item 3
+func TestCondition(t *testing.T) { // semantics/pipeline §4 and §3.5 item 3
 	t.Parallel()
 	for _, c := range []struct {
 		body string

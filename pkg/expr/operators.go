@@ -11,7 +11,7 @@ import (
 
 var errSecret = errors.New("a secret is opaque: it may be a branch of ?:, or be concatenated, and nothing else")
 
-// truth is JEXL's idea of a boolean (pipeline spec §3.3).
+// truth is JEXL's idea of a boolean (semantics/pipeline §3.3).
 func truth(v Value) (bool, error) {
 	switch v.kind {
 	case KindNull:

@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 )
 
-func TestArithmetic(t *testing.T) { // §3.3
+func TestArithmetic(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `1 + 2 * 3`, want: `7`},
@@ -49,7 +49,7 @@ func TestArithmetic(t *testing.T) { // §3.3
 	})
 }
 
-func TestPlus(t *testing.T) { // §3.3: adds or concatenates
+func TestPlus(t *testing.T) { // semantics/pipeline §3.3: adds or concatenates
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `"a" + "b"`, want: `"ab"`},
@@ -67,7 +67,7 @@ func TestPlus(t *testing.T) { // §3.3: adds or concatenates
 	})
 }
 
-func TestConcatenationForms(t *testing.T) { // §3.3: forms that must all work
+func TestConcatenationForms(t *testing.T) { // semantics/pipeline §3.3: forms that must all work
 	t.Parallel()
 	interpolate(t, []row{
 		{text: `<+pipeline.variables.v> <+pipeline.variables.env>`, want: `"ABC dev"`},
@@ -85,7 +85,7 @@ func TestConcatenationForms(t *testing.T) { // §3.3: forms that must all work
 	})
 }
 
-func TestComparison(t *testing.T) { // §3.3
+func TestComparison(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `1 == 1.0`, want: `true`},
@@ -136,7 +136,7 @@ func TestComparison(t *testing.T) { // §3.3
 	})
 }
 
-func TestLogic(t *testing.T) { // §3.3
+func TestLogic(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `true && false || true`, want: `true`},
@@ -160,7 +160,7 @@ func TestLogic(t *testing.T) { // §3.3
 	})
 }
 
-func TestTernary(t *testing.T) { // §3.3
+func TestTernary(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `true ? 1 : 2`, want: `1`},
@@ -187,7 +187,7 @@ func TestTernary(t *testing.T) { // §3.3
 	})
 }
 
-func TestMatchOperators(t *testing.T) { // §3.3
+func TestMatchOperators(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `"abc" =~ "a.c"`, want: `true`},
@@ -215,7 +215,7 @@ func TestMatchOperators(t *testing.T) { // §3.3
 	})
 }
 
-func TestLiterals(t *testing.T) { // §3.3
+func TestLiterals(t *testing.T) { // semantics/pipeline §3.3
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `[]`, want: `[]`},
@@ -261,7 +261,7 @@ func TestLiterals(t *testing.T) { // §3.3
 	})
 }
 
-func TestStatus(t *testing.T) { // §3.7
+func TestStatus(t *testing.T) { // semantics/pipeline §3.7
 	t.Parallel()
 	evaluate(t, []row{
 		{text: `<+pipeline.stages.build.status>`, want: `"SUCCEEDED"`},

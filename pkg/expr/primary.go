@@ -121,7 +121,7 @@ func (p *parser) key() (node, error) {
 // nested parses <+...> inside an expression: an operand. Names that follow a
 // path in brackets make it longer, as if the brackets weren't there, so that a
 // Scope needs no value for the shorter one. Glued to characters of a name the
-// brackets are the beginning of that name (pipeline spec §3.2 rule 4).
+// brackets are the beginning of that name (semantics/pipeline §3.2 rule 4).
 func (p *parser) nested() (node, error) {
 	start := p.tok.pos
 	n, err := p.bracket(start)

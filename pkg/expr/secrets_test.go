@@ -10,7 +10,7 @@ import (
 
 const secret = `<+secrets.getValue("db")>`
 
-func TestSecretsStayOpaque(t *testing.T) { // §3.4
+func TestSecretsStayOpaque(t *testing.T) { // semantics/pipeline §3.4
 	t.Parallel()
 	for text, want := range map[string]string{
 		secret:                                                  "{{db}}",
@@ -46,7 +46,7 @@ func TestSecretsStayOpaque(t *testing.T) { // §3.4
 	}
 }
 
-func TestSecretsAreOnlySplicedIn(t *testing.T) { // §3.4: any other operation is an error
+func TestSecretsAreOnlySplicedIn(t *testing.T) { // semantics/pipeline §3.4: any other operation is an error
 	t.Parallel()
 	var rows []row
 	for _, text := range []string{

@@ -6,8 +6,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// Bounds of values that refer to values (pipeline spec §1.5). The second one
-// stops what branches at every level.
+// Bounds of values that refer to values (semantics/pipeline §1.5). The second
+// one stops what branches at every level.
 const (
 	maxTrail   = 25
 	maxVisited = 10_000

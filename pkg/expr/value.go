@@ -20,8 +20,8 @@ const (
 	KindString
 	KindList
 	KindMap
-	KindStatus // a node's status; == and != ignore spelling (pipeline spec §3.7)
-	KindSecret // an opaque text with placeholders of secrets in it (§3.4)
+	KindStatus // a node's status; == and != ignore spelling (semantics/pipeline §3.7)
+	KindSecret // an opaque text with placeholders of secrets in it (semantics/pipeline §3.4)
 )
 
 // String is the kind's name in messages, e.g. "a list".

@@ -13,7 +13,7 @@ import (
 
 // xmlSelect gives the text of the first node that an XPath 1.0 expression
 // finds, or null; an expression that computes gives its number, text or
-// boolean (pipeline spec §3.4).
+// boolean (semantics/pipeline §3.4).
 func xmlSelect(e *evaluator, args []Value) (v Value, err error) {
 	path := args[0].Text()
 	if len(path) > maxPattern {

@@ -14,9 +14,10 @@ const (
 	// blocks and loops, each iteration's own. A record has 0.5 to 2 KB, so that
 	// all of them are read in some tenths of a second.
 	MaxNodes = 20_000
-	// MaxIterations is how many a loop may have (pipeline spec §6).
+	// MaxIterations is how many a loop may have (semantics/pipeline §6).
 	MaxIterations = 256
-	// MaxMembers is how many members a parallel block may have (pipeline spec §1.3).
+	// MaxMembers is how many members a parallel block may have
+	// (semantics/pipeline §1.3).
 	MaxMembers = 256
 	// AtOnce is how many of them run at once at most, as the items of an inline
 	// Map of Step Functions.

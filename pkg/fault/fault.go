@@ -57,11 +57,11 @@ func Codes() []Code {
 }
 
 // FailureType is Harness's classification of a step's failure, spelled as in
-// failureStrategies[].onFailure.errors (pipeline spec §5.1).
+// failureStrategies[].onFailure.errors (semantics/pipeline §5.1).
 type FailureType string
 
-// The failure types of pipeline spec §5.1. AllErrors matches any of them and
-// is never the type of a failure itself.
+// The failure types of semantics/pipeline §5.1. AllErrors matches any of them
+// and is never the type of a failure itself.
 const (
 	AllErrors                 FailureType = "AllErrors"
 	Unknown                   FailureType = "Unknown"

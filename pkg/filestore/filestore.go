@@ -1,7 +1,7 @@
 // Package filestore is the file store: files that documents refer to by their
-// path, such as manifests, values, scripts and config files (entities spec
-// §10.1). It says which files may be saved, and what a reference to a file or
-// to a folder means.
+// path, such as manifests, values, scripts and config files
+// (semantics/entities §10.1). It says which files may be saved, and what a
+// reference to a file or to a folder means.
 //
 // How files are kept is pkg/store's. What uses them is pkg/resolve's on the
 // control plane and delegate/manifest's on a delegate.

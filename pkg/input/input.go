@@ -1,5 +1,5 @@
 // Package input fills the runtime inputs of documents: the scalars that are
-// `<+input>` with its suffixes (pipeline spec §2).
+// `<+input>` with its suffixes (semantics/pipeline §2).
 //
 // It works on documents, not on typed entities, because a runtime input may
 // stand for any value. Expressions other than `<+input>` are left alone, and

@@ -9,7 +9,7 @@ import (
 )
 
 // naming are the keys that tell the items of a list apart, the first that an
-// item has (pipeline spec §2.3).
+// item has (semantics/pipeline §2.3).
 func naming() []string {
 	return []string{"identifier", "name", "environmentRef", "serviceRef", "key"}
 }

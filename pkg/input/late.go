@@ -5,7 +5,7 @@ import (
 )
 
 // Answer fills the inputs of a part of a pipeline that are asked for while it
-// runs (executionInput, pipeline spec §2.2), as Merge fills the others.
+// runs (executionInput, semantics/pipeline §2.2), as Merge fills the others.
 func Answer(doc *yamldoc.Node, values map[string]string, sources ...Source) Merged {
 	return merge(merger{late: true}, doc, values, sources)
 }

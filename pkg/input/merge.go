@@ -16,7 +16,7 @@ type Source struct {
 	// Doc says in its nodes which file they come from (yamldoc.Node.From).
 	Doc *yamldoc.Node
 	// Lenient makes a value that has no place a warning: the document was
-	// changed since an input set was saved (pipeline spec §2.4).
+	// changed since an input set was saved (semantics/pipeline §2.4).
 	Lenient bool
 	// Set says that it is an input set: an empty text there leaves the input to
 	// the run, as <+input> does. Elsewhere it is a value.
@@ -58,11 +58,11 @@ func (m Merged) Err() error {
 	return fault.New(fault.Invalid, "the inputs don't fit: %s", strings.Join(parts, "; ")).With(all...)
 }
 
-// Merge fills a document's runtime inputs (pipeline spec §2.4). For each of
-// them the last source that says something wins, and a value by its path over
-// all sources; else its default counts. Items of lists are matched by what
-// identifies them, through parallel blocks. What stands at an input is taken
-// as a whole, be it a scalar, a list or a mapping.
+// Merge fills a document's runtime inputs (semantics/pipeline §2.4). For each
+// of them the last source that says something wins, and a value by its path
+// over all sources; else its default counts. Items of lists are matched by
+// what identifies them, through parallel blocks. What stands at an input is
+// taken as a whole, be it a scalar, a list or a mapping.
 func Merge(doc *yamldoc.Node, values map[string]string, sources ...Source) Merged {
 	return merge(merger{}, doc, values, sources)
 }

@@ -61,8 +61,9 @@ func TestFindNamesInputsByWhatIdentifiesThem(t *testing.T) {
 	}
 }
 
-// §2.4: later sources win per input, an empty text is a value, what is typed
-// by path wins over all, and defaults fill what nobody says.
+// semantics/pipeline §2.4: later sources win per input, an empty text is a
+// value, what is typed by path wins over all, and defaults fill what nobody
+// says.
 func TestMergeOrder(t *testing.T) {
 	t.Parallel()
 	first := parse(t, "first", `
@@ -191,9 +192,9 @@ func TestMergeValues(t *testing.T) {
 		name, doc, set string
 		want           string // of .v, formatted; or a part of the error after "!"
 	}{
-		{"§1.5 a variable's default", "vars: [{name: v, type: String, value: <+input>, default: d}]", "{}", "d"},
+		{"pipeline §1.5 a variable's default", "vars: [{name: v, type: String, value: <+input>, default: d}]", "{}", "d"},
 		{"the input's own default wins over it", "vars: [{name: v, type: String, value: <+input>.default(a), default: d}]", "{}", "a"},
-		{"§1.5 required and blank", "vars: [{name: v, type: String, required: true, value: <+input>}]", "vars: [{name: v, value: ''}]", "!required"},
+		{"pipeline §1.5 required and blank", "vars: [{name: v, type: String, required: true, value: <+input>}]", "vars: [{name: v, value: ''}]", "!required"},
 		{"not required and absent is empty", "vars: [{name: v, type: String, required: false, value: <+input>}]", "{}", `""`},
 		{"a Number has no empty value", "vars: [{name: v, type: Number, required: false, value: <+input>}]", "{}", "!a value is needed"},
 		{"several allowed values of a String variable", "vars: [{name: v, type: String, value: '<+input>.allowedValues(a,b,c)'}]", "vars: [{name: v, value: 'a,c'}]", "a,c"},

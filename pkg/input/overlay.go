@@ -10,7 +10,7 @@ import (
 
 // Overlay fills those of a document's runtime inputs that over has a value
 // for; the others stay inputs. A value may be a runtime input too: then what
-// both say of it holds, each suffix from one of them (pipeline spec §2.1).
+// both say of it holds, each suffix from one of them (semantics/pipeline §2.1).
 func Overlay(doc, over *yamldoc.Node) Merged {
 	m := merger{overlay: true}
 	at := spot{}

@@ -101,7 +101,7 @@ stages:
 }
 
 // A setting that a link overrides with an input, for which nobody gives a
-// value, is that of the system, not the template's (pipeline spec §9.3).
+// value, is that of the system, not the template's (semantics/pipeline §9.3).
 func TestSettingsWithoutAValueAreLeftOut(t *testing.T) {
 	t.Parallel()
 	got := input.Merge(tree(t, "step: {when: <+input>, timeout: <+input>, failureStrategies: <+input>, spec: {duration: <+input>}}"), nil)

@@ -6,7 +6,7 @@ import (
 
 // Template is a document as far as it has inputs that a run needs to be told:
 // the runtime inputs as they are written, and what says where they belong
-// (pipeline spec §2.3). It is nil if there are none.
+// (semantics/pipeline §2.3). It is nil if there are none.
 func Template(doc *yamldoc.Node) *yamldoc.Node {
 	m := merger{template: true}
 	_, pruned := m.node(doc, spot{})

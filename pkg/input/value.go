@@ -59,7 +59,7 @@ func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned 
 }
 
 // describe says what an input asks for. A variable's default and required
-// count too (pipeline spec §1.5); what is only there to hold other inputs
+// count too (semantics/pipeline §1.5); what is only there to hold other inputs
 // may be missing, because each of those says itself when it is.
 func describe(n *yamldoc.Node, in expr.Input, at spot) Runtime {
 	r := Runtime{Path: at.name(), Input: in, Line: n.Line, Column: n.Column, Default: in.Default, HasDefault: in.HasDefault}
@@ -75,7 +75,7 @@ func describe(n *yamldoc.Node, in expr.Input, at spot) Runtime {
 
 // optional says that an input without a value is left out: a String variable
 // that says required: false, inputs for what a stage deploys, and settings of
-// a node that it needn't have (pipeline spec §2.1 and §9.3).
+// a node that it needn't have (semantics/pipeline §2.1 and §9.3).
 func optional(at spot) bool {
 	if at.variable != nil {
 		return scalar(at.variable, "required") == "false" && scalar(at.variable, "type") == "String"
@@ -132,8 +132,8 @@ func (m *merger) unfilled(value *yamldoc.Node, at spot) {
 }
 
 // undecided is a value which says what it must be, if that can be checked only
-// when it is resolved (pipeline spec §2.1): it, or what it is compared with,
-// has expressions.
+// when it is resolved (semantics/pipeline §2.1): it, or what it is compared
+// with, has expressions.
 func undecided(n *yamldoc.Node, r Runtime, value *yamldoc.Node) *yamldoc.Node {
 	in := r.Input
 	if value.Kind != yamldoc.Scalar || in.Allowed == nil && in.One == nil && in.Many == nil && in.Regex == "" {

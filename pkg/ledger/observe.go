@@ -55,8 +55,8 @@ func (l *Ledger) see(p *store.Placement, o task.Observed) bool {
 }
 
 // wanted says whether a placement is to be watched on: not if nothing has run
-// there for long, nor once its service or its environment is deleted (entities
-// spec §14).
+// there for long, nor once its service or its environment is deleted
+// (semantics/entities §14).
 func (l *Ledger) wanted(ctx context.Context, p store.Placement) (bool, error) {
 	if !Live(p, l.Now()) {
 		return false, nil

@@ -192,8 +192,8 @@ func artifact(workloads []task.Workload, image string, was store.Deployed) strin
 	return image
 }
 
-// releaseLabel marks the pods that Kubernetes steps put somewhere (kubernetes
-// spec §6).
+// releaseLabel marks the pods that Kubernetes steps put somewhere
+// (semantics/kubernetes §6).
 const releaseLabel = "harness.io/release-name"
 
 // reaching are those of a task's secrets whose placeholders are in what reaches

@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// export is a name under which steps publish their outputs (pipeline spec
-// §7.4).
+// export is a name under which steps publish their outputs
+// (semantics/pipeline §7.4).
 type export struct {
 	scope string // pipeline, stage or stepGroup
 	alias string

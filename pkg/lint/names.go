@@ -22,7 +22,8 @@ const Unresolvable = "UNRESOLVABLE_EXPRESSION"
 // Names reports the expressions of a pipeline, given as the value of the root
 // key, that name no variable, stage or step that the pipeline has. Where a run
 // would fail it is an error. It is a warning in a condition, where such a name
-// is null, and in a message or a description, where it fails nothing (pipeline spec §3.5).
+// is null, and in a message or a description, where it fails nothing
+// (semantics/pipeline §3.5).
 func Names(pipeline *yamldoc.Node, r *yamldoc.Report) {
 	if pipeline.Get("template") != nil {
 		return // the template says what there is

@@ -39,7 +39,7 @@ pipeline:
         - stage: {identifier: foreign, template: {templateRef: t}}
 `
 
-// Pipeline spec §3.5: what no run can resolve, and what it may.
+// semantics/pipeline §3.5: what no run can resolve, and what it may.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{ // the text of a step of the stage build; the reason
@@ -175,7 +175,7 @@ func TestATemplateMayBringAnything(t *testing.T) {
 }
 
 // The outputs of a Pipeline stage are evaluated in the other pipeline; its
-// inputs aren't (pipeline spec §1.7).
+// inputs aren't (semantics/pipeline §1.7).
 func TestOutputsOfAChainedPipeline(t *testing.T) {
 	t.Parallel()
 	got := findings(t, `

@@ -89,7 +89,7 @@ func (p *parts) add(n *yamldoc.Node, s *stage) {
 }
 
 // hasNode says whether a stage or a step has the identifier: shortcuts may
-// begin with it (pipeline spec §3.5).
+// begin with it (semantics/pipeline §3.5).
 func (p *parts) hasNode(id string) bool { return p.nodes.open || p.ids.has(id) || p.nodes.has(id) }
 
 func stageOf(n *yamldoc.Node) *stage {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/redact"
 )
 
-// The sizes of a log, in bytes of encoded lines (pipeline spec §7.4).
+// The sizes of a log, in bytes of encoded lines (semantics/pipeline §7.4).
 const (
 	// ChunkSize is what a chunk has at most, unless one line alone is larger.
 	ChunkSize = 64 << 10

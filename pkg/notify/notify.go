@@ -1,5 +1,5 @@
 // Package notify tells people and systems of what pipelines do, as the
-// pipelines' rules say (pipeline spec §10).
+// pipelines' rules say (semantics/pipeline §10).
 //
 // It hears of events from pkg/feed, which gives each at least once and loses
 // none; no execution waits for it. Each message is sent once: that it was is

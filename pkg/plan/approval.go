@@ -21,7 +21,7 @@ const (
 )
 
 // EverybodysGroup says whether a user group is one of the built-in ones of all
-// users, who are all that may reach the execution (pipeline spec §7.7).
+// users, who are all that may reach the execution (semantics/pipeline §7.7).
 func EverybodysGroup(name string) bool {
 	switch name {
 	case "_project_all_users", "org._organization_all_users", "account._account_all_users":
@@ -31,7 +31,7 @@ func EverybodysGroup(name string) bool {
 }
 
 // Outputs is what expressions read below a step that people have answered
-// (pipeline spec §7.7): the answers, and what the last one entered.
+// (semantics/pipeline §7.7): the answers, and what the last one entered.
 func (a Approval) Outputs() (json.RawMessage, error) {
 	type user struct {
 		Name  string `json:"name"`
@@ -66,7 +66,7 @@ func (a Approval) Outputs() (json.RawMessage, error) {
 	return doc, nil
 }
 
-// Outcome ends an approval that has its answers (pipeline spec §7.7): the
+// Outcome ends an approval that has its answers (semantics/pipeline §7.7): the
 // first rejection does, the minimum of distinct approvers does. nil while it
 // hasn't them.
 func (a Approval) Outcome() (*Outcome, error) {
@@ -92,7 +92,7 @@ func (a Approval) Outcome() (*Outcome, error) {
 }
 
 // Values are the inputs as they are before the next answer: the last one's,
-// else the defaults (pipeline spec §7.7).
+// else the defaults (semantics/pipeline §7.7).
 func (a Approval) Values() map[string]string {
 	values := map[string]string{}
 	for _, in := range a.Inputs {

@@ -26,7 +26,7 @@ type Source struct {
 	Values      map[string]string // Plan.Values
 }
 
-// Limits of a plan (pipeline spec §1.3).
+// Limits of a plan (semantics/pipeline §1.3).
 const (
 	maxGroupDepth = 10
 	// maxID is how long a node's id may be, in bytes: DynamoDB's keys have 1,024,
@@ -113,7 +113,7 @@ func (b *builder) stages(doc *yamldoc.Node, at place) []*Node {
 }
 
 // parallel builds a block whose members keep the names that they would have
-// without it. A nested block is flattened (pipeline spec §1.3).
+// without it. A nested block is flattened (semantics/pipeline §1.3).
 func (b *builder) parallel(doc *yamldoc.Node, at place, index int, members func(*yamldoc.Node, place) []*Node) *Node {
 	n := &Node{ID: NodeID(fmt.Sprintf("%s#%d", at.id, index)), Kind: KindParallel, Line: doc.Line}
 	for _, c := range members(doc, at) {
@@ -148,7 +148,8 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	if first := b.lookup(n, doc, in); first != nil {
 		n.Children = slices.Insert(n.Children, 0, first)
 	}
-	// The stage's strategies don't hold inside rollbackSteps (pipeline spec §5.4).
+	// The stage's strategies don't hold inside rollbackSteps
+	// (semantics/pipeline §5.4).
 	back := place{id: NodeID(string(n.ID) + ".spec.execution.rollbackSteps"), selectors: n.Selectors, rollback: true}
 	n.Rollback = b.steps(execution.Get("rollbackSteps"), back)
 	if n.Type == TypePipeline {
@@ -252,7 +253,7 @@ func when(doc *yamldoc.Node) *When {
 	return w
 }
 
-// strategies reads a failureStrategies list (pipeline spec §5.1).
+// strategies reads a failureStrategies list (semantics/pipeline §5.1).
 func (b *builder) strategies(doc *yamldoc.Node) []Strategy {
 	var out []Strategy
 	for _, item := range items(doc) {
@@ -370,7 +371,7 @@ func without(n *yamldoc.Node, key string) *yamldoc.Node {
 }
 
 // flat are the items of a list with those of its inserts in their place: they
-// are like the list's own (pipeline spec §1.3).
+// are like the list's own (semantics/pipeline §1.3).
 func flat(n *yamldoc.Node, content string) []*yamldoc.Node {
 	var out []*yamldoc.Node
 	for _, item := range items(n) {

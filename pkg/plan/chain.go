@@ -4,7 +4,7 @@ import "github.com/slipway-cd/slipway/pkg/yamldoc"
 
 // TypePipeline is the type of a stage that runs another pipeline, and of the
 // one step that such a stage has: it starts the other execution and waits for
-// its end (pipeline spec §1.7).
+// its end (semantics/pipeline §1.7).
 const TypePipeline = "Pipeline"
 
 // chained makes the step of a Pipeline stage. The time of the stage bounds it.

@@ -50,7 +50,7 @@ type Layer struct {
 }
 
 // Layers are the service, the environment and the overrides, each of which
-// wins over those before it (entities spec §8).
+// wins over those before it (semantics/entities §8).
 func (d *Deployment) Layers() []Layer {
 	spec := d.Service.At("serviceDefinition", "spec")
 	own := d.Environment.Get("overrides")
@@ -80,7 +80,7 @@ func (n *Node) Deploys(s State) *Deployment {
 }
 
 // Exclusive says whether only one stage at a time may deploy this service on
-// this infrastructure (pipeline spec §7.2).
+// this infrastructure (semantics/pipeline §7.2).
 func (d *Deployment) Exclusive() bool {
 	if d == nil {
 		return false
@@ -95,7 +95,7 @@ func (d *Deployment) Exclusive() bool {
 }
 
 // Choice is a service and an infrastructure of an environment, as a stage
-// names them (entities spec §5).
+// names them (semantics/entities §5).
 type Choice struct {
 	Type           string `json:"type"`
 	Service        Pick   `json:"service"`

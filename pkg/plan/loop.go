@@ -9,9 +9,10 @@ import (
 )
 
 // Loop is a looping strategy: its node stands around a stage, a step or a
-// group, which runs once for each iteration (pipeline spec §6). How many there
-// are is known when the loop starts, so the plan has the loop's only child as
-// a template; the nodes of an iteration are made from it by Plan.Node.
+// group, which runs once for each iteration (semantics/pipeline §6). How many
+// there are is known when the loop starts, so the plan has the loop's only
+// child as a template; the nodes of an iteration are made from it by
+// Plan.Node.
 type Loop struct {
 	// Doc is below the key strategy; of a stage with several deployments, below
 	// multiDeploymentConfig, and nil if there is none.
@@ -25,7 +26,7 @@ type Iterations struct {
 	List           []Iteration `json:"list"`
 	MaxConcurrency int         `json:"maxConcurrency,omitempty"` // 0: all at once
 	// Lined says that services follow each other on an infrastructure: where one
-	// fails, those after it are skipped (entities spec §5.2).
+	// fails, those after it are skipped (semantics/entities §5.2).
 	Lined bool `json:"lined,omitempty"`
 }
 

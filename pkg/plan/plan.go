@@ -21,7 +21,7 @@ import (
 
 // NodeID is a node's place in the pipeline: the fully qualified name by which
 // expressions find it, e.g. "pipeline.stages.deploy.spec.execution.steps.rollout"
-// (pipeline spec §3.5). A parallel block has no name of its own; its id is
+// (semantics/pipeline §3.5). A parallel block has no name of its own; its id is
 // that of its container with "#" and its index.
 type NodeID string
 
@@ -51,8 +51,9 @@ type Plan struct {
 	// encoded): <+trigger>, <+eventPayload>. nil: a person started it.
 	Trigger json.RawMessage `json:"trigger,omitempty"`
 
-	// Values are of expressions that name stages which don't run (pipeline spec
-	// §8.5), by their path, e.g. "pipeline.stages.build.variables.tag".
+	// Values are of expressions that name stages which don't run
+	// (semantics/pipeline §8.5), by their path, e.g.
+	// "pipeline.stages.build.variables.tag".
 	Values map[string]string `json:"values,omitempty"`
 
 	index   map[NodeID]*Node
@@ -85,10 +86,10 @@ type Node struct {
 	When       *When    `json:"when,omitempty"`
 	Timeout    string   `json:"timeout,omitempty"` // "10m" or an expression; empty: the default
 	Strategies Levels   `json:"strategies,omitempty"`
-	Selectors  []string `json:"selectors,omitempty"` // the most specific non-empty list (pipeline spec §1.6)
+	Selectors  []string `json:"selectors,omitempty"` // the most specific non-empty list (semantics/pipeline §1.6)
 
 	// Asks says whether a step's spec or a stage's variables have inputs that
-	// are asked for when it starts (pipeline spec §2.2).
+	// are asked for when it starts (semantics/pipeline §2.2).
 	Asks Asks `json:"asks,omitempty"`
 
 	// Manual is how long a stage waits for somebody to run it, as it stands in
@@ -118,14 +119,14 @@ const (
 	AsksNeeded    Asks = "needed"    // some need a value
 )
 
-// When is a condition (pipeline spec §4).
+// When is a condition (semantics/pipeline §4).
 type When struct {
 	Status    string `json:"status"` // Success, Failure or All
 	Condition string `json:"condition,omitempty"`
 }
 
 // Levels are the failure strategies that apply to a step: its own, then those
-// of its groups inner to outer, then its stage's (pipeline spec §5.2).
+// of its groups inner to outer, then its stage's (semantics/pipeline §5.2).
 type Levels [][]Strategy
 
 func (l Levels) failAll() bool {
@@ -150,7 +151,7 @@ type Strategy struct {
 // ActionType is a failure strategy's action, spelled as in YAML.
 type ActionType string
 
-// The actions (pipeline spec §5.1).
+// The actions (semantics/pipeline §5.1).
 const (
 	Ignore             ActionType = "Ignore"
 	MarkAsSuccess      ActionType = "MarkAsSuccess"

@@ -36,7 +36,7 @@ func (b *builder) ofService(stage *Node, doc *yamldoc.Node, at place, n *Node) *
 // ForServices are the strategies of a stage as they hold for what it deploys:
 // a failure there can't be passed over, or handed to a person, because the
 // steps would go on with something else than was wanted. Then it fails plainly
-// (pipeline spec §5.2).
+// (semantics/pipeline §5.2).
 func (l Levels) ForServices() Levels {
 	var out Levels
 	for _, level := range l {

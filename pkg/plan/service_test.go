@@ -10,8 +10,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Pipeline spec §5.2 and entities spec §17.11: what a stage's strategies say of
-// the steps that find its artifact, in any of which a failure can't be ignored.
+// semantics/pipeline §5.2 and semantics/entities §17.11: what a stage's
+// strategies say of the steps that find its artifact, in any of which a
+// failure can't be ignored.
 func TestStrategiesForServices(t *testing.T) {
 	t.Parallel()
 	act := func(t plan.ActionType) *plan.Action { return &plan.Action{Type: t} }

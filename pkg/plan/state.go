@@ -8,8 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// State is what has become of a node. It changes by conditional writes only
-// (design, decision 4).
+// State is what has become of a node. It changes by conditional writes only.
 type State struct {
 	Status    Status    `json:"status"`
 	StartedAt time.Time `json:"startedAt,omitzero"`
@@ -160,15 +159,15 @@ type Decided struct {
 	At   time.Time `json:"at"`
 }
 
-// Approval is what people decided on a HarnessApproval step (pipeline spec §7.7).
+// Approval is what people decided on a HarnessApproval step
+// (semantics/pipeline §7.7).
 type Approval struct {
 	Message     string          `json:"message"`
 	Groups      []string        `json:"groups,omitempty"`
 	Minimum     int             `json:"minimum"`
 	NotExecutor bool            `json:"notExecutor,omitempty"`
 	Inputs      []ApprovalInput `json:"inputs,omitempty"`
-	// Digest is of everything that was shown; an answer must carry it
-	// (design, decision 13).
+	// Digest is of everything that was shown; an answer must carry it.
 	Digest string `json:"digest"`
 	// Refused are users who may not answer, whatever groups they are in.
 	Refused []string `json:"refused,omitempty"`

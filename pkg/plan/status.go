@@ -3,7 +3,7 @@ package plan
 import "strings"
 
 // Status is the state of an execution or of one node, spelled as in Harness's
-// API (pipeline spec §8.1).
+// API (semantics/pipeline §8.1).
 type Status string
 
 // The statuses in use. NotStarted is what a node without a record has.
@@ -58,7 +58,7 @@ func (s Status) Good() bool { return s == Success || s == IgnoreFailed || s == S
 func (s Status) Bad() bool { return s.severity() > 2 }
 
 // Worse says whether s outranks t when the end of a container is made from
-// the ends of its children (pipeline spec §8.2).
+// the ends of its children (semantics/pipeline §8.2).
 func (s Status) Worse(t Status) bool { return s.severity() > t.severity() }
 
 func (s Status) severity() int {
@@ -83,7 +83,7 @@ func (s Status) severity() int {
 	return 0
 }
 
-// Expression is how expressions spell a status (pipeline spec §3.7).
+// Expression is how expressions spell a status (semantics/pipeline §3.7).
 func (s Status) Expression() string {
 	switch s {
 	case Success:

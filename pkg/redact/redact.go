@@ -25,7 +25,7 @@ type Masker struct {
 
 // New gives a Masker of the values. Those shorter than three characters,
 // leaving out white space around them, are let through: hiding them would
-// hide half the log (entities spec §10).
+// hide half the log (semantics/entities §10).
 func New(values ...string) *Masker {
 	m := &Masker{}
 	m.current.Store(newMatcher(nil))

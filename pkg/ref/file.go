@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// File names a file or a folder of the file store (entities spec §10.1): a
+// File names a file or a folder of the file store (semantics/entities §10.1): a
 // path in a scope. The path begins with "/" and doesn't end with one; that of
 // a scope's root is "/".
 type File struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Entities spec §1 and §10.1: paths of the file store.
+// semantics/entities §1 and §10.1: paths of the file store.
 func TestParseFile(t *testing.T) {
 	t.Parallel()
 	project := Scope{Account: "acme", Org: "default", Project: "web"}

@@ -1,5 +1,5 @@
 // Package ref is how entities are named: scopes, identifiers and references
-// from one scope to another (entities spec §1).
+// from one scope to another (semantics/entities §1).
 //
 // It checks spelling only; whether the named thing exists is the store's to say.
 package ref
@@ -45,7 +45,7 @@ func Kinds() []Kind {
 }
 
 // Parent is the kind of entity within which identifiers of a kind are unique
-// (entities spec §1); empty: within their scope.
+// (semantics/entities §1); empty: within their scope.
 func Parent(kind Kind) Kind {
 	switch kind {
 	case Infrastructure, Overrides, ServiceOverrides:
@@ -152,7 +152,7 @@ const maxLength = 128
 
 var spelling = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_$-]*$`)
 
-// reserved are the words that no identifier may be (pipeline spec §1.3).
+// reserved are the words that no identifier may be (semantics/pipeline §1.3).
 func reserved() []string {
 	return []string{
 		"or", "and", "eq", "ne", "lt", "gt", "le", "ge", "div", "mod", "not", "null", "true", "false", "new", "var",
@@ -169,7 +169,8 @@ var (
 )
 
 // CheckID checks the identifier of a new entity of the kind. Secrets may have
-// "-", pipelines may not have "$" (pipeline spec §1.3, entities spec §1).
+// "-", pipelines may not have "$" (semantics/pipeline §1.3,
+// semantics/entities §1).
 func CheckID(kind Kind, id string) error {
 	re, allowed := dollarID, "letters, digits, _ and $"
 	switch kind {
@@ -194,12 +195,12 @@ func check(re *regexp.Regexp, id, allowed string) error {
 
 var label = regexp.MustCompile(`^[0-9a-zA-Z][^\s/&]*$`)
 
-// CheckLabel checks the version label of a template (pipeline spec §9.1).
+// CheckLabel checks the version label of a template (semantics/pipeline §9.1).
 func CheckLabel(text string) error {
 	return spelled("version label", text, label, "anything but spaces, / and &")
 }
 
-// CheckVariable checks the name of a variable (pipeline spec §1.5).
+// CheckVariable checks the name of a variable (semantics/pipeline §1.5).
 func CheckVariable(id string) error {
 	return spelled("variable name", id, variable, "letters, digits, _, ., $ and -")
 }

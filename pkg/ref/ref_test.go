@@ -13,7 +13,7 @@ var (
 	project = ref.Scope{Account: "acme", Org: "web", Project: "shop"}
 )
 
-// Entities spec §1: the table of scopes and references.
+// semantics/entities §1: the table of scopes and references.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

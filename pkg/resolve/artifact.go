@@ -12,7 +12,7 @@ import (
 
 // primarySource is the service's artifact source: the one that
 // primaryArtifactRef names, else the only one, else the legacy form
-// (entities spec §2.2). Nil if the service has no artifact.
+// (semantics/entities §2.2). Nil if the service has no artifact.
 func (s *Scope) primarySource(d *plan.Deployment) (*yamldoc.Node, error) {
 	primary := d.Service.At("serviceDefinition", "spec", "artifacts", "primary")
 	if primary.Get("type") != nil {
@@ -203,7 +203,7 @@ func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node, foun
 }
 
 // artifactOutput resolves what the console of Harness shows of a stage's
-// service: output.artifactResults.primary.X (entities spec §2.2).
+// service: output.artifactResults.primary.X (semantics/entities §2.2).
 func (s *Scope) artifactOutput(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, bool, error) {
 	at := slices.Index(path, "output")
 	if at < 0 || len(path) < at+4 || path[at+1] != "artifactResults" || path[at+2] != "primary" {

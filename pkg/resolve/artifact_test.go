@@ -418,7 +418,7 @@ func TestPullSecretsOfClouds(t *testing.T) {
 	}
 }
 
-// Entities spec §2.2: sidecars have the fields of the primary artifact.
+// semantics/entities §2.2: sidecars have the fields of the primary artifact.
 func TestSidecars(t *testing.T) {
 	t.Parallel()
 	const fixed = "type: DockerRegistry, spec: {connectorRef: hub, imagePath: library/nginx, tag: stable}}]}, " + // ends the list of sources

@@ -15,7 +15,7 @@ import (
 const amazonS3 = "AmazonS3"
 
 // AWS resolves an Aws connector for a delegate: its keys as placeholders, and
-// the selectors that it adds (entities spec §9). region wins over its own.
+// the selectors that it adds (semantics/entities §9). region wins over its own.
 func (s *Scope) AWS(connector *yamldoc.Node, region string) (task.AWS, []string, error) {
 	doc, err := s.connector(connector, s.Execution.Scope)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // pipelineField resolves a path below "pipeline" that names no stage
-// (pipeline spec §3.6).
+// (semantics/pipeline §3.6).
 func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	e := s.Execution
 	if len(rest) == 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// google resolves a Gcp connector (entities spec §9).
+// google resolves a Gcp connector (semantics/entities §9).
 func (s *Scope) google(connector *yamldoc.Node) (*task.Google, error) {
 	if err := wantConnector(connector, "Gcp"); err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func (s *Scope) google(connector *yamldoc.Node) (*task.Google, error) {
 	return &task.Google{Key: key}, err
 }
 
-// azure resolves an Azure connector (entities spec §9).
+// azure resolves an Azure connector (semantics/entities §9).
 func (s *Scope) azure(connector *yamldoc.Node) (*task.Azure, error) {
 	if err := wantConnector(connector, "Azure"); err != nil {
 		return nil, err

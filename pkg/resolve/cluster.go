@@ -10,7 +10,7 @@ import (
 
 // infrastructureCluster is how the cluster of a resolved infrastructure
 // definition is reached: as its connector says, or through the connector's
-// cloud (entities spec §4, kubernetes spec §2).
+// cloud (semantics/entities §4, semantics/kubernetes §2).
 func (s *Scope) infrastructureCluster(infra, connector *yamldoc.Node) (task.Cluster, error) {
 	typ, spec := text(infra.Get("type")), infra.Get("spec")
 	if typ == "KubernetesDirect" {

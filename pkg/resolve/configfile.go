@@ -55,7 +55,7 @@ func (s *Scope) configText(id string, store *yamldoc.Node, encoded bool) (expr.V
 	case from.Files != nil && len(from.Files.Paths) == 1:
 		return s.fileText(from.Files.Paths[0], encoded)
 	case from.Files != nil && len(from.Files.Secrets) == 1:
-		// An encrypted file is taken as it is (entities spec §2.5).
+		// An encrypted file is taken as it is (semantics/entities §2.5).
 		v := expr.SecretRef(from.Files.Secrets[0].Text)
 		if encoded {
 			v = s.secrets.lateText(task.LateText{Name: "config file " + id, Text: v.Text(), Base64: true})
@@ -78,7 +78,7 @@ func (s *Scope) stagePin() string {
 }
 
 // fileText is the content of a file of the file store, by its path as written
-// (entities spec §10.1), its expressions resolved.
+// (semantics/entities §10.1), its expressions resolved.
 func (s *Scope) fileText(path string, encoded bool) (expr.Value, error) {
 	of, err := s.file(path)
 	if err != nil {

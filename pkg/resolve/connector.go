@@ -8,8 +8,8 @@ import (
 )
 
 // Connector resolves a connector to a system with an HTTP API: its address,
-// its credentials as placeholders and the selectors that it adds (entities
-// spec §9). The reference has been resolved already.
+// its credentials as placeholders and the selectors that it adds
+// (semantics/entities §9). The reference has been resolved already.
 func (s *Scope) Connector(name string) (step.Connector, error) {
 	doc, err := s.connector(&yamldoc.Node{Kind: yamldoc.Scalar, Value: name}, s.Execution.Scope)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // infraVariable resolves infra.variables.X of a custom deployment: what the
-// infrastructure says of it, else its template (pipeline spec §9.6). The path
-// of a variable that names a connector goes on into the connector.
+// infrastructure says of it, else its template (semantics/pipeline §9.6). The
+// path of a variable that names a connector goes on into the connector.
 func (s *Scope) infraVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	layers := []*yamldoc.Node{d.Infrastructure.At("spec", "variables"), d.Template.At("infrastructure", "variables")}
 	if len(path) < 3 {
@@ -181,7 +181,7 @@ func (s *Scope) hostNames(stage *plan.Node) (expr.Value, error) {
 }
 
 // instance resolves instance.*: the instance whose turn it is in a loop over
-// the stage's hosts (pipeline spec §3.6).
+// the stage's hosts (semantics/pipeline §3.6).
 func (s *Scope) instance(path []string) (expr.Value, int, error) {
 	loop, _, values, err := s.around(s.Node, "repeat")
 	if err != nil {

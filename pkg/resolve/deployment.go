@@ -1,7 +1,7 @@
 package resolve
 
 import (
-	"crypto/sha1" //nolint:gosec // INFRA_KEY is defined as a SHA-1 (entities spec §4); nothing is protected by it
+	"crypto/sha1" //nolint:gosec // INFRA_KEY is defined as a SHA-1 (semantics/entities §4); nothing is protected by it
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -14,7 +14,7 @@ import (
 
 // deployed resolves names of a stage's service, environment and
 // infrastructure. In the stage's own condition they have no value yet
-// (pipeline spec §3.1).
+// (semantics/pipeline §3.1).
 func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, error) {
 	if s.Node.Kind == plan.KindStage && s.Node == stage {
 		return expr.Null(), len(path), nil
@@ -104,7 +104,7 @@ func (s *Scope) constant(n *yamldoc.Node, used int) (expr.Value, int, error) {
 }
 
 // serviceVariable resolves a service's variable as the last layer has it
-// (entities spec §8).
+// (semantics/entities §8).
 func (s *Scope) serviceVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {
 		return s.serviceVariables(d)
@@ -122,7 +122,7 @@ func (s *Scope) serviceVariable(d *plan.Deployment, path []string) (expr.Value, 
 }
 
 // overriddenVariable resolves a service's variable that step groups override,
-// the inner ones first (pipeline spec §3.6).
+// the inner ones first (semantics/pipeline §3.6).
 func (s *Scope) overriddenVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) > 1 {
 		for g := group(s.Node); g != nil; g = group(g.Parent()) {
@@ -182,7 +182,7 @@ func (s *Scope) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
 }
 
 // legacyServiceField resolves serviceConfig.serviceDefinition.spec.variables.X
-// (entities spec §2.1).
+// (semantics/entities §2.1).
 func (s *Scope) legacyServiceField(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	prefix := []string{"serviceConfig", "serviceDefinition", "spec", "variables"}
 	if len(path) > len(prefix) && slices.Equal(path[:len(prefix)], prefix) {
@@ -299,7 +299,8 @@ func (s *Scope) InfrastructureKey() (string, error) {
 	return s.infraKey(d)
 }
 
-// infraKey is the key of a service on an infrastructure (entities spec §4).
+// infraKey is the key of a service on an infrastructure
+// (semantics/entities §4).
 func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
 	parts := []string{d.ServiceRef, d.EnvironmentRef}
 	for _, key := range []string{"connectorRef", "subscriptionId", "resourceGroup", "cluster", "namespace"} {

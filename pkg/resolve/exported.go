@@ -10,8 +10,9 @@ import (
 )
 
 // exported finds the outputs that a step has published under an alias
-// (pipeline spec §7.4): "scope.alias" is all of them, "scope.alias.name" one.
-// The scope is the reader's pipeline, his stage, or a step group around him.
+// (semantics/pipeline §7.4): "scope.alias" is all of them, "scope.alias.name"
+// one. The scope is the reader's pipeline, his stage, or a step group around
+// him.
 func (s *Scope) exported(path string) (expr.Value, error) {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 2 {

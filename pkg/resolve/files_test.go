@@ -87,7 +87,7 @@ func withFiles(t *testing.T) *resolve.Scope {
 	})
 }
 
-// Entities spec §2.5 and §10.1: files that expressions read.
+// semantics/entities §2.5 and §10.1: files that expressions read.
 func TestFilesInExpressions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want, wrong string }{

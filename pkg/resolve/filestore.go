@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// fileStore is a store in the file store (entities spec §2.4). A delegate
+// fileStore is a store in the file store (semantics/entities §2.4). A delegate
 // fetches the files; those that are secrets come as placeholders.
 func (s *Scope) fileStore(spec *yamldoc.Node) (*task.FileStore, error) {
 	out := &task.FileStore{Paths: words(spec.Get("files"))}

@@ -48,7 +48,7 @@ func (s *Scope) iteration(loop *plan.Node, postfix string) (index int, values ex
 }
 
 // looped resolves matrix.*, repeat.* and strategy.* as seen from a node
-// (pipeline spec §6).
+// (semantics/pipeline §6).
 func (s *Scope) looped(n *plan.Node, path []string) (expr.Value, int, error) {
 	if path[0] == "strategy" {
 		return s.strategy(n, path)

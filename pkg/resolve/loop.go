@@ -19,7 +19,7 @@ import (
 const maxLoopBytes = 256 << 10
 
 // Iterations evaluates the looping strategy of a loop, the scope's node
-// (pipeline spec §6). None if its condition is false.
+// (semantics/pipeline §6). None if its condition is false.
 func (s *Scope) Iterations() (plan.Iterations, error) {
 	doc := s.Node.Loop.Doc
 	if when := text(doc.Get("when")); when != "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // manifests fills in the service's main manifest and the layers of values
-// above it, one after the other (entities spec §8).
+// above it, one after the other (semantics/entities §8).
 func (s *Scope) manifests(d *plan.Deployment, t *task.KubernetesTarget) error {
 	all, err := s.allManifests(d, func(*yamldoc.Node) bool { return true })
 	if err != nil {
@@ -105,7 +105,7 @@ func items(list *yamldoc.Node) []*yamldoc.Node {
 }
 
 // mainManifest chooses what is deployed. Of several charts it is the one that
-// the service names (entities spec §2.3); nil if there is none at all.
+// the service names (semantics/entities §2.3); nil if there is none at all.
 func (s *Scope) mainManifest(spec *yamldoc.Node, all []*yamldoc.Node) (*yamldoc.Node, error) {
 	var main []*yamldoc.Node
 	var ids []string
@@ -205,7 +205,7 @@ func (s *Scope) mainStore(doc *yamldoc.Node, all []*yamldoc.Node) (task.Store, e
 	return task.Store{Charts: repo}, err
 }
 
-// chartRepo is how a repository of charts is reached (entities spec §9).
+// chartRepo is how a repository of charts is reached (semantics/entities §9).
 func (s *Scope) chartRepo(connector *yamldoc.Node, store string) (*task.ChartRepo, error) {
 	doc, err := s.connector(connector, s.Execution.Scope)
 	if err != nil {
@@ -306,7 +306,7 @@ func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value
 // Store resolves a store of a step's own files, such as K8sPatch's source.
 func (s *Scope) Store(doc *yamldoc.Node) (task.Store, error) { return s.store(doc) }
 
-// store is where a manifest's files are (entities spec §2.4).
+// store is where a manifest's files are (semantics/entities §2.4).
 func (s *Scope) store(doc *yamldoc.Node) (task.Store, error) {
 	spec := doc.Get("spec")
 	switch typ := text(doc.Get("type")); typ {

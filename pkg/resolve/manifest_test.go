@@ -214,7 +214,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// Entities §2.4: charts in buckets and in clouds' registries.
+// semantics/entities §2.4: charts in buckets and in clouds' registries.
 func TestChartsInClouds(t *testing.T) {
 	t.Parallel()
 	aws := task.AWS{Auth: task.AWSKeys, AccessKey: "AK", Region: "eu-west-1"}

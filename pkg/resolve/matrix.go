@@ -20,7 +20,7 @@ type axis struct {
 }
 
 // matrix combines the values of all axes, the first one slowest, without what
-// is excluded (pipeline spec §6).
+// is excluded (semantics/pipeline §6).
 func (l *looping) matrix(doc *yamldoc.Node) ([]plan.Iteration, error) {
 	axes, err := l.axes(doc)
 	if err != nil {

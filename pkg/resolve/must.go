@@ -7,8 +7,8 @@ import (
 )
 
 // must checks the value of a runtime input that couldn't be checked before it
-// was resolved (pipeline spec §2.1). A value that turns out to be none stays
-// so, and a secret's isn't known here.
+// was resolved (semantics/pipeline §2.1). A value that turns out to be none
+// stays so, and a secret's isn't known here.
 func (s *Scope) must(n *yamldoc.Node, v expr.Value) error {
 	if n.Must == "" || v.IsNull() || v.Secret() {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // verdict resolves OnPipelineSuccess and its like: booleans that conditions of
-// Harness are made of (pipeline spec §3.6).
+// Harness are made of (semantics/pipeline §3.6).
 func (s *Scope) verdict(name string) (expr.Value, int, error) {
 	failed := func(n *plan.Node) bool { return n != nil && s.State(n.ID).Worst.Bad() }
 	switch name {
@@ -27,7 +27,7 @@ func (s *Scope) verdict(name string) (expr.Value, int, error) {
 
 // shortcut resolves a path that begins with the identifier of a step, which
 // is looked for in the enclosing groups, the inner ones first, and then in the
-// stage (pipeline spec §3.5). Within one container identifiers are unique.
+// stage (semantics/pipeline §3.5). Within one container identifiers are unique.
 func (s *Scope) shortcut(path []string) (expr.Value, int, error) {
 	for at := s.Node; at != nil; at = at.Parent() {
 		base := string(at.ID) + ".steps."
@@ -43,7 +43,7 @@ func (s *Scope) shortcut(path []string) (expr.Value, int, error) {
 }
 
 // approval resolves what people said in the stage's latest approval that has
-// ended (pipeline spec §3.6).
+// ended (semantics/pipeline §3.6).
 func (s *Scope) approval(path []string) (expr.Value, int, error) {
 	var latest *plan.Node
 	var at time.Time

@@ -30,7 +30,8 @@ func (s *Scope) last(stage *plan.Node, d *plan.Deployment) (*Past, error) {
 
 // rollbackField resolves rollbackArtifact.X: artifact.X of the last stage that
 // has deployed the same service to the same infrastructure, and
-// rollbackArtifact.sidecars.ID.X. Null if there is none (entities spec §2.2).
+// rollbackArtifact.sidecars.ID.X. Null if there is none
+// (semantics/entities §2.2).
 func (s *Scope) rollbackField(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if last := path[len(path)-1]; slices.Contains([]string{"imagePullSecret", "dockerConfigJsonSecret"}, last) {
 		return expr.Null(), 0, unknown("an earlier artifact has no %s; take <+artifact.%[1]s>", last)

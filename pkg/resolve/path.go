@@ -16,7 +16,7 @@ func dotted(path []string) string { return strings.Join(path, ".") }
 func join(a, b []string) []string { return append(slices.Clone(a), b...) }
 
 // relative turns a path that starts at the node's own place into one that
-// starts at the pipeline (pipeline spec §3.5).
+// starts at the pipeline (semantics/pipeline §3.5).
 func (s *Scope) relative(path []string) (expr.Value, int, error) {
 	var base plan.NodeID
 	rest := path[1:]
@@ -142,7 +142,7 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 		return v, 2, err
 	}
 	if c := n.Chained(); c != nil && rest[0] == "output" {
-		n, st = c, s.State(c.ID) // pipeline spec §1.7
+		n, st = c, s.State(c.ID) // semantics/pipeline §1.7
 	}
 	if v, used, ok, err := s.output(n, st, rest); ok || err != nil {
 		return v, used, err
@@ -158,7 +158,7 @@ func millis(zero bool, ms int64) expr.Value {
 }
 
 // outputNames are what only a step's result can have; without a result they
-// are null (pipeline spec §3.5).
+// are null (semantics/pipeline §3.5).
 func outputNames(name string) bool {
 	switch name {
 	case "output", "exitCode", "build", "issue", "ticket", "deploymentInfoOutcome", "k8s":
@@ -261,8 +261,8 @@ func (s *Scope) Doc(n *plan.Node) *yamldoc.Node {
 	return input.Answer(n.Doc, nil, input.Source{Doc: st.Given, Lenient: true}).Doc
 }
 
-// field walks a document. Lists of named things are maps by name (pipeline
-// spec §3.5): variables, environmentVariables, ...
+// field walks a document. Lists of named things are maps by name
+// (semantics/pipeline §3.5): variables, environmentVariables, ...
 func (s *Scope) field(doc *yamldoc.Node, rest []string) (expr.Value, int, error) {
 	at := doc
 	for i, key := range rest {

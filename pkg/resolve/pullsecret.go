@@ -10,7 +10,7 @@ import (
 const dockerHub = "https://index.docker.io/v1/"
 
 // pullSecret is the handle of the secret that pulls a source's image; empty
-// where nobody has to log in (entities spec §2.2). A delegate makes it.
+// where nobody has to log in (semantics/entities §2.2). A delegate makes it.
 func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value, error) {
 	p := task.PullSecret{Form: form}
 	var selectors []string

@@ -2,9 +2,9 @@ package resolve
 
 import "slices"
 
-// Roots are the names that a path may begin with (pipeline spec §3.5, §3.6),
-// besides the identifiers of stages and steps. Some have a value only in
-// some steps, loops or notifications.
+// Roots are the names that a path may begin with
+// (semantics/pipeline §3.5, §3.6), besides the identifiers of stages and
+// steps. Some have a value only in some steps, loops or notifications.
 func Roots() []string {
 	return append([]string{
 		"pipeline", "stages", "stage", "execution", "steps", "stepGroup", "step", "spec",

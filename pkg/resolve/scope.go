@@ -1,7 +1,7 @@
 // Package resolve says what names mean to the expressions of one node: the
 // pipeline's document, the states and outputs of other nodes, the stage's
 // service, environment and infrastructure, and secrets as placeholders
-// (pipeline spec §3.5 and §3.6).
+// (semantics/pipeline §3.5 and §3.6).
 //
 // It resolves late and reads lazily: only what an expression names is looked
 // at. Grammar, operators and pure functions are pkg/expr's.
@@ -87,7 +87,8 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		"artifact", "artifacts", "rollbackArtifact", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
 		return s.deployed(s.Node.Stage(), path)
 	case "kubernetes":
-		// The release number is known on the delegate only (kubernetes spec §4.1).
+		// The release number is known on the delegate only
+		// (semantics/kubernetes §4.1).
 		return expr.String("<+" + dotted(path) + ">"), len(path), nil
 	case "inputSet":
 		return s.inputSet(), 1, nil
@@ -109,7 +110,7 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 }
 
 // elsewhere finds the value that was given for a path into a stage that
-// doesn't run (pipeline spec §8.5).
+// doesn't run (semantics/pipeline §8.5).
 func (s *Scope) elsewhere(path []string) (expr.Value, int, bool) {
 	for n := len(path); n > 3 && len(s.Plan.Values) > 0; n-- {
 		if v, ok := s.Plan.Values[strings.Join(path[:n], ".")]; ok {
@@ -120,7 +121,7 @@ func (s *Scope) elsewhere(path []string) (expr.Value, int, bool) {
 }
 
 // inputSet is what the execution was started with: the pipeline's inputs with
-// their values, below the key pipeline (pipeline spec §2.4).
+// their values, below the key pipeline (semantics/pipeline §2.4).
 func (s *Scope) inputSet() expr.Value {
 	if s.Plan.Inputs == nil {
 		return expr.Null()
@@ -160,7 +161,7 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 	return expr.Null(), expr.ErrUnknown
 }
 
-// Condition evaluates a `when` condition (pipeline spec §4).
+// Condition evaluates a `when` condition (semantics/pipeline §4).
 func (s *Scope) Condition(body string) (bool, error) { return expr.Condition(body, s) }
 
 // Text resolves a text to a string.
@@ -217,7 +218,7 @@ func (s *Scope) value(text string) (expr.Value, error) {
 }
 
 // unknown is the error of a name that doesn't exist where a list of names is
-// given (pipeline spec §3.5, unresolved policy).
+// given (semantics/pipeline §3.5, unresolved policy).
 func unknown(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", expr.ErrUnknown, fault.New(fault.UnresolvedExpression, format, args...))
 }

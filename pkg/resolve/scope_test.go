@@ -217,50 +217,50 @@ func TestNamesOfAStep(t *testing.T) {
 		text string
 		want string
 	}{
-		{"§14.1 a method on a nested expression", later, "<+<+pipeline.variables.v>.toLowerCase()>", "abc"},
-		{"§14.1 a method on a path", later, "<+pipeline.variables.v.toLowerCase()>", "abc"},
-		{"§14.3 a ternary doesn't evaluate what it doesn't take", later, `<+<+pipeline.triggerType> == "MANUAL" ? <+pipeline.executionId>:<+trigger.commitSha>>`, "x1"},
-		{"§14.5 an output of a skipped step is null", other, "<+execution.steps.later.output.outputVariables.x>", "null"},
-		{"§14.8 a number in a text", later, "/tmp/<+pipeline.sequenceId>", "/tmp/7"},
-		{"§1.5 a variable may refer to others", later, "<+pipeline.variables.deep>", "ABC-dev"},
-		{"§1.5 a String keeps its digits", later, "<+pipeline.variables.version>", "5.60"},
-		{"§1.5 a Number is one", later, "<+<+pipeline.variables.n> + 1>", "4"},
-		{"§1.5 a stage's variable by its full name", roll, "<+pipeline.stages.build.variables.flavour>", "abc"},
-		{"§3.5 the own stage", later, "<+stage.variables.flavour>/<+stage.identifier>/<+stage.type>", "abc/build/Custom"},
-		{"§3.5 an output by steps", later, "<+steps.make.output.outputVariables.x>", "one,two"},
-		{"§3.5 steps are looked for outwards from a group", other, "<+steps.inner.output.outputVariables.y> <+steps.make.output.exitCode>", "inner 0"},
-		{"§3.5 the group", other, "<+stepGroup.identifier>", "g"},
-		{"§3.5 an output by the full name, from another stage", roll, "<+pipeline.stages.build.spec.execution.steps.g.steps.inner.output.outputVariables.y>", "inner"},
-		{"§3.5 a method after an output", later, `<+steps.make.output.outputVariables.x.split(",")[1]>`, "two"},
-		{"§3.5 a list by name, resolved", later, "<+execution.steps.make.spec.environmentVariables.A>", "Build"},
-		{"§3.6 retryCount", later, "<+steps.make.retryCount>", "2"},
-		{"§3.7 a status", later, `<+<+steps.make.status> == "SUCCEEDED"> <+steps.later.status>`, "true SKIPPED"},
-		{"§3.6 the pipeline", later, "<+pipeline.name> <+pipeline.tags.team> <+pipeline.triggeredBy.name> <+pipeline.startTs>", "Web blue ann 5000"},
-		{"§3.6 scopes", later, "<+account.identifier>/<+org.identifier>/<+project.identifier>", "acme/default/web"},
-		{"§3.6 service, environment and infrastructure", roll, "<+service.name> <+service.type> <+service.tags.tier> <+env.name> <+env.type> <+infra.name> <+infra.namespace>", "Shop Kubernetes gold Dev PreProduction Local shop-dev"},
+		{"pipeline §14.1 a method on a nested expression", later, "<+<+pipeline.variables.v>.toLowerCase()>", "abc"},
+		{"pipeline §14.1 a method on a path", later, "<+pipeline.variables.v.toLowerCase()>", "abc"},
+		{"pipeline §14.3 a ternary doesn't evaluate what it doesn't take", later, `<+<+pipeline.triggerType> == "MANUAL" ? <+pipeline.executionId>:<+trigger.commitSha>>`, "x1"},
+		{"pipeline §14.5 an output of a skipped step is null", other, "<+execution.steps.later.output.outputVariables.x>", "null"},
+		{"pipeline §14.8 a number in a text", later, "/tmp/<+pipeline.sequenceId>", "/tmp/7"},
+		{"pipeline §1.5 a variable may refer to others", later, "<+pipeline.variables.deep>", "ABC-dev"},
+		{"pipeline §1.5 a String keeps its digits", later, "<+pipeline.variables.version>", "5.60"},
+		{"pipeline §1.5 a Number is one", later, "<+<+pipeline.variables.n> + 1>", "4"},
+		{"pipeline §1.5 a stage's variable by its full name", roll, "<+pipeline.stages.build.variables.flavour>", "abc"},
+		{"pipeline §3.5 the own stage", later, "<+stage.variables.flavour>/<+stage.identifier>/<+stage.type>", "abc/build/Custom"},
+		{"pipeline §3.5 an output by steps", later, "<+steps.make.output.outputVariables.x>", "one,two"},
+		{"pipeline §3.5 steps are looked for outwards from a group", other, "<+steps.inner.output.outputVariables.y> <+steps.make.output.exitCode>", "inner 0"},
+		{"pipeline §3.5 the group", other, "<+stepGroup.identifier>", "g"},
+		{"pipeline §3.5 an output by the full name, from another stage", roll, "<+pipeline.stages.build.spec.execution.steps.g.steps.inner.output.outputVariables.y>", "inner"},
+		{"pipeline §3.5 a method after an output", later, `<+steps.make.output.outputVariables.x.split(",")[1]>`, "two"},
+		{"pipeline §3.5 a list by name, resolved", later, "<+execution.steps.make.spec.environmentVariables.A>", "Build"},
+		{"pipeline §3.6 retryCount", later, "<+steps.make.retryCount>", "2"},
+		{"pipeline §3.7 a status", later, `<+<+steps.make.status> == "SUCCEEDED"> <+steps.later.status>`, "true SKIPPED"},
+		{"pipeline §3.6 the pipeline", later, "<+pipeline.name> <+pipeline.tags.team> <+pipeline.triggeredBy.name> <+pipeline.startTs>", "Web blue ann 5000"},
+		{"pipeline §3.6 scopes", later, "<+account.identifier>/<+org.identifier>/<+project.identifier>", "acme/default/web"},
+		{"pipeline §3.6 service, environment and infrastructure", roll, "<+service.name> <+service.type> <+service.tags.tier> <+env.name> <+env.type> <+infra.name> <+infra.namespace>", "Shop Kubernetes gold Dev PreProduction Local shop-dev"},
 		{"entities §2.1 a service variable that needs the environment", roll, "<+serviceVariables.host>", "shop-Dev.example.com"},
 		{"entities §7 the environment overrides the service", roll, "<+serviceVariables.replicas>", "5"},
 		{"entities §2.1 a name with a dot", roll, `<+serviceVariables.get("a.b")>`, "dotted"},
-		{"entities §17.7 primaryArtifactRef chooses; §17.9 Docker Hub", roll, "<+artifact.identifier> <+artifact.image>", "hub index.docker.io/library/nginx:dev"},
+		{"entities §17.7 primaryArtifactRef chooses; entities §17.9 Docker Hub", roll, "<+artifact.identifier> <+artifact.image>", "hub index.docker.io/library/nginx:dev"},
 		{"entities §2.2 both prefixes", roll, "<+artifacts.primary.tag>", "dev"},
 		{"entities §4 the key: sha1 of shop-dev-cluster-shop-dev", roll, "<+infra.releaseName>", "release-8f9e33"},
-		{"§1.5 variables of the scopes", later, "<+variable.region>, <+variable.org.region>, <+variable.account.region>", "region of acme/default/web, region of acme/default, region of acme"},
-		{"§1.5 a variable with its default", later, "<+variable.size>", "small"},
-		{"§1.5 a variable that was deleted", later, "<+variable.company> <+variable.account.none>", "null null"},
-		{"§3.5 a step by its identifier alone", later, "<+make.output.outputVariables.x> <+g.steps.inner.output.outputVariables.y>", "one,two inner"},
-		{"§3.5 the identifier in the own group comes first", other, "<+inner.output.outputVariables.y>", "inner"},
-		{"§3.6 what people said", later, "<+approval.approvalActivities[0].user.name>: <+approval.approvalActivities[0].comments>", "bo: fine"},
-		{"§3.6 no approval has been given", roll, "<+approval.approvalActivities>", "null"},
-		{"§3.6 OnStageSuccess and its like", back, "<+OnStageSuccess> <+OnStageFailure> <+OnPipelineSuccess> <+OnPipelineFailure> <+Always>", "false true true false true"},
-		{"§3.6 the older name of the execution's URL", later, "<+pipeline.execution.url>", "null"},
-		{"§3.6 step groups override a service's variables, inner ones first", deep, "<+serviceVariableOverrides.replicas> <+serviceVariableOverrides.host> <+serviceVariableOverrides.get(\"a.b\")>", "8 outer dotted"},
-		{"§3.6 without an override it is the effective one", roll, "<+serviceVariableOverrides.replicas>", "5"},
-		{"§3.6 an artifact's metadata", roll, "<+artifact.metadata.image> <+artifacts.primary.metadata.tag> <+artifact.metadata.SHA>", "index.docker.io/library/nginx:dev dev null"},
-		{"§3.6 the main manifest", roll, "<+manifestConfig.primaryManifestId> <+manifests.main.type>", "main K8sManifest"},
-		{"§3.4 outputs that were exported", roll, `<+exportedVariables.getValue("pipeline.built.x")>`, "one,two"},
-		{"§3.4 all outputs of an alias", roll, `<+exportedVariables.getValue("pipeline.built").x.split(",")[1]>`, "two"},
-		{"§3.4 an export that hasn't run is null", deep, `<+exportedVariables.getValue("stepGroup.deep.x")>`, "null"},
-		{"§3.6 a rollback step sees the deployment", back, "<+infra.namespace>", "shop-dev"},
+		{"pipeline §1.5 variables of the scopes", later, "<+variable.region>, <+variable.org.region>, <+variable.account.region>", "region of acme/default/web, region of acme/default, region of acme"},
+		{"pipeline §1.5 a variable with its default", later, "<+variable.size>", "small"},
+		{"pipeline §1.5 a variable that was deleted", later, "<+variable.company> <+variable.account.none>", "null null"},
+		{"pipeline §3.5 a step by its identifier alone", later, "<+make.output.outputVariables.x> <+g.steps.inner.output.outputVariables.y>", "one,two inner"},
+		{"pipeline §3.5 the identifier in the own group comes first", other, "<+inner.output.outputVariables.y>", "inner"},
+		{"pipeline §3.6 what people said", later, "<+approval.approvalActivities[0].user.name>: <+approval.approvalActivities[0].comments>", "bo: fine"},
+		{"pipeline §3.6 no approval has been given", roll, "<+approval.approvalActivities>", "null"},
+		{"pipeline §3.6 OnStageSuccess and its like", back, "<+OnStageSuccess> <+OnStageFailure> <+OnPipelineSuccess> <+OnPipelineFailure> <+Always>", "false true true false true"},
+		{"pipeline §3.6 the older name of the execution's URL", later, "<+pipeline.execution.url>", "null"},
+		{"pipeline §3.6 step groups override a service's variables, inner ones first", deep, "<+serviceVariableOverrides.replicas> <+serviceVariableOverrides.host> <+serviceVariableOverrides.get(\"a.b\")>", "8 outer dotted"},
+		{"pipeline §3.6 without an override it is the effective one", roll, "<+serviceVariableOverrides.replicas>", "5"},
+		{"pipeline §3.6 an artifact's metadata", roll, "<+artifact.metadata.image> <+artifacts.primary.metadata.tag> <+artifact.metadata.SHA>", "index.docker.io/library/nginx:dev dev null"},
+		{"pipeline §3.6 the main manifest", roll, "<+manifestConfig.primaryManifestId> <+manifests.main.type>", "main K8sManifest"},
+		{"pipeline §3.4 outputs that were exported", roll, `<+exportedVariables.getValue("pipeline.built.x")>`, "one,two"},
+		{"pipeline §3.4 all outputs of an alias", roll, `<+exportedVariables.getValue("pipeline.built").x.split(",")[1]>`, "two"},
+		{"pipeline §3.4 an export that hasn't run is null", deep, `<+exportedVariables.getValue("stepGroup.deep.x")>`, "null"},
+		{"pipeline §3.6 a rollback step sees the deployment", back, "<+infra.namespace>", "shop-dev"},
 		{"kubernetes §4.1 the release number is left to the delegate", roll, "v<+kubernetes.release.revision>", "v<+kubernetes.release.revision>"},
 	}
 	for _, tt := range tests {
@@ -278,7 +278,7 @@ func TestWhatDoesNotExistIsAnError(t *testing.T) {
 	t.Parallel()
 	const later = "pipeline.stages.build.spec.execution.steps.later"
 	tests := []struct{ name, text, want string }{
-		{"§14.4 an unknown variable, even in a comment", "# <+pipeline.variables.undefined>", `"undefined"`},
+		{"pipeline §14.4 an unknown variable, even in a comment", "# <+pipeline.variables.undefined>", `"undefined"`},
 		{"an unknown variable where there are none", "<+pipeline.stages.deploy.variables.x>", `"x"`},
 		{"an unknown export", `<+exportedVariables.getValue("pipeline.nope.x")>`, `"nope"`},
 		{"an export in another scope", `<+exportedVariables.getValue("stage.built.x")>`, `"built"`},
@@ -286,7 +286,7 @@ func TestWhatDoesNotExistIsAnError(t *testing.T) {
 		{"an unknown stage", "<+pipeline.stages.nope.status>", `"nope"`},
 		{"an unknown root", "<+nonsense.x>", "nonsense"},
 		{"a stage that deploys nothing has no environment", "<+env.name>", "deploys nothing"},
-		{"§1.5 a cycle", "<+pipeline.variables.round>", "pipeline.variables."},
+		{"pipeline §1.5 a cycle", "<+pipeline.variables.round>", "pipeline.variables."},
 		{"values that double at every level", "<+pipeline.variables.w1>", "too often"},
 	}
 	for _, tt := range tests {
@@ -303,7 +303,8 @@ func TestWhatDoesNotExistIsAnError(t *testing.T) {
 	}
 }
 
-// §14.6 and §14.7: in a stage's own condition the environment isn't known yet.
+// semantics/pipeline §14.6 and §14.7: in a stage's own condition the
+// environment isn't known yet.
 func TestAStageConditionHasNoEnvironment(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{`<+env.name> == "prod"`: false, `<+env.name> != "prod"`: true} {
@@ -314,7 +315,8 @@ func TestAStageConditionHasNoEnvironment(t *testing.T) {
 	}
 }
 
-// §14.11: a secret is a placeholder wherever it goes, and its name is known.
+// semantics/pipeline §14.11: a secret is a placeholder wherever it goes, and
+// its name is known.
 func TestSecretsArePlaceholders(t *testing.T) {
 	t.Parallel()
 	s := scopeAt(t, "pipeline.stages.build.spec.execution.steps.later")

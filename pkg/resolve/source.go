@@ -171,7 +171,7 @@ func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 }
 
 // lastPublished is a version that stands for the newest, perhaps of those that
-// match an expression (pipeline spec §3.6).
+// match an expression (semantics/pipeline §3.6).
 var lastPublished = regexp.MustCompile(`(?s)^\s*<\+\s*lastPublished\.(?:tag|version|build)\s*(?:>\s*|(\.regex\(.*\))\s*>\s*|>\s*(\.regex\(.*\))\s*)$`)
 
 // versionKeys are those by which a source says a fixed version, and an

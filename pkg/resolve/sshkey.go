@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// defaultSSHPort is that of a key that says none (entities spec §10).
+// defaultSSHPort is that of a key that says none (semantics/entities §10).
 const defaultSSHPort = 22
 
 // SSHKey resolves a secret of type SSHKey: who logs in, with the key as a

@@ -5,9 +5,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
-// statusField is what has become of a node (pipeline spec §3.7): its status
-// tells of it alone, its currentStatus of a failure below it too, even while
-// others run, and its liveStatus of one in a loop that hasn't ended.
+// statusField is what has become of a node (semantics/pipeline §3.7): its
+// status tells of it alone, its currentStatus of a failure below it too, even
+// while others run, and its liveStatus of one in a loop that hasn't ended.
 func (s *Scope) statusField(n *plan.Node, name string) expr.Value {
 	status := s.State(n.ID).Status
 	if name != "status" {

@@ -31,8 +31,9 @@ stages:
             - step: {identifier: r, name: R, type: Wait, spec: {duration: 1m}}
 `
 
-// Pipeline spec §3.7: status is the node's own; currentStatus and liveStatus
-// tell of a failure while others run, the latter also of one in a loop.
+// semantics/pipeline §3.7: status is the node's own; currentStatus and
+// liveStatus tell of a failure while others run, the latter also of one in a
+// loop.
 func TestStatusesOfWhatRuns(t *testing.T) {
 	t.Parallel()
 	p, err := plan.Build(plan.Source{Pipeline: parse(t, statusYAML)})

@@ -137,7 +137,8 @@ func (s *Scope) connector(name *yamldoc.Node, from ref.Scope) (*yamldoc.Node, er
 	return s.tree(docs[0].Get("connector"), "connector "+r.ID)
 }
 
-// cluster is how a K8sCluster connector reaches its API (entities spec §9).
+// cluster is how a K8sCluster connector reaches its API
+// (semantics/entities §9).
 func (s *Scope) cluster(doc *yamldoc.Node) (task.Cluster, error) {
 	if typ := text(doc.Get("type")); typ != "K8sCluster" {
 		return task.Cluster{}, fault.New(fault.Invalid, "connector %s is a %s; want a K8sCluster", text(doc.Get("identifier")), typ)
@@ -215,7 +216,7 @@ func repository(doc *yamldoc.Node, name string) string {
 	return url + "/" + name
 }
 
-// gitAccess fills in how the repository is reached (entities spec §9).
+// gitAccess fills in how the repository is reached (semantics/entities §9).
 func (s *Scope) gitAccess(doc *yamldoc.Node, g *task.Git) error {
 	kind, auth := text(doc.At("spec", "authentication", "type")), doc.At("spec", "authentication", "spec")
 	if text(doc.Get("type")) == "Git" { // the generic connector says it elsewhere

@@ -85,7 +85,7 @@ func (s *Scope) leaf(n *yamldoc.Node, path string) (*yamldoc.Node, error) {
 }
 
 // Selectors resolves delegate selectors: an element may be an expression that
-// gives a list or a comma-separated text (pipeline spec §1.6).
+// gives a list or a comma-separated text (semantics/pipeline §1.6).
 func (s *Scope) Selectors(list []string) ([]string, error) {
 	var out []string
 	for _, item := range list {

@@ -19,7 +19,7 @@ func (s *Scope) startedBy() (trigger.Event, error) {
 }
 
 // triggered resolves trigger.* and eventPayload.*. Without a trigger they are
-// known names without a value (pipeline spec §3.5).
+// known names without a value (semantics/pipeline §3.5).
 func (s *Scope) triggered(path []string) (expr.Value, int, error) {
 	if s.Plan.Trigger == nil {
 		return expr.Null(), len(path), nil

@@ -9,8 +9,8 @@ import (
 )
 
 // scopeVariable resolves variable.account.X, variable.org.X and variable.X.
-// One that doesn't exist is null: it may have been deleted (pipeline spec
-// §1.5).
+// One that doesn't exist is null: it may have been deleted
+// (semantics/pipeline §1.5).
 func (s *Scope) scopeVariable(path []string) (expr.Value, int, error) {
 	scope, used := s.Execution.Scope, 2
 	switch {

@@ -1,6 +1,6 @@
 // Package secret keeps values that must not be read: those of secrets whose
 // manager is the built-in one, and outputs of steps that are declared secret
-// (entities spec §10).
+// (semantics/entities §10).
 //
 // A value is encrypted before it reaches a store and decrypted only for the
 // task that was claimed. The package doesn't know who may ask, and it masks

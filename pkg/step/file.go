@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// CheckFile reports a path that can't be one of the file store's (entities
-// spec §10.1). An expression is looked at once it is resolved.
+// CheckFile reports a path that can't be one of the file store's
+// (semantics/entities §10.1). An expression is looked at once it is resolved.
 func CheckFile(d *document.Decoder, v yamldoc.Value, path string) {
 	if path == "" || strings.Contains(path, "<+") {
 		return

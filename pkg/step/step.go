@@ -35,8 +35,8 @@ type Type struct {
 	// twice. A type that Looks sets Again where it found no answer. nil: it is
 	// Outcome(result), and the spec isn't decoded for it.
 	Finish func(s Spec, in In, r task.Result) (plan.Outcome, error)
-	// Timeout is what a step has that says none; 0 means 10 minutes (pipeline
-	// spec §1.4).
+	// Timeout is what a step has that says none; 0 means 10 minutes
+	// (semantics/pipeline §1.4).
 	Timeout time.Duration
 	// Late names top-level keys of the spec whose expressions are left as they
 	// are at the start, because Finish evaluates them (e.g. an assertion).
@@ -110,7 +110,7 @@ type In struct {
 	// Interpolate does the same for a text.
 	Interpolate func(text string, names map[string]expr.Value) (expr.Value, error)
 	// InterpolateKnown resolves a late text for people: what can't be resolved
-	// stays in it as it was written (pipeline spec §3.5, item 4).
+	// stays in it as it was written (semantics/pipeline §3.5, item 4).
 	InterpolateKnown func(text string) (expr.Value, error)
 	// Connector resolves a connector to a system with an HTTP API, by its
 	// reference as written in the step.
@@ -143,14 +143,15 @@ type In struct {
 	MailServer func() (task.MailServer, error)
 }
 
-// Connector is a connector to a system with an HTTP API (entities spec §9).
+// Connector is a connector to a system with an HTTP API
+// (semantics/entities §9).
 type Connector struct {
 	Type      string // as in YAML, e.g. Jira
 	Server    task.Server
 	Selectors []string // a delegate needs these besides the step's own
 }
 
-// Artifact is a service's primary artifact (entities spec §2.2).
+// Artifact is a service's primary artifact (semantics/entities §2.2).
 type Artifact struct {
 	Task      *task.Artifact // asks its source; nil: there is nothing to ask
 	Selectors []string       // a delegate needs these besides the stage's

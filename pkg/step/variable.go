@@ -41,7 +41,7 @@ func Texts(v yamldoc.Value, d *document.Decoder) []string {
 	return list
 }
 
-// The types of variables (pipeline spec §1.5).
+// The types of variables (semantics/pipeline §1.5).
 const (
 	TypeString = "String"
 	TypeNumber = "Number"
@@ -116,7 +116,7 @@ func (x Variable) Resolve(in In) (string, error) {
 
 // Late evaluates a value that was left for Finish, with more names. A value
 // without <+...> that has one of the names in it is an expression as a whole:
-// brackets may be left out there (pipeline spec §3.4).
+// brackets may be left out there (semantics/pipeline §3.4).
 func (in In) Late(text string, names map[string]expr.Value) (expr.Value, error) {
 	if strings.Contains(text, "<+") {
 		return in.Interpolate(text, names)
@@ -130,7 +130,7 @@ func (in In) Late(text string, names map[string]expr.Value) (expr.Value, error) 
 }
 
 // Holds evaluates a late condition. It must give true or false; null is false
-// (pipeline spec §4).
+// (semantics/pipeline §4).
 func (in In) Holds(body string, names map[string]expr.Value) (bool, error) {
 	v, err := in.Evaluate(body, names)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // File is what is known of a file of the file store besides its content
-// (entities spec §10.1). Folders aren't kept: one is there while files are in it.
+// (semantics/entities §10.1). Folders aren't kept: one is there while files
+// are in it.
 type File struct {
 	Key       ref.File
 	Version   int64  // 1 for the first save

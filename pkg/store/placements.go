@@ -85,8 +85,8 @@ type Seen struct {
 	EmptySince time.Time `json:"emptySince,omitzero"`
 }
 
-// PlacementsKept is how long a placement without instances is kept (entities
-// spec §14).
+// PlacementsKept is how long a placement without instances is kept
+// (semantics/entities §14).
 const PlacementsKept = 14 * 24 * time.Hour
 
 // Expires is when the placement is forgotten; zero: not while something runs.

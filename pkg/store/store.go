@@ -61,7 +61,7 @@ type Entity struct {
 }
 
 // EntityKey is where an entity lives. Infrastructure definitions are unique
-// per environment (entities spec §1), and triggers per pipeline, so theirs
+// per environment (semantics/entities §1), and triggers per pipeline, so theirs
 // names the environment or the pipeline. Of a template each version is an entity.
 type EntityKey struct {
 	Scope ref.Scope
@@ -122,7 +122,8 @@ type Entities interface {
 	Referrers(ctx context.Context, key EntityKey, page Page) ([]EntityKey, string, error)
 }
 
-// Interrupt is what a person asked of a running execution (pipeline spec §5.6).
+// Interrupt is what a person asked of a running execution
+// (semantics/pipeline §5.6).
 type Interrupt string
 
 // The interrupts. The zero value means none.
@@ -166,7 +167,7 @@ type Execution struct {
 func (e Execution) Origin() string { return cmp.Or(e.RollbackOf, e.ID) }
 
 // Resume says from where an execution goes on: stages before that one keep
-// what they came to in the other execution (pipeline spec §8.4).
+// what they came to in the other execution (semantics/pipeline §8.4).
 type Resume struct {
 	Execution string `json:"execution"`
 	Stage     string `json:"stage"`         // its identifier
@@ -268,7 +269,7 @@ type Holder struct {
 }
 
 // Turns keeps, for what only one or a few may use at a time, who asked for it,
-// in that order (pipeline spec §7.2 and §8.3). The first ones hold it.
+// in that order (semantics/pipeline §7.2 and §8.3). The first ones hold it.
 type Turns interface {
 	// TakeTurn puts h at the end of a key's queue, unless it is in it, and
 	// gives the queue. AP-40
@@ -316,9 +317,9 @@ type Task struct {
 	Traceparent string
 }
 
-// Tasks keeps work for delegates (house style, rule 17). A task's payload is
-// for who reads it alone or claims it: only Task and ClaimTasks are sure to
-// give it back, so that a heartbeat doesn't carry it.
+// Tasks keeps work for delegates. A task's payload is for who reads it alone
+// or claims it: only Task and ClaimTasks are sure to give it back, so that a
+// heartbeat doesn't carry it.
 type Tasks interface {
 	// CreateTask stores a task. If the ID exists and it is still open or
 	// claimed, only its Token is replaced; what is stored is given back. AP-14

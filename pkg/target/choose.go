@@ -11,7 +11,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 )
 
-// Choose finds what a stage, the scope's node, deploys where (entities spec §5).
+// Choose finds what a stage, the scope's node, deploys where
+// (semantics/entities §5).
 func Choose(ctx context.Context, s *resolve.Scope) (*plan.Deployment, error) {
 	c, err := choice(s)
 	if err != nil {

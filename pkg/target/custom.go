@@ -14,7 +14,7 @@ import (
 
 // custom reads the deployment template of a custom deployment: its service and
 // its infrastructure must be made for the same version of one, and so must its
-// stage if it names one (pipeline spec §9.6).
+// stage if it names one (semantics/pipeline §9.6).
 func (r *Reader) custom(ctx context.Context, written *yamldoc.Node, d *plan.Deployment) (*yamldoc.Node, error) {
 	service, err := ref.Parse(d.ServiceRef, r.Scope)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // Expand finds the deployments of a stage that may have several, whose loop is
-// the scope's node: each service to each infrastructure (entities spec §5.2).
-// None if the loop's condition is false.
+// the scope's node: each service to each infrastructure
+// (semantics/entities §5.2). None if the loop's condition is false.
 func Expand(ctx context.Context, s *resolve.Scope) (plan.Iterations, error) {
 	x := expansion{Scope: s, ctx: ctx, reader: Reader{Entities: s.Entities, Scope: s.Execution.Scope}}
 	if when := text(s.Node.Loop.Doc, "when"); when != "" {

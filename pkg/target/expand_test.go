@@ -110,8 +110,8 @@ func expandAs(ctx context.Context, t *testing.T, s store.Store, typ, spec string
 	}))
 }
 
-// Entities spec §5.2 and §5.3: which deployments a stage has, in which order
-// and in which waves.
+// semantics/entities §5.2 and §5.3: which deployments a stage has, in which
+// order and in which waves.
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	s := saved(t, town)

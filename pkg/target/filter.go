@@ -16,7 +16,7 @@ func about(entities string, filters []*yamldoc.Node) []*yamldoc.Node {
 	})
 }
 
-// passes says whether a document passes every filter (entities spec §5.3).
+// passes says whether a document passes every filter (semantics/entities §5.3).
 // service is what <+service> means in them; nil: nothing.
 func (x *expansion) passes(filters []*yamldoc.Node, doc *yamldoc.Node, service func() (expr.Value, error)) (bool, error) {
 	for _, f := range filters {

@@ -14,7 +14,7 @@ import (
 )
 
 // overrides are those of a deployment, from those that win least to those that
-// win most: by type, and within one by scope (entities spec §8).
+// win most: by type, and within one by scope (semantics/entities §8).
 func (r *Reader) overrides(ctx context.Context, c plan.Choice) ([]plan.Override, error) {
 	env, err := ref.Parse(c.Environment.Ref, r.Scope)
 	if err != nil {

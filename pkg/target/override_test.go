@@ -36,7 +36,7 @@ overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, 
 overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: other, infraIdentifier: eu, spec: {variables: [{name: all, type: String, value: other}]}}
 `
 
-// Entities spec §8: the order of overrides, by type and by scope.
+// semantics/entities §8: the order of overrides, by type and by scope.
 func TestOverridesAreLayered(t *testing.T) {
 	t.Parallel()
 	s := saved(t, layered)
@@ -77,8 +77,8 @@ func TestOverridesAreLayered(t *testing.T) {
 	}
 }
 
-// Entities spec §8 and §17.16: values files are laid over each other, variables
-// and config files replaced by name.
+// semantics/entities §8 and §17.16: values files are laid over each other,
+// variables and config files replaced by name.
 func TestOverridesReachSteps(t *testing.T) {
 	t.Parallel()
 	values := func(id string) string {
@@ -135,8 +135,9 @@ overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{
 	}
 }
 
-// Entities spec §1 and §17.1: what a document of the account names without a
-// scope is the account's, also where a project that has the same names uses it.
+// semantics/entities §1 and §17.1: what a document of the account names
+// without a scope is the account's, also where a project that has the same
+// names uses it.
 func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 	t.Parallel()
 	cluster := func(url, secret string) string {

@@ -10,8 +10,8 @@ import (
 )
 
 // takeWritten puts what earlier stages have written in the place of what the
-// stage takes from them (entities spec §5.1). Where that is an expression, it
-// says no more than that one is.
+// stage takes from them (semantics/entities §5.1). Where that is an
+// expression, it says no more than that one is.
 func (w *wanted) takeWritten(specs map[string]*yamldoc.Node) {
 	if spec := specs[w.servicesFrom]; w.servicesFrom != "" && spec != nil {
 		w.services = read(spec).services

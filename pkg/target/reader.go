@@ -116,7 +116,7 @@ func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deploymen
 }
 
 // scopedTo says whether a service may be deployed to an infrastructure of an
-// environment: it names none, or it names this one (entities spec §4).
+// environment: it names none, or it names this one (semantics/entities §4).
 func (r *Reader) scopedTo(infrastructure *yamldoc.Node, env, service string) bool {
 	list := items(infrastructure.Get("scopedServices"))
 	if len(list) == 0 {
@@ -134,7 +134,7 @@ func (r *Reader) scopedTo(infrastructure *yamldoc.Node, env, service string) boo
 }
 
 // sameType checks that stage, service and infrastructure are of one
-// deployment type (entities spec §2).
+// deployment type (semantics/entities §2).
 func sameType(d *plan.Deployment) error {
 	for _, other := range []struct{ what, typ string }{
 		{"service " + d.ServiceRef, text(d.Service.Get("serviceDefinition"), "type")},

@@ -10,7 +10,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// wanted is what a stage's spec names, as it is written (entities spec §5).
+// wanted is what a stage's spec names, as it is written
+// (semantics/entities §5).
 type wanted struct {
 	typ      string
 	template *yamldoc.Node // customDeploymentRef

@@ -6,7 +6,8 @@ import (
 )
 
 // Artifact asks for one version of an artifact, or for the newest ones
-// (entities spec §2.2). The field that is set says which kind of source it is.
+// (semantics/entities §2.2). The field that is set says which kind of source
+// it is.
 type Artifact struct {
 	Type     string          `json:"type"` // of the source, as in YAML, e.g. DockerRegistry
 	Name     string          `json:"name"` // of the artifact, for people

@@ -1,7 +1,8 @@
 package task
 
-// AWS is an account of Amazon's and how to prove there who asks (entities
-// spec §9). Keys are placeholders of secrets until a claim opens them.
+// AWS is an account of Amazon's and how to prove there who asks
+// (semantics/entities §9). Keys are placeholders of secrets until a claim
+// opens them.
 type AWS struct {
 	Auth         AWSAuth `json:"auth"`
 	AccessKey    string  `json:"accessKey,omitempty"`
@@ -49,7 +50,7 @@ type S3Objects struct {
 	Bucket string `json:"bucket"`
 }
 
-// PullForm is the shape of a PullSecret's value (entities spec §2.2).
+// PullForm is the shape of a PullSecret's value (semantics/entities §2.2).
 type PullForm string
 
 // The forms: the base64 of a dockercfg's JSON, and of a .dockerconfigjson's.

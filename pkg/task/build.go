@@ -2,7 +2,7 @@ package task
 
 import "time"
 
-// Jenkins runs a job and follows its build (pipeline spec §7.12).
+// Jenkins runs a job and follows its build (semantics/pipeline §7.12).
 type Jenkins struct {
 	Server     Server        `json:"server"`
 	Job        string        `json:"job"` // with its folders, e.g. "team/deploy"
@@ -11,7 +11,7 @@ type Jenkins struct {
 	Unstable   bool          `json:"unstable,omitempty"` // an unstable build is a success
 }
 
-// Bamboo runs a plan and follows its build (pipeline spec §7.12).
+// Bamboo runs a plan and follows its build (semantics/pipeline §7.12).
 type Bamboo struct {
 	Server     Server        `json:"server"`
 	Plan       string        `json:"plan"` // its key, e.g. "WEB-DEPLOY"

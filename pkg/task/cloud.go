@@ -1,14 +1,14 @@
 package task
 
-// Google is how to prove to Google Cloud who asks (entities spec §9).
+// Google is how to prove to Google Cloud who asks (semantics/entities §9).
 type Google struct {
 	// Key is the JSON of a service account's key, as a placeholder until a claim
 	// opens it; empty: what the delegate finds around it.
 	Key string `json:"key,omitempty"`
 }
 
-// Azure is how to prove to Azure who asks (entities spec §9). The secret and
-// the certificate are placeholders until a claim opens them.
+// Azure is how to prove to Azure who asks (semantics/entities §9). The secret
+// and the certificate are placeholders until a claim opens them.
 type Azure struct {
 	Government bool   `json:"government,omitempty"` // the cloud of the US government
 	Tenant     string `json:"tenant,omitempty"`

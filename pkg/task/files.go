@@ -1,6 +1,6 @@
 package task
 
-// FileStore names files of the file store (entities spec §10.1). Their
+// FileStore names files of the file store (semantics/entities §10.1). Their
 // contents aren't in the payload: the delegate asks for them with its lease.
 type FileStore struct {
 	Paths []string `json:"paths,omitempty"` // of files and folders, as written: /x, org:/x, account:/x
@@ -48,5 +48,5 @@ type LateText struct {
 }
 
 // MaxText bounds a file whose content becomes part of a text, in bytes
-// (entities spec §2.5).
+// (semantics/entities §2.5).
 const MaxText = 1 << 20

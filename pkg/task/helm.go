@@ -10,7 +10,7 @@ import (
 // HelmOp says what a Helm task does: one for each step type.
 type HelmOp string
 
-// The operations (kubernetes spec §19).
+// The operations (semantics/kubernetes §19).
 const (
 	OpHelmDeploy       HelmOp = "HelmDeploy"
 	OpHelmRollback     HelmOp = "HelmRollback"
@@ -88,8 +88,8 @@ type Chart struct {
 	CommandFlags []CommandFlag `json:"commandFlags,omitempty"`
 }
 
-// ChartFound is what a chart says of itself, and where it was found (entities
-// spec §2.3).
+// ChartFound is what a chart says of itself, and where it was found
+// (semantics/entities §2.3).
 type ChartFound struct {
 	Manifest    string     `json:"manifest"` // identifier
 	CommitID    string     `json:"commitId,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// The commands of Helm that flags can be for (entities spec §2.3).
+// The commands of Helm that flags can be for (semantics/entities §2.3).
 const (
 	HelmAdd       = "Add"
 	HelmDelete    = "Delete" // what Uninstall was called before

@@ -55,7 +55,8 @@ func TestParseHelmFlags(t *testing.T) {
 	}
 }
 
-// §23.30: of a command, the step's flags replace the chart's; nothing is merged.
+// semantics/kubernetes §23.30: of a command, the step's flags replace the
+// chart's; nothing is merged.
 func TestStepFlagsReplaceTheCharts(t *testing.T) {
 	t.Parallel()
 	h := Helm{CommandFlags: []CommandFlag{{HelmUpgrade, "--timeout 5m"}}}

@@ -1,6 +1,6 @@
 package task
 
-// HTTP sends one request (pipeline spec §7.5).
+// HTTP sends one request (semantics/pipeline §7.5).
 type HTTP struct {
 	Method  string       `json:"method"`
 	URL     string       `json:"url"`

@@ -1,7 +1,7 @@
 package task
 
 // Instances runs the script of a deployment template and reads which instances
-// it has found (pipeline spec §9.6).
+// it has found (semantics/pipeline §9.6).
 type Instances struct {
 	Target InstancesTarget `json:"target"`
 	Stage  string          `json:"stage"` // the id of its node

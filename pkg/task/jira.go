@@ -1,6 +1,6 @@
 package task
 
-// Jira does something with one issue (pipeline spec §7.9).
+// Jira does something with one issue (semantics/pipeline §7.9).
 type Jira struct {
 	Op        JiraOp       `json:"op"`
 	Server    Server       `json:"server"`

@@ -3,7 +3,7 @@ package task
 // KubernetesOp says what a Kubernetes task does: one for each step type.
 type KubernetesOp string
 
-// The operations (kubernetes spec §1).
+// The operations (semantics/kubernetes §1).
 const (
 	OpRolling             KubernetesOp = "K8sRollingDeploy"
 	OpRollingRollback     KubernetesOp = "K8sRollingRollback"
@@ -30,7 +30,8 @@ type Kubernetes struct {
 	Target KubernetesTarget `json:"target"`
 
 	// Who does it: release records carry these, so that a retry continues its
-	// own release and a rollback finds the one of its stage (kubernetes spec §9, §12, §21).
+	// own release and a rollback finds the one of its stage
+	// (semantics/kubernetes §9, §12, §21).
 	Execution string `json:"execution"`
 	Stage     string `json:"stage"` // node id
 	Step      string `json:"step"`  // node id
@@ -42,7 +43,7 @@ type Kubernetes struct {
 	SkipSameManifest bool `json:"skipSameManifest,omitempty"`
 	SkipRendering    bool `json:"skipRendering,omitempty"`
 	// CanaryInStage: a standard canary step runs in the same stage, so pod
-	// templates get harness.io/track: stable (kubernetes spec §11.1).
+	// templates get harness.io/track: stable (semantics/kubernetes §11.1).
 	CanaryInStage bool `json:"canaryInStage,omitempty"`
 	// BlueGreenInStage: the stage deploys a colour, so that is what K8sDiff
 	// compares.
@@ -82,7 +83,7 @@ type InstanceSelection struct {
 }
 
 // ResourceSelection says which objects K8sDelete deletes, or K8sRollout rolls
-// (kubernetes spec §15).
+// (semantics/kubernetes §15).
 type ResourceSelection struct {
 	Type            string   `json:"type"` // ResourceName, ManifestPath, ReleaseName
 	Names           []string `json:"names,omitempty"`
@@ -134,7 +135,7 @@ type KubernetesTarget struct {
 	// Manifest is the service's main manifest; nil if it has none.
 	Manifest *Manifest `json:"manifest,omitempty"`
 	// Values are the layers above the manifest's own valuesPaths, low to high
-	// (entities spec §8).
+	// (semantics/entities §8).
 	Values []ValuesFile `json:"values,omitempty"`
 	// Patches are those above a Kustomize manifest's own, low to high.
 	Patches []ValuesFile `json:"patches,omitempty"`
@@ -170,7 +171,7 @@ func (c Cluster) Unchecked() bool {
 	return c.CAPEM == "" && c.ClientCertPEM == "" && c.Token == "" && c.Password == ""
 }
 
-// Manifest is a source of manifests with its options (entities spec §2.3).
+// Manifest is a source of manifests with its options (semantics/entities §2.3).
 type Manifest struct {
 	ID                 string   `json:"id"`
 	Type               string   `json:"type"` // as in YAML, e.g. K8sManifest
@@ -212,7 +213,7 @@ type Extraction struct {
 }
 
 // ChartRepo is a repository of Helm charts: an HTTP server with an index, a
-// registry, or a folder of a bucket (entities spec §2.4).
+// registry, or a folder of a bucket (semantics/entities §2.4).
 type ChartRepo struct {
 	URL string `json:"url"` // of a registry: oci://host/path; of a bucket: for people
 	OCI bool   `json:"oci,omitempty"`

@@ -1,6 +1,6 @@
 package task
 
-// Mail sends one message through a mail server (pipeline spec §7.6).
+// Mail sends one message through a mail server (semantics/pipeline §7.6).
 type Mail struct {
 	Server  MailServer `json:"server"`
 	To      []string   `json:"to,omitempty"` // addresses as in RFC 5322

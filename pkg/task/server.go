@@ -1,7 +1,8 @@
 package task
 
-// Server is a system with an HTTP API, and how to prove who asks (entities
-// spec §9). Credentials are placeholders of secrets until a claim opens them.
+// Server is a system with an HTTP API, and how to prove who asks
+// (semantics/entities §9). Credentials are placeholders of secrets until a
+// claim opens them.
 type Server struct {
 	URL      string `json:"url"`
 	Auth     Auth   `json:"auth"`

@@ -2,8 +2,8 @@ package task
 
 import "encoding/json"
 
-// ServiceNow does something with one ticket, or imports rows (pipeline spec
-// §7.9).
+// ServiceNow does something with one ticket, or imports rows
+// (semantics/pipeline §7.9).
 type ServiceNow struct {
 	Op       ServiceNowOp `json:"op"`
 	Server   Server       `json:"server"`

@@ -1,6 +1,6 @@
 package task
 
-// Shell runs a script (pipeline spec §7.4). Values may hold secret
+// Shell runs a script (semantics/pipeline §7.4). Values may hold secret
 // placeholders.
 type Shell struct {
 	Shell   string            `json:"shell"` // Bash or PowerShell
@@ -17,9 +17,9 @@ type Shell struct {
 }
 
 // KubeConfigPath is the variable that tells a script where the kubeconfig of
-// its stage's cluster is (pipeline spec §3.6). "${HARNESS_KUBE_CONFIG_PATH}" is
-// replaced in the script, too: not every shell has variables of the
-// environment under that name.
+// its stage's cluster is (semantics/pipeline §3.6).
+// "${HARNESS_KUBE_CONFIG_PATH}" is replaced in the script, too: not every
+// shell has variables of the environment under that name.
 const KubeConfigPath = "HARNESS_KUBE_CONFIG_PATH"
 
 // SSH is a host and who logs in there. Key and Passphrase are placeholders of

@@ -35,7 +35,7 @@ const (
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it
-// only now, because only a claim opens them (design, decision 7).
+// only now, because only a claim opens them.
 type Assignment struct {
 	ID      ID                `json:"id"`
 	Fence   int64             `json:"fence"`
@@ -86,7 +86,7 @@ type Result struct {
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Change says what a step put where (design, decision 13).
+// Change says what a step put where.
 type Change struct {
 	Target    string     `json:"target"`              // e.g. "kubernetes:guestbook/release-1a2b3c"
 	Action    string     `json:"action"`              // "applied", "deleted", "scaled", "switched", "found"
@@ -102,7 +102,7 @@ type Change struct {
 	Whole bool `json:"whole,omitempty"`
 }
 
-// Instance is one running copy of a service (kubernetes spec §18).
+// Instance is one running copy of a service (semantics/kubernetes §18).
 type Instance struct {
 	Name      string   `json:"name"` // the pod's
 	Namespace string   `json:"namespace"`
@@ -198,7 +198,7 @@ type HeartbeatAnswer struct {
 }
 
 // Wake is what the server says over the WebSocket: there is work, or stop a
-// task. It never carries work itself (design, decision 7).
+// task. It never carries work itself.
 type Wake struct {
 	Type string `json:"type"` // "work" or "cancel"
 	Task ID     `json:"task,omitempty"`
@@ -212,7 +212,7 @@ type LogBatch struct {
 }
 
 // Resolve asks the control plane to resolve the expressions of texts that
-// only the delegate has, such as values files (kubernetes spec §4.1).
+// only the delegate has, such as values files (semantics/kubernetes §4.1).
 type Resolve struct {
 	Fence int64             `json:"fence"`
 	Texts map[string]string `json:"texts"` // name -> text

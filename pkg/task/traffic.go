@@ -10,7 +10,7 @@ const (
 )
 
 // TrafficRouting says which share of requests goes to which service
-// (kubernetes spec §16).
+// (semantics/kubernetes §16).
 type TrafficRouting struct {
 	// Inherit changes the weights of routes that an earlier step made; all but
 	// Routes is then empty.

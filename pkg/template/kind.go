@@ -5,7 +5,7 @@ import "strings"
 // Kind is what a template stands for, spelled as its type.
 type Kind string
 
-// The kinds of template (pipeline spec §9.1).
+// The kinds of template (semantics/pipeline §9.1).
 const (
 	Step             Kind = "Step"
 	StepGroup        Kind = "StepGroup"
@@ -37,7 +37,7 @@ func (k Kind) Supported() bool {
 }
 
 // Overridable are the settings that a template of the kind may allow a link to
-// override, and the key of each (pipeline spec §9.3).
+// override, and the key of each (semantics/pipeline §9.3).
 func Overridable(k Kind) map[string]string {
 	node := map[string]string{
 		"ConditionalExecution": "when", "LoopingStrategy": "strategy", "FailureStrategy": "failureStrategies",

@@ -21,7 +21,7 @@ func TestVersionsAreNamed(t *testing.T) {
 	}
 }
 
-// Pipeline spec §9.3 has the table.
+// semantics/pipeline §9.3 has the table.
 func TestWhatALinkMayOverride(t *testing.T) {
 	t.Parallel()
 	want := map[template.Kind]int{template.Step: 5, template.Stage: 5, template.StepGroup: 4, template.Pipeline: 4}

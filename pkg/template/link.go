@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// link is a link to a template (pipeline spec §9.2).
+// link is a link to a template (semantics/pipeline §9.2).
 type link struct {
 	at        yamldoc.Value // of templateRef
 	name      ref.Ref
@@ -83,7 +83,8 @@ func followed(key string) bool {
 }
 
 // own are the keys that a node has for itself beside a link, and those that
-// the schema doesn't know there but Harness honours (pipeline spec §9.3 (4)).
+// the schema doesn't know there but Harness honours (semantics/pipeline §9.3
+// (4)).
 func own(k Kind) (own, honoured []string) {
 	switch k {
 	case Step:

@@ -1,6 +1,6 @@
 // Package template turns links to templates into plain YAML: each link is
 // replaced by what the template holds, with the link's inputs and overrides
-// filled in (pipeline spec §9).
+// filled in (semantics/pipeline §9).
 //
 // Every node of the result keeps the file, the line and the column that it
 // comes from. Where templates are kept is said by a Lookup; what the result
@@ -16,7 +16,7 @@ import (
 
 // The limits of one document's resolution.
 const (
-	maxDepth = 10      // of templates within templates (pipeline spec §9.3)
+	maxDepth = 10      // of templates within templates (semantics/pipeline §9.3)
 	maxUses  = 10_000  // of templates in all
 	maxNodes = 200_000 // that templates bring, as many as one document may have
 )

@@ -1,6 +1,6 @@
 // Package trace makes one OpenTelemetry trace of each execution: a span for
 // the pipeline and one for each stage, group and step, with the CI/CD
-// semantic conventions (design, decision 13).
+// semantic conventions.
 //
 // Engine handlers live for one invocation, so no span can be open while a
 // step runs. A span is made when its node ends, from the times in its state,

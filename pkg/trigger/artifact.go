@@ -107,7 +107,7 @@ func (e Event) object(detail json.RawMessage) (Event, error) {
 }
 
 // ArtifactID names a new version: a version counts by its name, as in Harness,
-// so one that is pushed again is the same event (pipeline spec §11.4).
+// so one that is pushed again is the same event (semantics/pipeline §11.4).
 func (e Event) ArtifactID() string {
 	a := e.Artifact
 	return strings.Join([]string{a.Account, a.Region, a.Name, a.Build}, "/")

@@ -1,7 +1,7 @@
 // Package trigger says which triggers an event is for: it reads what Git hosts
 // and others deliver, checks that they sent it, gives its expressions
 // (`<+trigger...>`, `<+eventPayload...>`) their meaning, and compares it with
-// a trigger's conditions (pipeline spec §11.2).
+// a trigger's conditions (semantics/pipeline §11.2).
 //
 // It is pure. Which triggers there are, and what a fitting one starts, is
 // pkg/trigger/firing's.
@@ -131,8 +131,8 @@ func (e Event) TriggerType() string {
 }
 
 // Subject is what the event is about: events of one trigger with the same
-// subject supersede each other (pipeline spec §11.2, auto-abort). Empty: it
-// supersedes nothing.
+// subject supersede each other (semantics/pipeline §11.2, auto-abort). Empty:
+// it supersedes nothing.
 func (e Event) Subject() string {
 	if len(e.Repository) == 0 {
 		return ""

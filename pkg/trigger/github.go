@@ -77,7 +77,7 @@ func readGithub(e Event, name string) (Event, error) {
 			e.pushed("refs/tags/" + p.Ref)
 		}
 	case "issue_comment":
-		if p.Issue.PullRequest != nil { // else it is about an issue (pipeline spec §11.2)
+		if p.Issue.PullRequest != nil { // else it is about an issue (semantics/pipeline §11.2)
 			e.Types, e.Action = []string{"IssueComment"}, githubAction(p.Action)
 			e.PullRequest, e.Title = p.Issue.Number, p.Issue.Title
 		}

@@ -28,8 +28,8 @@ func Concerns(w entity.Webhook, repository string, e Event) bool {
 }
 
 // Match compares an event that concerns a webhook with its actions and
-// conditions, all of which must hold (pipeline spec §11.2). Empty: they do;
-// else it says what doesn't. The error is of a condition that can't be
+// conditions, all of which must hold (semantics/pipeline §11.2). Empty: they
+// do; else it says what doesn't. The error is of a condition that can't be
 // evaluated.
 func Match(w entity.Webhook, e Event) (mismatch string, err error) {
 	if m := action(w, e); m != "" {

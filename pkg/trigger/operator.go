@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/entity"
 )
 
-// holds compares a text by a condition's operator (pipeline spec §11.2).
+// holds compares a text by a condition's operator (semantics/pipeline §11.2).
 func holds(c entity.Condition, actual string) (bool, error) {
 	switch c.Operator {
 	case entity.Equals:

@@ -56,9 +56,9 @@ func (d Delivery) Proof() string {
 	return d.Header.Get("X-Hub-Signature-256")
 }
 
-// Proves says whether the sender knows the secret (pipeline spec §11.2, Auth):
-// GitLab sends it, the others sign the body with it. An empty secret proves
-// nothing.
+// Proves says whether the sender knows the secret (semantics/pipeline §11.2,
+// Auth): GitLab sends it, the others sign the body with it. An empty secret
+// proves nothing.
 func (d Delivery) Proves(secret string) bool {
 	if secret == "" {
 		return false

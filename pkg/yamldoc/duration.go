@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// maxDuration is the longest time that a step may take (pipeline spec §1.4).
+// maxDuration is the longest time that a step may take
+// (semantics/pipeline §1.4).
 const maxDuration = 53 * 7 * 24 * time.Hour
 
 // ParseDuration reads a time such as "1h 30m" or "2w3d": whole numbers with
 // the units w, d, h, m, s and ms, which may be separated by a space.
-// Milliseconds are rounded up to a second (pipeline spec §1.4).
+// Milliseconds are rounded up to a second (semantics/pipeline §1.4).
 func ParseDuration(text string) (time.Duration, error) {
 	wrong := fmt.Errorf("%q isn't a duration; want numbers with units, such as 30s, 10m or 1h 30m", shorten(text))
 	rest := strings.TrimSpace(text)

@@ -72,7 +72,7 @@ func (r *Report) problems(v Value, problems []expr.Problem) {
 }
 
 // Body decodes a text that as a whole is an expression, with or without
-// <+...> (pipeline spec §3.1). It is always the field's Expr.
+// <+...> (semantics/pipeline §3.1). It is always the field's Expr.
 func (r *Report) Body(v Value) Field[string] {
 	f := Field[string]{At: v.Pos(r)}
 	r.Takes(v, UseBody)
@@ -145,7 +145,7 @@ func (r *Report) Enum(v Value, words ...string) Field[string] {
 	return f
 }
 
-// Duration decodes a time such as "1h 30m" (pipeline spec §1.4).
+// Duration decodes a time such as "1h 30m" (semantics/pipeline §1.4).
 func (r *Report) Duration(v Value) Field[time.Duration] {
 	r.Takes(v, UseDuration)
 	f, ok := scalar[time.Duration](r, v, "a duration")

@@ -1,5 +1,5 @@
 // Package yamldoc reads YAML into trees that keep every place, and collects
-// all that is wrong with a document in one report (design, decision 8).
+// all that is wrong with a document in one report.
 //
 // It knows YAML and nothing of Harness: which keys a mapping may have is said
 // by whoever decodes it (pkg/entity, pkg/step).

@@ -9,8 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The bounds of a document. Compiled Harness YAML has at most 3 MiB (pipeline
-// spec §1.3); the others stop documents that only pretend to be small.
+// The bounds of a document. Compiled Harness YAML has at most 3 MiB
+// (semantics/pipeline §1.3); the others stop documents that only pretend to be
+// small.
 const (
 	MaxBytes = 3 << 20
 	maxDepth = 200

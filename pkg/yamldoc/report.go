@@ -82,7 +82,7 @@ func (r *Report) Strict() *Report {
 
 // Resolved says that the document's expressions have been resolved: a text
 // that holds <+ is no expression, because the result of one is never read as
-// one again (pipeline spec §3).
+// one again (semantics/pipeline §3).
 func (r *Report) Resolved() *Report {
 	r.resolved = true
 	return r

@@ -45,7 +45,7 @@ func Capabilities(cluster discovery.CachedDiscoveryInterface) (*common.Capabilit
 }
 
 // Template renders a chart as "helm template" does. Hooks are objects like all
-// others, except for tests, which are left out (kubernetes spec §4.3).
+// others, except for tests, which are left out (semantics/kubernetes §4.3).
 func (r Reader) Template(ctx context.Context, c *v2.Chart, values map[string]any, to Release, flags task.HelmFlags) (string, error) {
 	cfg := action.NewConfiguration(action.ConfigurationSetLogger(Logger(r.Log)))
 	in := action.NewInstall(cfg)

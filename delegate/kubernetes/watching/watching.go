@@ -1,6 +1,6 @@
 // Package watching keeps an eye on releases in Kubernetes clusters for the
 // instance ledger: which pods run, and whether the workloads are as they were
-// deployed (kubernetes spec §18).
+// deployed (semantics/kubernetes §18).
 //
 // It looks and reports; it changes nothing in a cluster. Who watches which
 // release, and what a report means, is pkg/ledger's.
@@ -23,7 +23,7 @@ import (
 // The times of a watch.
 const (
 	// relist is how long a watch is trusted: then everything is listed anew
-	// (entities spec §14).
+	// (semantics/entities §14).
 	relist = 10 * time.Minute
 	// settle is how long a report waits for more to change.
 	settle = time.Second

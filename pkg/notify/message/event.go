@@ -1,6 +1,6 @@
 // Package message says what notifications are about and how each channel is
 // told: which rules an event meets, and the texts and JSON documents that the
-// channels' vendors take (pipeline spec §10).
+// channels' vendors take (semantics/pipeline §10).
 //
 // It is pure. Whose rules they are, what their expressions mean and how a
 // message gets to its channel is pkg/notify's and pkg/notify/send's.

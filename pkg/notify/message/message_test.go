@@ -50,7 +50,7 @@ func event(typ feed.Type, status plan.Status) feed.Event {
 	return feed.Event{Type: typ, At: noon.Add(76 * time.Second), Detail: d}
 }
 
-// The types that rules know of an event (pipeline spec §10).
+// The types that rules know of an event (semantics/pipeline §10).
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,7 +1,7 @@
 package message
 
-// Names are what expressions of a template know as <+notification...> (pipeline
-// spec §3.6).
+// Names are what expressions of a template know as <+notification...>
+// (semantics/pipeline §3.6).
 func (a About) Names() map[string]any {
 	d := a.Event.Detail
 	started, _ := moment(d.StartedAt)

@@ -2,7 +2,7 @@ package message
 
 import "time"
 
-// webhookMessage is Harness's document for webhooks (pipeline spec §10).
+// webhookMessage is Harness's document for webhooks (semantics/pipeline §10).
 type webhookMessage struct {
 	Event webhookEvent `json:"eventData"`
 }

@@ -28,7 +28,7 @@ import (
 const Limit = 50 * time.Second
 
 const (
-	tries    = 3                // pipeline spec §10
+	tries    = 3                // semantics/pipeline §10
 	each     = 10 * time.Second // for one try
 	firstGap = time.Second      // before the second try; four times as long before each further one
 )

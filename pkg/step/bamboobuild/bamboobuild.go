@@ -1,5 +1,5 @@
 // Package bamboobuild is the step type BambooBuild: it runs a plan of Bamboo
-// and waits for its build (pipeline spec §7.12).
+// and waits for its build (semantics/pipeline §7.12).
 //
 // Outputs: build.{executionStatus, buildNumber, buildResultKey, buildUrl}. The
 // build is followed by delegate/bamboo.

@@ -1,5 +1,6 @@
 // Package barrier is the step type Barrier: steps of a pipeline that run at
-// the same time wait for each other (pipeline spec §7.1). It needs no delegate.
+// the same time wait for each other (semantics/pipeline §7.1). It needs no
+// delegate.
 //
 // It has no outputs. Which steps there are and whether they have come is the
 // engine's matter; what barriers a pipeline has, pkg/entity's.

@@ -1,6 +1,7 @@
 // Package chart is the step that a Deployment stage begins with when its
 // service's chart has fetchHelmChartMetadata: what the chart says of itself is
-// fetched once, for all that comes after it in the stage (entities spec §2.3).
+// fetched once, for all that comes after it in the stage
+// (semantics/entities §2.3).
 //
 // Nobody writes it down: pkg/plan puts it there. Outputs: output.chart, which
 // expressions read as <+manifests.ID.helm...>. The chart is read by

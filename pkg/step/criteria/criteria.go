@@ -1,5 +1,6 @@
 // Package criteria decides approvals by what a step has looked at: a script's
-// outputs, or the fields of an issue or ticket (pipeline spec §7.8 and §7.9).
+// outputs, or the fields of an issue or ticket (semantics/pipeline §7.8
+// and §7.9).
 //
 // It decodes the keys that the approval steps share and judges one look. When
 // the step looks again is pkg/engine's, what it looks at is the step type's.

@@ -13,7 +13,7 @@ import (
 )
 
 // defaultEvery is the time between two looks of a step that says none
-// (pipeline spec §7.9).
+// (semantics/pipeline §7.9).
 const defaultEvery = time.Minute
 
 // Look is what one look has found.
@@ -33,7 +33,8 @@ func (a Approval) Interval() time.Duration {
 }
 
 // Judge says what a look means: approval before rejection, and neither means
-// to look again. Criteria that can't be evaluated don't hold (pipeline spec §7.9).
+// to look again. Criteria that can't be evaluated don't hold
+// (semantics/pipeline §7.9).
 func (a Approval) Judge(at step.In, found Look) plan.Outcome {
 	o := plan.Outcome{Outputs: found.Outputs}
 	var notes []string

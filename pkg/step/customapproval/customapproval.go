@@ -1,6 +1,6 @@
 // Package customapproval is the step type CustomApproval: a script looks at
 // another system again and again until criteria on its outputs approve or
-// reject (pipeline spec §7.8).
+// reject (semantics/pipeline §7.8).
 //
 // Outputs: those of the last script, as of a ShellScript step. Between two
 // looks nothing runs and no delegate is held; delegate/shell runs the script.
@@ -52,7 +52,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 }
 
 // finish judges what the script found. A script that fails fails the step
-// (pipeline spec §7.8).
+// (semantics/pipeline §7.8).
 func (s *Spec) finish(in step.In, r task.Result) (plan.Outcome, error) {
 	if r.Status != task.Succeeded {
 		return step.Outcome(r), nil

@@ -1,5 +1,5 @@
 // Package email is the step type Email: one message through the
-// installation's mail server (pipeline spec §7.6).
+// installation's mail server (semantics/pipeline §7.6).
 //
 // A delegate sends it, because the step takes delegate selectors: mail servers
 // commonly take mail only from the network that a delegate stands in. The

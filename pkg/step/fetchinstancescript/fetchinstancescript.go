@@ -1,6 +1,6 @@
 // Package fetchinstancescript is the step type FetchInstanceScript: it finds
 // the instances of a custom deployment by the script of its deployment template
-// (pipeline spec §9.6).
+// (semantics/pipeline §9.6).
 //
 // Outputs: deploymentInfoOutcome.serverInstanceInfoList. The script is run and
 // what it writes is read by delegate/instances.

@@ -17,11 +17,11 @@ type auto struct {
 	Zone     yamldoc.Field[string] // e.g. Europe/Berlin
 }
 
-// deadlineFormat is yyyy-MM-dd hh:mm a (pipeline spec §7.7).
+// deadlineFormat is yyyy-MM-dd hh:mm a (semantics/pipeline §7.7).
 const deadlineFormat = "2006-01-02 03:04 PM"
 
 // soonest is how long people have at least before a step approves by itself
-// (pipeline spec §7.7).
+// (semantics/pipeline §7.7).
 const soonest = 15 * time.Minute
 
 func decodeAuto(v yamldoc.Value, d *document.Decoder) auto {

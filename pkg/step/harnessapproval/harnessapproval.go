@@ -1,6 +1,6 @@
 // Package harnessapproval is the step type HarnessApproval: people are shown
-// a message and asked for approval and, perhaps, for values (pipeline spec
-// §7.7). It needs no delegate.
+// a message and asked for approval and, perhaps, for values
+// (semantics/pipeline §7.7). It needs no delegate.
 //
 // Outputs, once there are answers: output.approvalActivities[] and
 // output.approverInputs.<name>. Counting the answers is pkg/execution's.
@@ -22,7 +22,7 @@ import (
 )
 
 // Type describes the step type. People have a day unless the step says
-// otherwise (pipeline spec §1.4).
+// otherwise (semantics/pipeline §1.4).
 func Type() step.Type {
 	return step.Type{Name: "HarnessApproval", New: decode, Timeout: 24 * time.Hour, Late: []string{"approvalMessage"}}
 }
@@ -56,7 +56,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	return s
 }
 
-// callbackID is what a callback id may be (pipeline spec §7.7).
+// callbackID is what a callback id may be (semantics/pipeline §7.7).
 var callbackID = regexp.MustCompile(`^[a-zA-Z0-9_-]*(<\+[^ ]+>)?[a-zA-Z0-9_.()-]*$`)
 
 // Start asks for the approval.
@@ -90,8 +90,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	return step.Action{Approval: a}, nil
 }
 
-// digest binds an answer to what was shown (design, decision 13): the question
-// with its inputs, and where it was asked.
+// digest binds an answer to what was shown: the question with its inputs, and
+// where it was asked.
 func digest(in step.In, a plan.Approval) (string, error) {
 	doc, err := json.Marshal(struct {
 		Execution string

@@ -23,7 +23,7 @@ approverInputs:
 `
 
 // TestDigest: an answer is bound to everything that was shown and to where it
-// was asked (design, decision 13).
+// was asked.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	base := digest(t, spec, steptest.In(t, nil))

@@ -1,8 +1,8 @@
 // Package helm holds what the native Helm step types share: the start of
-// their one kind of task and the fields that several of them have (kubernetes
-// spec §19). It is no step type itself: each is a package of its own, such as
-// pkg/step/helmdeploy. What a task does with a release is left to
-// delegate/helm.
+// their one kind of task and the fields that several of them have
+// (semantics/kubernetes §19). It is no step type itself: each is a package of
+// its own, such as pkg/step/helmdeploy. What a task does with a release is
+// left to delegate/helm.
 package helm
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Start makes the task of a payload: it adds where the step stands and what
 // its stage deploys to. A delegate must have the step's selectors and those of
-// the cluster's connector (entities spec §9.1).
+// the cluster's connector (semantics/entities §9.1).
 func Start(in step.In, p task.Helm) (step.Action, error) {
 	if in.Deployment == nil || in.Deployment.Kubernetes == nil {
 		return step.Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage with a Kubernetes infrastructure")
@@ -49,7 +49,7 @@ func (c *Common) Keys(d *document.Decoder) document.Keys {
 	}
 }
 
-// Commands are those that flags may be for (entities spec §2.3).
+// Commands are those that flags may be for (semantics/entities §2.3).
 func Commands() []string {
 	return []string{
 		"Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History", "Delete", "Uninstall", "List", "Add", "Update", "Version", "Test",

@@ -1,6 +1,6 @@
 // Package helmbgdeploy is the step type HelmBGDeploy: the colour of a service's
 // chart that doesn't serve is deployed as a Helm release of its own, behind the
-// stage service (kubernetes spec §19.5).
+// stage service (semantics/kubernetes §19.5).
 //
 // Outputs: output.primaryServiceName, output.stageServiceName,
 // output.primaryColor, output.stageColor, output.stageRelease and those of

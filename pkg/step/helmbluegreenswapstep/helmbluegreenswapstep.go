@@ -1,7 +1,7 @@
 // Package helmbluegreenswapstep is the step type HelmBlueGreenSwapStep: the
 // primary and the stage service of the stage's HelmBGDeploy exchange their
-// colours (kubernetes spec §19.5). In a rollback they do so only if they have
-// been exchanged before.
+// colours (semantics/kubernetes §19.5). In a rollback they do so only if they
+// have been exchanged before.
 //
 // Outputs: output.primaryServiceName, output.stageServiceName and
 // output.releaseName. The selectors are changed by delegate/helm.

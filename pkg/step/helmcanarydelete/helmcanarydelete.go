@@ -1,6 +1,6 @@
 // Package helmcanarydelete is the step type HelmCanaryDelete: the Helm release
-// of the canary is uninstalled (kubernetes spec §19.4). Where there is none it
-// succeeds and changes nothing.
+// of the canary is uninstalled (semantics/kubernetes §19.4). Where there is
+// none it succeeds and changes nothing.
 //
 // Outputs: output.releaseName and output.canaryRelease. It is done by
 // delegate/helm; the release that serves is never touched.

@@ -1,6 +1,6 @@
 // Package helmcanarydeploy is the step type HelmCanaryDeploy: a few instances
 // of the workload of a service's chart, as a Helm release of its own beside the
-// one that serves (kubernetes spec §19.4). HelmCanaryDelete uninstalls it.
+// one that serves (semantics/kubernetes §19.4). HelmCanaryDelete uninstalls it.
 //
 // Outputs: output.canaryRelease, output.canaryWorkload
 // ("namespace/Kind/name"), output.targetInstances and those of HelmDeploy. The

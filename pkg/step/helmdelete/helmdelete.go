@@ -1,5 +1,5 @@
 // Package helmdelete is the step type HelmDelete: a Helm release is
-// uninstalled, with its hooks (kubernetes spec §19.3).
+// uninstalled, with its hooks (semantics/kubernetes §19.3).
 //
 // Outputs: output.releaseName. It is done by delegate/helm; no rollback brings
 // back what is gone.

@@ -1,6 +1,6 @@
 // Package helmdeploy is the step type HelmDeploy: the service's chart becomes
-// a Helm release, or a new revision of the one that is there (kubernetes spec
-// §19.1).
+// a Helm release, or a new revision of the one that is there
+// (semantics/kubernetes §19.1).
 //
 // Outputs: output.releaseName, output.newReleaseVersion,
 // output.prevReleaseVersion, output.hasInstallUpgradeStarted and

@@ -1,7 +1,7 @@
 // Package helmrollback is the step type HelmRollback: the release goes back to
-// the last revision that was good before the stage deployed (kubernetes spec
-// §19.2). Without one, or where the stage deployed nothing, it succeeds and
-// changes nothing.
+// the last revision that was good before the stage deployed
+// (semantics/kubernetes §19.2). Without one, or where the stage deployed
+// nothing, it succeeds and changes nothing.
 //
 // Outputs: output.releaseName and, of what it went back to,
 // output.newReleaseVersion and output.rollbackVersion. The revisions are kept

@@ -1,5 +1,5 @@
 // Package http is the step type Http: one request from a delegate, an
-// assertion on its response and outputs made from it (pipeline spec §7.5).
+// assertion on its response and outputs made from it (semantics/pipeline §7.5).
 //
 // Outputs: output.{httpUrl, httpMethod, httpResponseCode, httpResponseBody,
 // status} and output.outputVariables.<name>. Any response is a success unless
@@ -111,8 +111,8 @@ type outputs struct {
 	Variables map[string]expr.Value `json:"outputVariables"`
 }
 
-// names are the response's parts as assertion and outputs call them (pipeline
-// spec §3.4).
+// names are the response's parts as assertion and outputs call them
+// (semantics/pipeline §3.4).
 func (p response) names() map[string]expr.Value {
 	return map[string]expr.Value{
 		"httpResponseCode": expr.Int(p.Code), "httpResponseBody": expr.String(p.Body),

@@ -1,5 +1,5 @@
 // Package jenkinsbuild is the step type JenkinsBuild: it runs a job of Jenkins
-// and waits for its build (pipeline spec §7.12).
+// and waits for its build (semantics/pipeline §7.12).
 //
 // Outputs: build.{executionStatus, jobUrl, buildNumber, buildDisplayName,
 // buildFullDisplayName} and build.envVars.<name>. The build is followed by
@@ -48,7 +48,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 }
 
 // minEvery is the shortest time between two looks at a build, and the default
-// (pipeline spec §7.12).
+// (semantics/pipeline §7.12).
 const minEvery = 5 * time.Second
 
 // Start gives the job to a delegate.

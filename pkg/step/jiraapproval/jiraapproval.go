@@ -1,6 +1,6 @@
 // Package jiraapproval is the step type JiraApproval: it looks at an issue
-// again and again until criteria on its fields approve or reject (pipeline
-// spec §7.9).
+// again and again until criteria on its fields approve or reject
+// (semantics/pipeline §7.9).
 //
 // Outputs: issue.{key, id, url} and issue.<field>, of the last look. Between
 // two looks nothing runs; delegate/jira reads the issue.
@@ -20,7 +20,7 @@ import (
 )
 
 // Type describes the step type. The criteria have a day unless the step says
-// otherwise (pipeline spec §1.4).
+// otherwise (semantics/pipeline §1.4).
 func Type() step.Type {
 	return step.Type{Name: "JiraApproval", New: decode, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
 }

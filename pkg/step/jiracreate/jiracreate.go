@@ -1,5 +1,5 @@
 // Package jiracreate is the step type JiraCreate: a new issue, at each run of
-// the step (pipeline spec §7.9).
+// the step (semantics/pipeline §7.9).
 //
 // Outputs: issue.{key, id, url} and issue.<field>, by the names that people
 // see. The issue is made by delegate/jira.

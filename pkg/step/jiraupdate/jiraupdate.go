@@ -1,5 +1,5 @@
 // Package jiraupdate is the step type JiraUpdate: it sets fields of an issue
-// and moves it to another status (pipeline spec §7.9).
+// and moves it to another status (semantics/pipeline §7.9).
 //
 // Outputs: issue.{key, id, url} and issue.<field>, by the names that people
 // see. The issue is changed by delegate/jira.

@@ -1,6 +1,6 @@
 // Package k8sapply is the step type K8sApply: chosen files of the service's
 // manifests, or manifests of the step's own, are applied as they are, Jobs too
-// (kubernetes spec §15).
+// (semantics/kubernetes §15).
 //
 // Outputs: output.releaseName. The files are rendered and applied by
 // delegate/kubernetes; nothing is versioned, and no rollback takes it back.

@@ -1,7 +1,7 @@
 // Package k8sbgswapservices is the step type K8sBGSwapServices: the primary
 // and the stage service of the stage's K8sBlueGreenDeploy exchange their
-// colours (kubernetes spec §14.3). In a rollback they do so only if they have
-// been exchanged before.
+// colours (semantics/kubernetes §14.3). In a rollback they do so only if they
+// have been exchanged before.
 //
 // Outputs: output.primaryServiceName, output.stageServiceName and
 // output.releaseName. The selectors are changed by delegate/kubernetes.

@@ -1,6 +1,6 @@
 // Package k8sbluegreendeploy is the step type K8sBlueGreenDeploy: the one
 // workload is deployed in the colour that doesn't serve, behind the stage
-// service (kubernetes spec §14.2).
+// service (semantics/kubernetes §14.2).
 //
 // Outputs: output.primaryServiceName, output.stageServiceName,
 // output.primaryColor, output.stageColor, output.skipped,

@@ -1,6 +1,6 @@
 // Package k8sbluegreenstagescaledown is the step type
 // K8sBlueGreenStageScaleDown: the colour that users don't see has no instances
-// any more (kubernetes spec §14.4).
+// any more (semantics/kubernetes §14.4).
 //
 // Outputs: output.releaseName. Which colour that is, is found in the cluster
 // by delegate/kubernetes; the one that serves is never touched.

@@ -1,5 +1,6 @@
 // Package k8sbluegreenstagescaleup is the step type K8sBlueGreenStageScaleUp:
-// the colour that users don't see gets instances again (kubernetes spec §14.5).
+// the colour that users don't see gets instances again
+// (semantics/kubernetes §14.5).
 //
 // Outputs: output.releaseName. Which colour that is, and how many instances it
 // had, is found in the cluster by delegate/kubernetes.

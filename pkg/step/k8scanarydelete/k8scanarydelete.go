@@ -1,6 +1,6 @@
 // Package k8scanarydelete is the step type K8sCanaryDelete: what the stage's
-// K8sCanaryDeploy made beside the serving workload is deleted (kubernetes spec
-// §13.2). Where there is no canary it succeeds.
+// K8sCanaryDeploy made beside the serving workload is deleted
+// (semantics/kubernetes §13.2). Where there is no canary it succeeds.
 //
 // Outputs: output.releaseName. What serves is never touched; what a canary is
 // made of is known to delegate/kubernetes.

@@ -1,8 +1,9 @@
 // Package k8scanarydeploy is the step type K8sCanaryDeploy. A standard canary
 // is a copy of the one workload beside the one that serves, with its own few
-// instances (kubernetes spec §13.1); K8sCanaryDelete deletes it. A progressive
-// one takes over the pods of the one that serves, a share in each phase
-// (§13.4); K8sProgressiveCanaryRollback gives them back.
+// instances (semantics/kubernetes §13.1); K8sCanaryDelete deletes it. A
+// progressive one takes over the pods of the one that serves, a share in each
+// phase (semantics/kubernetes §13.4); K8sProgressiveCanaryRollback gives them
+// back.
 //
 // Outputs: output.canaryWorkload ("namespace/Kind/name-canary"),
 // output.targetInstances, output.releaseName and output.releaseNumber. Pods

@@ -1,6 +1,6 @@
 // Package k8sdelete is the step type K8sDelete: objects are deleted that are
-// named, that are in manifest files, or that a release has made (kubernetes
-// spec §15).
+// named, that are in manifest files, or that a release has made
+// (semantics/kubernetes §15).
 //
 // Outputs: output.releaseName. The deletion is done by delegate/kubernetes; no
 // rollback brings back what is gone.

@@ -1,6 +1,6 @@
 // Package k8sdiff is the step type K8sDiff: what the stage's K8sRollingDeploy
 // or K8sBlueGreenDeploy would change in the cluster is told, and nothing is
-// changed (kubernetes spec §15).
+// changed (semantics/kubernetes §15).
 //
 // Outputs: output.diff, output.changed, output.hasChanges and
 // output.releaseName. The comparison is made by the cluster and

@@ -1,6 +1,6 @@
 // Package k8sdryrun is the step type K8sDryRun: the service's manifests are
-// rendered, the cluster checks them, and nothing is changed (kubernetes spec
-// §15).
+// rendered, the cluster checks them, and nothing is changed
+// (semantics/kubernetes §15).
 //
 // Outputs: k8s.ManifestDryRun, the rendered manifests, and output.releaseName.
 // Rendering and checking are delegate/kubernetes's.

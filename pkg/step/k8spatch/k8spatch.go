@@ -1,6 +1,6 @@
 // Package k8spatch is the step type K8sPatch: an object in the cluster is
-// changed in place by a strategic merge, merge or JSON patch (kubernetes spec
-// §15).
+// changed in place by a strategic merge, merge or JSON patch
+// (semantics/kubernetes §15).
 //
 // Outputs: output.releaseName. The patch is fetched and sent by
 // delegate/kubernetes; no rollback takes it back.

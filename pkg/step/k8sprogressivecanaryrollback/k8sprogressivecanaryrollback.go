@@ -1,7 +1,8 @@
 // Package k8sprogressivecanaryrollback is the step type
 // K8sProgressiveCanaryRollback: the pods that the stage's progressive canary
-// took over move back, and what it made is deleted (kubernetes spec §13.4).
-// Where there is no such canary it succeeds and changes nothing.
+// took over move back, and what it made is deleted
+// (semantics/kubernetes §13.4). Where there is no such canary it succeeds and
+// changes nothing.
 //
 // Outputs: output.releaseName. The pods are moved by delegate/kubernetes.
 package k8sprogressivecanaryrollback

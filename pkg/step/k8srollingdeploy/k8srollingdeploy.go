@@ -1,6 +1,6 @@
 // Package k8srollingdeploy is the step type K8sRollingDeploy: the service's
 // manifests are applied, and their workloads roll out as they say themselves
-// (kubernetes spec §11).
+// (semantics/kubernetes §11).
 //
 // Outputs: output.releaseName, output.releaseNumber and
 // output.prunedResourceIds. The deployment itself is done by

@@ -1,7 +1,7 @@
 // Package k8srollingrollback is the step type K8sRollingRollback: the
 // workloads that the stage's K8sRollingDeploy changed go back to the last
-// release that succeeded (kubernetes spec §12). Without one, or where the stage
-// deployed nothing, it succeeds and changes nothing.
+// release that succeeded (semantics/kubernetes §12). Without one, or where the
+// stage deployed nothing, it succeeds and changes nothing.
 //
 // Outputs: output.releaseName and, of the release that serves again,
 // output.releaseNumber. The releases are kept in the cluster by

@@ -1,6 +1,6 @@
 // Package k8srollout is the step type K8sRollout: workloads restart, go back,
 // pause or go on, or their roll-outs are looked at, as by "kubectl rollout"
-// (kubernetes spec §15).
+// (semantics/kubernetes §15).
 //
 // Outputs: output.releaseName. The commands are carried out by
 // delegate/kubernetes; no rollback takes them back.

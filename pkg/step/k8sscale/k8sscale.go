@@ -1,5 +1,5 @@
 // Package k8sscale is the step type K8sScale: a workload gets another number
-// of instances (kubernetes spec §15).
+// of instances (semantics/kubernetes §15).
 //
 // Outputs: output.releaseName. The workload is found and scaled by
 // delegate/kubernetes.

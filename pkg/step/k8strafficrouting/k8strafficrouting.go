@@ -1,6 +1,6 @@
 // Package k8strafficrouting is the step type K8sTrafficRouting: requests are
 // sent to services by weight, or the weights of an earlier step change
-// (kubernetes spec §16).
+// (semantics/kubernetes §16).
 //
 // Outputs: output.releaseName. The objects of Istio, SMI, the Gateway API or
 // ingress-nginx are made by delegate/kubernetes.

@@ -19,7 +19,7 @@ func TestInstances(t *testing.T) {
 		name, text, findings string
 		want                 task.InstanceSelection
 	}{
-		{"§23.16 a count as a text", `{type: Count, spec: {count: "2"}}`, "[]", task.InstanceSelection{Count: &two}},
+		{"kubernetes §23.16 a count as a text", `{type: Count, spec: {count: "2"}}`, "[]", task.InstanceSelection{Count: &two}},
 		{"the type may come last", "{spec: {percentage: 50}, type: Percentage}", "[]", task.InstanceSelection{Percentage: &half}},
 		{"no spec", "{type: Count}", `[1:1 selection: key "spec" is missing [MISSING_KEY]]`, task.InstanceSelection{}},
 		{"no number", "{type: Count, spec: {}}", `[1:21 selection.spec: key "count" is missing [MISSING_KEY]]`, task.InstanceSelection{}},

@@ -1,8 +1,8 @@
 // Package kubernetes holds what the Kubernetes step types share: the start of
-// their one kind of task and the fields that several of them have (kubernetes
-// spec §1). It is no step type itself: each is a package of its own, such as
-// pkg/step/k8srollingdeploy. What a task does in a cluster is left to
-// delegate/kubernetes.
+// their one kind of task and the fields that several of them have
+// (semantics/kubernetes §1). It is no step type itself: each is a package of
+// its own, such as pkg/step/k8srollingdeploy. What a task does in a cluster is
+// left to delegate/kubernetes.
 package kubernetes
 
 import (
@@ -20,8 +20,8 @@ const lastWords = 15 * time.Second
 
 // Start makes the task of a payload: it adds where the step stands and what
 // its stage deploys to. A delegate must have the step's selectors and those of
-// the cluster's connector (entities spec §9.1), and what p.Target.Selectors asks
-// for besides.
+// the cluster's connector (semantics/entities §9.1), and what
+// p.Target.Selectors asks for besides.
 func Start(in step.In, p task.Kubernetes) (step.Action, error) {
 	if in.Deployment == nil || in.Deployment.Kubernetes == nil {
 		return step.Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage with a Kubernetes infrastructure")

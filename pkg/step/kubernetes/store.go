@@ -30,7 +30,7 @@ func otherStores() []string {
 	return []string{"HarnessCode", "Http", "S3", "Gcs", "Artifactory", "S3Url", Inherited, "OciHelmChart"}
 }
 
-// Store is where a step's own files are (entities spec §2.4).
+// Store is where a step's own files are (semantics/entities §2.4).
 type Store struct {
 	node *yamldoc.Node
 }
@@ -106,7 +106,7 @@ func inherited(d *document.Decoder, v yamldoc.Value) {
 	d.Need(v, "paths")
 }
 
-// fileStore decodes files of the file store (entities spec §2.4).
+// fileStore decodes files of the file store (semantics/entities §2.4).
 func fileStore(d *document.Decoder, v yamldoc.Value) {
 	d.Fields(v, document.Keys{
 		"files": func(e yamldoc.Value) {

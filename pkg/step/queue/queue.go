@@ -1,6 +1,6 @@
 // Package queue is the step type Queue: of all steps in the account with the
 // same key one passes at a time, in the order of asking, until its pipeline
-// or stage has ended (pipeline spec §7.2). It needs no delegate.
+// or stage has ended (semantics/pipeline §7.2). It needs no delegate.
 //
 // It has no outputs. Who stands in a queue is the engine's matter.
 package queue

@@ -1,6 +1,6 @@
 // Package service is the step that a Deployment stage begins with when its
 // service's artifact must be looked up: it finds the version once, for all
-// that comes after it in the stage (entities spec §2.2).
+// that comes after it in the stage (semantics/entities §2.2).
 //
 // Nobody writes it down: pkg/plan puts it there. Outputs:
 // output.artifactResults.primary. Registries are asked by delegate/artifact.

@@ -1,7 +1,7 @@
 // Package servicenowapproval is the step type ServiceNowApproval: it looks at
 // a ticket again and again until criteria on its fields approve or reject and,
-// if it is asked to, until the ticket's change window is open (pipeline spec
-// §7.9).
+// if it is asked to, until the ticket's change window is open
+// (semantics/pipeline §7.9).
 //
 // Outputs: ticket.{ticketNumber, ticketUrl} and
 // ticket.fields.<column>.{value, displayValue}, of the last look. Between two
@@ -23,7 +23,7 @@ import (
 )
 
 // Type describes the step type. The criteria have a day unless the step says
-// otherwise (pipeline spec §1.4).
+// otherwise (semantics/pipeline §1.4).
 func Type() step.Type {
 	return step.Type{Name: "ServiceNowApproval", New: decode, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
 }
@@ -97,7 +97,7 @@ func (s *Spec) finish(in step.In, r task.Result) (plan.Outcome, error) {
 }
 
 // opened makes an approval wait until the change window is open. ServiceNow
-// keeps times in UTC (pipeline spec §7.9).
+// keeps times in UTC (semantics/pipeline §7.9).
 func (s *Spec) opened(in step.In, o plan.Outcome, columns expr.Value) (plan.Outcome, error) {
 	start, err := moment(columns, step.Text(s.Window.Start))
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package servicenowcreate is the step type ServiceNowCreate: a new ticket, at
-// each run of the step (pipeline spec §7.9).
+// each run of the step (semantics/pipeline §7.9).
 //
 // Outputs: ticket.{ticketNumber, ticketUrl} and
 // ticket.fields.<column>.{value, displayValue}. The ticket is made by

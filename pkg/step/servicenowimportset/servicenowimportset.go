@@ -1,6 +1,6 @@
 // Package servicenowimportset is the step type ServiceNowImportSet: it puts a
-// row into a staging table, which ServiceNow transforms at once (pipeline spec
-// §7.9).
+// row into a staging table, which ServiceNow transforms at once
+// (semantics/pipeline §7.9).
 //
 // Outputs: output.{importSetNumber, stagingTable, transformMapOutcomes[]}. The
 // row is sent by delegate/servicenow.

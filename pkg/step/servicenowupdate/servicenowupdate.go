@@ -1,5 +1,5 @@
 // Package servicenowupdate is the step type ServiceNowUpdate: it sets fields
-// of a ticket, or of the tasks of a change request (pipeline spec §7.9).
+// of a ticket, or of the tasks of a change request (semantics/pipeline §7.9).
 //
 // Outputs: ticket.{ticketNumber, ticketUrl} and
 // ticket.fields.<column>.{value, displayValue}; where tasks are updated, of

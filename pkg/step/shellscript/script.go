@@ -71,7 +71,7 @@ func only(d *document.Decoder, v yamldoc.Value, key string) yamldoc.Field[string
 var shellVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variable is the shell's variable of an output: the value, or the name where
-// the value is blank (pipeline spec §7.4).
+// the value is blank (semantics/pipeline §7.4).
 func variable(o step.Variable) string {
 	if text := strings.TrimSpace(step.Text(o.Value)); text != "" {
 		return text

@@ -1,6 +1,6 @@
 // Package shellscript is the step type ShellScript: a Bash or PowerShell
-// script on a delegate, or from there on another host over SSH (pipeline spec
-// §7.4).
+// script on a delegate, or from there on another host over SSH
+// (semantics/pipeline §7.4).
 //
 // Outputs: output.outputVariables.<name>, output.exitCode and exitCode, which
 // retry conditions read as <+step.exitCode>. The script itself is run by

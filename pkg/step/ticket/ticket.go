@@ -1,6 +1,6 @@
 // Package ticket is what the steps that work on issues, tickets and builds of
 // other systems have in common: a connector, a delegate's task, and fields or
-// parameters by name (pipeline spec §7.9 and §7.12).
+// parameters by name (semantics/pipeline §7.9 and §7.12).
 //
 // Criteria are pkg/step/criteria's, the systems' own words the step types'.
 package ticket

@@ -1,5 +1,5 @@
-// Package wait is the step type Wait: nothing happens for a time (pipeline
-// spec §7.3). It needs no delegate.
+// Package wait is the step type Wait: nothing happens for a time
+// (semantics/pipeline §7.3). It needs no delegate.
 //
 // Outputs: output.duration, as the step's YAML has it.
 package wait

@@ -1,6 +1,6 @@
 // Package cron reads schedules in the two dialects of Harness and says when
 // they are due: UNIX with five fields, and QUARTZ with seconds, years and
-// `? L W #` (pipeline spec §11.3).
+// `? L W #` (semantics/pipeline §11.3).
 //
 // It is pure: the clock and what is started are the caller's.
 package cron

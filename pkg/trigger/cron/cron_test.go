@@ -26,7 +26,7 @@ func due(t *testing.T, s *cron.Schedule, after time.Time, n int) string {
 	return strings.Join(out, "\n")
 }
 
-// Pipeline spec §11.3.
+// semantics/pipeline §11.3.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, dialect, expression, want string }{

@@ -50,7 +50,7 @@ type Target struct {
 
 // DeliverCustom takes in what anybody sent to the custom triggers of a
 // project. The sender shows an API token for the project, or signs with the
-// trigger's secret (pipeline spec §11.2, Auth).
+// trigger's secret (semantics/pipeline §11.2, Auth).
 func (s *Service) DeliverCustom(ctx context.Context, d trigger.Delivery, to Target) (Report, error) {
 	trusted, err := s.trusted(ctx, d, to.Scope)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package firing starts the executions that events ask for: deliveries of
-// webhooks, the minutes of schedules and new versions of artifacts (pipeline
-// spec §11).
+// webhooks, the minutes of schedules and new versions of artifacts
+// (semantics/pipeline §11).
 //
 // Everything in it may happen twice. An execution's id is made of the trigger
 // and the event, so that an event that is taken in again starts nothing more.
@@ -164,7 +164,7 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 const supersedable = 7 * 24 * time.Hour
 
 // abortOthers ends what earlier events about the same subject have started
-// and what still runs (pipeline spec §11.2, auto-abort).
+// and what still runs (semantics/pipeline §11.2, auto-abort).
 func (s *Service) abortOthers(ctx context.Context, e event, by audit.Author) error {
 	subject := e.Subject()
 	if subject == "" {

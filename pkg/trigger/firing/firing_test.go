@@ -201,7 +201,7 @@ inputSet:
 	}
 }
 
-// stagesToExecute are the only stages that run (pipeline spec §8.5).
+// stagesToExecute are the only stages that run (semantics/pipeline §8.5).
 func TestSomeStages(t *testing.T) {
 	t.Parallel()
 	h := setup(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // inputsOf are the inputs that a trigger gives its pipeline. Expressions of
-// the event are resolved, all others stay (pipeline spec §11.1).
+// the event are resolved, all others stay (semantics/pipeline §11.1).
 func inputsOf(t *entity.Trigger, e trigger.Event) (execution.Inputs, error) {
 	scope := e.Names()
 	sets, err := setsOf(t, scope)

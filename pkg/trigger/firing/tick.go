@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/trigger/cron"
 )
 
-// Tick fires the schedules that are due in the minute of a time (pipeline spec
-// §11.3). The same minute again fires nothing more.
+// Tick fires the schedules that are due in the minute of a time
+// (semantics/pipeline §11.3). The same minute again fires nothing more.
 func (s *Service) Tick(ctx context.Context, at time.Time) ([]store.Fire, error) {
 	minute := at.UTC().Truncate(time.Minute)
 	all, err := s.listeners(ctx, entity.ScheduledSource)

@@ -86,7 +86,7 @@ type Plane struct {
 	api api.Config
 }
 
-// defaults are the times that delegates are given (pipeline spec §12.3).
+// defaults are the times that delegates are given (semantics/pipeline §12.3).
 func (p *Parts) defaults() {
 	if p.Heartbeat == 0 {
 		p.Heartbeat = 30 * time.Second
