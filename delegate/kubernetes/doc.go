@@ -1,6 +1,6 @@
 // Package kubernetes runs the Kubernetes steps: it renders manifests, applies
 // them server-side, watches roll-outs, keeps the release history in the
-// cluster and goes back to an earlier release (kubernetes spec).
+// cluster and goes back to an earlier release (semantics/kubernetes).
 //
 // It decides nothing about pipelines: which step runs when, and what a failure
 // leads to, is the control plane's. Everything that it must remember between

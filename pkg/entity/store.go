@@ -137,7 +137,7 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 			}
 		},
 	}
-	// Samples of Harness have these one level too deep (entities spec, parser rules).
+	// Samples of Harness have these one level too deep.
 	for key, decode := range d.release(m) {
 		known[key] = func(v yamldoc.Value) {
 			d.Warnf(v, misplacedKey, "%q belongs beside the store, not in it; it is read all the same", key)
