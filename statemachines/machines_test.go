@@ -326,14 +326,13 @@ func runCase(t *testing.T, file string, open func(*testing.T, *engine) host) {
 	}
 }
 
-// ended waits for a run's end.
+// ended waits for a run's end. It looks less often the longer that takes, or
+// looking would be most of what moto does.
 func ended(t *testing.T, h host, run string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 320*time.Millisecond) {
 		path, err := h.path(ctx, run)
 		if err != nil {
 			t.Fatal(err)
@@ -344,7 +343,7 @@ func ended(t *testing.T, h host, run string) string {
 		select {
 		case <-ctx.Done():
 			return "doesn't end"
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (t *template) start(tb testing.TB, host *Host) (endpoint string) {
 	life := t.copy(tb, addresses[0], host)
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(&filtered{tb: tb}, life) // its end is all that there is to know
+		_, _ = io.Copy(logged{tb}, life) // its end is all that there is to know
 		close(ended)
 	}()
 	tb.Cleanup(func() {
@@ -163,15 +163,14 @@ func (t *template) copy(tb testing.TB, address string, host *Host) *net.TCPConn 
 	return life
 }
 
-// filtered writes what moto says to the test's log, but for a line for each
-// request.
-type filtered struct{ tb testing.TB }
+// logged writes what moto says to the test's log.
+type logged struct{ tb testing.TB }
 
 // Write writes some lines (io.Writer).
-func (f *filtered) Write(p []byte) (int, error) {
+func (l logged) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
-		if !strings.Contains(line, " HTTP/1.1\" ") && f.tb.Context().Err() == nil {
-			f.tb.Log("moto: ", strings.TrimRight(line, "\n"))
+		if l.tb.Context().Err() == nil {
+			l.tb.Log("moto: ", strings.TrimRight(line, "\n"))
 		}
 	}
 	return len(p), nil
