@@ -53,7 +53,7 @@ lint: $(LINT) ## Run golangci-lint
 	$(LINT) run ./...
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (15s)
+fuzz: ## Run every fuzz target for FUZZTIME (15s), two at a time
 	tools/fuzz.sh $(FUZZTIME) ./...
 
 .PHONY: chaos
