@@ -1,13 +1,20 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/extent"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -179,4 +186,105 @@ func TestNestedLoopsThatAreWrittenOutAreRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "more than 20000 nodes") {
 		t.Errorf("saving gives %v; want it refused for its nodes", err)
 	}
+}
+
+// A step whose outputs don't fit to those that its execution keeps fails by
+// itself, and the execution goes on. Small ones always have room.
+func TestAStepWhoseOutputsHaveNoRoomFails(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Data: data})
+	const pipeline = `pipeline:
+  identifier: wordy
+  name: Wordy
+  orgIdentifier: default
+  projectIdentifier: default_project
+  stages:
+    - stage:
+        identifier: s
+        name: S
+        type: Custom
+        spec:
+          execution:
+            steps:
+              - step: {identifier: held, name: held, type: HarnessApproval, timeout: 1h, spec: {approvalMessage: "go on?", approvers: {minimumCount: 1, userGroups: [account._account_all_users]}}}
+              - step: {identifier: first, name: first, type: ShellScript, timeout: 1m, spec: LARGE}
+              - step:
+                  identifier: second
+                  name: second
+                  type: ShellScript
+                  timeout: 1m
+                  spec: LARGE
+                  failureStrategies: [{onFailure: {errors: [ResourceLimitsFailure], action: {type: Ignore}}}]
+              - step:
+                  identifier: third
+                  name: third
+                  type: ShellScript
+                  timeout: 1m
+                  spec: {shell: Bash, outputVariables: [{name: B, type: String, value: B}], source: {type: Inline, spec: {script: 'B="<+execution.steps.first.output.outputVariables.A>"; B=${#B}'}}}
+`
+	large := `{shell: Bash, outputVariables: [{name: A, type: String, value: A}], source: {type: Inline, spec: {script: "A=$(head -c 5000 /dev/zero | tr '\\0' x)"}}}`
+	s.Apply(t, strings.NewReplacer("LARGE", large).Replace(pipeline))
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
+	defer cancel()
+	id := s.Begin(t, "wordy", nil)
+	if _, err := s.Until(ctx, id, func(e e2e.Execution) bool { return e.Root.Find("held").Status == "ApprovalWaiting" }); err != nil {
+		t.Fatal(err)
+	}
+	// While nobody else has the database, almost all of the room is taken.
+	s.Stop(t)
+	beside(t, data, func(kept store.Store) {
+		keep := store.Keeping{Bytes: extent.MaxOutputs - 6000, Most: extent.MaxOutputs}
+		if err := kept.CommitExecution(t.Context(), id, store.Commit{Keeps: keep}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	token := s.Token // which is told once
+	s = e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Data: data})
+	s.Token = token
+	if err := s.Call(t.Context(), "POST", "/v1/executions/"+id+"/nodes/held/approval", map[string]any{"action": "APPROVE"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.Until(ctx, id, e2e.Ended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Root.Find("first"); got.Status != "Success" {
+		t.Errorf("what fits is %s: %s", got.Status, got.Message)
+	}
+	if got := e.Root.Find("second"); got.Status != "IgnoreFailed" || !strings.Contains(got.Message, "more than 64 MiB in all") {
+		t.Errorf("what doesn't is %s: %s", got.Status, got.Message)
+	}
+	if got := e.Root.Find("third"); got.Status != "Success" {
+		t.Errorf("the one after it is %s: %s", got.Status, got.Message)
+	}
+	s.Stop(t)
+	beside(t, data, func(kept store.Store) {
+		nodes, err := kept.AllNodes(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states := store.States(nodes)
+		if got := states[plan.NodeID(e.Root.Find("second").ID)]; len(got.Outputs) > 0 {
+			t.Errorf("what doesn't fit is kept: %d bytes", len(got.Outputs))
+		}
+		if got := states[plan.NodeID(e.Root.Find("third").ID)]; !strings.Contains(string(got.Outputs), `"5000"`) {
+			t.Errorf("the one after it puts out %s", got.Outputs)
+		}
+	})
+}
+
+// beside opens a server's store, which isn't running.
+func beside(t *testing.T, data string, f func(store.Store)) {
+	t.Helper()
+	db, err := sqlitedb.Open(t.Context(), filepath.Join(data, "slipway.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	kept, err := sqlite.New(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(kept)
 }

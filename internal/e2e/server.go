@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,10 +54,10 @@ func Start(tb testing.TB, cfg wire.ServeConfig) *Server {
 	ended := make(chan error, 1)
 	go func() { ended <- wire.Serve(ctx, cfg) }()
 	s := &Server{Org: "default", Project: "default_project"}
-	s.stop = func() error {
+	s.stop = sync.OnceValue(func() error {
 		cancel()
 		return <-ended
-	}
+	})
 	select {
 	case i := <-ready:
 		s.URL, s.Token = i.URL, i.Token
@@ -70,6 +71,14 @@ func Start(tb testing.TB, cfg wire.ServeConfig) *Server {
 		}
 	})
 	return s
+}
+
+// Stop ends it, before the test does.
+func (s *Server) Stop(tb testing.TB) {
+	tb.Helper()
+	if err := s.stop(); err != nil {
+		tb.Fatalf("stop: %v", err)
+	}
 }
 
 // Execution is what the tests read of an execution.

@@ -26,6 +26,7 @@ type Input struct {
 	Undoes  bool // the pipeline begins with its rollback: all has ended well before
 	Gated   bool // the pipeline must pass its gates before it begins
 	Aborted bool // a person asked to abort the execution
+	Stuffed bool // the execution has no room for the outputs that this would keep
 	After   At   // what the run waited for before it asked
 	Failure *MachineError
 	Window  Windows

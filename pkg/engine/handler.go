@@ -127,12 +127,14 @@ func (h *Handler) Handle(ctx context.Context, payload json.RawMessage) (json.Raw
 const maxRaces = 20
 
 func (h *Handler) advance(ctx context.Context, c Call) (Answer, error) {
-	full := false
+	full, stuffed := false, false
 	for range maxRaces {
-		a, err := h.advanceOnce(ctx, c, full)
+		a, err := h.advanceOnce(ctx, c, full, stuffed)
 		switch {
 		case errors.Is(err, errFull) && !full:
 			full = true
+		case errors.Is(err, errStuffed) && !stuffed:
+			stuffed = true
 		case !fault.Is(err, fault.StaleVersion):
 			return a, err
 		}
@@ -140,7 +142,7 @@ func (h *Handler) advance(ctx context.Context, c Call) (Answer, error) {
 	return Answer{}, fmt.Errorf("lost the race for its states %d times", maxRaces)
 }
 
-func (h *Handler) advanceOnce(ctx context.Context, c Call, full bool) (Answer, error) {
+func (h *Handler) advanceOnce(ctx context.Context, c Call, full, stuffed bool) (Answer, error) {
 	snap, err := h.snapshot(ctx, c.Execution)
 	if err != nil {
 		return Answer{}, err
@@ -157,7 +159,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call, full bool) (Answer, e
 	snap.prefetch(c.Node, c.After.Node)
 	d := Next(Input{
 		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),
-		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause,
+		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause, Stuffed: stuffed,
 		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose,
 		Undoes: snap.execution.RollbackOf != "",
@@ -251,7 +253,11 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 				c.Execution = snap.moved(w.State)
 			}
 		}
+		c.Keeps = snap.keeping(part)
 		err = h.Store.CommitExecution(ctx, snap.execution.ID, c)
+		if errors.Is(err, store.ErrStuffed) {
+			return errors.Join(errStuffed, err)
+		}
 		if c.Opens.Nodes > 0 && fault.Is(err, fault.TooLarge) {
 			return errors.Join(errFull, err)
 		}

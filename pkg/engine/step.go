@@ -66,7 +66,7 @@ func (w *walk) step(n *plan.Node) bool {
 			w.put(n.ID, w.answered(n, s))
 		case s.Wait == plan.WaitInput || s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent:
 			s = w.autoApproved(s)
-			o := w.outcome(n, s, outer)
+			o := w.room(w.outcome(n, s, outer))
 			if o == nil {
 				return w.await(n, s, outer)
 			}
@@ -101,13 +101,13 @@ func (w *walk) step(n *plan.Node) bool {
 // the abort reached it keeps a success, and tells of a failure, for which a
 // strategy may have aborted.
 func (w *walk) abort(n *plan.Node, s plan.State, outer time.Time) plan.State {
-	why := w.failure(n, s, outer)
+	why := w.room(w.failure(n, s, outer))
 	if s.Wait == plan.WaitWork {
 		switch o := w.Task(n, s.Attempt, s.Look).Outcome; {
 		case o == nil:
 			w.drop(n, s)
 		case o.Status == plan.Success:
-			return w.conclude(n, s, *o, false)
+			return w.conclude(n, s, *w.room(o), false)
 		}
 	}
 	if s.Wait == plan.WaitChild {

@@ -14,6 +14,10 @@ const (
 	// blocks and loops, each iteration's own. A record has 0.5 to 2 KB, so that
 	// all of them are read in some tenths of a second.
 	MaxNodes = 20_000
+	// MaxOutputs is how many bytes of large outputs an execution may keep.
+	MaxOutputs = 64 << 20
+	// SmallOutputs is how many bytes a step's outputs have that aren't counted.
+	SmallOutputs = 4 << 10
 	// MaxIterations is how many a loop may have (semantics/pipeline §6).
 	MaxIterations = 256
 	// MaxMembers is how many members a parallel block may have

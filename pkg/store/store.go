@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -200,6 +201,9 @@ type Commit struct {
 	// Opens is how many nodes loops bring that begin. Those of an execution add
 	// up to Opens.Most, or nothing is changed (fault.TooLarge).
 	Opens Opening
+	// Keeps is how many bytes of large outputs nodes bring. Those of an execution
+	// add up to Keeps.Most, or nothing is changed (ErrStuffed).
+	Keeps Keeping
 	// Audit is appended to the trail with the changes, if a person made them.
 	Audit *audit.Record
 }
@@ -214,6 +218,20 @@ type Opening struct {
 // Full is the error of a commit whose nodes have no room.
 func (o Opening) Full() error {
 	return fault.New(fault.TooLarge, "execution %q has no room for %d more nodes", o.Of, o.Nodes)
+}
+
+// Keeping is how many bytes of outputs come to those that an execution keeps.
+type Keeping struct {
+	Bytes int // 0: none
+	Most  int // in all, also by other commits
+}
+
+// ErrStuffed is wrapped by the error of a commit whose outputs have no room.
+var ErrStuffed = errors.New("it has no room for more outputs")
+
+// Full is that error.
+func (k Keeping) Full(execution string) error {
+	return fault.New(fault.TooLarge, "execution %q keeps outputs of almost %d bytes: %w", execution, k.Most, ErrStuffed)
 }
 
 // ExecutionFilter says which executions are listed.
@@ -253,7 +271,7 @@ type Executions interface {
 	AllNodes(ctx context.Context, execution string) ([]Node, error)
 	// CommitExecution applies the changes, all or none; fault.StaleVersion if
 	// one of them was made from an old version, fault.TooLarge if the nodes that
-	// it opens are too many. AP-12
+	// it opens or the outputs that it keeps are too many. AP-12
 	CommitExecution(ctx context.Context, id string, c Commit) error
 	// SetInterrupt marks the execution unless it has ended or is being aborted
 	// (fault.Conflict) and appends the audit record. The same interrupt again is

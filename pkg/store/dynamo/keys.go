@@ -74,6 +74,9 @@ func executionAt(id string) key    { return key{executionPK(id), "x"} }
 // openedAt counts the nodes that an execution's loops have brought.
 func openedAt(execution string) key { return key{executionPK(execution), "opened"} }
 
+// keptAt counts the bytes of large outputs that an execution keeps.
+func keptAt(execution string) key { return key{executionPK(execution), "kept"} }
+
 func nodeAt(execution string, n plan.NodeID) key {
 	return key{executionPK(execution), nodePrefix + string(n)}
 }

@@ -67,6 +67,12 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 		writes = append(writes, s.update(openedAt(o.Of), "ADD #nodes :nodes", "attribute_not_exists(#nodes) OR #nodes <= :room",
 			item{":nodes": num(int64(o.Nodes)), ":room": num(int64(o.Most - o.Nodes))}, o.Full()))
 	}
+	if k := c.Keeps; k.Bytes > k.Most {
+		return k.Full(id)
+	} else if k.Bytes > 0 {
+		writes = append(writes, s.update(keptAt(id), "ADD #bytes :bytes", "attribute_not_exists(#bytes) OR #bytes <= :room",
+			item{":bytes": num(int64(k.Bytes)), ":room": num(int64(k.Most - k.Bytes))}, k.Full(id)))
+	}
 	if e := c.Execution; e != nil {
 		w, err := s.updating(ctx, *e, store.Stale(fmt.Sprintf("execution %q", id), e.Version))
 		if err != nil {

@@ -104,6 +104,9 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 		if err := opened(tx, c.Opens); err != nil {
 			return err
 		}
+		if err := kept(tx, id, c.Keeps); err != nil {
+			return err
+		}
 		if c.Execution != nil {
 			if _, err := s.updateExecution(tx, *c.Execution); err != nil {
 				return err
@@ -134,6 +137,22 @@ func opened(tx *sqlitedb.Tx, o store.Opening) error {
 }
 
 // commitNode writes a node over the version before its own.
+// kept counts the bytes of large outputs, if there is room for them.
+func kept(tx *sqlitedb.Tx, execution string, k store.Keeping) error {
+	if k.Bytes == 0 {
+		return nil
+	}
+	if k.Bytes > k.Most {
+		return k.Full(execution)
+	}
+	changed, err := tx.Exec(`INSERT INTO kept (execution, bytes) VALUES (?, ?)
+		ON CONFLICT (execution) DO UPDATE SET bytes = bytes + excluded.bytes WHERE bytes + excluded.bytes <= ?`, execution, k.Bytes, k.Most)
+	if err == nil && changed == 0 {
+		return k.Full(execution)
+	}
+	return err
+}
+
 func commitNode(tx *sqlitedb.Tx, n nodeRow) error {
 	var changed int64
 	var err error

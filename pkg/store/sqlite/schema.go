@@ -120,5 +120,8 @@ func schema() []string {
 
 		// How many bytes a log has. What it had before there was this table doesn't count.
 		`CREATE TABLE log_size (stream TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID`,
+
+		// How many bytes of large outputs an execution keeps, of those that have any.
+		`CREATE TABLE kept (execution TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID`,
 	}
 }

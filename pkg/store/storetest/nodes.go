@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ func nodeCases() []testCase {
 		{"executions' nodes are apart", nodesApart},
 		{"nodes are opened up to a bound", openNodes},
 		{"of many who open the last nodes one does", raceOpenNodes},
+		{"outputs are kept up to a bound", keepOutputs},
+		{"of many who keep the last outputs one does", raceKeepOutputs},
 	}
 }
 
@@ -191,6 +194,40 @@ func raceOpenNodes(b *bench) {
 	b.oneWins(fault.TooLarge, func(i int) error {
 		return b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{
 			Nodes: []store.Node{b.node(plan.NodeID(fmt.Sprint("n", i)), plan.Running)}, Opens: store.Opening{Of: b.id("x1"), Nodes: 60, Most: 100},
+		})
+	})
+	same(b, "nodes", 1, len(b.nodes()))
+}
+
+func keepOutputs(b *bench) {
+	keep := func(id plan.NodeID, execution string, size int, opens store.Opening) error {
+		n := b.node(id, plan.Success)
+		n.Execution = b.id(execution)
+		return b.Store.CommitExecution(b.ctx(), b.id(execution), store.Commit{Nodes: []store.Node{n}, Opens: opens, Keeps: store.Keeping{Bytes: size, Most: 100}})
+	}
+	stuffed := func(err error) {
+		b.Helper()
+		b.refused(err, fault.TooLarge)
+		same(b, "it is known for what it is", true, errors.Is(err, store.ErrStuffed))
+	}
+	none, some := store.Opening{}, store.Opening{Of: b.id("x1"), Nodes: 60, Most: 100}
+	stuffed(keep("over", "x1", 101, none))
+	b.ok(keep("a", "x1", 60, some))
+	stuffed(keep("b", "x1", 41, none))
+	b.ok(keep("c", "x1", 40, none))
+	stuffed(keep("d", "x1", 1, none))
+	err := keep("d", "x1", 0, some)
+	b.refused(err, fault.TooLarge)
+	same(b, "nodes are no outputs", false, errors.Is(err, store.ErrStuffed))
+	b.ok(keep("d", "x1", 0, none))
+	b.ok(keep("a", "x2", 100, none))
+	same(b, "nodes", 3, len(b.nodes()))
+}
+
+func raceKeepOutputs(b *bench) {
+	b.oneWins(fault.TooLarge, func(i int) error {
+		return b.Store.CommitExecution(b.ctx(), b.id("x1"), store.Commit{
+			Nodes: []store.Node{b.node(plan.NodeID(fmt.Sprint("n", i)), plan.Success)}, Keeps: store.Keeping{Bytes: 60, Most: 100},
 		})
 	})
 	same(b, "nodes", 1, len(b.nodes()))
