@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/kubernetes/watching"
 	delegatemail "github.com/slipway-cd/slipway/delegate/mail"
+	"github.com/slipway-cd/slipway/delegate/probe"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/delegate/servicenow"
 	"github.com/slipway-cd/slipway/delegate/shell"
@@ -56,6 +57,8 @@ func Answer() {
 // Executors lists the executor of each kind of task.
 func Executors(cfg Config) map[task.Kind]executor.Executor {
 	script := scripts(cfg.Cache)
+	// It fetches nothing; the keys of hosts that it learns are those of who does.
+	hosts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
 	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
 	return map[task.Kind]executor.Executor{
 		task.KindArtifact:   artifact.New(nil, script),
@@ -67,6 +70,7 @@ func Executors(cfg Config) map[task.Kind]executor.Executor {
 		task.KindJira:       jira.New(nil),
 		task.KindKubernetes: kubernetes.New(manifests),
 		task.KindMail:       delegatemail.New(mail.Sender{}),
+		task.KindProbe:      probe.New(probe.Config{Git: hosts, Script: script}),
 		task.KindServiceNow: servicenow.New(nil),
 		task.KindShell:      script,
 	}

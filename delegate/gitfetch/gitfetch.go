@@ -223,6 +223,29 @@ func (f *Fetcher) reach(ctx context.Context, r repository, g task.Git) error {
 	return nil
 }
 
+// Look asks a repository for its branches, and fetches nothing.
+func (f *Fetcher) Look(ctx context.Context, g task.Git) error {
+	for moves := 0; ; moves++ {
+		err := f.look(ctx, g)
+		if !errors.Is(err, errMoved) || moves == maxMoves || g.Password == "" {
+			return err
+		}
+		if g, err = moved(ctx, g); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *Fetcher) look(ctx context.Context, g task.Git) error {
+	r, done, err := f.access(g)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = r.git(ctx, "ls-remote", "--heads", "--", g.URL)
+	return err
+}
+
 // refName is the branch or tag that is asked for; empty for the default branch.
 func refName(g task.Git) string {
 	if g.Commit != "" {

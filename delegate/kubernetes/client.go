@@ -143,6 +143,9 @@ func config(c task.Cluster) (*rest.Config, error) {
 	}, nil
 }
 
+// Access is how a cluster is reached, for those who ask its API something else.
+func Access(c task.Cluster) (*rest.Config, error) { return config(c) }
+
 // errNoKind: nothing in the cluster can be of a kind.
 var errNoKind = errors.New("the cluster has no kind")
 

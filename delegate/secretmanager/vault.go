@@ -44,6 +44,47 @@ func fetchVault(ctx context.Context, s task.VaultSecret) (string, error) {
 	return part(data, s.Key)
 }
 
+// Vault is a server that has let somebody in.
+type Vault struct {
+	// Policies are those of the token, by their names.
+	Policies []string
+
+	vault
+	token string
+}
+
+// OpenVault logs in as a secret of Vault's says, and asks Vault what that is worth.
+// Requests are sent over t; nil is net/http's default.
+func OpenVault(ctx context.Context, s task.VaultSecret, t http.RoundTripper) (*Vault, error) {
+	v := vault{s, restapi.New(task.Server{URL: s.URL, Auth: task.AuthNone}, t)}
+	token, err := v.token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var doc struct{ Data struct{ Policies []string } }
+	if err := v.client.JSON(ctx, restapi.Request{Method: http.MethodGet, Path: "/v1/auth/token/lookup-self", Header: v.header(token)}, &doc); err != nil {
+		return nil, err
+	}
+	return &Vault{Policies: doc.Data.Policies, vault: v, token: token}, nil
+}
+
+// EngineVersion is that of the engine of the secret: 1 or 2.
+func (v *Vault) EngineVersion(ctx context.Context) (int, error) {
+	var doc struct {
+		Data struct {
+			Options struct{ Version string }
+		}
+	}
+	path := "/v1/sys/internal/ui/mounts/" + strings.Trim(v.Engine, "/")
+	if err := v.client.JSON(ctx, restapi.Request{Method: http.MethodGet, Path: path, Header: v.header(v.token)}, &doc); err != nil {
+		return 0, err
+	}
+	if doc.Data.Options.Version == "2" {
+		return 2, nil
+	}
+	return 1, nil
+}
+
 func (v vault) header(token string) http.Header {
 	h := http.Header{"X-Vault-Request": {"true"}}
 	if v.Namespace != "" {

@@ -71,6 +71,7 @@ func New(cfg Config) *Server {
 	s.delegateWatches()
 	s.instances()
 	s.versions()
+	s.probes()
 	s.health()
 	s.triggers()
 	s.webhooks()

@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -40,6 +41,21 @@ func (c *Client) AskVersions(ctx context.Context, scope ref.Scope, service strin
 // Versions are what a delegate has found for AskVersions.
 func (c *Client) Versions(ctx context.Context, id string) (api.ArtifactVersions, error) {
 	return get[api.ArtifactVersions](ctx, c, path("executions", id, "artifacts"), nil)
+}
+
+// TestConnector has a delegate test a saved connector.
+func (c *Client) TestConnector(ctx context.Context, scope ref.Scope, connector string) (api.StartedTest, error) {
+	return post[api.StartedTest](ctx, c, path("connectors", connector, "test"), scoped(scope), struct{}{})
+}
+
+// TestDocument has a delegate test a connector that isn't saved.
+func (c *Client) TestDocument(ctx context.Context, d Document) (api.StartedTest, error) {
+	return call[api.StartedTest](ctx, c, d.request(http.MethodPost, "/v1/connectors:test"))
+}
+
+// ConnectorTest is what the test of a connector has come to.
+func (c *Client) ConnectorTest(ctx context.Context, id string) (api.ConnectorTest, error) {
+	return get[api.ConnectorTest](ctx, c, path("executions", id, "test"), nil)
 }
 
 // Execution gets an execution with as many of its nodes as an answer has.

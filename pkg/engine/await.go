@@ -179,12 +179,23 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 	if work.Timeout > 0 {
 		timeout = min(timeout, work.Timeout)
 	}
-	t, err := h.Store.CreateTask(ctx, store.Task{
+	made := store.Task{
 		ID: TaskID(e.ID, n.ID, s.Attempt, s.Look), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt, Look: s.Look,
 		Kind: work.Kind, Selectors: selectors, Payload: payload, Secrets: scope.Secrets(), LateSecrets: late, LateTexts: scope.LateTexts(),
 		Timeout: timeout, LogStream: LogStream(e.ID, n.ID, s.Attempt),
 		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID),
-	})
+	}
+	if work.Prompt {
+		why, err := snap.hopeless(made)
+		if err != nil {
+			return false, err
+		}
+		if why != "" {
+			s.Outcome = &plan.Outcome{Status: plan.Failed, Failures: []fault.FailureType{fault.DelegateProvisioning}, Message: why}
+			return false, h.commit(ctx, snap, []Write{{Node: n.ID, State: s}})
+		}
+	}
+	t, err := h.Store.CreateTask(ctx, made)
 	if err != nil {
 		return false, err
 	}
@@ -248,7 +259,7 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
 		Connector: scope.Connector, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
-		Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey, Cluster: scope.Cluster,
+		Probe: scope.Probe, Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey, Cluster: scope.Cluster,
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 	}
 	if t.Deploys {

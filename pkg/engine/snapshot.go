@@ -214,6 +214,26 @@ func (s *snapshot) eligible(t store.Task, now time.Time) (bool, string) {
 	return false, dispatch.Explain(t, delegates, now)
 }
 
+// hopeless says why no delegate could take a task that is to be made, even if
+// none had anything else to do; empty if one could, or has.
+func (s *snapshot) hopeless(t store.Task) (string, error) {
+	if _, err := s.h.Store.Task(s.ctx, t.ID); !fault.Is(err, fault.NotFound) {
+		return "", err
+	}
+	now := s.h.Now()
+	delegates, err := s.h.Store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-remembered))
+	if err != nil {
+		return "", err
+	}
+	for _, d := range delegates {
+		d.Running = 0
+		if dispatch.Eligible(t, d, now) {
+			return "", nil
+		}
+	}
+	return dispatch.Explain(t, delegates, now), nil
+}
+
 func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error) {
 	ok, err := s.h.scope(s.ctx, s, n, state).Condition(body)
 	if err != nil {

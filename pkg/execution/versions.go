@@ -69,12 +69,6 @@ func (s *Service) StartVersions(ctx context.Context, r VersionsRequest) (store.E
 
 // versionsPlan is a pipeline of one stage, which only looks.
 func versionsPlan(service *yamldoc.Node, r VersionsRequest) *plan.Plan {
-	word := func(value string, tag yamldoc.Tag) *yamldoc.Node {
-		return &yamldoc.Node{Kind: yamldoc.Scalar, Value: value, Tag: tag}
-	}
-	mapping := func(entries ...yamldoc.Entry) *yamldoc.Node {
-		return &yamldoc.Node{Kind: yamldoc.Mapping, Entries: entries}
-	}
 	spec := mapping(yamldoc.Entry{Key: "list", Value: word(strconv.Itoa(r.Limit), yamldoc.Int)}, yamldoc.Entry{Key: "source", Value: word(r.Source, yamldoc.Str)})
 	step := &plan.Node{
 		ID: versionsStep, Kind: plan.KindStep, Identifier: "service", Name: "Service", Type: plan.TypeService, Doc: mapping(yamldoc.Entry{Key: "spec", Value: spec}),
@@ -86,6 +80,14 @@ func versionsPlan(service *yamldoc.Node, r VersionsRequest) *plan.Plan {
 	}
 	root := &plan.Node{ID: plan.NodeID(ref.Pipeline), Kind: plan.KindPipeline, Identifier: "service", Doc: mapping(), Children: []*plan.Node{stage}}
 	return &plan.Plan{Root: root, Pipeline: root.Doc}
+}
+
+func word(value string, tag yamldoc.Tag) *yamldoc.Node {
+	return &yamldoc.Node{Kind: yamldoc.Scalar, Value: value, Tag: tag}
+}
+
+func mapping(entries ...yamldoc.Entry) *yamldoc.Node {
+	return &yamldoc.Node{Kind: yamldoc.Mapping, Entries: entries}
 }
 
 // Versions are what an execution that asks for them has found, once it has

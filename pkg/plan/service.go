@@ -77,6 +77,10 @@ func (b *builder) described(stage *Node, doc *yamldoc.Node, at place) *Node {
 	return b.ofService(stage, doc, at, &Node{Identifier: "manifests", Name: "Manifests", Type: TypeChart})
 }
 
+// TypeProbe is the type of the step that tests a connector. No pipeline has it:
+// pkg/execution makes a plan of it alone.
+const TypeProbe = "ConnectorTest"
+
 // Described says whether a manifest is a chart whose metadata are asked for.
 func Described(item *yamldoc.Node) bool {
 	m := item.Get("manifest")

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -213,6 +214,9 @@ func seconds(n *yamldoc.Node) (time.Duration, error) {
 	return time.Duration(count) * time.Second, nil
 }
 
+// errNoInput is that only a secret says a template's input, and it doesn't.
+var errNoInput = errors.New("there is no value for the input")
+
 // inputs are the values of a template's variables: what the secret says of one,
 // else the connector, else the template. One that the connector says for good
 // can't be changed by its secrets.
@@ -242,7 +246,7 @@ func (f *fetching) inputs(variables *yamldoc.Node, from ref.Scope) (map[string]e
 		}
 		delete(own, name)
 		if expr.IsRuntimeInput(value) {
-			return nil, fault.New(fault.Invalid, "there is no value for the input %q", name)
+			return nil, fault.New(fault.Invalid, "%w %q", errNoInput, name)
 		}
 		if out[name], err = f.value(entity.QualifySecrets(value, scope)); err != nil {
 			return nil, fault.New(fault.CodeOf(err), "the input %q: %w", name, err)

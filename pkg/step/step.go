@@ -124,6 +124,9 @@ type In struct {
 	// Chart resolves the chart of the stage's service, if its metadata are to be
 	// fetched.
 	Chart func() (Chart, error)
+	// Probe resolves how a connector is tested: one by its reference, or one that
+	// isn't saved by its document.
+	Probe func(ref, document string) (Probe, error)
 	// Cluster is the Kubernetes cluster that the stage deploys to, and the
 	// selectors of the delegates that reach it.
 	Cluster func() (task.Cluster, []string, error)
@@ -164,6 +167,12 @@ type Chart struct {
 	Selectors []string       // a delegate needs these besides the stage's
 }
 
+// Probe is how a connector is tested.
+type Probe struct {
+	Task      task.Probe
+	Selectors []string // a delegate needs these
+}
+
 // Deployment is the resolved service, environment and infrastructure of a
 // stage, for a delegate.
 type Deployment struct {
@@ -199,6 +208,9 @@ type Task struct {
 	Selectors []string
 	// Timeout is the task's own; 0: the rest of the attempt's.
 	Timeout time.Duration
+	// Prompt says that a person waits for the answer: if no delegate could ever
+	// take the task as they are now, the step fails at once.
+	Prompt bool
 }
 
 // Wait ends by itself after a time.

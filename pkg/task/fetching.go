@@ -29,7 +29,7 @@ func FetchesFiles(kind Kind, payload json.RawMessage, late map[string]LateText) 
 			return false, fmt.Errorf("decode the payload: %w", err)
 		}
 		return p.fetchesFiles(), nil
-	case KindShell, KindHTTP, KindJira, KindMail, KindServiceNow, KindJenkins, KindBamboo, KindArtifact, KindInstances:
+	case KindShell, KindHTTP, KindJira, KindMail, KindServiceNow, KindJenkins, KindBamboo, KindArtifact, KindInstances, KindProbe:
 	}
 	return false, nil
 }

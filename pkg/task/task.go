@@ -32,6 +32,7 @@ const (
 	KindBamboo     Kind = "bamboo"
 	KindArtifact   Kind = "artifact"
 	KindInstances  Kind = "instances"
+	KindProbe      Kind = "probe"
 )
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it

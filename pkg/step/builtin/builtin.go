@@ -43,6 +43,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/k8srollout"
 	"github.com/slipway-cd/slipway/pkg/step/k8sscale"
 	"github.com/slipway-cd/slipway/pkg/step/k8strafficrouting"
+	"github.com/slipway-cd/slipway/pkg/step/probe"
 	"github.com/slipway-cd/slipway/pkg/step/queue"
 	"github.com/slipway-cd/slipway/pkg/step/service"
 	"github.com/slipway-cd/slipway/pkg/step/servicenowapproval"
@@ -105,7 +106,7 @@ func Steps() []step.Type {
 
 // Engine lists what the engine runs: besides the types that a pipeline may
 // name those that plans add by themselves.
-func Engine() []step.Type { return append(Steps(), service.Type(), chart.Type()) }
+func Engine() []step.Type { return append(Steps(), service.Type(), chart.Type(), probe.Type()) }
 
 // Names lists the names of the step types, sorted.
 func Names() []string {

@@ -1,0 +1,122 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/azure"
+	"github.com/slipway-cd/slipway/delegate/google"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// aws asks AWS who the connector is.
+func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
+	// A region is needed only to find the nearest STS.
+	options := append([]func(*config.LoadOptions) error{
+		config.WithDefaultRegion("us-east-1"), config.WithHTTPClient(&http.Client{Transport: x.net}), config.WithRetryMaxAttempts(1),
+	}, x.cfg.AWS...)
+	p.AWS.BackOff = nil
+	cfg, err := aws.Config(ctx, p.AWS, options...)
+	if err != nil {
+		x.fail(task.CheckConfiguration, "%s", err)
+		return
+	}
+	who, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		x.refusedByAWS(ctx, p.AWS, err)
+		return
+	}
+	x.pass(task.CheckLogin, "account %s, %s, region %s", sdk.ToString(who.Account), sdk.ToString(who.Arn), cfg.Region)
+	if !p.Secrets {
+		return
+	}
+	one := int32(1)
+	_, err = secretsmanager.NewFromConfig(cfg).ListSecrets(ctx, &secretsmanager.ListSecretsInput{MaxResults: &one})
+	switch code := awsCode(err); {
+	case err == nil:
+		x.pass(task.CheckPermission, "it may list the secrets of Secrets Manager in %s", cfg.Region)
+	case x.broken():
+	case strings.HasPrefix(code, "AccessDenied"):
+		x.lack(task.CheckPermission, "it may not list secrets (secretsmanager:ListSecrets), which reading one by its name (secretsmanager:GetSecretValue) doesn't need; that isn't tested")
+	default:
+		x.fail(task.CheckPermission, "ask Secrets Manager for secrets: %s", err)
+	}
+}
+
+func awsCode(err error) string {
+	var e smithy.APIError
+	if errors.As(err, &e) {
+		return e.ErrorCode()
+	}
+	return ""
+}
+
+// refusedByAWS notes why AWS doesn't say who the connector is.
+func (x *exam) refusedByAWS(ctx context.Context, a task.AWS, err error) {
+	code := awsCode(err)
+	said := code
+	var e smithy.APIError
+	if errors.As(err, &e) {
+		said = fmt.Sprintf("%s: %s", code, e.ErrorMessage())
+	}
+	switch {
+	case x.broken():
+	case late(ctx, err):
+		x.fail(task.CheckAnswer, "AWS took longer than %s", longest)
+	case strings.HasPrefix(code, "AccessDenied") && a.Role != "":
+		x.fail(task.CheckPermission, "the role %s can't be assumed (%s); its trust policy has to name who asks, and the external id if it wants one", a.Role, said)
+	case code != "":
+		x.fail(task.CheckLogin, "AWS doesn't let the connector in (%s); correct its keys", said)
+	case a.Auth != task.AWSKeys:
+		x.fail(task.CheckLogin, "the connector uses the delegate's own credentials, and there are none (environment, instance or task role, service account): %s", err)
+	default:
+		x.fail(task.CheckLogin, "%s", err)
+	}
+}
+
+// google asks Google Cloud for a token.
+func (x *exam) google(ctx context.Context, g task.Google) {
+	access, err := google.Login(ctx, g, x.net)
+	switch {
+	case x.broken():
+	case err == nil && access.Project != "":
+		x.pass(task.CheckLogin, "Google Cloud gives a token, of project %s", access.Project)
+	case err == nil:
+		x.pass(task.CheckLogin, "Google Cloud gives a token")
+	case fault.Is(err, fault.Invalid):
+		x.fail(task.CheckConfiguration, "%s", err)
+	case late(ctx, err):
+		x.fail(task.CheckAnswer, "Google Cloud took longer than %s", longest)
+	default:
+		x.fail(task.CheckLogin, "%s", err)
+	}
+}
+
+// azure asks Microsoft Entra for a token.
+func (x *exam) azure(ctx context.Context, a task.Azure) {
+	_, err := azure.Token(ctx, a, azure.Management(a), x.net)
+	switch {
+	case x.broken():
+	case err == nil && a.Managed:
+		x.pass(task.CheckLogin, "the machine of the delegate has an identity of Azure")
+	case err == nil:
+		x.pass(task.CheckLogin, "Microsoft Entra gives application %s of tenant %s a token", a.Client, a.Tenant)
+	case fault.Is(err, fault.Invalid):
+		x.fail(task.CheckConfiguration, "%s", err)
+	case late(ctx, err):
+		x.fail(task.CheckAnswer, "Microsoft Entra took longer than %s", longest)
+	default:
+		x.fail(task.CheckLogin, "%s", err)
+	}
+}

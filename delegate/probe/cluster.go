@@ -1,0 +1,156 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+
+	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// cluster asks a cluster's API for its version, for who asks, and for namespaces.
+func (x *exam) cluster(ctx context.Context, c task.Cluster) {
+	cfg, err := kubernetes.Access(c)
+	if err != nil {
+		x.fail(task.CheckConfiguration, "%s", err)
+		return
+	}
+	via, err := x.overTLS(cfg)
+	if err != nil {
+		x.fail(task.CheckConfiguration, "the certificates or credentials of the connector can't be used: %s", err)
+		return
+	}
+	api := clusterAPI{exam: x, client: &http.Client{Transport: via}, url: strings.TrimSuffix(cfg.Host, "/"), who: "the connector"}
+	if !strings.Contains(api.url, "://") {
+		api.url = "https://" + api.url
+	}
+	api.login(ctx)
+	if !x.broken() {
+		api.namespaces(ctx)
+	}
+}
+
+// overTLS sends requests with a cluster's certificates and credentials, over
+// connections of their own.
+func (x *exam) overTLS(cfg *rest.Config) (http.RoundTripper, error) {
+	how, err := cfg.TransportConfig()
+	if err != nil {
+		return nil, err
+	}
+	check, err := transport.TLSConfigFor(how)
+	if err != nil {
+		return nil, err
+	}
+	base := fresh(x.cfg.Patience)
+	base.TLSClientConfig = check
+	if cfg.Proxy != nil {
+		base.Proxy = cfg.Proxy
+	}
+	return transport.HTTPWrappersForConfig(how, x.net.over(base))
+}
+
+// clusterAPI is the API of a cluster.
+type clusterAPI struct {
+	*exam
+
+	client   *http.Client
+	url, who string
+}
+
+// maxDocument is how much of an answer is read, in bytes.
+const maxDocument = 1 << 20
+
+// ask sends a request; 0 if there is no answer, which is noted.
+func (a *clusterAPI) ask(ctx context.Context, method, path, body string, out any) int {
+	req, err := http.NewRequestWithContext(ctx, method, a.url+path, strings.NewReader(body))
+	if err != nil {
+		a.fail(task.CheckConfiguration, "masterUrl is %s; want a URL", shown(a.url))
+		return 0
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := a.client.Do(req)
+	if err != nil {
+		if !a.broken() {
+			a.fail(task.CheckLogin, "%s", err)
+		}
+		return 0
+	}
+	defer resp.Body.Close()
+	doc, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+	if err == nil && resp.StatusCode < http.StatusBadRequest {
+		err = json.Unmarshal(doc, out)
+	}
+	if err != nil {
+		a.fail(task.CheckAnswer, "%s %s of %s answers with what no API of Kubernetes says: %s", method, path, shown(a.url), err)
+		return 0
+	}
+	return resp.StatusCode
+}
+
+// login asks who the connector is. A cluster that is too old to say so has at
+// least refused nobody.
+func (a *clusterAPI) login(ctx context.Context) {
+	var version struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	switch status := a.ask(ctx, http.MethodGet, "/version", "", &version); {
+	case status == 0:
+		return
+	case status == http.StatusUnauthorized:
+		a.refused("/version")
+		return
+	case status == http.StatusForbidden: // a cluster may hide it
+		version.GitVersion = "(it doesn't say which)"
+	case status >= http.StatusBadRequest || version.GitVersion == "":
+		a.fail(task.CheckAnswer, "%s isn't the API of a Kubernetes cluster: GET /version has the status %d", shown(a.url), status)
+		return
+	}
+	var review struct {
+		Status struct {
+			UserInfo struct {
+				Username string   `json:"username"`
+				Groups   []string `json:"groups"`
+			} `json:"userInfo"`
+		} `json:"status"`
+	}
+	const ask = `{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`
+	status := a.ask(ctx, http.MethodPost, "/apis/authentication.k8s.io/v1/selfsubjectreviews", ask, &review)
+	user := review.Status.UserInfo
+	switch {
+	case status == 0:
+	case status == http.StatusUnauthorized:
+		a.refused("SelfSubjectReview")
+	case user.Username == "system:anonymous":
+		a.fail(task.CheckLogin, "Kubernetes %s takes the connector for nobody in particular (system:anonymous): its credentials say nothing; correct them", version.GitVersion)
+	case user.Username == "":
+		a.pass(task.CheckLogin, "Kubernetes %s lets the connector in", version.GitVersion)
+	default:
+		a.who = user.Username
+		a.pass(task.CheckLogin, "Kubernetes %s knows the connector as %s", version.GitVersion, user.Username)
+	}
+}
+
+func (a *clusterAPI) refused(request string) {
+	a.fail(task.CheckLogin, "the cluster doesn't let the connector in (%s: status 401): its token, password or certificate is wrong or has expired; correct the secret", request)
+}
+
+// namespaces looks whether the connector may see the whole cluster.
+func (a *clusterAPI) namespaces(ctx context.Context) {
+	var list struct{}
+	switch status := a.ask(ctx, http.MethodGet, "/api/v1/namespaces?limit=1", "", &list); {
+	case status == 0:
+	case status == http.StatusForbidden:
+		a.lack(task.CheckPermission, "%s may not list namespaces; that is enough to deploy to one in which a role binding lets it, which isn't tested", a.who)
+	case status >= http.StatusBadRequest:
+		a.fail(task.CheckPermission, "list namespaces: status %d", status)
+	default:
+		a.pass(task.CheckPermission, "%s may list namespaces", a.who)
+	}
+}

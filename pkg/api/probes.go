@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// StartedTest says where the answer will be.
+type StartedTest struct {
+	Execution string         `json:"execution" doc:"The id of the execution that tests the connector"`
+	Warnings  []fault.Detail `json:"warnings" nullable:"false" doc:"Of a connector that isn't saved"`
+}
+
+// ConnectorTest is what testing a connector has come to.
+type ConnectorTest struct {
+	Status   execution.ProbeStatus `json:"status" enum:"RUNNING,SUCCESS,PARTIAL,FAILURE,UNKNOWN,NO_DELEGATE" doc:"PARTIAL: it is let in, but may not do all that was tried; UNKNOWN: it couldn't be found out; NO_DELEGATE: nobody could try"`
+	Message  string                `json:"message,omitempty" doc:"Why it isn't known"`
+	Checks   []task.Check          `json:"checks" nullable:"false" doc:"In the order in which they were made; those after one that failed are missing"`
+	Delegate *Tester               `json:"delegate,omitempty" doc:"Who has tested it; none if nobody has, or if it has gone since"`
+}
+
+// Tester is a delegate that has tested a connector.
+type Tester struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Host string `json:"host"`
+}
+
+func (s *Server) probes() {
+	tags := []string{"Connectors"}
+	handle(s, huma.Operation{
+		OperationID: "testConnector", Method: http.MethodPost, Path: "/v1/connectors/{connector}/test", Tags: tags,
+		Summary: "Have a delegate test a saved connector",
+	}, s.testConnector)
+	handle(s, huma.Operation{
+		OperationID: "testConnectorDocument", Method: http.MethodPost, Path: "/v1/connectors:test", Tags: tags, MaxBodyBytes: yamldoc.MaxBytes + 1,
+		Summary: "Have a delegate test a connector that isn't saved",
+	}, s.testDocument)
+	handle(s, huma.Operation{
+		OperationID: "getConnectorTest", Method: http.MethodGet, Path: "/v1/executions/{execution}/test", Tags: tags,
+		Summary: "Get what the test of a connector has come to",
+	}, s.getTest)
+}
+
+func (s *Server) testConnector(ctx context.Context, in *struct {
+	Scoped
+	Keyed
+	Connector string `path:"connector" maxLength:"160" doc:"A reference, such as web or account.web"`
+}) (*struct{ Body StartedTest }, error) {
+	scope, err := in.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := once(ctx, s, in.Keyed, nil, fmt.Sprint("testConnector ", scope, in.Connector), func(key string) (StartedTest, error) {
+		e, err := s.Executions.StartProbe(ctx, execution.ProbeRequest{Scope: scope, Connector: in.Connector, By: author(ctx), Key: key})
+		return StartedTest{Execution: e.ID, Warnings: list[fault.Detail](nil)}, err
+	})
+	return &struct{ Body StartedTest }{body}, err
+}
+
+func (s *Server) testDocument(ctx context.Context, in *struct {
+	Document
+	Keyed
+}) (*struct{ Body StartedTest }, error) {
+	d, err := in.draft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("testConnectorDocument ", d.Scope), func(key string) (StartedTest, error) {
+		checked, err := s.Catalog.Check(ctx, d)
+		if err != nil {
+			return StartedTest{}, err
+		}
+		if checked.Key.Kind != ref.Connector {
+			return StartedTest{}, invalid("the document is of the kind %s; want a connector", checked.Key.Kind)
+		}
+		e, err := s.Executions.StartProbe(ctx, execution.ProbeRequest{
+			Scope: checked.Key.Scope, Connector: checked.Key.ID, Document: string(d.YAML), By: author(ctx), Key: key,
+		})
+		return StartedTest{Execution: e.ID, Warnings: list(checked.Warnings)}, err
+	})
+	return &struct{ Body StartedTest }{body}, err
+}
+
+func (s *Server) getTest(ctx context.Context, in *OfExecution) (*struct{ Body ConnectorTest }, error) {
+	if err := s.visible(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	p, err := s.Executions.Probe(ctx, in.ID)
+	out := ConnectorTest{Status: p.Status, Message: p.Message, Checks: list(p.Checks)}
+	if p.Delegate != nil {
+		out.Delegate = &Tester{ID: p.Delegate.ID, Name: p.Delegate.Name, Host: p.Delegate.Host}
+	}
+	return &struct{ Body ConnectorTest }{out}, err
+}
