@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 
 	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/clusteraccess"
@@ -143,8 +144,33 @@ func config(c task.Cluster) (*rest.Config, error) {
 	}, nil
 }
 
-// Access is how a cluster is reached, for those who ask its API something else.
-func Access(c task.Cluster) (*rest.Config, error) { return config(c) }
+// Requests is how requests are sent to a cluster's API by its address, for who asks
+// it something else than the package does: over base, to which the cluster's
+// certificates are added, through what over makes of it.
+func Requests(c task.Cluster, base *http.Transport, over func(http.RoundTripper) http.RoundTripper) (address string, via http.RoundTripper, err error) {
+	cfg, err := config(c)
+	if err != nil {
+		return "", nil, err
+	}
+	how, err := cfg.TransportConfig()
+	if err != nil {
+		return "", nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	if base.TLSClientConfig, err = transport.TLSConfigFor(how); err != nil {
+		return "", nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	if cfg.Proxy != nil {
+		base.Proxy = cfg.Proxy
+	}
+	if via, err = transport.HTTPWrappersForConfig(how, over(base)); err != nil {
+		return "", nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	at, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return "", nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	return strings.TrimSuffix(at.String(), "/"), via, nil
+}
 
 // errNoKind: nothing in the cluster can be of a kind.
 var errNoKind = errors.New("the cluster has no kind")

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/azure"
@@ -24,7 +29,7 @@ import (
 func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
 	// A region is needed only to find the nearest STS.
 	options := append([]func(*config.LoadOptions) error{
-		config.WithDefaultRegion("us-east-1"), config.WithHTTPClient(&http.Client{Transport: x.net}), config.WithRetryMaxAttempts(1),
+		config.WithDefaultRegion("us-east-1"), config.WithHTTPClient(awsClient(x.cfg.Patience)), config.WithRetryMaxAttempts(1),
 	}, x.cfg.AWS...)
 	p.AWS.BackOff = nil
 	cfg, err := aws.Config(ctx, p.AWS, options...)
@@ -32,7 +37,15 @@ func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
 		x.fail(task.CheckConfiguration, "%s", err)
 		return
 	}
-	who, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	c := &connection{patience: x.cfg.Patience}
+	who, err := sts.NewFromConfig(cfg).GetCallerIdentity(httptrace.WithClientTrace(ctx, c.trace()), &sts.GetCallerIdentityInput{})
+	if unsent := (*smithyhttp.RequestSendError)(nil); errors.As(err, &unsent) && !withoutCredentials(err) {
+		c.tell(x, unsent, true)
+		return
+	}
+	if !withoutCredentials(err) {
+		c.tell(x, nil, true)
+	}
 	if err != nil {
 		x.refusedByAWS(ctx, p.AWS, err)
 		return
@@ -54,12 +67,28 @@ func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
 	}
 }
 
+// awsClient sends the SDK's requests over connections of their own. The SDK wants
+// one of its own, to which it adds the authorities of AWS_CA_BUNDLE.
+func awsClient(patience time.Duration) *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().
+		WithDialerOptions(func(d *net.Dialer) { d.Timeout = patience }).
+		WithTransportOptions(func(t *http.Transport) {
+			t.DisableKeepAlives, t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = true, patience, patience
+		})
+}
+
 func awsCode(err error) string {
 	var e smithy.APIError
 	if errors.As(err, &e) {
 		return e.ErrorCode()
 	}
 	return ""
+}
+
+// withoutCredentials says that the delegate's surroundings gave none, as the SDK
+// puts it: AWS wasn't asked at all.
+func withoutCredentials(err error) bool {
+	return err != nil && awsCode(err) == "" && (strings.Contains(err.Error(), "ec2imds") || strings.Contains(err.Error(), "static credentials are empty"))
 }
 
 // refusedByAWS notes why AWS doesn't say who the connector is.
@@ -71,7 +100,6 @@ func (x *exam) refusedByAWS(ctx context.Context, a task.AWS, err error) {
 		said = fmt.Sprintf("%s: %s", code, e.ErrorMessage())
 	}
 	switch {
-	case x.broken():
 	case late(ctx, err):
 		x.fail(task.CheckAnswer, "AWS took longer than %s", longest)
 	case strings.HasPrefix(code, "AccessDenied") && a.Role != "":

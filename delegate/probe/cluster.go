@@ -7,52 +7,26 @@ import (
 	"net/http"
 	"strings"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/transport"
-
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // cluster asks a cluster's API for its version, for who asks, and for namespaces.
 func (x *exam) cluster(ctx context.Context, c task.Cluster) {
-	cfg, err := kubernetes.Access(c)
+	address, via, err := kubernetes.Requests(c, fresh(x.cfg.Patience), func(base http.RoundTripper) http.RoundTripper {
+		via := x.net.over(base)
+		via.unchecked = !c.Inherit && c.Unchecked()
+		return via
+	})
 	if err != nil {
 		x.fail(task.CheckConfiguration, "%s", err)
 		return
 	}
-	via, err := x.overTLS(cfg)
-	if err != nil {
-		x.fail(task.CheckConfiguration, "the certificates or credentials of the connector can't be used: %s", err)
-		return
-	}
-	api := clusterAPI{exam: x, client: &http.Client{Transport: via}, url: strings.TrimSuffix(cfg.Host, "/"), who: "the connector"}
-	if !strings.Contains(api.url, "://") {
-		api.url = "https://" + api.url
-	}
+	api := clusterAPI{exam: x, client: &http.Client{Transport: via}, url: address, who: "the connector"}
 	api.login(ctx)
 	if !x.broken() {
 		api.namespaces(ctx)
 	}
-}
-
-// overTLS sends requests with a cluster's certificates and credentials, over
-// connections of their own.
-func (x *exam) overTLS(cfg *rest.Config) (http.RoundTripper, error) {
-	how, err := cfg.TransportConfig()
-	if err != nil {
-		return nil, err
-	}
-	check, err := transport.TLSConfigFor(how)
-	if err != nil {
-		return nil, err
-	}
-	base := fresh(x.cfg.Patience)
-	base.TLSClientConfig = check
-	if cfg.Proxy != nil {
-		base.Proxy = cfg.Proxy
-	}
-	return transport.HTTPWrappersForConfig(how, x.net.over(base))
 }
 
 // clusterAPI is the API of a cluster.
@@ -61,6 +35,7 @@ type clusterAPI struct {
 
 	client   *http.Client
 	url, who string
+	said     string // the message of the latest refusal
 }
 
 // maxDocument is how much of an answer is read, in bytes.
@@ -84,7 +59,15 @@ func (a *clusterAPI) ask(ctx context.Context, method, path, body string, out any
 	}
 	defer resp.Body.Close()
 	doc, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
-	if err == nil && resp.StatusCode < http.StatusBadRequest {
+	if err == nil && resp.StatusCode >= http.StatusBadRequest {
+		var refusal struct {
+			Message string `json:"message"`
+		}
+		_ = json.Unmarshal(doc, &refusal) // it is told only if it can be read
+		a.said = refusal.Message
+		return resp.StatusCode
+	}
+	if err == nil {
 		err = json.Unmarshal(doc, out)
 	}
 	if err != nil {
@@ -93,6 +76,9 @@ func (a *clusterAPI) ask(ctx context.Context, method, path, body string, out any
 	}
 	return resp.StatusCode
 }
+
+// anonymous is whom a cluster takes somebody for who shows no credentials.
+const anonymous = "system:anonymous"
 
 // login asks who the connector is. A cluster that is too old to say so has at
 // least refused nobody.
@@ -127,8 +113,8 @@ func (a *clusterAPI) login(ctx context.Context) {
 	case status == 0:
 	case status == http.StatusUnauthorized:
 		a.refused("SelfSubjectReview")
-	case user.Username == "system:anonymous":
-		a.fail(task.CheckLogin, "Kubernetes %s takes the connector for nobody in particular (system:anonymous): its credentials say nothing; correct them", version.GitVersion)
+	case user.Username == anonymous || status == http.StatusForbidden && strings.Contains(a.said, anonymous):
+		a.fail(task.CheckLogin, "Kubernetes %s takes the connector for nobody in particular (%s): its credentials say nothing; correct them", version.GitVersion, anonymous)
 	case user.Username == "":
 		a.pass(task.CheckLogin, "Kubernetes %s lets the connector in", version.GitVersion)
 	default:

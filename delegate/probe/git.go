@@ -80,7 +80,7 @@ func (x *exam) gitHost(ctx context.Context, repository string) {
 		return
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(repository, "/")+"/info/refs?service=git-upload-pack", nil)
-	if err != nil {
+	if err != nil || req.URL.Host == "" || req.URL.Scheme != "http" && req.URL.Scheme != "https" {
 		x.fail(task.CheckConfiguration, "the connector's URL can't be used: want one that starts with https://, http:// or ssh://, or git@host:path")
 		return
 	}
@@ -110,7 +110,7 @@ func sshHost(repository string) (host, port string, ok bool) {
 
 // dial looks a host up and connects to a port of it.
 func (x *exam) dial(ctx context.Context, host, port string) {
-	c := &connection{host: net.JoinHostPort(host, port), plain: true, patience: x.cfg.Patience, begun: time.Now()}
+	c := &connection{patience: x.cfg.Patience, seen: seen{host: net.JoinHostPort(host, port), begun: time.Now()}}
 	if net.ParseIP(host) == nil {
 		c.looking = true
 		ctx, stop := context.WithTimeout(ctx, x.cfg.Patience)

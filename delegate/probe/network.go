@@ -25,6 +25,8 @@ type network struct {
 	via      http.RoundTripper
 	exam     *exam
 	patience time.Duration
+	// unchecked says that hosts' certificates aren't looked at.
+	unchecked bool
 
 	mu   sync.Mutex
 	seen map[string]bool // by scheme and host
@@ -49,14 +51,14 @@ func fresh(patience time.Duration) *http.Transport {
 }
 
 // over is the network with another transport beneath it.
-func (n *network) over(t http.RoundTripper) http.RoundTripper {
+func (n *network) over(t http.RoundTripper) *network {
 	return &network{via: t, exam: n.exam, patience: n.patience, seen: map[string]bool{}}
 }
 
 // RoundTrip sends a request (http.RoundTripper). An error is noted, and nobody
 // need try again.
 func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := &connection{host: req.URL.Host, plain: req.URL.Scheme == "http", patience: n.patience, begun: time.Now()}
+	c := &connection{patience: n.patience, target: req.URL.Host, unchecked: n.unchecked}
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
 		c.proxy = proxy.Host
 	}
@@ -79,14 +81,22 @@ func (n *network) first(u *url.URL) bool {
 	return !seen
 }
 
-// connection is what was seen of one.
+// connection is what was seen of one: the last, if there were several.
 type connection struct {
-	host, proxy string
-	plain       bool // over HTTP
-	patience    time.Duration
-	begun       time.Time
+	patience time.Duration
+	target   string // the host that is meant; empty: the one that is connected to
+	proxy    string // that is connected to in its place
+	// unchecked says that the host's certificate isn't looked at.
+	unchecked bool
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	seen
+}
+
+// seen is what happened, and how long after the beginning.
+type seen struct {
+	host      string // with the port
+	begun     time.Time
 	looking   bool // for the address
 	addresses []string
 	resolved  time.Duration
@@ -107,6 +117,11 @@ func (c *connection) trace() *httptrace.ClientTrace {
 		f(time.Since(c.begun))
 	}
 	return &httptrace.ClientTrace{
+		GetConn: func(hostPort string) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.seen = seen{host: usual(hostPort), begun: time.Now()}
+		},
 		DNSStart: func(httptrace.DNSStartInfo) { at(func(time.Duration) { c.looking = true }) },
 		DNSDone: func(i httptrace.DNSDoneInfo) {
 			at(func(since time.Duration) {
@@ -136,6 +151,9 @@ func (c *connection) trace() *httptrace.ClientTrace {
 func (c *connection) tell(x *exam, err error, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.target != "" {
+		c.host = c.target
+	}
 	name := c.stuck(err)
 	note := func(check task.CheckName, took time.Duration, format string, args ...any) {
 		if all && (name == "" || order(check) < order(name)) {
@@ -152,7 +170,11 @@ func (c *connection) tell(x *exam, err error, all bool) {
 	if c.reached != "" {
 		note(task.CheckReach, c.dialed-c.resolved, "%s takes connections%s", c.reached, by)
 	}
-	if c.shaking {
+	switch {
+	case !c.shaking:
+	case c.unchecked:
+		note(task.CheckTLS, c.shaken-c.dialed, "%s has a certificate, which isn't checked: the connector has no credentials that somebody could take", c.host)
+	default:
 		note(task.CheckTLS, c.shaken-c.dialed, "%s has a certificate that this delegate trusts", c.host)
 	}
 	if name != "" {
@@ -197,8 +219,6 @@ func (c *connection) stuck(err error) task.CheckName {
 		return task.CheckResolve
 	case c.dialing != "" && c.reached == "":
 		return task.CheckReach
-	case c.reached != "" && !c.plain && c.proxy == "":
-		return task.CheckTLS
 	}
 	return task.CheckReach
 }
@@ -247,7 +267,7 @@ func (c *connection) untrusted(err error, slow bool) string {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Sprintf("the certificate of %s is of an authority that this delegate doesn't trust; give the delegate that authority's certificate (SSL_CERT_FILE, or the chart's), or correct the host's", c.host)
+		return fmt.Sprintf("the certificate of %s is of an authority that this delegate doesn't trust; give the delegate that authority's certificate (SSL_CERT_FILE in its environment; a K8sCluster's is caCertRef), or correct the host's", c.host)
 	case errors.As(err, &name):
 		return fmt.Sprintf("the certificate of %s is for another name (%s); use the name that it is for", c.host, strings.Join(name.Certificate.DNSNames, ", "))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -260,6 +280,9 @@ func (c *connection) untrusted(err error, slow bool) string {
 	}
 	return fmt.Sprintf("no safe connection to %s: %s", c.host, cause(err))
 }
+
+// usual is a host with its port, without that of HTTPS.
+func usual(hostPort string) string { return strings.TrimSuffix(hostPort, ":443") }
 
 func isTimeout(err error) bool {
 	var t net.Error

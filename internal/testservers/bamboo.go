@@ -10,7 +10,7 @@ import (
 // first look, is queued at the second and has ended at the third: as the
 // variable "state" says, if not as Successful.
 //
-// Source: "Bamboo REST APIs", queue and result.
+// Source: "Bamboo REST APIs", queue, result and current user.
 type Bamboo struct {
 	base
 	builds []object // variables, "looks" and "stopped"
@@ -22,6 +22,9 @@ func NewBamboo(tb testing.TB) *Bamboo {
 	tb.Helper()
 	b := &Bamboo{}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /rest/api/latest/currentUser", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, object{"name": Username})
+	})
 	mux.HandleFunc("POST /rest/api/latest/queue/{plan}", b.enqueue)
 	mux.HandleFunc("DELETE /rest/api/latest/queue/{key}", b.halt)
 	mux.HandleFunc("GET /rest/api/latest/result/{key}", b.result)

@@ -41,6 +41,7 @@ func NewJenkins(tb testing.TB) *Jenkins {
 		w.Header().Set("Set-Cookie", "JSESSIONID=s1; Path=/; HttpOnly")
 		answer(w, http.StatusOK, object{"crumbRequestField": "Jenkins-Crumb", "crumb": "c1"})
 	})
+	mux.HandleFunc("GET /api/json", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, object{"mode": "NORMAL"}) })
 	mux.HandleFunc("GET /queue/item/{id}/api/json", j.queueItem)
 	mux.HandleFunc("POST /queue/cancelItem", j.cancelItem)
 	for _, path := range []string{"/job/team/job/deploy", "/job/plain"} {

@@ -15,7 +15,7 @@ import (
 // from To Do over In Progress to Done, and back.
 //
 // Source: "Jira REST API reference", version 2 (createmeta, editmeta, issue,
-// transitions).
+// transitions, myself).
 type Jira struct {
 	base
 	issues map[string]object // key -> fields
@@ -27,6 +27,7 @@ func NewJira(tb testing.TB) *Jira {
 	j := &Jira{issues: map[string]object{}}
 	mux := http.NewServeMux()
 	const api = "/rest/api/2"
+	mux.HandleFunc("GET "+api+"/myself", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, object{"name": Username}) })
 	mux.HandleFunc("GET "+api+"/issue/createmeta/{project}/issuetypes", j.types)
 	mux.HandleFunc("GET "+api+"/issue/createmeta/{project}/issuetypes/{type}", j.createMeta)
 	mux.HandleFunc("POST "+api+"/issue", j.create)

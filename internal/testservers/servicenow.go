@@ -24,7 +24,7 @@ type ServiceNow struct {
 func NewServiceNow(tb testing.TB) *ServiceNow {
 	tb.Helper()
 	s := &ServiceNow{tables: map[string][]object{
-		"incident": nil, "change_request": nil, "change_task": nil,
+		"incident": nil, "change_request": nil, "change_task": nil, "sys_user": nil,
 		"sys_template": {{"sys_id": "tmpl1", "name": "Deployment", "table": "incident", "template": "short_description=Deploy a^^b^priority=2^EQ"}},
 	}}
 	mux := http.NewServeMux()
