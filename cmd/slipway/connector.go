@@ -56,6 +56,7 @@ func connectorTestCommand(a *app) *cobra.Command {
 // testedConnector is a connector with what its test came to.
 type testedConnector struct {
 	Connector string `json:"connector"`
+	Execution string `json:"execution"` // whose step "test" has the log
 	api.ConnectorTest
 }
 
@@ -132,10 +133,10 @@ func (a *app) testAll(ctx context.Context, client *apiclient.Client, all []toTes
 		if err != nil {
 			return err
 		}
-		results = append(results, testedConnector{one.name, found})
+		results = append(results, found)
 		bad = bad || found.Status != execution.ProbeStatus(task.ProbeSuccess) && found.Status != execution.ProbeStatus(task.ProbePartial)
 		if a.outputIn("table", "wide", "") {
-			a.showTest(one.name, found) // each as it comes
+			a.showTest(found) // each as it comes
 		}
 	}
 	if err := a.print(results, func() error { return nil }); err != nil {
@@ -147,29 +148,30 @@ func (a *app) testAll(ctx context.Context, client *apiclient.Client, all []toTes
 	return nil
 }
 
-func (a *app) testOne(ctx context.Context, client *apiclient.Client, one toTest) (api.ConnectorTest, error) {
+func (a *app) testOne(ctx context.Context, client *apiclient.Client, one toTest) (testedConnector, error) {
 	started, err := one.start(ctx)
 	if err != nil {
-		return api.ConnectorTest{}, err
+		return testedConnector{}, err
 	}
 	err = client.Watch(ctx, started.Execution, func(api.ExecutionTree) {})
 	if ctx.Err() != nil { // nobody else knows of it
 		last, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()
 		if _, err := client.Abort(last, started.Execution); err != nil {
-			return api.ConnectorTest{}, err
+			return testedConnector{}, err
 		}
-		return api.ConnectorTest{}, interrupted
+		return testedConnector{}, interrupted
 	}
 	if err != nil {
-		return api.ConnectorTest{}, err
+		return testedConnector{}, err
 	}
-	return client.ConnectorTest(ctx, started.Execution)
+	found, err := client.ConnectorTest(ctx, started.Execution)
+	return testedConnector{one.name, started.Execution, found}, err
 }
 
 // showTest shows a test to people.
-func (a *app) showTest(name string, t api.ConnectorTest) {
-	head := fmt.Sprintf("connector %s: %s", name, t.Status)
+func (a *app) showTest(t testedConnector) {
+	head := fmt.Sprintf("connector %s: %s", t.Connector, t.Status)
 	if t.Delegate != nil {
 		head += fmt.Sprintf(", tested by delegate %s on %s", t.Delegate.Name, t.Delegate.Host)
 	}

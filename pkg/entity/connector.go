@@ -52,7 +52,8 @@ type Auth struct {
 	KeyAlgo     yamldoc.Field[string]
 }
 
-func connectorTypes() []string {
+// ConnectorTypes lists the types of connectors that can be used.
+func ConnectorTypes() []string {
 	return slices.Concat([]string{"K8sCluster", "DockerRegistry", "Aws", "Gcp", "Azure", "Rancher", CustomSecretManager, AWSSecretManager, VaultManager}, gitConnectors(), serverConnectorTypes())
 }
 
@@ -70,7 +71,7 @@ func (d *decoder) connector(v yamldoc.Value, e *Entity) *Connector {
 	c := &Connector{}
 	typ := document.Peek(v, "type")
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
-		"type": d.Supported(&c.Type, "connector type", connectorTypes(), otherConnectors()...),
+		"type": d.Supported(&c.Type, "connector type", ConnectorTypes(), otherConnectors()...),
 		"spec": func(v yamldoc.Value) { d.connectorSpec(v, typ, c) },
 	}))
 	d.Need(v, "identifier", "name", "type", "spec")

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
@@ -23,7 +24,7 @@ func gitConnectors() []string { return []string{"Git", "Github", "Gitlab", "Bitb
 func (d *decoder) gitConnector(v yamldoc.Value, typ string, common document.Keys, g *GitConnector) {
 	known := document.Merge(common, document.Keys{
 		"url":            d.Text(&g.URL),
-		"validationRepo": d.Idle("saving a connector tests no connection", d.Text(&g.ValidationRepo)),
+		"validationRepo": d.Text(&g.ValidationRepo), // its test reads it
 	})
 	if typ == "Git" {
 		transport := document.Peek(v, "type")
@@ -42,7 +43,7 @@ func (d *decoder) gitConnector(v yamldoc.Value, typ string, common document.Keys
 		d.Fields(v, document.Merge(known, document.Keys{
 			"type":           d.Literal(&g.Level, all, "Repo"),
 			"authentication": func(v yamldoc.Value) { d.gitAuth(v, typ, g) },
-			"apiAccess":      d.Idle("nothing asks the Git host's API; its webhooks are set up there, see docs/triggers.md", d.apiAccess),
+			"apiAccess":      d.apiAccessOf(typ),
 		}))
 		d.Need(v, "url", "type", "authentication")
 	}
@@ -113,13 +114,32 @@ func (d *decoder) httpAuth(v yamldoc.Value, host string, a *Auth) {
 	}
 }
 
+// apiAccessOf reads how the API of a type of Git host is reached: its test asks it
+// with a token.
+func (d *decoder) apiAccessOf(typ string) func(yamldoc.Value) {
+	if typ == "Bitbucket" {
+		return d.Idle("nothing asks Bitbucket's API; its webhooks are set up there, see docs/triggers.md", d.apiAccess)
+	}
+	return func(v yamldoc.Value) {
+		d.apiAccess(v)
+		if kind := document.Peek(v, "type"); kind != "Token" && slices.Contains(apiLogins(), kind) {
+			d.Warnf(v.AtKey(), document.NoEffect, "apiAccess has no effect here: the Git host's API is asked with the type Token alone")
+		}
+	}
+}
+
+// apiLogins are the types of access to a Git host's API.
+func apiLogins() []string {
+	return []string{"Token", "GithubApp", "OAuth", "UsernameToken", "AccessToken", "EmailAndApiToken"}
+}
+
 // apiAccess reads how a Git host's API is reached. A sample of Harness has its
 // spec one level too high, so its absence is none (semantics/entities §9).
 func (d *decoder) apiAccess(v yamldoc.Value) {
 	var field yamldoc.Field[string]
 	text, secret := d.Text(&field), d.secretRef(&field)
 	d.Fields(v, document.Keys{
-		"type": d.Literal(&field, "Token", "GithubApp", "OAuth", "UsernameToken", "AccessToken", "EmailAndApiToken"),
+		"type": d.Literal(&field, apiLogins()...),
 		"spec": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"tokenRef":          secret,

@@ -26,8 +26,7 @@ func TestWhatHasNoEffectIsWarnedOf(t *testing.T) {
 	)
 	for key, doc := range map[string]string{
 		"ignoreTestConnection":           connector("Github", github+", ignoreTestConnection: true"),
-		"validationRepo":                 connector("Github", github+", validationRepo: web"),
-		"apiAccess":                      connector("Github", github+", apiAccess: {type: Token, spec: {tokenRef: t}}"),
+		"apiAccess":                      connector("Github", github+", apiAccess: {type: GithubApp, spec: {privateKeyRef: t}}"),
 		"branchName":                     connector("Git", "url: http://g, connectionType: Repo, type: Http, branchName: main, spec: {}"),
 		"secretNamePrefix":               connector("AwsSecretManager", aws+", secretNamePrefix: a"),
 		"usePutSecret":                   connector("AwsSecretManager", aws+", usePutSecret: true"),
