@@ -61,7 +61,7 @@ func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
 		x.pass(task.CheckPermission, "it may list the secrets of Secrets Manager in %s", cfg.Region)
 	case x.broken():
 	case strings.HasPrefix(code, "AccessDenied"):
-		x.lack(task.CheckPermission, "it may not list secrets (secretsmanager:ListSecrets), which reading one by its name (secretsmanager:GetSecretValue) doesn't need; that isn't tested")
+		x.lack("it may not list secrets (secretsmanager:ListSecrets), which reading one by its name (secretsmanager:GetSecretValue) doesn't need; that isn't tested")
 	default:
 		x.fail(task.CheckPermission, "ask Secrets Manager for secrets: %s", err)
 	}

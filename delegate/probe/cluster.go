@@ -133,7 +133,7 @@ func (a *clusterAPI) namespaces(ctx context.Context) {
 	switch status := a.ask(ctx, http.MethodGet, "/api/v1/namespaces?limit=1", "", &list); {
 	case status == 0:
 	case status == http.StatusForbidden:
-		a.lack(task.CheckPermission, "%s may not list namespaces; that is enough to deploy to one in which a role binding lets it, which isn't tested", a.who)
+		a.lack("%s may not list namespaces; that is enough to deploy to one in which a role binding lets it, which isn't tested", a.who)
 	case status >= http.StatusBadRequest:
 		a.fail(task.CheckPermission, "list namespaces: status %d", status)
 	default:

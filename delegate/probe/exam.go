@@ -47,9 +47,10 @@ func (x *exam) fail(name task.CheckName, format string, args ...any) {
 	x.note(task.Check{Name: name, Message: fmt.Sprintf(format, args...)}, task.ProbeFailure)
 }
 
-// lack notes one that isn't, although the connector may be good for all else.
-func (x *exam) lack(name task.CheckName, format string, args ...any) {
-	x.note(task.Check{Name: name, Message: fmt.Sprintf(format, args...)}, task.ProbePartial)
+// lack notes that a permission is missing without which the connector may be good
+// for all else.
+func (x *exam) lack(format string, args ...any) {
+	x.note(task.Check{Name: task.CheckPermission, Message: fmt.Sprintf(format, args...)}, task.ProbePartial)
 }
 
 // doubt notes one that can't be made.

@@ -113,9 +113,9 @@ func (x *exam) dial(ctx context.Context, host, port string) {
 	c := &connection{patience: x.cfg.Patience, seen: seen{host: net.JoinHostPort(host, port), begun: time.Now()}}
 	if net.ParseIP(host) == nil {
 		c.looking = true
-		ctx, stop := context.WithTimeout(ctx, x.cfg.Patience)
+		within, stop := context.WithTimeout(ctx, x.cfg.Patience)
 		defer stop()
-		addresses, err := net.DefaultResolver.LookupHost(ctx, host)
+		addresses, err := net.DefaultResolver.LookupHost(within, host)
 		c.addresses, c.resolved = addresses, time.Since(c.begun)
 		if err != nil {
 			c.tell(x, err, true)

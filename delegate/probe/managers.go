@@ -37,7 +37,7 @@ func (x *exam) vault(ctx context.Context, v task.VaultSecret) {
 	switch {
 	case x.broken():
 	case errors.As(err, &status) && status.Status == http.StatusForbidden:
-		x.lack(task.CheckPermission, "no policy of the token is for the engine %s, or there is none of that name: its secrets can't be read", v.Engine)
+		x.lack("no policy of the token is for the engine %s, or there is none of that name: its secrets can't be read", v.Engine)
 	case err != nil:
 		x.doubt(task.CheckPermission, "whether there is the engine %s can't be found out: %s", v.Engine, err)
 	case engine != v.Version:

@@ -28,7 +28,7 @@ func (x *exam) registry(ctx context.Context, s task.Server) {
 		x.fail(task.CheckConfiguration, "the registry's address is %s: %s; want a host such as registry.example.com", shown(s.URL), err)
 		return
 	}
-	var who authn.Authenticator = authn.Anonymous
+	who := authn.Anonymous
 	if s.Auth == task.AuthBasic {
 		who = &authn.Basic{Username: s.Username, Password: s.Password}
 	}

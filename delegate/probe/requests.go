@@ -52,7 +52,7 @@ func (x *exam) answered(s task.Server, request string, status int, lists bool) {
 		x.fail(task.CheckLogin, "%s doesn't let %s in (%s: status 401): the credentials are wrong or have expired; correct the secret", shown(s.URL), who, request)
 	case status == http.StatusForbidden && lists:
 		x.pass(task.CheckLogin, "%s knows %s", shown(s.URL), who)
-		x.lack(task.CheckPermission, "%s may not list (%s: status 403); what it may do besides isn't known", who, request)
+		x.lack("%s may not list (%s: status 403); what it may do besides isn't known", who, request)
 	case status == http.StatusForbidden:
 		x.fail(task.CheckPermission, "%s may not read (%s of %s: status 403); give it that right", who, request, shown(s.URL))
 	case status == http.StatusNotFound:

@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -50,7 +51,9 @@ func (c *Client) TestConnector(ctx context.Context, scope ref.Scope, connector s
 
 // TestDocument has a delegate test a connector that isn't saved.
 func (c *Client) TestDocument(ctx context.Context, d Document) (api.StartedTest, error) {
-	return call[api.StartedTest](ctx, c, d.request(http.MethodPost, "/v1/connectors:test"))
+	r := d.request(http.MethodPost, "/v1/connectors:test")
+	r.key = rand.Text()
+	return call[api.StartedTest](ctx, c, r)
 }
 
 // ConnectorTest is what the test of a connector has come to.
