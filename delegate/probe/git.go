@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -75,13 +76,17 @@ func (x *exam) repository(ctx context.Context, g task.Git) {
 
 // gitHost connects to the host of a repository.
 func (x *exam) gitHost(ctx context.Context, repository string) {
+	if err := address.Git(repository); err != nil {
+		x.fail(task.CheckConfiguration, "%s", err)
+		return
+	}
 	if host, port, ok := sshHost(repository); ok {
 		x.dial(ctx, host, port)
 		return
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(repository, "/")+"/info/refs?service=git-upload-pack", nil)
-	if err != nil || req.URL.Host == "" || req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		x.fail(task.CheckConfiguration, "the connector's URL can't be used: want one that starts with https://, http:// or ssh://, or git@host:path")
+	if err != nil {
+		x.fail(task.CheckConfiguration, "the connector's URL can't be read")
 		return
 	}
 	req.URL.User = nil

@@ -1,6 +1,6 @@
 // Package probe tests connectors: whether the host of each is known, can be
 // reached and is who it says it is, and whether it lets the connector in
-// (entities spec §9).
+// (semantics/entities §9).
 //
 // It changes nothing anywhere. What is asked of whom the control plane has
 // resolved; clients of more than one request are those that steps use.

@@ -12,12 +12,17 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // registry logs in to a registry as its clients do, and asks it whether it speaks
 // their protocol: GET /v2/ of the OCI distribution API.
 func (x *exam) registry(ctx context.Context, s task.Server) {
+	if _, err := address.Web("the registry's address", s.URL); err != nil {
+		x.fail(task.CheckConfiguration, "%s", err)
+		return
+	}
 	scheme, host, _ := strings.Cut(s.URL, "://")
 	var options []name.Option
 	if scheme == "http" {

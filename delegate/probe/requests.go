@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -29,6 +30,8 @@ func (x *exam) requests(ctx context.Context, r task.RequestsProbe) {
 		x.answered(r.Server, "GET "+path, a.Status, r.Lists)
 	case errors.As(err, &status):
 		x.answered(r.Server, "GET "+path, status.Status, r.Lists)
+	case fault.Is(err, fault.Invalid): // the address
+		x.fail(task.CheckConfiguration, "%s", err)
 	case late(ctx, err):
 		x.fail(task.CheckAnswer, "GET %s of %s took longer than %s", path, shown(r.Server.URL), longest)
 	case len(fault.Failures(err)) > 0 && fault.Failures(err)[0] == fault.Authentication:
@@ -77,9 +80,13 @@ const maxIndex = 1 << 20
 
 // charts reads the beginning of the index of a repository of charts.
 func (x *exam) charts(ctx context.Context, s task.Server) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/index.yaml", nil)
+	_, err := address.Web("the repository's URL", s.URL)
+	var req *http.Request
+	if err == nil {
+		req, err = http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/index.yaml", nil)
+	}
 	if err != nil {
-		x.fail(task.CheckConfiguration, "the repository's URL is %s: %s", shown(s.URL), err)
+		x.fail(task.CheckConfiguration, "%s", err)
 		return
 	}
 	if s.Auth == task.AuthBasic {

@@ -40,11 +40,11 @@ func (s *Server) probes() {
 	handle(s, huma.Operation{
 		OperationID: "testConnector", Method: http.MethodPost, Path: "/v1/connectors/{connector}/test", Tags: tags,
 		Summary: "Have a delegate test a saved connector",
-	}, s.testConnector)
+	}, inTurn(s, s.testConnector))
 	handle(s, huma.Operation{
 		OperationID: "testConnectorDocument", Method: http.MethodPost, Path: "/v1/connectors:test", Tags: tags, MaxBodyBytes: yamldoc.MaxBytes + 1,
 		Summary: "Have a delegate test a connector that isn't saved",
-	}, s.testDocument)
+	}, inTurn(s, s.testDocument))
 	handle(s, huma.Operation{
 		OperationID: "getConnectorTest", Method: http.MethodGet, Path: "/v1/executions/{execution}/test", Tags: tags,
 		Summary: "Get what the test of a connector has come to",

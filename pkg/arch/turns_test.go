@@ -18,6 +18,7 @@ func light() map[string]string {
 		"Catalog.StableTemplates": "a page of a list",
 		"Executions.Abort":        "it makes less work, and comes when there is too much",
 		"Executions.Pause":        "one record",
+		"Executions.Probe":        "four records",
 		"Executions.ReadLink":     "two records",
 		"Executions.Versions":     "two records",
 		"Files.Delete":            "it reads no file",

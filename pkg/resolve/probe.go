@@ -53,7 +53,7 @@ type probing struct {
 	selectors []string
 }
 
-// Probe resolves how a connector is tested (entities spec §9): one by its
+// Probe resolves how a connector is tested (semantics/entities §9): one by its
 // reference, or one that isn't saved by its document.
 func (s *Scope) Probe(name, document string) (step.Probe, error) {
 	p := probing{Scope: s}

@@ -3,7 +3,7 @@ package task
 import "encoding/json"
 
 // Probe tests a connector: whether what it stands for can be reached, and
-// whether it lets the connector in (entities spec §9). The field that is set
+// whether it lets the connector in (semantics/entities §9). The field that is set
 // says how that is proved; none: nothing can be asked, and Untested says why.
 type Probe struct {
 	Connector string         `json:"connector"` // its type and its name, for people
@@ -50,7 +50,7 @@ type AWSProbe struct {
 // ProbeStatus is what a test comes to.
 type ProbeStatus string
 
-// The results of a test (entities spec §9). Partial: the connector is let in, but
+// The results of a test (semantics/entities §9). Partial: the connector is let in, but
 // may not do all that was tried. Unknown: it couldn't be found out.
 const (
 	ProbeSuccess ProbeStatus = "SUCCESS"

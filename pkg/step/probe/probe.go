@@ -1,5 +1,5 @@
 // Package probe is the step that tests a connector: a delegate tries whether
-// what it stands for can be reached and lets the connector in (entities spec §9).
+// what it stands for can be reached and lets the connector in (semantics/entities §9).
 //
 // Nobody writes it down: pkg/execution makes a plan of it alone. Outputs:
 // output.test, a task.Probed. What is tried is pkg/resolve's to say, and
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -27,7 +28,7 @@ const (
 // Type describes the step type. An unsaved connector's expressions are resolved
 // with it, not before.
 func Type() step.Type {
-	return step.Type{Name: plan.TypeProbe, New: decode, Timeout: Timeout, Late: []string{"connector", "document"}}
+	return step.Type{Name: plan.TypeProbe, New: decode, Finish: step.Finisher((*Spec).finish), Timeout: Timeout, Late: []string{"connector", "document"}}
 }
 
 // Spec is the step's spec: one of both is set.
@@ -36,10 +37,10 @@ type Spec struct {
 	Document  string // of a connector that isn't saved, as YAML
 }
 
-func decode(doc *yamldoc.Node, _ *yamldoc.Report) step.Spec {
+func decode(_ *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
 	for key, to := range map[string]*string{"connector": &s.Connector, "document": &s.Document} {
-		if n := doc.Get(key); n != nil {
+		if n := v.Node.Get(key); n != nil {
 			*to = n.Value // pkg/execution wrote it
 		}
 	}
@@ -58,8 +59,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	}}, nil
 }
 
-// Finish fails the step if the test failed, with what is wrong as its message.
-func (*Spec) Finish(_ step.In, r task.Result) (plan.Outcome, error) {
+// finish fails the step if the test failed, with what is wrong as its message.
+func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	o := step.Outcome(r)
 	found, err := task.ReadProbed(r.Outputs)
 	if err != nil {

@@ -21,7 +21,7 @@ func spec(t *testing.T, text string) step.Spec {
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return probe.Type().New(docs[0], yamldoc.NewReport(""))
+	return probe.Type().New(nil, yamldoc.Sub(docs[0], ""))
 }
 
 func TestStart(t *testing.T) {
@@ -65,13 +65,13 @@ func TestFinish(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, err := spec(t, "{}").Finish(step.In{}, tt.result)
+			o, err := probe.Type().Finish(spec(t, "{}"), step.In{}, tt.result)
 			if err != nil || o.Status != tt.status || o.Message != tt.message {
 				t.Errorf("%s: %s, %v; want %s: %s", o.Status, o.Message, err, tt.status, tt.message)
 			}
 		})
 	}
-	if _, err := spec(t, "{}").Finish(step.In{}, task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"output":{"test":1}}`)}); err == nil {
+	if _, err := probe.Type().Finish(spec(t, "{}"), step.In{}, task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"output":{"test":1}}`)}); err == nil {
 		t.Error("outputs that aren't a test's are no error")
 	}
 }
