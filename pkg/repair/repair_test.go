@@ -45,6 +45,9 @@ const pipeline = `pipeline:
               - step: {identifier: work, name: work, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: "true"}}}}
 `
 
+// all has a sweep look also at what begins this very millisecond.
+const all = -time.Second
+
 // stubborn is a Runner that doesn't start runs, as if the process had died
 // before it could.
 type stubborn struct{ *embedded.Runner }
@@ -152,7 +155,7 @@ func TestAMissingRunIsStarted(t *testing.T) {
 		t.Errorf("executions that have just begun: %+v, %v; want them left alone", young, err)
 	}
 	b.Repair.Executions.Runner = b.runner
-	got, err := b.Repair.Sweep(t.Context(), plane.Account, 0)
+	got, err := b.Repair.Sweep(t.Context(), plane.Account, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +163,7 @@ func TestAMissingRunIsStarted(t *testing.T) {
 		t.Errorf("started (-want +got):\n%s", diff)
 	}
 	b.status(t, e.ID, work, plan.TaskWaiting)
-	if again, err := b.Repair.Sweep(t.Context(), plane.Account, 0); err != nil || again.Looked != 1 || again.Started != nil || again.OldestTask <= 0 {
+	if again, err := b.Repair.Sweep(t.Context(), plane.Account, all); err != nil || again.Looked != 1 || again.Started != nil || again.OldestTask <= 0 {
 		t.Errorf("again: %+v, %v; want nothing to do, and the age of the open task", again, err)
 	}
 }
@@ -175,7 +178,7 @@ func TestAStoppedRunBreaksItsExecutionOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := b.Repair.Sweep(t.Context(), plane.Account, 0); err != nil {
+		if _, err := b.Repair.Sweep(t.Context(), plane.Account, all); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -272,7 +275,7 @@ func TestAnExecutionThatPanicsIsAlone(t *testing.T) {
 	}
 	b.Repair.Runner = broken{b.runner, bad.ID}
 	b.Repair.Executions.Runner = b.runner
-	got, err := b.Repair.Sweep(t.Context(), plane.Account, 0)
+	got, err := b.Repair.Sweep(t.Context(), plane.Account, all)
 	if err == nil || !strings.Contains(err.Error(), bad.ID) {
 		t.Errorf("the error is %v; want it to name %s", err, bad.ID)
 	}

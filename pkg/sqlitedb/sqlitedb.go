@@ -90,10 +90,10 @@ func OpenOn(ctx context.Context, path string, bring func(*os.File) error) (*DB, 
 		closing: make(chan struct{}), done: make(chan struct{}), disk: newDisk(path, bring),
 	}
 	if err := private(path); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, unlockFile(lock))
 	}
 	if err := db.connect(ctx, path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), unlockFile(lock))
 	}
 	go db.writeLoop()
 	go db.keepUp()
@@ -153,6 +153,12 @@ func lockFile(path string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("another process has the database open: %s is locked", path), f.Close())
 	}
 	return f, nil
+}
+
+// unlockFile gives the lock back at once. Closing alone does that when the last
+// copy is closed, and a child process that is about to begin its program has one.
+func unlockFile(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
 // Write runs fn in a transaction and returns when that is on disk. When fn
@@ -392,10 +398,13 @@ func (db *DB) Close() error {
 	db.once.Do(func() {
 		close(db.closing)
 		<-db.done
-		for range readers {
-			<-db.reads // a read under way ends first
+		err = db.disk.settle()
+		for range readers { // a read under way ends first
+			err = errors.Join(err, (<-db.reads).close())
 		}
-		err = errors.Join(db.disk.settle(), db.pool.Close(), db.disk.close(), db.lock.Close())
+		// The writer is the last, because the last one moves what is in the log into
+		// the database.
+		err = errors.Join(err, db.writer.close(), db.pool.Close(), db.disk.close(), unlockFile(db.lock))
 	})
 	return err
 }

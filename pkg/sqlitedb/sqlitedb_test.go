@@ -3,6 +3,7 @@ package sqlitedb_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,6 +122,37 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 	if err := db.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Close leaves no file open, and all that was written in the database itself.
+func TestCloseClosesTheFiles(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "closed.db")
+	db, err := sqlitedb.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context(), "test", []string{`CREATE TABLE t (k INTEGER)`, `INSERT INTO t VALUES (1)`}); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, db); n != 1 {
+		t.Fatalf("found %d rows; want 1", n)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("this system doesn't tell which files are open")
+	}
+	for _, f := range open {
+		if name, err := os.Readlink(filepath.Join("/proc/self/fd", f.Name())); err == nil && strings.HasPrefix(name, path) {
+			t.Errorf("%s is still open", name)
+		}
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the log is still there: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package sqlitedb
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -21,6 +22,18 @@ func newConn(ctx context.Context, pool *sql.DB) (*conn, error) {
 		return nil, err
 	}
 	return &conn{sql: c, stmt: map[string]*sql.Stmt{}}, nil
+}
+
+// close gives the connection back, which ends it once its pool is closed. The
+// file stays open for as long as one of its statements is.
+func (c *conn) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, s := range c.stmt {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.sql.Close())...)
 }
 
 // prepared gives the statement of a query, prepared once for the connection.
