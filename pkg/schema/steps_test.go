@@ -169,71 +169,36 @@ func sourcesOfSteps(t *testing.T) map[string]*ast.File {
 	return out
 }
 
-// TestAKeyThatIsReadIsNamedAsKnown: each case of a switch over the keys of a
-// mapping is among the keys that its default names, so that the schema, which
-// is made of these, has it too.
-func TestAKeyThatIsReadIsNamedAsKnown(t *testing.T) {
+// TestKeysOfStepsAreNamedOnce: what a mapping may hold is said by document.Keys
+// alone, so that what is read, what is unknown and the schema can't differ.
+func TestKeysOfStepsAreNamedOnce(t *testing.T) {
 	t.Parallel()
-	switches := 0
+	mappings := 0
 	for path, file := range sourcesOfSteps(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SwitchStmt); ok && isKey(s.Tag) {
-				read, named, complete := keysOfSwitch(s)
-				switches++
-				for _, key := range read {
-					if complete && !slices.Contains(named, key) {
-						t.Errorf("%s: %q is read, but Unknown doesn't name it", path, key)
-					}
+			switch n := n.(type) {
+			case *ast.SwitchStmt:
+				if selects(n.Tag, "Key") {
+					t.Errorf("%s chooses by a key; want document.Keys", path)
+				}
+			case *ast.CallExpr:
+				if selects(n.Fun, "Unknown") {
+					t.Errorf("%s reports unknown keys itself; want document.Decoder.Fields", path)
+				}
+				if selects(n.Fun, "Fields") {
+					mappings++
 				}
 			}
 			return true
 		})
 	}
-	if switches < 50 {
-		t.Errorf("found %d switches over keys: are they written in another way now?", switches)
+	if mappings < 50 {
+		t.Errorf("found %d mappings: are they read in another way now?", mappings)
 	}
 }
 
-func isKey(tag ast.Expr) bool {
-	s, ok := tag.(*ast.SelectorExpr)
-	return ok && s.Sel.Name == "Key"
-}
-
-// keysOfSwitch are the texts of a switch's cases, and those that the call of
-// Unknown in its default names; complete says that these are all texts.
-func keysOfSwitch(s *ast.SwitchStmt) (read, named []string, complete bool) {
-	for _, stmt := range s.Body.List {
-		clause, ok := stmt.(*ast.CaseClause)
-		if !ok {
-			continue
-		}
-		read = append(read, textsOf(clause.List)...)
-		if clause.List != nil {
-			continue
-		}
-		ast.Inspect(clause, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Unknown" {
-				named = textsOf(call.Args[1:])
-				complete = len(named) == len(call.Args)-1
-			}
-			return true
-		})
-	}
-	return read, named, complete
-}
-
-func textsOf(list []ast.Expr) []string {
-	var out []string
-	for _, e := range list {
-		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if text, err := strconv.Unquote(lit.Value); err == nil {
-				out = append(out, text)
-			}
-		}
-	}
-	return out
+// selects says whether an expression selects a name, as in x.Name.
+func selects(e ast.Expr, name string) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && s.Sel.Name == name
 }
