@@ -16,7 +16,8 @@ LINT := $(CACHE)/golangci-lint/$(shell cat tools/golangci-lint/go.mod tools/gola
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
 DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 
-TEST_FLAGS ?= -shuffle=on -count=1 -parallel=4 -timeout=60m
+# Tests of whole systems wait much of their time: with one package more than there are processors none is idle.
+TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) -parallel=4 -timeout=60m
 # They come first: left to the end, the longest would run alone.
 LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/helm ./statemachines
 FUZZTIME ?= 15s

@@ -46,8 +46,10 @@ func (a *app) onExecution(c *cobra.Command, which newestOf, run func(ctx context
 	return c
 }
 
-// executionIDs is what every execution's id looks like.
-var executionIDs = regexp.MustCompile(`^x[0-9a-f]{20}$`)
+// executionIDs is what every execution's id looks like: made from its start's
+// key, as this program gives one, or of the time and at random (pkg/execution,
+// newID).
+var executionIDs = regexp.MustCompile(`^x([0-9a-f]{20}|[0-9a-f]{8}[A-Z2-7]{10})$`)
 
 // executionID is the id that an argument stands for. It is told which it is
 // where a pipeline was named: somebody may have started another one since.
