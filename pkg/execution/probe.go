@@ -3,7 +3,6 @@ package execution
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -45,21 +44,9 @@ func (s *Service) StartProbe(ctx context.Context, r ProbeRequest) (store.Executi
 			return store.Execution{}, err
 		}
 	}
-	doc, err := probePlan(r).Encode()
-	if err != nil {
-		return store.Execution{}, fmt.Errorf("encode the test of connector %s: %w", r.Connector, err)
-	}
-	given, err := json.Marshal(Given{})
-	if err != nil {
-		return store.Execution{}, fmt.Errorf("encode no inputs: %w", err)
-	}
-	id, err := s.newID(ctx, r.Key)
-	if err != nil {
-		return store.Execution{}, err
-	}
-	return s.begin(ctx, store.Execution{
-		ID: id, Scope: r.Scope, Pipeline: name.ID, Name: "Test of " + r.Connector, PlanHash: plan.Hash(doc), Inputs: given, Preview: true,
-	}, plan.NodeID(ref.Pipeline), doc, r.By, "test of connector "+r.Connector)
+	return s.ask(ctx, probePlan(r), r.Key, r.By, "test of connector "+r.Connector, store.Execution{
+		Scope: r.Scope, Pipeline: name.ID, Name: "Test of " + r.Connector,
+	})
 }
 
 // probePlan is a pipeline of one step.

@@ -50,21 +50,27 @@ func (s *Service) StartVersions(ctx context.Context, r VersionsRequest) (store.E
 	if err != nil {
 		return store.Execution{}, err
 	}
-	doc, err := versionsPlan(service, r).Encode()
+	return s.ask(ctx, versionsPlan(service, r), r.Key, r.By, "artifacts of service "+r.Service, store.Execution{
+		Scope: r.Scope, Pipeline: name.ID, Name: "Artifacts of " + r.Service,
+	})
+}
+
+// ask starts an execution of a plan that only asks a delegate for something,
+// for whoever waits for the answer: a preview, which is on no list. The text
+// says what it is in the audit trail.
+func (s *Service) ask(ctx context.Context, p *plan.Plan, key string, by audit.Author, text string, e store.Execution) (store.Execution, error) {
+	doc, err := p.Encode()
 	if err != nil {
-		return store.Execution{}, fmt.Errorf("encode the plan of service %s: %w", r.Service, err)
+		return store.Execution{}, fmt.Errorf("encode the plan of %s: %w", text, err)
 	}
-	given, err := json.Marshal(Given{})
-	if err != nil {
+	if e.Inputs, err = json.Marshal(Given{}); err != nil {
 		return store.Execution{}, fmt.Errorf("encode no inputs: %w", err)
 	}
-	id, err := s.newID(ctx, r.Key)
-	if err != nil {
+	if e.ID, err = s.newID(ctx, key); err != nil {
 		return store.Execution{}, err
 	}
-	return s.begin(ctx, store.Execution{
-		ID: id, Scope: r.Scope, Pipeline: name.ID, Name: "Artifacts of " + r.Service, PlanHash: plan.Hash(doc), Inputs: given, Preview: true,
-	}, plan.NodeID(ref.Pipeline), doc, r.By, "artifacts of service "+r.Service)
+	e.PlanHash, e.Preview = plan.Hash(doc), true
+	return s.begin(ctx, e, plan.NodeID(ref.Pipeline), doc, by, text)
 }
 
 // versionsPlan is a pipeline of one stage, which only looks.

@@ -42,8 +42,8 @@ func Overrides(d *document.Decoder, v yamldoc.Value) []*Manifest {
 
 // decodeManifest decodes a manifest that must be of one of the types.
 func decodeManifest(d *document.Decoder, v yamldoc.Value, types ...string) *Manifest {
-	m := &Manifest{id: word(v, "identifier"), typ: types[0]}
-	if typ := word(v, "type"); slices.Contains(types, typ) {
+	m := &Manifest{id: document.Peek(v, "identifier"), typ: types[0]}
+	if typ := document.Peek(v, "type"); slices.Contains(types, typ) {
 		m.typ = typ
 	}
 	d.Fields(v, document.Keys{

@@ -38,7 +38,7 @@ type Store struct {
 // DecodeStore checks {type, spec}; more are types that the files can be in
 // besides, such as Inherited. Its connector is resolved when the step starts.
 func DecodeStore(d *document.Decoder, v yamldoc.Value, more ...string) Store {
-	typ, can := word(v, "type"), append(stores(), more...)
+	typ, can := document.Peek(v, "type"), append(stores(), more...)
 	d.Fields(v, document.Keys{
 		"type": func(e yamldoc.Value) { storeType(d, e, can) },
 		"spec": func(e yamldoc.Value) {
@@ -60,14 +60,6 @@ func DecodeStore(d *document.Decoder, v yamldoc.Value, more ...string) Store {
 	})
 	d.Need(v, "type", "spec")
 	return Store{node: v.Node}
-}
-
-// word is the text of a mapping's key, wherever it stands.
-func word(v yamldoc.Value, key string) string {
-	if n := v.Node.Get(key); n != nil && n.Kind == yamldoc.Scalar {
-		return n.Value
-	}
-	return ""
 }
 
 func storeType(d *document.Decoder, v yamldoc.Value, can []string) {
@@ -172,7 +164,7 @@ func repository(d *document.Decoder, v yamldoc.Value) {
 // started.
 func (s Store) Selectors() []string {
 	var out []string
-	if list := s.node.At("spec", "delegateSelectors"); list != nil && word(yamldoc.Sub(s.node, ""), "type") == scriptStore {
+	if list := s.node.At("spec", "delegateSelectors"); list != nil && document.Peek(yamldoc.Sub(s.node, ""), "type") == scriptStore {
 		for _, item := range list.Items {
 			out = append(out, item.Value)
 		}

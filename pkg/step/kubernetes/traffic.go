@@ -12,7 +12,7 @@ import (
 // Traffic decodes a trafficRouting that makes routes: {provider, spec}.
 func Traffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting {
 	t := &task.TrafficRouting{}
-	provider := word(v, "provider")
+	provider := document.Peek(v, "provider")
 	d.Fields(v, document.Keys{
 		"provider": func(e yamldoc.Value) {
 			t.Provider = d.Enum(e, task.TrafficIstio, task.TrafficSMI, task.TrafficGateway, task.TrafficNginx).Value
@@ -155,7 +155,7 @@ func rules(d *document.Decoder, v yamldoc.Value, provider string) []task.Traffic
 
 func rule(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRule {
 	var out task.TrafficRule
-	kind := word(v, "type")
+	kind := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
 		"type": func(e yamldoc.Value) { out.Type = d.Enum(e, ruleTypes(provider)...).Value },
 		"spec": func(e yamldoc.Value) {
