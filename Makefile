@@ -94,15 +94,15 @@ test-infra: synth ## Test the CDK app: its outline, rights, cdk-nag and cfn-lint
 	cd infra && go vet . && $(SYNTH) go test -count=1 .
 
 .PHONY: cluster
-cluster: bin/testcluster ## Build the Kubernetes test control plane (about six minutes, once)
+cluster: bin/testcluster ## Download the Kubernetes test control plane, or build it (about five minutes, once)
 	bin/testcluster build
 
 .PHONY: demo
-demo: build ## Show Slipway deploying to a Kubernetes control plane on this machine
+demo: ## Show Slipway deploying to a Kubernetes control plane on this machine
 	tools/demo.sh start
 
 .PHONY: demo-stop
-demo-stop: build ## Stop what the demo started
+demo-stop: ## Stop what the demo started
 	tools/demo.sh stop
 
 .PHONY: setup

@@ -9,11 +9,40 @@ state=${SLIPWAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/slipway}/demo
 kubectl=(bin/testcluster kubectl)
 export XDG_CONFIG_HOME=$state/config SLIPWAY_SERVER= SLIPWAY_TOKEN=
 
-# say prints a heading, in bold on a terminal.
+# now is the time in milliseconds.
+now() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
+
+# seconds MILLISECONDS
+seconds() { printf '%d.%d s' $(($1 / 1000)) $(($1 % 1000 / 100)); }
+
+# done_with_part says how long the part took that say began.
+done_with_part() {
+	[ -z "${part:-}" ] || printf '(%s)\n' "$(seconds $(($(now) - part)))"
+	part=$(now)
+}
+
+# say begins a part with a heading, in bold on a terminal.
 say() {
 	local bold='' plain=''
 	if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+	done_with_part
 	printf '\n%s== %s%s\n' "$bold" "$*" "$plain"
+}
+
+# build makes what the demonstration runs. The control plane's programs come while the compiler is busy.
+build() {
+	say "Slipway, from source: minutes the first time, then seconds"
+	local flags=(-trimpath -ldflags '-s -w' -o bin/)
+	if [ "${DEMO_CLUSTER:-}" = current ]; then
+		go build "${flags[@]}" ./cmd/slipway ./cmd/gitserve ./cmd/testcluster
+		return
+	fi
+	go build "${flags[@]}" ./cmd/testcluster
+	bin/testcluster build >/dev/null & # says on standard error what it does
+	local cluster=$!
+	go build "${flags[@]}" ./cmd/slipway ./cmd/gitserve
+	say "The programs of a Kubernetes control plane"
+	wait "$cluster"
 }
 
 # alive NAME: whether the background process of that name runs.
@@ -43,8 +72,17 @@ until_ready() {
 }
 
 start() {
+	local began
+	began=$(now)
+	for program in go git; do
+		command -v "$program" >/dev/null || {
+			echo "demo: $program isn't installed; README.md says what is needed" >&2
+			exit 1
+		}
+	done
 	mkdir -p "$state"
-	say "A Kubernetes cluster"
+	build
+	say "A Kubernetes cluster: a real control plane, whose nodes and pods are played"
 	if [ "${DEMO_CLUSTER:-}" = current ]; then
 		kubectl=(kubectl)
 	else
@@ -76,9 +114,10 @@ start() {
 	for namespace in guestbook guestbook-bluegreen; do
 		"${kubectl[@]}" -n "$namespace" get deployments,services,pods -o wide --no-headers
 	done
+	done_with_part
 	cat <<END
 
-Slipway serves at http://127.0.0.1:7491. Look around with:
+Done in $(seconds $(($(now) - began))). Slipway serves at http://127.0.0.1:7491. Look around with:
   export XDG_CONFIG_HOME=$XDG_CONFIG_HOME KUBECONFIG=${KUBECONFIG:-$HOME/.kube/config}
   bin/slipway executions
   bin/slipway get pipelines
@@ -88,6 +127,7 @@ END
 }
 
 stop() {
+	[ -x bin/testcluster ] || go build -o bin/ ./cmd/testcluster
 	for name in slipway gitserve; do
 		if alive "$name"; then
 			kill "$(cat "$state/$name.pid")"

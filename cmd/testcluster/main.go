@@ -1,4 +1,4 @@
-// Command testcluster builds, starts and stops the Kubernetes control plane of the tests and demonstrations.
+// Command testcluster fetches or builds, starts and stops the Kubernetes control plane of the tests and demonstrations.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 const usage = `Usage:
-  testcluster build              build the programs of the control plane, once for each version of them
+  testcluster build              download the programs of the control plane, or build them; once for each version of them
   testcluster run -- CMD ARGS    run a command with a cluster of its own: KUBECONFIG, SLIPWAY_TEST_KUBECONFIG
                                  and a kubectl of the same version on PATH; its exit status is passed on
   testcluster up                 start the shared cluster unless it runs; print the path of its kubeconfig
@@ -78,7 +78,7 @@ type commands struct {
 	log            *slog.Logger
 }
 
-// tools returns the folder of the control plane's programs, built from this checkout's versions if need be.
+// tools returns the folder of the control plane's programs, in this checkout's versions; they are made if need be.
 func (c commands) tools(ctx context.Context) (string, error) {
 	root, err := testcluster.Root(".")
 	if err != nil {

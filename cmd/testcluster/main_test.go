@@ -1,10 +1,15 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/slipway-cd/slipway/internal/testcluster"
@@ -12,6 +17,44 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"testcluster": main})
+}
+
+// TestBuildGoesThroughTheProxy needs no cluster and no internet: the proxy refuses all.
+func TestBuildGoesThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("for other systems some programs are built without a look at publishers")
+	}
+	root, err := testcluster.Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.Method+" "+r.Host] = true
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(func() {
+		proxy.Close()
+		want := map[string]bool{"CONNECT dl.k8s.io:443": true, "CONNECT github.com:443": true}
+		if diff := cmp.Diff(want, asked); diff != "" {
+			t.Errorf("the proxy was asked for (-want +got):\n%s", diff)
+		}
+	})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/build",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SLIPWAY_CACHE", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("CHECKOUT", root)
+			env.Setenv("HTTPS_PROXY", proxy.URL)
+			bin := filepath.Join(env.WorkDir, "bin")
+			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			return os.Chmod(filepath.Join(bin, "go"), 0o700)
+		},
+	})
 }
 
 func TestScripts(t *testing.T) {
