@@ -3,6 +3,11 @@
 // that reads its value into a field. What is read, what is unknown, and what
 // the JSON Schema says all come from these Keys, so a key is named once.
 //
+// A rule says what it takes a value for (yamldoc.Report.Takes) as well as
+// reading it: those of this package do. One that is written by hand is made of
+// them, and a mapping whose keys go by a word says so by peeking at it. A
+// condition that is only checked, such as a number's range, the schema hasn't.
+//
 // It knows no kind of document and no step: pkg/entity and the step types say
 // what theirs hold. How a YAML text becomes nodes with places, and how a
 // single scalar is read, is pkg/yamldoc's.
@@ -49,6 +54,7 @@ func Merge(sets ...Keys) Keys {
 
 // Fields decodes a mapping by its keys, in document order.
 func (d *Decoder) Fields(v yamldoc.Value, k Keys) {
+	d.TakesKeys(v, k)
 	if d.Whole(v) {
 		return
 	}
@@ -63,10 +69,10 @@ func (d *Decoder) Fields(v yamldoc.Value, k Keys) {
 
 // known are the keys of a mapping. If the one that is most like a key that
 // isn't among them would be refused, it is left out: it was perhaps meant, but
-// is nothing to propose. Who watches is told of all.
+// is nothing to propose.
 func (d *Decoder) known(v yamldoc.Value, k Keys, unknown string) []string {
 	names := slices.Sorted(maps.Keys(k))
-	if d.Watched() || d.Hint(unknown, names) == "" {
+	if d.Hint(unknown, names) == "" {
 		return names
 	}
 	if near := yamldoc.Nearest(unknown, names); v.Node.Get(near) == nil && d.refuses(k[near]) {
@@ -105,6 +111,7 @@ func (d *Decoder) Items(v yamldoc.Value) iter.Seq[yamldoc.Value] {
 // runtime input may: it is filled, and the document checked again, before
 // anything runs. Anything else is reported.
 func (d *Decoder) Whole(v yamldoc.Value) bool {
+	d.Takes(v, yamldoc.UseInput)
 	if !v.Is(yamldoc.Scalar) || !strings.Contains(v.Node.Value, "<+") {
 		return false
 	}
@@ -123,6 +130,14 @@ func (d *Decoder) Whole(v yamldoc.Value) bool {
 // reported as such.
 func (d *Decoder) Need(v yamldoc.Value, names ...string) {
 	if v.Is(yamldoc.Mapping) {
+		d.Missing(v, names...)
+	}
+}
+
+// NeedUnlessEmpty is Need for a mapping that may be empty, as editors leave it.
+func (d *Decoder) NeedUnlessEmpty(v yamldoc.Value, names ...string) {
+	d.Takes(v, yamldoc.UseEmpty)
+	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
 		d.Missing(v, names...)
 	}
 }

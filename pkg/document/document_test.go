@@ -43,6 +43,23 @@ func decode(d *document.Decoder, v yamldoc.Value) place {
 		"regions":   d.Refuse("several regions aren't supported"),
 		"zone":      d.Never("zones are the region's"),
 		"owner":     d.Idle("nobody owns a place", d.Text(nil)),
+		"fixed":     func(v yamldoc.Value) { d.Plain(v, d.String(v).Expr, "a name") },
+		"settled":   func(v yamldoc.Value) { d.Settled(v, d.String(v).Expr, "a name") },
+		"size": func(v yamldoc.Value) {
+			d.Without(v, "huge", d.Enum(v, "small", "huge").Value == "huge", "nobody has so much room")
+		},
+		"depth":   d.Forbid(document.Ambiguous, "There alone has depth"),
+		"country": d.Elsewhere("MISPLACED", "it is the region's"),
+		"filled":  func(v yamldoc.Value) { d.Filled(v, "EMPTY", "found no %s", "doors") },
+		"blank": func(v yamldoc.Value) {
+			if !d.Blank(v) {
+				d.Words(nil)(v)
+			}
+		},
+		"sides": func(v yamldoc.Value) {
+			d.Fields(v, document.Keys{"left": d.Text(nil), "right": d.Text(nil)})
+			d.NeedUnlessEmpty(v, "left", "right")
+		},
 	}))
 	d.Need(v, "type")
 	return p
@@ -71,6 +88,16 @@ func TestFindings(t *testing.T) {
 			`1:25 names[1]: found an item that is empty [WRONG_TYPE]; 1:31 names[2]: "a" stands twice; the first is in line 1 [DUPLICATE_IDENTIFIER]`},
 		{"an expression for a whole list", "{type: Here, names: <+stage.names>}",
 			`1:14 names: an expression for the whole of "names" isn't supported yet; write out its keys or items [UNSUPPORTED]`},
+		{"an expression where none may stand", "{type: Here, fixed: <+stage.name>}", `1:21 fixed: found an expression; want a name [WRONG_VALUE]`},
+		{"an expression where an input may stand", "{type: Here, settled: <+stage.name>}", `1:23 settled: found an expression; want a name [WRONG_VALUE]`},
+		{"an input where one may stand", "{type: Here, settled: <+input>}", ""},
+		{"a word of several that is refused", "{type: Here, size: huge}", `1:14 size: nobody has so much room [UNSUPPORTED]`},
+		{"a key that goes with another word", "{type: Here, depth: 1}", `1:21 depth: There alone has depth [AMBIGUOUS]`},
+		{"a key that belongs elsewhere", "{type: Here, country: x}", `1:23 country: it is the region's [MISPLACED]`},
+		{"a list without items", "{type: Here, filled: []}", `1:22 filled: found no doors [EMPTY]`},
+		{"what is blank is as good as none", "{type: Here, blank: {}}", ""},
+		{"what may be empty lacks nothing", "{type: Here, sides: {}}", ""},
+		{"but what is begun does", "{type: Here, sides: {left: a}}", `1:21 sides: key "right" is missing [MISSING_KEY]`},
 		{"an input for a whole list", "{type: Here, names: <+input>}", ""},
 	}
 	for _, tt := range tests {

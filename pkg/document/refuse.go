@@ -17,11 +17,41 @@ func (d *Decoder) Refuse(what string) Rule {
 // Never is Refuse for what won't come; why says it in full, and what to write
 // instead.
 func (d *Decoder) Never(why string) Rule {
+	return d.never(yamldoc.UseNever, why, func(v yamldoc.Value) { d.Unsupported(v, "%s", why) })
+}
+
+// Forbid is Never for a key that goes with another word of the mapping's; code
+// is the finding's.
+func (d *Decoder) Forbid(code, why string) Rule {
+	return d.never(yamldoc.UseForbidden, why, func(v yamldoc.Value) { d.Errorf(v, code, "%s", why) })
+}
+
+func (d *Decoder) never(use yamldoc.Use, why string, report Rule) Rule {
 	return func(v yamldoc.Value) {
 		d.closed = true
+		d.Takes(v, use, why)
 		if !Neutral(v.Node) {
-			d.Unsupported(v, "%s", why)
+			report(v)
 		}
+	}
+}
+
+// Elsewhere is the rule of a key that stands in the wrong mapping; why says
+// where it belongs. The schema doesn't have it here.
+func (d *Decoder) Elsewhere(code, why string) Rule {
+	return func(v yamldoc.Value) {
+		d.closed = true
+		d.Takes(v, yamldoc.UseElsewhere, why)
+		d.Errorf(v, code, "%s", why)
+	}
+}
+
+// Without refuses one of the words that a value may be, which it is if said;
+// why says it in full.
+func (d *Decoder) Without(v yamldoc.Value, word string, said bool, why string) {
+	d.Takes(v, yamldoc.UseWithout, word, why)
+	if said {
+		d.Unsupported(v, "%s", why)
 	}
 }
 

@@ -74,6 +74,7 @@ func (d *Decoder) Literal(f *yamldoc.Field[string], words ...string) Rule {
 func (d *Decoder) Supported(f *yamldoc.Field[string], what string, can []string, harness ...string) Rule {
 	return func(v yamldoc.Value) {
 		*f = d.String(v)
+		d.Takes(v, yamldoc.UsePlain)
 		d.Takes(v, yamldoc.UseEnum, can...)
 		d.Takes(v, yamldoc.UseRefused, harness...)
 		switch {
@@ -99,28 +100,28 @@ func (d *Decoder) Node(n **yamldoc.Node) Rule {
 
 // Name fills a field with a name for people.
 func (d *Decoder) Name(f *yamldoc.Field[string]) Rule {
-	return func(v yamldoc.Value) {
-		if *f = d.String(v); !f.Set {
-			return
-		}
-		if err := ref.CheckName(v.Node.Value); err != nil {
-			d.Errorf(v, BadName, "%s", err)
-		}
-	}
+	return func(v yamldoc.Value) { *f = d.Spelled(v, BadName, ref.CheckName) }
 }
 
 // Nothing is the rule of a key that says nothing to Slipway, whatever it
 // holds: descriptions, and what editors keep for themselves.
 func Nothing(yamldoc.Value) {}
 
-// Identifier decodes an identifier, which is never an expression.
+// Identifier decodes an identifier.
 func (d *Decoder) Identifier(v yamldoc.Value, check func(string) error) yamldoc.Field[string] {
+	return d.Spelled(v, BadIdentifier, check)
+}
+
+// Spelled decodes a text that isn't an expression and of which check says what
+// is wrong with it.
+func (d *Decoder) Spelled(v yamldoc.Value, code string, check func(string) error) yamldoc.Field[string] {
+	d.Takes(v, yamldoc.UsePlain)
 	f := d.String(v)
 	if !f.Set {
 		return f
 	}
 	if err := check(v.Node.Value); err != nil {
-		d.Errorf(v, BadIdentifier, "%s", err)
+		d.Errorf(v, code, "%s", err)
 	}
 	return f
 }
@@ -128,7 +129,42 @@ func (d *Decoder) Identifier(v yamldoc.Value, check func(string) error) yamldoc.
 // Fixed reports an expression other than a runtime input: the plan needs the
 // value before anything runs.
 func (d *Decoder) Fixed(v yamldoc.Value, expression string) {
+	d.Takes(v, yamldoc.UseInput)
 	if expression != "" && !expr.IsRuntimeInput(expression) {
 		d.Unsupported(v, "found an expression; here only a fixed value or <+input> is supported yet")
 	}
 }
+
+// Plain reports any expression; want says what is taken instead.
+func (d *Decoder) Plain(v yamldoc.Value, expression, want string) {
+	d.Takes(v, yamldoc.UsePlain)
+	if expression != "" {
+		d.Errorf(v, WrongValue, "found an expression; want %s", want)
+	}
+}
+
+// Settled is Plain where a runtime input may stand.
+func (d *Decoder) Settled(v yamldoc.Value, expression, want string) {
+	d.Takes(v, yamldoc.UseInput)
+	if expression != "" && !expr.IsRuntimeInput(expression) {
+		d.Errorf(v, WrongValue, "found an expression; want %s", want)
+	}
+}
+
+// Blank says whether a value says nothing, where that is as good as none.
+func (d *Decoder) Blank(v yamldoc.Value) bool {
+	d.Takes(v, yamldoc.UseBlank)
+	return Neutral(v.Node)
+}
+
+// Filled reports a list without items.
+func (d *Decoder) Filled(v yamldoc.Value, code, format string, args ...any) {
+	d.Takes(v, yamldoc.UseFilled)
+	if v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
+		d.Errorf(v, code, format, args...)
+	}
+}
+
+// Named says that a mapping is the same wherever it stands, such as in another
+// of its sort; its name is the schema's for it.
+func (d *Decoder) Named(v yamldoc.Value, name string) { d.Takes(v, yamldoc.UseNamed, name) }

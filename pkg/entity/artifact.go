@@ -79,7 +79,7 @@ func hasSource(list []ArtifactSource, id string) bool {
 }
 
 func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
-	if document.Neutral(v.Node) {
+	if d.Blank(v) {
 		return nil
 	}
 	var out []ArtifactSource

@@ -115,9 +115,8 @@ func (d *decoder) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
 // is compared with it before there is a pipeline.
 func (d *decoder) settled(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		if *f = d.String(v); f.Expr != "" {
-			d.Errorf(v, document.WrongValue, "found an expression; want a fixed value")
-		}
+		*f = d.String(v)
+		d.Plain(v, f.Expr, "a fixed value")
 	}
 }
 

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -32,6 +33,13 @@ var outputName = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_]*$`)
 // longestOutputName is apart from the expression: one that counts takes long to
 // compile, at each cold start.
 const longestOutputName = 128
+
+func checkOutputName(name string) error {
+	if len(name) > longestOutputName || !outputName.MatchString(name) {
+		return fmt.Errorf("found %q; want a letter or _, then at most 127 letters, digits and _", name)
+	}
+	return nil
+}
 
 func (d *decoder) chain(v yamldoc.Value, c *Chain) {
 	inputs := func(v yamldoc.Value) {
@@ -91,10 +99,7 @@ func (d *decoder) chainOutputs(v yamldoc.Value) []ChainOutput {
 		var o ChainOutput
 		d.Fields(item, document.Keys{
 			"name": func(v yamldoc.Value) {
-				o.Name = d.String(v)
-				if o.Name.Set && (len(v.Node.Value) > longestOutputName || !outputName.MatchString(v.Node.Value)) {
-					d.Errorf(v, document.BadName, "found %q; want a letter or _, then at most 127 letters, digits and _", v.Node.Value)
-				}
+				o.Name = d.Spelled(v, document.BadName, checkOutputName)
 				d.Unique(names, v, o.Name.Value)
 			},
 			"value": func(v yamldoc.Value) {

@@ -33,7 +33,7 @@ func InstanceNames() []string { return []string{"instancename", "hostname"} }
 
 // customTemplate decodes the body of a deployment template.
 func (d *decoder) customTemplate(v yamldoc.Value) {
-	d.Fields(v, document.Keys{
+	d.Fields(v, document.Merge(d.unnamed(), document.Keys{
 		"infrastructure": func(v yamldoc.Value) {
 			var list yamldoc.Field[string]
 			d.Fields(v, document.Keys{
@@ -51,7 +51,7 @@ func (d *decoder) customTemplate(v yamldoc.Value) {
 		},
 		"metadata":    document.Nothing,
 		"description": document.Nothing,
-	})
+	}))
 	d.Need(v, "infrastructure", "execution")
 }
 
@@ -89,8 +89,9 @@ func (d *decoder) fetchContent(v yamldoc.Value) {
 func (d *decoder) fetchFile(v yamldoc.Value) {
 	var list yamldoc.Field[[]string]
 	d.files(&list)(v)
+	d.Filled(v, document.Ambiguous, "found no file; a script is one")
 	switch {
-	case v.Is(yamldoc.Sequence) && len(v.Node.Items) != 1:
+	case v.Is(yamldoc.Sequence) && len(v.Node.Items) > 1:
 		d.Errorf(v, document.Ambiguous, "found %d files; a script is one", len(v.Node.Items))
 	case v.Is(yamldoc.Scalar) && expr.IsRuntimeInput(v.Node.Value):
 		d.Errorf(v, document.WrongValue, "found a runtime input; want a file, whose path may have variables of the infrastructure")
@@ -100,9 +101,8 @@ func (d *decoder) fetchFile(v yamldoc.Value) {
 // written binds a text that has no expression in it.
 func (d *decoder) written(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		if *f = d.String(v); f.Expr != "" {
-			d.Errorf(v, document.WrongValue, "found an expression; want a fixed text")
-		}
+		*f = d.String(v)
+		d.Plain(v, f.Expr, "a fixed text")
 	}
 }
 
@@ -110,6 +110,7 @@ func (d *decoder) written(f *yamldoc.Field[string]) func(yamldoc.Value) {
 func (d *decoder) instanceAttributes(v yamldoc.Value) {
 	var found []string
 	names := document.Seen{}
+	d.Filled(v, document.MissingKey, "found no attributes; want %q at least, which says what an instance is called", InstanceNames()[0])
 	for item := range d.Items(v) {
 		var name, path yamldoc.Field[string]
 		d.Fields(item, document.Keys{
@@ -123,7 +124,7 @@ func (d *decoder) instanceAttributes(v yamldoc.Value) {
 		d.Need(item, "name", "jsonPath")
 		found = append(found, name.Value)
 	}
-	if v.Is(yamldoc.Sequence) && !slices.ContainsFunc(InstanceNames(), func(n string) bool { return slices.Contains(found, n) }) {
+	if len(found) > 0 && !slices.ContainsFunc(InstanceNames(), func(n string) bool { return slices.Contains(found, n) }) {
 		d.Errorf(v, document.MissingKey, "no attribute is named %q; want the one that says what an instance is called", InstanceNames()[0])
 	}
 }
@@ -168,15 +169,14 @@ func (d *decoder) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.
 	}
 }
 
-// customOnly reports a reference to a deployment template in what is of
-// another type. A stage of the type may say none: its service and its
-// infrastructure do.
-func (d *decoder) customOnly(v yamldoc.Value, typ string) {
-	const key = "customDeploymentRef"
-	switch at := document.Child(v, key); {
-	case (typ == DeployKubernetes || typ == DeployNativeHelm) && v.Node.Get(key) != nil && !document.Neutral(at.Node):
-		d.Errorf(at, misplacedKey, "%s goes with the deployment type %s; this one is %s", key, DeployCustom, typ)
+// customOnly binds a stage's reference to a deployment template, which stages
+// of other types haven't. A stage of the type may say none: its service and
+// its infrastructure do.
+func (d *decoder) customOnly(typ string, t *TemplateRef) func(yamldoc.Value) {
+	if typ == DeployKubernetes || typ == DeployNativeHelm {
+		return d.Forbid(misplacedKey, "customDeploymentRef goes with the deployment type "+DeployCustom)
 	}
+	return d.customRef(t)
 }
 
 // customService are the keys of the service of a custom deployment.

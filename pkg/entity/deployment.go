@@ -49,7 +49,8 @@ type MultiDeployment struct {
 }
 
 // deployment are the keys of a Deployment stage's spec besides those of any.
-func (d *decoder) deployment(s *Deployment, gitOps bool) document.Keys {
+func (d *decoder) deployment(s *Deployment, p place) document.Keys {
+	gitOps := p.gitOps
 	return document.Keys{
 		"deploymentType":        d.deploymentType(&s.Type),
 		"service":               func(v yamldoc.Value) { d.stageService(v, &s.Service) },
@@ -61,7 +62,7 @@ func (d *decoder) deployment(s *Deployment, gitOps bool) document.Keys {
 		"serviceConfig":         d.Never("the legacy form of a service (serviceConfig) isn't read; slipway convert rewrites it"),
 		"infrastructure":        d.Never("the legacy form of an infrastructure isn't read; slipway convert rewrites it"),
 		"gitOpsEnabled":         d.Refuse("GitOps deployments aren't supported"),
-		"customDeploymentRef":   d.customRef(&s.CustomRef),
+		"customDeploymentRef":   d.customOnly(p.deployment, &s.CustomRef),
 		"deploymentMetadata":    d.Never("deployment metadata says more of deployment types that aren't supported"),
 	}
 }

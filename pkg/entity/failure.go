@@ -60,6 +60,7 @@ func (d *decoder) failureStrategies(list *[]FailureStrategy, l level) func(yamld
 		types := document.Seen{}
 		for item := range d.Items(v) {
 			var one FailureStrategy
+			d.Named(item, "failureStrategy")
 			d.Fields(item, document.Keys{"onFailure": func(v yamldoc.Value) {
 				d.Fields(v, document.Keys{
 					"errors":      func(v yamldoc.Value) { one.Errors = d.errors(v, types) },
@@ -101,6 +102,7 @@ func (d *decoder) errors(v yamldoc.Value, types document.Seen) []yamldoc.Field[s
 func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		typ := document.Peek(v, "type")
+		d.Named(v, "action")
 		d.Fields(v, document.Keys{
 			"type": func(v yamldoc.Value) { d.actionType(v, a, l) },
 			"spec": func(v yamldoc.Value) { d.actionSpec(v, typ, a, l) },

@@ -72,7 +72,7 @@ func (d *decoder) plainGitAuth(v yamldoc.Value, transport string, a *Auth) {
 	case transport == "Ssh":
 		d.Fields(v, document.Keys{"sshKeyRef": d.secretRef(&a.SSHKeyRef)})
 		d.Need(v, "sshKeyRef")
-	case document.Neutral(v.Node):
+	case d.Blank(v):
 	default:
 		d.login(v, a, "passwordRef")
 	}

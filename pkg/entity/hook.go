@@ -24,7 +24,7 @@ func (d *decoder) hooks(v yamldoc.Value) []Hook {
 			"postHook": func(v yamldoc.Value) { one = d.hook(v, false) },
 		})
 		d.OneOf(item, "preHook", "postHook")
-		d.Unsupported(item, "service hooks aren't supported yet")
+		d.Refuse("service hooks aren't supported")(item)
 		out = append(out, one)
 	}
 	return out

@@ -106,10 +106,7 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 // ownEnvironment reads the environment that an infrastructure belongs to.
 func (d *decoder) ownEnvironment(v yamldoc.Value, i *Infrastructure, e *Entity) {
 	d.reference(ref.Environment, &i.EnvironmentRef)(v)
-	if i.EnvironmentRef.Expr != "" {
-		d.Errorf(v, document.WrongValue, "found an expression; want the identifier of an environment")
-		return
-	}
+	d.Plain(v, i.EnvironmentRef.Expr, "the identifier of an environment")
 	if r, err := ref.Parse(i.EnvironmentRef.Value, d.scope); err == nil {
 		e.Parent = r
 	}

@@ -65,8 +65,7 @@ func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
 	names := document.Seen{}
 	for item := range d.Items(v) {
 		f := d.String(item)
-		if f.Expr != "" {
-			d.Errorf(item, document.WrongValue, "found an expression; want the identifier of an input set")
+		if d.Plain(item, f.Expr, "the identifier of an input set"); f.Expr != "" {
 			continue
 		}
 		if err := ref.CheckID(ref.InputSet, f.Value); err != nil {
@@ -87,9 +86,7 @@ func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
 func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
 	var f yamldoc.Field[string]
 	d.chosen(ref.Pipeline, &f)(v)
-	if f.Expr != "" {
-		d.Errorf(v, document.WrongValue, "found an expression; want the identifier of a pipeline")
-	}
+	d.Plain(v, f.Expr, "the identifier of a pipeline")
 	if f.Value != "" && ref.CheckID(ref.Pipeline, f.Value) != nil {
 		d.Errorf(v, document.WrongValue, "found %s; want the identifier of a pipeline in the same project", strconv.Quote(f.Value))
 	}

@@ -146,10 +146,9 @@ func flagAccess(flag string) string {
 func (d *decoder) vaultFlag(spec yamldoc.Value) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		f := d.Bool(v)
+		d.Plain(v, f.Expr, "a fixed value")
 		access, said := flagAccess(v.Key), VaultAccess(spec.Node)
 		switch {
-		case f.Expr != "":
-			d.Errorf(v, document.WrongValue, "found an expression; want a fixed value")
 		case !f.Value:
 		case access != said:
 			d.Errorf(v, document.Ambiguous, "found %s beside the access %s; want one way to log in", v.Key, said)

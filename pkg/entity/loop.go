@@ -50,7 +50,7 @@ type Repeat struct {
 
 func (d *decoder) looping(l *Looping) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		if document.Neutral(v.Node) {
+		if d.Blank(v) {
 			return
 		}
 		d.Fields(v, document.Keys{

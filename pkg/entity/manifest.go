@@ -199,9 +199,7 @@ func (d *decoder) helmChart(c *HelmChart) document.Keys {
 func (d *decoder) helmVersion(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		d.Word(f, "V2", "V3", "V380", "V4")(v)
-		if f.Value == "V2" {
-			d.Unsupported(v, "charts can't be deployed with Helm 2; want V3, V380 or V4")
-		}
+		d.Without(v, "V2", f.Value == "V2", "charts can't be deployed with Helm 2; want V3, V380 or V4")
 	}
 }
 

@@ -168,9 +168,11 @@ func (d *decoder) notificationBody(v yamldoc.Value, b *NotificationBody, content
 func (d *decoder) constant(decode func(yamldoc.Value)) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		decode(v)
+		written := ""
 		if v.Is(yamldoc.Scalar) && strings.Contains(v.Node.Value, "<+") {
-			d.Errorf(v, document.WrongValue, "found an expression; want a fixed value")
+			written = v.Node.Value
 		}
+		d.Plain(v, written, "a fixed value")
 	}
 }
 

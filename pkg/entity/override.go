@@ -51,6 +51,7 @@ func (d *decoder) override(v yamldoc.Value, e *Entity) *Override {
 	d.about(v, "serviceRef", strings.Contains(typ, "_SERVICE_"), typ)
 	d.about(v, "infraIdentifier", strings.HasPrefix(typ, "INFRA_"), typ)
 	if strings.HasPrefix(typ, "INFRA_") {
+		d.Takes(v, yamldoc.UseClosed)
 		d.noInputs(v)
 	}
 	d.named(e, o)

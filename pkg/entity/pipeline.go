@@ -76,6 +76,7 @@ func (d *decoder) stages(v yamldoc.Value, ids document.Seen) []StageItem {
 	var out []StageItem
 	for item := range d.Items(v) {
 		var one StageItem
+		d.Named(item, "stageItem")
 		d.Fields(item, document.Keys{
 			"stage":    func(v yamldoc.Value) { one.Stage = d.stage(v, ids) },
 			"parallel": func(v yamldoc.Value) { one.Parallel = d.parallelStages(v, ids) },
@@ -84,9 +85,7 @@ func (d *decoder) stages(v yamldoc.Value, ids document.Seen) []StageItem {
 		d.OneOf(item, "stage", "parallel", "insert")
 		out = append(out, one)
 	}
-	if v.Is(yamldoc.Sequence) && len(out) == 0 {
-		d.Errorf(v, emptyList, "found no stages; want one at least")
-	}
+	d.Filled(v, emptyList, "found no stages; want one at least")
 	return out
 }
 
@@ -106,11 +105,10 @@ func (d *decoder) insert(content string, decode func(yamldoc.Value)) func(yamldo
 			"identifier": d.Text(&id),
 			"name":       d.Text(&name),
 			content: func(v yamldoc.Value) {
-				var blank yamldoc.Field[string]
 				if v.Is(yamldoc.Scalar) {
-					d.Text(&blank)(v)
+					d.String(v)
 				}
-				if !document.Neutral(v.Node) {
+				if !d.Blank(v) {
 					decode(v)
 				}
 			},

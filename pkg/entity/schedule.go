@@ -22,9 +22,9 @@ func (d *decoder) scheduled(v yamldoc.Value, c *Cron) {
 		"type": d.Literal(&typ, "Cron"),
 		"spec": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
-				"expression": d.Text(&c.Expression),
+				"expression": d.settled(&c.Expression),
 				"type":       d.Literal(&c.Dialect, cron.Unix, cron.Quartz),
-				"timezone":   d.Text(&c.Timezone),
+				"timezone":   d.settled(&c.Timezone),
 			})
 			d.Need(v, "expression")
 			d.schedule(v, c)
@@ -36,10 +36,7 @@ func (d *decoder) scheduled(v yamldoc.Value, c *Cron) {
 
 // schedule checks what a clock must be able to read.
 func (d *decoder) schedule(v yamldoc.Value, c *Cron) {
-	switch {
-	case c.Expression.Expr != "" || c.Timezone.Expr != "":
-		d.Errorf(v, document.WrongValue, "found an expression; a schedule has fixed values")
-	case c.Expression.Set:
+	if c.Expression.Set && c.Expression.Expr == "" {
 		if _, err := cron.Parse(c.Dialect.Value, c.Expression.Value); err != nil {
 			d.Errorf(document.Child(v, "expression"), document.WrongValue, "%s", err)
 		}

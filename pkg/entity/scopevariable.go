@@ -1,8 +1,6 @@
 package entity
 
 import (
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -29,8 +27,9 @@ func (d *decoder) scopeVariable(v yamldoc.Value, e *Entity) *ScopeVariable {
 			f := d.String(v)
 			d.Takes(v, yamldoc.UseEnum, "String")
 			d.Takes(v, yamldoc.UseRefused, "Secret")
+			d.Plain(v, f.Expr, "String")
 			switch {
-			case !f.Set || f.Value == "String":
+			case !f.Set || f.Expr != "" || f.Value == "String":
 			case f.Value == "Secret":
 				d.Unsupported(v, "variables of a scope are texts, as Harness documents them; let the value be a secret's name and read <+secrets.getValue(<+variable.X>)>")
 			default:
@@ -54,30 +53,28 @@ func (d *decoder) scopeValue(v yamldoc.Value, one *ScopeVariable) {
 	typ := document.Peek(v, "valueType")
 	plain := func(f *yamldoc.Field[string]) func(yamldoc.Value) {
 		return func(v yamldoc.Value) {
-			if *f = d.String(v); strings.Contains(f.Expr, "<+") {
-				d.Errorf(v, document.WrongValue, "found an expression; want a fixed text: a variable of a scope belongs to no run")
-			}
+			*f = d.String(v)
+			d.Plain(v, f.Expr, "a fixed text: a variable of a scope belongs to no run")
 		}
 	}
 	only := func(of string, decode func(yamldoc.Value)) func(yamldoc.Value) {
-		return func(v yamldoc.Value) {
-			if decode(v); typ != of && !document.Neutral(v.Node) {
-				d.Errorf(v, document.Ambiguous, "only the value type %s has the key %q", of, v.Key)
-			}
+		if typ == of || typ == "" {
+			return decode
 		}
+		return d.Forbid(document.Ambiguous, "only the value type "+of+" has this key")
 	}
 	d.Fields(v, document.Keys{
 		"valueType":    d.Literal(&valueType, fixedValue, fixedSet, byRegex),
 		"fixedValue":   plain(&one.Value),
 		"defaultValue": plain(&standard),
 		"allowedValues": only(fixedSet, func(v yamldoc.Value) {
+			if typ == fixedSet {
+				d.Filled(v, emptyList, "found no values; want at least one")
+			}
 			for item := range d.Items(v) {
 				var f yamldoc.Field[string]
 				plain(&f)(item)
 				in.Allowed = append(in.Allowed, f.Value)
-			}
-			if v.Is(yamldoc.Sequence) && len(in.Allowed) == 0 && typ == fixedSet {
-				d.Errorf(v, emptyList, "found no values; want at least one")
 			}
 		}),
 		"regex": only(byRegex, func(v yamldoc.Value) {

@@ -30,9 +30,8 @@ func builtIn(manager string) bool {
 // connector anything else.
 func (d *decoder) secretManager(v yamldoc.Value, valueType string) {
 	f := d.String(v)
+	d.Plain(v, f.Expr, "the identifier of a connector")
 	switch own := builtIn(f.Value); {
-	case f.Expr != "":
-		d.Errorf(v, document.WrongValue, "found an expression; want the identifier of a connector")
 	case f.Value == "":
 	case own && (valueType == ValueCustom || valueType == ValueReference):
 		d.Errorf(v, document.WrongValue, "%s keeps values itself; the value type %s is for connectors to other managers", builtInManager, valueType)
@@ -90,7 +89,7 @@ func CustomValues(text string) (map[string]string, error) {
 func (d *decoder) managerTemplate(v yamldoc.Value) {
 	var shell yamldoc.Field[string]
 	var selectors yamldoc.Field[[]string]
-	d.Fields(v, document.Merge(d.scriptHost(), document.Keys{
+	d.Fields(v, document.Merge(d.scriptHost(), d.unnamed(), document.Keys{
 		"shell":                d.Literal(&shell, "Bash", "PowerShell"),
 		"source":               d.managerScript,
 		"environmentVariables": d.managerInputs(),
@@ -128,11 +127,9 @@ func (d *decoder) managerScript(v yamldoc.Value) {
 		"type": d.Literal(&kind, storeInline, storeHarness),
 		"spec": d.scriptIn(v, "script", d.Text(&script), "file", func(v yamldoc.Value) {
 			d.file(&file)(v)
+			d.Plain(v, file.Expr, "a fixed path")
 			f, err := ref.ParseFile(file.Value, d.scope)
-			switch {
-			case file.Expr != "":
-				d.Errorf(v, document.WrongValue, "found an expression; want a fixed path")
-			case err == nil && d.shared() && f.Scope == d.scope:
+			if file.Expr == "" && err == nil && d.shared() && f.Scope == d.scope {
 				d.stored = append(d.stored, FileReference{File: f, Text: file.Value, At: v.Pos(d.Report)})
 			}
 		}),

@@ -75,13 +75,21 @@ func (d *decoder) runMode(v yamldoc.Value, m *RunMode) {
 
 func (d *decoder) stage(v yamldoc.Value, ids document.Seen) *Stage {
 	s := &Stage{}
-	typ := document.Peek(v, "type")
-	known := document.Keys{
+	d.Fields(v, document.Merge(d.stageKeys(s, document.Peek(v, "type")), document.Keys{
 		"identifier": func(v yamldoc.Value) {
 			s.Identifier = d.nodeID(v)
 			d.Unique(ids, v, s.Identifier.Value)
 		},
-		"name":              d.Name(&s.Name),
+		"name": d.Name(&s.Name),
+	}))
+	d.Need(v, "identifier", "name")
+	d.stageNeeds(v)
+	return s
+}
+
+// stageKeys are the keys that a template of a stage has too.
+func (d *decoder) stageKeys(s *Stage, typ string) document.Keys {
+	known := document.Keys{
 		"description":       d.Text(&s.Description),
 		"tags":              d.Texts(&s.Tags),
 		"type":              d.Supported(&s.Type, "stage type", []string{StageDeployment, StageApproval, StageCustom, StagePipeline}, otherStageTypes()...),
@@ -103,8 +111,11 @@ func (d *decoder) stage(v yamldoc.Value, ids document.Seen) *Stage {
 	if typ == StageDeployment {
 		known["skipInstances"] = d.Never("skipInstances leaves out hosts that have the artifact already, in deployments to hosts, which aren't supported")
 	}
-	d.Fields(v, known)
-	d.Need(v, "identifier", "name")
+	return known
+}
+
+func (d *decoder) stageNeeds(v yamldoc.Value) {
+	typ := document.Peek(v, "type")
 	if !linked(v) {
 		d.Need(v, "type", "spec")
 	}
@@ -114,7 +125,6 @@ func (d *decoder) stage(v yamldoc.Value, ids document.Seen) *Stage {
 	if typ == StageDeployment && document.Neutral(v.Node.Get("failureStrategies")) {
 		d.Warnf(v, document.MissingKey, `key "failureStrategies" is missing; a failure then rolls nothing back`)
 	}
-	return s
 }
 
 func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
@@ -126,9 +136,8 @@ func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 	switch typ {
 	case StageDeployment:
 		s.Deployment = &Deployment{}
-		d.Fields(v, document.Merge(known, d.deployment(s.Deployment, p.gitOps)))
+		d.Fields(v, document.Merge(known, d.deployment(s.Deployment, p)))
 		d.Need(v, "execution")
-		d.customOnly(v, p.deployment)
 		if !d.Watched() && (legacy(v.Node) || p.gitOps) {
 			return
 		}
@@ -150,11 +159,8 @@ func (d *decoder) execution(v yamldoc.Value, p place, s *Stage) {
 	back.rollback, back.section = true, document.Seen{}
 	d.Fields(v, document.Keys{
 		"description":   document.Nothing,
-		"steps":         func(v yamldoc.Value) { s.Steps = d.steps(v, p, document.Seen{}) },
+		"steps":         func(v yamldoc.Value) { s.Steps = d.someSteps(v, p) },
 		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = d.steps(v, back, document.Seen{}) },
 	})
 	d.Need(v, "steps")
-	if steps := document.Child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
-		d.Errorf(steps, emptyList, "found no steps; want one at least")
-	}
 }

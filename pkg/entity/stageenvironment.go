@@ -206,7 +206,7 @@ func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
 		"description":       document.Nothing,
 	})
 	d.Need(v, "envGroupRef")
-	if !narrowed && document.Neutral(v.Node.Get("environments")) {
+	if !narrowed && v.Is(yamldoc.Mapping) && document.Neutral(v.Node.Get("environments")) {
 		d.Errorf(v, document.MissingKey, "one of deployToAll, environments and filters is missing: they say which environments of the group are meant")
 	}
 }

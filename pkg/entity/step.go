@@ -68,6 +68,7 @@ func (d *decoder) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem 
 	var out []StepItem
 	for item := range d.Items(v) {
 		var one StepItem
+		d.Named(item, "stepItem")
 		d.Fields(item, document.Keys{
 			"step":      func(v yamldoc.Value) { one.Step = d.step(v, p, ids) },
 			"stepGroup": func(v yamldoc.Value) { one.Group = d.stepGroup(v, p, ids) },
@@ -78,6 +79,13 @@ func (d *decoder) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem 
 		out = append(out, one)
 	}
 	return out
+}
+
+// someSteps decodes the steps of a stage or a group, of which there is one at
+// least.
+func (d *decoder) someSteps(v yamldoc.Value, p place) []StepItem {
+	d.Filled(v, emptyList, "found no steps; want one at least")
+	return d.steps(v, p, document.Seen{})
 }
 
 func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
@@ -109,12 +117,25 @@ func (d *decoder) stepID(f *yamldoc.Field[string], p place, ids document.Seen) f
 
 func (d *decoder) step(v yamldoc.Value, p place, ids document.Seen) *Step {
 	s := &Step{}
-	d.Fields(v, document.Keys{
-		"identifier":        d.stepID(&s.Identifier, p, ids),
-		"name":              d.Name(&s.Name),
-		"description":       d.Text(&s.Description),
-		"type":              func(v yamldoc.Value) { s.Type = d.stepType(v) },
-		"spec":              d.Node(&s.Spec),
+	d.Fields(v, document.Merge(d.stepKeys(v, s, p), document.Keys{
+		"identifier": d.stepID(&s.Identifier, p, ids),
+		"name":       d.Name(&s.Name),
+	}))
+	d.Need(v, "identifier", "name")
+	d.stepNeeds(v, p)
+	return s
+}
+
+// stepKeys are the keys that a template of a step has too.
+func (d *decoder) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
+	return document.Keys{
+		"description": d.Text(&s.Description),
+		"type":        func(v yamldoc.Value) { s.Type = d.stepType(v) },
+		"spec": func(spec yamldoc.Value) {
+			if d.Node(&s.Spec)(spec); s.Spec != nil && !document.Neutral(spec.Node) {
+				d.checkStep(v, spec, p)
+			}
+		},
 		"timeout":           d.Time(&s.Timeout),
 		"when":              d.when(&s.When, "stageStatus"),
 		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "step", stage: p.stage, rollback: p.rollback}),
@@ -122,13 +143,18 @@ func (d *decoder) step(v yamldoc.Value, p place, ids document.Seen) *Step {
 		"strategy":          d.looping(&s.Loop),
 		"enforce":           d.Refuse("policies (enforce) aren't supported"),
 		"template":          d.link,
-	})
-	d.Need(v, "identifier", "name")
+	}
+}
+
+// stepNeeds reports what a step lacks, and what its spec does if it has none.
+func (d *decoder) stepNeeds(v yamldoc.Value, p place) {
 	if !linked(v) {
 		d.Need(v, "type")
 	}
-	d.checkStep(v, s, p)
-	return s
+	if document.Neutral(v.Node.Get("spec")) {
+		typ := document.Child(v, "type")
+		d.checkStep(v, document.At(v, "spec", &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}), p)
+	}
 }
 
 func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
@@ -136,42 +162,33 @@ func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
 	if len(d.options.StepTypes) > 0 {
 		d.Takes(v, yamldoc.UseEnum, d.options.StepTypes...)
 	}
-	if f.Expr != "" {
-		d.Errorf(v, document.WrongValue, "found an expression; want the name of a step type")
-	}
+	d.Plain(v, f.Expr, "the name of a step type")
 	return f
 }
 
-// checkStep asks the step type about its spec. Of a type that nobody here
-// knows it says whether Harness has it.
-func (d *decoder) checkStep(v yamldoc.Value, s *Step, p place) {
-	if d.options.CheckStep == nil || s.Type.Value == "" {
+// checkStep asks a step's type about the step's spec. Of a type that nobody
+// here knows it says whether Harness has it.
+func (d *decoder) checkStep(step, spec yamldoc.Value, p place) {
+	typ, name := document.Child(step, "type"), document.Peek(step, "type")
+	if d.options.CheckStep == nil || name == "" || strings.Contains(name, "<+") || d.Left(document.Child(step, "spec")) {
 		return
-	}
-	typ := document.Child(v, "type")
-	if d.Left(document.Child(v, "spec")) {
-		return
-	}
-	spec := s.Spec
-	if spec == nil || spec.Kind == yamldoc.Null {
-		spec = &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}
 	}
 	known := false
-	d.Within(document.At(v, "spec", spec).Path, func(part *yamldoc.Report) {
-		known = d.options.CheckStep(s.Type.Value, spec, p.stage, part)
+	d.Within(spec.Path, func(part *yamldoc.Report) {
+		known = d.options.CheckStep(name, spec.Node, p.stage, part)
 	})
 	switch {
 	case known:
-		d.sameSwimlane(typ, s.Type.Value, p.deployment)
-		d.specRefs(document.At(v, "spec", spec))
-		if name := document.Child(document.At(v, "spec", spec), "barrierRef"); s.Type.Value == stepBarrier && name.Is(yamldoc.Scalar) && !strings.Contains(name.Node.Value, "<+") {
-			d.barriers = append(d.barriers, name)
+		d.sameSwimlane(typ, name, p.deployment)
+		d.specRefs(spec)
+		if at := document.Child(spec, "barrierRef"); name == stepBarrier && at.Is(yamldoc.Scalar) && !strings.Contains(at.Node.Value, "<+") {
+			d.barriers = append(d.barriers, at)
 		}
-	case p.ofRefused(s.Type.Value):
-	case harnessStep(s.Type.Value):
-		d.Unsupported(typ, "step type %s isn't supported yet%s", s.Type.Value, instead(s.Type.Value))
+	case p.ofRefused(name):
+	case harnessStep(name):
+		d.Unsupported(typ, "step type %s isn't supported yet%s", name, instead(name))
 	default:
-		d.Errorf(typ, unknownStepType, "unknown step type %q%s", s.Type.Value, d.meantStep(s.Type.Value, p.stage))
+		d.Errorf(typ, unknownStepType, "unknown step type %q%s", name, d.meantStep(name, p.stage))
 	}
 }
 
@@ -237,11 +254,21 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGr
 		d.Errorf(v, "TOO_DEEP", "step groups are nested more than %d deep", maxGroupDepth)
 		return g
 	}
-	d.Fields(v, document.Keys{
-		"identifier":        d.stepID(&g.Identifier, p, ids),
-		"name":              d.Name(&g.Name),
+	d.Fields(v, document.Merge(d.groupKeys(g, p, inner), document.Keys{
+		"identifier": d.stepID(&g.Identifier, p, ids),
+		"name":       d.Name(&g.Name),
+	}))
+	d.Need(v, "identifier", "name")
+	d.groupNeeds(v)
+	return g
+}
+
+// groupKeys are the keys that a template of a step group has too. inner is the
+// place in the group.
+func (d *decoder) groupKeys(g *StepGroup, p, inner place) document.Keys {
+	return document.Keys{
 		"description":       d.Text(&g.Description),
-		"steps":             func(v yamldoc.Value) { g.Steps = d.steps(v, inner, document.Seen{}) },
+		"steps":             func(v yamldoc.Value) { g.Steps = d.someSteps(v, inner) },
 		"variables":         d.variables(&g.Variables),
 		"when":              d.when(&g.When, "stageStatus"),
 		"failureStrategies": d.failureStrategies(&g.FailureStrategies, level{node: "stepGroup", stage: p.stage, rollback: p.rollback}),
@@ -252,13 +279,11 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGr
 		"sharedPaths":       d.Refuse("containerized step groups aren't supported"),
 		"platform":          d.Refuse("containerized step groups aren't supported"),
 		"rollbackSteps":     func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
-	})
-	d.Need(v, "identifier", "name")
+	}
+}
+
+func (d *decoder) groupNeeds(v yamldoc.Value) {
 	if !linked(v) {
 		d.Need(v, "steps")
 	}
-	if steps := document.Child(v, "steps"); steps.Is(yamldoc.Sequence) && len(steps.Node.Items) == 0 {
-		d.Errorf(steps, emptyList, "found no steps; want one at least")
-	}
-	return g
 }

@@ -152,7 +152,6 @@ func (d *decoder) store(v yamldoc.Value, manifest string, m *Manifest) {
 func (d *decoder) ociStore(v yamldoc.Value, s *Store) {
 	var base, kind, other yamldoc.Field[string]
 	connector := d.reference(ref.Connector, &s.Charts)
-	typ := document.Peek(document.Child(v, "config"), "type")
 	specs := map[string]document.Keys{
 		"Generic": {"connectorRef": connector},
 		"ECR":     {"connectorRef": connector, "region": d.Text(&other), "registryId": d.Text(&other)},
@@ -162,6 +161,7 @@ func (d *decoder) ociStore(v yamldoc.Value, s *Store) {
 	d.Fields(v, document.Keys{
 		"basePath": d.Text(&base),
 		"config": func(v yamldoc.Value) {
+			typ := document.Peek(v, "type")
 			d.Fields(v, document.Keys{
 				"type": d.Literal(&kind, "Generic", "ECR", "GAR"),
 				"spec": func(v yamldoc.Value) {

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
@@ -41,6 +42,7 @@ func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
 		"type":         d.Supported(&t.Type, "template type", supported, others...),
 		"spec": func(v yamldoc.Value) {
 			t.Spec = v.Node
+			d.Takes(v, yamldoc.UseOpened)
 			d.Opened(func() { d.templateSpec(v, kind) })
 		},
 		"allowedOverrides": func(o yamldoc.Value) { t.AllowedOverrides = d.allowedOverrides(o, document.Child(v, "spec"), kind) },
@@ -53,34 +55,31 @@ func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
 
 // templateSpec checks a template's body like the node that is made of it.
 func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
+	d.Takes(v, yamldoc.UsePlain)
 	if !v.Is(yamldoc.Mapping) && kind.Supported() {
 		d.Errorf(v, document.WrongType, "want the keys of a %s", kind)
 		return
 	}
-	for _, key := range []string{"identifier", "name"} {
-		if v.Node.Get(key) != nil && kind != template.ArtifactSource {
-			d.Errorf(document.Child(v, key), misplacedKey, "%q is said where the template is used; take it out of the template", key)
-			return
-		}
-	}
 	switch kind {
 	case template.Step:
-		d.step(named(v, ""), place{section: document.Seen{}}, document.Seen{})
+		p, s := place{section: document.Seen{}}, &Step{}
+		d.Fields(v, document.Merge(d.stepKeys(v, s, p), d.unnamed()))
+		d.stepNeeds(v, p)
 	case template.StepGroup:
-		d.Takes(v, yamldoc.UseKeys, "stageType")
-		group := d.stepGroup(named(v, "stageType"), place{stage: d.stageType(v), section: document.Seen{}}, document.Seen{})
-		d.bounded(v, extent.Nodes(group.nodes()))
+		d.groupTemplate(v)
 	case template.Stage:
-		stage := d.stage(named(v, ""), document.Seen{})
-		d.bounded(v, extent.Nodes(stage.nodes()))
+		s := &Stage{}
+		d.Fields(v, document.Merge(d.stageKeys(s, document.Peek(v, "type")), d.unnamed()))
+		d.stageNeeds(v)
+		d.bounded(v, extent.Nodes(s.nodes()))
 	case template.Pipeline:
-		d.Fields(v, document.Merge(d.pipelineKeys(&Pipeline{}), d.codebase(v)))
+		d.Fields(v, document.Merge(d.pipelineKeys(&Pipeline{}), d.codebase(v), d.unnamed()))
 		d.Need(v, "stages")
 	case template.ArtifactSource:
 		d.Fields(v, d.artifactSource(v, &ArtifactSource{}))
 		d.Need(v, "type", "spec")
 	case template.Notification:
-		d.Fields(v, document.Keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &NotificationBody{}, d.open) }})
+		d.Fields(v, document.Merge(d.unnamed(), document.Keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &NotificationBody{}, d.open) }}))
 		d.Need(v, "body")
 	case template.CustomDeployment:
 		d.customTemplate(v)
@@ -114,28 +113,31 @@ func (d *decoder) link(v yamldoc.Value) {
 // have the keys that the node must have.
 func linked(v yamldoc.Value) bool { return v.Node.Get("template") != nil }
 
-// stageType is the type of the stages that a template of a step group is for;
-// empty for any.
-func (d *decoder) stageType(v yamldoc.Value) string {
-	if v.Node.Get("stageType") == nil {
-		return ""
+// groupTemplate checks the body of a template of a step group, which may say
+// what stages it is for.
+func (d *decoder) groupTemplate(v yamldoc.Value) {
+	var of yamldoc.Field[string]
+	can := []string{StageDeployment, StageApproval, StageCustom}
+	p, g := place{section: document.Seen{}}, &StepGroup{}
+	if typ := document.Peek(v, "stageType"); slices.Contains(can, typ) {
+		p.stage = typ
 	}
-	var f yamldoc.Field[string]
-	d.Supported(&f, "stage type", []string{StageDeployment, StageApproval, StageCustom}, otherStageTypes()...)(document.Child(v, "stageType"))
-	return f.Value
+	inner := p
+	inner.depth++
+	d.Fields(v, document.Merge(d.groupKeys(g, p, inner), d.unnamed(), document.Keys{
+		"stageType": d.Supported(&of, "stage type", can, otherStageTypes()...),
+	}))
+	d.groupNeeds(v)
+	d.bounded(v, extent.Nodes(g.nodes()))
 }
 
-// named is the body as a node that says who it is, without one of its keys.
-func named(v yamldoc.Value, without string) yamldoc.Value {
-	body := *v.Node
-	word := func(key string) yamldoc.Entry {
-		value := &yamldoc.Node{Kind: yamldoc.Scalar, Value: "template", Line: body.Line, Column: body.Column, File: body.File}
-		return yamldoc.Entry{Key: key, Line: body.Line, Column: body.Column, Value: value}
+// unnamed are the keys that a template's body lacks: who uses it says them.
+func (d *decoder) unnamed() document.Keys {
+	known := document.Keys{}
+	for _, key := range []string{"identifier", "name"} {
+		known[key] = d.Elsewhere(misplacedKey, strconv.Quote(key)+" is said where the template is used; take it out of the template")
 	}
-	body.Entries = append([]yamldoc.Entry{word("identifier"), word("name")}, body.Entries...)
-	body.Entries = slices.DeleteFunc(body.Entries, func(e yamldoc.Entry) bool { return e.Key == without })
-	v.Node = &body
-	return v
+	return known
 }
 
 // allowedOverrides decodes which settings a link may override. One that the

@@ -238,8 +238,8 @@ func (d *decoder) polled(v yamldoc.Value, typ string) {
 		d.String(v)
 		return
 	}
-	if !v.Is(yamldoc.Scalar) || strings.Trim(v.Node.Value, "0") != "" {
-		d.Refuse("asking a Git host for events (pollInterval) instead of a webhook isn't supported")(v)
+	if !document.Neutral(v.Node) && (!v.Is(yamldoc.Scalar) || strings.Trim(v.Node.Value, "0") != "") {
+		d.Unsupported(v, "asking a Git host for events (pollInterval) instead of a webhook isn't supported yet")
 	}
 }
 

@@ -33,14 +33,10 @@ func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 			}
 		},
 		"ssoLinked": func(v yamldoc.Value) {
-			if d.Bool(v).Value {
-				d.Unsupported(v, "groups of an identity provider aren't supported yet; name the users")
-			}
+			d.Without(v, "true", d.Bool(v).Value, "groups of an identity provider aren't supported yet; name the users")
 		},
 		"externallyManaged": func(v yamldoc.Value) {
-			if d.Bool(v).Value {
-				d.Unsupported(v, "groups of an identity provider aren't supported yet; name the users")
-			}
+			d.Without(v, "true", d.Bool(v).Value, "groups of an identity provider aren't supported yet; name the users")
 		},
 	}))
 	d.Need(v, "identifier", "name")
@@ -114,9 +110,9 @@ func (g *UserGroup) Mails() []string {
 func (g *UserGroup) add(d *decoder, v yamldoc.Value) {
 	for item := range d.Items(v) {
 		f := d.String(item)
+		d.Plain(item, f.Expr, "a user's name")
 		switch {
 		case f.Expr != "":
-			d.Errorf(item, document.WrongValue, "found an expression; want a user's name")
 		case strings.TrimSpace(f.Value) == "":
 			d.Errorf(item, document.WrongValue, "found an empty text; want a user's name")
 		default:

@@ -56,14 +56,7 @@ func (d *decoder) variable(v yamldoc.Value, more ...string) Variable {
 }
 
 func (d *decoder) variableName(v yamldoc.Value) yamldoc.Field[string] {
-	f := d.String(v)
-	if !f.Set {
-		return f
-	}
-	if err := ref.CheckVariable(v.Node.Value); err != nil {
-		d.Errorf(v, document.BadName, "%s", err)
-	}
-	return f
+	return d.Spelled(v, document.BadName, ref.CheckVariable)
 }
 
 // variableValue binds a value or a default, as the variable's type wants it.

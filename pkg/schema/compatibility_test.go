@@ -76,6 +76,7 @@ func compatibility(lacking string) string {
 	fmt.Fprintf(&b, "\nRefused: %s.\n", strings.Join(sorted(entity.OtherKinds()), ", "))
 	steps(&b)
 	words, keys := newTable("kind", "mapping and key", "honoured", "refused"), newTable("kind", "mapping and key", "why it is refused")
+	var without []string
 	idle := newTable("kind", "mapping and key", "why it has no effect")
 	for _, kind := range kinds {
 		for _, d := range outlines()[kind] {
@@ -84,6 +85,7 @@ func compatibility(lacking string) string {
 				if k.Refused != "" {
 					keys.row(string(kind), place, k.Refused)
 				}
+				without = append(without, k.Without...)
 				if k.Idle != "" {
 					idle.row(string(kind), place, k.Idle)
 				}
@@ -98,7 +100,7 @@ func compatibility(lacking string) string {
 	b.WriteString("\n## Keys that are taken and have no effect\n\n" +
 		"Documents of Harness have them, and a run is the same without; each is a warning (`NO_EFFECT`).\n\n" + idle.String())
 	b.WriteString("\n## Values that are refused\n\nFrom the broken documents of the tests, as they are told:\n\n")
-	for _, reason := range values() {
+	for _, reason := range sorted(append(values(), without...)) {
 		if !strings.Contains(b.String(), reason) {
 			fmt.Fprintf(&b, "- %s\n", reason)
 		}

@@ -23,8 +23,9 @@ type Key struct {
 	When     string // e.g. "type: Http"; empty if it is so always
 	What     string // what its value may be
 	Required bool
-	Refused  string // why it is refused; empty if it is honoured
-	Idle     string // why it changes nothing; empty if it does
+	Refused  string   // why Slipway refuses it; empty if it doesn't
+	Without  []string // why it refuses some of the words
+	Idle     string   // why it changes nothing; empty if it does
 	Words    []string
 	Others   []string // words that Harness has besides
 }
@@ -92,8 +93,11 @@ func (o *outliner) keys(object *Object, when string, general *Object) []Key {
 	for _, name := range slices.Sorted(maps.Keys(object.Keys)) {
 		s := object.Keys[name]
 		k := Key{
-			Name: name, When: when, What: o.what(s), Refused: s.Refused, Idle: s.Idle, Words: s.Words, Others: s.Others,
+			Name: name, When: when, What: o.what(s), Idle: s.Idle, Without: sorted(slices.Collect(maps.Values(s.RefusedIf))), Words: s.Words, Others: s.Others,
 			Required: slices.Contains(object.Required, name) || slices.Contains(object.Unless, name),
+		}
+		if !s.Forbidden {
+			k.Refused = s.Refused
 		}
 		if general != nil {
 			if strings.HasPrefix(when, name+": ") {

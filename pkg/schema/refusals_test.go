@@ -70,6 +70,8 @@ func (r *refusals) call(call *ast.CallExpr) {
 		r.text(text(call.Args[0]) + " yet")
 	case name == "Never" && len(call.Args) == 1:
 		r.text(text(call.Args[0]))
+	case name == "Without" && len(call.Args) == 4:
+		r.text(text(call.Args[3]))
 	case name == "Unsupported" && len(call.Args) > 1:
 		r.text(text(call.Args[1]))
 	case name == "Supported" && len(call.Args) > 3:

@@ -170,17 +170,16 @@ func (r *renderer) then(o *Object, c Case) part {
 // shape writes what a value may be. null is the same as no value.
 func (r *renderer) shape(s *Shape, required bool) part {
 	if s.Refused != "" {
-		may := []any{r.neutral()}
-		if s.Input {
-			may = append(may, part{"type": "string", "pattern": input})
-		}
-		return part{"description": s.Refused, "anyOf": may}
+		return part{"description": s.Refused, "anyOf": []any{r.neutral()}}
 	}
 	var any []any
 	if s.Object != nil {
 		any = append(any, r.object(s.Object))
 		if s.Object.Blank {
 			any = append(any, r.neutral())
+		}
+		if s.Object.Empty {
+			any = append(any, part{"type": "object", "maxProperties": 0})
 		}
 	} else if s.Uses[yamldoc.UseStringMap] {
 		any = append(any, part{"type": "object", "additionalProperties": part{"type": append(texts(), "null")}})

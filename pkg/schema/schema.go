@@ -1,13 +1,15 @@
 // Package schema says what documents may hold, for editors and people: as
 // JSON Schema, and as lists of what is supported and what is refused.
 //
-// It is found out by giving the decoders of pkg/entity and pkg/step one
-// document after the other and watching what they take each value for, so it
-// can't say anything else than they do. It is no second check: what a schema
-// can't say, such as names that stand twice, only decoding finds.
+// All of it is said by the document.Keys of pkg/entity and pkg/step. A rule
+// says what it takes a value for when it is given one, and a mapping which
+// keys it has; so each rule is given a text, a mapping and a list, and the
+// rules below it likewise, once for each word by which a mapping's keys differ.
+// It is no second check: what a schema can't say, such as names that stand
+// twice, only decoding finds.
 //
-// Exploring takes half a minute, so the JSON Schema of all kinds is kept in
-// schemas.json, which a test compares with the decoders; programs read that.
+// The JSON Schema of all kinds is kept in schemas.json, which a test compares
+// with the decoders; programs read that, and needn't have all decoders.
 package schema
 
 import (
@@ -29,8 +31,8 @@ import (
 //go:embed schemas.json
 var embedded []byte
 
-// document is a JSON Schema.
-type document struct {
+// published is a JSON Schema.
+type published struct {
 	Schema               string                     `json:"$schema"`
 	Title                string                     `json:"title"`
 	Type                 string                     `json:"type"`
@@ -46,8 +48,8 @@ type root struct {
 }
 
 // newDocument is a schema of kinds that nothing is said of yet.
-func newDocument(kinds []ref.Kind) document {
-	doc := document{
+func newDocument(kinds []ref.Kind) published {
+	doc := published{
 		Schema: "http://json-schema.org/draft-07/schema#", // the draft that editors know best
 		Title:  "Slipway document", Type: "object",
 		Properties: map[string]json.RawMessage{}, Definitions: map[string]json.RawMessage{},
@@ -60,7 +62,7 @@ func newDocument(kinds []ref.Kind) document {
 
 // JSON is the JSON Schema of the documents of some kinds.
 func JSON(kinds ...ref.Kind) ([]byte, error) {
-	var full document
+	var full published
 	if err := json.Unmarshal(embedded, &full); err != nil {
 		return nil, fmt.Errorf("read schemas.json: %w", err)
 	}
@@ -79,7 +81,7 @@ func JSON(kinds ...ref.Kind) ([]byte, error) {
 var reference = regexp.MustCompile(`"#/definitions/([^"]+)"`)
 
 // define adds the definitions that a part of the schema refers to.
-func (d *document) define(from map[string]json.RawMessage, part json.RawMessage) {
+func (d *published) define(from map[string]json.RawMessage, part json.RawMessage) {
 	for _, found := range reference.FindAllSubmatch(part, -1) {
 		name := string(found[1])
 		if _, ok := d.Definitions[name]; !ok {
@@ -91,7 +93,7 @@ func (d *document) define(from map[string]json.RawMessage, part json.RawMessage)
 
 // lines is the document as JSON with a line for each property and definition,
 // so that versions of it can be compared and merged.
-func (d *document) lines() ([]byte, error) {
+func (d *published) lines() ([]byte, error) {
 	properties, definitions := d.Properties, d.Definitions
 	head := *d
 	head.Properties, head.Definitions = nil, nil

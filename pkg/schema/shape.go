@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -17,6 +19,7 @@ type Shape struct {
 	Words      []string             // of an enum, those that are honoured
 	Others     []string             // the words that Harness has besides
 	Refused    string               // why any value is refused; empty if not
+	Forbidden  bool                 // it is refused here for another word of the mapping
 	RefusedIf  map[string]string    // why a word is refused, by the word
 	Expression bool                 // one may stand for the whole value
 	Input      bool                 // a runtime input may
@@ -38,6 +41,7 @@ type Object struct {
 	Unless   []string   // without which it is only good if it has a template
 	OneOf    [][]string // exactly one key of each must be there
 	Blank    bool       // it may be blank in spite of Required
+	Empty    bool       // it may be empty in spite of Required
 	// Cases say what differs by a word of the mapping's; Keys has what is the
 	// same in all, and a shape that may be anything of what isn't.
 	Cases []Case
@@ -50,155 +54,188 @@ type Case struct {
 	Object *Object
 }
 
-// maxDepth bounds what a decoder that is never satisfied makes of this.
-const maxDepth = 60
+// maxDepth bounds what a decoder makes of this that calls a mapping in itself
+// by no name, see document.Decoder.Named.
+const maxDepth = 30
 
-// explorer finds shapes. Objects that are alike are explored once.
+// explorer finds shapes. Mappings that have a name are explored once.
 type explorer struct {
-	shared map[string]*Object // of the parts that stand in many places, by signature
-	above  []*seen            // the objects around the one that is explored
-}
-
-type seen struct {
-	signature string
-	object    *Object
+	*describer
+	named   map[string]*Object
+	depth   int
+	endless string // a mapping that stands in itself and has no name
+	closed  bool   // nothing may be a runtime input here
 }
 
 // Explore finds the shape of a kind's document, below its root key.
-func Explore(kind ref.Kind) *Object {
-	e := &explorer{shared: map[string]*Object{}}
-	root := &spot{kind: kind}
-	keys, _ := ask(root.document(unknownMapping())).keys("")
-	return e.object(root, string(kind), keys)
+func Explore(kind ref.Kind) (*Object, error) {
+	e := &explorer{describer: newDescriber(), named: map[string]*Object{}}
+	root := e.object(string(kind), e.root(kind))
+	if e.endless != "" {
+		return nil, fault.New(fault.Internal, "the mapping %q of %s stands in itself; give it a name by document.Decoder.Named", e.endless, kind)
+	}
+	return root, nil
+}
+
+// sight is what one value is seen to be, without what is inside.
+type sight struct {
+	Shape
+	rule  document.Rule
+	known bool     // it is a mapping with known keys
+	inner []string // keys of a mapping
+	types []string // the words of a mapping's type, and of the types of what is in it
+}
+
+// look has a rule take a value of each sort.
+func (e *explorer) look(key string, rule document.Rule) sight {
+	text, object := e.hear(key, rule, scalar("x")), e.hear(key, rule, saying(untyped()))
+	list := e.hear(key, rule, sequence(saying(untyped())))
+	s := sight{rule: rule, Shape: Shape{Uses: map[yamldoc.Use]bool{}, RefusedIf: text.refuse}}
+	has := func(use yamldoc.Use) bool { return text.has(use) || object.has(use) || list.has(use) }
+	for use := range yamldoc.UseInput {
+		if use != yamldoc.UseRefused && has(use) {
+			s.Uses[use] = true
+		}
+	}
+	s.Words, s.Others = text.uses[yamldoc.UseEnum], text.uses[yamldoc.UseRefused]
+	s.Refused, s.Idle = first(text.uses[yamldoc.UseNever]), first(text.uses[yamldoc.UseIdle])
+	if text.has(yamldoc.UseForbidden) {
+		s.Refused, s.Forbidden = first(text.uses[yamldoc.UseForbidden]), true
+	}
+	reads := len(text.uses) == 0 || slices.ContainsFunc([]yamldoc.Use{
+		yamldoc.UseString, yamldoc.UseBool, yamldoc.UseInt, yamldoc.UseDuration, yamldoc.UseBody, yamldoc.UseStrings, yamldoc.UseStringMap,
+	}, text.has)
+	s.Input = !e.closed && !text.has(yamldoc.UsePlain) && (reads || text.has(yamldoc.UseInput))
+	s.Expression = reads && !text.has(yamldoc.UsePlain) && !text.has(yamldoc.UseInput)
+	if s.Refused != "" {
+		s.Input, s.Expression = false, false
+	}
+	s.Filled, s.Blank = list.has(yamldoc.UseFilled) && !list.has(yamldoc.UseBlank), has(yamldoc.UseBlank)
+	s.known = object.has(yamldoc.UseKeys)
+	s.inner = slices.Sorted(maps.Keys(object.keys))
+	s.types = append(s.types, e.words(object.keys["type"])...)
+	for _, key := range s.inner {
+		s.types = append(s.types, e.words(e.hear(key, object.keys[key], saying(untyped())).keys["type"])...)
+	}
+	return s
+}
+
+// untyped is a type that nobody knows.
+func untyped() map[string]string { return map[string]string{"type": "x"} }
+
+// words are those that a key may be, honoured or not.
+func (e *explorer) words(rule document.Rule) []string {
+	if rule == nil {
+		return nil
+	}
+	n := e.hear("type", rule, scalar("x"))
+	return slices.Concat(n.uses[yamldoc.UseEnum], n.uses[yamldoc.UseRefused])
+}
+
+func first(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// alike says whether two values look the same.
+func (s sight) alike(o sight) bool {
+	return fmt.Sprint(s.Shape, s.known, s.inner, s.types) == fmt.Sprint(o.Shape, o.known, o.inner, o.types)
 }
 
 // shape explores one value that has been looked at.
-func (e *explorer) shape(at *spot, name string, s sight) *Shape {
-	out := &Shape{Uses: s.uses, Words: s.words, Others: s.others, Refused: s.refused, RefusedIf: s.refusedIf, Expression: s.expression, Input: s.input, Filled: s.filled, Blank: s.blank, Idle: s.idle}
-	if out.Refused != "" || at.depth() > maxDepth {
+func (e *explorer) shape(name string, s sight) *Shape {
+	out := &s.Shape
+	if out.Refused != "" || e.endless != "" {
 		return out
 	}
-	if s.object {
-		out.Object = e.object(at, name, s.keys)
+	if s.known {
+		out.Object = e.object(name, s.rule)
 	}
-	switch free := s.uses[yamldoc.UseMapping] && !s.object; {
-	case free && s.uses[yamldoc.UseList]: // any value at all
+	switch free := s.Uses[yamldoc.UseMapping] && !s.known; {
+	case free && s.Uses[yamldoc.UseList]: // any value at all
 		out.Uses = nil
-	case s.uses[yamldoc.UseList]:
-		out.Item = e.shape(at.child("", nil), name, look(at, nil, nil)[""])
+	case s.Uses[yamldoc.UseList]:
+		out.Item = e.shape(name, e.look(name, item(name, s.rule)))
 	}
 	return out
 }
 
-// object explores a mapping. One that is the same as another around it is
-// that one: documents nest without end, shapes don't.
-func (e *explorer) object(at *spot, name string, keys []string) *Object {
-	typed := with(map[string]string{"type": "x"}, unknownMappings())
-	more, _ := ask(at.document(typed)).keys(at.path) // an older form may be known by its type alone
-	keys = placed(at, sorted(slices.Concat(keys, more)))
-	bare := e.views(at, nil, keys)
-	sign := signature(keys, bare)
-	if o, ok := e.shared[sign]; ok {
+// here are those of a mapping's keys that don't belong elsewhere.
+func (e *explorer) here(keys document.Keys) document.Keys {
+	out := document.Keys{}
+	for key, rule := range keys {
+		if !e.hear(key, rule, scalar("x")).has(yamldoc.UseElsewhere) {
+			out[key] = rule
+		}
+	}
+	return out
+}
+
+// object explores a mapping.
+func (e *explorer) object(name string, rule document.Rule) *Object {
+	bare := e.hear(name, rule, saying(untyped()))
+	o := &Object{Name: name, Keys: map[string]*Shape{}, Blank: bare.has(yamldoc.UseBlank), Empty: bare.has(yamldoc.UseEmpty)}
+	if named := first(bare.uses[yamldoc.UseNamed]); named != "" {
+		if known, ok := e.named[named]; ok {
+			return known
+		}
+		o.Name, e.named[named] = named, o
+	}
+	if e.depth == maxDepth {
+		e.endless = name
 		return o
 	}
-	for _, s := range e.above {
-		if s.signature == sign {
-			return s.object
-		}
-	}
-	o := &Object{Name: name, Keys: map[string]*Shape{}}
-	if shared := repeated(keys); shared != "" {
-		o.Name = shared
-		e.shared[sign] = o
-	}
-	e.above = append(e.above, &seen{sign, o})
-	defer func() { e.above = e.above[:len(e.above)-1] }()
-	cases := 0
+	e.depth++
+	above := e.open
+	e.open = e.open || bare.has(yamldoc.UseOpened)
+	defer func() { e.depth, e.open = e.depth-1, above }()
+	rules := e.here(bare.keys)
+	keys, views := slices.Sorted(maps.Keys(rules)), e.views(rules)
 	for _, key := range keys {
-		if len(bare[key].words) > 1 {
-			cases += e.cases(o, at, key, keys, bare)
+		if len(views[key].Words) > 1 {
+			o.Cases = append(o.Cases, e.cases(o, rule, key, views)...)
 		}
 	}
-	if cases > 0 {
+	if len(o.Cases) > 0 {
 		o.join(keys)
-		o.decided(needs(at, nil, keys))
+		o.decided(e.needs(rule, nil, keys))
 	} else {
-		e.fill(o, at, nil, keys, bare)
+		e.fill(o, rule, nil, views)
 	}
-	o.Blank = at.parent != nil && ask(at.document(mapping(unknownMappings()))).wrong(at.path) && !ask(at.document(mapping(nil))).wrong(at.path)
 	return o
 }
 
-// repeated names the parts that stand in many places and are the same in all,
-// by their keys; empty for others.
-func repeated(keys []string) string {
-	switch {
-	case slices.Contains(keys, "step"):
-		return "stepItem"
-	case slices.Contains(keys, "stage"):
-		return "stageItem"
-	case slices.Equal(keys, []string{"onFailure"}):
-		return "failureStrategy"
-	}
-	return ""
-}
-
-// placed are those of a mapping's keys that are known there and not only
-// elsewhere.
-func placed(at *spot, keys []string) []string {
-	return slices.DeleteFunc(keys, func(key string) bool {
-		spot := at.child(key, nil)
-		return ask(spot.document(scalar("x"))).misplaced(spot.path)
-	})
-}
-
-// views looks at every key of a mapping. A template stands for the other
-// keys, so it is looked at alone.
-func (e *explorer) views(at *spot, words map[string]string, keys []string) map[string]sight {
-	out := look(at, words, slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == template }))
-	if slices.Contains(keys, template) {
-		maps.Copy(out, look(at, words, []string{template}))
+// views looks at every key of a mapping.
+func (e *explorer) views(rules document.Keys) map[string]sight {
+	out := map[string]sight{}
+	for key, rule := range rules {
+		out[key] = e.look(key, rule)
 	}
 	return out
 }
 
-// signature tells mappings apart by their keys and the words in them.
-func signature(keys []string, views map[string]sight) string {
-	var b strings.Builder
-	for _, k := range keys {
-		fmt.Fprintln(&b, k, views[k].words, views[k].keys, views[k].types, views[k].refused != "")
-	}
-	return b.String()
+// variant is what a mapping is by some words of one of its keys.
+type variant struct {
+	words  []string
+	views  map[string]sight
+	needed []string
+	closed bool
 }
 
-// cases explores what differs by the word of a key, and gives the number of
-// cases; none if nothing differs.
-func (e *explorer) cases(o *Object, at *spot, key string, keys []string, bare map[string]sight) int {
-	type variant struct {
-		words    []string
-		keys     []string
-		views    map[string]sight
-		required []string
-	}
+// cases explores what differs by the word of a key; none if nothing does.
+func (e *explorer) cases(o *Object, rule document.Rule, key string, bare map[string]sight) []Case {
 	var variants []variant
-	refused := map[string]string{}
-	for _, word := range bare[key].words {
-		words := map[string]string{key: word}
-		alone := ask(at.document(with(words, unknownMappings())))
-		if why := alone.unsupported(at.child(key, nil).path); why != "" {
-			refused[word] = why
-		}
-		v := variant{words: []string{word}, keys: keys}
-		if own, ok := alone.keys(at.path); ok {
-			common := slices.DeleteFunc(slices.Clone(own), func(k string) bool { return !slices.Contains(keys, k) })
-			own = slices.DeleteFunc(own, func(k string) bool { return slices.Contains(keys, k) })
-			v.keys = sorted(append(common, placed(at, own)...))
-		}
-		v.views = e.views(at, words, v.keys)
+	above := e.closed
+	defer func() { e.closed = above }()
+	for _, word := range bare[key].Words {
+		alone := e.hear("", rule, saying(map[string]string{key: word}))
+		e.closed = alone.has(yamldoc.UseClosed) || above
+		v := variant{words: []string{word}, closed: e.closed, views: e.views(e.here(alone.keys)), needed: sorted(alone.uses[yamldoc.UseNeeded])}
 		v.views[key] = bare[key]
-		v.required = missing(alone, at)
 		i := slices.IndexFunc(variants, func(o variant) bool {
-			return slices.Equal(o.keys, v.keys) && slices.Equal(o.required, v.required) && maps.EqualFunc(o.views, v.views, sight.same)
+			return slices.Equal(o.needed, v.needed) && maps.EqualFunc(o.views, v.views, sight.alike)
 		})
 		if i >= 0 {
 			variants[i].words = append(variants[i].words, word)
@@ -206,61 +243,45 @@ func (e *explorer) cases(o *Object, at *spot, key string, keys []string, bare ma
 		}
 		variants = append(variants, v)
 	}
-	maps.Copy(bare[key].refusedIf, refused)
-	if one := variants[0]; len(variants) == 1 && slices.Equal(one.keys, keys) && maps.EqualFunc(one.views, bare, sight.same) {
-		return 0
+	if len(variants) == 1 && maps.EqualFunc(variants[0].views, bare, sight.alike) {
+		return nil
 	}
+	var out []Case
 	for _, v := range variants {
+		e.closed = v.closed
 		c := Case{Key: key, Words: v.words, Object: &Object{Name: o.Name + strings.Join(v.words, ""), Keys: map[string]*Shape{}}}
-		e.fill(c.Object, at, map[string]string{key: v.words[0]}, v.keys, v.views)
-		o.Cases = append(o.Cases, c)
+		e.fill(c.Object, rule, map[string]string{key: v.words[0]}, v.views)
+		out = append(out, c)
 	}
-	return len(variants)
-}
-
-func unknownMappings() map[string]*yamldoc.Node {
-	return map[string]*yamldoc.Node{bogus: scalar("x")}
-}
-
-// missing are the keys of a mapping that were missed.
-func missing(a answer, at *spot) []string {
-	keys, _ := a.words(at.path, yamldoc.UseMissing)
-	return sorted(keys)
+	return out
 }
 
 // fill explores the keys of a mapping that says the words.
-func (e *explorer) fill(o *Object, at *spot, words map[string]string, keys []string, views map[string]sight) {
+func (e *explorer) fill(o *Object, rule document.Rule, words map[string]string, views map[string]sight) {
+	keys := slices.Sorted(maps.Keys(views))
 	for _, key := range keys {
-		name, inner := key, maps.Clone(words)
-		delete(inner, key)
-		for _, word := range inner {
-			if key == "spec" {
+		name := key
+		for by, word := range words {
+			if key == "spec" && by != key {
 				name = definitionName(word) + "Spec"
 			}
 		}
-		o.Keys[key] = e.shape(at.child(key, inner), name, views[key])
+		o.Keys[key] = e.shape(name, views[key])
 	}
-	o.Required, o.Unless = needs(at, words, keys)
-	full := ask(at.document(with(words, all(keys, template))))
-	for _, u := range full.usages[at.path] {
-		if u.Use == yamldoc.UseOneOf && !slices.ContainsFunc(o.OneOf, func(w []string) bool { return slices.Equal(w, u.Words) }) {
-			o.OneOf = append(o.OneOf, u.Words)
-		}
-	}
+	o.Required, o.Unless = e.needs(rule, words, keys)
+	o.OneOf = e.hear("", rule, full(words, keys)).oneOf
 }
 
 // needs finds the keys that a mapping must have, whatever else it has, and
 // those that only a template can stand for.
-func needs(at *spot, words map[string]string, keys []string) (required, unless []string) {
-	for _, key := range missing(ask(at.document(with(words, unknownMappings()))), at) {
-		without := func(others ...string) bool {
-			a := ask(at.document(with(words, all(keys, append(others, key)...))))
-			return slices.Contains(missing(a, at), key)
-		}
+func (e *explorer) needs(rule document.Rule, words map[string]string, keys []string) (required, unless []string) {
+	always := e.hear("", rule, full(words, keys)).uses[yamldoc.UseNeeded]
+	unlinked := e.hear("", rule, full(words, keys, template)).uses[yamldoc.UseNeeded]
+	for _, key := range sorted(e.hear("", rule, saying(words)).uses[yamldoc.UseNeeded]) {
 		switch {
-		case without():
+		case slices.Contains(always, key):
 			required = append(required, key)
-		case without(template):
+		case slices.Contains(unlinked, key):
 			unless = append(unless, key)
 		}
 	}
@@ -276,17 +297,6 @@ func definitionName(word string) string {
 		return -1
 	}, word)
 	return strings.ToLower(letters[:1]) + letters[1:]
-}
-
-// all is every key but some, each with some text.
-func all(keys []string, but ...string) map[string]*yamldoc.Node {
-	out := map[string]*yamldoc.Node{}
-	for _, k := range keys {
-		if !slices.Contains(but, k) {
-			out[k] = scalar("x")
-		}
-	}
-	return out
 }
 
 // join makes the part of an object that its cases have in common.
@@ -350,4 +360,11 @@ func (s *Shape) same(t *Shape) bool {
 	}
 	r := newRenderer()
 	return string(encode(r.shape(s, false))) == string(encode(r.shape(t, false)))
+}
+
+// sorted sorts words, each once.
+func sorted(words []string) []string {
+	out := slices.Clone(words)
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -16,20 +16,34 @@ const (
 	UseStringMap
 	UseMapping
 	UseList
-	// Of a mapping's keys:
-	UseUnknown // Words are the keys that the mapping may have
-	UseKeys    // Words are keys that it may have besides
-	UseMissing // Words are those that it must have and hasn't
-	UseOneOf   // it must have exactly one of Words
-	// Of any value: it is read and changes nothing; Words say why.
-	UseIdle
+	// Of what may stand for any value:
+	UseInput // no expression but a runtime input
+	UsePlain // no expression at all
+	UseBlank // a blank text or an empty mapping is as good as none
+	// Of a list:
+	UseFilled // it mustn't be empty
+	// Of a mapping:
+	UseKeys   // Keys are those that it may have
+	UseNeeded // Words are keys that it must have
+	UseOneOf  // it must have exactly one of Words
+	UseEmpty  // it may be empty in spite of what is needed
+	UseOpened // a runtime input may stand for any part of it
+	UseClosed // nothing in it may be a runtime input
+	UseNamed  // the first of Words is what it is called wherever it stands
+	// Of any value; Words say why:
+	UseIdle      // it is read and changes nothing
+	UseNever     // it is refused
+	UseForbidden // it goes with another word of the mapping
+	UseWithout   // the first of Words is refused for the second
+	UseElsewhere // its key belongs somewhere else
 )
 
 // Usage is one use of a value.
 type Usage struct {
-	Path  string
+	Node  *Node
 	Use   Use
 	Words []string
+	Keys  map[string]func(Value) // the rules of a mapping's keys
 }
 
 // Watch tells f what every value is taken for from now on. So what a decoder
@@ -46,28 +60,21 @@ func (r *Report) Watched() bool { return r.watch != nil }
 // they read a value in a way of their own.
 func (r *Report) Takes(v Value, use Use, words ...string) {
 	if r.watch != nil {
-		r.watch(Usage{Path: v.Path, Use: use, Words: words})
+		r.watch(Usage{Node: v.Node, Use: use, Words: words})
 	}
 }
 
-// below puts the watched part of a report at a path.
-func (r *Report) below(path string) func(Usage) {
-	if r.watch == nil {
-		return nil
-	}
-	return func(u Usage) {
-		u.Path = under(path, u.Path)
-		r.watch(u)
+// takesWhole is Takes for what a runtime input may stand for in a part that is
+// open.
+func (r *Report) takesWhole(v Value, use Use) {
+	if r.Takes(v, use); r.open {
+		r.Takes(v, UseInput)
 	}
 }
 
-// under is a path that begins below another.
-func under(path, rest string) string {
-	switch {
-	case rest == "":
-		return path
-	case path != "" && rest[0] == '[':
-		return path + rest
+// TakesKeys tells who watches which keys a mapping may have.
+func (r *Report) TakesKeys(v Value, keys map[string]func(Value)) {
+	if r.watch != nil {
+		r.watch(Usage{Node: v.Node, Use: UseKeys, Keys: keys})
 	}
-	return join(path, rest)
 }

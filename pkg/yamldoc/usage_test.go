@@ -12,9 +12,12 @@ import (
 func TestWhoWatchesSeesWhatValuesAreTakenFor(t *testing.T) {
 	t.Parallel()
 	docs, report := yamldoc.Parse("", []byte("{a: [x], b: {c: d}}"))
-	var got []string
-	report.Watch(func(u yamldoc.Usage) { got = append(got, fmt.Sprintf("%s %d %v", u.Path, u.Use, u.Words)) })
 	root := yamldoc.Root(docs[0])
+	names := map[*yamldoc.Node]string{root.Node: "root", root.Node.Get("a"): "a", root.Node.Get("a").Items[0]: "a[0]", root.Node.Get("b"): "b"}
+	var got []string
+	report.Watch(func(u yamldoc.Usage) {
+		got = append(got, fmt.Sprintf("%s %d %v %d", names[u.Node], u.Use, u.Words, len(u.Keys)))
+	})
 	for e := range report.Mapping(root) {
 		switch e.Key {
 		case "a":
@@ -23,17 +26,15 @@ func TestWhoWatchesSeesWhatValuesAreTakenFor(t *testing.T) {
 			}
 		case "b":
 			report.Within("b", func(part *yamldoc.Report) {
-				for e := range part.Mapping(yamldoc.Sub(e.Node, "")) {
-					part.Unknown(e, "e")
-				}
+				part.TakesKeys(e, map[string]func(yamldoc.Value){"c": func(yamldoc.Value) {}})
 			})
 		}
 	}
-	report.Missing(root, "z")
+	report.Missing(root, "a", "z")
 	want := []string{
-		fmt.Sprintf(" %d []", yamldoc.UseMapping), fmt.Sprintf("a %d []", yamldoc.UseList),
-		fmt.Sprintf("a[0] %d []", yamldoc.UseString), fmt.Sprintf("a[0] %d [x y]", yamldoc.UseEnum),
-		fmt.Sprintf("b %d []", yamldoc.UseMapping), fmt.Sprintf("b.c %d [e]", yamldoc.UseUnknown), fmt.Sprintf(" %d [z]", yamldoc.UseMissing),
+		fmt.Sprintf("root %d [] 0", yamldoc.UseMapping), fmt.Sprintf("a %d [] 0", yamldoc.UseList),
+		fmt.Sprintf("a[0] %d [] 0", yamldoc.UseString), fmt.Sprintf("a[0] %d [x y] 0", yamldoc.UseEnum),
+		fmt.Sprintf("b %d [] 1", yamldoc.UseKeys), fmt.Sprintf("root %d [a z] 0", yamldoc.UseNeeded),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

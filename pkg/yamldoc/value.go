@@ -82,7 +82,7 @@ func shorten(s string) string {
 // that stands twice are reported; an absent one has no entries.
 func (r *Report) Mapping(v Value) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		r.Takes(v, UseMapping)
+		r.takesWhole(v, UseMapping)
 		if v.Null() || r.Left(v) {
 			return
 		}
@@ -118,7 +118,7 @@ func join(path, key string) string {
 // List gives the items of a list; anything else is reported.
 func (r *Report) List(v Value) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		r.Takes(v, UseList)
+		r.takesWhole(v, UseList)
 		if v.Null() || r.Left(v) {
 			return
 		}
@@ -139,7 +139,6 @@ func (r *Report) List(v Value) iter.Seq[Value] {
 // Unknown reports a key that isn't among those known, with the nearest of
 // them: a warning, or an error in a strict report. The key is kept.
 func (r *Report) Unknown(v Value, known ...string) {
-	r.Takes(v, UseUnknown, known...)
 	severity := Warning
 	if r.strict {
 		severity = Error
@@ -154,12 +153,12 @@ func (r *Report) Unsupported(v Value, format string, args ...any) {
 
 // Missing reports keys that a mapping must have.
 func (r *Report) Missing(v Value, keys ...string) {
+	r.Takes(v, UseNeeded, keys...)
 	if r.Left(v) {
 		return
 	}
 	for _, k := range keys {
 		if n := v.Node.Get(k); n == nil || n.Kind == Null {
-			r.Takes(v, UseMissing, k)
 			r.add(Error, v.Pos(r), "MISSING_KEY", "key %q is missing", k)
 		}
 	}

@@ -42,7 +42,10 @@ func run(out io.Writer, checkout string) error {
 		}
 		theirs := &theirs{root: root}
 		c := &comparison{theirs: theirs, lines: lines, done: map[pair]bool{}}
-		ours := schema.Explore(kind)
+		ours, err := schema.Explore(kind)
+		if err != nil {
+			return err
+		}
 		c.object(string(kind), "", theirs.node(root, string(kind)), ours)
 		if kind == ref.Pipeline {
 			c.steps(find(ours, "stepItem"))

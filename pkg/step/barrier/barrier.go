@@ -7,8 +7,6 @@
 package barrier
 
 import (
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -28,9 +26,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	d.Fields(v, document.Keys{
 		"barrierRef": func(e yamldoc.Value) {
 			s.Ref = d.String(e)
-			if s.Ref.Expr != "" && !strings.HasPrefix(s.Ref.Expr, "<+input>") {
-				d.Errorf(e, "WRONG_VALUE", "found an expression; want the identifier of a barrier")
-			}
+			d.Settled(e, s.Ref.Expr, "the identifier of a barrier")
 		},
 		"delegateSelectors": d.Words(nil), // no delegate takes part
 	})

@@ -54,25 +54,26 @@ func (a *Approval) Keys(d *document.Decoder) document.Keys {
 	return document.Keys{
 		"approvalCriteria": func(e yamldoc.Value) {
 			a.Approve = decode(e, d)
-			if e.Is(yamldoc.Mapping) && a.Approve.empty() {
+			d.Need(e, "type", "spec")
+			if e.Is(yamldoc.Mapping) && len(e.Node.Entries) > 0 && a.Approve.empty() {
 				d.Errorf(e, "WRONG_VALUE", "found criteria that ask for nothing; want an expression or conditions")
 			}
 		},
-		"rejectionCriteria": func(e yamldoc.Value) { a.Reject = decode(e, d) },
-		"retryInterval":     d.Time(&a.Every),
+		"rejectionCriteria": func(e yamldoc.Value) {
+			a.Reject = decode(e, d)
+			d.NeedUnlessEmpty(e, "type", "spec")
+		},
+		"retryInterval": d.Time(&a.Every),
 	}
 }
 
 func decode(v yamldoc.Value, d *document.Decoder) Criteria {
 	var c Criteria
-	kind := d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), "Jexl", "KeyValues").Value
+	kind := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
-		"type": document.Nothing, // decoded above
+		"type": d.Word(nil, "Jexl", "KeyValues"),
 		"spec": func(e yamldoc.Value) { c.spec(e, d, kind) },
 	})
-	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		d.Missing(v, "type", "spec")
-	}
 	return c
 }
 

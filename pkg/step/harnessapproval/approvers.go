@@ -34,11 +34,7 @@ func decodeApprovers(v yamldoc.Value, d *document.Decoder) approvers {
 				checkGroup(g, e, d)
 			}
 		},
-		"serviceAccounts": func(e yamldoc.Value) {
-			if len(step.Texts(e, d)) > 0 {
-				d.Unsupported(e, "approval by service accounts isn't supported yet; name userGroups")
-			}
-		},
+		"serviceAccounts":      d.Never("approval by service accounts isn't supported yet; name userGroups"),
 		"disallowedUserEmails": func(e yamldoc.Value) { a.Refused = step.Texts(e, d) },
 	})
 	if v.Is(yamldoc.Mapping) {

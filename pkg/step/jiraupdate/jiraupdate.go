@@ -43,9 +43,7 @@ func (s *Spec) transition(v yamldoc.Value, d *document.Decoder) {
 		"status":         d.Text(&s.Status),
 		"transitionName": d.Text(&s.Transition),
 	})
-	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		d.Missing(v, "status")
-	}
+	d.NeedUnlessEmpty(v, "status")
 }
 
 // Start gives the change to a delegate.

@@ -44,6 +44,14 @@ type Spec struct {
 
 func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
+	traffic := func(e yamldoc.Value) {
+		if !e.Null() {
+			s.Traffic = kubernetes.Traffic(d, e)
+		}
+	}
+	if document.Peek(v, "canaryType") == progressive {
+		traffic = d.Never("a Progressive canary can't route traffic yet: its pods get requests by their number")
+	}
 	d.Fields(v, document.Keys{
 		"instanceSelection": func(e yamldoc.Value) { s.Instances = kubernetes.Instances(d, e) },
 		"skipDryRun":        d.Flag(&s.SkipDryRun),
@@ -53,11 +61,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 				d.Errorf(e, "WRONG_VALUE", "found %d; want a percentage from 1 to 100", s.Target.Value)
 			}
 		},
-		"trafficRouting": func(e yamldoc.Value) {
-			if !e.Null() {
-				s.Traffic = kubernetes.Traffic(d, e)
-			}
-		},
+		"trafficRouting":    traffic,
 		"commandFlags":      func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpCanary) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
@@ -77,9 +81,6 @@ func (s *Spec) suited(d *document.Decoder, v yamldoc.Value) {
 	}
 	d.Missing(v, "targetPercentage")
 	noEffect(d, v, "instanceSelection", progressive)
-	if s.Traffic != nil {
-		d.Errorf(yamldoc.Sub(v.Node.Get("trafficRouting"), "trafficRouting"), "WRONG_VALUE", "a Progressive canary can't route traffic yet: its pods get requests by their number")
-	}
 }
 
 // noEffect warns of a field of the other type.

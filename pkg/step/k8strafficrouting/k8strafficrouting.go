@@ -33,9 +33,9 @@ type Spec struct {
 
 func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
-	kind := d.Enum(yamldoc.Sub(v.Node.Get("type"), "type"), config, inherit).Value
+	kind := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
-		"type": document.Nothing, // read before, wherever it stands
+		"type": d.Word(nil, config, inherit),
 		"trafficRouting": func(e yamldoc.Value) {
 			if kind == inherit {
 				s.Routing = kubernetes.InheritedTraffic(d, e)

@@ -16,9 +16,9 @@ const (
 // {type: Percentage, spec: {percentage}}.
 func Instances(d *document.Decoder, v yamldoc.Value) *task.InstanceSelection {
 	out := &task.InstanceSelection{}
-	kind := d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), typeCount, typePercentage).Value
+	kind := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
-		"type": document.Nothing, // read before, wherever it stands
+		"type": d.Word(nil, typeCount, typePercentage),
 		"spec": func(e yamldoc.Value) { selected(d, e, kind, out) },
 	})
 	d.Need(v, "type", "spec")

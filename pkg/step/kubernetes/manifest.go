@@ -42,30 +42,18 @@ func Overrides(d *document.Decoder, v yamldoc.Value) []*Manifest {
 
 // decodeManifest decodes a manifest that must be of one of the types.
 func decodeManifest(d *document.Decoder, v yamldoc.Value, types ...string) *Manifest {
+	var typ yamldoc.Field[string]
 	m := &Manifest{id: document.Peek(v, "identifier"), typ: types[0]}
 	if typ := document.Peek(v, "type"); slices.Contains(types, typ) {
 		m.typ = typ
 	}
 	d.Fields(v, document.Keys{
 		"identifier": d.Text(nil),
-		"type":       func(e yamldoc.Value) { manifestType(d, e, types) },
+		"type":       d.Literal(&typ, types...),
 		"spec":       func(e yamldoc.Value) { m.spec(d, e) },
 	})
 	d.Need(v, "type", "spec")
 	return m
-}
-
-func manifestType(d *document.Decoder, v yamldoc.Value, types []string) {
-	f := d.String(v)
-	d.Takes(v, yamldoc.UseEnum, types...)
-	if !f.Set || slices.Contains(types, f.Value) {
-		return
-	}
-	want := types[0]
-	if len(types) > 1 {
-		want = "one of " + strings.Join(types, ", ")
-	}
-	d.Errorf(v, "WRONG_VALUE", "found %q; want %s", step.Text(f), want)
 }
 
 func (m *Manifest) spec(d *document.Decoder, v yamldoc.Value) {

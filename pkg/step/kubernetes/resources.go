@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"slices"
+
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -19,9 +21,12 @@ const (
 // deleted, perhaps with the release's namespace.
 func Resources(d *document.Decoder, v yamldoc.Value, deletes bool) task.ResourceSelection {
 	var s task.ResourceSelection
-	s.Type = d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), resourceName, manifestPath, releaseName).Value
+	types := []string{resourceName, manifestPath, releaseName}
+	if typ := document.Peek(v, "type"); slices.Contains(types, typ) {
+		s.Type = typ
+	}
 	d.Fields(v, document.Keys{
-		"type": document.Nothing, // read before, wherever it stands
+		"type": d.Word(nil, types...),
 		"spec": func(e yamldoc.Value) { selection(d, e, &s, deletes) },
 	})
 	d.Need(v, "type")

@@ -38,9 +38,11 @@ type Store struct {
 // DecodeStore checks {type, spec}; more are types that the files can be in
 // besides, such as Inherited. Its connector is resolved when the step starts.
 func DecodeStore(d *document.Decoder, v yamldoc.Value, more ...string) Store {
+	var kind yamldoc.Field[string]
 	typ, can := document.Peek(v, "type"), append(stores(), more...)
+	others := slices.DeleteFunc(otherStores(), func(s string) bool { return slices.Contains(can, s) })
 	d.Fields(v, document.Keys{
-		"type": func(e yamldoc.Value) { storeType(d, e, can) },
+		"type": d.Supported(&kind, "store type", can, others...),
 		"spec": func(e yamldoc.Value) {
 			switch {
 			case !slices.Contains(can, typ):
@@ -60,23 +62,6 @@ func DecodeStore(d *document.Decoder, v yamldoc.Value, more ...string) Store {
 	})
 	d.Need(v, "type", "spec")
 	return Store{node: v.Node}
-}
-
-func storeType(d *document.Decoder, v yamldoc.Value, can []string) {
-	f := d.String(v)
-	others := slices.DeleteFunc(otherStores(), func(s string) bool { return slices.Contains(can, s) })
-	d.Takes(v, yamldoc.UseEnum, can...)
-	d.Takes(v, yamldoc.UseRefused, others...)
-	want := "one of " + strings.Join(can, ", ")
-	switch {
-	case !f.Set || slices.Contains(can, f.Value):
-	case f.Expr != "":
-		d.Errorf(v, "WRONG_VALUE", "found an expression; want %s", want)
-	case slices.Contains(others, f.Value):
-		d.Unsupported(v, "store type %s isn't supported yet; want %s", f.Value, want)
-	default:
-		d.Errorf(v, "WRONG_VALUE", "found %q; want %s%s", f.Value, want, d.Hint(f.Value, can))
-	}
 }
 
 func inline(d *document.Decoder, v yamldoc.Value) {

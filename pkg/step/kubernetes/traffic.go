@@ -94,12 +94,10 @@ func route(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRo
 
 func destinations(d *document.Decoder, v yamldoc.Value) []task.TrafficDestination {
 	var out []task.TrafficDestination
+	d.Filled(v, "WRONG_VALUE", "found no destinations; want one at least")
 	for item := range d.List(v) {
 		d.Fields(item, document.Keys{"destination": func(e yamldoc.Value) { out = append(out, destination(d, e)) }})
 		d.Need(item, "destination")
-	}
-	if v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
-		d.Errorf(v, "WRONG_VALUE", "found no destinations; want one at least")
 	}
 	return out
 }

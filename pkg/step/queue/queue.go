@@ -6,8 +6,6 @@
 package queue
 
 import (
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -29,9 +27,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"key": d.Text(&s.Key),
 		"scope": func(e yamldoc.Value) {
 			s.Scope = d.Enum(e, step.ScopePipeline, step.ScopeStage)
-			if s.Scope.Expr != "" && !strings.HasPrefix(s.Scope.Expr, "<+input>") {
-				d.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", step.ScopePipeline, step.ScopeStage)
-			}
+			d.Settled(e, s.Scope.Expr, step.ScopePipeline+" or "+step.ScopeStage)
 		},
 		"delegateSelectors": d.Words(nil), // no delegate takes part
 	})

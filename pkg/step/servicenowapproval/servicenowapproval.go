@@ -56,9 +56,7 @@ func (s *Spec) window(v yamldoc.Value, d *document.Decoder) {
 		"startField": d.Text(&s.Window.Start),
 		"endField":   d.Text(&s.Window.End),
 	})
-	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		d.Missing(v, "startField", "endField")
-	}
+	d.NeedUnlessEmpty(v, "startField", "endField")
 }
 
 // Start has a delegate read the ticket.

@@ -31,9 +31,8 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"ticketType": d.Text(&s.Table),
 		"fields":     func(e yamldoc.Value) { s.Fields = ticket.Fields(e, d) },
 		"createType": func(e yamldoc.Value) {
-			if kind := d.Enum(e, "Normal", "Form", "Standard"); kind.Value == "Standard" {
-				d.Unsupported(e, "tickets from standard change templates aren't supported yet; want Normal, or Form with a template")
-			}
+			kind := d.Enum(e, "Normal", "Form", "Standard").Value
+			d.Without(e, "Standard", kind == "Standard", "tickets from standard change templates aren't supported yet; want Normal, or Form with a template")
 		},
 	}))
 	d.Missing(v, "connectorRef", "ticketType")

@@ -40,11 +40,11 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 }
 
 func (s *Spec) row(v yamldoc.Value, d *document.Decoder) {
-	s.Kind = d.Enum(yamldoc.Sub(v.Node.Get("type"), v.Path+".type"), "Json", "KeyValues")
+	kind := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
-		"type": document.Nothing, // decoded above
+		"type": d.Word(&s.Kind, "Json", "KeyValues"),
 		"spec": func(e yamldoc.Value) {
-			switch s.Kind.Value {
+			switch kind {
 			case "Json":
 				d.Fields(e, document.Keys{"jsonBody": d.Text(&s.Body)})
 				d.Missing(e, "jsonBody")

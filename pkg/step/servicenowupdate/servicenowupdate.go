@@ -57,9 +57,7 @@ func (s *Spec) multiple(v yamldoc.Value, d *document.Decoder) {
 			d.Missing(e, "changeRequestNumber")
 		},
 	})
-	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		d.Missing(v, "type", "spec")
-	}
+	d.NeedUnlessEmpty(v, "type", "spec")
 }
 
 // changes is the table in which the numbers of change requests are.

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -48,14 +47,10 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"executionTarget": func(e yamldoc.Value) { s.target(e, d) },
 		"outputAlias":     func(e yamldoc.Value) { alias(e, d) },
 		"expressions": func(e yamldoc.Value) {
-			if how := d.Enum(e, asText, asEnvironment); how.Expr != "" && !expr.IsRuntimeInput(how.Expr) {
-				d.Errorf(e, "WRONG_VALUE", "found an expression; want %s or %s", asText, asEnvironment)
-			}
+			d.Settled(e, d.Enum(e, asText, asEnvironment).Expr, asText+" or "+asEnvironment)
 		},
 		"includeInfraSelectors": func(e yamldoc.Value) {
-			if on := d.Bool(e); on.Value {
-				d.Unsupported(e, "taking the infrastructure's selectors isn't supported yet; name them in delegateSelectors")
-			}
+			d.Without(e, "true", d.Bool(e).Value, "taking the infrastructure's selectors isn't supported yet; name them in delegateSelectors")
 		},
 		"metadata": document.Nothing, // of Harness's editor
 	}))
@@ -74,19 +69,17 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 func alias(v yamldoc.Value, d *document.Decoder) {
 	d.Fields(v, document.Keys{
 		"key": func(e yamldoc.Value) {
-			if key := d.String(e); key.Set && (key.Expr != "" || !shellVariable.MatchString(key.Value)) {
-				d.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits and _, without an expression", step.Text(key))
+			key := d.String(e)
+			d.Plain(e, key.Expr, "letters, digits and _")
+			if key.Set && key.Expr == "" && !shellVariable.MatchString(key.Value) {
+				d.Errorf(e, "WRONG_VALUE", "found %q; want letters, digits and _", key.Value)
 			}
 		},
 		"scope": func(e yamldoc.Value) {
-			if scope := d.Enum(e, "Pipeline", "Stage", "StepGroup"); scope.Expr != "" {
-				d.Errorf(e, "WRONG_VALUE", "found an expression; want Pipeline, Stage or StepGroup")
-			}
+			d.Plain(e, d.Enum(e, "Pipeline", "Stage", "StepGroup").Expr, "Pipeline, Stage or StepGroup")
 		},
 	})
-	if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-		d.Missing(v, "key", "scope")
-	}
+	d.NeedUnlessEmpty(v, "key", "scope")
 }
 
 // target is the executionTarget.
