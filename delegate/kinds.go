@@ -5,7 +5,6 @@
 package delegate
 
 import (
-	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -76,14 +75,13 @@ func Executors(cfg Config) map[task.Kind]executor.Executor {
 	}
 }
 
-// Watcher watches what the executors have put somewhere.
-func Watcher(cache string) executor.Watcher {
-	pods, found := watching.New(), instances.Watch(scripts(cache))
-	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		if w.Place.Script != nil {
-			return found(ctx, w, report)
-		}
-		return pods(ctx, w, report)
+// Watchers lists who watches what the tasks of each kind have put somewhere.
+func Watchers(cfg Config) map[task.Kind]executor.Watcher {
+	pods := watching.New()
+	return map[task.Kind]executor.Watcher{
+		task.KindHelm:       pods,
+		task.KindInstances:  instances.Watch(scripts(cfg.Cache)),
+		task.KindKubernetes: pods,
 	}
 }
 

@@ -56,9 +56,10 @@ func delegateCommand(a *app) *cobra.Command {
 			}
 			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version = s.Server, s.Token, currentVersion()
-			cfg.Executors = delegate.Executors(delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys})
+			kinds := delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys}
+			cfg.Executors, cfg.Watchers = delegate.Executors(kinds), delegate.Watchers(kinds)
 			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"), keys)
-			cfg.Watch, cfg.Journal = delegate.Watcher(cache), filepath.Join(cache, "journal")
+			cfg.Journal = filepath.Join(cache, "journal")
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}

@@ -51,8 +51,9 @@ type Config struct {
 	// Git fetches repositories whose files are part of a task's texts; nil: such
 	// tasks fail.
 	Git *gitfetch.Fetcher
-	// Watch watches releases for the instance ledger; nil: this delegate doesn't.
-	Watch executor.Watcher
+	// Watchers watch for the instance ledger what tasks of their kinds have put
+	// somewhere; none: this delegate watches nothing.
+	Watchers map[task.Kind]executor.Watcher
 	// HTTP carries every request, the WebSocket's included; nil makes one that
 	// honours the proxies of the environment.
 	HTTP *http.Client

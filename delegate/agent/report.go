@@ -64,7 +64,7 @@ func bounded(report task.Report) task.Report {
 	whole := size
 	r.Changes = slices.Clone(r.Changes)
 	for _, cut := range []func(*task.Result){
-		changing(func(c *task.Change) { c.Instances = nil }),
+		changing(func(c *task.Change) { c.Instances, c.Counted = nil, false }),
 		changing(func(c *task.Change) { c.Resources = nil }),
 		func(r *task.Result) {
 			r.Message = strings.ToValidUTF8(r.Message[:min(len(r.Message), longMessage)], "")

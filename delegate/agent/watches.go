@@ -33,7 +33,7 @@ type watched struct {
 // soon as a task has changed what runs or a watch has ended. The watches
 // themselves cost nothing until something changes.
 func (a *Agent) watchLoop(ctx context.Context) {
-	if a.Watch == nil {
+	if len(a.Watchers) == 0 {
 		return
 	}
 	defer a.watching.running.Wait()
@@ -131,7 +131,7 @@ func (a *Agent) beginWatch(ctx context.Context, w task.Watch) {
 		case fault.Is(err, fault.LeaseLost):
 			signal(a.look) // somebody else's, or to be watched anew
 		case err != nil: // asked for again with the next poll
-			a.Log.WarnContext(ctx, "a watch of instances has ended", "release", w.Place.Release, "error", err)
+			a.Log.WarnContext(ctx, "a watch of instances has ended", "service", w.Target.Service, "environment", w.Target.Environment, "error", err)
 		}
 	})
 }
@@ -156,14 +156,31 @@ func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
 	if err != nil {
 		return err
 	}
-	if w.Place, err = revealed(w.Place, secrets); err != nil {
-		return fmt.Errorf("the place of release %s: %w", w.Place.Release, err)
+	if w.Place, err = reveal(w.Place, secrets); err != nil {
+		return fmt.Errorf("the place of service %s: %w", w.Target.Service, err)
 	}
 	w.Secrets, w.LateSecrets = nil, nil
-	return a.Watch(ctx, w, func(ctx context.Context, o task.Observed) error {
+	watcher := a.Watchers[w.Kind]
+	if watcher == nil {
+		watcher = a.unwatched
+	}
+	return watcher(ctx, w, func(ctx context.Context, o task.Observed) error {
 		o.Watched, o.Trouble = task.Watched{ID: w.ID, Fence: w.Fence}, mask.Text(o.Trouble)
 		return a.api.post(ctx, a.id+"/instances", o, nil)
 	})
+}
+
+// unwatched says again and again that this delegate has no watcher for what it
+// is to watch: it may be older than the control plane.
+func (a *Agent) unwatched(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
+	for {
+		if err := report(ctx, task.Observed{Trouble: fmt.Sprintf("delegate %s has no watcher for what tasks of the kind %q put somewhere", a.Name, w.Kind)}); err != nil {
+			return err
+		}
+		if err := pause(ctx, task.ObserveEvery); err != nil {
+			return err
+		}
+	}
 }
 
 // hidden is an error whose text has its secrets masked.

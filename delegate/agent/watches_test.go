@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -31,7 +32,7 @@ func newWatchers() *watchers {
 
 // watch is a watcher that reports and ends when the test says so.
 func (w *watchers) watch(ctx context.Context, one task.Watch, report func(context.Context, task.Observed) error) error {
-	name := fmt.Sprint(one.Place.Release, " ", one.Fence)
+	name := fmt.Sprint(one.Target.Release, " ", one.Fence)
 	end := make(chan error)
 	w.mu.Lock()
 	w.running[name], w.end[name] = one, end
@@ -63,11 +64,11 @@ func (w *watchers) names() map[string]bool {
 }
 
 func watchOf(release string, fence int64) task.Watch {
-	return task.Watch{ID: "id-" + release, Fence: fence, Place: task.Place{Release: release}}
+	return task.Watch{ID: "id-" + release, Fence: fence, Kind: task.KindKubernetes, Target: task.Target{Release: release}}
 }
 
 func watching(w *watchers) func(*agent.Config) {
-	return func(c *agent.Config) { c.Watch = w.watch }
+	return func(c *agent.Config) { c.Watchers = map[task.Kind]executor.Watcher{task.KindKubernetes: w.watch} }
 }
 
 func TestWatchesComeAndGo(t *testing.T) {
@@ -104,12 +105,12 @@ func TestReportsOfWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, w := newPlane(t), newWatchers()
 		one := watchOf("a", 1)
-		one.Place.Cluster, one.Secrets = task.Cluster{Token: "((t))"}, map[string]string{"((t))": "hunter2"}
+		one.Place, one.Secrets = json.RawMessage(`{"cluster":{"token":"((t))"}}`), map[string]string{"((t))": "hunter2"}
 		p.want(one)
 		s := p.start(succeed, watching(w))
 		w.names()
-		if got := w.running["a 1"]; got.Place.Cluster.Token != "hunter2" || got.Secrets != nil {
-			t.Errorf("the watcher got the token %q and the secrets %v", got.Place.Cluster.Token, got.Secrets)
+		if got := w.running["a 1"]; string(got.Place) != `{"cluster":{"token":"hunter2"}}` || got.Secrets != nil {
+			t.Errorf("the watcher got the place %s and the secrets %v", got.Place, got.Secrets)
 		}
 		if err := w.report["a 1"](task.Observed{Trouble: "hunter2 was refused"}); err != nil {
 			t.Fatal(err)
@@ -127,6 +128,30 @@ func TestReportsOfWatches(t *testing.T) {
 		w.end["a 1"] <- err
 		if diff := cmp.Diff(map[string]bool{"a 2": true}, w.names()); diff != "" {
 			t.Errorf("watches (-want +got):\n%s", diff)
+		}
+		s.finish()
+	})
+}
+
+// A delegate that can't watch what it is to watch says so, and goes on.
+func TestAKindWithoutAWatcherIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, w := newPlane(t), newWatchers()
+		other := watchOf("b", 1)
+		other.Kind = "trial"
+		p.want(watchOf("a", 1), other)
+		s := p.start(succeed, watching(w))
+		if diff := cmp.Diff(map[string]bool{"a 1": true}, w.names()); diff != "" {
+			t.Errorf("watches (-want +got):\n%s", diff)
+		}
+		want := task.Observed{Watched: task.Watched{ID: "id-b", Fence: 1}, Trouble: `delegate blue has no watcher for what tasks of the kind "trial" put somewhere`}
+		if diff := cmp.Diff(want, <-p.observed); diff != "" {
+			t.Errorf("the report (-want +got):\n%s", diff)
+		}
+		elapse(10 * time.Minute)
+		if n := p.count("instances"); n != 1 {
+			t.Errorf("it was told %d times in ten minutes, want once", n)
 		}
 		s.finish()
 	})

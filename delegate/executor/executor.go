@@ -86,6 +86,29 @@ func Payload[T any](a task.Assignment) (T, error) {
 	return p, nil
 }
 
+// Work decodes the payload of a task that puts something somewhere, and its
+// spec as one of pkg/task's types.
+func Work[Spec any](a task.Assignment) (task.Work, Spec, error) {
+	var spec Spec
+	w, err := Payload[task.Work](a)
+	if err != nil {
+		return w, spec, err
+	}
+	if err := json.Unmarshal(w.Spec, &spec); err != nil {
+		return w, spec, fault.New(fault.Invalid, "the spec of a %s task: %w", a.Kind, err)
+	}
+	return w, spec, nil
+}
+
+// Place decodes the place of a Work or of a watch as one of pkg/task's types.
+func Place[P any](kind task.Kind, doc json.RawMessage) (P, error) {
+	var place P
+	if err := json.Unmarshal(doc, &place); err != nil {
+		return place, fault.New(fault.Invalid, "the place of a %s task: %w", kind, err)
+	}
+	return place, nil
+}
+
 // Succeed is the result of a task that did what it should: outputs are what
 // expressions read below the step's "output", changes what it left in the
 // target.

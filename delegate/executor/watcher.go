@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Watcher watches a release until ctx ends. The watch's place has its secrets
+// Watcher watches what tasks of a kind have put somewhere, one release, until ctx ends. The watch's place has its secrets
 // in place. It reports what runs: once it knows, whenever that changes, and at
 // least every task.ObserveEvery.
 //

@@ -176,11 +176,11 @@ func sortedWorld(parts ...[]string) []string {
 	return out
 }
 
-func noHooks(p task.Helm) task.Helm {
+func noHooks(p job) job {
 	return flagged(flagged(p, "Install", "--no-hooks"), "Upgrade", "--no-hooks")
 }
 
-func counted(p task.Helm, count int) task.Helm {
+func counted(p job, count int) job {
 	p.Instances = &task.InstanceSelection{Count: &count}
 	return p
 }

@@ -81,7 +81,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if c == nil && s.p.Rollback {
+	if c == nil && s.work.Rollback {
 		say(log, "This stage deployed no colour, so there is nothing to swap back")
 		return s.result(outputs{})
 	}
@@ -89,7 +89,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 		return task.Result{}, fault.New(fault.Invalid, "the stage has no blue-green deployment to swap; want a HelmBGDeploy before the swap")
 	}
 	serving := c.Next
-	if s.p.Rollback {
+	if s.work.Rollback {
 		serving = c.Serving
 	}
 	swapped, err := s.cluster.Point(ctx, c, serving, log)

@@ -110,12 +110,12 @@ func TestAnAccountNamedAsTheService(t *testing.T) {
 // However far a stage came, its rollback leaves what was before.
 func TestBlueGreenRollback(t *testing.T) {
 	t.Parallel()
-	back := func(op task.HelmOp) func(*testing.T, *site, task.Helm) {
-		return func(t *testing.T, s *site, p task.Helm) {
+	back := func(op task.HelmOp) func(*testing.T, *site, job) {
+		return func(t *testing.T, s *site, p job) {
 			t.Helper()
 			for range 2 {
 				again := in(p, op)
-				again.Rollback = true
+				again.Work.Rollback = true
 				s.succeed(t, again)
 			}
 		}
@@ -124,7 +124,7 @@ func TestBlueGreenRollback(t *testing.T) {
 		name, values string
 		deployments  int // before
 		swap         bool
-		rollback     func(*testing.T, *site, task.Helm)
+		rollback     func(*testing.T, *site, job)
 		want         []string
 	}{
 		{"nothing was there", "image: broken:1", 0, false, back(task.OpHelmRollback), nil},

@@ -135,28 +135,39 @@ spec:
 }
 
 // step is a task of one step in an execution of its own, with values.
-func (s *site) step(op task.HelmOp, values string) task.Helm {
+func (s *site) step(op task.HelmOp, values string) job {
 	s.stage++
-	return task.Helm{
-		Op: op, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step",
-		Target: task.KubernetesTarget{
-			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel", Service: "web",
+	return job{
+		Work: task.Work{Target: task.Target{Service: "web"}, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step"},
+		Helm: task.Helm{Op: op, Target: task.KubernetesTarget{
+			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
 			Values: []task.ValuesFile{{ID: "over", Store: task.Store{Inline: values}}},
 			Manifest: &task.Manifest{
 				ID: "app", Type: "HelmChart", Chart: &task.Chart{HelmVersion: "V3"},
 				Store: task.Store{Git: &task.Git{URL: s.url, Branch: "main", Paths: []string{"web"}}},
 			},
-		},
+		}},
 	}
 }
 
+// job is the payload of a task with its spec.
+type job struct {
+	Work task.Work
+	task.Helm
+}
+
+func (j job) assignment(tb testing.TB) task.Assignment {
+	tb.Helper()
+	return executortest.Work(tb, task.KindHelm, j.Work, j.Helm, nil)
+}
+
 // in is another step of the same stage.
-func in(p task.Helm, op task.HelmOp) task.Helm {
-	p.Op, p.Step = op, string(op)
+func in(p job, op task.HelmOp) job {
+	p.Op, p.Work.Step = op, string(op)
 	return p
 }
 
-func flagged(p task.Helm, command, flag string) task.Helm {
+func flagged(p job, command, flag string) job {
 	p.CommandFlags = append(slices.Clone(p.CommandFlags), task.CommandFlag{Command: command, Flag: flag})
 	return p
 }
@@ -168,16 +179,16 @@ type ended struct {
 	env *executortest.Env
 }
 
-func (s *site) do(t *testing.T, p task.Helm) ended {
+func (s *site) do(t *testing.T, p job) ended {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, executor.ErrTimeout)
 	defer cancel()
 	env := executortest.New(t, nil)
-	r, err := s.run(ctx, executortest.Assignment(t, task.KindHelm, p), env.Env)
+	r, err := s.run(ctx, p.assignment(t), env.Env)
 	return ended{r, err, env}
 }
 
-func (s *site) succeed(t *testing.T, p task.Helm) ended {
+func (s *site) succeed(t *testing.T, p job) ended {
 	t.Helper()
 	e := s.do(t, p)
 	if e.err != nil || e.Status != task.Succeeded {
@@ -187,7 +198,7 @@ func (s *site) succeed(t *testing.T, p task.Helm) ended {
 }
 
 // fail runs a step that must fail with a message that has all of the parts.
-func (s *site) fail(t *testing.T, p task.Helm, parts ...string) ended {
+func (s *site) fail(t *testing.T, p job, parts ...string) ended {
 	t.Helper()
 	e := s.do(t, p)
 	if e.err != nil || e.Status != task.Failed {
@@ -242,12 +253,13 @@ func (s *site) greeting(t *testing.T) string {
 // pretend writes into Helm's record that a revision never ended.
 func (s *site) pretend(t *testing.T, version, status string) {
 	t.Helper()
-	config := func() task.Helm { p := s.step(task.OpHelmDeploy, ""); s.stage--; return p }
+	p := s.step(task.OpHelmDeploy, "")
+	s.stage--
 	clusters := &kubernetes.Clusters{}
 	env := executortest.New(t, nil)
-	foreign, err := clusters.Foreign(config(), env.Env)
+	foreign, err := clusters.Foreign(p.Work, p.Target, env.Env)
 	check(t, err)
-	sess := &session{p: config(), env: env.Env, cluster: foreign}
+	sess := &session{work: p.Work, p: p.Helm, env: env.Env, cluster: foreign}
 	cfg, err := sess.configure("x")
 	check(t, err)
 	h, err := historyOf(cfg, "rel")

@@ -243,17 +243,17 @@ func TestRefusals(t *testing.T) {
 	s := newSite(t)
 	tests := []struct {
 		name, says string
-		change     func(*task.Helm)
+		change     func(*job)
 	}{
-		{"a long name", "invalid release name", func(p *task.Helm) {
+		{"a long name", "invalid release name", func(p *job) {
 			p.Target.ReleaseName = "a-name-that-has-more-than-fifty-three-letters-is-too-long-for-helm"
 		}},
-		{"no chart", "no Helm chart", func(p *task.Helm) { p.Target.Manifest = nil }},
-		{"plain manifests", "no Helm chart", func(p *task.Helm) { p.Target.Manifest.Type = "K8sManifest" }},
-		{"Helm 2", "helmVersion V2", func(p *task.Helm) { p.Target.Manifest.Chart.HelmVersion = "V2" }},
-		{"a folder that isn't there", "folder none", func(p *task.Helm) { p.Target.Manifest.Store.Git.Paths = []string{"none"} }},
-		{"a missing values file", `values file "none.yaml"`, func(p *task.Helm) { p.Target.Manifest.ValuesPaths = []string{"none.yaml"} }},
-		{"a flag that means nothing", "unknown flag", func(p *task.Helm) {
+		{"no chart", "no Helm chart", func(p *job) { p.Target.Manifest = nil }},
+		{"plain manifests", "no Helm chart", func(p *job) { p.Target.Manifest.Type = "K8sManifest" }},
+		{"Helm 2", "helmVersion V2", func(p *job) { p.Target.Manifest.Chart.HelmVersion = "V2" }},
+		{"a folder that isn't there", "folder none", func(p *job) { p.Target.Manifest.Store.Git.Paths = []string{"none"} }},
+		{"a missing values file", `values file "none.yaml"`, func(p *job) { p.Target.Manifest.ValuesPaths = []string{"none.yaml"} }},
+		{"a flag that means nothing", "unknown flag", func(p *job) {
 			p.CommandFlags = []task.CommandFlag{{Command: "Install", Flag: "--post-renderer x"}}
 		}},
 	}

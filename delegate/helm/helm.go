@@ -54,13 +54,13 @@ func New(cfg kubernetes.Config) executor.Executor {
 		cfg.Sandbox = sandbox.New(0)
 	}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.Helm](a)
+		w, p, err := executor.Work[task.Helm](a)
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{p: p, env: env, git: git, charts: charts, sandbox: cfg.Sandbox, extract: manifest.NewExtractor(cfg.Script, a, env, unitFetch)}
+		s := &session{work: w, p: p, env: env, git: git, charts: charts, sandbox: cfg.Sandbox, extract: manifest.NewExtractor(cfg.Script, a, env, unitFetch)}
 		if p.Op != task.OpHelmDescribe {
-			if s.cluster, err = clusters.Foreign(p, env); err != nil {
+			if s.cluster, err = clusters.Foreign(w, p.Target, env); err != nil {
 				return task.Result{}, err
 			}
 		}
@@ -70,7 +70,8 @@ func New(cfg kubernetes.Config) executor.Executor {
 
 // session is one task.
 type session struct {
-	p       task.Helm
+	work    task.Work
+	p       task.Helm // its spec
 	env     executor.Env
 	cluster *kubernetes.Foreign // nil for what needs none
 	git     *gitfetch.Fetcher
@@ -137,7 +138,7 @@ func (s *session) configure(unit string) (*action.Configuration, error) {
 // source reads the task's chart and values.
 func (s *session) source() manifest.Source {
 	source := manifest.Source{
-		Git: s.git, Stage: s.p.Execution + s.p.Stage, Resolve: s.env.Resolve, Files: s.env.Files,
+		Git: s.git, Stage: s.work.Execution + s.work.Stage, Resolve: s.env.Resolve, Files: s.env.Files,
 		Dir: s.env.Dir, Log: s.env.Log(unitFetch), Extract: s.extract,
 		Places: manifest.Places(s.p.Target.Manifest, s.p.Target.Values),
 	}

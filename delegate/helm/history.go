@@ -100,7 +100,7 @@ func (h history) isOf(stage string) bool {
 }
 
 // stageLabel names the stage of the execution in a way that labels can hold.
-func (s *session) stageLabel() string { return labelOf(s.p.Execution, s.p.Stage) }
+func (s *session) stageLabel() string { return labelOf(s.work.Execution, s.work.Stage) }
 
 // stepLabel names likewise what the step was told to do.
 func (s *session) stepLabel() string {
@@ -108,7 +108,7 @@ func (s *session) stepLabel() string {
 	if err != nil {
 		return s.stageLabel() // it came from JSON
 	}
-	return labelOf(s.p.Step, string(doc))
+	return labelOf(s.work.Step, string(doc))
 }
 
 func labelOf(what, more string) string {

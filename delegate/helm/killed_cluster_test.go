@@ -25,7 +25,7 @@ const doomVariable = "SLIPWAY_TEST_HELM_TASK"
 // doom is a task and the line of its log at which its delegate kills itself;
 // none: it is killed from without.
 type doom struct {
-	Task task.Helm
+	Task job
 	Unit string
 	Line int // 1 for the first of the unit
 }
@@ -44,7 +44,7 @@ func TestDoomed(t *testing.T) { //nolint:paralleltest // it is alone in its proc
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	})
-	r, err := New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})(t.Context(), executortest.Assignment(t, task.KindHelm, d.Task), env.Env)
+	r, err := New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})(t.Context(), d.Task.assignment(t), env.Env)
 	t.Logf("the task ended %s: %s, %v; there was %q", r.Status, r.Message, err, env.Units())
 }
 
@@ -141,7 +141,7 @@ func doomed(t *testing.T, d doom) *exec.Cmd {
 }
 
 // killed runs a task in a process that is killed once something is seen.
-func (s *site) killed(t *testing.T, p task.Helm, seen watch.Interface) {
+func (s *site) killed(t *testing.T, p job, seen watch.Interface) {
 	t.Helper()
 	defer seen.Stop()
 	var out strings.Builder

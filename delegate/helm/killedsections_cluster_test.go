@@ -26,7 +26,7 @@ type besideStage []task.HelmOp
 
 // begin deploys what serves and gives the stage that comes next. There are
 // two colours already, so that the next one takes the place of an older one.
-func (b besideStage) begin(t *testing.T, s *site) task.Helm {
+func (b besideStage) begin(t *testing.T, s *site) job {
 	t.Helper()
 	if b[0] == task.OpHelmCanary {
 		s.succeed(t, noHooks(s.step(task.OpHelmDeploy, "")))
@@ -41,7 +41,7 @@ func (b besideStage) begin(t *testing.T, s *site) task.Helm {
 }
 
 // until does the steps of the stage before one, and gives that one.
-func (b besideStage) until(t *testing.T, s *site, p task.Helm, op task.HelmOp) task.Helm {
+func (b besideStage) until(t *testing.T, s *site, p job, op task.HelmOp) job {
 	t.Helper()
 	for _, step := range b {
 		if step == op {
@@ -65,7 +65,7 @@ func (s *site) templates(t *testing.T) map[string]corev1.PodTemplateSpec {
 }
 
 // dies has a delegate of its own die over a task at a line of its log.
-func (s *site) dies(t *testing.T, p task.Helm, unit string, line int) {
+func (s *site) dies(t *testing.T, p job, unit string, line int) {
 	t.Helper()
 	said, err := doomed(t, doom{p, unit, line}).CombinedOutput()
 	var exit *exec.ExitError

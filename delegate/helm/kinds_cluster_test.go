@@ -35,10 +35,10 @@ func (s *site) define(t *testing.T, at task.Cluster, definition string) {
 	t.Helper()
 	other := kubernetes.New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 	p := task.Kubernetes{
-		Op: task.OpRolling, Execution: "other", Stage: "deploy", Step: "step",
+		Op:     task.OpRolling,
 		Target: task.KubernetesTarget{Cluster: at, Namespace: s.namespace, ReleaseName: "other", Manifest: &task.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
 	}
-	r, err := other(t.Context(), executortest.Assignment(t, task.KindKubernetes, p), executortest.New(t, nil).Env)
+	r, err := other(t.Context(), executortest.Work(t, task.KindKubernetes, task.Work{Execution: "other", Stage: "deploy", Step: "step"}, p, nil), executortest.New(t, nil).Env)
 	if err != nil || r.Status != task.Succeeded {
 		t.Fatalf("%s: %s, %v", r.Status, r.Message, err)
 	}

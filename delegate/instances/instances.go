@@ -33,10 +33,15 @@ const maxOutput = 16 << 20
 // New makes the executor. The script runs as tasks of the kind shell do.
 func New(script executor.Executor) executor.Executor {
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.Instances](a)
+		w, err := executor.Payload[task.Work](a)
 		if err != nil {
 			return task.Result{}, err
 		}
+		place, err := executor.Place[task.InstancesPlace](a.Kind, w.Place)
+		if err != nil {
+			return task.Result{}, err
+		}
+		p := place.Script
 		doc, failed, err := written(ctx, p, script, a, env)
 		if err != nil || failed != nil {
 			return deref(failed), err
@@ -49,7 +54,7 @@ func New(script executor.Executor) executor.Executor {
 		for _, one := range found.List {
 			fmt.Fprintf(env.Log(shell.Unit), "found %s\n", one.HostName)
 		}
-		return result(p, found)
+		return result(w.Target, found)
 	}
 }
 
@@ -169,22 +174,22 @@ func readOne(p task.Instances, item expr.Value) (task.InstanceFound, error) {
 }
 
 // result is what the step puts out, and what the instance ledger keeps.
-func result(p task.Instances, found task.InstancesFound) (task.Result, error) {
+func result(of task.Target, found task.InstancesFound) (task.Result, error) {
 	doc, err := json.Marshal(map[string]any{"deploymentInfoOutcome": found})
 	if err != nil {
 		return task.Result{}, fmt.Errorf("encode the instances: %w", err)
 	}
-	change := task.Change{Target: "custom:" + p.Target.Infrastructure, Action: "found", Instances: kept(p, found)}
+	change := task.Change{Target: "custom:" + of.Infrastructure, Action: "found", Instances: kept(of, found), Counted: true}
 	return task.Result{Status: task.Succeeded, Outputs: doc, Changes: []task.Change{change}}, nil
 }
 
 // kept is what the instance ledger keeps of the instances.
-func kept(p task.Instances, found task.InstancesFound) []task.Instance {
+func kept(of task.Target, found task.InstancesFound) []task.Instance {
 	var out []task.Instance
 	for _, one := range found.List {
 		i := task.Instance{Name: one.HostName}
-		if p.Target.Image != "" {
-			i.Images = []string{p.Target.Image}
+		if of.Image != "" {
+			i.Images = []string{of.Image}
 		}
 		out = append(out, i)
 	}

@@ -25,7 +25,6 @@ END`
 func find(t *testing.T, change func(*task.Instances)) task.Result {
 	t.Helper()
 	p := task.Instances{
-		Target: task.InstancesTarget{Service: "engine", Environment: "floor", Infrastructure: "hall", Image: "1.4"},
 		Script: task.Shell{Shell: "Bash", Script: fleet},
 		List:   "items", Name: "metadata.name",
 		Attributes: map[string]string{"instancename": "metadata.name", "zone": "zones[0]", "zones": "zones", "size": "$.size"},
@@ -34,7 +33,8 @@ func find(t *testing.T, change func(*task.Instances)) task.Result {
 		change(&p)
 	}
 	env := executortest.New(t, nil)
-	r, err := instances.New(shell.New(os.Environ(), t.TempDir()))(t.Context(), executortest.Assignment(t, task.KindInstances, p), env.Env)
+	w := task.Work{Target: task.Target{Service: "engine", Environment: "floor", Infrastructure: "hall", Image: "1.4"}}
+	r, err := instances.New(shell.New(os.Environ(), t.TempDir()))(t.Context(), executortest.Work(t, task.KindInstances, w, nil, task.InstancesPlace{Script: p}), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestInstancesAreFoundAndKept(t *testing.T) {
 	if diff := cmp.Diff(want, out.Found); diff != "" {
 		t.Errorf("outputs (-want +got):\n%s", diff)
 	}
-	changes := []task.Change{{Target: "custom:hall", Action: "found", Instances: []task.Instance{
+	changes := []task.Change{{Target: "custom:hall", Action: "found", Counted: true, Instances: []task.Instance{
 		{Name: "press", Images: []string{"1.4"}}, {Name: "lathe", Images: []string{"1.4"}},
 	}}}
 	if diff := cmp.Diff(changes, r.Changes); diff != "" {

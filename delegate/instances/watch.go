@@ -23,10 +23,14 @@ const (
 // again. What the script says goes nowhere.
 func Watch(script executor.Executor) executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
+		place, err := executor.Place[task.InstancesPlace](w.Kind, w.Place)
+		if err != nil {
+			return err
+		}
 		var last task.Observed
 		var told time.Time // when the control plane was told last
 		for {
-			o := look(ctx, *w.Place.Script, script)
+			o := look(ctx, w.Target, place.Script, script)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -49,7 +53,7 @@ func Watch(script executor.Executor) executor.Watcher {
 }
 
 // look runs the script once. A script that fails is a trouble of the place.
-func look(ctx context.Context, p task.Instances, script executor.Executor) task.Observed {
+func look(ctx context.Context, of task.Target, p task.Instances, script executor.Executor) task.Observed {
 	ctx, stop := context.WithTimeout(ctx, lookFor)
 	defer stop()
 	dir, err := os.MkdirTemp("", "slipway-look-")
@@ -73,5 +77,5 @@ func look(ctx context.Context, p task.Instances, script executor.Executor) task.
 	if err != nil {
 		return task.Observed{Trouble: err.Error()}
 	}
-	return task.Observed{Instances: kept(p, found)}
+	return task.Observed{Instances: kept(of, found)}
 }

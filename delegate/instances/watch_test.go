@@ -36,6 +36,10 @@ func writes(docs ...string) executor.Executor {
 	}
 }
 
+// place is as the ledger has it since an earlier release, which kept the names
+// of clusters and of what is deployed in it, too.
+const place = `{"cluster": {}, "release": "hall", "pods": null, "script": {"target": {"service": "web"}, "stage": "s", "script": {}, "list": "$", "name": "name"}}`
+
 // A watch runs the script every ten minutes and tells what has changed, and
 // once an hour that nothing has, until it is somebody else's.
 func TestWatch(t *testing.T) {
@@ -59,7 +63,7 @@ func TestWatch(t *testing.T) {
 			return nil
 		}
 		script := writes(`[{"name": "a"}]`, `[{"name": "a"}]`, `[]`, `[]`, "", `no JSON`, `[{"name": "b"}]`)
-		w := task.Watch{Place: task.Place{Script: &task.Instances{List: "$", Name: "name", Target: task.InstancesTarget{Image: ":1"}}}}
+		w := task.Watch{Target: task.Target{Image: ":1"}, Place: json.RawMessage(place)}
 		if err := instances.Watch(script)(t.Context(), w, report); !fault.Is(err, fault.LeaseLost) {
 			t.Errorf("the watch ended with %v", err)
 		}

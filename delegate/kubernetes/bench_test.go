@@ -33,17 +33,17 @@ func many(round int) string {
 // BenchmarkApply is 500 changed objects: as a K8sRollingDeploy, with its record
 // and its diff, and as a K8sApply, beside what kubectl takes for the same.
 func BenchmarkApply(b *testing.B) {
-	rolling := func(s *site, round int) task.Kubernetes { return s.step(task.OpRolling, many(round)) }
-	apply := func(s *site, round int) task.Kubernetes {
+	rolling := func(s *site, round int) job { return s.step(task.OpRolling, many(round)) }
+	apply := func(s *site, round int) job {
 		p := s.step(task.OpApply, many(round))
 		p.FilePaths, p.SkipDryRun = []string{"app.yaml"}, true
 		return p
 	}
-	for name, step := range map[string]func(*site, int) task.Kubernetes{"K8sRollingDeploy": rolling, "K8sApply without a dry run": apply} {
+	for name, step := range map[string]func(*site, int) job{"K8sRollingDeploy": rolling, "K8sApply without a dry run": apply} {
 		b.Run(name, func(b *testing.B) {
 			s := newSite(b)
 			rounds(b, func(n int) {
-				r, err := s.run(b.Context(), executortest.Assignment(b, task.KindKubernetes, step(s, n)), executortest.New(b, nil).Env)
+				r, err := s.run(b.Context(), step(s, n).assignment(b), executortest.New(b, nil).Env)
 				if err != nil || r.Status != task.Succeeded {
 					b.Fatalf("%s: %s, %v", r.Status, r.Message, err)
 				}
@@ -93,7 +93,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	round := func(n int) (time.Duration, time.Duration) {
 		step := timed(func() {
-			r, err := s.run(b.Context(), executortest.Assignment(b, task.KindKubernetes, s.step(task.OpRolling, manifest(n))), executortest.New(b, nil).Env)
+			r, err := s.run(b.Context(), s.step(task.OpRolling, manifest(n)).assignment(b), executortest.New(b, nil).Env)
 			if err != nil || r.Status != task.Succeeded {
 				b.Fatalf("%s: %s, %v", r.Status, r.Message, err)
 			}

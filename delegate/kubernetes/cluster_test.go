@@ -65,20 +65,31 @@ func siteOf(tb testing.TB, kubeconfig, namespace string) *site {
 }
 
 // step is a task of one step in an execution of its own, with inline manifests.
-func (s *site) step(op task.KubernetesOp, manifest string) task.Kubernetes {
+func (s *site) step(op task.KubernetesOp, manifest string) job {
 	s.stage++
-	return task.Kubernetes{
-		Op: op, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step",
-		Target: task.KubernetesTarget{
-			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel", Service: "web",
+	return job{
+		Work: task.Work{Target: task.Target{Service: "web"}, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step"},
+		Kubernetes: task.Kubernetes{Op: op, Target: task.KubernetesTarget{
+			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
 			Manifest: &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
-		},
+		}},
 	}
 }
 
+// job is the payload of a task with its spec.
+type job struct {
+	Work task.Work
+	task.Kubernetes
+}
+
+func (j job) assignment(tb testing.TB) task.Assignment {
+	tb.Helper()
+	return executortest.Work(tb, task.KindKubernetes, j.Work, j.Kubernetes, nil)
+}
+
 // in is another step of the same stage.
-func in(p task.Kubernetes, op task.KubernetesOp) task.Kubernetes {
-	p.Op, p.Step = op, string(op)
+func in(p job, op task.KubernetesOp) job {
+	p.Op, p.Work.Step = op, string(op)
 	return p
 }
 
@@ -90,22 +101,22 @@ type ended struct {
 }
 
 // do runs a step to its end.
-func (s *site) do(t *testing.T, p task.Kubernetes) ended {
+func (s *site) do(t *testing.T, p job) ended {
 	t.Helper()
 	return s.doWithin(t, 3*time.Minute, p)
 }
 
-func (s *site) doWithin(t *testing.T, limit time.Duration, p task.Kubernetes) ended {
+func (s *site) doWithin(t *testing.T, limit time.Duration, p job) ended {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, executor.ErrTimeout)
 	defer cancel()
 	env := executortest.New(t, nil)
-	r, err := s.run(ctx, executortest.Assignment(t, task.KindKubernetes, p), env.Env)
+	r, err := s.run(ctx, p.assignment(t), env.Env)
 	return ended{r, err, env}
 }
 
 // succeed runs a step that must succeed.
-func (s *site) succeed(t *testing.T, p task.Kubernetes) ended {
+func (s *site) succeed(t *testing.T, p job) ended {
 	t.Helper()
 	e := s.do(t, p)
 	if e.err != nil || e.Status != task.Succeeded {
@@ -115,7 +126,7 @@ func (s *site) succeed(t *testing.T, p task.Kubernetes) ended {
 }
 
 // fail runs a step that must fail with a message that has all of the parts.
-func (s *site) fail(t *testing.T, p task.Kubernetes, parts ...string) ended {
+func (s *site) fail(t *testing.T, p job, parts ...string) ended {
 	t.Helper()
 	e := s.do(t, p)
 	if e.err != nil || e.Status != task.Failed {

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-func flagged(p task.Kubernetes, flags string) task.Kubernetes {
+func flagged(p job, flags string) job {
 	command := task.CommandApply
 	if p.Op == task.OpDelete {
 		command = task.CommandDelete
@@ -125,7 +125,7 @@ func TestEntriesOfOneKey(t *testing.T) {
 func TestForceFlagRecreates(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	job := func(image string) task.Kubernetes {
+	job := func(image string) job {
 		p := s.step(task.OpApply, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: \""+image+"\"}]}}}\n")
 		p.FilePaths = []string{"app.yaml"}
 		return p

@@ -27,13 +27,12 @@ type Clusters struct{ known clients }
 type Foreign struct{ s *session }
 
 // Foreign gives access to a step's target. Progress goes to the log of env.
-func (c *Clusters) Foreign(p task.Helm, env executor.Env) (*Foreign, error) {
-	client, err := c.known.get(p.Target.Cluster)
+func (c *Clusters) Foreign(w task.Work, target task.KubernetesTarget, env executor.Env) (*Foreign, error) {
+	client, err := c.known.get(target.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	own := task.Kubernetes{Target: p.Target, Execution: p.Execution, Stage: p.Stage, Step: p.Step, Rollback: p.Rollback}
-	return &Foreign{s: &session{p: own, env: env, client: client}}, nil
+	return &Foreign{s: &session{work: w, p: task.Kubernetes{Target: target}, env: env, client: client}}, nil
 }
 
 // ToRESTConfig is how the cluster is reached.

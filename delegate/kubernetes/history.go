@@ -175,7 +175,7 @@ func (s *session) secretName(number int) string {
 // a retry goes on with it (semantics/kubernetes §21).
 func (s *session) own(all []*release) *release {
 	for _, r := range all {
-		if r.Execution == s.p.Execution && r.Step == s.p.Step && r.Status == releaseInProgress {
+		if r.Execution == s.work.Execution && r.Step == s.work.Step && r.Status == releaseInProgress {
 			return r
 		}
 	}
@@ -185,7 +185,7 @@ func (s *session) own(all []*release) *release {
 // ofStage finds the newest release that this stage made in a mode.
 func (s *session) ofStage(all []*release, mode string) *release {
 	for _, r := range all {
-		if r.Execution == s.p.Execution && r.Stage == s.p.Stage && r.Mode == mode {
+		if r.Execution == s.work.Execution && r.Stage == s.work.Stage && r.Mode == mode {
 			return r
 		}
 	}
@@ -213,7 +213,7 @@ func (s *session) begin(all []*release, mode string) *release {
 		r = &release{Number: 1}
 		if len(all) > 0 {
 			r.Number = all[0].Number + 1
-			if who := all[0].Service; who != s.p.Target.Service {
+			if who := all[0].Service; who != s.work.Target.Service {
 				say(s.env.Log(unitPrepare), "warning: release %s was made for the service %s before", s.p.Target.ReleaseName, who)
 			}
 		}
@@ -222,7 +222,7 @@ func (s *session) begin(all []*release, mode string) *release {
 		}
 	}
 	r.Status, r.Mode, r.CreatedAt = releaseInProgress, mode, time.Now().UTC()
-	r.Execution, r.Stage, r.Step, r.Service = s.p.Execution, s.p.Stage, s.p.Step, s.p.Target.Service
+	r.Execution, r.Stage, r.Step, r.Service = s.work.Execution, s.work.Stage, s.work.Step, s.work.Target.Service
 	r.Pruning, r.Deleted = s.p.Pruning, false
 	s.number = r.Number
 	return r

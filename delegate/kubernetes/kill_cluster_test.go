@@ -24,7 +24,7 @@ const killEnv = "KUBERNETES_TEST_KILL"
 
 // fatal is a task and the line of its log at which its delegate is killed.
 type fatal struct {
-	Task task.Kubernetes
+	Task job
 	Unit string
 	Line int // 1 for the first of the unit
 }
@@ -46,12 +46,12 @@ func TestDelegateThatIsKilled(t *testing.T) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	})
-	r, err := New(Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})(t.Context(), executortest.Assignment(t, task.KindKubernetes, f.Task), env.Env)
+	r, err := New(Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})(t.Context(), f.Task.assignment(t), env.Env)
 	t.Fatalf("the task ended %s: %s, %v before line %d of %q; there was\n%s", r.Status, r.Message, err, f.Line, f.Unit, strings.Join(env.Units(), ", "))
 }
 
 // killed has a delegate of its own die over a task.
-func killed(t *testing.T, p task.Kubernetes, unit string, line int) {
+func killed(t *testing.T, p job, unit string, line int) {
 	t.Helper()
 	doc, err := json.Marshal(fatal{p, unit, line})
 	check(t, err)

@@ -35,7 +35,7 @@ func colorStage() besideStage {
 }
 
 // begin deploys what serves and gives the stage that comes next.
-func (b besideStage) begin(t *testing.T, s *site, manifest func(image, config string) string) task.Kubernetes {
+func (b besideStage) begin(t *testing.T, s *site, manifest func(image, config string) string) job {
 	t.Helper()
 	first := s.step(task.OpRolling, manifest("nginx:1", "1"))
 	next := from(s.step("", ""), repository(t, map[string]string{"deploy/shop.yaml": manifest("nginx:2", "2")}))
@@ -55,7 +55,7 @@ func (b besideStage) begin(t *testing.T, s *site, manifest func(image, config st
 func twoOf(image, config string) string { return shop(image, config, "", 2) }
 
 // until does the steps of the stage before one, and gives that one.
-func (b besideStage) until(t *testing.T, s *site, p task.Kubernetes, op task.KubernetesOp) task.Kubernetes {
+func (b besideStage) until(t *testing.T, s *site, p job, op task.KubernetesOp) job {
 	t.Helper()
 	for _, step := range b.steps {
 		if step == op {
@@ -67,9 +67,9 @@ func (b besideStage) until(t *testing.T, s *site, p task.Kubernetes, op task.Kub
 }
 
 // undo is a step of the stage's rollback.
-func undo(p task.Kubernetes, op task.KubernetesOp) task.Kubernetes {
+func undo(p job, op task.KubernetesOp) job {
 	p = in(p, op)
-	p.Rollback, p.Step = true, "undo"+p.Step
+	p.Work.Rollback, p.Work.Step = true, "undo"+p.Work.Step
 	return p
 }
 
@@ -267,7 +267,7 @@ func TestScenariosOfAKilledSwapBack(t *testing.T) {
 			}
 			s.wantServing(t, "web", "nginx:1 nginx:1")
 			next := in(p, task.OpBlueGreen)
-			next.Execution, next.SkipSameManifest = "next", true // they don't serve, so they aren't skipped
+			next.Work.Execution, next.SkipSameManifest = "next", true // they don't serve, so they aren't skipped
 			if e := s.succeed(t, next); e.output(t, "skipped") != false {
 				t.Error("the next deployment of the same was skipped")
 			}

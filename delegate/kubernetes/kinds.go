@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // The annotations and labels of semantics/kubernetes §6.
@@ -15,7 +17,7 @@ const (
 	annotationPrimaryService = "harness.io/primary-service"
 	annotationStageService   = "harness.io/stage-service"
 	annotationSkipPruning    = "harness.io/skipPruning"
-	labelRelease             = "harness.io/release-name"
+	labelRelease             = task.ReleaseLabel
 	labelNumber              = "harness.io/release-number"
 	labelStatus              = "harness.io/release-status"
 	labelTrack               = "harness.io/track"

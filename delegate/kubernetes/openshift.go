@@ -74,7 +74,7 @@ func newSeed() []byte {
 // stage on this delegate, so that they deploy the same.
 func (s *session) stageSeed() []byte {
 	mac := hmac.New(sha256.New, s.seed)
-	_, _ = io.WriteString(mac, s.p.Execution+"\n"+s.p.Stage) // a hash takes all
+	_, _ = io.WriteString(mac, s.work.Execution+"\n"+s.work.Stage) // a hash takes all
 	return mac.Sum(nil)
 }
 

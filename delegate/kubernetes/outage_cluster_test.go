@@ -111,7 +111,7 @@ func patiently(image, config string) string {
 }
 
 // restarting runs a step with the API server restarted at a line of its log.
-func (s *site) restarting(t *testing.T, c *testcluster.Cluster, p task.Kubernetes, unit string, line int) (task.Result, error) {
+func (s *site) restarting(t *testing.T, c *testcluster.Cluster, p job, unit string, line int) (task.Result, error) {
 	t.Helper()
 	env := executortest.New(t, nil)
 	back := make(chan error, 1)
@@ -120,7 +120,7 @@ func (s *site) restarting(t *testing.T, c *testcluster.Cluster, p task.Kubernete
 		go func() { back <- c.RestartAPIServer(t.Context(), func() { close(gone) }) }()
 		<-gone
 	})
-	r, err := s.run(t.Context(), executortest.Assignment(t, task.KindKubernetes, p), env.Env)
+	r, err := s.run(t.Context(), p.assignment(t), env.Env)
 	check(t, <-back)
 	return r, err
 }

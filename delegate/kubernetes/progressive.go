@@ -106,7 +106,7 @@ func (s *session) again(ctx context.Context, current *release) error {
 	if err != nil {
 		return err
 	}
-	if live == nil || current.Step == s.p.Step || current.Status == releaseFailed {
+	if live == nil || current.Step == s.work.Step || current.Status == releaseFailed {
 		objects = slices.DeleteFunc(unscaled(objects, w), func(o *unstructured.Unstructured) bool { return o == w && live != nil })
 		if err := s.apply(ctx, objects, s.env.Log(unitApply)); err != nil {
 			return err

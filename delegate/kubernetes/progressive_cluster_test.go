@@ -11,15 +11,15 @@ import (
 )
 
 // share is a phase of a progressive canary.
-func (s *site) share(percent int, manifest string) task.Kubernetes {
+func (s *site) share(percent int, manifest string) job {
 	p := s.step(task.OpCanary, manifest)
 	p.TargetPercentage = percent
 	return p
 }
 
 // then is a later phase of the same stage.
-func then(p task.Kubernetes, percent int) task.Kubernetes {
-	p.Step, p.TargetPercentage = fmt.Sprintf("step%d", percent), percent
+func then(p job, percent int) job {
+	p.Work.Step, p.TargetPercentage = fmt.Sprintf("step%d", percent), percent
 	return p
 }
 

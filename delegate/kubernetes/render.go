@@ -30,7 +30,7 @@ func (s *session) source() manifest.Source {
 		m = s.p.ApplySource
 	}
 	source := manifest.Source{
-		Git: s.git, Stage: s.p.Execution + s.p.Stage, Revision: s.number, Resolve: s.env.Resolve, Files: s.env.Files,
+		Git: s.git, Stage: s.work.Execution + s.work.Stage, Revision: s.number, Resolve: s.env.Resolve, Files: s.env.Files,
 		Dir: s.env.Dir, Log: s.env.Log(unitFetch), Extract: s.extract,
 		Places: manifest.Places(m, t.Values, t.Patches, t.Params, s.p.ApplyValues, s.p.ApplyPatches, s.p.ApplyParams),
 	}

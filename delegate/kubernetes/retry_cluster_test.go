@@ -63,7 +63,7 @@ func TestRetryGoesOnWithItsRelease(t *testing.T) {
 	s.succeed(t, p)
 	c, err := newClient(s.cluster)
 	check(t, err)
-	died := &session{p: p, env: executortest.New(t, nil).Env, client: c}
+	died := &session{work: p.Work, p: p.Kubernetes, env: executortest.New(t, nil).Env, client: c}
 	all, err := died.history(t.Context())
 	check(t, err)
 	check(t, died.mark(t.Context(), all[0], releaseInProgress))

@@ -10,7 +10,7 @@ import (
 )
 
 // rolls is a K8sRollout of the Deployment web.
-func (s *site) rolls(command string, flags ...string) task.Kubernetes {
+func (s *site) rolls(command string, flags ...string) job {
 	p := s.step(task.OpRollout, "")
 	p.Rollout = &task.KubernetesRollout{Command: command, Resources: task.ResourceSelection{Type: "ResourceName", Names: []string{"Deployment/web"}}}
 	for _, f := range flags {
@@ -32,42 +32,42 @@ func TestRolloutStep(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
-		step     func(s *site) task.Kubernetes
+		step     func(s *site) job
 		image    string // afterwards
 		revision string
 		paused   bool
 		logged   string
 		err      string
 	}{
-		{"restart", func(s *site) task.Kubernetes { return s.rolls("restart") }, "nginx:3", "4", false, "Deployment/web restarted", ""},
-		{"undo", func(s *site) task.Kubernetes { return s.rolls("undo") }, "nginx:2", "4", false, "goes back to revision 2", ""},
-		{"undo to a revision", func(s *site) task.Kubernetes { return s.rolls("undo", "--to-revision=1") }, "nginx:1", "4", false, "goes back to revision 1", ""},
-		{"undo to none", func(s *site) task.Kubernetes { return s.rolls("undo", "--to-revision=9") }, "nginx:3", "3", false, "", "Deployment/web has no revision 9"},
-		{"undo, only to see", func(s *site) task.Kubernetes { return s.rolls("undo", "--dry-run") }, "nginx:3", "3", false, "Dry run", ""},
-		{"pause", func(s *site) task.Kubernetes { return s.rolls("pause") }, "nginx:3", "3", true, "Deployment/web paused", ""},
-		{"resume what isn't paused", func(s *site) task.Kubernetes { return s.rolls("resume") }, "nginx:3", "3", false, "has that state already", ""},
-		{"status", func(s *site) task.Kubernetes { return s.rolls("status") }, "nginx:3", "3", false, "1 of 1 updated", ""},
-		{"history", func(s *site) task.Kubernetes { return s.rolls("history") }, "nginx:3", "3", false, "Deployment/web: revision 2: no cause recorded", ""},
-		{"history of one", func(s *site) task.Kubernetes { return s.rolls("history", "--revision=1") }, "nginx:3", "3", false, "image: nginx:1", ""},
-		{"another's flag", func(s *site) task.Kubernetes { return s.rolls("pause", "--to-revision=1") }, "nginx:3", "3", false, "", "pause has no flag for a revision"},
-		{"no command", func(s *site) task.Kubernetes { return s.rolls("back") }, "nginx:3", "3", false, "", `the command is "back"`},
-		{"all of the release", func(s *site) task.Kubernetes {
+		{"restart", func(s *site) job { return s.rolls("restart") }, "nginx:3", "4", false, "Deployment/web restarted", ""},
+		{"undo", func(s *site) job { return s.rolls("undo") }, "nginx:2", "4", false, "goes back to revision 2", ""},
+		{"undo to a revision", func(s *site) job { return s.rolls("undo", "--to-revision=1") }, "nginx:1", "4", false, "goes back to revision 1", ""},
+		{"undo to none", func(s *site) job { return s.rolls("undo", "--to-revision=9") }, "nginx:3", "3", false, "", "Deployment/web has no revision 9"},
+		{"undo, only to see", func(s *site) job { return s.rolls("undo", "--dry-run") }, "nginx:3", "3", false, "Dry run", ""},
+		{"pause", func(s *site) job { return s.rolls("pause") }, "nginx:3", "3", true, "Deployment/web paused", ""},
+		{"resume what isn't paused", func(s *site) job { return s.rolls("resume") }, "nginx:3", "3", false, "has that state already", ""},
+		{"status", func(s *site) job { return s.rolls("status") }, "nginx:3", "3", false, "1 of 1 updated", ""},
+		{"history", func(s *site) job { return s.rolls("history") }, "nginx:3", "3", false, "Deployment/web: revision 2: no cause recorded", ""},
+		{"history of one", func(s *site) job { return s.rolls("history", "--revision=1") }, "nginx:3", "3", false, "image: nginx:1", ""},
+		{"another's flag", func(s *site) job { return s.rolls("pause", "--to-revision=1") }, "nginx:3", "3", false, "", "pause has no flag for a revision"},
+		{"no command", func(s *site) job { return s.rolls("back") }, "nginx:3", "3", false, "", `the command is "back"`},
+		{"all of the release", func(s *site) job {
 			p := s.rolls("restart")
 			p.Rollout.Resources = task.ResourceSelection{Type: "ReleaseName"}
 			return p
 		}, "nginx:3", "4", false, "Deployment/web restarted", ""},
-		{"those of the manifests", func(s *site) task.Kubernetes {
+		{"those of the manifests", func(s *site) job {
 			p := s.rolls("restart")
 			p.Target.Manifest.Store.Inline = serviceYAML("web", "web") + deploymentYAML("web", "nginx:9", 1)
 			p.Rollout.Resources = task.ResourceSelection{Type: "ManifestPath", AllManifests: true}
 			return p
 		}, "nginx:3", "4", false, "Deployment/web restarted", ""},
-		{"what isn't there", func(s *site) task.Kubernetes {
+		{"what isn't there", func(s *site) job {
 			p := s.rolls("restart")
 			p.Rollout.Resources.Names = []string{"Deployment/none"}
 			return p
 		}, "nginx:3", "3", false, "", "no Deployment/none"},
-		{"what doesn't roll out", func(s *site) task.Kubernetes {
+		{"what doesn't roll out", func(s *site) job {
 			p := s.rolls("restart")
 			p.Rollout.Resources.Names = []string{"ConfigMap/kube-root-ca.crt"}
 			return p

@@ -69,7 +69,7 @@ func TestScenarios(t *testing.T) {
 	before := []string{"ConfigMap/cfg-1", "Deployment/web", "Service/web"}
 	tests := []struct {
 		name    string
-		prepare func(t *testing.T, s *site, p *task.Kubernetes)
+		prepare func(t *testing.T, s *site, p *job)
 		next    string   // manifests
 		fails   []string // parts of the message; none: it succeeds
 		failure fault.FailureType
@@ -211,8 +211,8 @@ func TestEventsAreTold(t *testing.T) {
 }
 
 // limit gives the namespace a quota.
-func limit(what, most string) func(*testing.T, *site, *task.Kubernetes) {
-	return func(t *testing.T, s *site, _ *task.Kubernetes) {
+func limit(what, most string) func(*testing.T, *site, *job) {
+	return func(t *testing.T, s *site, _ *job) {
 		t.Helper()
 		quotas := s.CoreV1().ResourceQuotas(s.namespace)
 		hard := corev1.ResourceList{corev1.ResourceName(what): resource.MustParse(most)}
@@ -231,7 +231,7 @@ func limit(what, most string) func(*testing.T, *site, *task.Kubernetes) {
 
 // readOnly gives the step the access of an account that can look at
 // everything in the namespace and change nothing.
-func readOnly(t *testing.T, s *site, p *task.Kubernetes) {
+func readOnly(t *testing.T, s *site, p *job) {
 	t.Helper()
 	ctx, opts := t.Context(), metav1.CreateOptions{}
 	_, err := s.CoreV1().ServiceAccounts(s.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}, opts)
@@ -252,7 +252,7 @@ func readOnly(t *testing.T, s *site, p *task.Kubernetes) {
 }
 
 // stolen gives the replicas to another owner, and asks for conflicts.
-func stolen(t *testing.T, s *site, p *task.Kubernetes) {
+func stolen(t *testing.T, s *site, p *job) {
 	t.Helper()
 	force := true
 	_, err := s.AppsV1().Deployments(s.namespace).Patch(t.Context(), "web", types.ApplyPatchType,
@@ -262,4 +262,4 @@ func stolen(t *testing.T, s *site, p *task.Kubernetes) {
 }
 
 // elsewhere deploys to a namespace that isn't there.
-func elsewhere(_ *testing.T, _ *site, p *task.Kubernetes) { p.Target.Namespace = "nowhere" }
+func elsewhere(_ *testing.T, _ *site, p *job) { p.Target.Namespace = "nowhere" }

@@ -57,7 +57,7 @@ func New(cfg Config) executor.Executor {
 	}
 	seed := newSeed()
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.Kubernetes](a)
+		w, p, err := executor.Work[task.Kubernetes](a)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -65,7 +65,7 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{p: p, env: env, client: c, git: git, charts: charts, seed: seed, sandbox: cfg.Sandbox}
+		s := &session{work: w, p: p, env: env, client: c, git: git, charts: charts, seed: seed, sandbox: cfg.Sandbox}
 		s.extract = manifest.NewExtractor(cfg.Script, a, env, unitFetch)
 		return s.run(ctx)
 	}
@@ -73,7 +73,8 @@ func New(cfg Config) executor.Executor {
 
 // session is one task.
 type session struct {
-	p       task.Kubernetes
+	work    task.Work
+	p       task.Kubernetes // its spec
 	flags   task.KubernetesFlags
 	env     executor.Env
 	client  *client
@@ -98,7 +99,7 @@ type session struct {
 
 // author is what a workload is annotated with by a step whose effect another
 // try of it would double.
-func (s *session) author() string { return s.p.Execution + " " + s.p.Step }
+func (s *session) author() string { return s.work.Execution + " " + s.work.Step }
 
 // outputs is what expressions read below the step (semantics/kubernetes §18).
 type outputs map[string]any

@@ -41,7 +41,7 @@ func repository(t *testing.T, files map[string]string) *task.Git {
 }
 
 // from takes a step's manifests from a repository.
-func from(p task.Kubernetes, g *task.Git) task.Kubernetes {
+func from(p job, g *task.Git) job {
 	p.Target.Manifest = &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: g}}
 	return p
 }
@@ -216,7 +216,7 @@ func TestSpec23Versions(t *testing.T) {
 	t.Run("kubernetes §9 two executions of one release name at once", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		steps := []task.Kubernetes{
+		steps := []job{
 			s.step(task.OpRolling, configYAML("a", "1")), s.step(task.OpRolling, configYAML("b", "1")),
 			s.step(task.OpRolling, configYAML("c", "1")), s.step(task.OpRolling, configYAML("d", "1")),
 		}

@@ -120,7 +120,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		t.Parallel()
 		s := newSite(t)
 		p := s.step(task.OpCanaryDelete, deploymentYAML("web", "nginx:1", 1))
-		p.Rollback = true
+		p.Work.Rollback = true
 		s.succeed(t, p)
 	})
 	t.Run("kubernetes §13.2 a canary takes nothing along that it didn't make", func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 		s.succeed(t, in(first, task.OpSwap))
 		s.fail(t, second, "Deployment/app-green exceeded its progress deadline")
 		back := in(second, task.OpSwap)
-		back.Rollback = true
+		back.Work.Rollback = true
 		s.succeed(t, back)
 		if got := s.colors(t); got != "blue/green" {
 			t.Errorf("after the rollback the services point to %s", got)
@@ -232,7 +232,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 		s := newSite(t)
 		first, second := s.step(task.OpBlueGreen, all("nginx:1")), s.step(task.OpBlueGreen, all("nginx:2"))
 		second.SkipSameManifest = true
-		for _, p := range []task.Kubernetes{first, second} {
+		for _, p := range []job{first, second} {
 			s.succeed(t, p)
 			s.succeed(t, in(p, task.OpSwap))
 		}
@@ -240,7 +240,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			t.Errorf("after the second swap the services point to %s", got)
 		}
 		back := in(second, task.OpSwap)
-		back.Rollback = true
+		back.Work.Rollback = true
 		s.succeed(t, back)
 		s.succeed(t, back) // again
 		if got := s.colors(t); got != "blue/green" {
@@ -332,7 +332,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 		s := newSite(t)
 		p := s.step(task.OpSwap, "")
 		s.fail(t, p, "no blue-green deployment")
-		p.Rollback = true
+		p.Work.Rollback = true
 		s.succeed(t, p)
 	})
 	t.Run("kubernetes §8 a declarative green has ConfigMaps of its own", func(t *testing.T) {
@@ -401,7 +401,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 		check(t, s.CoreV1().Services(s.namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		s.fail(t, in(p, task.OpSwap), `services "web" not found`)
 		back := in(p, task.OpSwap)
-		back.Rollback = true
+		back.Work.Rollback = true
 		s.succeed(t, back)
 	})
 }

@@ -22,7 +22,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 	}
 	made := s.ofStage(all, modeBlueGreen)
 	if made == nil {
-		if s.p.Rollback {
+		if s.work.Rollback {
 			say(log, "This stage deployed no colour, so there is nothing to swap back")
 			return s.done(nil)
 		}
@@ -33,7 +33,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 		return s.done(nil)
 	}
 	wanted := made.Color // forward: the new colour serves
-	if s.p.Rollback {
+	if s.work.Rollback {
 		wanted = made.PrimaryColor
 	}
 	if err := s.hasInstances(ctx, all, wanted, log); err != nil {
@@ -43,7 +43,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if s.p.Rollback { // what is behind the stage service now is what failed
+	if s.work.Rollback { // what is behind the stage service now is what failed
 		if err := s.toStable(ctx, made.StageService, made.PrimaryService); err != nil {
 			return task.Result{}, err
 		}
@@ -51,7 +51,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 	if !swapped {
 		return s.done(nil)
 	}
-	if s.p.Rollback { // the same manifests mustn't be skipped the next time
+	if s.work.Rollback { // the same manifests mustn't be skipped the next time
 		if err := s.mark(ctx, made, releaseFailed); err != nil {
 			return task.Result{}, err
 		}
@@ -66,7 +66,7 @@ func (s *session) pointBoth(ctx context.Context, made *release, primaryColor str
 	swapped := false
 	for _, to := range []struct{ service, color string }{{made.PrimaryService, primaryColor}, {made.StageService, otherColor(primaryColor)}} {
 		now, err := s.serviceColor(ctx, made.ServiceSpace, to.service)
-		if s.p.Rollback && fault.Is(err, fault.NotFound) {
+		if s.work.Rollback && fault.Is(err, fault.NotFound) {
 			say(log, "Service %s was never made, so there is nothing to swap back", to.service)
 			continue
 		}

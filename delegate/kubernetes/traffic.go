@@ -32,7 +32,7 @@ func (s *session) trafficStep(ctx context.Context) (task.Result, error) {
 	}
 	var made *release
 	for _, r := range all {
-		if r.Execution == s.p.Execution && r.Stage == s.p.Stage && r.Mode != modeRolling {
+		if r.Execution == s.work.Execution && r.Stage == s.work.Stage && r.Mode != modeRolling {
 			made = r
 			break
 		}

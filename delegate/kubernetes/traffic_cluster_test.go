@@ -274,7 +274,7 @@ func TestTrafficOfBlueGreen(t *testing.T) {
 	s.succeed(t, p)
 	s.wantWeights(t, "web=80 web-stage=20")
 	back := in(p, task.OpSwap)
-	back.Rollback = true
+	back.Work.Rollback = true
 	s.succeed(t, back)
 	s.wantWeights(t, "web=100 web-stage=0")
 }

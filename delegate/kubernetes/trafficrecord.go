@@ -61,7 +61,7 @@ func (s *session) routes(ctx context.Context) ([]*unstructured.Unstructured, err
 
 // keepRouting keeps a routing as the newest; a lost race is a conflict.
 func (s *session) keepRouting(ctx context.Context, before *routed, t *task.TrafficRouting) error {
-	doc, err := json.Marshal(routed{Execution: s.p.Execution, Routing: t})
+	doc, err := json.Marshal(routed{Execution: s.work.Execution, Routing: t})
 	if err != nil {
 		return err
 	}

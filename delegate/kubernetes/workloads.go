@@ -116,10 +116,23 @@ func (c *Cluster) Workload(ctx context.Context, resource string) (task.Workload,
 	if err != nil {
 		return task.Workload{}, classify(err)
 	}
-	w := workloadOf(live)
-	w.Resource, w.ReplicasBy = resource, scaler(live)
+	w := found(live)
+	w.Resource = resource
 	return w, nil
 }
+
+// found is a workload as it is in the cluster.
+func found(live *unstructured.Unstructured) task.Workload {
+	w := workloadOf(live)
+	if w.ReplicasBy = scaler(live); w.ReplicasBy == autoscaler {
+		w.Replicas, w.ReplicasBy = nil, ""
+	}
+	return w
+}
+
+// autoscaler is the field manager of Kubernetes' own HorizontalPodAutoscaler:
+// how many pods there are is its to say, though the manifests don't bring it.
+const autoscaler = "kube-controller-manager"
 
 // scaler is the field manager that set a workload's replicas last.
 func scaler(o *unstructured.Unstructured) string {

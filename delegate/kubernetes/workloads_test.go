@@ -62,3 +62,27 @@ metadata: {name: web, namespace: shop}
 		})
 	}
 }
+
+// How many pods there are isn't said of a workload that an autoscaler scales,
+// though its manifest does.
+func TestWhoSetTheReplicas(t *testing.T) {
+	t.Parallel()
+	two := int64(2)
+	for by, want := range map[string]task.Workload{
+		"kubectl":                 {Resource: "apps/Deployment/shop/web", Replicas: &two, ReplicasBy: "kubectl"},
+		"kube-controller-manager": {Resource: "apps/Deployment/shop/web"},
+	} {
+		objects, err := parse("manifest", `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, managedFields: [{manager: `+by+`, subresource: scale, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}}}}]}
+spec: {replicas: 2}
+`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, found(objects[0])); diff != "" {
+			t.Errorf("scaled by %s (-want +got):\n%s", by, diff)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func (s *server) placed(service, environment, watcher string, at time.Time) {
 			Artifact: "web:2", Release: service, Namespace: "shop", Action: "applied", Pipeline: "deploy", Execution: "x1", Actor: "ann", At: at,
 			Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web", Replicas: &two}},
 		},
-		Look: store.Look{Kind: task.KindKubernetes, Place: task.Place{Release: service}},
+		Look: store.Look{Kind: task.KindKubernetes, Place: json.RawMessage(`{}`)},
 		Seen: store.Seen{
 			At: at, Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web", Replicas: &three}},
 			Instances: []task.Instance{

@@ -161,7 +161,7 @@ func (h *Handler) action(snap *snapshot, scope *resolve.Scope, n *plan.Node, s p
 		return step.Action{}, err
 	}
 	in.Timeout = s.Deadline.Sub(in.Now)
-	return spec.Start(in)
+	return h.steps[n.Type].Start(spec, in)
 }
 
 // createTask makes the step's delegate task and wakes delegates.

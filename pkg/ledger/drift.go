@@ -25,17 +25,13 @@ func Drift(p store.Placement) []string {
 	return out
 }
 
-// autoscaler is the field manager of Kubernetes' own HorizontalPodAutoscaler:
-// how many pods there are is its to say, though the manifests don't bring it.
-const autoscaler = "kube-controller-manager"
-
 func difference(want, have task.Workload) []string {
 	name := shortName(want.Resource)
 	if have.Gone {
 		return []string{name + " isn't there any more"}
 	}
 	var out []string
-	if want.Replicas != nil && have.Replicas != nil && *want.Replicas != *have.Replicas && have.ReplicasBy != autoscaler {
+	if want.Replicas != nil && have.Replicas != nil && *want.Replicas != *have.Replicas {
 		by := ""
 		if have.ReplicasBy != "" {
 			by = ", set by " + have.ReplicasBy

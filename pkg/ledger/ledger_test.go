@@ -86,10 +86,12 @@ func (b *books) deploy(image string, changes ...task.Change) task.ID {
 		ID: execution, Scope: scope(), Pipeline: "deploy", PlanHash: "h", Status: plan.Running, Actor: "ann", StartedAt: b.now,
 	}, []byte("{}"), audit.Record{Scope: scope()})
 	b.must(err)
-	payload, err := json.Marshal(task.Kubernetes{Op: task.OpRolling, Stage: "stage", Target: task.KubernetesTarget{
-		Cluster: b.cluster, Namespace: "shop", ReleaseName: "web",
-		Service: "web", Environment: "prod", Infrastructure: "cluster", Image: image,
-	}})
+	place, err := json.Marshal(task.KubernetesPlace{Cluster: b.cluster})
+	b.must(err)
+	payload, err := json.Marshal(task.Work{
+		Stage: "stage", Place: place, Spec: json.RawMessage(`{"op":"K8sRollingDeploy","patch":"((2))"}`),
+		Target: task.Target{Service: "web", Environment: "prod", Infrastructure: "cluster", Namespace: "shop", Release: "web", Image: image},
+	})
 	b.must(err)
 	_, err = b.store.CreateTask(b.Context(), store.Task{
 		ID: id, Scope: scope(), Execution: execution, Node: "step", Kind: task.KindKubernetes, Selectors: []string{"prod"}, Payload: payload,
@@ -183,7 +185,7 @@ func TestADeploymentIsWrittenDown(t *testing.T) {
 	}, p.Deployed)
 	same(b, "how to look", store.Look{
 		Kind: task.KindKubernetes, Selectors: []string{"prod"}, Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"})},
-		Place: task.Place{Cluster: task.Cluster{URL: "https://k8s", Token: "((1))"}, Pods: []task.Pods{{Namespace: "shop", Selector: "harness.io/release-name=web"}}, Release: "web"},
+		Place: json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((1))"}}`),
 	}, p.Look)
 	same(b, "instances", pods(2, "web:1"), p.Seen.Instances)
 	b.must(b.Settle(b.Context(), id, task.Result{Changes: []task.Change{applied("web:1", 2)}}))
@@ -252,7 +254,7 @@ func TestDrift(t *testing.T) {
 	live := workload("web", "web:9", 7)
 	live.ReplicasBy = "kubectl"
 	auto := workload("web", "web:1", 9)
-	auto.ReplicasBy = "kube-controller-manager"
+	auto.Replicas = nil // who watches says so
 	for _, c := range []struct {
 		name string
 		live task.Workload
@@ -276,8 +278,9 @@ func TestAWatchBelongsToOneConnectedDelegate(t *testing.T) {
 	d1 := b.delegate("d1", "prod")
 	w := b.watched(d1)
 	same(b, "watch", task.Watch{
-		ID: w.ID, Fence: 2, Workloads: []string{"apps/Deployment/shop/web"}, Secrets: map[string]string{"((1))": "open sesame"},
-		Place: task.Place{Cluster: task.Cluster{URL: "https://k8s", Token: "((1))"}, Pods: []task.Pods{{Namespace: "shop", Selector: "harness.io/release-name=web"}}, Release: "web"},
+		ID: w.ID, Fence: 2, Kind: task.KindKubernetes, Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web"}}, Secrets: map[string]string{"((1))": "open sesame"},
+		Target: task.Target{Service: "web", Environment: "prod", Infrastructure: "cluster", Release: "web", Namespace: "shop", Image: "web:1"},
+		Place:  json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((1))"}}`),
 	}, w)
 	same(b, "asked again by its holder", task.Watches{}, b.ask(d1, held(w)))
 	same(b, "asked again by a holder that lost it", held(w), held(b.watched(d1)))
@@ -393,19 +396,6 @@ func TestVersion(t *testing.T) {
 			t.Errorf("the version of %q of %s is %q, want %q", c.images, c.artifact, got, c.want)
 		}
 	}
-}
-
-func TestPodsAreFoundAsTheirWorkloadsDo(t *testing.T) {
-	t.Parallel()
-	b := open(t)
-	labelled, own := workload("web", "web:1", 1), workload("job", "job:1", 1)
-	labelled.Selector = "harness.io/release-name=web"
-	own.Resource, own.Selector = "apps/StatefulSet/elsewhere/job", "app=job"
-	c := task.Change{Target: target, Action: "applied", Workloads: []task.Workload{labelled, own}}
-	b.deploy("web:1", c)
-	same(b, "what is watched", []task.Pods{
-		{Namespace: "shop", Selector: "harness.io/release-name=web"}, {Namespace: "elsewhere", Selector: "app=job"},
-	}, b.placement().Look.Place.Pods)
 }
 
 // A chart's step tells of all of its objects, and of an uninstalled release

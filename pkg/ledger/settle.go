@@ -9,18 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
-
-// work is what every payload that puts something somewhere holds.
-type work struct {
-	Target task.KubernetesTarget `json:"target"`
-	Stage  plan.NodeID           `json:"stage"`
-
-	script *task.Instances // of a custom deployment, the whole payload
-}
 
 // Settle writes down what a task changed. The same task again, or one that is
 // older than what is known, changes nothing.
@@ -32,27 +25,17 @@ func (l *Ledger) Settle(ctx context.Context, id task.ID, r task.Result) error {
 	if err != nil {
 		return err
 	}
-	var w work
+	var w task.Work
 	if err := json.Unmarshal(t.Payload, &w); err != nil {
 		return fmt.Errorf("decode the payload of task %s: %w", t.ID, err)
 	}
-	if t.Kind == task.KindInstances {
-		w.script = &task.Instances{}
-		if err := json.Unmarshal(t.Payload, w.script); err != nil {
-			return fmt.Errorf("decode the payload of task %s: %w", t.ID, err)
-		}
+	if w.Target.Service == "" {
+		return fault.New(fault.Invalid, "task %s of the kind %s has changed %s, but is no service's", t.ID, t.Kind, r.Changes[0].Target)
 	}
-	if w.Target.Service == "" || w.Target.ReleaseName == "" && t.Kind != task.KindInstances {
-		return nil // it was no service's: a Custom stage may delete something
-	}
-	var place any = w.Target.Cluster
-	if t.Kind == task.KindInstances {
-		place = t.Payload
-	}
-	if t.LateSecrets, err = reaching(place, t.LateSecrets); err != nil {
+	if t.LateSecrets, err = reaching(w.Place, t.LateSecrets); err != nil {
 		return err
 	}
-	if t.Secrets, err = reaching([]any{place, t.LateSecrets}, t.Secrets); err != nil {
+	if t.Secrets, err = reaching([]any{w.Place, t.LateSecrets}, t.Secrets); err != nil {
 		return err
 	}
 	e, err := l.Store.Execution(ctx, t.Execution)
@@ -84,11 +67,11 @@ func (l *Ledger) Settle(ctx context.Context, id task.ID, r task.Result) error {
 }
 
 // settled changes a placement by what a task did to it.
-func (l *Ledger) settled(p *store.Placement, e store.Execution, t store.Task, w work, changes []task.Change) {
+func (l *Ledger) settled(p *store.Placement, e store.Execution, t store.Task, w task.Work, changes []task.Change) {
 	was := p.Deployed
 	d := store.Deployed{
-		Previous: was.Artifact, Release: w.Target.ReleaseName, Namespace: w.Target.Namespace, Revision: was.Revision,
-		Pipeline: e.Pipeline, Execution: e.ID, Stage: w.Stage, Node: t.Node, Actor: e.Actor, At: l.Now(), Task: t.ID, TaskAt: t.CreatedAt,
+		Previous: was.Artifact, Release: w.Target.Release, Namespace: w.Target.Namespace, Revision: was.Revision,
+		Pipeline: e.Pipeline, Execution: e.ID, Stage: plan.NodeID(w.Stage), Node: t.Node, Actor: e.Actor, At: l.Now(), Task: t.ID, TaskAt: t.CreatedAt,
 		Workloads: was.Workloads, Adopt: was.Adopt,
 	}
 	if d.Before = was.Execution; was.Execution == e.ID {
@@ -100,7 +83,7 @@ func (l *Ledger) settled(p *store.Placement, e store.Execution, t store.Task, w 
 			d.Revision = c.Revision
 		}
 		d.Workloads, d.Adopt = merged(d.Workloads, c), adopted(d.Adopt, c)
-		if len(c.Instances) > 0 || t.Kind == task.KindInstances && !c.Cut {
+		if len(c.Instances) > 0 || c.Counted {
 			p.Seen.Instances = ordered(c.Instances)
 		}
 	}
@@ -109,7 +92,7 @@ func (l *Ledger) settled(p *store.Placement, e store.Execution, t store.Task, w 
 		d.Previous = was.Previous
 	}
 	p.Deployed = d
-	p.Look = look(t, w, d.Workloads)
+	p.Look = store.Look{Kind: t.Kind, Selectors: t.Selectors, Secrets: t.Secrets, Made: t.LateSecrets, Place: w.Place}
 	p.Fence++
 	l.counted(p)
 	p.Seen.At, p.Seen.Trouble = d.At, ""
@@ -192,16 +175,12 @@ func artifact(workloads []task.Workload, image string, was store.Deployed) strin
 	return image
 }
 
-// releaseLabel marks the pods that Kubernetes steps put somewhere
-// (semantics/kubernetes §6).
-const releaseLabel = "harness.io/release-name"
-
 // reaching are those of a task's secrets whose placeholders are in what reaches
-// its cluster.
+// its place.
 func reaching[S any](by any, secrets map[string]S) (map[string]S, error) {
 	doc, err := json.Marshal(by)
 	if err != nil {
-		return nil, fmt.Errorf("encode the access to a cluster: %w", err)
+		return nil, fmt.Errorf("encode how a place is reached: %w", err)
 	}
 	var out map[string]S
 	for placeholder, name := range secrets {
@@ -213,30 +192,4 @@ func reaching[S any](by any, secrets map[string]S) (map[string]S, error) {
 		}
 	}
 	return out, nil
-}
-
-// look is how the release can be looked at again, with the secrets that reach
-// the cluster.
-func look(t store.Task, w work, workloads []task.Workload) store.Look {
-	out := store.Look{
-		Kind: t.Kind, Selectors: t.Selectors, Secrets: t.Secrets, Made: t.LateSecrets, Place: task.Place{Cluster: w.Target.Cluster, Release: w.Target.ReleaseName},
-	}
-	if t.Kind == task.KindInstances {
-		out.Place = task.Place{Release: w.Target.Infrastructure, Script: w.script}
-		return out
-	}
-	add := func(p task.Pods) {
-		if p.Selector != "" && !slices.Contains(out.Place.Pods, p) {
-			out.Place.Pods = append(out.Place.Pods, p)
-		}
-	}
-	if t.Kind == task.KindKubernetes {
-		add(task.Pods{Namespace: w.Target.Namespace, Selector: releaseLabel + "=" + w.Target.ReleaseName})
-	}
-	for _, wl := range workloads {
-		if parts := strings.Split(wl.Resource, "/"); len(parts) == 4 {
-			add(task.Pods{Namespace: parts[2], Selector: wl.Selector})
-		}
-	}
-	return out
 }

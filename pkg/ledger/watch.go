@@ -153,9 +153,15 @@ func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKe
 			return ignoreStale(err)
 		}
 	}
-	w := task.Watch{ID: watchID(k), Fence: p.Fence, Place: p.Look.Place, Secrets: values, LateSecrets: p.Look.Made}
+	w := task.Watch{
+		ID: watchID(k), Fence: p.Fence, Kind: p.Look.Kind, Place: p.Look.Place, Secrets: values, LateSecrets: p.Look.Made,
+		Target: task.Target{
+			Service: k.Service, Environment: k.Environment, Infrastructure: k.Infrastructure,
+			Release: p.Deployed.Release, Namespace: p.Deployed.Namespace, Image: p.Deployed.Artifact,
+		},
+	}
 	for _, wl := range p.Deployed.Workloads {
-		w.Workloads = append(w.Workloads, wl.Resource)
+		w.Workloads = append(w.Workloads, task.Workload{Resource: wl.Resource, Selector: wl.Selector})
 	}
 	out.Watch = append(out.Watch, w)
 	return nil

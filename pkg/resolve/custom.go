@@ -81,15 +81,15 @@ func (s *Scope) connectorPath(name *yamldoc.Node, path []string) (expr.Value, in
 	return s.below(doc, path, 3)
 }
 
-// instances is how a delegate finds the instances of a custom deployment.
-func (s *Scope) instances(d *plan.Deployment) (*task.Instances, error) {
+// instances is how a delegate finds the instances of a custom deployment, and
+// the version that they have.
+func (s *Scope) instances(d *plan.Deployment) (*task.Instances, string, error) {
 	infra := d.Template.Get("infrastructure")
 	script, err := s.fetchScript(infra.At("fetchInstancesScript", "store"))
 	if err != nil {
-		return nil, fmt.Errorf("the script of the deployment template: %w", err)
+		return nil, "", fmt.Errorf("the script of the deployment template: %w", err)
 	}
 	t := &task.Instances{
-		Target: task.InstancesTarget{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: text(d.Infrastructure.Get("identifier"))},
 		Script: task.Shell{Shell: "Bash", Script: script},
 		List:   text(infra.Get("instancesListPath")), Attributes: map[string]string{},
 	}
@@ -101,8 +101,8 @@ func (s *Scope) instances(d *plan.Deployment) (*task.Instances, error) {
 			t.Name = path
 		}
 	}
-	t.Target.Image, err = s.deployedVersion(d)
-	return t, err
+	version, err := s.deployedVersion(d)
+	return t, version, err
 }
 
 // fetchScript is the script of a deployment template: in it, or in the file

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -184,12 +185,12 @@ func findsInstances(t *testing.T, s *resolve.Scope) {
 		token = placeholder
 	}
 	want := &task.Instances{
-		Target: task.InstancesTarget{Service: "engine", Environment: "floor", Infrastructure: "hall", Image: "1.4"},
 		Script: task.Shell{Shell: "Bash", Script: "curl -H " + token + " http://hall > $INSTANCE_OUTPUT_PATH"},
 		List:   "machines", Name: "name", Attributes: map[string]string{"hostname": "old", "instancename": "name"},
 	}
-	if diff := cmp.Diff(want, d.Custom); diff != "" || d.Kubernetes != nil {
-		t.Errorf("what a delegate is given (-want +got):\n%s", diff)
+	where := &step.Deployment{Type: "CustomDeployment", ServiceID: "engine", EnvironmentID: "floor", Infrastructure: "hall", Image: "1.4", Custom: want}
+	if diff := cmp.Diff(where, d); diff != "" {
+		t.Errorf("what is deployed (-want +got):\n%s", diff)
 	}
 	key, err := s.InfrastructureKey()
 	if err != nil || len(key) != 40 {

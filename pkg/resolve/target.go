@@ -24,9 +24,11 @@ func (s *Scope) Deployment() (*step.Deployment, error) {
 		Infrastructure: text(d.Infrastructure.Get("identifier")),
 	}
 	if d.Template != nil {
-		out.Custom, err = s.instances(d)
-	} else {
-		out.Kubernetes, err = s.kubernetes(d)
+		out.Custom, out.Image, err = s.instances(d)
+		return out, err
+	}
+	if out.Kubernetes, out.Image, err = s.kubernetes(d); err == nil {
+		out.Release, out.Namespace = out.Kubernetes.ReleaseName, out.Kubernetes.Namespace
 	}
 	return out, err
 }
@@ -39,27 +41,28 @@ func text(n *yamldoc.Node) string {
 	return n.Value
 }
 
-// kubernetes is the cluster, the namespace and the manifests of a stage.
-func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
+// kubernetes is the cluster, the namespace and the manifests of a stage, and
+// the image of its artifact.
+func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, string, error) {
 	infra, err := s.tree(d.Infrastructure, "infrastructureDefinition")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	image := ""
 	t := &task.KubernetesTarget{
 		Namespace:   text(infra.At("spec", "namespace")),
 		ReleaseName: text(infra.At("spec", "releaseName")),
-		Service:     d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: text(infra.Get("identifier")),
 	}
 	if t.Cluster, t.Selectors, err = s.reached(infra); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := s.manifests(d, t); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if source, err := s.primarySource(d); err == nil && source != nil {
 		if found, err := s.artifactResults(s.Node.Stage()); err == nil {
-			if image, err := s.artifactImage(source, found); err == nil { // only for the log; values files name what they need
-				t.Image = image.Text()
+			if v, err := s.artifactImage(source, found); err == nil { // only for the ledger; values files name what they need
+				image = v.Text()
 			}
 		}
 		// Values files may ask for a pull secret, when the delegate is chosen already.
@@ -67,7 +70,7 @@ func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, error) {
 			t.Selectors = append(t.Selectors, chosen...)
 		}
 	}
-	return t, nil
+	return t, image, nil
 }
 
 // reached is how a resolved infrastructure's cluster is reached, and what a

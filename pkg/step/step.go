@@ -46,7 +46,7 @@ type Type struct {
 	// again.
 	Looks bool
 	// Deploys says that the step needs the service, environment and
-	// infrastructure of a Deployment stage.
+	// infrastructure of a Deployment stage. Its task is made by Deploy.
 	Deploys bool
 	// Endable says that a person may end the step as a success before its time.
 	Endable bool
@@ -82,7 +82,7 @@ func Finisher[S Spec](finish func(S, In, task.Result) (plan.Outcome, error)) fun
 // Spec is a decoded step.
 type Spec interface {
 	// Start says what the step does: one Task, one Wait, one Approval, one Turn, one Barrier, or Done.
-	// An error fails the step with its failure types.
+	// Who runs steps calls Type.Start. An error fails the step with its failure types.
 	Start(in In) (Action, error)
 }
 
@@ -180,6 +180,9 @@ type Deployment struct {
 	ServiceID      string // as referred to, e.g. "account.web"
 	EnvironmentID  string
 	Infrastructure string
+	Release        string // its name in the place, where it has one
+	Namespace      string // of the place, where it has such
+	Image          string // of the artifact, or its version; empty if there is none
 	// Kubernetes is set for infrastructures of the Kubernetes kinds.
 	Kubernetes *task.KubernetesTarget
 	// Custom finds the instances of a custom deployment; nil for others.
@@ -202,7 +205,7 @@ type Action struct {
 // Task is work for a delegate.
 type Task struct {
 	Kind    task.Kind
-	Payload any // one of pkg/task's payloads
+	Payload any // one of pkg/task's payloads; of a type that Deploys a task.Work
 	// Selectors replaces the step's delegate selectors where the type says so
 	// (includeInfraSelectors) and adds a connector's.
 	Selectors []string

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -65,8 +66,8 @@ type Deployed struct {
 // Look is what a delegate needs to look at a placement. Secrets are
 // references: values are opened when a delegate takes the watch.
 type Look struct {
-	Kind    task.Kind         `json:"kind"`
-	Place   task.Place        `json:"place"`             // holds placeholders where secrets go
+	Kind    task.Kind         `json:"kind"`              // whose watcher knows Place
+	Place   json.RawMessage   `json:"place"`             // task.Work's; holds placeholders where secrets go
 	Secrets map[string]string `json:"secrets,omitempty"` // placeholder -> scoped secret reference
 	// Made are those of the place that the delegate makes, as in Task.
 	Made      map[string]task.LateSecret `json:"made,omitempty"`
@@ -76,7 +77,7 @@ type Look struct {
 // Seen is what runs.
 type Seen struct {
 	Instances []task.Instance `json:"instances,omitempty"`
-	Workloads []task.Workload `json:"workloads,omitempty"` // as they are in the cluster; none until a watch began
+	Workloads []task.Workload `json:"workloads,omitempty"` // as they are in their place; none until a watch began
 	At        time.Time       `json:"at"`
 	// Trouble is why the place couldn't be looked at since then; the rest is the
 	// last that is known.

@@ -18,20 +18,28 @@ func FetchesFiles(kind Kind, payload json.RawMessage, late map[string]LateText) 
 	}
 	switch kind {
 	case KindKubernetes:
-		var p Kubernetes
-		if err := json.Unmarshal(payload, &p); err != nil {
-			return false, fmt.Errorf("decode the payload: %w", err)
-		}
-		return p.fetchesFiles(), nil
+		p, err := specOf[Kubernetes](payload)
+		return p.fetchesFiles(), err
 	case KindHelm:
-		var p Helm
-		if err := json.Unmarshal(payload, &p); err != nil {
-			return false, fmt.Errorf("decode the payload: %w", err)
-		}
-		return p.fetchesFiles(), nil
+		p, err := specOf[Helm](payload)
+		return p.fetchesFiles(), err
 	case KindShell, KindHTTP, KindJira, KindMail, KindServiceNow, KindJenkins, KindBamboo, KindArtifact, KindInstances, KindProbe:
 	}
 	return false, nil
+}
+
+// specOf is the spec of a Work.
+func specOf[T any](payload json.RawMessage) (T, error) {
+	var w Work
+	var spec T
+	err := json.Unmarshal(payload, &w)
+	if err == nil {
+		err = json.Unmarshal(w.Spec, &spec)
+	}
+	if err != nil {
+		return spec, fmt.Errorf("decode the payload: %w", err)
+	}
+	return spec, nil
 }
 
 // StoredFiles are the files and folders of the file store that whoever does a
@@ -42,16 +50,9 @@ func StoredFiles(kind Kind, payload json.RawMessage) ([]string, error) {
 	if err != nil || !fetches {
 		return nil, err
 	}
-	var p Kubernetes
-	if kind == KindHelm {
-		var h Helm
-		err = json.Unmarshal(payload, &h)
-		p.Target = h.Target
-	} else {
-		err = json.Unmarshal(payload, &p)
-	}
+	p, err := specOf[Kubernetes](payload) // a Helm has its Target, too
 	if err != nil {
-		return nil, fmt.Errorf("decode the payload: %w", err)
+		return nil, err
 	}
 	named := slices.Concat(p.Target.Manifest.stored(), p.ApplySource.stored())
 	inStore := len(named) > 0

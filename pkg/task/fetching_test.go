@@ -47,7 +47,7 @@ func TestOnlySomeTasksFetchFiles(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			doc, err := json.Marshal(tt.payload)
+			doc, err := json.Marshal(payloadOf(t, tt.kind, tt.payload))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestTheStoredFilesOfATask(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doc, err := json.Marshal(tt.payload)
+			doc, err := json.Marshal(payloadOf(t, tt.kind, tt.payload))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,4 +92,17 @@ func TestTheStoredFilesOfATask(t *testing.T) {
 			}
 		})
 	}
+}
+
+// payloadOf is a task's payload with a spec of its kind.
+func payloadOf(t *testing.T, kind Kind, spec any) any {
+	t.Helper()
+	if kind != KindKubernetes && kind != KindHelm {
+		return spec
+	}
+	doc, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Work{Spec: doc}
 }

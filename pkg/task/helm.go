@@ -22,17 +22,12 @@ const (
 	OpHelmDescribe     HelmOp = "Describe" // a chart, without a cluster
 )
 
-// Helm is the payload of every native Helm step.
+// Helm is the spec of every native Helm step's Work. Revisions carry who does
+// it as a label, so that a rollback finds those of its stage and a retry
+// continues its own. The place is a KubernetesPlace.
 type Helm struct {
 	Op     HelmOp           `json:"op"`
 	Target KubernetesTarget `json:"target"`
-
-	// Who does it: revisions carry it as a label, so that a rollback finds those
-	// of its stage and a retry continues its own.
-	Execution string `json:"execution"`
-	Stage     string `json:"stage"`              // node id
-	Step      string `json:"step"`               // node id
-	Rollback  bool   `json:"rollback,omitempty"` // the step is in rollbackSteps
 
 	// Instances is how many a canary has; a percentage is of the chart's.
 	Instances *InstanceSelection `json:"instances,omitempty"`

@@ -24,18 +24,16 @@ const (
 	OpTrafficRouting      KubernetesOp = "K8sTrafficRouting"
 )
 
-// Kubernetes is the payload of every Kubernetes step.
+// ReleaseLabel marks the pods that Kubernetes steps put somewhere
+// (semantics/kubernetes §6).
+const ReleaseLabel = "harness.io/release-name"
+
+// Kubernetes is the spec of every Kubernetes step's Work. Release records
+// carry who does it, so that a retry continues its own release and a rollback
+// finds the one of its stage (semantics/kubernetes §9, §12, §21).
 type Kubernetes struct {
 	Op     KubernetesOp     `json:"op"`
 	Target KubernetesTarget `json:"target"`
-
-	// Who does it: release records carry these, so that a retry continues its
-	// own release and a rollback finds the one of its stage
-	// (semantics/kubernetes §9, §12, §21).
-	Execution string `json:"execution"`
-	Stage     string `json:"stage"` // node id
-	Step      string `json:"step"`  // node id
-	Rollback  bool   `json:"rollback,omitempty"`
 
 	SkipDryRun       bool `json:"skipDryRun,omitempty"`
 	Pruning          bool `json:"pruning,omitempty"`
@@ -128,10 +126,6 @@ type KubernetesTarget struct {
 	Cluster     Cluster `json:"cluster"`
 	Namespace   string  `json:"namespace"`
 	ReleaseName string  `json:"releaseName"`
-	Service     string  `json:"service"`
-	Environment string  `json:"environment"`
-	// Infrastructure is the identifier of the infrastructure definition.
-	Infrastructure string `json:"infrastructure,omitempty"`
 	// Manifest is the service's main manifest; nil if it has none.
 	Manifest *Manifest `json:"manifest,omitempty"`
 	// Values are the layers above the manifest's own valuesPaths, low to high
@@ -144,8 +138,19 @@ type KubernetesTarget struct {
 	Params []ValuesFile `json:"params,omitempty"`
 	// Selectors are the cluster connector's delegate selectors.
 	Selectors []string `json:"selectors,omitempty"`
-	// Image is the primary artifact's, for the log and the instance ledger.
-	Image string `json:"image,omitempty"`
+}
+
+// KubernetesPlace is where a release's pods are: in a cluster those that are
+// named here, and those of the release's workloads.
+type KubernetesPlace struct {
+	Cluster Cluster `json:"cluster"`
+	Pods    []Pods  `json:"pods,omitempty"`
+}
+
+// Pods are some pods of a namespace. Several of a place may have the same pod.
+type Pods struct {
+	Namespace string `json:"namespace"`
+	Selector  string `json:"selector"` // by labels, e.g. "harness.io/release-name=web"
 }
 
 // Cluster is how to reach a Kubernetes API. Fields ending in PEM, Token and

@@ -2,7 +2,8 @@
 // a delegate is asked to do, what it answers, and under which lease.
 //
 // Both sides import it, so it holds types only: no client, no server, no
-// heavy library. The payload of each kind of task is in the file of its name.
+// heavy library. The payload of each kind of task is in the file of its name;
+// that of all that deploy is Work, with what the kind has in its Spec.
 package task
 
 import (
@@ -94,29 +95,16 @@ type Change struct {
 	Resources []string   `json:"resources,omitempty"` // e.g. "apps/Deployment/guestbook/web"
 	Revision  string     `json:"revision,omitempty"`  // e.g. the release number
 	Instances []Instance `json:"instances,omitempty"`
+	// Counted: the instances are all that there are, none if the list is empty.
+	// Else an empty list says nothing.
+	Counted bool `json:"counted,omitempty"`
 	// Cut: there are more than fit into a report, so lists are left out. Who
 	// watches the release reports its instances by themselves.
 	Cut bool `json:"cut,omitempty"`
-	// Workloads are those among Resources that run pods, as they were put.
+	// Workloads are those among Resources that run instances, as they were put.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// Whole: the workloads are all that the release has now.
 	Whole bool `json:"whole,omitempty"`
-}
-
-// Instance is one running copy of a service (semantics/kubernetes §18).
-type Instance struct {
-	Name      string   `json:"name"` // the pod's
-	Namespace string   `json:"namespace"`
-	IP        string   `json:"ip,omitempty"`
-	Release   string   `json:"release,omitempty"`
-	Color     string   `json:"color,omitempty"`
-	Canary    bool     `json:"canary,omitempty"`
-	Images    []string `json:"images,omitempty"`
-	New       bool     `json:"new,omitempty"` // wasn't there before the step
-	// Phase and Ready are the pod's: one that isn't ready still counts.
-	Phase string    `json:"phase,omitempty"`
-	Ready bool      `json:"ready,omitempty"`
-	Since time.Time `json:"since,omitzero"` // when it was made
 }
 
 // MaxTasks bounds a delegate's capacity, and so the tasks that it claims or

@@ -1,37 +1,26 @@
 package task
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
-// Workload is what runs pods, as a step put it or as it is in the cluster.
+// Workload is what runs instances, such as pods, as a step put it or as it is
+// in its place.
 type Workload struct {
 	Resource string   `json:"resource"` // as in Change, e.g. "apps/Deployment/guestbook/web"
 	Images   []string `json:"images,omitempty"`
-	// Selector finds its pods by their labels; empty if the workload doesn't say.
+	// Selector finds its instances, for the watcher of its kind: of Kubernetes
+	// pods, by their labels. Empty if the workload doesn't say.
 	Selector string `json:"selector,omitempty"`
-	// Replicas is how many pods are wanted; nil if the manifest doesn't say so or
-	// an autoscaler decides.
+	// Replicas is how many instances are wanted; nil if nobody has said so, or an
+	// autoscaler decides.
 	Replicas *int64 `json:"replicas,omitempty"`
-	// ReplicasBy is who set Replicas in the cluster last (a field manager); only
-	// of what was found there.
+	// ReplicasBy is who set Replicas last, on Kubernetes a field manager; only of
+	// what was found in its place.
 	ReplicasBy string `json:"replicasBy,omitempty"`
-	// Gone: it isn't in the cluster; only of what was looked for there.
+	// Gone: it isn't in its place; only of what was looked for there.
 	Gone bool `json:"gone,omitempty"`
-}
-
-// Place is where a release's instances are: all that a delegate needs to look
-// at them again.
-type Place struct {
-	Cluster Cluster `json:"cluster"`
-	Release string  `json:"release"`
-	Pods    []Pods  `json:"pods"`
-	// Script finds the instances of a custom deployment, which has no cluster.
-	Script *Instances `json:"script,omitempty"`
-}
-
-// Pods are some pods of a namespace. Several of a place may have the same pod.
-type Pods struct {
-	Namespace string `json:"namespace"`
-	Selector  string `json:"selector"` // by labels, e.g. "harness.io/release-name=web"
 }
 
 // Watched names a watch that a delegate keeps. A fence that has grown since
@@ -56,9 +45,12 @@ type Watches struct {
 type Watch struct {
 	ID    string `json:"id"`
 	Fence int64  `json:"fence"`
-	Place Place  `json:"place"`
-	// Workloads are those to report with the pods, as in Change.Resources.
-	Workloads []string `json:"workloads,omitempty"`
+	Kind  Kind   `json:"kind"` // of the task that put it there
+	// Target is what was deployed where last, Place that task's.
+	Target Target          `json:"target"`
+	Place  json.RawMessage `json:"place"`
+	// Workloads are those to report with the instances: Resource and Selector.
+	Workloads []Workload `json:"workloads,omitempty"`
 	// Secrets are the values of the placeholders in Place.
 	Secrets map[string]string `json:"secrets,omitempty"`
 	// LateSecrets are as in Assignment.

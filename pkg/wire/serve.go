@@ -324,14 +324,14 @@ func (m *machine) delegate(ctx context.Context) error {
 			m.cfg.Log.WarnContext(ctx, "the embedded delegate's token wasn't revoked", "error", err)
 		}
 	}()
+	kinds := delegate.Config{Cache: filepath.Join(m.cfg.Data, "cache"), RenderMemory: m.cfg.RenderMemory, HostKeys: m.cfg.HostKeys}
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
 		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(m.cfg.Data, "cache", "files"), m.cfg.HostKeys),
-		Executors: delegate.Executors(delegate.Config{Cache: filepath.Join(m.cfg.Data, "cache"), RenderMemory: m.cfg.RenderMemory, HostKeys: m.cfg.HostKeys}),
-		Watch:     delegate.Watcher(filepath.Join(m.cfg.Data, "cache")),
-		HTTP:      &http.Client{Transport: inprocess.RoundTripper(m.api)},
-		Journal:   filepath.Join(m.cfg.Data, "cache", "journal"),
-		Drain:     grace / 2, Log: m.cfg.Log,
+		Executors: delegate.Executors(kinds), Watchers: delegate.Watchers(kinds),
+		HTTP:    &http.Client{Transport: inprocess.RoundTripper(m.api)},
+		Journal: filepath.Join(m.cfg.Data, "cache", "journal"),
+		Drain:   grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)
 }

@@ -131,3 +131,19 @@ func Assignment(tb testing.TB, kind task.Kind, payload any) task.Assignment {
 	}
 	return task.Assignment{ID: "t1", Fence: 1, Kind: kind, Payload: doc, Execution: "e1", Node: "n1", Attempt: 1}
 }
+
+// Work is a task that puts something somewhere, with a spec or a place of its
+// kind; nil for none.
+func Work(tb testing.TB, kind task.Kind, w task.Work, spec, place any) task.Assignment {
+	tb.Helper()
+	for value, doc := range map[*json.RawMessage]any{&w.Spec: spec, &w.Place: place} {
+		if doc == nil {
+			continue
+		}
+		var err error
+		if *value, err = json.Marshal(doc); err != nil {
+			tb.Fatalf("encode the work: %v", err)
+		}
+	}
+	return Assignment(tb, kind, w)
+}

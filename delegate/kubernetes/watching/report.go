@@ -71,13 +71,13 @@ func (r *release) observe(ctx context.Context) (task.Observed, bool) {
 	if !known || o.Trouble != "" {
 		return o, known
 	}
-	for _, name := range r.watch.Workloads {
-		w, err := r.cluster.Workload(ctx, name)
+	for _, known := range r.watch.Workloads {
+		w, err := r.cluster.Workload(ctx, known.Resource)
 		if fault.Is(err, fault.Forbidden) {
 			continue // pods may be seen and workloads not: then there is no drift to tell of
 		}
 		if err != nil {
-			return task.Observed{Trouble: fmt.Sprintf("look at %s: %s", name, err)}, ctx.Err() == nil
+			return task.Observed{Trouble: fmt.Sprintf("look at %s: %s", known.Resource, err)}, ctx.Err() == nil
 		}
 		o.Workloads = append(o.Workloads, w)
 	}
@@ -89,7 +89,7 @@ func (r *release) running() (task.Observed, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := task.Observed{Instances: []task.Instance{}}
-	for _, of := range r.watch.Place.Pods {
+	for _, of := range r.watched {
 		p, looked := r.pods[of]
 		if !looked {
 			return task.Observed{}, false
@@ -98,7 +98,7 @@ func (r *release) running() (task.Observed, bool) {
 			return task.Observed{Trouble: fmt.Sprintf("namespace %s: %s", of.Namespace, p.trouble)}, true
 		}
 		for _, i := range p.instances {
-			i.Release = r.watch.Place.Release // charts needn't mark their pods
+			i.Release = r.watch.Target.Release // charts needn't mark their pods
 			o.Instances = append(o.Instances, i)
 		}
 	}

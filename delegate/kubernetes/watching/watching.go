@@ -9,6 +9,8 @@ package watching
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,21 +35,45 @@ const (
 	firstPause, longestPause = time.Second, time.Minute
 )
 
-// New makes a watcher of Kubernetes releases.
+// New makes a watcher of releases in Kubernetes clusters, whatever put them
+// there: their places are task.KubernetesPlaces.
 func New() executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		c, err := kubernetes.Connect(w.Place.Cluster)
+		place, err := executor.Place[task.KubernetesPlace](w.Kind, w.Place)
 		if err != nil {
 			return err
 		}
-		r := &release{watch: w, cluster: c, report: report, changed: make(chan struct{}, 1), pods: map[task.Pods]pods{}}
+		c, err := kubernetes.Connect(place.Cluster)
+		if err != nil {
+			return err
+		}
+		r := &release{
+			watch: w, watched: podsOf(place, w.Workloads), cluster: c, report: report, changed: make(chan struct{}, 1), pods: map[task.Pods]pods{},
+		}
 		return r.run(ctx)
 	}
+}
+
+// podsOf are the pods of a release: those that its place names, and those that
+// its workloads select.
+func podsOf(place task.KubernetesPlace, workloads []task.Workload) []task.Pods {
+	all := slices.Clone(place.Pods)
+	for _, w := range workloads {
+		parts := strings.Split(w.Resource, "/")
+		if len(parts) != 4 || w.Selector == "" {
+			continue
+		}
+		if p := (task.Pods{Namespace: parts[2], Selector: w.Selector}); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // release is one watched release.
 type release struct {
 	watch   task.Watch
+	watched []task.Pods
 	cluster *kubernetes.Cluster
 	report  func(context.Context, task.Observed) error
 	changed chan struct{} // holds one signal
@@ -69,7 +95,7 @@ var errEnded = errors.New("the watch has ended")
 func (r *release) run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
-	for _, of := range r.watch.Place.Pods {
+	for _, of := range r.watched {
 		parts.Go(func() { r.follow(ctx, of, stop) })
 	}
 	err := r.reportLoop(ctx)

@@ -2,6 +2,7 @@ package watching_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -70,18 +71,25 @@ spec:
 func (s *site) deploy() task.Change {
 	s.Helper()
 	env := executortest.New(s.T, nil)
-	r, err := kubernetes.New(kubernetes.Config{Cache: s.TempDir()})(s.Context(), executortest.Assignment(s.T, task.KindKubernetes, task.Kubernetes{
-		Op: task.OpRolling, Execution: "e", Stage: "deploy", Step: "step",
-		Target: task.KubernetesTarget{
-			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel", Service: "web",
+	r, err := kubernetes.New(kubernetes.Config{Cache: s.TempDir()})(s.Context(), executortest.Work(s.T, task.KindKubernetes,
+		task.Work{Target: task.Target{Service: "web"}, Execution: "e", Stage: "deploy", Step: "step"},
+		task.Kubernetes{Op: task.OpRolling, Target: task.KubernetesTarget{
+			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
 			Manifest: &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
-		},
-	}), env.Env)
+		}}, nil), env.Env)
 	s.must(err)
 	if r.Status != task.Succeeded || len(r.Changes) != 1 {
 		s.Fatalf("the deployment ended %s: %s, with %d changes", r.Status, r.Message, len(r.Changes))
 	}
 	return r.Changes[0]
+}
+
+// watch is a watch of the release, of which these workloads are known.
+func (s *site) watch(known ...task.Workload) task.Watch {
+	s.Helper()
+	place, err := json.Marshal(task.KubernetesPlace{Cluster: s.cluster, Pods: []task.Pods{{Namespace: s.namespace, Selector: "harness.io/release-name=rel"}}})
+	s.must(err)
+	return task.Watch{Kind: task.KindKubernetes, Target: task.Target{Release: "rel"}, Place: place, Workloads: known}
 }
 
 // begin watches the release until the test ends and gives its reports.
@@ -151,7 +159,7 @@ func TestWhatHappensIsReported(t *testing.T) {
 	if diff := cmp.Diff(wanted, change.Workloads); diff != "" || !change.Whole {
 		t.Fatalf("the step's workloads (-want +got):\n%s", diff)
 	}
-	reports, _ := s.begin(task.Watch{Place: task.Place{Cluster: s.cluster, Pods: []task.Pods{{Namespace: s.namespace, Selector: "harness.io/release-name=rel"}}, Release: "rel"}, Workloads: []string{resource}}, taken)
+	reports, _ := s.begin(s.watch(change.Workloads...), taken)
 	first := s.until("two pods", reports, running(2))
 	if got := first.Instances[0]; !slices.Equal(got.Images, []string{"nginx:1", "envoy:2"}) || got.Release != "rel" || got.Namespace != s.namespace || got.Since.IsZero() {
 		t.Errorf("an instance is %+v", got)
@@ -186,7 +194,7 @@ func TestAWatchThatIsSomebodyElsesEnds(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	lost := fault.New(fault.LeaseLost, "it is somebody else's")
-	_, ended := s.begin(task.Watch{Place: task.Place{Cluster: s.cluster, Pods: []task.Pods{{Namespace: s.namespace, Selector: "harness.io/release-name=rel"}}, Release: "rel"}}, func(task.Observed) error { return lost })
+	_, ended := s.begin(s.watch(), func(task.Observed) error { return lost })
 	if err := <-ended; !fault.Is(err, fault.LeaseLost) {
 		t.Errorf("the watch ended with %v", err)
 	}
@@ -196,7 +204,7 @@ func TestAReportThatIsNotTakenIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	n := 0
-	reports, _ := s.begin(task.Watch{Place: task.Place{Cluster: s.cluster, Pods: []task.Pods{{Namespace: s.namespace, Selector: "harness.io/release-name=rel"}}, Release: "rel"}}, func(task.Observed) error {
+	reports, _ := s.begin(s.watch(), func(task.Observed) error {
 		if n++; n == 1 {
 			return fault.New(fault.Unavailable, "out of reach")
 		}
@@ -224,7 +232,7 @@ func TestTroubleIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &site{Interface: there.Interface, T: t, namespace: there.namespace, cluster: c.cluster}
-			reports, ended := s.begin(task.Watch{Place: task.Place{Cluster: c.cluster, Pods: []task.Pods{{Namespace: s.namespace, Selector: "harness.io/release-name=rel"}}, Release: "rel"}}, taken)
+			reports, ended := s.begin(s.watch(), taken)
 			s.until(c.want, reports, func(o task.Observed) bool { return strings.Contains(o.Trouble, c.want) })
 			if c.ends == "" {
 				return

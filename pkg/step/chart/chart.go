@@ -39,10 +39,12 @@ func (*Spec) Start(in step.In) (step.Action, error) {
 	if c.Manifest == nil {
 		return step.Action{Done: &plan.Outcome{Status: plan.Success}}, nil
 	}
-	p := task.Helm{Op: task.OpHelmDescribe, Execution: in.Execution, Stage: string(in.StageNode), Step: string(in.Node)}
-	p.Target.Manifest = c.Manifest
+	w, err := step.Work(in, task.Helm{Op: task.OpHelmDescribe, Target: task.KubernetesTarget{Manifest: c.Manifest}})
+	if err != nil {
+		return step.Action{}, err
+	}
 	selectors := append(in.Selectors[:len(in.Selectors):len(in.Selectors)], c.Selectors...)
-	return step.Action{Task: &step.Task{Kind: task.KindHelm, Payload: p, Selectors: selectors}}, nil
+	return step.Action{Task: &step.Task{Kind: task.KindHelm, Payload: w, Selectors: selectors}}, nil
 }
 
 // finish says in the step's message which chart it is.

@@ -24,7 +24,7 @@ func TestStart(t *testing.T) {
 	got, err := start(step.Chart{Manifest: m, Selectors: []string{"near"}}, nil)
 	want := step.Action{Task: &step.Task{
 		Kind: task.KindHelm, Selectors: []string{"zone", "near"},
-		Payload: task.Helm{Op: task.OpHelmDescribe, Execution: "e", Stage: "s", Step: "n", Target: task.KubernetesTarget{Manifest: m}},
+		Payload: task.Work{Execution: "e", Stage: "s", Step: "n", Spec: json.RawMessage(`{"op":"Describe","target":{"cluster":{},"namespace":"","releaseName":"","manifest":{"id":"web","type":"HelmChart","store":{}}}}`)},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, action (-want +got):\n%s", err, diff)

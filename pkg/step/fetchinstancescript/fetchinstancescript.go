@@ -38,9 +38,7 @@ func (*Spec) Start(in step.In) (step.Action, error) {
 	if in.Deployment == nil || in.Deployment.Custom == nil {
 		return step.Action{}, fault.New(fault.Invalid, "the step needs a stage of the deployment type CustomDeployment")
 	}
-	p := *in.Deployment.Custom
-	p.Stage = string(in.StageNode)
-	return step.Action{Task: &step.Task{Kind: task.KindInstances, Payload: p, Selectors: in.Selectors}}, nil
+	return step.Deploy(in, task.KindInstances, nil, task.InstancesPlace{Script: *in.Deployment.Custom})
 }
 
 // finish says in the step's message how many there are.

@@ -16,18 +16,22 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Start makes the task of a payload: it adds where the step stands and what
-// its stage deploys to. A delegate must have the step's selectors and those of
+// Start makes the task of a spec: it adds what its stage deploys to. Charts
+// needn't mark their pods, so those of its workloads are the release's. A delegate must have the step's selectors and those of
 // the cluster's connector (semantics/entities §9.1).
 func Start(in step.In, p task.Helm) (step.Action, error) {
 	if in.Deployment == nil || in.Deployment.Kubernetes == nil {
 		return step.Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage with a Kubernetes infrastructure")
 	}
 	p.Target = *in.Deployment.Kubernetes
-	p.Execution, p.Stage, p.Step, p.Rollback = in.Execution, string(in.StageNode), string(in.Node), in.Rollback
 	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
-	return step.Action{Task: &step.Task{Kind: task.KindHelm, Payload: p, Selectors: selectors}}, nil
+	a, err := step.Deploy(in, task.KindHelm, p, task.KubernetesPlace{Cluster: p.Target.Cluster})
+	if err != nil {
+		return a, err
+	}
+	a.Task.Selectors = selectors
+	return a, nil
 }
 
 // Common are the fields of every Helm step that changes a release.

@@ -18,8 +18,8 @@ import (
 // whose time is up can still say what was missing and mark its release.
 const lastWords = 15 * time.Second
 
-// Start makes the task of a payload: it adds where the step stands and what
-// its stage deploys to. A delegate must have the step's selectors and those of
+// Start makes the task of a spec: it adds what its stage deploys to, and where
+// the release's pods are then: those that are marked with it. A delegate must have the step's selectors and those of
 // the cluster's connector (semantics/entities §9.1), and what
 // p.Target.Selectors asks for besides.
 func Start(in step.In, p task.Kubernetes) (step.Action, error) {
@@ -28,12 +28,16 @@ func Start(in step.In, p task.Kubernetes) (step.Action, error) {
 	}
 	own := p.Target.Selectors
 	p.Target = *in.Deployment.Kubernetes
-	p.Execution, p.Stage, p.Step, p.Rollback = in.Execution, string(in.StageNode), string(in.Node), in.Rollback
 	p.CanaryInStage = slices.Contains(in.Siblings, string(task.OpCanary))
 	p.BlueGreenInStage = p.Op == task.OpDiff && slices.Contains(in.Siblings, string(task.OpBlueGreen))
 	selectors := slices.Concat(in.Selectors, own, p.Target.Selectors)
 	p.Target.Selectors = nil
-	return step.Action{Task: &step.Task{
-		Kind: task.KindKubernetes, Payload: p, Selectors: selectors, Timeout: in.Timeout - min(in.Timeout/10, lastWords),
-	}}, nil
+	a, err := step.Deploy(in, task.KindKubernetes, p, task.KubernetesPlace{
+		Cluster: p.Target.Cluster, Pods: []task.Pods{{Namespace: p.Target.Namespace, Selector: task.ReleaseLabel + "=" + p.Target.ReleaseName}},
+	})
+	if err != nil {
+		return a, err
+	}
+	a.Task.Selectors, a.Task.Timeout = selectors, in.Timeout-min(in.Timeout/10, lastWords)
+	return a, nil
 }

@@ -137,12 +137,12 @@ func run(t *testing.T, typ step.Type, c *archive) {
 	if err := r.Err(); err != nil {
 		t.Fatalf("the spec is wrong: %v", err)
 	}
-	action, err := spec.Start(in)
+	action, err := typ.Start(spec, in)
 	if err != nil {
 		fmt.Fprintln(failed, err)
 	} else {
 		c.want(t, "action.json", indented(t, described(action)))
-		again, err := typ.Decode(doc, yamldoc.NewReport("")).Start(in)
+		again, err := typ.Start(typ.Decode(doc, yamldoc.NewReport("")), in)
 		if diff := cmp.Diff(action, again); err != nil || diff != "" {
 			t.Errorf("Start isn't the same twice, %v (-first +second):\n%s", err, diff)
 		}

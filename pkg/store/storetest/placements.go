@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (b *bench) placement(service, environment, target string) store.Placement {
 			Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web", Images: []string{"registry.example.com/web:2"}, Replicas: &replicas}},
 		},
 		Look: store.Look{
-			Kind: task.KindKubernetes, Place: task.Place{Cluster: task.Cluster{URL: "https://k8s", Token: "((s1))"}, Pods: []task.Pods{{Namespace: "shop", Selector: "harness.io/release-name=web"}}, Release: "web"},
+			Kind: task.KindKubernetes, Place: json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((s1))"},"pods":[{"namespace":"shop","selector":"harness.io/release-name=web"}]}`),
 			Secrets: map[string]string{"((s1))": "project/token"}, Selectors: []string{"prod"},
 		},
 		Seen: store.Seen{Instances: []task.Instance{{Name: "web-1", Namespace: "shop", Since: at(1), Ready: true}}, At: at(2)},

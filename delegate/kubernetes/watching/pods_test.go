@@ -1,0 +1,36 @@
+package watching
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Pods are found by what the place names, and as their workloads do.
+func TestPodsOf(t *testing.T) {
+	t.Parallel()
+	workloads := []task.Workload{
+		{Resource: "apps/Deployment/shop/web", Selector: "harness.io/release-name=web"},
+		{Resource: "apps/StatefulSet/elsewhere/job", Selector: "app=job"},
+		{Resource: "apps/Deployment/shop/any"},
+		{Resource: "something else", Selector: "app=web"},
+	}
+	marked, job := task.Pods{Namespace: "shop", Selector: "harness.io/release-name=web"}, task.Pods{Namespace: "elsewhere", Selector: "app=job"}
+	for name, c := range map[string]struct {
+		place string
+		want  []task.Pods
+	}{
+		"of a release of ours": {`{"cluster":{},"pods":[{"namespace":"shop","selector":"harness.io/release-name=web"}]}`, []task.Pods{marked, job}},
+		"of a chart's":         {`{"cluster":{}}`, []task.Pods{marked, job}},
+		"of a place that an earlier release has noted": {`{"cluster":{"url":"u"},"release":"web","pods":[{"namespace":"elsewhere","selector":"app=job"}]}`, []task.Pods{job, marked}},
+	} {
+		place, err := executor.Place[task.KubernetesPlace](task.KindKubernetes, json.RawMessage(c.place))
+		if diff := cmp.Diff(c.want, podsOf(place, workloads)); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
