@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -202,7 +203,10 @@ func (e *environment) hide(r task.Result) task.Result {
 		return r
 	}
 	mask := e.masker().Text
-	r.Message = mask(r.Message)
+	r.Message, r.Changes = mask(r.Message), slices.Clone(r.Changes)
+	for i := range r.Changes {
+		r.Changes[i].Instances = masked(r.Changes[i].Instances, mask)
+	}
 	if len(r.Outputs) == 0 {
 		return r
 	}

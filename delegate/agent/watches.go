@@ -165,7 +165,7 @@ func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
 		watcher = a.unwatched
 	}
 	return watcher(ctx, w, func(ctx context.Context, o task.Observed) error {
-		o.Watched, o.Trouble = task.Watched{ID: w.ID, Fence: w.Fence}, mask.Text(o.Trouble)
+		o.Watched, o.Trouble, o.Instances = task.Watched{ID: w.ID, Fence: w.Fence}, mask.Text(o.Trouble), masked(o.Instances, mask.Text)
 		return a.api.post(ctx, a.id+"/instances", o, nil)
 	})
 }
@@ -181,6 +181,19 @@ func (a *Agent) unwatched(ctx context.Context, w task.Watch, report func(context
 			return err
 		}
 	}
+}
+
+// masked are instances with the secrets hidden in what is said of them.
+func masked(list []task.Instance, hide func(string) string) []task.Instance {
+	out := slices.Clone(list)
+	for i := range out {
+		properties := map[string]string{}
+		for name, value := range out[i].Properties {
+			properties[name] = hide(value)
+		}
+		out[i].Describe(properties)
+	}
+	return out
 }
 
 // hidden is an error whose text has its secrets masked.

@@ -112,10 +112,12 @@ func TestReportsOfWatches(t *testing.T) {
 		if got := w.running["a 1"]; string(got.Place) != `{"cluster":{"token":"hunter2"}}` || got.Secrets != nil {
 			t.Errorf("the watcher got the place %s and the secrets %v", got.Place, got.Secrets)
 		}
-		if err := w.report["a 1"](task.Observed{Trouble: "hunter2 was refused"}); err != nil {
+		seen := task.Instance{Name: "x", Properties: map[string]string{"login": "hunter2"}}
+		if err := w.report["a 1"](task.Observed{Trouble: "hunter2 was refused", Instances: []task.Instance{seen}}); err != nil {
 			t.Fatal(err)
 		}
-		want := task.Observed{Watched: task.Watched{ID: "id-a", Fence: 1}, Trouble: "************** was refused"}
+		seen.Properties = map[string]string{"login": "**************"}
+		want := task.Observed{Watched: task.Watched{ID: "id-a", Fence: 1}, Trouble: "************** was refused", Instances: []task.Instance{seen}}
 		if diff := cmp.Diff(want, <-p.observed); diff != "" {
 			t.Errorf("the report (-want +got):\n%s", diff)
 		}

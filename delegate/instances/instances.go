@@ -191,6 +191,7 @@ func kept(of task.Target, found task.InstancesFound) []task.Instance {
 		if of.Image != "" {
 			i.Images = []string{of.Image}
 		}
+		i.Describe(one.Properties)
 		out = append(out, i)
 	}
 	return out

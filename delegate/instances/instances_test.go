@@ -58,7 +58,7 @@ func TestInstancesAreFoundAndKept(t *testing.T) {
 		t.Errorf("outputs (-want +got):\n%s", diff)
 	}
 	changes := []task.Change{{Target: "custom:hall", Action: "found", Counted: true, Instances: []task.Instance{
-		{Name: "press", Images: []string{"1.4"}}, {Name: "lathe", Images: []string{"1.4"}},
+		{Name: "press", Images: []string{"1.4"}, Properties: want.List[0].Properties}, {Name: "lathe", Images: []string{"1.4"}, Properties: want.List[1].Properties},
 	}}}
 	if diff := cmp.Diff(changes, r.Changes); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)

@@ -145,6 +145,10 @@ func TestWhatADelegateSaysIsBounded(t *testing.T) {
 		},
 		{"watches", "d1/watches", task.Watching{Held: held(1000)}, task.Watching{Held: held(1001)}, "watches that a delegate names: 1001"},
 		{"instances", "d1/instances", task.Observed{Instances: make([]task.Instance, instances)}, task.Observed{Instances: make([]task.Instance, instances+1)}, "instances of a watched release"},
+		{
+			"properties", "d1/instances", described(strings.Repeat("x", task.MaxProperties-1)), described(strings.Repeat("x", task.MaxProperties)),
+			`bytes of properties of the instance \"web\": 1025; the limit is 1024`,
+		},
 		{"workloads", "d1/instances", task.Observed{Workloads: make([]task.Workload, workloads)}, task.Observed{Workloads: make([]task.Workload, workloads+1)}, "workloads of a watched release"},
 	} {
 		if status, body := c.say(tt.path, tt.at); strings.Contains(body, "the limit is") || status >= http.StatusInternalServerError {
@@ -155,4 +159,9 @@ func TestWhatADelegateSaysIsBounded(t *testing.T) {
 			t.Errorf("%s past the bound: status %d: %s; want %q", tt.what, status, body, tt.text)
 		}
 	}
+}
+
+// described is a report of an instance with a property of a value.
+func described(value string) task.Observed {
+	return task.Observed{Instances: []task.Instance{{Name: "web", Properties: map[string]string{"p": value}}}}
 }

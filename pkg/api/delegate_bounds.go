@@ -87,5 +87,10 @@ func checkObserved(o task.Observed) error {
 	if err := most(len(o.Instances), task.MaxInstances, "instances of a watched release"); err != nil {
 		return err
 	}
+	for _, i := range o.Instances {
+		if err := most(i.Described(), task.MaxProperties, "bytes of properties of the instance %.256q", i.Name); err != nil {
+			return err
+		}
+	}
 	return most(len(o.Workloads), maxWorkloads, "workloads of a watched release")
 }

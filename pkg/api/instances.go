@@ -68,7 +68,8 @@ type ServiceInstance struct {
 	Since     time.Time `json:"since,omitzero" doc:"When it was made"`
 	// DeployedBy is AUTO_SCALED where no deployment made it
 	// (semantics/entities §14).
-	DeployedBy string `json:"deployedBy,omitempty" doc:"Who started the deployment; AUTO_SCALED if it was made since, outside of any"`
+	DeployedBy string            `json:"deployedBy,omitempty" doc:"Who started the deployment; AUTO_SCALED if it was made since, outside of any"`
+	Properties map[string]string `json:"properties,omitempty" doc:"What is known of it besides, such as the attributes that a deployment template names"`
 }
 
 // PlacementList is a part of a list of placements.
@@ -202,7 +203,7 @@ func instanceOf(i task.Instance, d store.Deployed) ServiceInstance {
 	}
 	return ServiceInstance{
 		Name: i.Name, Namespace: i.Namespace, IP: i.IP, Version: ledger.Version(i, d.Artifact), Images: list(i.Images), Color: i.Color, Canary: i.Canary,
-		Phase: i.Phase, Ready: i.Ready, Since: i.Since, DeployedBy: by,
+		Phase: i.Phase, Ready: i.Ready, Since: i.Since, DeployedBy: by, Properties: i.Properties,
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *server) placed(service, environment, watcher string, at time.Time) {
 			At: at, Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web", Replicas: &three}},
 			Instances: []task.Instance{
 				{Name: "old", Namespace: "shop", Images: []string{"proxy:1", "web:1"}, Since: at.Add(-time.Hour)},
-				{Name: "new", Namespace: "shop", Images: []string{"web:2"}, Since: at.Add(time.Hour), Ready: true},
+				{Name: "new", Namespace: "shop", Images: []string{"web:2"}, Since: at.Add(time.Hour), Ready: true, Properties: map[string]string{"zone": "a"}},
 			},
 		},
 	}
@@ -94,7 +94,7 @@ func TestInstancesAreListed(t *testing.T) {
 		Drift: []string{"Deployment/web has 3 replicas; deployed were 2"},
 		Instances: []api.ServiceInstance{
 			{Name: "old", Namespace: "shop", Version: "web:1", Images: []string{"proxy:1", "web:1"}, Since: now.Add(-time.Hour), DeployedBy: "ann"},
-			{Name: "new", Namespace: "shop", Version: "web:2", Images: []string{"web:2"}, Since: now.Add(time.Hour), DeployedBy: "AUTO_SCALED", Ready: true},
+			{Name: "new", Namespace: "shop", Version: "web:2", Images: []string{"web:2"}, Since: now.Add(time.Hour), DeployedBy: "AUTO_SCALED", Ready: true, Properties: map[string]string{"zone": "a"}},
 		},
 	}
 	if diff := cmp.Diff(want, l.Placements[0]); diff != "" {

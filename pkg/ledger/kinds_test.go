@@ -57,7 +57,7 @@ func TestWorkOfAnyKind(t *testing.T) {
 	find := func(version string, counted bool, names ...string) string {
 		c := task.Change{Target: "trial:hall", Action: "found", Counted: counted}
 		for _, n := range names {
-			c.Instances = append(c.Instances, task.Instance{Name: n, Images: []string{version}})
+			c.Instances = append(c.Instances, task.Instance{Name: n, Images: []string{version}, Properties: map[string]string{"zone": "a"}})
 		}
 		id := b.task(trial, `{"target":{"service":"web","environment":"prod","infrastructure":"hall","image":"`+version+`"},"stage":"stage","place":{"door":"((1))"},"spec":{"key":"((2))"}}`)
 		b.must(b.Settle(t.Context(), id, task.Result{Status: task.Succeeded, Changes: []task.Change{c}}))
@@ -84,7 +84,7 @@ func TestWorkOfAnyKind(t *testing.T) {
 		ID: w.ID, Fence: w.Fence, Kind: trial, Place: json.RawMessage(`{"door":"((1))"}`), Secrets: map[string]string{"((1))": "open sesame"},
 		Target: task.Target{Service: "web", Environment: "prod", Infrastructure: "hall", Image: "1.6"},
 	}, w)
-	seen := []task.Instance{{Name: "mill", Images: []string{"1.6"}}}
+	seen := []task.Instance{{Name: "mill", Images: []string{"1.6"}, Properties: map[string]string{"zone": "b"}}}
 	b.must(b.Observe(t.Context(), d, task.Observed{Watched: held(w), Instances: seen}))
 	same(b, "what is seen", seen, b.hall("trial:hall").Seen.Instances)
 }
