@@ -15,9 +15,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -122,7 +122,7 @@ func check(path string, data []byte) ([]string, *yamldoc.Report) {
 			// Values of a chart may have a key such as "service" as well.
 			if body := doc.Get(string(k)); body.Get("identifier") != nil {
 				kinds = append(kinds, string(k))
-				entity.Decode(doc, report, entity.Options{Scope: scope(doc), CheckStep: builtin.Check})
+				entity.Decode(doc, report, entity.Options{Scope: scope(doc), CheckStep: builtin.Check, Lanes: builtin.Lanes()})
 			}
 		}
 	}

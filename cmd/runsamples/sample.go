@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -70,7 +70,7 @@ func read(checkout string) ([]*document, error) {
 				if env := body.Get("environmentRef"); env != nil {
 					d.env = env.Value
 				}
-				d.of = entity.Decode(doc, yamldoc.NewReport(file), entity.Options{Scope: scope(), CheckStep: builtin.Check})
+				d.of = entity.Decode(doc, yamldoc.NewReport(file), entity.Options{Scope: scope(), CheckStep: builtin.Check, Lanes: builtin.Lanes()})
 				out = append(out, d)
 			}
 		}

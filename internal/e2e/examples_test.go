@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/internal/testmail"
 	"github.com/slipway-cd/slipway/pkg/mail"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/schema"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
@@ -99,7 +99,7 @@ func links(uses []template.Use) []entity.Reference {
 // Decode decodes one document, which has no links to templates, and reports
 // what is wrong with it; nil if it doesn't say which kind it has.
 func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.Entity {
-	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check})
+	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check, Lanes: builtin.Lanes()})
 }
 
 // KeyOf is where an entity is kept. An infrastructure definition lives with

@@ -11,4 +11,7 @@ const (
 	BadName             = "BAD_NAME"
 	DuplicateIdentifier = "DUPLICATE_IDENTIFIER"
 	NoEffect            = "NO_EFFECT" // is read, and changes nothing
+	BadReference        = "BAD_REFERENCE"
+	EmptyList           = "EMPTY_LIST"
+	MisplacedKey        = "MISPLACED_KEY" // read, though it belongs elsewhere
 )

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -29,7 +30,12 @@ type Decoder struct {
 	*yamldoc.Report
 	// Why says why a word of a kind is refused, and what can be done instead;
 	// empty if there is no more to say. It may be nil.
-	Why    func(what, word string) string
+	Why func(what, word string) string
+	// Scope is where the document lives, and so where what it names without a
+	// scope is.
+	Scope ref.Scope
+	// Refer is told what the document names, as written. It may be nil.
+	Refer  func(kind ref.Kind, at yamldoc.Value, name string)
 	closed bool // the last key was one that is refused, see refuses
 }
 

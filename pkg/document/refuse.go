@@ -100,13 +100,13 @@ func (d *Decoder) refusedWord(v yamldoc.Value, what, word string, can []string) 
 		text += ": " + reason
 	}
 	if reason == "" || len(can) <= fewWords {
-		text += "; want " + oneOf(can)
+		text += "; want " + Choice(can)
 	}
 	d.Unsupported(v, "%s", text)
 }
 
-// oneOf is a list of words as a message has it.
-func oneOf(words []string) string {
+// Choice is a list of words as a message has it: one of them, or "one of" them.
+func Choice(words []string) string {
 	if len(words) == 1 {
 		return words[0]
 	}

@@ -80,11 +80,11 @@ func (d *Decoder) Supported(f *yamldoc.Field[string], what string, can []string,
 		switch {
 		case !f.Set || slices.Contains(can, f.Value):
 		case f.Expr != "":
-			d.Errorf(v, WrongValue, "found an expression; want %s", oneOf(can))
+			d.Errorf(v, WrongValue, "found an expression; want %s", Choice(can))
 		case slices.Contains(harness, f.Value):
 			d.refusedWord(v, what, f.Value, can)
 		default:
-			d.Errorf(v, WrongValue, "found %q; want %s%s", f.Value, oneOf(can), d.meant(f.Value, can, harness))
+			d.Errorf(v, WrongValue, "found %q; want %s%s", f.Value, Choice(can), d.meant(f.Value, can, harness))
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/trace"
@@ -37,6 +38,7 @@ type Config struct {
 	Runner  statemachine.Runner
 	Waker   Waker
 	Steps   []step.Type
+	Lanes   swimlane.Lanes
 	Windows Windows
 	Mail    *task.MailServer // of Email steps; nil: there is none. Its password refers to a secret.
 	Limits  Limits
@@ -349,7 +351,7 @@ const Interrupted = "Slipway.Interrupted"
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
-		Entities: h.Store, Files: snap.files(n), Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
+		Entities: h.Store, Files: snap.files(n), Lanes: h.Lanes, Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
 		Last: func(stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
 			return h.lastGood(ctx, snap.execution, stage, d)
 		},

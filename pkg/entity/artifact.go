@@ -48,7 +48,7 @@ func (d *decoder) primaryArtifact(v yamldoc.Value, a *Artifact) {
 		d.Warnf(v, document.MissingKey, `key "primaryArtifactRef" is missing, and there are %d sources: a run can't choose one`, len(a.Sources))
 	}
 	if want := a.PrimaryRef.Value; want != "" && len(a.Sources) > 0 && !hasSource(a.Sources, want) {
-		d.Errorf(document.Child(v, "primaryArtifactRef"), badReference, "there is no artifact source %q", want)
+		d.Errorf(document.Child(v, "primaryArtifactRef"), document.BadReference, "there is no artifact source %q", want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -96,8 +97,8 @@ func (d *decoder) artifactScript(v yamldoc.Value) {
 		"shell": d.Literal(&shell, "Bash", "PowerShell"),
 		"source": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
-				"type": d.Literal(&kind, storeInline, storeHarness),
-				"spec": d.scriptIn(v, "script", d.Text(&script), "file", d.file(&script)),
+				"type": d.Literal(&kind, filesource.Inline, filesource.Harness),
+				"spec": d.scriptIn(v, "script", d.Text(&script), "file", d.File(&script)),
 			})
 			d.Need(v, "type", "spec")
 		},

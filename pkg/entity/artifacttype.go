@@ -102,7 +102,7 @@ func (d *decoder) artifactSpec(v yamldoc.Value, typ string) map[string]yamldoc.F
 		known["digest"] = put("digest", d.digest)
 	}
 	if !t.connectorless {
-		known["connectorRef"] = put("connectorRef", func(f *yamldoc.Field[string]) func(yamldoc.Value) { return d.reference(ref.Connector, f) })
+		known["connectorRef"] = put("connectorRef", func(f *yamldoc.Field[string]) func(yamldoc.Value) { return d.Reference(ref.Connector, f) })
 	}
 	if t.fixed != "" {
 		known[t.fixed] = put(t.fixed, d.Text)

@@ -57,7 +57,7 @@ func (d *decoder) checkBarriers(p *Pipeline) {
 	for _, v := range d.barriers {
 		name := v.Node.Value
 		if _, ok := declared[name]; !ok {
-			d.Errorf(v, badReference, "flowControl.barriers has no barrier %q%s", name, d.Hint(name, names))
+			d.Errorf(v, document.BadReference, "flowControl.barriers has no barrier %q%s", name, d.Hint(name, names))
 			continue
 		}
 		if len(earlier[name]) == maxAtBarrier {

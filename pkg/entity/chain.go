@@ -83,12 +83,12 @@ func (d *decoder) referChained(v yamldoc.Value, c *Chain) {
 	}
 	name := document.Child(v, "pipeline")
 	if err := ref.CheckID(ref.Pipeline, c.Pipeline.Value); err != nil {
-		d.Errorf(name, badReference, "%s", err)
+		d.Errorf(name, document.BadReference, "%s", err)
 		return
 	}
 	d.references = append(d.references, Reference{
 		Kind: ref.Pipeline, Text: c.Pipeline.Value, At: name.Pos(d.Report),
-		Ref: ref.Ref{Scope: ref.Scope{Account: d.scope.Account, Org: c.Org.Value, Project: c.Project.Value}, ID: c.Pipeline.Value},
+		Ref: ref.Ref{Scope: ref.Scope{Account: d.Scope.Account, Org: c.Org.Value, Project: c.Project.Value}, ID: c.Pipeline.Value},
 	})
 }
 

@@ -3,12 +3,9 @@ package entity
 // The codes of this package's findings; those of pkg/yamldoc and pkg/document come beside
 // them. They are part of the API.
 const (
-	emptyList          = "EMPTY_LIST"
-	misplacedKey       = "MISPLACED_KEY" // read, though it belongs elsewhere
 	unknownKind        = "UNKNOWN_KIND"
 	unknownStepType    = "UNKNOWN_STEP_TYPE"
 	wrongScope         = "WRONG_SCOPE"
-	badReference       = "BAD_REFERENCE"
 	badStrategy        = "BAD_FAILURE_STRATEGY"
 	tooMany            = "TOO_MANY" // over a bound (pkg/extent)
 	barrierDeadlock    = "BARRIER_DEADLOCK"

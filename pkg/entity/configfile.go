@@ -1,9 +1,8 @@
 package entity
 
 import (
-	"slices"
-
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -11,10 +10,7 @@ import (
 // ConfigFile is a file that expressions may read (semantics/entities §2.5).
 type ConfigFile struct {
 	Identifier yamldoc.Field[string]
-	StoreType  yamldoc.Field[string]
-	Content    yamldoc.Field[string] // of an Inline store
-	Git        GitStore
-	Files      FileStore
+	Store      *filesource.Store
 }
 
 // configFiles decodes config files.
@@ -44,27 +40,13 @@ func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
 }
 
 func (d *decoder) configStore(v yamldoc.Value, f *ConfigFile) {
-	typ := document.Peek(v, "type")
-	// An expression reads it, for which no script runs first.
-	can := slices.DeleteFunc(stores(ManifestK8s), func(s string) bool { return s == storeScript })
-	d.Fields(v, document.Keys{
-		"type": d.Supported(&f.StoreType, "a config file in a store of the type", can, append(otherStores(ManifestK8s), storeScript)...),
-		"spec": func(v yamldoc.Value) {
-			switch {
-			case typ == "Inline":
-				d.Fields(v, document.Keys{"content": d.Text(&f.Content)})
-				d.Need(v, "content")
-			case typ == storeHarness:
-				d.fileStore(v, ManifestK8s, &f.Files)
-			case slices.Contains(gitStores(), typ):
-				d.gitStore(v, ManifestK8s, &f.Git)
-			}
-			for _, key := range []string{"paths", "files", "secretFiles"} {
-				if list := document.Child(v, key); list.Is(yamldoc.Sequence) && len(list.Node.Items) > 1 {
-					d.Warnf(list, unsupportedAtRun, "found %d %s; an expression can't read a config file of several files", len(list.Node.Items), key)
-				}
-			}
-		},
+	f.Store = filesource.Decode(d.Decoder, v, filesource.Form{
+		Word: "a config file in a store of the type", Stores: append(filesource.Git(), filesource.Inline, filesource.Harness), // an expression reads it, for which no script runs first
 	})
-	d.Need(v, "type", "spec")
+	for _, key := range []string{"paths", "files", "secretFiles"} {
+		list := document.Child(document.Child(v, "spec"), key)
+		if list.Is(yamldoc.Sequence) && len(list.Node.Items) > 1 {
+			d.Warnf(list, unsupportedAtRun, "found %d %s; an expression can't read a config file of several files", len(list.Node.Items), key)
+		}
+	}
 }

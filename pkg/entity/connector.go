@@ -167,7 +167,7 @@ func (d *decoder) clusterAuth(v yamldoc.Value, a *Auth) {
 
 // secretRef binds the name of a secret.
 func (d *decoder) secretRef(f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return d.reference(ref.Secret, f)
+	return d.Reference(ref.Secret, f)
 }
 
 // login decodes a user name, plain or secret, with a secret under the key.

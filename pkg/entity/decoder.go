@@ -11,7 +11,6 @@ type decoder struct {
 	*document.Decoder
 	options    Options
 	kind       ref.Kind
-	scope      ref.Scope // of the document
 	references []Reference
 	stored     []FileReference
 	barriers   []yamldoc.Value // the barrierRefs of the steps, as far as they are known

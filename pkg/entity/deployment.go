@@ -1,30 +1,42 @@
 package entity
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// The deployment types of the Kubernetes swimlane.
-const (
-	DeployKubernetes = "Kubernetes"
-	DeployNativeHelm = "NativeHelm"
-)
-
-// otherDeploymentTypes are those of the other swimlanes
-// (semantics/entities §2).
-func otherDeploymentTypes() []string {
+// deploymentTypes are all that Harness has (semantics/entities §2).
+func deploymentTypes() []string {
 	return []string{
-		"Ssh", "WinRm", "ServerlessAwsLambda", "AzureWebApp", "AzureFunction", "ECS", "Elastigroup", "TAS",
-		"Asg", "GoogleCloudFunctions", "AwsLambda", "AWS_SAM", "GoogleCloudRun", "AzureContainerApps", "Salesforce",
-		"GoogleManagedInstanceGroup", "AiAgent",
+		"Kubernetes", "NativeHelm", deployCustom, "Ssh", "WinRm", "ServerlessAwsLambda", "AzureWebApp", "AzureFunction", "ECS",
+		"Elastigroup", "TAS", "Asg", "GoogleCloudFunctions", "AwsLambda", "AWS_SAM", "GoogleCloudRun", "AzureContainerApps",
+		"Salesforce", "GoogleManagedInstanceGroup", "AiAgent",
 	}
+}
+
+// without are the words of a list that aren't in another.
+func without(all, some []string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(some, s) })
+}
+
+// otherDeploymentTypes are those that no lane is there for.
+func (d *decoder) otherDeploymentTypes() []string {
+	return without(deploymentTypes(), d.options.Lanes.Types())
 }
 
 // deploymentType binds the deployment type of a stage, a service or an
 // infrastructure definition.
 func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return d.Supported(f, "deployment type", []string{DeployKubernetes, DeployNativeHelm, DeployCustom}, otherDeploymentTypes()...)
+	return d.Supported(f, "deployment type", d.options.Lanes.Types(), d.otherDeploymentTypes()...)
+}
+
+// lane is a decoder for what a deployment type's lane decodes.
+func (d *decoder) lane(common document.Keys, template *TemplateRef) *swimlane.Decoder {
+	return &swimlane.Decoder{Decoder: d.Decoder, Common: common, Variables: d.variables(new([]Variable), variableConnector), Template: d.customRef(template)}
 }
 
 // Deployment is what a Deployment stage deploys where (semantics/entities §5).
@@ -91,5 +103,18 @@ func Several(spec *yamldoc.Node) bool {
 func (d *decoder) onceOnly(v yamldoc.Value) {
 	if Several(v.Node.Get("spec")) && !document.Neutral(v.Node.Get("strategy")) {
 		d.Unsupported(document.Child(v, "strategy"), "this stage is repeated already, for each of its services and infrastructures, and how a looping strategy would go with that isn't documented; take the lists out and name what the matrix has (serviceRef: <+matrix.service>), or take the strategy out")
+	}
+}
+
+// sameSwimlane reports a step that only stages of other deployment types have.
+func (d *decoder) sameSwimlane(typ yamldoc.Value, name, deployment string) {
+	own, known := d.options.Lanes.Of(deployment)
+	owners := d.options.Lanes.Owners(name)
+	switch {
+	case !known || len(owners) == 0 || slices.Contains(owners, deployment):
+	case slices.ContainsFunc(owners, func(o string) bool { return slices.Contains(own.Near, o) }):
+		d.Warnf(typ, document.WrongValue, "%s is a step of %s stages; the stage has the deployment type %s", name, strings.Join(owners, " and "), deployment)
+	default:
+		d.Errorf(typ, document.WrongValue, "%s is a step of stages of the deployment type %s; this one is of the type %s", name, strings.Join(owners, " or "), deployment)
 	}
 }

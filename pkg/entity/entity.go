@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -61,6 +62,9 @@ type Options struct {
 	// CheckStep checks the spec of a step type and says whether it knows the
 	// type. The spec is never nil. Without the function no step is checked.
 	CheckStep func(stepType string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool
+	// Lanes are the deployment types. A service, an infrastructure definition or a
+	// stage of another is refused.
+	Lanes swimlane.Lanes
 	// StepTypes are the step types that CheckStep knows. Only who watches the
 	// report needs them.
 	StepTypes []string
@@ -92,7 +96,7 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	}
 	e := &Entity{Kind: kind, Scope: o.Scope}
 	d := &decoder{Decoder: document.New(r), options: o, kind: kind}
-	d.Why = why
+	d.Why, d.Refer = why, d.refer
 	d.scopeOf(v, e)
 	d.entity(v, e)
 	if kind != ref.Secret { // whose texts are never expressions
@@ -248,5 +252,5 @@ func (d *decoder) scopeOf(v yamldoc.Value, e *Entity) {
 	if e.Scope.Project != "" && e.Scope.Org == "" {
 		d.Errorf(document.Child(v, "projectIdentifier"), wrongScope, "a project needs an orgIdentifier")
 	}
-	d.scope = e.Scope
+	d.Scope = e.Scope
 }

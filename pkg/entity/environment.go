@@ -24,7 +24,7 @@ func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
 		"overrides": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"manifests": func(v yamldoc.Value) {
-					env.Values = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches, ManifestParams)
+					env.Values = d.overridingManifests(v)
 				},
 				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = d.configFiles(v) },
 				"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),

@@ -24,14 +24,14 @@ func (d *decoder) environmentGroup(v yamldoc.Value, e *Entity) *EnvironmentGroup
 			for item := range d.Items(v) {
 				var one yamldoc.Field[string]
 				if strings.Contains(item.Node.Value, ".") && !strings.Contains(item.Node.Value, "<+") {
-					d.Errorf(item, badReference, "found %q; an environment group has environments of its own scope, named without a prefix", item.Node.Value)
+					d.Errorf(item, document.BadReference, "found %q; an environment group has environments of its own scope, named without a prefix", item.Node.Value)
 					continue
 				}
 				d.chosen(ref.Environment, &one)(item)
 				d.Unique(ids, item, one.Value)
 				g.Environments = append(g.Environments, one)
 			}
-			d.empty(v, "found no environments: a stage that deploys to the group has nothing to deploy to")
+			d.Empty(v, "found no environments: a stage that deploys to the group has nothing to deploy to")
 		},
 	}))
 	d.Need(v, "identifier", "name", "envIdentifiers")

@@ -94,7 +94,7 @@ func (d *decoder) errors(v yamldoc.Value, types document.Seen) []yamldoc.Field[s
 	if all && len(out) > 1 {
 		d.Warnf(v, badStrategy, "AllErrors holds for every failure; the other types beside it change nothing")
 	}
-	d.empty(v, "found no failure types: the strategy holds for no failure; want one, such as AllErrors")
+	d.Empty(v, "found no failure types: the strategy holds for no failure; want one, such as AllErrors")
 	return out
 }
 
@@ -198,6 +198,6 @@ func (d *decoder) retryIntervals(v yamldoc.Value) []yamldoc.Field[time.Duration]
 		d.Fixed(item, f.Expr)
 		out = append(out, f)
 	}
-	d.empty(v, "found no intervals: it is tried again at once; want one, such as 10s")
+	d.Empty(v, "found no intervals: it is tried again at once; want one, such as 10s")
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -22,13 +23,13 @@ var fileCall = regexp.MustCompile(`fileStore\.getAs(?:String|Base64)\(\s*["']([^
 // script's source of the type Harness, {type, spec}, and the paths beside a
 // manifest's store.
 func (d *decoder) storedFiles(v yamldoc.Value) {
-	if spec := v.Node.Get("spec"); document.Peek(v, "type") == storeHarness && spec != nil {
+	if spec := v.Node.Get("spec"); document.Peek(v, "type") == filesource.Harness && spec != nil {
 		inner := document.At(v, "spec", spec)
 		d.filesAt(inner, "files")
 		d.filesAt(inner, "file")
 	}
 	store := v.Node.Get("store")
-	if store == nil || document.Peek(document.At(v, "store", store), "type") != storeHarness || document.Peek(v, "optionalValuesYaml") == "true" {
+	if store == nil || document.Peek(document.At(v, "store", store), "type") != filesource.Harness || document.Peek(v, "optionalValuesYaml") == "true" {
 		return
 	}
 	d.filesAt(v, "valuesPaths")
@@ -54,8 +55,8 @@ func (d *decoder) filesAt(v yamldoc.Value, key string) {
 // storedFile notes a path. One with an expression isn't known yet, and a
 // project's of a document that isn't a project's is whichever uses it.
 func (d *decoder) storedFile(v yamldoc.Value, text string) {
-	f, err := ref.ParseFile(text, d.scope)
-	if err != nil || f.Scope == d.scope && d.scope.Project == "" {
+	f, err := ref.ParseFile(text, d.Scope)
+	if err != nil || f.Scope == d.Scope && d.Scope.Project == "" {
 		return // what is wrong with it is said where it is decoded
 	}
 	d.stored = append(d.stored, FileReference{File: f, Text: text, At: v.Pos(d.Report)})

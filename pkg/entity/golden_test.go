@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -38,7 +39,7 @@ func decode(file string, data []byte, scope ref.Scope) ([]*entity.Entity, *yamld
 	docs, report := yamldoc.Parse(file, data)
 	var out []*entity.Entity
 	for _, doc := range docs {
-		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep}))
+		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep, Lanes: builtin.Lanes()}))
 	}
 	return out, report
 }

@@ -69,16 +69,16 @@ func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
 			continue
 		}
 		if err := ref.CheckID(ref.InputSet, f.Value); err != nil {
-			d.Errorf(item, badReference, "%s", err)
+			d.Errorf(item, document.BadReference, "%s", err)
 			continue
 		}
 		d.Unique(names, item, f.Value)
 		d.references = append(d.references, Reference{
-			Kind: ref.InputSet, Ref: ref.Ref{Scope: d.scope, ID: f.Value}, Text: f.Value, At: item.Pos(d.Report),
+			Kind: ref.InputSet, Ref: ref.Ref{Scope: d.Scope, ID: f.Value}, Text: f.Value, At: item.Pos(d.Report),
 		})
 		out = append(out, f)
 	}
-	d.empty(v, "found no input sets: the overlay has no values")
+	d.Empty(v, "found no input sets: the overlay has no values")
 	return out
 }
 
@@ -90,7 +90,7 @@ func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
 	if f.Value != "" && ref.CheckID(ref.Pipeline, f.Value) != nil {
 		d.Errorf(v, document.WrongValue, "found %s; want the identifier of a pipeline in the same project", strconv.Quote(f.Value))
 	}
-	e.Parent = ref.Ref{Scope: d.scope, ID: f.Value}
+	e.Parent = ref.Ref{Scope: d.Scope, ID: f.Value}
 	return f
 }
 
@@ -98,9 +98,9 @@ func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
 func (d *decoder) inProject(v yamldoc.Value, what string) {
 	missing, lacks := "projectIdentifier", "is missing"
 	switch {
-	case d.scope.Project != "":
+	case d.Scope.Project != "":
 		return
-	case d.scope.Org == "":
+	case d.Scope.Org == "":
 		missing, lacks = "orgIdentifier", "and projectIdentifier are missing"
 	}
 	v.Path = missing

@@ -91,7 +91,8 @@ func NotificationRules(pipeline *yamldoc.Node, scope ref.Scope, r *yamldoc.Repor
 	if rules == nil {
 		return nil
 	}
-	d := &decoder{Decoder: document.New(r), scope: scope}
+	d := &decoder{Decoder: document.New(r)}
+	d.Scope, d.Refer = scope, d.refer
 	var out []NotificationRule
 	d.notificationRules(&out)(yamldoc.Sub(rules, "notificationRules"))
 	return out
@@ -191,7 +192,7 @@ func (d *decoder) notificationEvents(v yamldoc.Value) []NotificationEvent {
 		e.Type = typ.Value
 		out = append(out, e)
 	}
-	d.empty(v, "found no events: the rule tells of nothing; want one, such as %s", AllEvents)
+	d.Empty(v, "found no events: the rule tells of nothing; want one, such as %s", AllEvents)
 	return out
 }
 
@@ -272,8 +273,8 @@ func (d *decoder) groups(v yamldoc.Value) []string {
 			continue
 		}
 		list = append(list, name)
-		if _, err := ref.Parse(name, d.scope); err != nil && !strings.Contains(name, "<+") {
-			d.Errorf(v, badReference, "user group %s", err)
+		if _, err := ref.Parse(name, d.Scope); err != nil && !strings.Contains(name, "<+") {
+			d.Errorf(v, document.BadReference, "user group %s", err)
 		}
 	}
 	return list

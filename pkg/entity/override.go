@@ -84,7 +84,7 @@ func (d *decoder) overriding(o *Override) document.Keys {
 	return document.Keys{
 		"variables": d.variables(&o.Variables),
 		"manifests": func(v yamldoc.Value) {
-			o.Manifests = d.manifestList(v, ManifestValues, ManifestRepo, ManifestPatches, ManifestParams)
+			o.Manifests = d.overridingManifests(v)
 		},
 		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = d.configFiles(v) },
 		"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),
@@ -130,18 +130,18 @@ func (d *decoder) noInputs(v yamldoc.Value) {
 
 // named gives the entity the name by which it is found: what it overrides.
 func (d *decoder) named(e *Entity, o *Override) {
-	env, err := ref.Parse(o.EnvironmentRef.Value, d.scope)
+	env, err := ref.Parse(o.EnvironmentRef.Value, d.Scope)
 	if err != nil {
 		return // reported where it stands
 	}
 	e.Parent = env
 	var service string
 	if o.ServiceRef.Value != "" {
-		r, err := ref.Parse(o.ServiceRef.Value, d.scope)
+		r, err := ref.Parse(o.ServiceRef.Value, d.Scope)
 		if err != nil {
 			return
 		}
-		service = r.Text(d.scope)
+		service = r.Text(d.Scope)
 	}
 	e.Identifier = yamldoc.Field[string]{Value: OverrideID(service, o.Infrastructure.Value), Set: true}
 	if e.Name.Value == "" {

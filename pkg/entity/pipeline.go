@@ -85,7 +85,7 @@ func (d *decoder) stages(v yamldoc.Value, ids document.Seen) []StageItem {
 		d.OneOf(item, "stage", "parallel", "insert")
 		out = append(out, one)
 	}
-	d.Filled(v, emptyList, "found no stages; want one at least")
+	d.Filled(v, document.EmptyList, "found no stages; want one at least")
 	return out
 }
 

@@ -94,7 +94,7 @@ func (d *decoder) checkSources(s *Stage, earlier map[string]*Stage, together []*
 			why = "both stand in the same parallel block, and there it is an expression, which may have no value yet"
 		}
 		if why != "" {
-			d.ErrorAt(take.from.At, badReference, "the %s can't be taken from stage %s: %s", take.what, take.from.Value, why)
+			d.ErrorAt(take.from.At, document.BadReference, "the %s can't be taken from stage %s: %s", take.what, take.from.Value, why)
 			continue
 		}
 		if take.what == "environment" && source.Deployment != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,42 +23,35 @@ type Reference struct {
 	At          yamldoc.Pos
 }
 
-// reference binds the name of another entity. An expression may stand for it.
-func (d *decoder) reference(kind ref.Kind, f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		*f = d.String(v)
-		d.refer(kind, v, f.Value)
-	}
-}
-
-// chosen is reference for what the plan must know: no expression but a
+// chosen is Reference for what the plan must know: no expression but a
 // runtime input may stand for it.
 func (d *decoder) chosen(kind ref.Kind, f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
-		d.reference(kind, f)(v)
+		d.Reference(kind, f)(v)
 		d.Fixed(v, f.Expr)
 	}
 }
 
+// refer adds a reference to what the document names.
 func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
 	if text == "" {
 		return
 	}
-	r, err := ref.Parse(text, d.scope)
+	r, err := ref.Parse(text, d.Scope)
 	if err != nil {
-		d.Errorf(v, badReference, "%s %s", kind, err)
+		d.Errorf(v, document.BadReference, "%s %s", kind, err)
 		return
 	}
 	if d.shared() && !strings.Contains(text, ".") {
-		d.Errorf(v, badReference, "%s %q would be looked for where the template is used; want account.%[2]s or, if it is the organization's, org.%[2]s", kind, text)
+		d.Errorf(v, document.BadReference, "%s %q would be looked for where the template is used; want account.%[2]s or, if it is the organization's, org.%[2]s", kind, text)
 		return
 	}
 	d.references = append(d.references, Reference{Kind: kind, Ref: r, Text: text, At: v.Pos(d.Report)})
 	if d.options.qualify && (kind == ref.Connector || kind == ref.Secret) {
 		if v.Node.Value == text {
-			v.Node.Value = r.Text(ref.Scope{Account: d.scope.Account, Org: d.scope.Org, Project: "-"})
+			v.Node.Value = r.Text(ref.Scope{Account: d.Scope.Account, Org: d.Scope.Org, Project: "-"})
 		} else {
-			v.Node.Value = QualifySecrets(v.Node.Value, d.scope)
+			v.Node.Value = QualifySecrets(v.Node.Value, d.Scope)
 		}
 	}
 }
@@ -66,9 +60,9 @@ func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
 // where it is read by what is in a project: a name without a scope is one of
 // the document's own scope (semantics/entities §1). Files aren't: one without a
 // scope is the project's that uses it.
-func Qualify(doc *yamldoc.Node, scope ref.Scope) {
+func Qualify(doc *yamldoc.Node, scope ref.Scope, lanes swimlane.Lanes) {
 	if scope.Project == "" {
-		Decode(doc, yamldoc.NewReport(""), Options{Scope: scope, qualify: true})
+		Decode(doc, yamldoc.NewReport(""), Options{Scope: scope, Lanes: lanes, qualify: true})
 	}
 }
 

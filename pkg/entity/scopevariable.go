@@ -69,7 +69,7 @@ func (d *decoder) scopeValue(v yamldoc.Value, one *ScopeVariable) {
 		"defaultValue": plain(&standard),
 		"allowedValues": only(fixedSet, func(v yamldoc.Value) {
 			if typ == fixedSet {
-				d.Filled(v, emptyList, "found no values; want at least one")
+				d.Filled(v, document.EmptyList, "found no values; want at least one")
 			}
 			for item := range d.Items(v) {
 				var f yamldoc.Field[string]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -124,12 +125,12 @@ func (d *decoder) scriptTarget() document.Keys {
 func (d *decoder) managerScript(v yamldoc.Value) {
 	var kind, script, file yamldoc.Field[string]
 	d.Fields(v, document.Keys{
-		"type": d.Literal(&kind, storeInline, storeHarness),
+		"type": d.Literal(&kind, filesource.Inline, filesource.Harness),
 		"spec": d.scriptIn(v, "script", d.Text(&script), "file", func(v yamldoc.Value) {
-			d.file(&file)(v)
+			d.File(&file)(v)
 			d.Plain(v, file.Expr, "a fixed path")
-			f, err := ref.ParseFile(file.Value, d.scope)
-			if file.Expr == "" && err == nil && d.shared() && f.Scope == d.scope {
+			f, err := ref.ParseFile(file.Value, d.Scope)
+			if file.Expr == "" && err == nil && d.shared() && f.Scope == d.Scope {
 				d.stored = append(d.stored, FileReference{File: f, Text: file.Value, At: v.Pos(d.Report)})
 			}
 		}),

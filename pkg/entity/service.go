@@ -1,8 +1,6 @@
 package entity
 
 import (
-	"slices"
-
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -14,10 +12,9 @@ type Service struct {
 	Variables   []Variable
 	Artifact    Artifact
 	Manifests   []Manifest
-	PrimaryRef  yamldoc.Field[string] // manifestConfigurations.primaryManifestRef
-	Hooks       []Hook
 	ConfigFiles []ConfigFile
 	CustomRef   TemplateRef // of a custom deployment
+	Spec        any         // what the lane has read of the definition; nil for nothing
 }
 
 func (d *decoder) service(v yamldoc.Value, e *Entity) *Service {
@@ -31,42 +28,22 @@ func (d *decoder) service(v yamldoc.Value, e *Entity) *Service {
 }
 
 func (d *decoder) serviceDefinition(v yamldoc.Value, s *Service) {
-	typ := document.Peek(v, "type")
+	lane, ok := d.options.Lanes.Of(document.Peek(v, "type"))
 	d.Fields(v, document.Keys{
 		"type": d.deploymentType(&s.Type),
 		"spec": func(v yamldoc.Value) {
-			if slices.Contains(otherDeploymentTypes(), typ) {
+			if !ok {
 				return // the type is refused already; its keys aren't known here
 			}
-			d.serviceSpec(v, typ, s)
+			s.Spec = lane.Service(d.lane(document.Keys{
+				"variables":   d.variables(&s.Variables),
+				"artifacts":   func(v yamldoc.Value) { d.artifacts(v, &s.Artifact) },
+				"manifests":   func(v yamldoc.Value) { s.Manifests = d.manifests(v, lane.Manifests) },
+				"configFiles": func(v yamldoc.Value) { s.ConfigFiles = d.configFiles(v) },
+				"description": document.Nothing,
+			}, &s.CustomRef), v)
 		},
 		"description": document.Nothing,
 	})
 	d.Need(v, "type", "spec")
-}
-
-func (d *decoder) serviceSpec(v yamldoc.Value, typ string, s *Service) {
-	known := document.Keys{
-		"variables":              d.variables(&s.Variables),
-		"artifacts":              func(v yamldoc.Value) { d.artifacts(v, &s.Artifact) },
-		"manifests":              func(v yamldoc.Value) { s.Manifests = d.manifests(v) },
-		"manifestConfigurations": func(v yamldoc.Value) { d.manifestConfigurations(v, s) },
-		"hooks":                  func(v yamldoc.Value) { s.Hooks = d.hooks(v) },
-		"configFiles":            func(v yamldoc.Value) { s.ConfigFiles = d.configFiles(v) },
-		"description":            document.Nothing,
-	}
-	if typ == DeployCustom {
-		known = document.Merge(known, d.customService(s))
-	}
-	d.Fields(v, known)
-	if typ == DeployCustom {
-		d.Need(v, "customDeploymentRef")
-	}
-}
-
-func (d *decoder) manifestConfigurations(v yamldoc.Value, s *Service) {
-	d.Fields(v, document.Keys{"primaryManifestRef": func(v yamldoc.Value) {
-		s.PrimaryRef = d.String(v)
-		d.Fixed(v, s.PrimaryRef.Expr)
-	}})
 }

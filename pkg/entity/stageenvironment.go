@@ -72,7 +72,7 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in arou
 	environment, from := document.Peek(v, "environmentRef"), v.Node.Get("useFromStage")
 	narrowed = narrowed || !document.Neutral(v.Node.Get("deployToAll")) || !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("gitOpsClusters"))
 	d.Fields(v, document.Keys{
-		"environmentRef":    d.reference(ref.Environment, &s.Ref),
+		"environmentRef":    d.Reference(ref.Environment, &s.Ref),
 		"environmentInputs": d.Node(&s.Inputs),
 		"infrastructureDefinition": func(v yamldoc.Value) {
 			s.Infrastructures = append(s.Infrastructures, d.stageInfrastructure(v, environment))
@@ -123,7 +123,7 @@ func (d *decoder) servicesOverrides(v yamldoc.Value) {
 		var service yamldoc.Field[string]
 		var inputs *yamldoc.Node
 		d.Fields(item, document.Keys{
-			"serviceRef":            d.reference(ref.Service, &service),
+			"serviceRef":            d.Reference(ref.Service, &service),
 			"serviceOverrideInputs": d.Node(&inputs),
 			"description":           document.Nothing,
 		})
@@ -152,12 +152,12 @@ func (d *decoder) referInfrastructure(v yamldoc.Value, id, environment string) {
 	if id == "" || environment == "" || strings.Contains(environment, "<+") {
 		return
 	}
-	env, err := ref.Parse(environment, d.scope)
+	env, err := ref.Parse(environment, d.Scope)
 	if err != nil {
 		return // reported where the environment is named
 	}
 	if err := ref.CheckID(ref.Infrastructure, id); err != nil {
-		d.Errorf(v, badReference, "%s", err)
+		d.Errorf(v, document.BadReference, "%s", err)
 		return
 	}
 	d.references = append(d.references, Reference{
@@ -195,7 +195,7 @@ func (d *decoder) environmentList(v yamldoc.Value, in around) []StageEnvironment
 func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
 	narrowed := !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("deployToAll"))
 	d.Fields(v, document.Keys{
-		"envGroupRef": d.reference(ref.EnvironmentGroup, &s.Ref),
+		"envGroupRef": d.Reference(ref.EnvironmentGroup, &s.Ref),
 		"deployToAll": d.Decided(&s.All),
 		"environments": func(v yamldoc.Value) {
 			s.Environments = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
@@ -229,7 +229,7 @@ func (d *decoder) filters(v yamldoc.Value) []Filter {
 					d.Supported(&one, "filtering", []string{"environments", "infrastructures"}, "gitOpsClusters")(item)
 					f.Entities.Value = append(f.Entities.Value, one.Value)
 				}
-				d.empty(v, "found no entities: the filter chooses nothing")
+				d.Empty(v, "found no entities: the filter chooses nothing")
 			},
 			"spec":        func(v yamldoc.Value) { d.filterSpec(v, typ, &f) },
 			"description": document.Nothing,

@@ -32,7 +32,7 @@ func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
 
 func (d *decoder) serviceOfStage(s *StageService) document.Keys {
 	return document.Keys{
-		"serviceRef":                d.reference(ref.Service, &s.Ref),
+		"serviceRef":                d.Reference(ref.Service, &s.Ref),
 		"serviceInputs":             d.Node(&s.Inputs),
 		"disableArtifactValidation": d.Decided(&s.DisableArtifactValidation),
 		"gitBranch":                 d.branch(),
@@ -60,9 +60,9 @@ func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
 				s.Values = append(s.Values, one)
 			}
 			if v.Null() {
-				d.Errorf(v, emptyList, "found no services; want one at least")
+				d.Errorf(v, document.EmptyList, "found no services; want one at least")
 			}
-			d.empty(v, "found no services: a run has nothing to deploy")
+			d.Empty(v, "found no services: a run has nothing to deploy")
 		},
 		"metadata":                  d.parallel(&s.Parallel),
 		"disableArtifactValidation": d.Decided(&s.DisableArtifactValidation),
@@ -98,15 +98,8 @@ func (d *decoder) parallel(f *yamldoc.Field[bool]) func(yamldoc.Value) {
 // be saved, as Harness's editor leaves it, and means nothing to a run.
 func (d *decoder) some(v yamldoc.Value, what string) {
 	if v.Null() {
-		d.Errorf(v, emptyList, "found no %s; want one at least", what)
+		d.Errorf(v, document.EmptyList, "found no %s; want one at least", what)
 		return
 	}
-	d.empty(v, "found no %s: a run has nothing to deploy to", what)
-}
-
-// empty warns of a list without items.
-func (d *decoder) empty(v yamldoc.Value, format string, args ...any) {
-	if v.Is(yamldoc.Sequence) && len(v.Node.Items) == 0 {
-		d.Warnf(v, emptyList, format, args...)
-	}
+	d.Empty(v, "found no %s: a run has nothing to deploy to", what)
 }

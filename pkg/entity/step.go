@@ -84,18 +84,18 @@ func (d *decoder) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem 
 // someSteps decodes the steps of a stage or a group, of which there is one at
 // least.
 func (d *decoder) someSteps(v yamldoc.Value, p place) []StepItem {
-	d.Filled(v, emptyList, "found no steps; want one at least")
+	d.Filled(v, document.EmptyList, "found no steps; want one at least")
 	return d.steps(v, p, document.Seen{})
 }
 
 func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
 	out := d.steps(v, p, ids)
 	if v.Null() {
-		d.Errorf(v, emptyList, "found nothing to run in parallel; want a step at least")
+		d.Errorf(v, document.EmptyList, "found nothing to run in parallel; want a step at least")
 	}
 	_, members := stepNodes(out)
 	d.bounded(v, extent.Members(members))
-	d.empty(v, "found nothing to run in parallel")
+	d.Empty(v, "found nothing to run in parallel")
 	return out
 }
 
@@ -227,7 +227,7 @@ func (d *decoder) approvers(v yamldoc.Value) {
 	case v.Is(yamldoc.Scalar) && !strings.Contains(v.Node.Value, "<+"):
 		for name := range strings.SplitSeq(v.Node.Value, ",") {
 			name = strings.TrimSpace(name)
-			r, err := ref.Parse(name, d.scope)
+			r, err := ref.Parse(name, d.Scope)
 			if err == nil && !strings.HasSuffix(name, "_all_users") && (!d.shared() || strings.Contains(name, ".")) {
 				d.references = append(d.references, Reference{Kind: ref.UserGroup, Ref: r, Text: name, At: v.Pos(d.Report)})
 			}

@@ -24,7 +24,7 @@ type Template struct {
 
 // shared says whether the document is a template that other scopes use. A
 // name without a scope would mean something else in each of them.
-func (d *decoder) shared() bool { return d.kind == ref.Template && d.scope.Project == "" }
+func (d *decoder) shared() bool { return d.kind == ref.Template && d.Scope.Project == "" }
 
 func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
 	t := &Template{}
@@ -135,7 +135,7 @@ func (d *decoder) groupTemplate(v yamldoc.Value) {
 func (d *decoder) unnamed() document.Keys {
 	known := document.Keys{}
 	for _, key := range []string{"identifier", "name"} {
-		known[key] = d.Elsewhere(misplacedKey, strconv.Quote(key)+" is said where the template is used; take it out of the template")
+		known[key] = d.Elsewhere(document.MisplacedKey, strconv.Quote(key)+" is said where the template is used; take it out of the template")
 	}
 	return known
 }

@@ -151,7 +151,7 @@ func (d *decoder) triggerSets(v yamldoc.Value, t *Trigger) {
 		f := d.String(item)
 		if f.Expr == "" {
 			if err := ref.CheckID(ref.InputSet, f.Value); err != nil {
-				d.Errorf(item, badReference, "%s", err)
+				d.Errorf(item, document.BadReference, "%s", err)
 			}
 		}
 		t.InputSets = append(t.InputSets, f)
@@ -264,7 +264,7 @@ func (d *decoder) webhook(v yamldoc.Value, w *Webhook) {
 func (d *decoder) listens(v yamldoc.Value, source string) {
 	if source != "" {
 		d.references = append(d.references, Reference{
-			Kind: TriggerSource, Ref: ref.Ref{Scope: ref.Scope{Account: d.scope.Account}, ID: source}, Text: source, At: v.Pos(d.Report),
+			Kind: TriggerSource, Ref: ref.Ref{Scope: ref.Scope{Account: d.Scope.Account}, ID: source}, Text: source, At: v.Pos(d.Report),
 		})
 	}
 }

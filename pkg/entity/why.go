@@ -35,7 +35,7 @@ func why(what, word string) string {
 	case "stage type":
 		return whyNoStage(word)
 	case "deployment type":
-		return "there is no deployer for it; a deployment template (" + DeployCustom + ") can deploy with scripts to anything"
+		return "there is no deployer for it; a deployment template (" + deployCustom + ") can deploy with scripts to anything"
 	case "infrastructure type":
 		if word == "GitOps" {
 			return "GitOps deployments aren't supported"

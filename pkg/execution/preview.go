@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -146,7 +146,7 @@ func incomparable(n *plan.Node, deploying []deployer) string {
 		return "it runs another pipeline; compare that one"
 	case n.Deployment == nil:
 		return "it deploys nothing"
-	case n.Deployment.Type != entity.DeployKubernetes:
+	case !previewed(n.Deployment.Type):
 		return fmt.Sprintf("deployments of type %s can't be compared before they run", n.Deployment.Type)
 	case n.Asks == plan.AsksNeeded:
 		return "it asks for inputs when it starts"
@@ -154,6 +154,14 @@ func incomparable(n *plan.Node, deploying []deployer) string {
 		return "it has no step " + seen()
 	}
 	return ""
+}
+
+// previewed says whether some step of a deployment type can be seen before it
+// runs.
+func previewed(deployment string) bool {
+	lane, _ := builtin.Lanes().Of(deployment)
+	all := previews()
+	return slices.ContainsFunc(lane.Steps, func(name string) bool { return all[name] != nil })
 }
 
 // deployer is a step that deploys its service's manifests, and how that can be

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
@@ -124,8 +125,8 @@ type rehearsal struct {
 func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: h.ctx, Plan: h.plan, Node: n, Execution: h.execution, Entities: h.store, Files: h.files, Now: h.now,
-		Templates: templatestore.Lookup(h.store.Entity),
-		State:     func(id plan.NodeID) plan.State { return h.states[id] },
+		Templates: templatestore.Lookup(h.store.Entity), Lanes: builtin.Lanes(),
+		State: func(id plan.NodeID) plan.State { return h.states[id] },
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -45,7 +46,7 @@ func (s *Service) StartVersions(ctx context.Context, r VersionsRequest) (store.E
 	if err != nil {
 		return store.Execution{}, err
 	}
-	reader := target.Reader{Entities: s.Store, Scope: r.Scope}
+	reader := target.Reader{Entities: s.Store, Scope: r.Scope, Lanes: builtin.Lanes()}
 	service, err := reader.Document(ctx, saved)
 	if err != nil {
 		return store.Execution{}, err

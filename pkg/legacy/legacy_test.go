@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/legacy"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -65,7 +66,7 @@ func TestWhatComesOutIsRight(t *testing.T) {
 			for _, d := range docs {
 				nodes, report := yamldoc.Parse(d.ID, d.YAML)
 				scope := ref.Scope{Account: "acme"}
-				if entity.Decode(nodes[0], report, entity.Options{Scope: scope}); report.Failed() {
+				if entity.Decode(nodes[0], report, entity.Options{Scope: scope, Lanes: builtin.Lanes()}); report.Failed() {
 					t.Errorf("%v\n%s", report.Err(), d.YAML)
 				}
 			}

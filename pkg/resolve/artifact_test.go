@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -79,7 +80,7 @@ stages:
 		t.Fatalf("the plan has no node %s", at)
 	}
 	return resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: n, Entities: registries(),
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: n, Entities: registries(),
 		State: func(id plan.NodeID) plan.State {
 			if strings.HasSuffix(string(id), ".spec.service") {
 				return state

@@ -7,43 +7,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
-
-// Chart resolves the chart of the stage's service, for a delegate that reads
-// what it says of itself. Nothing if it isn't to be described.
-func (s *Scope) Chart() (step.Chart, error) {
-	d, err := s.deploys(s.Node.Stage())
-	if err != nil {
-		return step.Chart{}, err
-	}
-	// Layers of values may speak of what is yet to be read.
-	all, err := s.allManifests(d, func(m *yamldoc.Node) bool { return !isLayer(m) })
-	if err != nil {
-		return step.Chart{}, err
-	}
-	main, err := s.mainManifest(d.Service.At("serviceDefinition", "spec"), all)
-	if err != nil || !described(main) {
-		return step.Chart{}, err
-	}
-	m, err := s.manifest(main, all)
-	if err != nil {
-		return step.Chart{}, err
-	}
-	infra, err := s.tree(d.Infrastructure, "infrastructureDefinition")
-	if err != nil {
-		return step.Chart{}, err
-	}
-	connector, err := s.connector(infra.At("spec", "connectorRef"), s.Execution.Scope)
-	return step.Chart{Manifest: m, Selectors: words(connector.At("spec", "delegateSelectors"))}, err
-}
-
-// described says whether a manifest is a chart whose metadata are asked for.
-func described(m *yamldoc.Node) bool {
-	return m != nil && text(m.Get("type")) == "HelmChart" && isTrue(m.At("spec", "fetchHelmChartMetadata"))
-}
 
 // chartFound is what a manifest's chart says of itself; nil if it wasn't read,
 // or not yet.
@@ -68,21 +34,6 @@ func (s *Scope) chartFound(stage *plan.Node, manifest string) (*task.ChartFound,
 		return c, nil
 	}
 	return nil, nil
-}
-
-// pin makes a stage deploy the very chart whose metadata it was told.
-func (s *Scope) pin(m *task.Manifest) error {
-	found, err := s.chartFound(s.Node.Stage(), m.ID)
-	if err != nil || found == nil {
-		return err
-	}
-	switch {
-	case m.Store.Charts != nil:
-		m.Chart.Version = found.Version
-	case m.Store.Git != nil && found.CommitID != "":
-		m.Store.Git.Commit = found.CommitID
-	}
-	return nil
 }
 
 // chartField resolves manifests.ID.helm.X and manifest.ID.commitId.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -44,7 +45,7 @@ func described(t *testing.T, at, manifests string, found *task.ChartFound) *reso
 		st = plan.State{Status: plan.Success, Outputs: doc}
 	}
 	return resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Node(plan.NodeID(at)), Entities: chartEntities{},
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node(plan.NodeID(at)), Entities: chartEntities{},
 		State: func(id plan.NodeID) plan.State {
 			if id == manifestsNode {
 				return st
@@ -119,10 +120,10 @@ func TestTheDescribedChartIsDeployed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := d.Kubernetes.Manifest.Chart.Version
-		if g := d.Kubernetes.Manifest.Store.Git; g != nil {
+		got := kubernetesOf(t, d).Manifest.Chart.Version
+		if g := kubernetesOf(t, d).Manifest.Store.Git; g != nil {
 			got = g.Commit
-			if diff := cmp.Diff("chart: 1.2.3", d.Kubernetes.Values[0].Store.Inline); diff != "" {
+			if diff := cmp.Diff("chart: 1.2.3", kubernetesOf(t, d).Values[0].Store.Inline); diff != "" {
 				t.Errorf("values (-want +got):\n%s", diff)
 			}
 		}

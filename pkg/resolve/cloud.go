@@ -38,3 +38,13 @@ func (s *Scope) azure(connector *yamldoc.Node) (*task.Azure, error) {
 	a.Certificate, err = s.secretAt(auth.Get("certificateRef"))
 	return a, err
 }
+
+// rancher resolves a Rancher connector (semantics/entities §9).
+func (s *Scope) rancher(connector *yamldoc.Node) (task.Server, error) {
+	if err := wantConnector(connector, "Rancher"); err != nil {
+		return task.Server{}, err
+	}
+	at := connector.At("spec", "credential", "spec")
+	token, err := s.secretAt(at.At("auth", "spec", "passwordRef"))
+	return task.Server{URL: text(at.Get("rancherUrl")), Auth: task.AuthBearer, Token: token}, err
+}

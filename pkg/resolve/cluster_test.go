@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -22,7 +23,7 @@ func deployingTo(t *testing.T, infrastructure string) *resolve.Scope {
 	p, err := plan.Build(plan.Source{
 		Pipeline: parse(t, "{identifier: p, stages: [{stage: {identifier: deploy, type: Deployment, spec: {execution: {steps: [{step: {identifier: roll, type: K8sRollingDeploy}}]}}}}]}"),
 		Deployments: map[string]*plan.Deployment{"deploy": {
-			ServiceRef: "shop", EnvironmentRef: "dev", Service: parse(t, "{identifier: shop}"), Environment: parse(t, environmentYAML),
+			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev", Service: parse(t, "{identifier: shop}"), Environment: parse(t, environmentYAML),
 			Infrastructure: parse(t, infrastructure),
 		}},
 	})
@@ -33,7 +34,7 @@ func deployingTo(t *testing.T, infrastructure string) *resolve.Scope {
 	docs["aws"] = `type: Aws, spec: {credential: {type: InheritFromDelegate, region: us-east-1}, delegateSelectors: [aws]}`
 	docs["rancher"] = `type: Rancher, spec: {credential: {type: ManualConfig, spec: {rancherUrl: "https://rancher.example.com", auth: {type: BearerToken, spec: {passwordRef: rancher}}}}}`
 	return resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Node(rollNode), Entities: connectors{docs: docs},
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node(rollNode), Entities: connectors{docs: docs},
 		State:     func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 	})
@@ -78,7 +79,7 @@ func TestClustersOfClouds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc, err := json.Marshal(d.Kubernetes.Cluster.Cloud)
+		doc, err := json.Marshal(kubernetesOf(t, d).Cluster.Cloud)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -45,7 +47,9 @@ func (s *Scope) configText(id string, store *yamldoc.Node, encoded bool) (expr.V
 	if err != nil {
 		return expr.Null(), err
 	}
-	from, err := s.store(store)
+	from, err := s.Store(filesource.Decode(document.New(yamldoc.NewReport("").Resolved()), yamldoc.Sub(store, "store"), filesource.Form{
+		Stores: append(filesource.Git(), filesource.Harness),
+	}))
 	if err != nil {
 		return expr.Null(), err
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -79,69 +78,6 @@ func (s *Scope) connectorPath(name *yamldoc.Node, path []string) (expr.Value, in
 		return s.constant(doc.At(path[3:last]...), len(path))
 	}
 	return s.below(doc, path, 3)
-}
-
-// instances is how a delegate finds the instances of a custom deployment, and
-// the version that they have.
-func (s *Scope) instances(d *plan.Deployment) (*task.Instances, string, error) {
-	infra := d.Template.Get("infrastructure")
-	script, err := s.fetchScript(infra.At("fetchInstancesScript", "store"))
-	if err != nil {
-		return nil, "", fmt.Errorf("the script of the deployment template: %w", err)
-	}
-	t := &task.Instances{
-		Script: task.Shell{Shell: "Bash", Script: script},
-		List:   text(infra.Get("instancesListPath")), Attributes: map[string]string{},
-	}
-	for _, item := range infra.Get("instanceAttributes").Items {
-		t.Attributes[text(item.Get("name"))] = text(item.Get("jsonPath"))
-	}
-	for _, name := range slices.Backward(entity.InstanceNames()) {
-		if path, ok := t.Attributes[name]; ok {
-			t.Name = path
-		}
-	}
-	version, err := s.deployedVersion(d)
-	return t, version, err
-}
-
-// fetchScript is the script of a deployment template: in it, or in the file
-// store.
-func (s *Scope) fetchScript(store *yamldoc.Node) (string, error) {
-	if text(store.Get("type")) != "Harness" {
-		v, err := s.scalar(store.At("spec", "content"))
-		return v.Text(), err
-	}
-	paths := words(store.At("spec", "files"))
-	if len(paths) != 1 {
-		return "", fault.New(fault.Invalid, "it names %d files of the file store; want one", len(paths))
-	}
-	path, err := s.Text(paths[0])
-	if err != nil {
-		return "", err
-	}
-	return s.File(path)
-}
-
-// deployedVersion is what is told of a stage's artifact in the instance
-// ledger: its image, else its version; empty without an artifact.
-func (s *Scope) deployedVersion(d *plan.Deployment) (string, error) {
-	source, err := s.primarySource(d)
-	if err != nil || source == nil {
-		return "", err
-	}
-	found, err := s.artifactResults(s.Node.Stage())
-	if err != nil {
-		return "", err
-	}
-	v, err := s.artifactImage(source, found)
-	if err == nil && v.IsNull() {
-		v, err = s.artifactVersion(source, found)
-	}
-	if err != nil || v.IsNull() {
-		return "", err
-	}
-	return v.Text(), nil
 }
 
 // hosts are the instances that the last FetchInstanceScript step of a stage

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -52,7 +53,7 @@ func fleetWith(t *testing.T, node plan.NodeID, found bool, script string) *resol
 		Service: parse(t, `{identifier: engine, name: Engine, serviceDefinition: {type: CustomDeployment, spec: {artifacts: {primary: {sources: [
   {identifier: a, type: CustomArtifact, spec: {version: "1.4"}}]}}}}}`),
 		Environment:    parse(t, `{identifier: floor, name: Floor}`),
-		Infrastructure: parse(t, `{identifier: hall, name: Hall, spec: {variables: [{name: address, type: String, value: http://hall}, {name: most, type: Number, value: 3}]}}`),
+		Infrastructure: parse(t, `{identifier: hall, name: Hall, type: CustomDeployment, spec: {customDeploymentRef: {templateRef: t}, variables: [{name: address, type: String, value: http://hall}, {name: most, type: Number, value: 3}]}}`),
 		Template: parse(t, `{infrastructure: {variables: [{name: address, type: String, value: <+input>}, {name: zone, type: String, value: home}, {name: owner, type: String, value: <+input>},
     {name: token, type: Secret, value: inventory}, {name: repo, type: Connector, value: git}],
   fetchInstancesScript: {store: `+script+`},
@@ -70,7 +71,7 @@ func fleetWith(t *testing.T, node plan.NodeID, found bool, script string) *resol
 	}
 	scope := func(n *plan.Node) *resolve.Scope {
 		return resolve.New(resolve.Config{
-			Context: t.Context(), Plan: p, Node: n, Entities: fleetEntities{}, Now: time.Unix(1000, 0),
+			Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: n, Entities: fleetEntities{}, Now: time.Unix(1000, 0),
 			Files:     files{contents: map[string]string{"acme/default/web:/list-home.sh": fleetScript, "acme/default/web:/bin": "\xff"}},
 			State:     func(id plan.NodeID) plan.State { return states[id] },
 			Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
@@ -188,7 +189,7 @@ func findsInstances(t *testing.T, s *resolve.Scope) {
 		Script: task.Shell{Shell: "Bash", Script: "curl -H " + token + " http://hall > $INSTANCE_OUTPUT_PATH"},
 		List:   "machines", Name: "name", Attributes: map[string]string{"hostname": "old", "instancename": "name"},
 	}
-	where := &step.Deployment{Type: "CustomDeployment", ServiceID: "engine", EnvironmentID: "floor", Infrastructure: "hall", Image: "1.4", Custom: want}
+	where := &step.Deployment{Type: "CustomDeployment", ServiceID: "engine", EnvironmentID: "floor", Infrastructure: "hall", Image: "1.4", Target: want}
 	if diff := cmp.Diff(where, d); diff != "" {
 		t.Errorf("what is deployed (-want +got):\n%s", diff)
 	}

@@ -151,7 +151,8 @@ func (s *Scope) primaryManifest(d *plan.Deployment, path []string) (expr.Value, 
 	}
 	if list := spec.Get("manifests"); list != nil {
 		for _, item := range list.Items {
-			if m := item.Get("manifest"); isMain(m) {
+			m := item.Get("manifest")
+			if kind, _ := s.Lanes.Manifest(text(m.Get("type"))); kind.Main {
 				return s.constant(m.Get("identifier"), 2)
 			}
 		}
@@ -303,9 +304,14 @@ func (s *Scope) InfrastructureKey() (string, error) {
 // (semantics/entities §4).
 func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
 	parts := []string{d.ServiceRef, d.EnvironmentRef}
-	for _, key := range []string{"connectorRef", "subscriptionId", "resourceGroup", "cluster", "namespace"} {
-		if key != "connectorRef" && key != "namespace" && d.Infrastructure.At("spec", key) == nil {
-			continue // other types of infrastructure have it
+	lane, _ := s.Lanes.Of(d.Type)
+	infrastructure, ok := lane.Infrastructure(text(d.Infrastructure.Get("type")))
+	if !ok {
+		return "", fault.New(fault.Unsupported, "the infrastructure has the type %s, which the deployment type %s hasn't", text(d.Infrastructure.Get("type")), d.Type)
+	}
+	for _, key := range infrastructure.Key {
+		if d.Infrastructure.At("spec", key) == nil {
+			continue // it may be left out
 		}
 		v, err := s.scalar(d.Infrastructure.At("spec", key))
 		if err != nil {
@@ -313,7 +319,7 @@ func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
 		}
 		parts = append(parts, v.Text())
 	}
-	if d.Template != nil { // which has none of these
+	if len(infrastructure.Key) == 0 {
 		parts = append(parts, text(d.Infrastructure.Get("identifier")))
 	}
 	sum := sha1.Sum([]byte(strings.Join(parts, "-"))) //nolint:gosec // see above

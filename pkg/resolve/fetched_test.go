@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -84,7 +85,7 @@ func vaultWith(t *testing.T, source string) *resolve.Scope {
 		t.Fatal(err)
 	}
 	return resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Root.Children[0], Entities: vault{}, Now: time.Unix(1000, 0),
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Root.Children[0], Entities: vault{}, Now: time.Unix(1000, 0),
 		Files:     files{contents: map[string]string{"acme:/vault.sh": vaultScript, "acme/default/web:/vault.sh": "echo stolen"}},
 		State:     func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},

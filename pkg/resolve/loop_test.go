@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -53,7 +54,7 @@ func loopScope(t *testing.T, strategy string, node plan.NodeID) *resolve.Scope {
 	states := map[plan.NodeID]plan.State{}
 	scope := func(n *plan.Node) *resolve.Scope {
 		return resolve.New(resolve.Config{
-			Context: t.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
+			Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
 			State:     func(id plan.NodeID) plan.State { return states[id] },
 			Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 		})

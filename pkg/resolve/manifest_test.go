@@ -8,10 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -54,7 +56,7 @@ func withManifests(tb testing.TB, service, environment string, overrides ...plan
 		tb.Fatal(err)
 	}
 	return resolve.New(resolve.Config{
-		Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: chartEntities{},
+		Lanes: builtin.Lanes(), Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: chartEntities{},
 		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 	})
@@ -100,7 +102,7 @@ func TestCharts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := d.Kubernetes.Manifest
+			m := kubernetesOf(t, d).Manifest
 			if m.ID != tt.id || tt.url != "" && m.Store.Charts.URL != tt.url {
 				t.Errorf("got manifest %s of %+v; want %s of %s", m.ID, m.Store.Charts, tt.id, tt.url)
 			}
@@ -111,16 +113,16 @@ func TestCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Kubernetes.Manifest.Store.Charts.URL; got != "https://charts.example.com" || len(d.Kubernetes.Values) != 1 {
-		t.Errorf("with an override above the environment's the repository is %s with %d layers of values", got, len(d.Kubernetes.Values))
+	if got := kubernetesOf(t, d).Manifest.Store.Charts.URL; got != "https://charts.example.com" || len(kubernetesOf(t, d).Values) != 1 {
+		t.Errorf("with an override above the environment's the repository is %s with %d layers of values", got, len(kubernetesOf(t, d).Values))
 	}
 	d, err = withManifests(t, list(git), values).Deployment()
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &task.Chart{HelmVersion: "V4", SubChartPath: "s", CommandFlags: []task.CommandFlag{{Command: "Upgrade", Flag: "--wait"}}}
-	if diff := cmp.Diff(want, d.Kubernetes.Manifest.Chart); diff != "" || len(d.Kubernetes.Values) != 1 {
-		t.Errorf("chart, with %d layers of values (-want +got):\n%s", len(d.Kubernetes.Values), diff)
+	if diff := cmp.Diff(want, kubernetesOf(t, d).Manifest.Chart); diff != "" || len(kubernetesOf(t, d).Values) != 1 {
+		t.Errorf("chart, with %d layers of values (-want +got):\n%s", len(kubernetesOf(t, d).Values), diff)
 	}
 }
 
@@ -137,11 +139,11 @@ func TestKustomize(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &task.Kustomize{Overlay: "over", PatchesPaths: []string{"p.yaml"}, CommandFlags: []task.CommandFlag{{Command: "Build", Flag: "--reorder=legacy"}}}
-	if diff := cmp.Diff(want, d.Kubernetes.Manifest.Kustomize); diff != "" {
+	if diff := cmp.Diff(want, kubernetesOf(t, d).Manifest.Kustomize); diff != "" {
 		t.Errorf("kustomization (-want +got):\n%s", diff)
 	}
 	layers := []task.ValuesFile{{ID: "own", Store: task.Store{Inline: "x"}}, {ID: "env", Store: task.Store{Inline: "x"}}}
-	if diff := cmp.Diff(layers, d.Kubernetes.Patches); diff != "" {
+	if diff := cmp.Diff(layers, kubernetesOf(t, d).Patches); diff != "" {
 		t.Errorf("patches, low to high (-want +got):\n%s", diff)
 	}
 	plain := "manifests: [{manifest: {identifier: m, type: K8sManifest, spec: {store: {type: Inline, spec: {content: x}}}}}]"
@@ -163,12 +165,12 @@ func TestOpenshift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := d.Kubernetes.Manifest
+	m := kubernetesOf(t, d).Manifest
 	if m.Type != "OpenshiftTemplate" || !m.SkipVersioning || !cmp.Equal(m.ParamsPaths, []string{"app.env"}) || !cmp.Equal(m.Store.Git.Paths, []string{"app.yaml"}) {
 		t.Errorf("got %+v of %+v", m, m.Store.Git)
 	}
 	var ids []string
-	for _, p := range d.Kubernetes.Params {
+	for _, p := range kubernetesOf(t, d).Params {
 		ids = append(ids, p.ID)
 	}
 	if diff := cmp.Diff([]string{"own", "env", "infra"}, ids); diff != "" {
@@ -193,7 +195,7 @@ func TestStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := d.Kubernetes
+	k := kubernetesOf(t, d)
 	script := k.Manifest.Store.Script
 	if script.Path != "app" || !strings.HasPrefix(script.Script, "fetch dev ") || strings.Contains(script.Script, "getValue") {
 		t.Errorf("the script is %+v", script)
@@ -267,7 +269,7 @@ func TestChartsInClouds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := d.Kubernetes.Manifest.Store.Charts
+			got := kubernetesOf(t, d).Manifest.Store.Charts
 			for _, a := range []*task.AWS{got.AWS, awsOf(got)} {
 				if a != nil && a.Auth == task.AWSKeys && a.SecretKey == "" {
 					t.Error("the secret key isn't there")
@@ -288,4 +290,13 @@ func awsOf(r *task.ChartRepo) *task.AWS {
 		return nil
 	}
 	return &r.S3.AWS
+}
+
+func kubernetesOf(t *testing.T, d *step.Deployment) *task.KubernetesTarget {
+	t.Helper()
+	target, err := step.TargetOf[*task.KubernetesTarget](step.In{Deployment: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -67,7 +68,7 @@ func pageScope(t *testing.T, sample string) *resolve.Scope {
 		"pipeline.stages.build.spec.execution.steps.skipped": {Status: plan.Skipped},
 	}
 	return resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: entities{},
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: entities{},
 		Now:       time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		State:     func(id plan.NodeID) plan.State { return states[id] },
 		Execution: store.Execution{ID: "x1", Sequence: 12, Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},

@@ -96,7 +96,7 @@ func (p *probing) read(document string) error {
 	if len(docs) != 1 || docs[0].Get("connector") == nil {
 		return fault.New(fault.Invalid, "found no connector; want one document whose root key is connector")
 	}
-	entity.Qualify(docs[0], p.Execution.Scope)
+	entity.Qualify(docs[0], p.Execution.Scope, nil)
 	doc, err := p.tree(docs[0].Get("connector"), "connector")
 	p.doc, p.name = doc, ref.Ref{Scope: p.Execution.Scope, ID: text(doc.Get("identifier"))}
 	return err

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -32,6 +33,7 @@ type Config struct {
 	Execution store.Execution
 	Entities  store.Entities
 	Files     store.Files      // the file store
+	Lanes     swimlane.Lanes   // the deployment types
 	Templates template.Lookup  // of secret managers; nil: none can be read
 	Mail      *task.MailServer // the installation's; its password refers to a secret
 	Now       time.Time

@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"testing"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 )
@@ -95,7 +96,7 @@ func TestStatusesOfWhatRuns(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := resolve.New(resolve.Config{
-				Context: t.Context(), Plan: p, Node: p.Node(stage + ".spec.execution.rollbackSteps.r"),
+				Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node(stage + ".spec.execution.rollbackSteps.r"),
 				State: func(id plan.NodeID) plan.State {
 					if st, ok := tt.states[id]; ok || id != p.Root.ID && id != stage && id != block {
 						return st

@@ -4,10 +4,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -59,7 +59,7 @@ func newDescriber() *describer {
 func (d *describer) root(kind ref.Kind) document.Rule {
 	return func(v yamldoc.Value) {
 		entity.Decode(mapping(map[string]*yamldoc.Node{string(kind): v.Node}), d.report, entity.Options{
-			Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check, StepTypes: builtin.Names(),
+			Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check, Lanes: builtin.Lanes(), StepTypes: builtin.Names(),
 		})
 	}
 }

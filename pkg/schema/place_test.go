@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/schema"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -18,7 +18,7 @@ func placed(t *testing.T, text string) []yamldoc.Finding {
 	if report.Failed() {
 		t.Fatal(report.Err())
 	}
-	e := entity.Decode(docs[0], report, entity.Options{Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check})
+	e := entity.Decode(docs[0], report, entity.Options{Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check, Lanes: builtin.Lanes()})
 	schema.Place(e.Kind, docs[0], report)
 	return report.Findings()
 }

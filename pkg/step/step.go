@@ -1,6 +1,6 @@
 // Package step is the contract of a step type: what its YAML may hold, what
 // it starts, and how a result ends it. One folder below this one holds one
-// type; pkg/step/builtin lists them.
+// type; pkg/builtin lists them.
 //
 // A step type does no I/O. It is a function from a resolved spec to one
 // action, so it is quick to import in a Lambda and easy to test; the work is
@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -133,8 +134,8 @@ type In struct {
 	// SSHKey resolves a secret of type SSHKey, by its reference as written in
 	// the step: who logs in, with which key, at which port.
 	SSHKey func(ref string) (task.SSH, error)
-	// Store resolves a store of files, {type, spec}, as written in the step.
-	Store func(doc *yamldoc.Node) (task.Store, error)
+	// Store finds how the files of a store are reached.
+	Store func(from *filesource.Store) (task.Store, error)
 	// File is the text of a file of the file store, by its path as written in
 	// the step, with its expressions resolved.
 	File func(path string) (string, error)
@@ -176,17 +177,29 @@ type Probe struct {
 // Deployment is the resolved service, environment and infrastructure of a
 // stage, for a delegate.
 type Deployment struct {
-	Type           string // Kubernetes, NativeHelm or CustomDeployment
+	Type           string // as in YAML, e.g. Kubernetes
 	ServiceID      string // as referred to, e.g. "account.web"
 	EnvironmentID  string
 	Infrastructure string
 	Release        string // its name in the place, where it has one
 	Namespace      string // of the place, where it has such
 	Image          string // of the artifact, or its version; empty if there is none
-	// Kubernetes is set for infrastructures of the Kubernetes kinds.
-	Kubernetes *task.KubernetesTarget
-	// Custom finds the instances of a custom deployment; nil for others.
-	Custom *task.Instances
+	// Target is the lane's own, see TargetOf.
+	Target any
+}
+
+// TargetOf is what the stage of a step deploys where, as the lane with targets
+// of type T knows it.
+func TargetOf[T any](in In) (T, error) {
+	var none T
+	if in.Deployment == nil {
+		return none, fault.New(fault.Invalid, "the step needs a Deployment stage")
+	}
+	t, ok := in.Deployment.Target.(T)
+	if !ok {
+		return none, fault.New(fault.Invalid, "the step can't deploy in a stage of the deployment type %s", in.Deployment.Type)
+	}
+	return t, nil
 }
 
 // Action is what a step does. Exactly one of its fields is set.
@@ -253,4 +266,13 @@ func Outcome(r task.Result) plan.Outcome {
 		o.Status = plan.Aborted
 	}
 	return o
+}
+
+// Names are those of some types.
+func Names(types []Type) []string {
+	var names []string
+	for _, t := range types {
+		names = append(names, t.Name)
+	}
+	return names
 }

@@ -8,11 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // layered has overrides of every type and scope, each with a variable that is
@@ -58,7 +61,7 @@ func TestOverridesAreLayered(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := target.Reader{Entities: s, Scope: project()}
+			r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
 			d, err := r.Deployment(t.Context(), plan.Choice{
 				Type: "Kubernetes", Service: plan.Pick{Ref: tt.service}, Environment: plan.Pick{Ref: tt.prefix + "dev"},
 				Infrastructure: plan.Pick{Ref: "eu"}, Overrides: given,
@@ -100,7 +103,7 @@ overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, 
 overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{name: c, type: String, value: "3"}, {name: d, type: String, value: "3"}], manifests: [`+values("global")+`], configFiles: [`+file("three", "new")+`]}}
 `)
 	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: web}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
-	r := target.Reader{Entities: s, Scope: project()}
+	r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
 	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +113,7 @@ overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{
 		t.Fatal(err)
 	}
 	scope := resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	})
 	for text, want := range map[string]string{
@@ -127,7 +130,11 @@ overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{
 		t.Fatal(err)
 	}
 	var got []string
-	for _, v := range out.Kubernetes.Values {
+	of, err := step.TargetOf[*task.KubernetesTarget](step.In{Deployment: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range of.Values {
 		got = append(got, v.ID)
 	}
 	if diff := cmp.Diff([]string{"service", "env", "global", "both"}, got); diff != "" {
@@ -162,7 +169,7 @@ func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 		saveIn(t, s, accountScope(), doc)
 	}
 	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: account.web}, environment: {environmentRef: account.dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
-	r := target.Reader{Entities: s, Scope: project()}
+	r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
 	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +179,7 @@ func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	scope := resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	})
 	out, err := scope.Deployment()
@@ -187,7 +194,11 @@ func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []string{out.Kubernetes.Cluster.URL, scope.Secrets()[out.Kubernetes.Cluster.Token], scope.Secrets()[a], scope.Secrets()[b]}
+	of, err := step.TargetOf[*task.KubernetesTarget](step.In{Deployment: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{of.Cluster.URL, scope.Secrets()[of.Cluster.Token], scope.Secrets()[a], scope.Secrets()[b]}
 	want := []string{"https://right", "secret:acme:token", "secret:acme:token", "secret:acme:other"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("address and secrets (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -29,7 +30,7 @@ func TestWhatIsTakenAsItIsWritten(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			spec := parsed(t, "{deploymentType: Kubernetes, service: {useFromStage: {stage: first}}, environment: "+tt.environment+"}")
-			r := target.Reader{Entities: s, Scope: project()}
+			r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
 			d, err := r.Plan(t.Context(), spec, map[string]*yamldoc.Node{"first": first})
 			if err != nil {
 				t.Fatal(err)
@@ -54,7 +55,7 @@ func TestSeveralTakenFromBeside(t *testing.T) {
 	for _, item := range members {
 		specs[item.At("stage", "identifier").Value] = item.At("stage", "spec")
 	}
-	r := target.Reader{Entities: s, Scope: project()}
+	r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
 	for id, spec := range specs {
 		var err error
 		if deployments[id], err = r.Plan(t.Context(), spec, specs); err != nil {
@@ -66,7 +67,7 @@ func TestSeveralTakenFromBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := target.Expand(t.Context(), resolve.New(resolve.Config{
-		Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.s"), Entities: s, Execution: store.Execution{Scope: project()},
+		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.s"), Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	}))
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -28,6 +29,7 @@ import (
 type Reader struct {
 	Entities store.Entities
 	Scope    ref.Scope // of the pipeline that names them
+	Lanes    swimlane.Lanes
 
 	Templates []plan.Template // that the documents were resolved with, each once
 	Warnings  []fault.Detail  // about values that no input takes
@@ -59,7 +61,7 @@ func (r *Reader) Document(ctx context.Context, e store.Entity) (*yamldoc.Node, e
 			r.Templates = append(r.Templates, one)
 		}
 	}
-	entity.Qualify(resolved.Doc, e.Key.Scope)
+	entity.Qualify(resolved.Doc, e.Key.Scope, r.Lanes)
 	return resolved.Doc.Get(string(e.Key.Kind)), nil
 }
 
@@ -103,7 +105,7 @@ func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deploymen
 	if err := sameType(d); err != nil {
 		return nil, err
 	}
-	if d.Type == entity.DeployCustom {
+	if lane, ok := r.Lanes.Of(d.Type); ok && lane.Template != nil {
 		if d.Template, err = r.custom(ctx, c.Template, d); err != nil {
 			return nil, err
 		}
@@ -219,7 +221,7 @@ func (r *Reader) fill(ctx context.Context, e store.Entity, p plan.Pick) (*yamldo
 	merged := input.Merge(doc, nil, input.Source{Doc: p.Inputs, Lenient: true})
 	r.Warnings = append(r.Warnings, merged.Warnings...)
 	if err = merged.Err(); err == nil {
-		err = Check(e.Key.Kind, merged.Doc, entity.Options{Scope: e.Key.Scope})
+		err = Check(e.Key.Kind, merged.Doc, entity.Options{Scope: e.Key.Scope, Lanes: r.Lanes})
 	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s %s: %w", e.Key.Kind, p.Ref, err)

@@ -11,7 +11,6 @@ import (
 	"fmt"
 
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -35,10 +34,11 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start gives the script to a delegate.
 func (*Spec) Start(in step.In) (step.Action, error) {
-	if in.Deployment == nil || in.Deployment.Custom == nil {
-		return step.Action{}, fault.New(fault.Invalid, "the step needs a stage of the deployment type CustomDeployment")
+	target, err := step.TargetOf[*task.Instances](in)
+	if err != nil {
+		return step.Action{}, err
 	}
-	return step.Deploy(in, task.KindInstances, nil, task.InstancesPlace{Script: *in.Deployment.Custom})
+	return step.Deploy(in, task.KindInstances, nil, task.InstancesPlace{Script: *target})
 }
 
 // finish says in the step's message how many there are.

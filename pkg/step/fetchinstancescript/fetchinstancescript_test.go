@@ -5,9 +5,10 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/step/fetchinstancescript"
 	"github.com/slipway-cd/slipway/pkg/step/steptest"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	steptest.Run(t, fetchinstancescript.Type())
+	steptest.RunIn[task.Instances](t, fetchinstancescript.Type())
 }

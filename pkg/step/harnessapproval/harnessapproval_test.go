@@ -26,8 +26,8 @@ approverInputs:
 // was asked.
 func TestDigest(t *testing.T) {
 	t.Parallel()
-	base := digest(t, spec, steptest.In(t, nil))
-	if base != digest(t, spec, steptest.In(t, nil)) {
+	base := digest(t, spec, steptest.In(t, nil, nil))
+	if base != digest(t, spec, steptest.In(t, nil, nil)) {
 		t.Error("the same question has two digests")
 	}
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestDigest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := steptest.In(t, nil)
+			in := steptest.In(t, nil, nil)
 			if c.change != nil {
 				c.change(&in)
 			}

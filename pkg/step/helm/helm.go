@@ -20,10 +20,11 @@ import (
 // needn't mark their pods, so those of its workloads are the release's. A delegate must have the step's selectors and those of
 // the cluster's connector (semantics/entities §9.1).
 func Start(in step.In, p task.Helm) (step.Action, error) {
-	if in.Deployment == nil || in.Deployment.Kubernetes == nil {
-		return step.Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage with a Kubernetes infrastructure")
+	target, err := step.TargetOf[*task.KubernetesTarget](in)
+	if err != nil {
+		return step.Action{}, err
 	}
-	p.Target = *in.Deployment.Kubernetes
+	p.Target = *target
 	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
 	a, err := step.Deploy(in, task.KindHelm, p, task.KubernetesPlace{Cluster: p.Target.Cluster})

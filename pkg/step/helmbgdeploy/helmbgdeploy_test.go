@@ -5,9 +5,10 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/step/helmbgdeploy"
 	"github.com/slipway-cd/slipway/pkg/step/steptest"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	steptest.Run(t, helmbgdeploy.Type())
+	steptest.RunIn[task.KubernetesTarget](t, helmbgdeploy.Type())
 }

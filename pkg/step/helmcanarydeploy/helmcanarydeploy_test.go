@@ -5,9 +5,10 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/step/helmcanarydeploy"
 	"github.com/slipway-cd/slipway/pkg/step/steptest"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	steptest.Run(t, helmcanarydeploy.Type())
+	steptest.RunIn[task.KubernetesTarget](t, helmcanarydeploy.Type())
 }

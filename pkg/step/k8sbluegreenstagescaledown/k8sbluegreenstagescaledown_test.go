@@ -5,9 +5,10 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/step/k8sbluegreenstagescaledown"
 	"github.com/slipway-cd/slipway/pkg/step/steptest"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	steptest.Run(t, k8sbluegreenstagescaledown.Type())
+	steptest.RunIn[task.KubernetesTarget](t, k8sbluegreenstagescaledown.Type())
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -24,7 +25,7 @@ func Type() step.Type { return step.Type{Name: string(task.OpPatch), Deploys: tr
 type Spec struct {
 	Workload        yamldoc.Field[string] // [namespace/]Kind/name
 	Strategy        yamldoc.Field[string]
-	Source          kubernetes.Store
+	Source          *filesource.Store
 	RecordCause     yamldoc.Field[bool]
 	SkipSteadyState yamldoc.Field[bool]
 	Flags           []task.CommandFlag
@@ -39,7 +40,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	d.Fields(v, document.Keys{
 		"workload":             func(e yamldoc.Value) { s.Workload = kubernetes.Workload(d, e) },
 		"mergeStrategyType":    func(e yamldoc.Value) { s.Strategy = strategy(d, e) },
-		"source":               func(e yamldoc.Value) { s.Source = kubernetes.DecodeStore(d, e) },
+		"source":               func(e yamldoc.Value) { s.Source = kubernetes.Store(d, e) },
 		"recordChangeCause":    d.Flag(&s.RecordCause),
 		"skipSteadyStateCheck": d.Flag(&s.SkipSteadyState),
 		"commandFlags":         func(e yamldoc.Value) { s.Flags = kubernetes.Flags(d, e, task.OpPatch) },
@@ -65,7 +66,7 @@ func strategy(d *document.Decoder, v yamldoc.Value) yamldoc.Field[string] {
 
 // Start has a delegate patch the object.
 func (s *Spec) Start(in step.In) (step.Action, error) {
-	source, err := s.Source.Resolve(in)
+	source, err := in.Store(s.Source)
 	if err != nil {
 		return step.Action{}, fault.New(fault.CodeOf(err), "the source of the patch: %w", err)
 	}
@@ -73,6 +74,6 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		Op: task.OpPatch, Workload: step.Text(s.Workload), SkipSteadyState: s.SkipSteadyState.Value, CommandFlags: s.Flags,
 		Patch: &task.KubernetesPatch{Strategy: s.Strategy.Value, Source: source, RecordCause: s.RecordCause.Value},
 	}
-	p.Target.Selectors = s.Source.Selectors()
+	p.Target.Selectors = s.Source.Extraction.Selectors.Value
 	return kubernetes.Start(in, p)
 }

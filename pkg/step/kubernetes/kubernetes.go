@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -23,11 +22,12 @@ const lastWords = 15 * time.Second
 // the cluster's connector (semantics/entities §9.1), and what
 // p.Target.Selectors asks for besides.
 func Start(in step.In, p task.Kubernetes) (step.Action, error) {
-	if in.Deployment == nil || in.Deployment.Kubernetes == nil {
-		return step.Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage with a Kubernetes infrastructure")
+	target, err := step.TargetOf[*task.KubernetesTarget](in)
+	if err != nil {
+		return step.Action{}, err
 	}
 	own := p.Target.Selectors
-	p.Target = *in.Deployment.Kubernetes
+	p.Target = *target
 	p.CanaryInStage = slices.Contains(in.Siblings, string(task.OpCanary))
 	p.BlueGreenInStage = p.Op == task.OpDiff && slices.Contains(in.Siblings, string(task.OpBlueGreen))
 	selectors := slices.Concat(in.Selectors, own, p.Target.Selectors)

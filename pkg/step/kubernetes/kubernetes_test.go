@@ -27,7 +27,7 @@ func TestStart(t *testing.T) {
 	target := func() *task.KubernetesTarget {
 		return &task.KubernetesTarget{Namespace: "shop", ReleaseName: "r", Selectors: []string{"cluster"}}
 	}
-	in := step.In{Selectors: []string{"fast"}, Deployment: &step.Deployment{Kubernetes: target()}}
+	in := step.In{Selectors: []string{"fast"}, Deployment: &step.Deployment{Target: target()}}
 	action, err := kubernetes.Start(in, task.Kubernetes{Op: task.OpRolling})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestStart(t *testing.T) {
 	if diff := cmp.Diff([]string{"fast", "cluster"}, action.Task.Selectors); diff != "" {
 		t.Errorf("selectors (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(target(), in.Deployment.Kubernetes); diff != "" {
+	if diff := cmp.Diff(target(), in.Deployment.Target); diff != "" {
 		t.Errorf("the stage's target (-want +got):\n%s", diff)
 	}
 	for _, d := range []*step.Deployment{nil, {Type: "NativeHelm"}} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -16,7 +17,7 @@ import (
 type Manifest struct {
 	id       string
 	typ      string
-	store    Store
+	store    *filesource.Store
 	values   yamldoc.Field[[]string]
 	optional yamldoc.Field[bool]
 }
@@ -64,10 +65,10 @@ func (m *Manifest) spec(d *document.Decoder, v yamldoc.Value) {
 		"metadata":                  document.Nothing, // the console's
 	}
 	if m.typ == "K8sManifest" {
-		known["store"] = func(e yamldoc.Value) { m.store = DecodeStore(d, e) }
+		known["store"] = func(e yamldoc.Value) { m.store = Store(d, e) }
 		known["valuesPaths"] = d.Words(&m.values)
 	} else {
-		known["store"] = func(e yamldoc.Value) { m.store = DecodeStore(d, e, Inherited) }
+		known["store"] = func(e yamldoc.Value) { m.store = Store(d, e, filesource.Inherited) }
 	}
 	d.Fields(v, known)
 	d.Need(v, "store")
@@ -76,23 +77,23 @@ func (m *Manifest) spec(d *document.Decoder, v yamldoc.Value) {
 // Replace has a step's task use the manifest instead of the service's. The step
 // has started.
 func (m *Manifest) Replace(in step.In, p *task.Kubernetes) error {
-	files, err := m.store.Resolve(in)
+	files, err := in.Store(m.store)
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
 	}
 	p.ApplySource = &task.Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}
-	p.Target.Selectors = append(p.Target.Selectors, m.store.Selectors()...)
+	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
 	return nil
 }
 
 // Above puts a step's override into its task, above those that are there. The
 // step has started.
 func (m *Manifest) Above(in step.In, p *task.Kubernetes) error {
-	files, err := m.store.Resolve(in)
+	files, err := in.Store(m.store)
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
 	}
-	p.Target.Selectors = append(p.Target.Selectors, m.store.Selectors()...)
+	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
 	layer := task.ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}
 	switch m.typ {
 	case "KustomizePatches":

@@ -10,27 +10,48 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // given is what a case's in.json may say about where the step runs.
 type given struct {
-	Selectors  []string         `json:"selectors"`
-	Rollback   bool             `json:"rollback"`
-	Siblings   []string         `json:"siblings"`
-	Deployment *step.Deployment `json:"deployment"`
+	Selectors  []string    `json:"selectors"`
+	Rollback   bool        `json:"rollback"`
+	Siblings   []string    `json:"siblings"`
+	Deployment *deployment `json:"deployment"`
 	// Connectors that there are besides "jira", "servicenow", "jenkins" and
 	// "bamboo", by reference.
 	Connectors map[string]step.Connector `json:"connectors"`
 }
 
+// deployment is a step.Deployment whose target is decoded as its lane has it.
+type deployment struct {
+	step.Deployment
+	Target json.RawMessage
+}
+
+// of gives the deployment a target.
+func (d *deployment) of(tb testing.TB, target any) *step.Deployment {
+	tb.Helper()
+	if d == nil {
+		return nil
+	}
+	if target != nil && d.Target != nil {
+		d.Deployment.Target = target
+		if err := json.Unmarshal(d.Target, target); err != nil {
+			tb.Fatalf("in.json: the target: %v", err)
+		}
+	}
+	return &d.Deployment
+}
+
 // In is what a step knows in tests: always the same execution, and what
-// in.json says. Its expressions know the late names and secrets, whose
-// placeholders read ⟦id⟧.
-func In(tb testing.TB, doc []byte) step.In {
+// in.json says; target is a new target of the lane, for a step that deploys.
+// Its expressions know the late names and secrets, whose placeholders read ⟦id⟧.
+func In(tb testing.TB, doc []byte, target any) step.In {
 	tb.Helper()
 	var g given
 	if doc != nil {
@@ -42,7 +63,7 @@ func In(tb testing.TB, doc []byte) step.In {
 		Account: "acme", Execution: "e1", Pipeline: "p1", Stage: "s1", StageNode: "pipeline.stages.s1",
 		Node: "pipeline.stages.s1.spec.execution.steps.x", Name: "x", Attempt: 1,
 		Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Timeout: 10 * time.Minute,
-		Selectors: g.Selectors, Rollback: g.Rollback, Siblings: g.Siblings, Deployment: g.Deployment,
+		Selectors: g.Selectors, Rollback: g.Rollback, Siblings: g.Siblings, Deployment: g.Deployment.of(tb, target),
 		Evaluate: func(body string, names map[string]expr.Value) (expr.Value, error) {
 			return expr.Evaluate(body, scope(names))
 		},
@@ -78,18 +99,16 @@ func In(tb testing.TB, doc []byte) step.In {
 			}
 			return task.SSH{Port: 22, User: "ada", Key: "⟦key⟧"}, nil
 		},
-		Store: func(doc *yamldoc.Node) (task.Store, error) {
-			spec := doc.Get("spec")
-			if content := spec.Get("content"); content != nil {
-				return task.Store{Inline: content.Value}, nil
+		Store: func(from *filesource.Store) (task.Store, error) {
+			switch from.Type.Value {
+			case filesource.Inline:
+				return task.Store{Inline: from.Content.Value}, nil
+			case filesource.Harness:
+				return task.Store{Files: &task.FileStore{Paths: from.Stored.Files.Value[:1]}}, nil
+			case filesource.Script:
+				return task.Store{Script: &task.Extraction{Script: from.Extraction.Script.Value, Path: from.Extraction.FilePath.Value}}, nil
 			}
-			if files := spec.Get("files"); files != nil {
-				return task.Store{Files: &task.FileStore{Paths: []string{files.Items[0].Value}}}, nil
-			}
-			if script := spec.Get("extractionScript"); script != nil {
-				return task.Store{Script: &task.Extraction{Script: script.Value, Path: spec.Get("filePath").Value}}, nil
-			}
-			return task.Store{Git: &task.Git{URL: "https://git.example.com/" + spec.Get("connectorRef").Value}}, nil
+			return task.Store{Git: &task.Git{URL: "https://git.example.com/" + from.Repository.ConnectorRef.Value}}, nil
 		},
 		File: func(path string) (string, error) {
 			if strings.HasSuffix(path, "/none.sh") {

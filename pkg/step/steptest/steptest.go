@@ -34,10 +34,16 @@ var update = flag.Bool("update", false, "write the wanted files of testdata")
 // Run runs the suite in the type's own folder.
 func Run(t *testing.T, typ step.Type) {
 	t.Helper()
+	RunIn[struct{}](t, typ)
+}
+
+// RunIn runs the suite for a step of a lane whose targets are of type *T.
+func RunIn[T any](t *testing.T, typ step.Type) {
+	t.Helper()
 	t.Run("shape", func(t *testing.T) { t.Parallel(); shape(t, typ) })
 	t.Run("example", func(t *testing.T) { t.Parallel(); example(t, typ) })
 	cases(t, typ, "save", save)
-	cases(t, typ, "run", run)
+	cases(t, typ, "run", func(t *testing.T, typ step.Type, c *archive) { t.Helper(); run(t, typ, c, new(T)) })
 }
 
 // shape: a type copes with any document and says which keys it doesn't know.
@@ -127,10 +133,10 @@ func save(t *testing.T, typ step.Type, c *archive) {
 }
 
 // run: what a step starts and how a result ends it.
-func run(t *testing.T, typ step.Type, c *archive) {
+func run(t *testing.T, typ step.Type, c *archive, target any) {
 	t.Helper()
 	doc := parse(t, c.file("spec.yaml"))
-	in := In(t, c.file("in.json"))
+	in := In(t, c.file("in.json"), target)
 	failed := &bytes.Buffer{}
 	r := yamldoc.NewReport("")
 	spec := typ.Decode(doc, r)

@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata" // schedules and deadlines name zones, which a function's or a container's image may lack
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
@@ -25,7 +26,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/trace"
@@ -114,7 +114,7 @@ func New(p Parts) *Plane {
 		intake, work, disk = p.Live.Intake, p.Live.Work, p.Live.Disk
 	}
 	handler := engine.NewHandler(engine.Config{
-		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Now: time.Now, Log: p.Log,
+		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Lanes: builtin.Lanes(), Now: time.Now, Log: p.Log,
 		Mail: p.Mail, Limits: p.Limits,
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: changed, Trace: p.Trace,

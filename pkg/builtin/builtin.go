@@ -1,5 +1,6 @@
-// Package builtin lists the step types that come with Slipway. It decides
-// nothing about them: each is a package of its own below pkg/step.
+// Package builtin lists what comes with Slipway: the deployment types, each a
+// package of its own below pkg/swimlane, and the step types, which are those of
+// the deployment types and those below pkg/step. It decides nothing about them.
 package builtin
 
 import (
@@ -12,37 +13,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
 	"github.com/slipway-cd/slipway/pkg/step/email"
 	"github.com/slipway-cd/slipway/pkg/step/eventlistener"
-	"github.com/slipway-cd/slipway/pkg/step/fetchinstancescript"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
-	"github.com/slipway-cd/slipway/pkg/step/helmbgdeploy"
-	"github.com/slipway-cd/slipway/pkg/step/helmbluegreenswapstep"
-	"github.com/slipway-cd/slipway/pkg/step/helmcanarydelete"
-	"github.com/slipway-cd/slipway/pkg/step/helmcanarydeploy"
-	"github.com/slipway-cd/slipway/pkg/step/helmdelete"
-	"github.com/slipway-cd/slipway/pkg/step/helmdeploy"
-	"github.com/slipway-cd/slipway/pkg/step/helmrollback"
 	"github.com/slipway-cd/slipway/pkg/step/http"
 	"github.com/slipway-cd/slipway/pkg/step/jenkinsbuild"
 	"github.com/slipway-cd/slipway/pkg/step/jiraapproval"
 	"github.com/slipway-cd/slipway/pkg/step/jiracreate"
 	"github.com/slipway-cd/slipway/pkg/step/jiraupdate"
-	"github.com/slipway-cd/slipway/pkg/step/k8sapply"
-	"github.com/slipway-cd/slipway/pkg/step/k8sbgswapservices"
-	"github.com/slipway-cd/slipway/pkg/step/k8sbluegreendeploy"
-	"github.com/slipway-cd/slipway/pkg/step/k8sbluegreenstagescaledown"
-	"github.com/slipway-cd/slipway/pkg/step/k8sbluegreenstagescaleup"
-	"github.com/slipway-cd/slipway/pkg/step/k8scanarydelete"
-	"github.com/slipway-cd/slipway/pkg/step/k8scanarydeploy"
-	"github.com/slipway-cd/slipway/pkg/step/k8sdelete"
-	"github.com/slipway-cd/slipway/pkg/step/k8sdiff"
-	"github.com/slipway-cd/slipway/pkg/step/k8sdryrun"
-	"github.com/slipway-cd/slipway/pkg/step/k8spatch"
-	"github.com/slipway-cd/slipway/pkg/step/k8sprogressivecanaryrollback"
-	"github.com/slipway-cd/slipway/pkg/step/k8srollingdeploy"
-	"github.com/slipway-cd/slipway/pkg/step/k8srollingrollback"
-	"github.com/slipway-cd/slipway/pkg/step/k8srollout"
-	"github.com/slipway-cd/slipway/pkg/step/k8sscale"
-	"github.com/slipway-cd/slipway/pkg/step/k8strafficrouting"
 	"github.com/slipway-cd/slipway/pkg/step/probe"
 	"github.com/slipway-cd/slipway/pkg/step/queue"
 	"github.com/slipway-cd/slipway/pkg/step/service"
@@ -52,48 +28,50 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/servicenowupdate"
 	"github.com/slipway-cd/slipway/pkg/step/shellscript"
 	"github.com/slipway-cd/slipway/pkg/step/wait"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
+// lane is a deployment type with the step types of its stages.
+type lane struct {
+	swimlane.Lane
+	steps []step.Type
+}
+
+func lanes() []lane {
+	return []lane{
+		{kubernetes.Lane(), kubernetes.Steps()},
+		{nativehelm.Lane(), nativehelm.Steps()},
+		{custom.Lane(), custom.Steps()},
+	}
+}
+
+// Lanes lists the deployment types.
+func Lanes() swimlane.Lanes {
+	var all swimlane.Lanes
+	for _, l := range lanes() {
+		all = append(all, l.Lane)
+	}
+	return all
+}
+
 // Steps lists every step type.
 func Steps() []step.Type {
-	return []step.Type{
+	all := []step.Type{
 		barrier.Type(),
 		customapproval.Type(),
 		email.Type(),
 		eventlistener.Type(),
-		fetchinstancescript.Type(),
 		harnessapproval.Type(),
-		helmbgdeploy.Type(),
-		helmbluegreenswapstep.Type(),
-		helmcanarydelete.Type(),
-		helmcanarydeploy.Type(),
-		helmdelete.Type(),
-		helmdeploy.Type(),
-		helmrollback.Type(),
 		http.Type(),
 		bamboobuild.Type(),
 		jenkinsbuild.Type(),
 		jiraapproval.Type(),
 		jiracreate.Type(),
 		jiraupdate.Type(),
-		k8sapply.Type(),
-		k8sbgswapservices.Type(),
-		k8sbluegreendeploy.Type(),
-		k8sbluegreenstagescaledown.Type(),
-		k8sbluegreenstagescaleup.Type(),
-		k8scanarydelete.Type(),
-		k8scanarydeploy.Type(),
-		k8sdelete.Type(),
-		k8sdiff.Type(),
-		k8sdryrun.Type(),
-		k8spatch.Type(),
-		k8sprogressivecanaryrollback.Type(),
-		k8srollingdeploy.Type(),
-		k8srollingrollback.Type(),
-		k8srollout.Type(),
-		k8sscale.Type(),
-		k8strafficrouting.Type(),
 		queue.Type(),
 		servicenowapproval.Type(),
 		servicenowcreate.Type(),
@@ -102,6 +80,10 @@ func Steps() []step.Type {
 		shellscript.Type(),
 		wait.Type(),
 	}
+	for _, l := range lanes() {
+		all = append(all, l.steps...)
+	}
+	return all
 }
 
 // Engine lists what the engine runs: besides the types that a pipeline may

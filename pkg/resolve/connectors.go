@@ -1,37 +1,17 @@
 package resolve
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
-
-// Deployment resolves what the node's stage deploys where, for a delegate.
-func (s *Scope) Deployment() (*step.Deployment, error) {
-	d, err := s.deploys(s.Node.Stage())
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "the step needs a Deployment stage: %w", err)
-	}
-	out := &step.Deployment{
-		Type: d.Type, ServiceID: d.ServiceRef, EnvironmentID: d.EnvironmentRef,
-		Infrastructure: text(d.Infrastructure.Get("identifier")),
-	}
-	if d.Template != nil {
-		out.Custom, out.Image, err = s.instances(d)
-		return out, err
-	}
-	if out.Kubernetes, out.Image, err = s.kubernetes(d); err == nil {
-		out.Release, out.Namespace = out.Kubernetes.ReleaseName, out.Kubernetes.Namespace
-	}
-	return out, err
-}
 
 // text is a resolved scalar's text; empty for none.
 func text(n *yamldoc.Node) string {
@@ -39,66 +19,6 @@ func text(n *yamldoc.Node) string {
 		return ""
 	}
 	return n.Value
-}
-
-// kubernetes is the cluster, the namespace and the manifests of a stage, and
-// the image of its artifact.
-func (s *Scope) kubernetes(d *plan.Deployment) (*task.KubernetesTarget, string, error) {
-	infra, err := s.tree(d.Infrastructure, "infrastructureDefinition")
-	if err != nil {
-		return nil, "", err
-	}
-	image := ""
-	t := &task.KubernetesTarget{
-		Namespace:   text(infra.At("spec", "namespace")),
-		ReleaseName: text(infra.At("spec", "releaseName")),
-	}
-	if t.Cluster, t.Selectors, err = s.reached(infra); err != nil {
-		return nil, "", err
-	}
-	if err := s.manifests(d, t); err != nil {
-		return nil, "", err
-	}
-	if source, err := s.primarySource(d); err == nil && source != nil {
-		if found, err := s.artifactResults(s.Node.Stage()); err == nil {
-			if v, err := s.artifactImage(source, found); err == nil { // only for the ledger; values files name what they need
-				image = v.Text()
-			}
-		}
-		// Values files may ask for a pull secret, when the delegate is chosen already.
-		if chosen, err := s.pullSelectors(source); err == nil {
-			t.Selectors = append(t.Selectors, chosen...)
-		}
-	}
-	return t, image, nil
-}
-
-// reached is how a resolved infrastructure's cluster is reached, and what a
-// delegate needs for that.
-func (s *Scope) reached(infra *yamldoc.Node) (task.Cluster, []string, error) {
-	doc, err := s.connector(infra.At("spec", "connectorRef"), s.Execution.Scope)
-	if err != nil {
-		return task.Cluster{}, nil, err
-	}
-	c, err := s.infrastructureCluster(infra, doc)
-	return c, words(doc.At("spec", "delegateSelectors")), err
-}
-
-// Cluster is the one that the node's stage deploys to, and the selectors of
-// the delegates that reach it.
-func (s *Scope) Cluster() (task.Cluster, []string, error) {
-	d, err := s.deploys(s.Node.Stage())
-	if err != nil {
-		return task.Cluster{}, nil, err
-	}
-	if d.Template != nil {
-		return task.Cluster{}, nil, fault.New(fault.Invalid, "the stage's deployment template knows no cluster")
-	}
-	infra, err := s.tree(d.Infrastructure, "infrastructureDefinition")
-	if err != nil {
-		return task.Cluster{}, nil, err
-	}
-	return s.reached(infra)
 }
 
 func words(list *yamldoc.Node) []string {
@@ -136,8 +56,13 @@ func (s *Scope) connector(name *yamldoc.Node, from ref.Scope) (*yamldoc.Node, er
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
-	entity.Qualify(docs[0], r.Scope)
+	entity.Qualify(docs[0], r.Scope, nil)
 	return s.tree(docs[0].Get("connector"), "connector "+r.ID)
+}
+
+// connectorNamed is connector by a name that has been resolved.
+func (s *Scope) connectorNamed(name string) (*yamldoc.Node, error) {
+	return s.connector(&yamldoc.Node{Kind: yamldoc.Scalar, Value: name}, s.Execution.Scope)
 }
 
 // cluster is how a K8sCluster connector reaches its API
@@ -185,19 +110,20 @@ func (s *Scope) secretAt(n *yamldoc.Node) (string, error) {
 	return s.secretFrom(n, s.Execution.Scope)
 }
 
-func (s *Scope) git(spec *yamldoc.Node) (*task.Git, error) {
-	doc, err := s.connector(spec.Get("connectorRef"), s.Execution.Scope)
+// git is how a place in a Git repository is reached.
+func (s *Scope) git(at filesource.Repository) (*task.Git, error) {
+	doc, err := s.connectorNamed(at.ConnectorRef.Value)
 	if err != nil {
 		return nil, err
 	}
-	g := &task.Git{URL: repository(doc, text(spec.Get("repoName"))), Paths: words(spec.Get("paths"))}
-	if folder := text(spec.Get("folderPath")); folder != "" {
-		g.Paths = append(g.Paths, folder)
+	g := &task.Git{URL: repository(doc, at.RepoName.Value), Paths: slices.Clone(at.Paths.Value)}
+	if at.FolderPath.Value != "" {
+		g.Paths = append(g.Paths, at.FolderPath.Value)
 	}
-	if text(spec.Get("gitFetchType")) == "Commit" {
-		g.Commit = text(spec.Get("commitId"))
+	if at.FetchType.Value == "Commit" {
+		g.Commit = at.Commit.Value
 	} else {
-		g.Branch = text(spec.Get("branch"))
+		g.Branch = at.Branch.Value
 	}
 	return g, s.gitAccess(doc, g)
 }

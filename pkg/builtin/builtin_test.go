@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/pkg/step/builtin"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -24,7 +24,7 @@ func TestNamesAreUnique(t *testing.T) {
 // TestEveryTypeIsListed: a step type is a folder that bears its name.
 func TestEveryTypeIsListed(t *testing.T) {
 	t.Parallel()
-	examples, err := filepath.Glob("../*/example.yaml")
+	examples, err := filepath.Glob("../step/*/example.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

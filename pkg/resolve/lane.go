@@ -1,0 +1,238 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Deployment resolves what the node's stage deploys where, for a delegate.
+func (s *Scope) Deployment() (*step.Deployment, error) {
+	r, place, err := s.place()
+	if err != nil {
+		return nil, err
+	}
+	t, err := place.Target(r)
+	if err != nil {
+		return nil, err
+	}
+	names := r.Names()
+	return &step.Deployment{
+		Type: r.Type, ServiceID: names.Service, EnvironmentID: names.Environment, Infrastructure: names.Infrastructure,
+		Release: t.Release, Namespace: t.Namespace, Image: t.Image, Target: t.Spec,
+	}, nil
+}
+
+// Cluster is the one that the node's stage deploys to, and the selectors of
+// the delegates that reach it.
+func (s *Scope) Cluster() (task.Cluster, []string, error) {
+	r, place, err := s.place()
+	if err != nil {
+		return task.Cluster{}, nil, err
+	}
+	clustered, ok := place.(swimlane.Clustered)
+	if !ok {
+		return task.Cluster{}, nil, fault.New(fault.Invalid, "the stage deploys %s, which knows no cluster", r.Type)
+	}
+	return clustered.Cluster(r)
+}
+
+// Chart resolves the chart of the stage's service, for a delegate that reads
+// what it says of itself. Nothing if it isn't to be described.
+func (s *Scope) Chart() (step.Chart, error) {
+	r, place, err := s.place()
+	if err != nil {
+		return step.Chart{}, err
+	}
+	charted, ok := place.(swimlane.Charted)
+	if !ok {
+		return step.Chart{}, nil
+	}
+	m, selectors, err := charted.Described(r)
+	return step.Chart{Manifest: m, Selectors: selectors}, err
+}
+
+// place is where the node's stage deploys to, as its lane reads it.
+func (s *Scope) place() (*reach, swimlane.Place, error) {
+	d, err := s.deploys(s.Node.Stage())
+	if err != nil {
+		return nil, nil, fault.New(fault.Invalid, "the step needs a Deployment stage: %w", err)
+	}
+	lane, ok := s.Lanes.Of(d.Type)
+	if !ok {
+		return nil, nil, fault.New(fault.Unsupported, "the deployment type %s can't be deployed yet", d.Type)
+	}
+	typ := text(d.Infrastructure.Get("type"))
+	infrastructure, ok := lane.Infrastructure(typ)
+	if !ok {
+		return nil, nil, fault.New(fault.Unsupported, "infrastructure type %s can't be deployed to by stages of the deployment type %s", typ, d.Type)
+	}
+	spec, err := s.tree(less(d.Infrastructure.Get("spec"), "variables"), "infrastructureDefinition.spec") // what variables say is asked for one by one
+	if err != nil {
+		return nil, nil, err
+	}
+	report := yamldoc.NewReport("").Resolved()
+	place := infrastructure.New(swimlane.Resolved(report), yamldoc.Sub(spec, "spec"))
+	if err := report.Err(); err != nil {
+		return nil, nil, fault.New(fault.Invalid, "infrastructure %s: %w", text(d.Infrastructure.Get("identifier")), err)
+	}
+	return &reach{Scope: s, Deployment: d, lane: lane}, place, nil
+}
+
+// less is a mapping without one of its keys.
+func less(n *yamldoc.Node, key string) *yamldoc.Node {
+	if n.Get(key) == nil {
+		return n
+	}
+	out := *n
+	out.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e yamldoc.Entry) bool { return e.Key == key })
+	return &out
+}
+
+// reach is how a lane reaches what else a stage's deployment is made of
+// (swimlane.Reach).
+type reach struct {
+	*Scope
+	*plan.Deployment
+	lane swimlane.Lane
+}
+
+// Names are those of what is deployed.
+func (r *reach) Names() swimlane.Names {
+	return swimlane.Names{Service: r.ServiceRef, Environment: r.EnvironmentRef, Infrastructure: text(r.Infrastructure.Get("identifier"))}
+}
+
+// Text resolves the expressions of a field.
+func (r *reach) Text(f yamldoc.Field[string]) (string, error) {
+	v, err := r.value(f.Value + f.Expr) // it has one of them
+	return v.Text(), err
+}
+
+// Service is what the lane reads of the service's definition.
+func (r *reach) Service() (any, error) {
+	return r.lane.Service(swimlane.Resolved(yamldoc.NewReport("")), yamldoc.Sub(r.Deployment.Service.At("serviceDefinition", "spec"), "spec")), nil
+}
+
+// Template is what the lane reads of the deployment template.
+func (r *reach) Template() (any, error) {
+	if r.Deployment.Template == nil || r.lane.Template == nil {
+		return nil, fault.New(fault.Invalid, "the stage has no deployment template")
+	}
+	return r.lane.Template(swimlane.Resolved(yamldoc.NewReport("")), yamldoc.Sub(r.Deployment.Template, "spec")), nil
+}
+
+// Manifests are those of the service and of the layers above it, decoded.
+func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.Manifest, error) {
+	var all []swimlane.Manifest
+	for _, layer := range r.Layers() {
+		for _, m := range manifests(layer.Manifests) {
+			id, typ := text(m.Get("identifier")), text(m.Get("type"))
+			i := slices.IndexFunc(r.lane.Manifests, func(k swimlane.ManifestKind) bool { return k.Type == typ })
+			if i < 0 {
+				return nil, fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed by stages of the deployment type %s", id, typ, r.Type)
+			}
+			kind := r.lane.Manifests[i]
+			if !wanted(kind) {
+				continue
+			}
+			resolved, err := r.tree(m.Get("spec"), "manifests of "+layer.What)
+			if err != nil {
+				return nil, err
+			}
+			report := yamldoc.NewReport("").Resolved()
+			spec := kind.New(document.New(report), yamldoc.Sub(resolved, "spec"))
+			if err := report.Err(); err != nil {
+				return nil, fault.New(fault.Invalid, "manifest %s: %w", id, err)
+			}
+			all = append(all, swimlane.Manifest{ID: id, Kind: kind, Spec: spec})
+		}
+	}
+	return all, nil
+}
+
+func manifests(list *yamldoc.Node) []*yamldoc.Node {
+	var out []*yamldoc.Node
+	if list != nil {
+		for _, item := range list.Items {
+			out = append(out, item.Get("manifest"))
+		}
+	}
+	return out
+}
+
+// Store is how the files of a store are reached.
+func (r *reach) Store(from *filesource.Store, charts string) (task.Store, error) {
+	if charts != "" {
+		other := *from
+		other.Charts.ConnectorRef.Value = charts
+		from = &other
+	}
+	return r.Scope.Store(from)
+}
+
+// Artifact is the image and the version of the primary artifact.
+func (r *reach) Artifact() (image, version string, err error) {
+	source, err := r.primarySource(r.Deployment)
+	if err != nil || source == nil {
+		return "", "", err
+	}
+	found, err := r.artifactResults(r.Node.Stage())
+	if err != nil {
+		return "", "", err
+	}
+	v, err := r.artifactImage(source, found)
+	if err != nil || !v.IsNull() {
+		return known(v), "", err
+	}
+	v, err = r.artifactVersion(source, found)
+	return "", known(v), err
+}
+
+// known is a value's text; empty for none.
+func known(v expr.Value) string {
+	if v.IsNull() {
+		return ""
+	}
+	return v.Text()
+}
+
+// PullSelectors are those of the delegates that can make the pull secret.
+func (r *reach) PullSelectors() ([]string, error) {
+	source, err := r.primarySource(r.Deployment)
+	if err != nil || source == nil {
+		return nil, err
+	}
+	return r.pullSelectors(source)
+}
+
+// Chart is what the chart of a manifest says of itself.
+func (r *reach) Chart(manifest string) (*task.ChartFound, error) {
+	return r.chartFound(r.Node.Stage(), manifest)
+}
+
+// Connector reads a connector.
+func (r *reach) Connector(name string) (swimlane.Connector, error) {
+	doc, err := r.connectorNamed(name)
+	return connector{r.Scope, doc}, err
+}
+
+// connector is a connector's document (swimlane.Connector).
+type connector struct {
+	scope *Scope
+	doc   *yamldoc.Node
+}
+
+func (c connector) Selectors() []string                 { return words(c.doc.At("spec", "delegateSelectors")) }
+func (c connector) Cluster() (task.Cluster, error)      { return c.scope.cluster(c.doc) }
+func (c connector) AWS(region string) (task.AWS, error) { return c.scope.awsAccess(c.doc, region) }
+func (c connector) Google() (*task.Google, error)       { return c.scope.google(c.doc) }
+func (c connector) Azure() (*task.Azure, error)         { return c.scope.azure(c.doc) }
+func (c connector) Rancher() (task.Server, error)       { return c.scope.rancher(c.doc) }

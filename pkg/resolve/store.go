@@ -1,0 +1,150 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Store is how the files of a store are reached that has been resolved
+// (semantics/entities §2.4).
+func (s *Scope) Store(from *filesource.Store) (task.Store, error) {
+	switch typ := from.Type.Value; typ {
+	case filesource.Inline:
+		return task.Store{Inline: from.Content.Value}, nil
+	case filesource.Script:
+		return task.Store{Script: &task.Extraction{Script: from.Extraction.Script.Value, Path: from.Extraction.FilePath.Value}}, nil
+	case filesource.Inherited:
+		return task.Store{Inherited: from.Paths.Value}, nil
+	case filesource.Harness:
+		f, err := s.fileStore(from.Stored)
+		return task.Store{Files: f}, err
+	case filesource.HTTP, filesource.OCI, filesource.S3, filesource.GCS:
+		repo, err := s.charts(from)
+		return task.Store{Charts: repo}, err
+	default:
+		if !slices.Contains(filesource.Git(), typ) {
+			return task.Store{}, fault.New(fault.Unsupported, "store type %s can't be used yet", typ)
+		}
+		g, err := s.git(from.Repository)
+		return task.Store{Git: g}, err
+	}
+}
+
+// fileStore is a store in the file store (semantics/entities §2.4). A delegate
+// fetches the files; those that are secrets come as placeholders.
+func (s *Scope) fileStore(from filesource.Stored) (*task.FileStore, error) {
+	out := &task.FileStore{Paths: from.Files.Value}
+	for _, path := range out.Paths {
+		if _, err := s.file(path); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range from.Secrets.Value {
+		v, err := s.secret(id, s.Execution.Scope)
+		if err != nil {
+			return nil, err
+		}
+		out.Secrets = append(out.Secrets, task.SecretFile{ID: id, Text: v.Text()})
+	}
+	if len(out.Paths)+len(out.Secrets) == 0 {
+		return nil, fault.New(fault.Invalid, "the store of the type Harness names no files")
+	}
+	return out, nil
+}
+
+// charts is how a repository of charts is reached (semantics/entities §9).
+func (s *Scope) charts(from *filesource.Store) (*task.ChartRepo, error) {
+	of := from.Charts
+	doc, err := s.connectorNamed(of.ConnectorRef.Value)
+	if err != nil {
+		return nil, err
+	}
+	switch from.Type.Value {
+	case filesource.S3, filesource.GCS:
+		return s.chartBucket(doc, from.Type.Value, of)
+	case filesource.OCI:
+		if of.Registry.Value == "ECR" || of.Registry.Value == "GAR" {
+			return s.cloudRegistry(doc, of)
+		}
+	}
+	repo, err := s.chartServer(doc, from.Type.Value)
+	if err == nil && repo.OCI {
+		repo.URL = strings.TrimSuffix(repo.URL+"/"+strings.Trim(of.BasePath.Value, "/"), "/")
+	}
+	return repo, err
+}
+
+// chartServer is a server with an index of charts, or a registry with charts.
+func (s *Scope) chartServer(doc *yamldoc.Node, store string) (*task.ChartRepo, error) {
+	want := map[string]string{filesource.HTTP: "HttpHelmRepo", filesource.OCI: "OciHelmRepo"}[store]
+	if typ := text(doc.Get("type")); typ != want {
+		return nil, fault.New(fault.Invalid, "connector %s is a %s; a store of the type %s wants an %s", text(doc.Get("identifier")), typ, store, want)
+	}
+	var server task.Server
+	if err := s.credentials(text(doc.At("spec", "auth", "type")), doc.At("spec", "auth", "spec"), &server); err != nil {
+		return nil, err
+	}
+	repo := &task.ChartRepo{URL: strings.TrimSuffix(text(doc.At("spec", "helmRepoUrl")), "/"), Username: server.Username, Password: server.Password}
+	if store == filesource.OCI {
+		repo.OCI = true
+		repo.URL = "oci://" + strings.TrimPrefix(strings.TrimPrefix(repo.URL, "https://"), "oci://")
+	}
+	return repo, nil
+}
+
+// chartBucket is a folder of a bucket with charts in it.
+func (s *Scope) chartBucket(doc *yamldoc.Node, store string, of filesource.ChartRepository) (*task.ChartRepo, error) {
+	name, folder := of.Bucket.Value, strings.Trim(of.Folder.Value, "/")
+	if name == "" {
+		return nil, fault.New(fault.Invalid, "bucketName is empty")
+	}
+	var err error
+	repo, scheme := &task.ChartRepo{Folder: folder}, "s3://"
+	if store == filesource.S3 {
+		repo.S3 = &task.S3Objects{Bucket: name}
+		repo.S3.AWS, err = s.awsAccess(doc, of.Region.Value)
+	} else {
+		scheme = "gs://"
+		repo.GCS = &task.GoogleBucket{Bucket: name}
+		var access *task.Google
+		if access, err = s.google(doc); err == nil {
+			repo.GCS.Google = *access
+		}
+	}
+	repo.URL = strings.TrimSuffix(scheme+name+"/"+folder, "/")
+	return repo, err
+}
+
+// cloudRegistry is a registry of AWS or Google Cloud with charts in it.
+func (s *Scope) cloudRegistry(doc *yamldoc.Node, of filesource.ChartRepository) (*task.ChartRepo, error) {
+	base := strings.Trim(of.BasePath.Value, "/")
+	repo, host := &task.ChartRepo{OCI: true, Folder: base}, ""
+	if of.Registry.Value == "ECR" {
+		access, err := s.awsAccess(doc, of.Region.Value)
+		if err != nil {
+			return nil, err
+		}
+		repo.AWS = &access
+		if account := of.Account.Value; account != "" {
+			host = ecrHost(task.ECRImages{AWS: access, Account: account})
+		}
+	} else {
+		access, err := s.google(doc)
+		if err != nil {
+			return nil, err
+		}
+		repo.Google = access
+		host = of.Region.Value + "-docker.pkg.dev/" + of.Project.Value + "/" + of.Repository.Value
+	}
+	if host != "" {
+		repo.URL = strings.TrimSuffix("oci://"+host+"/"+base, "/")
+	}
+	return repo, nil
+}
+
+func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }

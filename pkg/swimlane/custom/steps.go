@@ -1,0 +1,13 @@
+package custom
+
+import (
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/fetchinstancescript"
+)
+
+// Steps lists the step types of its stages.
+func Steps() []step.Type {
+	return []step.Type{
+		fetchinstancescript.Type(),
+	}
+}
