@@ -11,8 +11,9 @@ export CGO_ENABLED := 0
 
 CACHE := $(or $(SLIPWAY_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slipway)
 
-# The linter's file name says what it was built from.
+# The file names of the linter and of goreleaser say what they were built from.
 LINT := $(CACHE)/golangci-lint/$(shell cat tools/golangci-lint/go.mod tools/golangci-lint/go.sum | sha256sum | cut -c1-16)/golangci-lint
+GORELEASER := $(CACHE)/goreleaser/$(shell cat tools/goreleaser/go.mod tools/goreleaser/go.sum | sha256sum | cut -c1-16)/goreleaser
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
 DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 
@@ -29,7 +30,7 @@ SYNTH := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 CDK_OUTDIR=../cdk.out
 
 .PHONY: help
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build every command into bin/
@@ -93,6 +94,11 @@ synth: functions ## Synthesize the CloudFormation templates into cdk.out
 test-infra: synth ## Test the CDK app: its outline, rights, cdk-nag and cfn-lint
 	cd infra && go vet . && $(SYNTH) go test -count=1 .
 
+.PHONY: release-snapshot
+release-snapshot: $(GORELEASER) ## Make what a release consists of, without publishing it: archives, checksums, SBOMs, an image
+	$(GORELEASER) release --snapshot --clean
+	go run ./tools/image -release dist/release -out dist/image
+
 .PHONY: cluster
 cluster: bin/testcluster ## Download the Kubernetes test control plane, or build it (about five minutes, once)
 	bin/testcluster build
@@ -114,6 +120,9 @@ system:
 
 $(LINT):
 	cd tools/golangci-lint && go build -trimpath -ldflags '-s -w' -o $(LINT) tool
+
+$(GORELEASER):
+	cd tools/goreleaser && go build -trimpath -ldflags '-s -w' -o $(GORELEASER) tool
 
 $(ASL_VALIDATOR) $(DYNAMODB_LOCAL): tools/%/node_modules/.package-lock.json: tools/%/package-lock.json | system
 	cd tools/$* && npm ci --no-audit --no-fund

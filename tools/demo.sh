@@ -40,9 +40,12 @@ build() {
 	go build "${flags[@]}" ./cmd/testcluster
 	bin/testcluster build >/dev/null & # says on standard error what it does
 	local cluster=$!
+	# shellcheck disable=SC2064 # it is this one that has to end, should this script
+	trap "kill $cluster 2>/dev/null || true" EXIT
 	go build "${flags[@]}" ./cmd/slipway ./cmd/gitserve
 	say "The programs of a Kubernetes control plane"
 	wait "$cluster"
+	trap - EXIT
 }
 
 # alive NAME: whether the background process of that name runs.

@@ -9,14 +9,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
-	slipwayaws "github.com/slipway-cd/slipway/pkg/wire/aws"
+	"github.com/slipway-cd/slipway/pkg/store/dynamo"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
 )
 
@@ -49,7 +52,7 @@ func (a *app) login(ctx context.Context, stage, actor string) error {
 		}
 	}
 	t, text := access.Mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: plane.Account}, Name: "login", Actor: actor}, time.Now())
-	table := slipwayaws.NewStore(sdk, slipwayaws.Config{Table: outputs["TableName"], Bucket: outputs["BucketName"], KMSKey: outputs["KeyArn"]})
+	table := dynamo.New(dynamodb.NewFromConfig(sdk), dynamo.Config{Table: outputs["TableName"], Blobs: s3blob.New(s3.NewFromConfig(sdk), outputs["BucketName"])})
 	if err := table.PutToken(ctx, t); err != nil {
 		return fmt.Errorf("store the token's hash in table %s: %w", outputs["TableName"], err)
 	}

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is that of the release, set by the linker; a build from a checkout
-// tells its commit.
+// version is that of the release, set by the linker.
 var version string
 
 func versionCommand(a *app) *cobra.Command {
@@ -28,12 +27,22 @@ func currentVersion() string {
 	if version != "" {
 		return version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return "dev-" + s.Value[:min(12, len(s.Value))]
-			}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	return builtFrom(info)
+}
+
+// builtFrom is the commit of a checkout that was built, or the version that "go install" fetched.
+func builtFrom(info *debug.BuildInfo) string {
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "dev-" + s.Value[:min(12, len(s.Value))]
 		}
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
 	}
 	return "dev"
 }
