@@ -43,7 +43,7 @@ type Config struct {
 }
 
 // Answer is the first call of every main, and of every TestMain, whose program
-// runs Executors: in a child process of a sandbox, and in a watchdog whose
+// runs Kinds: in a child process of a sandbox, and in a watchdog whose
 // delegate was killed, it does what is asked for and ends the process; else it
 // does nothing.
 func Answer() {
@@ -53,35 +53,26 @@ func Answer() {
 	sandbox.Answer(verbs)
 }
 
-// Executors lists the executor of each kind of task.
-func Executors(cfg Config) map[task.Kind]executor.Executor {
+// Kinds lists what a delegate does for each kind of task.
+func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	script := scripts(cfg.Cache)
 	// It fetches nothing; the keys of hosts that it learns are those of who does.
 	hosts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
 	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
-	return map[task.Kind]executor.Executor{
-		task.KindArtifact:   artifact.New(nil, script),
-		task.KindHelm:       helm.New(manifests),
-		task.KindHTTP:       http.New(nil),
-		task.KindBamboo:     bamboo.New(nil),
-		task.KindInstances:  instances.New(script),
-		task.KindJenkins:    jenkins.New(nil),
-		task.KindJira:       jira.New(nil),
-		task.KindKubernetes: kubernetes.New(manifests),
-		task.KindMail:       delegatemail.New(mail.Sender{}),
-		task.KindProbe:      probe.New(probe.Config{Git: hosts, Script: script}),
-		task.KindServiceNow: servicenow.New(nil),
-		task.KindShell:      script,
-	}
-}
-
-// Watchers lists who watches what the tasks of each kind have put somewhere.
-func Watchers(cfg Config) map[task.Kind]executor.Watcher {
 	pods := watching.New()
-	return map[task.Kind]executor.Watcher{
-		task.KindHelm:       pods,
-		task.KindInstances:  instances.Watch(scripts(cfg.Cache)),
-		task.KindKubernetes: pods,
+	return map[task.Kind]executor.Kind{
+		task.KindArtifact:   {Do: artifact.New(nil, script)},
+		task.KindHelm:       {Do: helm.New(manifests), Watch: pods},
+		task.KindHTTP:       {Do: http.New(nil)},
+		task.KindBamboo:     {Do: bamboo.New(nil)},
+		task.KindInstances:  {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
+		task.KindJenkins:    {Do: jenkins.New(nil)},
+		task.KindJira:       {Do: jira.New(nil)},
+		task.KindKubernetes: {Do: kubernetes.New(manifests), Watch: pods},
+		task.KindMail:       {Do: delegatemail.New(mail.Sender{})},
+		task.KindProbe:      {Do: probe.New(probe.Config{Git: hosts, Script: script})},
+		task.KindServiceNow: {Do: servicenow.New(nil)},
+		task.KindShell:      {Do: script},
 	}
 }
 

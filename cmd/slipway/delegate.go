@@ -57,7 +57,7 @@ func delegateCommand(a *app) *cobra.Command {
 			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version = s.Server, s.Token, currentVersion()
 			kinds := delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys}
-			cfg.Executors, cfg.Watchers = delegate.Executors(kinds), delegate.Watchers(kinds)
+			cfg.Kinds = delegate.Kinds(kinds)
 			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"), keys)
 			cfg.Journal = filepath.Join(cache, "journal")
 			if cfg.Log, err = logs.logger(a); err != nil {

@@ -45,15 +45,12 @@ type Config struct {
 	Version string
 	// Capacity is how many tasks run at once; 0 means 10.
 	Capacity  int
-	Executors map[task.Kind]executor.Executor
+	Kinds map[task.Kind]executor.Kind // what it does for each kind of task
 	// PullSecret makes secrets that pull images; nil: tasks that need one fail.
 	PullSecret pullsecret.Maker
 	// Git fetches repositories whose files are part of a task's texts; nil: such
 	// tasks fail.
 	Git *gitfetch.Fetcher
-	// Watchers watch for the instance ledger what tasks of their kinds have put
-	// somewhere; none: this delegate watches nothing.
-	Watchers map[task.Kind]executor.Watcher
 	// HTTP carries every request, the WebSocket's included; nil makes one that
 	// honours the proxies of the environment.
 	HTTP *http.Client
@@ -180,7 +177,7 @@ func (a *Agent) registerUntil(ctx context.Context) error {
 func (a *Agent) register(ctx context.Context) error {
 	in := task.Register{
 		ID: a.id, Name: a.Name, Host: a.Host, Tags: a.Tags, Version: a.Version,
-		Kinds: slices.Sorted(maps.Keys(a.Executors)), Capacity: a.Capacity,
+		Kinds: slices.Sorted(maps.Keys(a.Kinds)), Capacity: a.Capacity,
 	}
 	var out task.Registered
 	if err := a.api.post(ctx, "register", in, &out); err != nil {

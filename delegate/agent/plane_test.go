@@ -362,7 +362,7 @@ type started struct {
 func (p *plane) start(run executor.Executor, change func(*agent.Config)) *started {
 	cfg := agent.Config{
 		URL: "http://slipway", Token: token, Name: "blue", Host: "h1", Tags: []string{"eu"}, Version: "v1", Capacity: 10,
-		Executors: map[task.Kind]executor.Executor{"test": run},
+		Kinds: map[task.Kind]executor.Kind{"test": {Do: run}},
 		HTTP:      &http.Client{Transport: inprocess.RoundTripper(p.handler())},
 		Scratch:   p.t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	}

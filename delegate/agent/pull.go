@@ -83,8 +83,8 @@ func (a *Agent) fetch(ctx context.Context, f task.FetchedSecret) (string, error)
 	if f.Script == nil {
 		return "", fault.New(fault.Unsupported, "delegate %s doesn't know how; it may be older than the control plane", a.Name)
 	}
-	run, ok := a.Executors[task.KindShell]
-	if !ok {
+	run := a.Kinds[task.KindShell].Do
+	if run == nil {
 		return "", fault.New(fault.Unsupported, "delegate %s runs no scripts", a.Name)
 	}
 	payload, err := json.Marshal(f.Script)

@@ -63,8 +63,8 @@ func (a *Agent) run(r *running) {
 
 // perform does the task with everything that it needs around it.
 func (a *Agent) perform(r *running) task.Result {
-	execute, ok := a.Executors[r.Kind]
-	if !ok {
+	do := a.Kinds[r.Kind].Do
+	if do == nil {
 		return failed(fault.New(fault.Unsupported, "delegate %s can't run tasks of kind %q", a.Name, r.Kind))
 	}
 	if err := a.note(r); err != nil {
@@ -77,7 +77,7 @@ func (a *Agent) perform(r *running) task.Result {
 		defer stop()
 	}
 	env := newEnvironment(a, r)
-	result, err := env.execute(ctx, execute)
+	result, err := env.execute(ctx, do)
 	result = settle(result, err, context.Cause(ctx))
 	env.close()
 	return env.hide(result)

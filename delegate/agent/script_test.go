@@ -29,7 +29,7 @@ func script(t *testing.T, p task.Shell, secrets map[string]string) task.Assignme
 }
 
 func withShell(c *agent.Config) {
-	c.Executors = map[task.Kind]executor.Executor{task.KindShell: shell.New(os.Environ(), os.TempDir())}
+	c.Kinds = map[task.Kind]executor.Kind{task.KindShell: {Do: shell.New(os.Environ(), os.TempDir())}}
 }
 
 // TestSecretsStayOutOfSight follows a secret from the claim through a script

@@ -29,11 +29,21 @@ type watched struct {
 	cancel context.CancelFunc
 }
 
+// watches says whether the delegate can watch anything.
+func (a *Agent) watches() bool {
+	for _, k := range a.Kinds {
+		if k.Watch != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // watchLoop asks for releases to watch until ctx ends: with each poll, and as
 // soon as a task has changed what runs or a watch has ended. The watches
 // themselves cost nothing until something changes.
 func (a *Agent) watchLoop(ctx context.Context) {
-	if len(a.Watchers) == 0 {
+	if !a.watches() {
 		return
 	}
 	defer a.watching.running.Wait()
@@ -160,7 +170,7 @@ func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
 		return fmt.Errorf("the place of service %s: %w", w.Target.Service, err)
 	}
 	w.Secrets, w.LateSecrets = nil, nil
-	watcher := a.Watchers[w.Kind]
+	watcher := a.Kinds[w.Kind].Watch
 	if watcher == nil {
 		watcher = a.unwatched
 	}

@@ -68,7 +68,7 @@ func watchOf(release string, fence int64) task.Watch {
 }
 
 func watching(w *watchers) func(*agent.Config) {
-	return func(c *agent.Config) { c.Watchers = map[task.Kind]executor.Watcher{task.KindKubernetes: w.watch} }
+	return func(c *agent.Config) { c.Kinds[task.KindKubernetes] = executor.Kind{Watch: w.watch} }
 }
 
 func TestWatchesComeAndGo(t *testing.T) {

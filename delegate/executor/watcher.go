@@ -6,9 +6,17 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Watcher watches what tasks of a kind have put somewhere, one release, until ctx ends. The watch's place has its secrets
-// in place. It reports what runs: once it knows, whenever that changes, and at
-// least every task.ObserveEvery.
+// Kind is what a delegate does for tasks of a kind.
+type Kind struct {
+	Do Executor
+	// Watch watches for the instance ledger what the tasks have put somewhere; nil
+	// for those that put nothing anywhere.
+	Watch Watcher
+}
+
+// Watcher watches what tasks of a kind have put somewhere, one release, until
+// ctx ends. The watch's place has its secrets in place. It reports what runs:
+// once it knows, whenever that changes, and at least every task.ObserveEvery.
 //
 // A report that is refused with fault.LeaseLost ends the watch. If another
 // can't be delivered, the next one is tried as soon as there is reason, or

@@ -107,7 +107,7 @@ func TestEverythingGoesOverTLS(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- agent.New(agent.Config{
-			URL: info.URL, Token: made.Secret, Name: "d", TLS: trust, Executors: delegate.Executors(delegate.Config{Cache: t.TempDir()}), Log: slog.New(slog.DiscardHandler),
+			URL: info.URL, Token: made.Secret, Name: "d", TLS: trust, Kinds: delegate.Kinds(delegate.Config{Cache: t.TempDir()}), Log: slog.New(slog.DiscardHandler),
 		}).Run(ctx)
 	}()
 	t.Cleanup(func() {

@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 		capacity, _ := strconv.Atoi(os.Getenv(capacityEnv)) // without it the agent's own
 		err = agent.New(agent.Config{
 			Capacity: capacity,
-			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Executors: delegate.Executors(delegate.Config{Cache: os.TempDir()}),
+			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: delegate.Kinds(delegate.Config{Cache: os.TempDir()}),
 			Drain: time.Minute, Journal: os.Getenv(journalEnv),
 		}).Run(ctx)
 	default:
