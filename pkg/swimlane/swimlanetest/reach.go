@@ -1,0 +1,96 @@
+package swimlanetest
+
+import (
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Reach stands for what a stage deploys: the service web in the environment
+// dev, without an artifact. Every connector exists and is whatever is asked of
+// it; its name is in what it gives.
+type Reach struct {
+	Lane         swimlane.Lane
+	ServiceSpec  yamldoc.Value
+	TemplateSpec yamldoc.Value
+	All          []swimlane.Manifest // of the service
+}
+
+// Names are those of what is deployed.
+func (*Reach) Names() swimlane.Names {
+	return swimlane.Names{Service: "web", Environment: "dev", Infrastructure: "i"}
+}
+
+// Text is a field as it is.
+func (*Reach) Text(f yamldoc.Field[string]) (string, error) { return f.Value + f.Expr, nil }
+
+// Selectors are a list as it is.
+func (*Reach) Selectors(list []string) ([]string, error) { return list, nil }
+
+// Service is what the lane reads of ServiceSpec.
+func (r *Reach) Service() (any, error) {
+	return r.Lane.Service(swimlane.Resolved(yamldoc.NewReport("")), r.ServiceSpec), nil
+}
+
+// Template is what the lane reads of TemplateSpec.
+func (r *Reach) Template() (any, error) {
+	return r.Lane.Template(swimlane.Resolved(yamldoc.NewReport("")), r.TemplateSpec), nil
+}
+
+// Manifests are those of All that are wanted.
+func (r *Reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.Manifest, error) {
+	var out []swimlane.Manifest
+	for _, m := range r.All {
+		if wanted(m.Kind) {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// Store gives what an Inline store says.
+func (*Reach) Store(from *filesource.Store, _ string) (task.Store, error) {
+	if from.Type.Value != filesource.Inline {
+		return task.Store{}, fault.New(fault.Unsupported, "only Inline stores can be reached here; found %s", from.Type.Value)
+	}
+	return task.Store{Inline: from.Content.Value}, nil
+}
+
+// File is a text that names the file.
+func (*Reach) File(path string) (string, error) { return "content of " + path, nil }
+
+// Artifact is none.
+func (*Reach) Artifact() (image, version string, err error) { return "", "", nil }
+
+// PullSelectors are none.
+func (*Reach) PullSelectors() ([]string, error) { return nil, nil }
+
+// Chart says nothing of itself.
+func (*Reach) Chart(string) (*task.ChartFound, error) {
+	return nil, nil //nolint:nilnil // as documented
+}
+
+// Connector is one of any type.
+func (*Reach) Connector(name string) (swimlane.Connector, error) { return connector(name), nil }
+
+type connector string
+
+func (c connector) Selectors() []string { return nil }
+
+func (c connector) Cluster() (task.Cluster, error) {
+	return task.Cluster{URL: "https://" + string(c)}, nil
+}
+
+func (c connector) AWS(region string) (task.AWS, error) {
+	return task.AWS{AccessKey: string(c), Region: region}, nil
+}
+
+func (c connector) Google() (*task.Google, error) { return &task.Google{Key: string(c)}, nil }
+
+func (c connector) Azure() (*task.Azure, error) { return &task.Azure{Tenant: string(c)}, nil }
+
+func (c connector) Rancher() (task.Server, error) {
+	return task.Server{URL: "https://" + string(c)}, nil
+}
