@@ -44,8 +44,8 @@ type Config struct {
 	Tags    []string
 	Version string
 	// Capacity is how many tasks run at once; 0 means 10.
-	Capacity  int
-	Kinds map[task.Kind]executor.Kind // what it does for each kind of task
+	Capacity int
+	Kinds    map[task.Kind]executor.Kind // what it does for each kind of task
 	// PullSecret makes secrets that pull images; nil: tasks that need one fail.
 	PullSecret pullsecret.Maker
 	// Git fetches repositories whose files are part of a task's texts; nil: such

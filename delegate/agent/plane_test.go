@@ -362,9 +362,9 @@ type started struct {
 func (p *plane) start(run executor.Executor, change func(*agent.Config)) *started {
 	cfg := agent.Config{
 		URL: "http://slipway", Token: token, Name: "blue", Host: "h1", Tags: []string{"eu"}, Version: "v1", Capacity: 10,
-		Kinds: map[task.Kind]executor.Kind{"test": {Do: run}},
-		HTTP:      &http.Client{Transport: inprocess.RoundTripper(p.handler())},
-		Scratch:   p.t.TempDir(), Log: slog.New(slog.DiscardHandler),
+		Kinds:   map[task.Kind]executor.Kind{"test": {Do: run}},
+		HTTP:    &http.Client{Transport: inprocess.RoundTripper(p.handler())},
+		Scratch: p.t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&cfg)
