@@ -20,14 +20,26 @@ import (
 	"github.com/slipway-cd/slipway/internal/testmail"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/step/stepfiles"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
-// The folders that the examples' tests read.
-const (
-	stepsFolder = "../../pkg/step"
-	webFolder   = "../../examples/web" // what the Kubernetes examples deploy
-)
+// webFolder is what the Kubernetes examples deploy.
+const webFolder = "../../examples/web"
+
+// filesOf are the example and the cases of a step type.
+func filesOf(t *testing.T, name string) stepfiles.Files {
+	t.Helper()
+	all, err := stepfiles.All("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, ok := all[strings.ToLower(name)]
+	if !ok {
+		t.Fatalf("the step type %s has no example", name)
+	}
+	return files
+}
 
 // TestExamples runs the example of every step type as users would.
 func TestExamples(t *testing.T) {
@@ -35,7 +47,7 @@ func TestExamples(t *testing.T) {
 	for _, name := range builtin.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text := read(t, filepath.Join(stepsFolder, strings.ToLower(name), "example.yaml"))
+			text := read(t, filesOf(t, name).Example)
 			s := serverFor(t, text)
 			connect(t, s, text)
 			s.Apply(t, text)

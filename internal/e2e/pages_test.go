@@ -32,19 +32,18 @@ func TestStepPages(t *testing.T) {
 	}
 	var want []string
 	for _, typ := range builtin.Steps() {
-		folder := strings.ToLower(typ.Name)
-		path := filepath.Join(pagesFolder, folder+".md")
+		path := filepath.Join(pagesFolder, strings.ToLower(typ.Name)+".md")
 		want = append(want, path)
 		t.Run(typ.Name, func(t *testing.T) {
 			t.Parallel()
-			page := read(t, path)
+			page, files := read(t, path), filesOf(t, typ.Name)
 			if !strings.HasPrefix(page, "# "+typ.Name+"\n") {
 				t.Errorf("the page's title isn't %s", typ.Name)
 			}
-			if diff := cmp.Diff(read(t, filepath.Join(stepsFolder, folder, "example.yaml")), firstGroup(page, "(?s)\n## Example\n.*?```yaml\n(.*?)```", "")); diff != "" {
+			if diff := cmp.Diff(read(t, files.Example), firstGroup(page, "(?s)\n## Example\n.*?```yaml\n(.*?)```", "")); diff != "" {
 				t.Errorf("the page's example (-example.yaml +page):\n%s", diff)
 			}
-			if diff := cmp.Diff(keysOfCases(t, folder, typ), keysOfPage(t, page, typ)); diff != "" {
+			if diff := cmp.Diff(keysOfCases(t, files.Cases, typ), keysOfPage(t, page, typ)); diff != "" {
 				t.Errorf("fields (-testdata/save-*.txtar +page):\n%s", diff)
 			}
 		})
@@ -75,7 +74,7 @@ func keysOfPage(t *testing.T, page string, typ step.Type) []string {
 // keysOfCases are the keys of the specs in the type's cases that it knows.
 func keysOfCases(t *testing.T, folder string, typ step.Type) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(stepsFolder, folder, "testdata", "save-*.txtar"))
+	paths, err := filepath.Glob(filepath.Join(folder, "save-*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package builtin_test
 
 import (
 	"fmt"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/step/stepfiles"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -21,22 +22,20 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestEveryTypeIsListed: a step type is a folder that bears its name.
+// TestEveryTypeIsListed: whoever has an example is in the list, and the other
+// way around.
 func TestEveryTypeIsListed(t *testing.T) {
 	t.Parallel()
-	examples, err := filepath.Glob("../step/*/example.yaml")
+	all, err := stepfiles.All("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var folders, names []string
-	for _, path := range examples {
-		folders = append(folders, filepath.Base(filepath.Dir(path)))
-	}
+	var names []string
 	for _, name := range builtin.Names() {
 		names = append(names, strings.ToLower(name))
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff(folders, names); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), names); diff != "" {
 		t.Errorf("step types (-folders +list):\n%s", diff)
 	}
 }

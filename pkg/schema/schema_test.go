@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/schema"
+	"github.com/slipway-cd/slipway/pkg/step/stepfiles"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -191,7 +192,15 @@ func validate(t *testing.T, path string) (wrong []string, documents int) {
 
 func TestGoodDocumentsAreValid(t *testing.T) {
 	t.Parallel()
-	for _, path := range files(t, "../entity/testdata/ok/*.yaml", "../../examples/*/*.yaml", "../step/*/example.yaml") {
+	paths := files(t, "../entity/testdata/ok/*.yaml", "../../examples/*/*.yaml")
+	steps, err := stepfiles.All("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range steps {
+		paths = append(paths, of.Example)
+	}
+	for _, path := range paths {
 		if strings.HasSuffix(path, "-off.yaml") {
 			continue // it says why
 		}

@@ -155,16 +155,18 @@ func sourcesOfSteps(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	out := map[string]*ast.File{}
 	set := token.NewFileSet()
-	err := filepath.WalkDir(filepath.Join("..", "step"), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+	for _, folder := range []string{"step", "swimlane"} {
+		err := filepath.WalkDir(filepath.Join("..", folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(set, path, nil, 0)
+			out[path] = file
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		file, err := parser.ParseFile(set, path, nil, 0)
-		out[path] = file
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 // Package step is the contract of a step type: what its YAML may hold, what
 // it starts, and how a result ends it. One folder below this one holds one
-// type; pkg/builtin lists them.
+// type, or the package of a lane below pkg/swimlane its own; pkg/builtin lists
+// them.
 //
 // A step type does no I/O. It is a function from a resolved spec to one
 // action, so it is quick to import in a Lambda and easy to test; the work is

@@ -1,11 +1,12 @@
 // Package steptest is the suite that every step type passes: its example, its
-// diagnostics on save and its scripted runs, read from the type's folder.
+// diagnostics on save and its scripted runs. Where they are read is
+// pkg/step/stepfiles'.
 //
-//	example.yaml           a pipeline that uses the type; nothing is wrong with it
-//	testdata/save-*.txtar  spec.yaml, and in want what is said about it on save
-//	testdata/run-*.txtar   spec.yaml as it is when the step starts, perhaps in.json
-//	                       (see In) and the delegate's result.json; the wanted
-//	                       action.json, outcome.json and error
+//	example.yaml  a pipeline that uses the type; nothing is wrong with it
+//	save-*.txtar  spec.yaml, and in want what is said about it on save
+//	run-*.txtar   spec.yaml as it is when the step starts, perhaps in.json
+//	              (see In) and the delegate's result.json; the wanted
+//	              action.json, outcome.json and error
 //
 // With -update the wanted files are written as they are. It tests no engine.
 package steptest
@@ -25,25 +26,41 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/stepfiles"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 var update = flag.Bool("update", false, "write the wanted files of testdata")
 
-// Run runs the suite in the type's own folder.
+// Run runs the suite for a type that has a folder of its own, in there.
 func Run(t *testing.T, typ step.Type) {
 	t.Helper()
-	RunIn[struct{}](t, typ)
+	suite(t, typ, stepfiles.Own("."), func() any { return nil })
 }
 
-// RunIn runs the suite for a step of a lane whose targets are of type *T.
-func RunIn[T any](t *testing.T, typ step.Type) {
+// RunLane runs the suite for each step type of a lane whose targets are of type
+// *T, in the lane's folder.
+func RunLane[T any](t *testing.T, types []step.Type) {
+	t.Helper()
+	if len(types) == 0 {
+		t.Error("the lane has no step types")
+	}
+	for _, typ := range types {
+		t.Run(typ.Name, func(t *testing.T) {
+			t.Parallel()
+			suite(t, typ, stepfiles.OfLane(".", typ.Name), func() any { return new(T) })
+		})
+	}
+}
+
+// suite is all that a type must pass; target makes one that is decoded.
+func suite(t *testing.T, typ step.Type, files stepfiles.Files, target func() any) {
 	t.Helper()
 	t.Run("shape", func(t *testing.T) { t.Parallel(); shape(t, typ) })
-	t.Run("example", func(t *testing.T) { t.Parallel(); example(t, typ) })
-	cases(t, typ, "save", save)
-	cases(t, typ, "run", func(t *testing.T, typ step.Type, c *archive) { t.Helper(); run(t, typ, c, new(T)) })
+	t.Run("example", func(t *testing.T) { t.Parallel(); example(t, typ, files.Example) })
+	cases(t, typ, files.Cases, "save", save)
+	cases(t, typ, files.Cases, "run", func(t *testing.T, typ step.Type, c *archive) { t.Helper(); run(t, typ, c, target()) })
 }
 
 // shape: a type copes with any document and says which keys it doesn't know.
@@ -67,15 +84,15 @@ func shape(t *testing.T, typ step.Type) {
 }
 
 // example: the documentation's pipeline uses the type and is right.
-func example(t *testing.T, typ step.Type) {
+func example(t *testing.T, typ step.Type, path string) {
 	t.Helper()
-	data, err := os.ReadFile("example.yaml")
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	specs := specsOf(parse(t, data), typ.Name)
 	if len(specs) == 0 {
-		t.Fatalf("example.yaml has no step of type %s", typ.Name)
+		t.Fatalf("%s has no step of type %s", path, typ.Name)
 	}
 	for _, spec := range specs {
 		r := yamldoc.NewReport("example.yaml").Strict()
@@ -229,12 +246,12 @@ type archive struct {
 	txtar.Archive
 }
 
-// cases runs the cases of a kind; there is at least one.
-func cases(t *testing.T, typ step.Type, kind string, check func(*testing.T, step.Type, *archive)) {
+// cases runs the cases of a kind in a folder; there is at least one.
+func cases(t *testing.T, typ step.Type, folder, kind string, check func(*testing.T, step.Type, *archive)) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", kind+"-*.txtar"))
+	paths, err := filepath.Glob(filepath.Join(folder, kind+"-*.txtar"))
 	if err != nil || len(paths) == 0 {
-		t.Errorf("there is no testdata/%s-*.txtar: %v", kind, err)
+		t.Errorf("there is no %s/%s-*.txtar: %v", folder, kind, err)
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {

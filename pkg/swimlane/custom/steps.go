@@ -1,13 +1,10 @@
 package custom
 
-import (
-	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/step/fetchinstancescript"
-)
+import "github.com/slipway-cd/slipway/pkg/step"
 
 // Steps lists the step types of its stages.
 func Steps() []step.Type {
 	return []step.Type{
-		fetchinstancescript.Type(),
+		fetchInstancesType(),
 	}
 }

@@ -1,0 +1,79 @@
+package kubernetes
+
+import (
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// rolloutType is the step type K8sRollout: workloads restart, go back, pause or
+// go on, or their roll-outs are looked at, as by "kubectl rollout"
+// (semantics/kubernetes §15).
+//
+// Outputs: output.releaseName. The commands are carried out by
+// delegate/kubernetes; no rollback takes them back.
+func rolloutType() step.Type {
+	return step.Type{Name: string(task.OpRollout), Deploys: true, New: decodeRollout}
+}
+
+// rollout is the step's spec.
+type rollout struct {
+	Command   yamldoc.Field[string]
+	Resources task.ResourceSelection
+	Flags     []task.CommandFlag
+}
+
+func commands() []string {
+	return []string{task.RolloutRestart, task.RolloutResume, task.RolloutStatus, task.RolloutUndo, task.RolloutPause, task.RolloutHistory}
+}
+
+func decodeRollout(d *document.Decoder, v yamldoc.Value) step.Spec {
+	s := &rollout{}
+	d.Fields(v, document.Keys{
+		"command":           func(e yamldoc.Value) { s.Command = command(d, e) },
+		"resources":         func(e yamldoc.Value) { s.Resources = resources(d, e, false) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpRollout) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
+	d.Missing(v, "command", "resources")
+	s.suited(d, v)
+	return s
+}
+
+// command reads a command in any case: the documentation and the schema write
+// it differently.
+func command(d *document.Decoder, v yamldoc.Value) yamldoc.Field[string] {
+	for _, known := range commands() {
+		if v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, known) {
+			f := d.String(v)
+			d.Takes(v, yamldoc.UseEnum, commands()...)
+			f.Value = known
+			return f
+		}
+	}
+	return d.Enum(v, commands()...)
+}
+
+// suited reports flags that the command doesn't have.
+func (s *rollout) suited(d *document.Decoder, v yamldoc.Value) {
+	flags, err := task.ParseFlags(task.OpRollout, s.Flags)
+	if err != nil || s.Command.Value == "" || !v.Is(yamldoc.Mapping) {
+		return // expressions, or said before
+	}
+	if err := task.CheckRollout(s.Command.Value, flags); err != nil {
+		d.Errorf(yamldoc.Sub(v.Node.Get("commandFlags"), "commandFlags"), "WRONG_VALUE", "%s", err)
+	}
+}
+
+// Start has a delegate do the command.
+func (s *rollout) Start(in step.In) (step.Action, error) {
+	if err := checkResources(s.Resources, "resources"); err != nil {
+		return step.Action{}, err
+	}
+	return start(in, task.Kubernetes{
+		Op: task.OpRollout, CommandFlags: s.Flags, Rollout: &task.KubernetesRollout{Command: s.Command.Value, Resources: s.Resources},
+	})
+}

@@ -1,0 +1,37 @@
+package nativehelm
+
+import (
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// canaryDeleteType is the step type HelmCanaryDelete: the Helm release of the
+// canary is uninstalled (semantics/kubernetes §19.4). Where there is none it
+// succeeds and changes nothing.
+//
+// Outputs: output.releaseName and output.canaryRelease. It is done by
+// delegate/helm; the release that serves is never touched.
+func canaryDeleteType() step.Type {
+	return step.Type{Name: string(task.OpHelmCanaryDelete), Deploys: true, New: decodeCanaryDelete}
+}
+
+// canaryDelete is the step's spec.
+type canaryDelete struct {
+	Flags []task.CommandFlag // of "helm uninstall"
+}
+
+func decodeCanaryDelete(d *document.Decoder, v yamldoc.Value) step.Spec {
+	s := &canaryDelete{}
+	d.Fields(v, document.Keys{
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e) },
+		"delegateSelectors": d.Words(nil), // the plan's
+	})
+	return s
+}
+
+// Start has a delegate uninstall the canary.
+func (s *canaryDelete) Start(in step.In) (step.Action, error) {
+	return start(in, task.Helm{Op: task.OpHelmCanaryDelete, CommandFlags: s.Flags})
+}

@@ -1,0 +1,137 @@
+package nativehelm
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// start makes the task of a spec: it adds what its stage deploys to. Charts
+// needn't mark their pods, so those of its workloads are the release's. A
+// delegate must have the step's selectors and those of the cluster's connector
+// (semantics/entities §9.1).
+func start(in step.In, p task.Helm) (step.Action, error) {
+	target, err := step.TargetOf[*task.KubernetesTarget](in)
+	if err != nil {
+		return step.Action{}, err
+	}
+	p.Target = *target
+	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
+	p.Target.Selectors = nil
+	a, err := step.Deploy(in, task.KindHelm, p, task.KubernetesPlace{Cluster: p.Target.Cluster})
+	if err != nil {
+		return a, err
+	}
+	a.Task.Selectors = selectors
+	return a, nil
+}
+
+// common are the fields of every Helm step that changes a release.
+type common struct {
+	SkipSteady  yamldoc.Field[bool]
+	Tests       yamldoc.Field[bool]
+	Flags       []task.CommandFlag
+	Environment map[string]string
+}
+
+// keys are those of these fields in a spec.
+func (c *common) keys(d *document.Decoder) document.Keys {
+	return document.Keys{
+		"skipSteadyStateCheck": d.Flag(&c.SkipSteady),
+		"runChartTests":        d.Flag(&c.Tests),
+		"commandFlags":         func(e yamldoc.Value) { c.Flags = stepFlags(d, e) },
+		"environmentVariables": func(e yamldoc.Value) { c.Environment = environment(d, e) },
+		"delegateSelectors":    d.Words(nil), // the plan's
+	}
+}
+
+// commands are those that flags may be for (semantics/entities §2.3).
+func commands() []string {
+	return []string{
+		"Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History", "Delete", "Uninstall", "List", "Add", "Update", "Version", "Test",
+	}
+}
+
+// stepFlags decodes commandFlags, a list of {commandType, flag}. Helm is a
+// library here, so a flag that means nothing to it is refused (see
+// task.ParseHelmFlags). One that has an expression is checked when the step
+// starts.
+func stepFlags(d *document.Decoder, v yamldoc.Value) []task.CommandFlag {
+	var list []task.CommandFlag
+	for item := range d.List(v) {
+		var kind, text yamldoc.Field[string]
+		var at yamldoc.Value
+		d.Fields(item, document.Keys{
+			"commandType": d.Word(&kind, commands()...),
+			"flag":        func(e yamldoc.Value) { text, at = d.String(e), e },
+		})
+		d.Need(item, "commandType", "flag")
+		f := task.CommandFlag{Command: kind.Value, Flag: step.Text(text)}
+		if slices.Contains(commands(), kind.Value) && text.Set {
+			checkFlag(d, at, f.Command, f.Flag)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// checkFlag reports what is wrong with a flag whose text is known.
+func checkFlag(d *document.Decoder, v yamldoc.Value, command, flag string) {
+	if strings.Contains(flag, "<+") {
+		return
+	}
+	err := task.CheckHelmFlag(command, flag)
+	switch {
+	case fault.Is(err, fault.Unsupported):
+		d.Unsupported(v, "%s", err)
+	case err != nil:
+		d.Errorf(v, "WRONG_VALUE", "%s", err)
+	}
+}
+
+// environment decodes environmentVariables.
+func environment(d *document.Decoder, v yamldoc.Value) map[string]string {
+	out := d.StringMap(v).Value
+	for _, e := range v.Node.Entries {
+		if e.Value == nil || strings.Contains(e.Value.Value, "<+") {
+			continue
+		}
+		at := yamldoc.Sub(e.Value, v.Path+"."+e.Key)
+		err := task.CheckHelmEnvironment(e.Key, e.Value.Value)
+		switch {
+		case fault.Is(err, fault.Unsupported):
+			d.Unsupported(at, "%s", err)
+		case err != nil:
+			d.Errorf(at, "WRONG_VALUE", "%s", err)
+		}
+	}
+	return out
+}
+
+// install are the fields of a Helm step that installs or upgrades a release.
+type install struct {
+	common
+	IgnoreFailed   yamldoc.Field[bool] // deploys over a revision that failed
+	UpgradeInstall yamldoc.Field[bool] // "helm upgrade --install", also the first time
+}
+
+// keys are those of these fields in a spec.
+func (i *install) keys(d *document.Decoder) document.Keys {
+	return document.Merge(i.common.keys(d), document.Keys{
+		"ignoreReleaseHistFailStatus": d.Flag(&i.IgnoreFailed),
+		"useUpgradeInstall":           d.Flag(&i.UpgradeInstall),
+	})
+}
+
+// payload is the payload of an operation with these fields.
+func (i *install) payload(op task.HelmOp) task.Helm {
+	return task.Helm{
+		Op: op, IgnoreFailedHistory: i.IgnoreFailed.Value, UpgradeInstall: i.UpgradeInstall.Value,
+		SkipSteadyState: i.SkipSteady.Value, RunTests: i.Tests.Value, CommandFlags: i.Flags, Environment: i.Environment,
+	}
+}
