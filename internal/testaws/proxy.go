@@ -2,6 +2,7 @@ package testaws
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"hash/crc32"
 	"io"
@@ -20,11 +21,15 @@ import (
 )
 
 // Recorder knows which function has made which calls of AWS, as IAM names
-// them.
+// them, and what DynamoDB would bill for them.
 type Recorder struct {
 	mu    sync.Mutex
-	calls map[string]map[string]bool // function -> action
+	calls map[string]map[string]int // function -> action -> how often
+	spent map[string]Spent
 }
+
+// Spent is what DynamoDB bills.
+type Spent struct{ Reads, Writes float64 } // units
 
 // Calls lists a function's actions.
 func (r *Recorder) Calls(function string) []string {
@@ -33,18 +38,65 @@ func (r *Recorder) Calls(function string) []string {
 	return slices.Sorted(maps.Keys(r.calls[function]))
 }
 
+// Counts are how often a function has done what.
+func (r *Recorder) Counts(function string) map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.calls[function])
+}
+
+// Spent is what a function's calls of DynamoDB cost.
+func (r *Recorder) Spent(function string) Spent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spent[function]
+}
+
 func (r *Recorder) record(function string, actions ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.calls == nil {
-		r.calls = map[string]map[string]bool{}
+		r.calls, r.spent = map[string]map[string]int{}, map[string]Spent{}
 	}
 	if r.calls[function] == nil {
-		r.calls[function] = map[string]bool{}
+		r.calls[function] = map[string]int{}
 	}
 	for _, a := range actions {
-		r.calls[function][a] = true
+		r.calls[function][a]++
 	}
+}
+
+// bill adds what an answer of DynamoDB says that it cost.
+func (r *Recorder) bill(function, operation string, items int, answer []byte) {
+	var one struct {
+		ConsumedCapacity struct{ CapacityUnits float64 }
+	}
+	var several struct {
+		ConsumedCapacity []struct{ CapacityUnits float64 }
+	}
+	units := 0.0
+	switch {
+	case json.Unmarshal(answer, &one) == nil:
+		units = one.ConsumedCapacity.CapacityUnits
+	case json.Unmarshal(answer, &several) == nil:
+		for _, c := range several.ConsumedCapacity {
+			units += c.CapacityUnits
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.spent[function]
+	switch operation {
+	case "GetItem", "BatchGetItem", "Query":
+		s.Reads += units
+	case "TransactWriteItems":
+		// DynamoDB Local adds up wrongly when a transaction puts several items.
+		// Each costs two, as long as it has less than a KB.
+		s.Writes += max(units, 2*float64(items))
+	default:
+		s.Writes += units
+	}
+	r.spent[function] = s
 }
 
 // AppID is the variable by which a function says in every request who it is.
@@ -61,10 +113,12 @@ func Proxy(tb testing.TB, target string, r *Recorder, throttled func() float64) 
 		tb.Fatal(err)
 	}
 	next := httputil.NewSingleHostReverseProxy(u)
+	next.ModifyResponse = r.read
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		doc := body(req)
 		if m := app.FindStringSubmatch(req.Header.Get("User-Agent")); m != nil {
 			r.record(m[1], action(req, doc)...)
+			req = metered(req, m[1], doc)
 		}
 		if rand.Float64() < throttled() { //nolint:gosec // a die is enough
 			busy := refusal(req, doc, rand.N(2) == 0) //nolint:gosec // likewise
@@ -78,6 +132,55 @@ func Proxy(tb testing.TB, target string, r *Recorder, throttled func() float64) 
 	}))
 	tb.Cleanup(server.Close)
 	return server.URL
+}
+
+// asked is what the answer to a request is read with.
+type asked struct {
+	function, operation string
+	items               int // of a transaction
+}
+
+// askedKey is where a request's context has it.
+type askedKey struct{}
+
+// metered has DynamoDB say what a request costs.
+func metered(req *http.Request, function string, doc []byte) *http.Request {
+	service, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	var in map[string]json.RawMessage
+	if !strings.HasPrefix(service, "DynamoDB_") || json.Unmarshal(doc, &in) != nil {
+		return req
+	}
+	a := asked{function: function, operation: operation}
+	if operation == "TransactWriteItems" {
+		var list []json.RawMessage
+		if json.Unmarshal(in["TransactItems"], &list) == nil {
+			a.items = len(list)
+		}
+	}
+	in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
+	out, err := json.Marshal(in)
+	if err != nil {
+		return req // it has nothing that can't be encoded
+	}
+	req = req.WithContext(context.WithValue(req.Context(), askedKey{}, a))
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(out)), int64(len(out))
+	req.Header.Set("Content-Length", strconv.Itoa(len(out)))
+	return req
+}
+
+// read takes the bill from an answer.
+func (r *Recorder) read(resp *http.Response) error {
+	a, ok := resp.Request.Context().Value(askedKey{}).(asked)
+	if !ok || resp.StatusCode != http.StatusOK {
+		return nil
+	}
+	doc, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(doc))
+	r.bill(a.function, a.operation, a.items, doc)
+	return nil
 }
 
 // reason is why DynamoDB refuses a part of a transaction.
