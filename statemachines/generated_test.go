@@ -40,13 +40,10 @@ func (g *generator) node(name string, depth int) {
 			g.say("advance %s: children %s", name, strings.Join(list, " "))
 			continue
 		}
-		g.steps++
-		step := fmt.Sprintf("s%d", g.steps)
-		g.say("advance %s: await %s 60 30", name, step)
-		for g.IntN(6) == 0 {
-			g.say("await %s: error Slipway.Transient: busy", step)
+		if g.waits(name) {
+			g.below(below, depth)
+			return
 		}
-		g.say("await %s: %s", step, []string{"succeed", "succeed", "fail Slipway.Interrupted: aborted", "error Slipway.Refused: wrong"}[g.IntN(4)])
 	}
 	if g.IntN(8) == 0 {
 		g.say("advance %s: error Slipway.Refused: broken", name)
@@ -54,8 +51,39 @@ func (g *generator) node(name string, depth int) {
 	} else {
 		g.say("advance %s: done", name)
 	}
-	for _, b := range below {
-		g.node(b, depth-1)
+	g.below(below, depth)
+}
+
+func (g *generator) below(nodes []string, depth int) {
+	for _, n := range nodes {
+		g.node(n, depth-1)
+	}
+}
+
+// waits makes the lines of waits that follow each other, until the engine is
+// asked again, or the node has ended.
+func (g *generator) waits(name string) (done bool) {
+	g.steps++
+	g.say("advance %s: await s%d 60 30", name, g.steps)
+	for {
+		step := fmt.Sprintf("s%d", g.steps)
+		for g.IntN(6) == 0 {
+			g.say("await %s: error Slipway.Transient: busy", step)
+		}
+		switch g.IntN(8) {
+		case 0:
+			g.say("await %s: fail Slipway.Interrupted: ask", step)
+			return false
+		case 1:
+			g.say("await %s: error Slipway.Refused: wrong", step)
+			return false
+		case 2:
+			g.say("await %s: done", step)
+			return true
+		default:
+			g.steps++
+			g.say("await %s: await s%d 60 30", step, g.steps)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 // host runs the node machine with a function as its engine.
 type host interface {
 	start(ctx context.Context, run, node string) error
-	succeed(ctx context.Context, token string) error
+	succeed(ctx context.Context, token, output string) error
 	fail(ctx context.Context, token, name, cause string) error
 	// path is the states that a run has passed, and how it ended; empty while
 	// it is under way.
@@ -91,7 +91,8 @@ func (e *engine) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return nil, err
 	}
-	if c.Op == "await" {
+	waits := c.Op == "await"
+	if waits {
 		c.Node = c.At.Node
 	}
 	line, err := e.next(c.Op + " " + c.Node)
@@ -104,16 +105,22 @@ func (e *engine) handle(ctx context.Context, payload []byte) ([]byte, error) {
 	switch verb {
 	case "error":
 		return nil, &failure{name, cause}
-	case "succeed":
-		return []byte(`{}`), e.host.succeed(ctx, c.Token)
+	case "answered": // as releases before answered
+		return []byte(`{}`), e.host.succeed(ctx, c.Token, `{"answered":true}`)
 	case "fail":
 		return []byte(`{}`), e.host.fail(ctx, c.Token, name, cause)
 	case "await":
-		return fmt.Appendf(nil, `{"do":"await","at":{"node":%q},"timeoutSeconds":%s,"heartbeatSeconds":%s,"children":[],"maxConcurrency":0}`,
-			words[0], words[1], words[2]), nil
+		answer := fmt.Sprintf(`{"do":"await","at":{"node":%q},"timeoutSeconds":%s,"heartbeatSeconds":%s,"children":[],"maxConcurrency":0}`, words[0], words[1], words[2])
+		if waits {
+			return []byte(`{}`), e.host.succeed(ctx, c.Token, answer)
+		}
+		return []byte(answer), nil
 	case "children":
 		return children(words), nil
 	case "done":
+		if waits {
+			return []byte(`{}`), e.host.fail(ctx, c.Token, "Slipway.Done", "")
+		}
 		return []byte(`{"do":"done","at":{},"timeoutSeconds":0,"heartbeatSeconds":0,"children":[],"maxConcurrency":0}`), nil
 	}
 	return []byte(`{}`), nil // silence, ok
@@ -133,7 +140,7 @@ func children(words []string) []byte {
 }
 
 func input(node string) string {
-	return fmt.Sprintf(`{"execution":"x","node":%q,"event":{},"next":{"value":{"at":{}}}}`, node)
+	return fmt.Sprintf(`{"execution":"x","node":%q,"event":{},"next":{"value":{"at":{},"timeoutSeconds":60,"heartbeatSeconds":30}}}`, node)
 }
 
 // embedded is pkg/asl.
@@ -171,8 +178,8 @@ func (h embedded) start(ctx context.Context, run, node string) error {
 	return h.StartExecution(ctx, "node", run, json.RawMessage(input(node)))
 }
 
-func (h embedded) succeed(ctx context.Context, token string) error {
-	return h.SendTaskSuccess(ctx, token, json.RawMessage(`{}`))
+func (h embedded) succeed(ctx context.Context, token, output string) error {
+	return h.SendTaskSuccess(ctx, token, json.RawMessage(output))
 }
 
 func (h embedded) fail(ctx context.Context, token, name, cause string) error {
@@ -231,8 +238,8 @@ func (h *emulated) start(ctx context.Context, run, node string) error {
 	return err
 }
 
-func (h *emulated) succeed(ctx context.Context, token string) error {
-	_, err := h.client.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &token, Output: aws.String(`{}`)})
+func (h *emulated) succeed(ctx context.Context, token, output string) error {
+	_, err := h.client.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &token, Output: &output})
 	return err
 }
 

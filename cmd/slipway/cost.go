@@ -43,13 +43,13 @@ const (
 
 // What is used, as internal/e2e's counts and docs/data-model.md have it.
 const (
-	transitionsPerRun, transitionsPerStep = 11, 3 // two runs; Advance, Decide and Await
-	enginePerRun, enginePerStep           = 3, 2
+	transitionsPerRun, transitionsPerStep = 11, 1 // two runs; Await
+	enginePerRun, enginePerStep           = 3, 1
 	apiPerRun, apiPerStep                 = 3, 4 // start and two looks; claim, log, result and a heartbeat
 	feedPerRun, feedPerStep               = 4, 1 // the table's stream is read each second
 	eventsPerRun, eventsPerStep           = 4, 2
-	writesPerRun, writesPerStep           = 16, 20
-	readsPerRun, readsPerStep             = 30, 16
+	writesPerRun, writesPerStep           = 27, 22 + 4 // 4 for a chunk of the log and a heartbeat
+	readsPerRun, readsPerStep             = 20, 19 + 5 // 5 likewise
 	gbSeconds                             = 0.5 * 0.05 // of an invocation: 512 MB for 50 ms, as measured
 
 	minutesPerMonth = 43_800

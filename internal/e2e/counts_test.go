@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
 )
 
 // The quotas of Step Functions that a pipeline could meet. Half of each must
@@ -116,8 +117,27 @@ func nest(id string, depth int) string {
 	return fmt.Sprintf("pipeline: {identifier: %[1]s, name: %[1]s, stages: [{stage: {identifier: st, name: st, type: Custom, spec: {execution: {steps: [%[2]s]}}}}]}", id, inner)
 }
 
-// What pipelines cost of Step Functions, by count: docs/cost.md has the table
-// and the prices. A run drives at most 200 children, then another goes on, so
+// hearsEnd waits until the event bus has been told that an execution has ended.
+func hearsEnd(ctx context.Context, t *testing.T, a *e2e.AWS) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, e := range a.Bus.Events() {
+			if strings.Contains(string(e), `"Execution Ended"`) {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal("no event tells of the execution's end")
+		case <-tick.C:
+		}
+	}
+}
+
+// What pipelines cost of Step Functions and DynamoDB, by count: docs/cost.md has
+// the table and the prices. A run drives at most 200 children, then another goes on, so
 // that histories end; and only ids travel in state, some 90 bytes for each
 // child that runs at once: a thousand at once are still below half.
 func TestCountsOnAWS(t *testing.T) {
@@ -126,42 +146,51 @@ func TestCountsOnAWS(t *testing.T) {
 		name     string
 		pipeline string
 		steps    int
+		most     int // state transitions
 		wide     int // children at once at most
 		depth    int // runs: the pipeline's, its stage's, one for each further 200 steps, group or parallel block
 	}{
-		{"10 steps", steps("p", 10, "# nothing"), 10, 1, 2},
-		{"nested 5 deep", nest("p", 5), 6, 2, 12},
-		{"100 steps", steps("p", 100, "# nothing"), 100, 1, 2},
-		{"10 stages of 10 steps at once", stagesOf("p", 10, 10), 100, 10, 3},
-		{"1000 steps", steps("p", 1000, "# nothing"), 1000, 1, 6},
-		{"20 stages of 50 steps at once", stagesOf("p", 20, 50), 1000, 20, 3},
+		{"10 steps", steps("p", 10, "# nothing"), 10, 22, 1, 2},
+		{"nested 5 deep", nest("p", 5), 6, 125, 2, 12},
+		{"100 steps", steps("p", 100, "# nothing"), 100, 114, 1, 2},
+		{"10 stages of 10 steps at once", stagesOf("p", 10, 10), 100, 170, 10, 3},
+		{"1000 steps", steps("p", 1000, "# nothing"), 1000, 1070, 1, 6},
+		{"20 stages of 50 steps at once", stagesOf("p", 20, 50), 1000, 1130, 20, 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := e2e.StartAWS(t)
 			a.Apply(t, tt.pipeline)
-			before := a.Host.Usage("api").Invocations
+			before, saved := a.Host.Usage("api").Invocations, a.Calls.Spent("api")
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(tt.steps)*5*time.Second)
 			defer cancel()
 			look := time.Second + time.Duration(tt.steps)*4*time.Millisecond // at all nodes, which costs more than what is counted
-			if e, err := a.Every(ctx, look, a.Begin(t, "p", nil), e2e.Ended); err != nil || e.Status != "Success" {
+			id := a.Begin(t, "p", nil)
+			hearsEnd(ctx, t, a) // looking at its nodes would cost more than what is counted
+			calls := a.Host.Usage("api").Invocations - before
+			all := testaws.Spent{Reads: -saved.Reads, Writes: -saved.Writes}
+			for _, f := range a.Functions() {
+				s := a.Calls.Spent(f)
+				all.Reads, all.Writes = all.Reads+s.Reads, all.Writes+s.Writes
+			}
+			if e, err := a.Every(ctx, look, id, e2e.Ended); err != nil || e.Status != "Success" {
 				t.Fatalf("%v, the execution is %s: %s", err, e.Status, e.Message)
 			}
 			c := countRuns(t, a)
 			t.Logf("%d steps in %s: %d machine runs %d deep, %d state transitions, at most %d history events and %d bytes of input",
 				tt.steps, time.Since(began).Round(time.Second), c.runs, c.depth, c.transitions, c.longest, c.payload)
-			for _, f := range []string{"engine", "feed"} {
+			for _, f := range []string{"engine", "api", "feed"} {
 				used := a.Host.Usage(f)
 				t.Logf("%s: %d invocations of %s, %d MB", f, used.Invocations, (used.Time / time.Duration(max(1, used.Invocations))).Round(time.Millisecond), used.MaxRSS>>20)
 			}
-			t.Logf("api: %d invocations with the test's own polls; %d events", a.Host.Usage("api").Invocations-before, len(a.Bus.Events()))
+			t.Logf("%d requests of the API, %d events, %.0f write units and %.0f read units of DynamoDB", calls, len(a.Bus.Events()), all.Writes, all.Reads)
 			if 2*c.longest > quotaEvents || 2*c.payload > quotaPayload {
 				t.Errorf("%d history events and %d bytes of input are more than half of %d and %d", c.longest, c.payload, quotaEvents, quotaPayload)
 			}
-			// A run of one child has some 30 events, a step has 14: Advance, Decide, Await.
-			if most := 30 + 25*min(tt.steps, 200); c.longest > most {
+			// A run of one child has some 30 events, a step has 6: those of Await.
+			if most := 30 + 10*min(tt.steps, 200); c.longest > most {
 				t.Errorf("the longest run has %d history events, want at most %d", c.longest, most)
 			}
 			if most := 512 + 128*tt.wide; c.payload > most {
@@ -170,9 +199,19 @@ func TestCountsOnAWS(t *testing.T) {
 			if c.depth != tt.depth {
 				t.Errorf("%d runs wait for each other, want %d", c.depth, tt.depth)
 			}
-			// Some ten transitions for each container, six at most for a step.
-			if most := 12*c.runs + 6*tt.steps; c.transitions > most {
-				t.Errorf("%d state transitions, want at most %d", c.transitions, most)
+			// One for each step, and eight at most for each run; more where a wait was
+			// given up because the machine was busy.
+			if c.transitions > tt.most {
+				t.Errorf("%d state transitions, want at most %d", c.transitions, tt.most)
+			}
+			if got, most := a.Host.Usage("engine").Invocations, 3*c.runs+tt.steps; got > most {
+				t.Errorf("%d invocations of the engine, want at most %d: one for each step", got, most)
+			}
+			if most := float64(12*c.runs + 24*tt.steps); all.Writes > most {
+				t.Errorf("%.0f write units of DynamoDB, want at most %.0f", all.Writes, most)
+			}
+			if most := float64(12*c.runs + 20*tt.steps); all.Reads > most {
+				t.Errorf("%.0f read units of DynamoDB, want at most %.0f", all.Reads, most)
 			}
 		})
 	}

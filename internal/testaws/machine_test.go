@@ -133,7 +133,7 @@ func (m *machine) start(t *testing.T, name string) string {
 }
 
 func startInput(arn, name string) *sfn.StartExecutionInput {
-	input := fmt.Sprintf(`{"execution":"e","node":%q,"event":{},"next":{"value":{"at":{}}}}`, name)
+	input := fmt.Sprintf(`{"execution":"e","node":%q,"event":{},"next":{"value":{"at":{},"timeoutSeconds":60,"heartbeatSeconds":30}}}`, name)
 	return &sfn.StartExecutionInput{StateMachineArn: &arn, Name: &name, Input: &input}
 }
 
@@ -200,6 +200,12 @@ func compact(t *testing.T, doc json.RawMessage) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// end ends a wait as whoever says that nothing more is to be done.
+func (m *machine) end(ctx context.Context, token string) error {
+	_, err := m.SendTaskFailure(ctx, &sfn.SendTaskFailureInput{TaskToken: &token, Error: aws.String("Slipway.Done")})
+	return err
 }
 
 // succeed answers a token from the engine's script.

@@ -47,15 +47,18 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// A run waits for a token, starts children by name and waits for them, and
-// ends.
+// A run waits for one token after the other, starts children by name and waits
+// for them, and ends.
 func aRun(t *testing.T, on account) {
 	t.Helper()
 	var m *machine
 	m = newMachine(t, on, func(c call, before int) (string, error) {
 		switch {
+		case c.Op == "await" && before == 0:
+			return `{}`, m.succeed(t.Context(), c.Token, `{"do":"await","at":{"node":"second"},"timeoutSeconds":60,"heartbeatSeconds":30}`)
 		case c.Op == "await":
-			return `{}`, m.succeed(t.Context(), c.Token, `{"answered":true}`)
+			_, err := m.SendTaskFailure(t.Context(), &sfn.SendTaskFailureInput{TaskToken: &c.Token, Error: aws.String("Slipway.Interrupted")})
+			return `{}`, err
 		case c.Node != "root":
 			return done, nil
 		}
@@ -67,12 +70,12 @@ func aRun(t *testing.T, on account) {
 	if out := m.ended(t, run); out.Status != types.ExecutionStatusSucceeded {
 		t.Errorf("the run ended %s %s %s", out.Status, aws.ToString(out.Error), aws.ToString(out.Cause))
 	}
-	want := "Advance Decide Await Advance Decide Children Child Ended Child Ended Advance Decide Done"
+	want := "Advance Decide Await Await Advance Decide Children Child Ended Child Ended Advance Decide Done"
 	if d := cmp.Diff(want, m.states(t, run)); d != "" {
 		t.Errorf("states (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(`{"answered":true}`, compact(t, m.called("advance")[1].Event)); d != "" {
-		t.Errorf("the answer that the engine got (-want +got):\n%s", d)
+	if d := cmp.Diff(`{"node":"second"}`, compact(t, m.called("await")[1].At)); d != "" {
+		t.Errorf("the second wait (-want +got):\n%s", d)
 	}
 	for _, name := range []string{"root-a", "root-b"} {
 		child := strings.TrimSuffix(run, "root") + name
@@ -132,7 +135,7 @@ func waitsEnd(t *testing.T, on account) {
 func tokens(t *testing.T, on account) {
 	t.Helper()
 	m := newMachine(t, on, func(c call, before int) (string, error) {
-		if c.Op == "advance" && before < 2 {
+		if c.Op == "advance" {
 			return await(60, 2), nil
 		}
 		return done, nil
@@ -152,11 +155,11 @@ func tokens(t *testing.T, on account) {
 	if err := m.succeed(t.Context(), token, `{`); !errors.As(err, &invalid) {
 		t.Errorf("an answer that isn't JSON: %v, want InvalidOutput", err)
 	}
-	if err := m.succeed(t.Context(), token, `{"answer":1}`); err != nil {
+	if err := m.succeed(t.Context(), token, `{"at":{"node":"second"}}`); err != nil {
 		t.Fatal(err)
 	}
 	var gone *types.TaskTimedOut
-	if err := m.succeed(t.Context(), token, `{"answer":2}`); !errors.As(err, &gone) {
+	if err := m.succeed(t.Context(), token, `{"at":{"node":"third"}}`); !errors.As(err, &gone) {
 		t.Errorf("a second answer: %v, want TaskTimedOut", err)
 	}
 	if _, err := m.SendTaskHeartbeat(t.Context(), &sfn.SendTaskHeartbeatInput{TaskToken: &token}); !errors.As(err, &gone) {
@@ -166,12 +169,12 @@ func tokens(t *testing.T, on account) {
 	if err := m.succeed(t.Context(), "nobody's", `{}`); !errors.As(err, &none) {
 		t.Errorf("an unknown token: %v, want InvalidToken", err)
 	}
-	if err := m.succeed(t.Context(), m.token(t, 1), `{}`); err != nil {
+	if err := m.end(t.Context(), m.token(t, 1)); err != nil {
 		t.Fatal(err)
 	}
 	m.ended(t, run)
-	if d := cmp.Diff(`{"answer":1}`, compact(t, m.called("advance")[1].Event)); d != "" {
-		t.Errorf("the answer that the engine got (-want +got):\n%s", d)
+	if d := cmp.Diff(`{"node":"second"}`, compact(t, m.called("await")[1].At)); d != "" {
+		t.Errorf("the second wait (-want +got):\n%s", d)
 	}
 }
 
@@ -197,7 +200,7 @@ func retries(t *testing.T, on account) {
 			_, err := m.SendTaskFailure(t.Context(), &sfn.SendTaskFailureInput{TaskToken: &c.Token, Error: aws.String("Slipway.Transient")})
 			return `{}`, err
 		case c.Op == "await":
-			return `{}`, m.succeed(t.Context(), c.Token, `{"answered":true}`)
+			return `{}`, m.end(t.Context(), c.Token)
 		case before == 1:
 			return await(60, 30), nil
 		}
@@ -213,9 +216,6 @@ func retries(t *testing.T, on account) {
 	if len(tokens) != 3 || len(m.called("await")) != 3 {
 		t.Errorf("%d tokens of %d attempts, want 3 of 3", len(tokens), len(m.called("await")))
 	}
-	if d := cmp.Diff(`{"answered":true}`, compact(t, m.called("advance")[2].Event)); d != "" {
-		t.Errorf("the answer that the engine got (-want +got):\n%s", d)
-	}
 }
 
 // Whoever leaves a state has all attempts again when the run comes back to it:
@@ -225,14 +225,14 @@ func retriesAnew(t *testing.T, on account) {
 	var m *machine
 	m = newMachine(t, on, func(c call, before int) (string, error) {
 		switch {
-		case c.Op == "await":
-			return `{}`, m.succeed(t.Context(), c.Token, `{}`)
+		case c.Op == "advance":
+			return await(60, 30), nil
 		case before%3 < 2:
 			return "", &kindError{"Slipway.Transient", "try again"}
 		case before < 12:
-			return await(60, 30), nil
+			return `{}`, m.succeed(t.Context(), c.Token, await(60, 30))
 		}
-		return done, nil
+		return `{}`, m.end(t.Context(), c.Token)
 	})
 	if out := m.ended(t, m.start(t, "n")); out.Status != types.ExecutionStatusSucceeded {
 		t.Errorf("the run ended %s %s %s", out.Status, aws.ToString(out.Error), aws.ToString(out.Cause))
@@ -330,7 +330,7 @@ func namesAreUnique(t *testing.T, on account) {
 	}
 	wg.Wait()
 	token := m.token(t, 0)
-	if err := m.succeed(t.Context(), token, `{"answered":true}`); err != nil {
+	if err := m.end(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
 	arns.Range(func(arn, _ any) bool {
@@ -360,7 +360,7 @@ func maxConcurrency(t *testing.T, on account) {
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 			}
 			now.Add(-1)
-			return `{}`, m.succeed(t.Context(), c.Token, `{}`)
+			return `{}`, m.end(t.Context(), c.Token)
 		}
 		if c.Node != "root" && before == 0 {
 			return await(60, 50), nil

@@ -98,9 +98,9 @@ func await(node string, timeout, beat int) string {
 	return fmt.Sprintf(`{"do":"await","at":{"node":%q,"attempt":1,"wait":""},"timeoutSeconds":%d,"heartbeatSeconds":%d}`, node, timeout, beat)
 }
 
-func TestAStepIsAwaitedAndItsContainerAskedAgain(t *testing.T) {
+func TestWaitsFollowEachOther(t *testing.T) {
 	t.Parallel()
-	s := newScript(map[string][]string{"p": {await("a", 60, 30), `{"do":"done"}`}})
+	s := newScript(map[string][]string{"p": {await("a", 60, 30)}})
 	e, stop := start(t, filepath.Join(t.TempDir(), "db"), s.handle)
 	defer stop()
 	for range 2 { // starting twice starts once
@@ -112,14 +112,16 @@ func TestAStepIsAwaitedAndItsContainerAskedAgain(t *testing.T) {
 	if err := e.SendTaskHeartbeat(t.Context(), token); err != nil {
 		t.Error(err)
 	}
-	if err := e.SendTaskSuccess(t.Context(), token, json.RawMessage(`{"answered":true}`)); err != nil {
+	if err := e.SendTaskSuccess(t.Context(), token, json.RawMessage(await("b", 60, 30))); err != nil {
 		t.Fatal(err)
 	}
-	<-s.done
+	if err := e.SendTaskFailure(t.Context(), <-s.tokens, "Slipway.Done", ""); err != nil {
+		t.Fatal(err)
+	}
 	if err := e.SendTaskSuccess(t.Context(), token, json.RawMessage(`{}`)); !errors.Is(err, asl.ErrTaskTimedOut) {
 		t.Errorf("answering twice gave %v", err)
 	}
-	want := []string{`advance p after "" {}`, "await a 1", `advance p after "a" {"answered":true}`}
+	want := []string{`advance p after "" {}`, "await a 1", "await b 1"}
 	if diff := cmp.Diff(want, s.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -129,7 +131,7 @@ func TestAStepIsAwaitedAndItsContainerAskedAgain(t *testing.T) {
 	if x := ended(t, e, "x1-p"); x.Status != "SUCCEEDED" {
 		t.Errorf("the run ended as %s: %s", x.Status, x.Cause)
 	}
-	if diff := cmp.Diff([]string{"Advance", "Decide", "Await", "Advance", "Decide", "Done"}, e.History("x1-p")); diff != "" {
+	if diff := cmp.Diff([]string{"Advance", "Decide", "Await", "Await", "Done"}, e.History("x1-p")); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
 }
@@ -182,7 +184,7 @@ func TestARunGoesOnAfterARestart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "db")
 	s := newScript(map[string][]string{"p": {
 		`{"do":"children","at":{"node":"a"},"children":[{"node":"a","name":"x1-a"}],"maxConcurrency":0}`, `{"do":"done"}`,
-	}, "a": {await("s", 600, 500), `{"do":"done"}`}})
+	}, "a": {await("s", 600, 500)}})
 	e, stop := start(t, file, s.handle)
 	if err := e.StartExecution(t.Context(), "node", "x1-p", json.RawMessage(input)); err != nil {
 		t.Fatal(err)
@@ -198,11 +200,11 @@ func TestARunGoesOnAfterARestart(t *testing.T) {
 	if token != old {
 		t.Errorf("the token changed from %s to %s", old, token)
 	}
-	if err := e.SendTaskSuccess(t.Context(), token, json.RawMessage(`{}`)); err != nil {
+	if err := e.SendTaskFailure(t.Context(), token, "Slipway.Done", ""); err != nil {
 		t.Fatal(err)
 	}
-	if first, second := <-s.done, <-s.done; first != "a" || second != "p" {
-		t.Errorf("ended %s, then %s", first, second)
+	if node := <-s.done; node != "p" {
+		t.Errorf("%s ended; want that the container is asked when its child has ended", node)
 	}
 }
 
@@ -235,23 +237,28 @@ func BenchmarkTenSteps(b *testing.B) {
 	done := make(chan struct{}, 1)
 	counts := map[string]int{}
 	var mu sync.Mutex
+	next := func(execution string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if counts[execution]++; counts[execution] > 10 {
+			return ""
+		}
+		return await("a", 600, 500)
+	}
 	e, stop := start(b, filepath.Join(b.TempDir(), "db"), func(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
 		var c struct{ Op, Execution, Token string }
 		if err := json.Unmarshal(payload, &c); err != nil {
 			return nil, err
 		}
-		if c.Op == "await" {
-			return json.RawMessage(`{}`), e.SendTaskSuccess(ctx, c.Token, json.RawMessage(`{}`))
+		after := next(c.Execution)
+		switch {
+		case c.Op != "await":
+			return json.RawMessage(after), nil
+		case after == "":
+			defer func() { done <- struct{}{} }()
+			return json.RawMessage(`{}`), e.SendTaskFailure(ctx, c.Token, "Slipway.Done", "")
 		}
-		mu.Lock()
-		counts[c.Execution]++
-		n := counts[c.Execution]
-		mu.Unlock()
-		if n > 10 {
-			done <- struct{}{}
-			return json.RawMessage(`{"do":"done"}`), nil
-		}
-		return json.RawMessage(await("a", 600, 500)), nil
+		return json.RawMessage(`{}`), e.SendTaskSuccess(ctx, c.Token, json.RawMessage(after))
 	})
 	defer stop()
 	n := 0

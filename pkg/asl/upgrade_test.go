@@ -23,10 +23,13 @@ type finisher struct {
 
 func (f *finisher) handle(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
 	var c struct {
-		Op, Node, Token string
+		Op, Node, Run, Token string
 	}
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return nil, err
+	}
+	if c.Op == "await" && c.Run != "" { // a run that began with this release
+		return json.RawMessage(`{}`), f.e.SendTaskFailure(ctx, c.Token, "Slipway.Done", "")
 	}
 	if c.Op == "await" {
 		return json.RawMessage(`{}`), f.e.SendTaskSuccess(ctx, c.Token, json.RawMessage(`{}`))

@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -16,6 +14,9 @@ import (
 // idempotent; repeating it continues one that was cut short.
 func (h *Handler) Abort(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
 	return h.interruptWith(ctx, id, store.InterruptAbort, a, func(n store.Node) error {
+		if err := h.interruptLeft(ctx, n); err != nil {
+			return err
+		}
 		if n.State.Status.Terminal() || n.State.Attempt == 0 && n.State.Wait == plan.WaitWork {
 			return nil
 		}
@@ -53,8 +54,22 @@ func (h *Handler) interrupt(ctx context.Context, n store.Node) error {
 	if token == "" {
 		return nil // its Await is about to see the interrupt by itself
 	}
-	err := h.Runner.Fail(ctx, token, Interrupted, "the execution was aborted")
-	if err != nil && !errors.Is(err, statemachine.ErrGone) {
+	return h.fail(ctx, n, token)
+}
+
+// interruptLeft ends the wait that a node was decided on, if nobody has come to
+// say so.
+func (h *Handler) interruptLeft(ctx context.Context, n store.Node) error {
+	if n.State.Left == "" {
+		return nil
+	}
+	return h.fail(ctx, n, n.State.Left)
+}
+
+// fail ends a node's wait because its execution is aborted.
+func (h *Handler) fail(ctx context.Context, n store.Node, kept string) error {
+	token, _, _ := cutToken(kept)
+	if err := told(h.Runner.Fail(ctx, token, Interrupted, "the execution was aborted")); err != nil {
 		return fmt.Errorf("end the wait of %s: %w", n.ID, err)
 	}
 	return nil

@@ -3,14 +3,12 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
-	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -18,47 +16,41 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// answered is what a wait gives when it ends; what it means is in the store.
-var answered = json.RawMessage(`{"answered":true}`)
-
 // await begins what the decision at c.At waits for and leaves the token with
-// it. What needs no waiting answers the token at once.
+// it. Where nothing is to be waited for, it ends the wait itself.
 func (h *Handler) await(ctx context.Context, c Call) error {
+	c.Token = kept(c)
 	for range maxRaces {
 		snap, err := h.snapshot(ctx, c.Execution)
 		if err != nil {
 			return err
 		}
-		waits, err := h.awaitOnce(ctx, snap, c)
+		begins := waits(snap.state(c.At.Node), c.At)
+		stays, err := h.awaitOnce(ctx, snap, c)
 		if fault.Is(err, fault.StaleVersion) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if waits {
+		if !stays && begins {
+			return h.end(ctx, ended{execution: c.Execution, at: c.At, token: c.Token, snap: snap})
+		}
+		if stays {
 			// Who changed the execution (an abort, a resume, a step that was marked)
 			// before the token was stored couldn't answer it.
 			e, err := h.Store.Execution(ctx, c.Execution)
 			if err != nil {
 				return err
 			}
-			waits = e.Version == snap.version
+			stays = e.Version == snap.version
 		}
-		if waits {
+		if stays {
 			return nil
 		}
-		return h.answer(ctx, c.Token)
+		return h.ask(ctx, c.Token, "what it would wait for has changed")
 	}
 	return fmt.Errorf("lost the race for its state %d times", maxRaces)
-}
-
-// answer ends a wait so that its run asks again.
-func (h *Handler) answer(ctx context.Context, token string) error {
-	if err := h.Runner.Succeed(ctx, token, answered); err != nil && !errors.Is(err, statemachine.ErrGone) {
-		return fmt.Errorf("answer the wait: %w", err)
-	}
-	return nil
 }
 
 // awaitOnce says whether there is something to wait for.
@@ -71,9 +63,13 @@ func (h *Handler) awaitOnce(ctx context.Context, snap *snapshot, c Call) (bool, 
 	if snap.err != nil {
 		return false, snap.err
 	}
-	if s.Status.Terminal() || s.Attempt != c.At.Attempt || s.Wait != c.At.Wait || s.Look != c.At.Look || Answered(s) {
+	switch {
+	case !waits(s, c.At) || Answered(s):
 		return false, nil // an old invocation, or one that somebody was quicker than
+	case snap.execution.Interrupt == store.InterruptAbort:
+		return false, nil // nothing begins any more
 	}
+	s.Left = ""
 	if s.Wait == plan.WaitTurn && n.Kind == plan.KindStep {
 		return h.passQueue(ctx, snap, n, s, c.Token)
 	}
@@ -128,7 +124,7 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 	case action.Task != nil:
 		return h.createTask(ctx, snap, n, s, action.Task, scope, token)
 	case action.Wait != nil:
-		// The machine run must learn how long to wait, so it asks once more.
+		// The machine run must learn how long to wait: that is its next wait.
 		s.Status, s.Until, s.Outputs = plan.WaitStepRunning, h.Now().Add(action.Wait.Duration), action.Wait.Outputs
 	case action.Approval != nil:
 		s.Status, s.Approval = plan.ApprovalWaiting, action.Approval

@@ -161,7 +161,7 @@ func (h *Handler) meet(ctx context.Context, snap *snapshot, written []Write) err
 			if n.State.Wait != plan.WaitBarrier || n.State.Token == "" || n.State.Status.Terminal() {
 				continue
 			}
-			if err := h.answer(ctx, n.State.Token); err != nil {
+			if err := h.ask(ctx, n.State.Token, "its barrier has changed"); err != nil {
 				return err
 			}
 		}

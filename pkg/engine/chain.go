@@ -213,7 +213,7 @@ func (h *Handler) tellParent(ctx context.Context, e store.Execution) error {
 	if err != nil || len(nodes) == 0 || nodes[0].State.Child != e.ID || nodes[0].State.Token == "" {
 		return err
 	}
-	return h.answer(ctx, nodes[0].State.Token)
+	return h.ask(ctx, nodes[0].State.Token, "its execution has ended")
 }
 
 // stopChild aborts an execution that nobody waits for any more. One that has

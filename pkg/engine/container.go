@@ -60,8 +60,8 @@ func (w *walk) sequence(n *plan.Node) {
 }
 
 // partSize is how many children of a sequence one machine run drives. A child
-// costs it at most 25 history events, more where it is tried again, and Step
-// Functions ends a run at 25,000. To look again costs as much as a child.
+// costs it at most 25 history events, most a quarter of that, more where it is
+// tried again, and Step Functions ends a run at 25,000. To look again costs as much as a child.
 const partSize = 200
 
 // partOf is the part in which a node's next child belongs. Machine runs in

@@ -66,6 +66,9 @@ func NewHandler(cfg Config) *Handler {
 	for _, t := range cfg.Steps {
 		h.steps[t.Name] = t
 	}
+	if h.Log == nil {
+		h.Log = slog.New(slog.DiscardHandler)
+	}
 	if h.Changed == nil {
 		h.Changed = func(string) {}
 	}
@@ -77,14 +80,14 @@ type Call struct {
 	Op        string          `json:"op"` // advance, await or break
 	Execution string          `json:"execution"`
 	Node      plan.NodeID     `json:"node"`
-	Run       string          `json:"run"` // the machine run's name
+	Run       string          `json:"run"` // the machine run's name; empty in an await of a run that asks after each wait
 	After     At              `json:"after"`
 	At        At              `json:"at"`
 	Event     json.RawMessage `json:"event"`
 	Token     string          `json:"token"`
 }
 
-// Answer is what the node machine reads of an advance.
+// Answer is what the node machine reads of an advance, and of the end of a wait.
 type Answer struct {
 	Do               Do      `json:"do"`
 	At               At      `json:"at"`
@@ -128,10 +131,34 @@ func (h *Handler) Handle(ctx context.Context, payload json.RawMessage) (json.Raw
 // changed what it was made from.
 const maxRaces = 20
 
+// advance answers the machine run that asks what comes next.
 func (h *Handler) advance(ctx context.Context, c Call) (Answer, error) {
+	q := question{execution: c.Execution, node: c.Node, part: partOfRun(c), after: c.After, failure: machineError(c.Event)}
+	return h.decide(ctx, q, func() (*snapshot, error) { return h.snapshot(ctx, c.Execution) })
+}
+
+// question is what a decision answers: what comes next in the machine run of a
+// part of a node.
+type question struct {
+	execution string
+	node      plan.NodeID
+	part      int
+	after     At // what the run waited for
+	failure   *MachineError
+	ends      bool // whoever ends that wait asks, not the run, which still waits
+}
+
+// decide answers a question from what is stored, and writes the answer down.
+// If somebody else changes a state meanwhile, it begins again.
+func (h *Handler) decide(ctx context.Context, q question, read func() (*snapshot, error)) (Answer, error) {
 	full, stuffed := false, false
 	for range maxRaces {
-		a, err := h.advanceOnce(ctx, c, full, stuffed)
+		snap, err := read()
+		if err != nil {
+			return Answer{}, err
+		}
+		snap.full = full
+		a, err := h.decideOnce(ctx, snap, q, stuffed)
 		switch {
 		case errors.Is(err, errFull) && !full:
 			full = true
@@ -144,25 +171,24 @@ func (h *Handler) advance(ctx context.Context, c Call) (Answer, error) {
 	return Answer{}, fmt.Errorf("lost the race for its states %d times", maxRaces)
 }
 
-func (h *Handler) advanceOnce(ctx context.Context, c Call, full, stuffed bool) (Answer, error) {
-	snap, err := h.snapshot(ctx, c.Execution)
-	if err != nil {
-		return Answer{}, err
+func (h *Handler) decideOnce(ctx context.Context, snap *snapshot, q question, stuffed bool) (Answer, error) {
+	if snap.plan.Node(q.node) == nil {
+		return Answer{}, fault.New(fault.NotFound, "the plan has no node %s", q.node)
 	}
-	snap.full = full
-	if snap.plan.Node(c.Node) == nil {
-		return Answer{}, fault.New(fault.NotFound, "the plan has no node %s", c.Node)
-	}
-	if c.Node == snap.plan.Root.ID {
+	if q.node == snap.plan.Root.ID {
 		if err := h.inherit(ctx, snap); err != nil {
 			return Answer{}, err
 		}
 	}
-	snap.prefetch(c.Node, c.After.Node)
+	snap.prefetch(q.node, q.after.Node)
+	waited := snap.state(q.after.Node)
+	if q.ends && snap.err == nil && !waits(waited, q.after) {
+		return Answer{}, errDecided
+	}
 	d := Next(Input{
-		Plan: snap.plan, Node: c.Node, Part: partOfRun(c), Now: h.Now(),
+		Plan: snap.plan, Node: q.node, Part: q.part, Now: h.Now(),
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause, Stuffed: stuffed,
-		After: c.After, Failure: machineError(c.Event), Window: h.Windows,
+		After: q.after, Failure: q.failure, Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose,
 		Undoes: snap.execution.RollbackOf != "",
 		Gated:  len(h.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.steps[n.Type].Deploys },
@@ -170,6 +196,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call, full, stuffed bool) (
 	if snap.err != nil {
 		return Answer{}, snap.err
 	}
+	d.leaveToken(q, waited.Token)
 	again, err := h.carryOut(ctx, snap, d)
 	if err != nil {
 		return Answer{}, err
@@ -177,7 +204,7 @@ func (h *Handler) advanceOnce(ctx context.Context, c Call, full, stuffed bool) (
 	if again {
 		return Answer{}, store.Stale("a task", 0)
 	}
-	return answerOf(c, d), nil
+	return answerOf(q.execution, d), nil
 }
 
 // carryOut does what was decided: first what can't be undone but may be
@@ -291,10 +318,10 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 	return nil
 }
 
-func answerOf(c Call, d Decision) Answer {
+func answerOf(execution string, d Decision) Answer {
 	a := Answer{Do: d.Do, At: d.At, Children: []Child{}, MaxConcurrency: d.MaxConcurrency}
 	for _, r := range d.Children {
-		name := RunName(c.Execution, r.Node)
+		name := RunName(execution, r.Node)
 		if r.Part > 0 {
 			name += "-" + strconv.Itoa(r.Part)
 		}
@@ -343,9 +370,12 @@ func machineError(event json.RawMessage) *MachineError {
 	return &e
 }
 
-// Interrupted is the error with which a wait is ended so that its run asks
-// again at once.
-const Interrupted = "Slipway.Interrupted"
+// The errors with which a wait is ended: its run asks again at once, or there
+// is nothing more to do.
+const (
+	Interrupted = "Slipway.Interrupted"
+	Done        = "Slipway.Done"
+)
 
 // deps of expression resolution, shared by advance and await.
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {

@@ -102,7 +102,7 @@ func (h *Handler) hearOnce(ctx context.Context, at store.Holder, key string, eve
 	}
 	h.Changed(e.ID)
 	if token != "" {
-		err = h.answer(ctx, token)
+		err = h.ask(ctx, token, "an event has come")
 	}
 	return true, s.Outcome != nil, err
 }

@@ -109,7 +109,7 @@ func (h *Handler) mark(ctx context.Context, n store.Node, as plan.Status, a audi
 	return 0, fmt.Errorf("lost the race for node %s %d times", n.ID, maxRaces)
 }
 
-// answerWork ends the wait for a step's own work: by its token, or by that of
+// answerWork has the run ask that waits for a step's own work: by its token, or by that of
 // its task, if it has one yet.
 func (h *Handler) answerWork(ctx context.Context, token string, id task.ID) error {
 	if token == "" {
@@ -122,5 +122,5 @@ func (h *Handler) answerWork(ctx context.Context, token string, id task.ID) erro
 		}
 		token = t.Token
 	}
-	return h.answer(ctx, token)
+	return h.ask(ctx, token, "its step was ended")
 }

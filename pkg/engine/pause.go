@@ -42,10 +42,14 @@ func (h *Handler) Pause(ctx context.Context, id string, a audit.Record) (store.E
 // earlier one that was cut short hasn't.
 func (h *Handler) Resume(ctx context.Context, id string, a audit.Record) (store.Execution, error) {
 	return h.interruptWith(ctx, id, store.InterruptNone, a, func(n store.Node) error {
-		if n.State.Wait != plan.WaitPause || n.State.Token == "" {
+		token := n.State.Left // of one whose end was cut short
+		if n.State.Wait == plan.WaitPause {
+			token = n.State.Token
+		}
+		if token == "" {
 			return nil
 		}
-		return h.answer(ctx, n.State.Token)
+		return h.ask(ctx, token, "its execution was resumed")
 	})
 }
 

@@ -117,7 +117,11 @@ func (s *sim) runPart(id plan.NodeID, part int) {
 }
 
 func (s *sim) advance(id plan.NodeID, part int, after At) Decision {
+	aborted := s.aborted
 	d := Next(s.input(id, part, after))
+	if d.Do == DoAwait && (aborted || driver(s.plan.Node(d.At.Node)) != id) {
+		s.t.Fatalf("%s waits for %v; aborted: %v; in the run of %s", id, d.At, aborted, driver(s.plan.Node(d.At.Node)))
+	}
 	if s.anew && d.Abort && !s.aborted {
 		s.aborted = true
 		for _, w := range d.reason(s.plan, func(id plan.NodeID) plan.State { return s.states[id] }) {

@@ -30,6 +30,7 @@ type snapshot struct {
 	version   int64 // of the execution, as it was read
 	plan      *plan.Plan
 	nodes     map[plan.NodeID]store.Node
+	tasks     map[task.ID]store.Task // that needn't be read
 	results   map[At]bool
 	full      bool // the execution has as many nodes as it may have
 	err       error
@@ -46,16 +47,17 @@ func (h *Handler) snapshot(ctx context.Context, execution string) (*snapshot, er
 	}
 	return &snapshot{
 		h: h, ctx: ctx, execution: e, version: e.Version, plan: p,
-		nodes: map[plan.NodeID]store.Node{}, results: map[At]bool{},
+		nodes: map[plan.NodeID]store.Node{}, tasks: map[task.ID]store.Task{}, results: map[At]bool{},
 	}, nil
 }
 
 // prefetch reads in one round trip what a decision for a node nearly always
-// needs: the node, its container, the child that was waited for and the next.
+// needs: the node, the child that was waited for and the next; at its first
+// decision its container, whose time bounds its own.
 func (s *snapshot) prefetch(id, after plan.NodeID) {
 	n := s.plan.Node(id)
 	ids := []plan.NodeID{id}
-	if p := n.Parent(); p != nil {
+	if p := n.Parent(); p != nil && (after == "" || after == id || p.Kind == plan.KindLoop) {
 		ids = append(ids, p.ID)
 		if p.Kind == plan.KindLoop && (p.Loop.SkipQueued || p.Loop.Deploys || s.plan.FailsAll()) {
 			s.load(p.ID) // an iteration that starts looks at the others
@@ -169,7 +171,12 @@ func (s *snapshot) committed(c store.Commit) {
 
 // task reads the facts of an attempt's delegate task.
 func (s *snapshot) task(n *plan.Node, attempt, look int) TaskFacts {
-	t, err := s.h.Store.Task(s.ctx, TaskID(s.execution.ID, n.ID, attempt, look))
+	id := TaskID(s.execution.ID, n.ID, attempt, look)
+	t, known := s.tasks[id]
+	var err error
+	if !known {
+		t, err = s.h.Store.Task(s.ctx, id)
+	}
 	if fault.Is(err, fault.NotFound) {
 		return TaskFacts{}
 	}

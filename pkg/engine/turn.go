@@ -222,7 +222,7 @@ func (h *Handler) leave(ctx context.Context, execution string, l Left, places in
 		if len(nodes) == 0 || nodes[0].State.Token == "" || nodes[0].State.Wait != plan.WaitTurn {
 			continue // it is about to ask by itself, or has its turn
 		}
-		if err := h.answer(ctx, nodes[0].State.Token); err != nil {
+		if err := h.ask(ctx, nodes[0].State.Token, "it may be its turn"); err != nil {
 			return err
 		}
 	}

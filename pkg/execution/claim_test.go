@@ -145,7 +145,7 @@ func claiming(t *testing.T, runner error) (*Service, *moody, *bells) {
 	return New(Config{
 		Store: kept, Runner: answers{err: runner}, Secret: secret.New(master, kept, noon), Lease: time.Minute, Now: noon,
 		Ledger: ledger.New(ledger.Config{Store: kept, Now: noon}), Log: slog.New(slog.DiscardHandler),
-		Engine: engine.NewHandler(engine.Config{Store: kept, Waker: rung, Now: noon}),
+		Engine: engine.NewHandler(engine.Config{Store: kept, Runner: answers{err: runner}, Waker: rung, Now: noon}),
 	}), master, rung
 }
 

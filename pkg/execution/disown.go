@@ -45,10 +45,10 @@ func (s *Service) disown(ctx context.Context, d store.Delegate, lost []int64) er
 // come through in many claims has ended: an answer may be too large to arrive.
 func (s *Service) reopen(ctx context.Context, d store.Delegate, t store.Task) error {
 	if t.Fence >= mostClaims {
-		return s.CompleteTask(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+		return s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
 			Status: task.Errored, FailureTypes: []fault.FailureType{fault.DelegateRestart},
 			Message: "the task was given to delegates many times and never reached one",
-		}})
+		}}, s.Engine.AskAfter)
 	}
 	err := s.Store.ReleaseTask(ctx, t.ID, d.ID, t.Fence)
 	if fault.Is(err, fault.LeaseLost) {

@@ -11,7 +11,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -112,7 +111,9 @@ func (s *Service) begin(ctx context.Context, e store.Execution, root plan.NodeID
 
 // Run starts the machine run of an execution's root; again is no change.
 func (s *Service) Run(ctx context.Context, e store.Execution, root plan.NodeID) error {
-	input, err := json.Marshal(machineInput{Execution: e.ID, Node: root})
+	in := machineInput{Execution: e.ID, Node: root}
+	in.Next.Value = nothing{TimeoutSeconds: 60, HeartbeatSeconds: 30}
+	input, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("encode the machine's input: %w", err)
 	}
@@ -128,9 +129,7 @@ type machineInput struct {
 	Node      plan.NodeID `json:"node"`
 	Event     struct{}    `json:"event"`
 	Next      struct {
-		Value struct {
-			At struct{} `json:"at"`
-		} `json:"value"`
+		Value nothing `json:"value"`
 	} `json:"next"`
 }
 
@@ -298,6 +297,14 @@ func (s *Service) resume(ctx context.Context, e store.Execution, old *plan.Plan,
 	return &store.Resume{Execution: e.ID, Stage: from, All: r.All}, engine.CanResume(old, fresh, from)
 }
 
+// nothing is a wait for nothing: what a run's waits follow on when they are
+// answered without a word about what comes next.
+type nothing struct {
+	At               struct{} `json:"at"`
+	TimeoutSeconds   int      `json:"timeoutSeconds"`
+	HeartbeatSeconds int      `json:"heartbeatSeconds"`
+}
+
 // failedStage is the first stage of an execution that ended badly.
 func (s *Service) failedStage(ctx context.Context, e store.Execution, p *plan.Plan) (string, error) {
 	var stages []*plan.Node
@@ -352,7 +359,7 @@ func (s *Service) decide(ctx context.Context, id string, d decision, edit func(s
 			return fault.New(fault.NotFound, "execution %s has no node %s that has started", id, d.node)
 		}
 		n := nodes[0]
-		before := n.State
+		before := n
 		answer, err := edit(e, &n.State)
 		if err != nil {
 			return s.unanswerable(ctx, before, err)
@@ -367,7 +374,7 @@ func (s *Service) decide(ctx context.Context, id string, d decision, edit func(s
 		}
 		s.Engine.Changed(id)
 		if answer {
-			return s.wake(ctx, n.State)
+			return s.Engine.EndNode(ctx, n)
 		}
 		return nil
 	}
@@ -377,28 +384,12 @@ func (s *Service) decide(ctx context.Context, id string, d decision, edit func(s
 // unanswerable is the error of a decision that can't be made. If another was
 // made, whoever did may have died before the node's wait ended; that is made
 // up for.
-func (s *Service) unanswerable(ctx context.Context, st plan.State, why error) error {
-	if !fault.Is(why, fault.Conflict) || st.Status.Terminal() || !engine.Answered(st) {
+func (s *Service) unanswerable(ctx context.Context, n store.Node, why error) error {
+	if !fault.Is(why, fault.Conflict) {
 		return why
 	}
-	if err := s.wake(ctx, st); err != nil {
+	if err := s.Engine.EndAgain(ctx, n); err != nil {
 		return err
 	}
 	return why
-}
-
-// wake ends a node's wait. Without a token it has yet to begin, and then sees
-// the answer.
-func (s *Service) wake(ctx context.Context, st plan.State) error {
-	if st.Token == "" {
-		return nil
-	}
-	return ignoreGone(s.Runner.Succeed(ctx, st.Token, json.RawMessage(`{"answered":true}`)))
-}
-
-func ignoreGone(err error) error {
-	if errors.Is(err, statemachine.ErrGone) {
-		return nil
-	}
-	return err
 }

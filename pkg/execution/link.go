@@ -118,7 +118,7 @@ func (s *Service) AnswerLink(ctx context.Context, text string, a ApprovalAnswer)
 		if found != nil || len(nodes) == 0 {
 			return errors.Join(err, found)
 		}
-		return s.unanswerable(ctx, nodes[0].State, err)
+		return s.unanswerable(ctx, nodes[0], err)
 	}
 	if err != nil {
 		return err

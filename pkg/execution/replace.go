@@ -69,9 +69,9 @@ func (s *Service) replaceOne(ctx context.Context, by store.Delegate, gone task.R
 // lose ends a task that its delegate began and won't end. It isn't tried again
 // by itself: the step's failure strategy says whether to.
 func (s *Service) lose(ctx context.Context, d store.Delegate, t store.Task, why string) error {
-	err := s.CompleteTask(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+	err := s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
 		Status: task.Failed, Message: why, FailureTypes: []fault.FailureType{fault.DelegateRestart},
-	}})
+	}}, s.Engine.AskAfter)
 	if fault.Is(err, fault.LeaseLost) {
 		return nil // somebody else has decided about it meanwhile
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/secret"
-	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -175,14 +174,20 @@ func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment
 
 // refuse ends a task whose secrets can't be opened, as its delegate would.
 func (s *Service) refuse(ctx context.Context, d store.Delegate, t store.Task, why error) error {
-	return s.CompleteTask(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+	return s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
 		Status: task.Errored, Message: why.Error(), FailureTypes: fault.Failures(why),
-	}})
+	}}, s.Engine.AskAfter)
 }
 
 // CompleteTask stores a delegate's result and lets the execution go on. The
 // same result may come twice; one for a lost lease is fault.LeaseLost.
 func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID, r task.Report) error {
+	return s.complete(ctx, d, id, r, s.Engine.EndTask)
+}
+
+// complete stores a result and has the task's wait ended: by who decides what
+// comes next, or by who ends tasks that he finds and leaves that to their runs.
+func (s *Service) complete(ctx context.Context, d store.Delegate, id task.ID, r task.Report, end func(context.Context, store.Task) error) error {
 	result, err := s.sealOutputs(ctx, d, id, r)
 	if err != nil {
 		return err
@@ -194,8 +199,8 @@ func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID
 	if err := s.Ledger.Settle(ctx, id, *t.Result); err != nil {
 		return err // the delegate reports again
 	}
-	if err := ignoreGone(s.Runner.Succeed(ctx, t.Token, json.RawMessage(`{"answered":true}`))); err != nil {
-		return fmt.Errorf("answer the wait of task %s: %w", id, err)
+	if err := end(ctx, t); err != nil {
+		return fmt.Errorf("end the wait for task %s: %w", id, err)
 	}
 	return nil
 }
@@ -266,7 +271,7 @@ func (s *Service) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartb
 		case t.Status == store.TaskCancelled:
 			out.Cancel = append(out.Cancel, held.ID)
 		default:
-			if err := s.Runner.Heartbeat(ctx, t.Token); err != nil && !errors.Is(err, statemachine.ErrGone) {
+			if err := s.Engine.KeepAlive(ctx, t.Token); err != nil {
 				return task.HeartbeatAnswer{}, fmt.Errorf("keep task %s alive: %w", held.ID, err)
 			}
 		}

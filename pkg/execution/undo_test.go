@@ -24,8 +24,13 @@ func (idle) Start(context.Context, string, json.RawMessage) error { return nil }
 
 // service gives the use cases over a store, on a clock that stands still.
 func service(s store.Store, now func() time.Time) *Service {
-	cfg := engine.Config{Store: s, Runner: idle{}, Now: now, Log: slog.New(slog.DiscardHandler)}
-	return New(Config{Store: s, Runner: idle{}, Engine: engine.NewHandler(cfg), Now: now, Log: cfg.Log})
+	return serviceOn(s, now, idle{})
+}
+
+// serviceOn gives them over a Runner too.
+func serviceOn(s store.Store, now func() time.Time, runner statemachine.Runner) *Service {
+	cfg := engine.Config{Store: s, Runner: runner, Now: now, Log: slog.New(slog.DiscardHandler)}
+	return New(Config{Store: s, Runner: runner, Engine: engine.NewHandler(cfg), Now: now, Log: cfg.Log})
 }
 
 // together is a store whose first readers of a list wait for each other.

@@ -53,9 +53,8 @@ func waiting(t *testing.T, state plan.State) (*Service, *throttled) {
 	if err := kept.CommitExecution(t.Context(), e.ID, store.Commit{Nodes: []store.Node{node}}); err != nil {
 		t.Fatal(err)
 	}
-	s, runner := service(kept, time.Now), &throttled{refusals: 1}
-	s.Runner = runner
-	return s, runner
+	runner := &throttled{refusals: 1}
+	return serviceOn(kept, time.Now, runner), runner
 }
 
 // What a person decided is stored before the wait is answered: who tries again

@@ -46,6 +46,7 @@ type State struct {
 	Attempt  int                 `json:"attempt,omitempty"` // 1 for the first
 	Wait     Wait                `json:"wait,omitempty"`    // what the state machine waits for
 	Token    string              `json:"token,omitempty"`   // of that wait
+	Left     string              `json:"left,omitempty"`    // the token of the wait before, whose state machine may not know yet that it has ended
 	Until    time.Time           `json:"until,omitzero"`    // a Wait step ends by itself then; WaitLook ends
 	Outcome  *Outcome            `json:"outcome,omitempty"` // how the attempt ended, before strategies
 	Failures []fault.FailureType `json:"failures,omitempty"`
