@@ -5,9 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-state=${SLIPWAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/slipway}/demo
+cache=${SLIPWAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/slipway}
+state=$cache/demo
 kubectl=(bin/testcluster kubectl)
-export XDG_CONFIG_HOME=$state/config SLIPWAY_SERVER= SLIPWAY_TOKEN=
 
 # now is the time in milliseconds.
 now() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
@@ -29,23 +29,55 @@ say() {
 	printf '\n%s== %s%s\n' "$bold" "$*" "$plain"
 }
 
-# build makes what the demonstration runs. The control plane's programs come while the compiler is busy.
+# origin names what the programs are built from: the commit, every file but pages and tests, and Go.
+origin() {
+	{
+		git rev-parse HEAD
+		go version
+		go env GOFLAGS GOEXPERIMENT GOAMD64 GOARM64
+		git ls-files -coz --exclude-standard -- . ':!*.md' ':!*_test.go' | xargs -0 sha256sum
+	} 2>/dev/null | sha256sum | cut -c1-16
+}
+
+# build makes what the demonstration runs, unless the cache has it: Go's own forgets what wasn't used for days. The
+# control plane's programs come while the compiler is busy.
 build() {
-	say "Slipway, from source: minutes the first time, then seconds"
-	local flags=(-trimpath -ldflags '-s -w' -o bin/)
-	if [ "${DEMO_CLUSTER:-}" = current ]; then
-		go build "${flags[@]}" ./cmd/slipway ./cmd/gitserve ./cmd/testcluster
+	local programs=(slipway gitserve testcluster) kept
+	kept=$cache/programs/$(origin)
+	if [ -d "$kept" ]; then
+		say "Slipway, as it was built from this source before"
+		mkdir -p bin
+		cp -f "$kept"/* bin/
 		return
 	fi
+	say "Slipway, from source: minutes the first time, then seconds"
+	local flags=(-trimpath -ldflags '-s -w' -o bin/)
 	go build "${flags[@]}" ./cmd/testcluster
-	bin/testcluster build >/dev/null & # says on standard error what it does
-	local cluster=$!
-	# shellcheck disable=SC2064 # it is this one that has to end, should this script
-	trap "kill $cluster 2>/dev/null || true" EXIT
+	local cluster=''
+	if [ "${DEMO_CLUSTER:-}" != current ]; then
+		bin/testcluster build >/dev/null & # says on standard error what it does
+		cluster=$!
+		# shellcheck disable=SC2064 # it is this one that has to end, should this script
+		trap "kill $cluster 2>/dev/null || true" EXIT
+	fi
 	go build "${flags[@]}" ./cmd/slipway ./cmd/gitserve
-	say "The programs of a Kubernetes control plane"
-	wait "$cluster"
-	trap - EXIT
+	keep "$kept" "${programs[@]/#/bin/}"
+	if [ -n "$cluster" ]; then
+		say "The programs of a Kubernetes control plane"
+		wait "$cluster"
+		trap - EXIT
+	fi
+}
+
+# keep DIR FILES...: puts files into a folder of the cache, whole or not at all, and drops all but the newest three.
+keep() {
+	local dir=$1
+	shift
+	rm -rf "$dir.partial"
+	mkdir -p "$dir.partial"
+	cp "$@" "$dir.partial"
+	mv "$dir.partial" "$dir"
+	find "$(dirname "$dir")" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -rn | tail -n +4 | cut -d' ' -f2- | xargs -r rm -rf
 }
 
 # alive NAME: whether the background process of that name runs.
@@ -85,6 +117,7 @@ start() {
 	done
 	mkdir -p "$state"
 	build
+	export XDG_CONFIG_HOME=$state/config SLIPWAY_SERVER= SLIPWAY_TOKEN= # not before: Go has settings there too
 	say "A Kubernetes cluster: a real control plane, whose nodes and pods are played"
 	if [ "${DEMO_CLUSTER:-}" = current ]; then
 		kubectl=(kubectl)
