@@ -37,10 +37,10 @@ func spare() map[string]string {
 		"api dynamodb:Query on index2":    "a delegate that says goodbye",
 		"api states:SendTaskHeartbeat":    "a task that runs for longer than a minute",
 		"events states:SendTaskFailure":   "a step that still waits when its execution breaks off",
-		"events states:SendTaskSuccess":   "an execution that breaks off with a turn that others wait for",
+		"events states:SendTaskSuccess":   "a run of an earlier release that waits for the turn of an execution that breaks off",
 		"sweeper states:SendTaskSuccess":  "the same as with events",
 		"sweeper states:SendTaskFailure":  "the same as with events",
-		"webhooks states:SendTaskSuccess": "an execution that waits and is superseded",
+		"webhooks states:SendTaskSuccess": "a run of an earlier release that waits for the turn of an execution that is superseded",
 		"webhooks states:SendTaskFailure": "an execution that works and is superseded",
 	}
 }
