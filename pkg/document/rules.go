@@ -2,6 +2,7 @@ package document
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
@@ -36,6 +37,21 @@ func (d *Decoder) Condition(f *yamldoc.Field[string]) Rule { return fill(f, d.Bo
 // Word fills a field with one of a set of words.
 func (d *Decoder) Word(f *yamldoc.Field[string], words ...string) Rule {
 	return fill(f, func(v yamldoc.Value) yamldoc.Field[string] { return d.Enum(v, words...) })
+}
+
+// WordAnyCase is Word for words that may be written in any case; the field
+// has them as they stand here.
+func (d *Decoder) WordAnyCase(f *yamldoc.Field[string], words ...string) Rule {
+	return func(v yamldoc.Value) {
+		d.Takes(v, yamldoc.UseAnyCase)
+		i := slices.IndexFunc(words, func(w string) bool { return v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, w) })
+		if i < 0 {
+			*f = d.Enum(v, words...)
+			return
+		}
+		*f = d.String(v)
+		f.Value = words[i]
+	}
 }
 
 func fill[T any](f *yamldoc.Field[T], read func(yamldoc.Value) yamldoc.Field[T]) Rule {

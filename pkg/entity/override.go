@@ -38,19 +38,22 @@ type Override struct {
 func (d *decoder) override(v yamldoc.Value, e *Entity) *Override {
 	o := &Override{}
 	typ, env := document.Peek(v, "type"), document.Peek(v, "environmentRef")
+	service, infra := strings.Contains(typ, "_SERVICE_"), strings.HasPrefix(typ, "INFRA_")
 	d.Fields(v, document.Merge(d.meta(e), d.overriding(o), document.Keys{
 		"identifier":        d.handle,
 		"type":              d.Supported(&o.Type, "the override type", OverrideTypes(), "CLUSTER_GLOBAL_OVERRIDE", "CLUSTER_SERVICE_OVERRIDE"),
 		"environmentRef":    d.chosen(ref.Environment, &o.EnvironmentRef),
-		"serviceRef":        d.chosen(ref.Service, &o.ServiceRef),
-		"infraIdentifier":   func(v yamldoc.Value) { d.overriddenInfrastructure(v, env, o) },
+		"serviceRef":        d.about(typ, service, d.chosen(ref.Service, &o.ServiceRef)),
+		"infraIdentifier":   d.about(typ, infra, func(v yamldoc.Value) { d.overriddenInfrastructure(v, env, o) }),
 		"clusterIdentifier": d.Refuse("overrides of GitOps clusters aren't supported"),
 		"spec":              func(v yamldoc.Value) { d.Fields(v, d.overriding(o)) },
 	}))
 	d.Need(v, "type", "environmentRef")
-	d.about(v, "serviceRef", strings.Contains(typ, "_SERVICE_"), typ)
-	d.about(v, "infraIdentifier", strings.HasPrefix(typ, "INFRA_"), typ)
-	if strings.HasPrefix(typ, "INFRA_") {
+	if service {
+		d.Need(v, "serviceRef")
+	}
+	if infra {
+		d.Need(v, "infraIdentifier")
 		d.Takes(v, yamldoc.UseClosed)
 		d.noInputs(v)
 	}
@@ -98,16 +101,18 @@ func (d *decoder) overriddenInfrastructure(v yamldoc.Value, env string, o *Overr
 	d.referInfrastructure(v, o.Infrastructure.Value, env)
 }
 
-// about reports a key that the type of overrides lacks, or has no use for.
-func (d *decoder) about(v yamldoc.Value, key string, wanted bool, typ string) {
-	switch there := !document.Neutral(v.Node.Get(key)); {
-	case wanted && !there:
-		d.Need(v, key)
-		if v.Node.Get(key) != nil {
-			d.Errorf(v, document.MissingKey, "%s is empty; overrides of the type %s need one", key, typ)
+// about binds what overrides of some types are about, and of others not.
+func (d *decoder) about(typ string, wanted bool, decode document.Rule) document.Rule {
+	if typ == "" {
+		return decode
+	}
+	if !wanted {
+		return d.Forbid(document.Ambiguous, "overrides of the type "+typ+" have none")
+	}
+	return func(v yamldoc.Value) {
+		if decode(v); !v.Null() && document.Neutral(v.Node) {
+			d.Errorf(v, document.MissingKey, "%s is empty; overrides of the type %s need one", v.Key, typ)
 		}
-	case !wanted && there && typ != "":
-		d.Errorf(v, document.Ambiguous, "found %s; overrides of the type %s have none", key, typ)
 	}
 }
 

@@ -105,9 +105,6 @@ func (d *decoder) insert(content string, decode func(yamldoc.Value)) func(yamldo
 			"identifier": d.Text(&id),
 			"name":       d.Text(&name),
 			content: func(v yamldoc.Value) {
-				if v.Is(yamldoc.Scalar) {
-					d.String(v)
-				}
 				if !d.Blank(v) {
 					decode(v)
 				}

@@ -83,11 +83,11 @@ func (d *decoder) secretValue(v yamldoc.Value) {
 }
 
 func (d *decoder) sshKey(v yamldoc.Value, k *SSHKey) {
-	kind := document.Peek(v, "auth", "type")
 	d.Fields(v, document.Keys{
 		"port": d.Number(&k.Port),
 		"auth": func(v yamldoc.Value) {
 			var typ yamldoc.Field[string]
+			kind := document.Peek(v, "type")
 			d.Fields(v, document.Keys{
 				"type": d.Supported(&typ, "SSH authentication", []string{"SSH"}, "Kerberos"),
 				"spec": func(v yamldoc.Value) {

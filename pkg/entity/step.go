@@ -2,6 +2,7 @@ package entity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,7 +133,7 @@ func (d *decoder) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 		"description": d.Text(&s.Description),
 		"type":        func(v yamldoc.Value) { s.Type = d.stepType(v) },
 		"spec": func(spec yamldoc.Value) {
-			if d.Node(&s.Spec)(spec); s.Spec != nil && !document.Neutral(spec.Node) {
+			if d.Node(&s.Spec)(spec); !document.Neutral(spec.Node) {
 				d.checkStep(v, spec, p)
 			}
 		},
@@ -151,9 +152,11 @@ func (d *decoder) stepNeeds(v yamldoc.Value, p place) {
 	if !linked(v) {
 		d.Need(v, "type")
 	}
-	if document.Neutral(v.Node.Get("spec")) {
+	if d.Watched() || document.Neutral(v.Node.Get("spec")) {
 		typ := document.Child(v, "type")
-		d.checkStep(v, document.At(v, "spec", &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}), p)
+		if d.checkStep(v, document.At(v, "spec", &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}), p) && !linked(v) {
+			d.Takes(v, yamldoc.UseNeeded, "spec")
+		}
 	}
 }
 
@@ -167,15 +170,23 @@ func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
 }
 
 // checkStep asks a step's type about the step's spec. Of a type that nobody
-// here knows it says whether Harness has it.
-func (d *decoder) checkStep(step, spec yamldoc.Value, p place) {
+// here knows it says whether Harness has it. lacks says that the spec has too
+// few keys.
+func (d *decoder) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 	typ, name := document.Child(step, "type"), document.Peek(step, "type")
-	if d.options.CheckStep == nil || name == "" || strings.Contains(name, "<+") || d.Left(document.Child(step, "spec")) {
-		return
+	if d.options.CheckStep == nil || name == "" || strings.Contains(name, "<+") {
+		return false
+	}
+	if spec.Is(yamldoc.Scalar) && strings.Contains(spec.Node.Value, "<+") { // it is filled in later
+		spec.Node = &yamldoc.Node{Kind: yamldoc.Mapping}
+		if d.options.CheckStep(name, spec.Node, p.stage, yamldoc.NewReport("")) {
+			return false
+		}
 	}
 	known := false
 	d.Within(spec.Path, func(part *yamldoc.Report) {
 		known = d.options.CheckStep(name, spec.Node, p.stage, part)
+		lacks = slices.ContainsFunc(part.Findings(), func(f yamldoc.Finding) bool { return f.Code == document.MissingKey })
 	})
 	switch {
 	case known:
@@ -190,6 +201,7 @@ func (d *decoder) checkStep(step, spec yamldoc.Value, p place) {
 	default:
 		d.Errorf(typ, unknownStepType, "unknown step type %q%s", name, d.meantStep(name, p.stage))
 	}
+	return lacks
 }
 
 // specRefs adds the references of a step's spec to connectors and to the user

@@ -294,13 +294,11 @@ func (d *decoder) hostWebhook(v yamldoc.Value, host string, w *Webhook) {
 
 func (d *decoder) actions(v yamldoc.Value, event string, known []string, w *Webhook) {
 	for item := range d.Items(v) {
-		f := d.String(item)
-		switch {
-		case !f.Set || slices.Contains(known, f.Value):
-		case len(known) == 0:
-			d.Errorf(item, document.WrongValue, "found %q, but %s has no actions", f.Value, event)
-		default:
-			d.Errorf(item, document.WrongValue, "found %q; want one of %s%s", f.Value, strings.Join(known, ", "), d.Hint(f.Value, known))
+		var f yamldoc.Field[string]
+		if len(known) > 0 {
+			d.Literal(&f, known...)(item)
+		} else {
+			d.Forbid(document.WrongValue, event+" has no actions")(item)
 		}
 		w.Actions = append(w.Actions, f)
 	}

@@ -67,7 +67,7 @@ func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
 	d.Fields(v, all)
 	d.Need(v, "type")
 	switch {
-	case needed != "" && w.Address == "":
+	case needed != "":
 		d.Need(v, needed)
 	case w.Channel == ChannelEmail && w.Address == "" && !w.Members:
 		d.Errorf(v, document.MissingKey, "nobody gets the mail; want groupEmail, or sendEmailToAllUsers: true")

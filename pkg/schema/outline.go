@@ -52,7 +52,7 @@ func (d Definition) String() string {
 func Outline(root *Object) []Definition {
 	r := newRenderer()
 	r.object(root)
-	o := outliner{names: r.done}
+	o := outliner{names: r.done, texts: r}
 	o.define(root)
 	slices.SortStableFunc(o.found[1:], func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
 	return o.found
@@ -61,6 +61,7 @@ func Outline(root *Object) []Definition {
 // outliner walks shapes.
 type outliner struct {
 	names map[*Object]part // as the schema has them
+	texts *renderer
 	found []Definition
 	done  []string
 }
@@ -105,7 +106,7 @@ func (o *outliner) keys(object *Object, when string, general *Object) []Key {
 			}
 			g := general.Keys[name]
 			sameRule := k.Required == (slices.Contains(general.Required, name) || slices.Contains(general.Unless, name))
-			if g != nil && g.same(s) && sameRule {
+			if g != nil && o.texts.same(g, s) && sameRule {
 				continue
 			}
 		}

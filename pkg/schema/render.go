@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -19,9 +20,9 @@ const (
 	expression = `<\+`
 	input      = `^\s*<\+input>`
 	plain      = `^([^<]|<[^+])*$`
-	boolean    = `^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|)$|` + expression
-	integer    = `^\s*[+-]?[0-9]+\s*$|` + expression
-	duration   = `^\s*([0-9]+(w|d|h|m|s|ms) ?)+\s*$|^$|` + expression
+	boolean    = `^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|)$`
+	integer    = `^\s*[+-]?[0-9]+\s*$`
+	duration   = `^\s*([0-9]+(w|d|h|m|s|ms) ?)+\s*$|^$`
 )
 
 // Render is the JSON Schema of the kinds whose shapes were explored.
@@ -47,6 +48,7 @@ type renderer struct {
 	written     map[string]string  // the name of a definition by its text
 	taken       map[string]bool
 	done        map[*Object]part // references to those that are written
+	unfinished  bool             // what has a name is still being explored
 }
 
 func newRenderer() *renderer {
@@ -81,6 +83,9 @@ func refer(name string) part { return part{"$ref": "#/definitions/" + name} }
 func (r *renderer) object(o *Object) part {
 	if known, ok := r.done[o]; ok {
 		return known
+	}
+	if r.unfinished && o.Named {
+		return refer(o.Name)
 	}
 	if name, ok := r.names[o]; ok {
 		r.recursive[name] = true
@@ -121,7 +126,7 @@ func (r *renderer) body(o *Object) part {
 		rules = append(rules, part{"oneOf": one})
 	}
 	if len(o.Unless) > 0 {
-		rules = append(rules, part{"anyOf": []any{part{"required": []string{template}}, part{"required": o.Unless}}})
+		rules = append(rules, part{"anyOf": unlessLinked(o.Unless)})
 	}
 	for _, c := range o.Cases {
 		if then := r.then(o, c); len(then) > 0 {
@@ -135,6 +140,11 @@ func (r *renderer) body(o *Object) part {
 		body["allOf"] = rules
 	}
 	return body
+}
+
+// unlessLinked is a mapping that has the keys, or is made of a template.
+func unlessLinked(keys []string) []any {
+	return []any{part{"required": []string{template}}, part{"required": keys}}
 }
 
 // onlyEmpty is a mapping that has some of the keys, each with an empty list.
@@ -161,8 +171,14 @@ func (r *renderer) then(o *Object, c Case) part {
 	if len(properties) > 0 {
 		then["properties"] = properties
 	}
-	if more := slices.DeleteFunc(slices.Clone(c.Object.Required), func(k string) bool { return slices.Contains(o.Required, k) }); len(more) > 0 {
+	own := func(keys, general []string) []string {
+		return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(general, k) })
+	}
+	if more := own(c.Object.Required, o.Required); len(more) > 0 {
 		then["required"] = more
+	}
+	if more := own(c.Object.Unless, o.Unless); len(more) > 0 {
+		then["anyOf"] = unlessLinked(more)
 	}
 	return then
 }
@@ -188,7 +204,7 @@ func (r *renderer) shape(s *Shape, required bool) part {
 	}
 	switch {
 	case s.Item != nil:
-		list := part{"type": "array", "items": r.shape(s.Item, true)}
+		list := part{"type": "array", "items": r.shape(s.Item, !s.Uses[yamldoc.UseStrings])}
 		if s.Filled {
 			list["minItems"] = 1
 		}
@@ -202,7 +218,7 @@ func (r *renderer) shape(s *Shape, required bool) part {
 	if len(any) == 0 {
 		return part{}
 	}
-	if pattern := s.pattern(); pattern != "" && (s.Object != nil || s.Item != nil || s.Uses[yamldoc.UseStrings] || s.Uses[yamldoc.UseStringMap]) {
+	if pattern := s.pattern(); pattern != "" && (s.Object != nil || s.Item != nil || s.Uses[yamldoc.UseStrings] || s.Uses[yamldoc.UseMapping] || s.Uses[yamldoc.UseStringMap]) {
 		any = append(any, part{"type": "string", "pattern": pattern})
 	}
 	if s.Blank && (s.Object != nil || s.Item != nil) {
@@ -243,20 +259,37 @@ func (s *Shape) pattern() string {
 	return ""
 }
 
+// can are the words that aren't refused.
+func (s *Shape) can() []string {
+	return slices.DeleteFunc(slices.Clone(s.Words), func(w string) bool { return s.RefusedIf[w] != "" })
+}
+
+// or is a pattern, or an expression that may stand for the value.
+func (s *Shape) or(pattern string) string {
+	if other := s.pattern(); other != "" {
+		return pattern + "|" + other
+	}
+	return pattern
+}
+
 // scalarShape is what a scalar may be; nil if the value isn't one.
 func scalarShape(s *Shape) part {
 	has := func(u yamldoc.Use) bool { return s.Uses[u] }
 	switch {
+	case has(yamldoc.UseEnum) && has(yamldoc.UseAnyCase):
+		return part{"anyOf": []any{part{"enum": s.can()}, part{"type": "string", "pattern": anyCase(s.can()) + "|" + s.pattern()}}}
 	case has(yamldoc.UseEnum) && s.pattern() != "":
-		return part{"anyOf": []any{part{"enum": s.Words}, part{"type": "string", "pattern": s.pattern()}}}
+		return part{"anyOf": []any{part{"enum": s.can()}, part{"type": "string", "pattern": s.pattern()}}}
 	case has(yamldoc.UseEnum):
-		return part{"enum": s.Words}
+		return part{"enum": s.can()}
+	case has(yamldoc.UseBool) && s.RefusedIf["true"] != "":
+		return part{"anyOf": []any{part{"enum": []any{false, "false", "False", ""}}, part{"type": "string", "pattern": expression}}}
 	case has(yamldoc.UseBool):
-		return part{"type": []string{"boolean", "string"}, "pattern": boolean}
+		return part{"type": []string{"boolean", "string"}, "pattern": s.or(boolean)}
 	case has(yamldoc.UseInt):
-		return part{"type": []string{"integer", "string"}, "pattern": integer}
+		return part{"type": []string{"integer", "string"}, "pattern": s.or(integer)}
 	case has(yamldoc.UseDuration):
-		return part{"type": "string", "pattern": duration}
+		return part{"type": "string", "pattern": s.or(duration)}
 	case has(yamldoc.UseBody), has(yamldoc.UseString) && s.Expression:
 		return part{"type": texts()}
 	case has(yamldoc.UseString) && s.Input:
@@ -265,6 +298,22 @@ func scalarShape(s *Shape) part {
 		return part{"type": texts(), "pattern": plain}
 	}
 	return nil
+}
+
+// anyCase matches words in any case. JSON Schema has no flag for that.
+func anyCase(words []string) string {
+	var b strings.Builder
+	for i, word := range words {
+		if i > 0 {
+			b.WriteByte('|')
+		}
+		b.WriteByte('^')
+		for _, letter := range word {
+			fmt.Fprintf(&b, "[%c%c]", unicode.ToUpper(letter), unicode.ToLower(letter))
+		}
+		b.WriteByte('$')
+	}
+	return b.String()
 }
 
 // neutral is what a key that is refused may still be: nothing.

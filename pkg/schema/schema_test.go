@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -18,11 +19,15 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/schema"
-	"github.com/slipway-cd/slipway/pkg/step/stepfiles"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
+
+// TestMain lets the heap grow: much is made that doesn't stay.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // shapes are those of all kinds, explored once.
 var shapes = sync.OnceValue(func() map[ref.Kind]*schema.Object {
@@ -139,109 +144,5 @@ func TestSchemaOfOneKind(t *testing.T) {
 	}
 	if _, err := schema.JSON("nothing"); err == nil {
 		t.Error("there is a schema of no kind")
-	}
-}
-
-func files(t *testing.T, patterns ...string) []string {
-	t.Helper()
-	var all []string
-	for _, p := range patterns {
-		found, err := filepath.Glob(p)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("no files %s: %v", p, err)
-		}
-		all = append(all, found...)
-	}
-	return all
-}
-
-// validate checks every document of a file that has a kind.
-func validate(t *testing.T, path string) (wrong []string, documents int) {
-	t.Helper()
-	valid, err := validator()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs, report := yamldoc.Parse(path, data)
-	if report.Failed() {
-		wrong = append(wrong, report.Err().Error())
-	}
-	for _, doc := range docs {
-		if !slices.ContainsFunc(ref.Kinds(), func(k ref.Kind) bool { return doc.Get(string(k)) != nil }) {
-			continue
-		}
-		documents++
-		text, err := json.Marshal(doc.Any())
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := valid.Validate(plain); err != nil {
-			wrong = append(wrong, err.Error())
-		}
-	}
-	return wrong, documents
-}
-
-func TestGoodDocumentsAreValid(t *testing.T) {
-	t.Parallel()
-	paths := files(t, "../entity/testdata/ok/*.yaml", "../../examples/*/*.yaml")
-	steps, err := stepfiles.All("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, of := range steps {
-		paths = append(paths, of.Example)
-	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "-off.yaml") {
-			continue // it says why
-		}
-		if wrong, n := validate(t, path); len(wrong) > 0 {
-			t.Errorf("%s:\n%s", path, strings.Join(wrong, "\n"))
-		} else if n == 0 && !strings.HasSuffix(path, "example.yaml") {
-			t.Errorf("%s has no entity", path)
-		}
-	}
-}
-
-// beyond are the broken documents whose mistake no schema can say, by the
-// beginnings of their names.
-func beyond() []string {
-	return []string{
-		// names that stand twice, and names that mustn't be
-		"identifier-dash", "identifier-long-name", "identifier-reserved", "key-twice", "stage-identifiers", "step-identifiers", "step-names",
-		// what depends on a part of the document that is far away
-		"failure-all-and-more", "failure-circle", "failure-places", "failure-rollback", "group-depth", "native-helm-k8s-step", "service-artifact-choice", "service-manifests",
-		// what depends on where it is saved
-		"deployment-references", "deployment-group", "scope-",
-		// the language of expressions
-		"deployment-expressions", "pipeline-expression", "pipeline-input",
-		// warnings
-		"deployment-no-strategies", "lists-empty",
-		// bounds
-		"too-many",
-	}
-}
-
-func TestBrokenDocumentsAreNot(t *testing.T) {
-	t.Parallel()
-	for _, path := range files(t, "../entity/testdata/err/*.yaml") {
-		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
-		wrong, n := validate(t, path)
-		switch known := slices.ContainsFunc(beyond(), func(begin string) bool { return strings.HasPrefix(name, begin) }); {
-		case n == 0: // the root key is what is wrong
-		case len(wrong) == 0 && !known:
-			t.Errorf("%s is valid", name)
-		case len(wrong) > 0 && known:
-			t.Errorf("%s isn't valid, but is listed as beyond schemas", name)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -36,6 +35,7 @@ const template = "template"
 // Object is a mapping with known keys.
 type Object struct {
 	Name     string // the key that it was found under first
+	Named    bool   // it is called so wherever it stands
 	Keys     map[string]*Shape
 	Required []string   // without which it is never good
 	Unless   []string   // without which it is only good if it has a template
@@ -63,13 +63,15 @@ type explorer struct {
 	*describer
 	named   map[string]*Object
 	depth   int
-	endless string // a mapping that stands in itself and has no name
-	closed  bool   // nothing may be a runtime input here
+	endless string    // a mapping that stands in itself and has no name
+	texts   *renderer // by which shapes are compared
+	closed  bool      // nothing may be a runtime input here
 }
 
 // Explore finds the shape of a kind's document, below its root key.
 func Explore(kind ref.Kind) (*Object, error) {
-	e := &explorer{describer: newDescriber(), named: map[string]*Object{}}
+	e := &explorer{describer: newDescriber(), named: map[string]*Object{}, texts: newRenderer()}
+	e.texts.unfinished = true
 	root := e.object(string(kind), e.root(kind))
 	if e.endless != "" {
 		return nil, fault.New(fault.Internal, "the mapping %q of %s stands in itself; give it a name by document.Decoder.Named", e.endless, kind)
@@ -81,9 +83,8 @@ func Explore(kind ref.Kind) (*Object, error) {
 type sight struct {
 	Shape
 	rule  document.Rule
-	known bool     // it is a mapping with known keys
-	inner []string // keys of a mapping
-	types []string // the words of a mapping's type, and of the types of what is in it
+	known bool   // it is a mapping with known keys
+	item  *sight // of a list
 }
 
 // look has a rule take a value of each sort.
@@ -112,10 +113,12 @@ func (e *explorer) look(key string, rule document.Rule) sight {
 	}
 	s.Filled, s.Blank = list.has(yamldoc.UseFilled) && !list.has(yamldoc.UseBlank), has(yamldoc.UseBlank)
 	s.known = object.has(yamldoc.UseKeys)
-	s.inner = slices.Sorted(maps.Keys(object.keys))
-	s.types = append(s.types, e.words(object.keys["type"])...)
-	for _, key := range s.inner {
-		s.types = append(s.types, e.words(e.hear(key, object.keys[key], saying(untyped())).keys["type"])...)
+	switch free := s.Uses[yamldoc.UseMapping] && !s.known; {
+	case free && s.Uses[yamldoc.UseList]: // any value at all
+		s.Uses = nil
+	case s.Uses[yamldoc.UseList]:
+		one := e.look(key, item(key, rule))
+		s.item = &one
 	}
 	return s
 }
@@ -123,25 +126,11 @@ func (e *explorer) look(key string, rule document.Rule) sight {
 // untyped is a type that nobody knows.
 func untyped() map[string]string { return map[string]string{"type": "x"} }
 
-// words are those that a key may be, honoured or not.
-func (e *explorer) words(rule document.Rule) []string {
-	if rule == nil {
-		return nil
-	}
-	n := e.hear("type", rule, scalar("x"))
-	return slices.Concat(n.uses[yamldoc.UseEnum], n.uses[yamldoc.UseRefused])
-}
-
 func first(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
 	return words[0]
-}
-
-// alike says whether two values look the same.
-func (s sight) alike(o sight) bool {
-	return fmt.Sprint(s.Shape, s.known, s.inner, s.types) == fmt.Sprint(o.Shape, o.known, o.inner, o.types)
 }
 
 // shape explores one value that has been looked at.
@@ -153,11 +142,8 @@ func (e *explorer) shape(name string, s sight) *Shape {
 	if s.known {
 		out.Object = e.object(name, s.rule)
 	}
-	switch free := s.Uses[yamldoc.UseMapping] && !s.known; {
-	case free && s.Uses[yamldoc.UseList]: // any value at all
-		out.Uses = nil
-	case s.Uses[yamldoc.UseList]:
-		out.Item = e.shape(name, e.look(name, item(name, s.rule)))
+	if s.item != nil {
+		out.Item = e.shape(name, *s.item)
 	}
 	return out
 }
@@ -181,7 +167,7 @@ func (e *explorer) object(name string, rule document.Rule) *Object {
 		if known, ok := e.named[named]; ok {
 			return known
 		}
-		o.Name, e.named[named] = named, o
+		o.Name, o.Named, e.named[named] = named, true, o
 	}
 	if e.depth == maxDepth {
 		e.endless = name
@@ -191,18 +177,20 @@ func (e *explorer) object(name string, rule document.Rule) *Object {
 	above := e.open
 	e.open = e.open || bare.has(yamldoc.UseOpened)
 	defer func() { e.depth, e.open = e.depth-1, above }()
-	rules := e.here(bare.keys)
-	keys, views := slices.Sorted(maps.Keys(rules)), e.views(rules)
+	views := e.views(e.here(bare.keys))
+	general := &Object{Keys: map[string]*Shape{}}
+	e.fill(general, rule, nil, views)
+	keys := slices.Sorted(maps.Keys(views))
 	for _, key := range keys {
-		if len(views[key].Words) > 1 {
-			o.Cases = append(o.Cases, e.cases(o, rule, key, views)...)
+		if len(views[key].Words) > 0 {
+			o.Cases = append(o.Cases, e.cases(general, rule, key, views[key])...)
 		}
 	}
 	if len(o.Cases) > 0 {
-		o.join(keys)
-		o.decided(e.needs(rule, nil, keys))
+		o.join(keys, e.texts)
+		o.decided(general.Required, general.Unless)
 	} else {
-		e.fill(o, rule, nil, views)
+		o.Keys, o.Required, o.Unless, o.OneOf = general.Keys, general.Required, general.Unless, general.OneOf
 	}
 	return o
 }
@@ -216,42 +204,28 @@ func (e *explorer) views(rules document.Keys) map[string]sight {
 	return out
 }
 
-// variant is what a mapping is by some words of one of its keys.
-type variant struct {
-	words  []string
-	views  map[string]sight
-	needed []string
-	closed bool
-}
-
 // cases explores what differs by the word of a key; none if nothing does.
-func (e *explorer) cases(o *Object, rule document.Rule, key string, bare map[string]sight) []Case {
-	var variants []variant
+func (e *explorer) cases(general *Object, rule document.Rule, key string, by sight) []Case {
 	above := e.closed
 	defer func() { e.closed = above }()
-	for _, word := range bare[key].Words {
+	var out []Case
+	var texts []string
+	for _, word := range by.Words {
 		alone := e.hear("", rule, saying(map[string]string{key: word}))
-		e.closed = alone.has(yamldoc.UseClosed) || above
-		v := variant{words: []string{word}, closed: e.closed, views: e.views(e.here(alone.keys)), needed: sorted(alone.uses[yamldoc.UseNeeded])}
-		v.views[key] = bare[key]
-		i := slices.IndexFunc(variants, func(o variant) bool {
-			return slices.Equal(o.needed, v.needed) && maps.EqualFunc(o.views, v.views, sight.alike)
-		})
-		if i >= 0 {
-			variants[i].words = append(variants[i].words, word)
+		e.closed = above || alone.has(yamldoc.UseClosed)
+		views := e.views(e.here(alone.keys))
+		views[key] = by
+		one := &Object{Keys: map[string]*Shape{}}
+		e.fill(one, rule, map[string]string{key: word}, views)
+		text := string(encode(e.texts.body(one)))
+		if i := slices.Index(texts, text); i >= 0 {
+			out[i].Words = append(out[i].Words, word)
 			continue
 		}
-		variants = append(variants, v)
+		texts, out = append(texts, text), append(out, Case{Key: key, Words: []string{word}, Object: one})
 	}
-	if len(variants) == 1 && maps.EqualFunc(variants[0].views, bare, sight.alike) {
+	if len(out) == 1 && texts[0] == string(encode(e.texts.body(general))) {
 		return nil
-	}
-	var out []Case
-	for _, v := range variants {
-		e.closed = v.closed
-		c := Case{Key: key, Words: v.words, Object: &Object{Name: o.Name + strings.Join(v.words, ""), Keys: map[string]*Shape{}}}
-		e.fill(c.Object, rule, map[string]string{key: v.words[0]}, v.views)
-		out = append(out, c)
 	}
 	return out
 }
@@ -300,7 +274,7 @@ func definitionName(word string) string {
 }
 
 // join makes the part of an object that its cases have in common.
-func (o *Object) join(keys []string) {
+func (o *Object) join(keys []string, r *renderer) {
 	first := o.Cases[0].Object
 	for _, key := range keys {
 		o.Keys[key] = anything()
@@ -311,7 +285,7 @@ func (o *Object) join(keys []string) {
 			switch one, ok := found[key]; {
 			case !ok:
 				found[key], o.Keys[key] = s, s
-			case !s.same(one):
+			case !r.same(s, one):
 				o.Keys[key] = anything()
 			}
 		}
@@ -354,12 +328,8 @@ func (o *Object) decided(required, unless []string) {
 func anything() *Shape { return &Shape{Expression: true, Input: true} }
 
 // same says whether two shapes are of values that are read alike.
-func (s *Shape) same(t *Shape) bool {
-	if s == t {
-		return true
-	}
-	r := newRenderer()
-	return string(encode(r.shape(s, false))) == string(encode(r.shape(t, false)))
+func (r *renderer) same(s, t *Shape) bool {
+	return s == t || string(encode(r.shape(s, false))) == string(encode(r.shape(t, false)))
 }
 
 // sorted sorts words, each once.

@@ -61,7 +61,7 @@ type Variable struct {
 func Variables(d *document.Decoder, v yamldoc.Value, types ...string) []Variable {
 	var list []Variable
 	seen := map[string]int{}
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		x := Variable{At: item}
 		x.Type.Value = types[0]
 		d.Fields(item, document.Keys{

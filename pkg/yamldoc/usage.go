@@ -16,6 +16,7 @@ const (
 	UseStringMap
 	UseMapping
 	UseList
+	UseAnyCase // the words of an enum may be written in any case
 	// Of what may stand for any value:
 	UseInput // no expression but a runtime input
 	UsePlain // no expression at all

@@ -154,8 +154,8 @@ func (r *Report) Unsupported(v Value, format string, args ...any) {
 // Missing reports keys that a mapping must have.
 func (r *Report) Missing(v Value, keys ...string) {
 	r.Takes(v, UseNeeded, keys...)
-	if r.Left(v) {
-		return
+	if r.Left(v) || v.Is(Scalar) || v.Is(Sequence) {
+		return // that it is no mapping is reported where it is read as one
 	}
 	for _, k := range keys {
 		if n := v.Node.Get(k); n == nil || n.Kind == Null {

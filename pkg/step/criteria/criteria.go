@@ -92,7 +92,7 @@ func (c *Criteria) spec(v yamldoc.Value, d *document.Decoder, kind string) {
 func conditions(v yamldoc.Value, d *document.Decoder) []Condition {
 	var list []Condition
 	var keys []string
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		var c Condition
 		d.Fields(item, document.Keys{
 			"key":      d.Text(&c.Key),

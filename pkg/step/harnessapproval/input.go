@@ -31,7 +31,7 @@ func (x input) ask() plan.ApprovalInput {
 func decodeInputs(v yamldoc.Value, d *document.Decoder) []input {
 	var list []input
 	var names []string
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		x := decodeInput(item, d)
 		if name := x.Name.Value; name != "" && slices.Contains(names, name) {
 			d.Errorf(item, "DUPLICATE_NAME", "input %q stands twice", name)

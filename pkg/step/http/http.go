@@ -67,7 +67,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 func headers(v yamldoc.Value, d *document.Decoder) []Header {
 	var list []Header
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		var h Header
 		d.Fields(item, document.Keys{
 			"key":   d.Text(&h.Key),

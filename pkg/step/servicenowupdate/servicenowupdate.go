@@ -39,7 +39,7 @@ func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"updateMultiple": func(e yamldoc.Value) { s.multiple(e, d) },
 	}))
 	d.Missing(v, "connectorRef", "ticketType")
-	if !s.Multiple.Kind.Set {
+	if document.Neutral(v.Node.Get("updateMultiple")) {
 		d.Missing(v, "ticketNumber")
 	}
 	s.Template.Check(v, d)

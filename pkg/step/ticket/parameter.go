@@ -18,7 +18,7 @@ type Parameter struct{ Name, Type, Value yamldoc.Field[string] }
 func Parameters(v yamldoc.Value, d *document.Decoder) []Parameter {
 	var list []Parameter
 	var names []string
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		var p Parameter
 		d.Fields(item, document.Keys{
 			"name":  d.Text(&p.Name),

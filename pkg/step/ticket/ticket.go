@@ -52,7 +52,7 @@ type Field struct{ Name, Value yamldoc.Field[string] }
 func Fields(v yamldoc.Value, d *document.Decoder) []Field {
 	var list []Field
 	var names []string
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		var f Field
 		d.Fields(item, document.Keys{
 			"name":  d.Text(&f.Name),

@@ -34,7 +34,7 @@ func layers() []string { return []string{values, patches, params} }
 // high.
 func overrides(d *document.Decoder, v yamldoc.Value) []*ownManifest {
 	var out []*ownManifest
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		d.Fields(item, document.Keys{"manifest": func(e yamldoc.Value) { out = append(out, decodeOwnManifest(d, e, layers()...)) }})
 		d.Need(item, "manifest")
 	}

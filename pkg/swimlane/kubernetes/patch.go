@@ -1,8 +1,6 @@
 package kubernetes
 
 import (
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
@@ -38,7 +36,7 @@ func decodePatch(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &patch{}
 	d.Fields(v, document.Keys{
 		"workload":             func(e yamldoc.Value) { s.Workload = workloadName(d, e) },
-		"mergeStrategyType":    func(e yamldoc.Value) { s.Strategy = strategy(d, e) },
+		"mergeStrategyType":    d.WordAnyCase(&s.Strategy, strategies()...), // the documentation and the schema write them differently
 		"source":               func(e yamldoc.Value) { s.Source = ownStore(d, e) },
 		"recordChangeCause":    d.Flag(&s.RecordCause),
 		"skipSteadyStateCheck": d.Flag(&s.SkipSteadyState),
@@ -47,20 +45,6 @@ func decodePatch(d *document.Decoder, v yamldoc.Value) step.Spec {
 	})
 	d.Missing(v, "workload", "mergeStrategyType", "source")
 	return s
-}
-
-// strategy reads a strategy in any case: the documentation and the schema
-// write it differently.
-func strategy(d *document.Decoder, v yamldoc.Value) yamldoc.Field[string] {
-	for _, known := range strategies() {
-		if v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, known) {
-			f := d.String(v)
-			d.Takes(v, yamldoc.UseEnum, strategies()...)
-			f.Value = known
-			return f
-		}
-	}
-	return d.Enum(v, strategies()...)
 }
 
 // Start has a delegate patch the object.

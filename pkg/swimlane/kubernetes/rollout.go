@@ -1,8 +1,6 @@
 package kubernetes
 
 import (
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -33,7 +31,7 @@ func commands() []string {
 func decodeRollout(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &rollout{}
 	d.Fields(v, document.Keys{
-		"command":           func(e yamldoc.Value) { s.Command = command(d, e) },
+		"command":           d.WordAnyCase(&s.Command, commands()...), // the documentation and the schema write them differently
 		"resources":         func(e yamldoc.Value) { s.Resources = resources(d, e, false) },
 		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpRollout) },
 		"delegateSelectors": d.Words(nil), // the plan's
@@ -41,20 +39,6 @@ func decodeRollout(d *document.Decoder, v yamldoc.Value) step.Spec {
 	d.Missing(v, "command", "resources")
 	s.suited(d, v)
 	return s
-}
-
-// command reads a command in any case: the documentation and the schema write
-// it differently.
-func command(d *document.Decoder, v yamldoc.Value) yamldoc.Field[string] {
-	for _, known := range commands() {
-		if v.Is(yamldoc.Scalar) && strings.EqualFold(v.Node.Value, known) {
-			f := d.String(v)
-			d.Takes(v, yamldoc.UseEnum, commands()...)
-			f.Value = known
-			return f
-		}
-	}
-	return d.Enum(v, commands()...)
 }
 
 // suited reports flags that the command doesn't have.

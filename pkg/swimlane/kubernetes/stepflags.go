@@ -13,7 +13,7 @@ import (
 func stepFlags(d *document.Decoder, v yamldoc.Value, op task.KubernetesOp) []task.CommandFlag {
 	var list []task.CommandFlag
 	sound := true
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		f, ok := stepFlag(d, item, op)
 		list, sound = append(list, f), sound && ok
 	}

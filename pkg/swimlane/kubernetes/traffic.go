@@ -60,7 +60,7 @@ func inheritedTraffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting
 func routes(d *document.Decoder, v yamldoc.Value, provider string) []task.TrafficRoute {
 	var out []task.TrafficRoute
 	seen := map[string]bool{}
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		d.Fields(item, document.Keys{"route": func(e yamldoc.Value) {
 			one := route(d, e, provider)
 			if seen[one.Name] && one.Name != "" {
@@ -95,7 +95,7 @@ func route(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRo
 func destinations(d *document.Decoder, v yamldoc.Value) []task.TrafficDestination {
 	var out []task.TrafficDestination
 	d.Filled(v, "WRONG_VALUE", "found no destinations; want one at least")
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		d.Fields(item, document.Keys{"destination": func(e yamldoc.Value) { out = append(out, destination(d, e)) }})
 		d.Need(item, "destination")
 	}
@@ -137,7 +137,7 @@ func ruleTypes(provider string) []string {
 func rules(d *document.Decoder, v yamldoc.Value, provider string) []task.TrafficRule {
 	var out []task.TrafficRule
 	seen := map[string]bool{}
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		d.Fields(item, document.Keys{"rule": func(e yamldoc.Value) {
 			one := rule(d, e, provider)
 			if seen[one.Type] && one.Type != "" && one.Type != task.RuleHeaders {
@@ -172,7 +172,7 @@ func headers(d *document.Decoder, v yamldoc.Value) []task.TrafficMatch {
 	var out []task.TrafficMatch
 	d.Fields(v, document.Keys{
 		"values": func(e yamldoc.Value) {
-			for item := range d.List(e) {
+			for item := range d.Items(e) {
 				out = append(out, match(d, item, task.RuleHeaders))
 			}
 		},

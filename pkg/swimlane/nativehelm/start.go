@@ -63,7 +63,7 @@ func commands() []string {
 // starts.
 func stepFlags(d *document.Decoder, v yamldoc.Value) []task.CommandFlag {
 	var list []task.CommandFlag
-	for item := range d.List(v) {
+	for item := range d.Items(v) {
 		var kind, text yamldoc.Field[string]
 		var at yamldoc.Value
 		d.Fields(item, document.Keys{
