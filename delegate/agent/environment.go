@@ -50,7 +50,7 @@ func newEnvironment(a *Agent, r *running) *environment {
 }
 
 func (e *environment) env() executor.Env {
-	return executor.Env{Writer: e.writer, Resolve: e.resolve, Files: e.files, Mask: e.mask, Dir: e.dir}
+	return executor.Env{Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Mask: e.mask, Dir: e.dir}
 }
 
 func (e *environment) mask(values ...string) {

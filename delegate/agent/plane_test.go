@@ -43,9 +43,11 @@ type plane struct {
 	cancelled []task.ID // told with the next heartbeat
 	resolved  func(task.Resolve) task.Resolved
 	stored    func(task.ReadFiles) (task.FilesRead, error)
-	socket    *websocket.Conn
-	opened    chan struct{} // a signal for each socket
-	deaf      bool          // sockets stay open but nobody reads them
+	// checkpoint answers the nth request to keep a checkpoint.
+	checkpoint func(n int, in task.KeepCheckpoint) (task.Checkpoint, error)
+	socket     *websocket.Conn
+	opened     chan struct{} // a signal for each socket
+	deaf       bool          // sockets stay open but nobody reads them
 
 	watch    []task.Watch // to be watched; of each id the one with the highest fence
 	asked    []task.Watching
@@ -82,6 +84,11 @@ func (p *plane) handler() http.Handler {
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/logs", "logs", p.appendLogs)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/resolve", "resolve", p.resolve)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/files", "files", func(_ task.ID, in task.ReadFiles) (any, error) { return p.stored(in) })
+	asked := 0
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/checkpoint", "checkpoint", func(_ task.ID, in task.KeepCheckpoint) (any, error) {
+		asked++
+		return p.checkpoint(asked, in)
+	})
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/result", "result", p.result)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/release", "release", p.release)
 	handle(p, mux, "POST /v1/delegate/{id}/watches", "watches", p.watches)

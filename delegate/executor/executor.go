@@ -63,6 +63,12 @@ type Env struct {
 	// Files gives files of the file store: one, or all of a folder, by a path
 	// as documents have it.
 	Files func(ctx context.Context, path string) ([]task.StoredFile, error)
+	// Checkpoint keeps what is there before the executor changes it, for the
+	// rollback of its stage, and gives the one that the stage has of the key: that
+	// of an earlier attempt, if there was one. It is durable when it returns.
+	Checkpoint func(ctx context.Context, key string, data any) (task.Checkpoint, error)
+	// Checkpoints are those of the task's stage, the newest first.
+	Checkpoints func(ctx context.Context) ([]task.Checkpoint, error)
 	// Mask hides values that turned out to be secret from later log lines and
 	// from the result's message and outputs.
 	Mask func(values ...string)

@@ -49,6 +49,8 @@ func rows() map[string]row {
 		"releaseTask":           {body: `{}`},
 		"resolveTexts":          {body: `{}`},
 		"completeTask":          {body: `{}`},
+		"keepCheckpoint":        {body: `{"key":"a","data":{}}`},
+		"readCheckpoints":       {body: `{}`},
 		"watches":               {body: `{}`},
 		"listDelegates":         {},
 		"applyEntities":         {body: `{"documents":[{"org":"default","project":"web","yaml":"x: 1"}]}`},

@@ -139,9 +139,7 @@ func TestATrialLane(t *testing.T) {
 
 	folder, documents := t.TempDir(), filepath.Join(home, "documents.yaml")
 	text := strings.Replace(read(t, filepath.Join(trialFolder, "documents.yaml")), "FOLDER", folder, 1)
-	if err := os.WriteFile(documents, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	save(t, documents, text)
 	slipway("apply", "-f", documents)
 	slipway("run", "trial", "--follow")
 	for n := range 2 {
@@ -152,12 +150,36 @@ func TestATrialLane(t *testing.T) {
 	if got := slipway("instances", "web"); !strings.Contains(got, "dev") || !strings.Contains(got, "here") || !strings.Contains(got, " 2 ") {
 		t.Errorf("the instance ledger says:\n%s", got)
 	}
-	wrong := strings.Replace(text, "type: TrialDeploy, spec: {copies: 2}", "type: K8sRollingDeploy, spec: {}", 1)
-	if err := os.WriteFile(documents, []byte(wrong), 0o600); err != nil {
-		t.Fatal(err)
+
+	// It writes a third copy and the two anew, tries it twice, and fails: the
+	// rollback has what was there before the first attempt.
+	before := read(t, filepath.Join(folder, "dev-0"))
+	save(t, documents, strings.NewReplacer("spec: {copies: 2}", "spec: {copies: 3, fails: true}", "errors: [AllErrors], action: {type: StageRollback}",
+		"errors: [AllErrors], action: {type: Retry, spec: {retryCount: 1, retryIntervals: [1s], onRetryFailure: {action: {type: StageRollback}}}}").Replace(text))
+	slipway("apply", "-f", documents)
+	if _, said, err := try("run", "trial", "--follow"); err == nil {
+		t.Errorf("what fails went well: %s", said)
 	}
+	if after := read(t, filepath.Join(folder, "dev-0")); after != before || before == "" {
+		t.Errorf("after the rollback a copy is of %q; want %q", after, before)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "dev-2")); err == nil {
+		t.Error("after the rollback there is a third copy")
+	}
+	if got := slipway("instances", "web"); !strings.Contains(got, " 2 ") {
+		t.Errorf("after the rollback the instance ledger says:\n%s", got)
+	}
+	wrong := strings.Replace(text, "type: TrialDeploy, spec: {copies: 2}", "type: K8sRollingDeploy, spec: {}", 1)
+	save(t, documents, wrong)
 	_, refused, err := try("apply", "-f", documents)
 	if err == nil || !strings.Contains(refused, "K8sRollingDeploy is a step of stages of the deployment type Kubernetes; this one is of the type Trial") {
 		t.Errorf("a foreign step: %v\n%s", err, refused)
+	}
+}
+
+func save(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

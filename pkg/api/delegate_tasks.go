@@ -27,6 +27,8 @@ func (s *Server) delegateTasks() {
 	resolve.MaxBodyBytes = maxDelegateBody
 	handle(s, resolve, s.resolveTexts)
 	handle(s, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.readFiles)
+	handle(s, delegateOp("keepCheckpoint", http.MethodPost, "/{id}/tasks/{task}/checkpoint", "Keep what is there before a change"), s.keepCheckpoint)
+	handle(s, delegateOp("readCheckpoints", http.MethodPost, "/{id}/tasks/{task}/checkpoints", "Read what a task's stage has found before its changes"), s.readCheckpoints)
 	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.completeTask)
 	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.releaseTask)
 }
@@ -85,6 +87,30 @@ func (s *Server) readFiles(ctx context.Context, in *struct {
 	out, err := s.Executions.ReadFiles(ctx, d, in.Task, in.Body)
 	out.Files = list(out.Files)
 	return &struct{ Body task.FilesRead }{out}, err
+}
+
+func (s *Server) keepCheckpoint(ctx context.Context, in *struct {
+	OfTask
+	Body task.KeepCheckpoint
+}) (*struct{ Body task.Checkpoint }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.Executions.KeepCheckpoint(ctx, d, in.Task, in.Body)
+	return &struct{ Body task.Checkpoint }{kept}, err
+}
+
+func (s *Server) readCheckpoints(ctx context.Context, in *struct {
+	OfTask
+	Body task.ReadCheckpoints
+}) (*struct{ Body task.CheckpointsRead }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Executions.Checkpoints(ctx, d, in.Task, in.Body.Fence)
+	return &struct{ Body task.CheckpointsRead }{task.CheckpointsRead{Checkpoints: list(all)}}, err
 }
 
 func (s *Server) completeTask(ctx context.Context, in *struct {

@@ -24,14 +24,16 @@ func light() map[string]string {
 		"Files.Delete":            "it reads no file",
 		"Triggers.Account":        "a name",
 
-		"Executions.AppendLog":    own,
-		"Executions.ClaimTasks":   own,
-		"Executions.CompleteTask": own,
-		"Executions.Goodbye":      own,
-		"Executions.Heartbeat":    own,
-		"Executions.ReadFiles":    own,
-		"Executions.ReleaseTask":  own,
-		"Executions.ResolveTexts": own,
+		"Executions.AppendLog":      own,
+		"Executions.Checkpoints":    own,
+		"Executions.ClaimTasks":     own,
+		"Executions.CompleteTask":   own,
+		"Executions.Goodbye":        own,
+		"Executions.Heartbeat":      own,
+		"Executions.KeepCheckpoint": own,
+		"Executions.ReadFiles":      own,
+		"Executions.ReleaseTask":    own,
+		"Executions.ResolveTexts":   own,
 	}
 }
 

@@ -33,6 +33,7 @@ type Store interface {
 	Executions
 	Turns
 	Tasks
+	Checkpoints
 	Delegates
 	Secrets
 	Logs
@@ -477,6 +478,37 @@ type Secrets interface {
 	PutSecret(ctx context.Context, s Secret) error
 	// Secret reads one. AP-28
 	Secret(ctx context.Context, key EntityKey) (Secret, error)
+}
+
+// Checkpoint is what a task found before it changed it, for the rollback of its
+// stage.
+type Checkpoint struct {
+	Execution string
+	Stage     plan.NodeID
+	Key       string // of the resource; a stage has one of each
+	Step      plan.NodeID
+	Task      task.ID
+	At        time.Time
+	Data      []byte // sealed
+}
+
+// Checkpoints keeps what was there before a stage changed it.
+type Checkpoints interface {
+	// KeepCheckpoint stores a checkpoint for the holder of its task's fence, unless
+	// its stage has one of the key, and gives the one that the stage has:
+	// fault.LeaseLost if the task isn't the delegate's with that fence; fault.TooLarge
+	// if those of the stage would have more than most bytes together. AP-66
+	KeepCheckpoint(ctx context.Context, c Checkpoint, delegate string, fence, most int64) (Checkpoint, error)
+	// Checkpoints lists those of a stage, the newest first. AP-67
+	Checkpoints(ctx context.Context, execution string, stage plan.NodeID) ([]Checkpoint, error)
+}
+
+// Size is how many bytes of its stage's a checkpoint takes.
+func (c Checkpoint) Size() int64 { return int64(len(c.Key) + len(c.Data) + task.CheckpointCost) }
+
+// CheckpointsFull is the error of a checkpoint that its stage has no room for.
+func CheckpointsFull(stage plan.NodeID, most int64) error {
+	return fault.New(fault.TooLarge, "what stage %s has found before its changes would have more than %d bytes, which is the most that is kept for a rollback", stage, most)
 }
 
 // LogChunk is a numbered piece of a step's log, masked before it came here.

@@ -7,12 +7,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -25,6 +27,7 @@ type Env struct {
 	mu     sync.Mutex
 	logs   map[string]*bytes.Buffer
 	masked []string
+	kept   []task.Checkpoint // the newest first
 }
 
 // New makes an Env whose Resolve answers with the texts changed by resolve;
@@ -49,9 +52,36 @@ func New(tb testing.TB, resolve func(text string) string) *Env {
 			defer e.mu.Unlock()
 			e.masked = append(e.masked, values...)
 		},
+		Checkpoint: e.checkpoint, Checkpoints: func(context.Context) ([]task.Checkpoint, error) { return e.Kept(), nil },
 		Dir: sync.OnceValues(func() (string, error) { return tb.TempDir(), nil }),
 	}
 	return e
+}
+
+// checkpoint keeps the first checkpoint of a key, as a stage does.
+func (e *Env) checkpoint(_ context.Context, key string, data any) (task.Checkpoint, error) {
+	doc, err := json.Marshal(data)
+	if err != nil {
+		return task.Checkpoint{}, fmt.Errorf("encode the checkpoint %s: %w", key, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.kept {
+		if c.Key == key {
+			return c, nil
+		}
+	}
+	c := task.Checkpoint{Key: key, Step: "n1", At: time.Unix(int64(len(e.kept)), 0), Data: doc}
+	e.kept = append([]task.Checkpoint{c}, e.kept...)
+	return c, nil
+}
+
+// Kept are the checkpoints, the newest first. An Env stands for a stage: a
+// rollback that is given the same one gets what was kept before.
+func (e *Env) Kept() []task.Checkpoint {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.kept)
 }
 
 type writer struct {

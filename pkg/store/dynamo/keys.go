@@ -131,6 +131,21 @@ func heldPK(delegate string) string { return join("H", delegate) } // of index 2
 func openAt(t store.Task) key {
 	return key{openPK(t.Scope.Account), momentText(t.CreatedAt, string(t.ID))}
 }
+
+// AP-66 and AP-67.
+
+func checkpointsPK(execution string, stage plan.NodeID) string {
+	return join("Z", execution, string(stage))
+}
+
+func checkpointAt(c store.Checkpoint) key {
+	return key{checkpointsPK(c.Execution, c.Stage), "c" + separator + c.Key}
+}
+
+func checkpointSizeAt(c store.Checkpoint) key {
+	return key{checkpointsPK(c.Execution, c.Stage), "size"}
+}
+
 func delegatesPK(account string) string         { return join("D", account) }
 func delegateAt(account, id string) key         { return key{delegatesPK(account), id} }
 func connectionsPK(account string) string       { return join("W", account) }

@@ -123,5 +123,10 @@ func schema() []string {
 
 		// How many bytes of large outputs an execution keeps, of those that have any.
 		`CREATE TABLE kept (execution TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID`,
+
+		// What was there before a stage changed it.
+		`CREATE TABLE checkpoint (
+			execution TEXT NOT NULL, stage TEXT NOT NULL, key TEXT NOT NULL, step TEXT NOT NULL, task TEXT NOT NULL, at INTEGER NOT NULL,
+			size INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (execution, stage, key))`,
 	}
 }

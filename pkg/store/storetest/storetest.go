@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"turns", turnCases()},
 		{"tasks", taskCases()},
 		{"claims", claimCases()},
+		{"checkpoints", checkpointCases()},
 		{"delegates", delegateCases()},
 		{"secrets", secretCases()},
 		{"logs", logCases()},
