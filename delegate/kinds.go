@@ -27,6 +27,9 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -62,13 +65,13 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	pods := watching.New()
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
-		task.KindHelm:       {Do: helm.New(manifests), Watch: pods},
+		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},
-		task.KindInstances:  {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
+		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
 		task.KindJenkins:    {Do: jenkins.New(nil)},
 		task.KindJira:       {Do: jira.New(nil)},
-		task.KindKubernetes: {Do: kubernetes.New(manifests), Watch: pods},
+		lane.Kind:           {Do: kubernetes.New(manifests), Watch: pods},
 		task.KindMail:       {Do: delegatemail.New(mail.Sender{})},
 		task.KindProbe:      {Do: probe.New(probe.Config{Git: hosts, Script: script})},
 		task.KindServiceNow: {Do: servicenow.New(nil)},

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -64,11 +65,11 @@ func (w *watchers) names() map[string]bool {
 }
 
 func watchOf(release string, fence int64) task.Watch {
-	return task.Watch{ID: "id-" + release, Fence: fence, Kind: task.KindKubernetes, Target: task.Target{Release: release}}
+	return task.Watch{ID: "id-" + release, Fence: fence, Kind: lane.Kind, Target: task.Target{Release: release}}
 }
 
 func watching(w *watchers) func(*agent.Config) {
-	return func(c *agent.Config) { c.Kinds[task.KindKubernetes] = executor.Kind{Watch: w.watch} }
+	return func(c *agent.Config) { c.Kinds[lane.Kind] = executor.Kind{Watch: w.watch} }
 }
 
 func TestWatchesComeAndGo(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -61,7 +62,7 @@ func BenchmarkDeploy(b *testing.B) {
 			}
 			s.commit(b, benchChart())
 			rounds(b, func(n int) {
-				r, err := s.run(b.Context(), executortest.Assignment(b, task.KindHelm, s.step(task.OpHelmDeploy, values(n))), executortest.New(b, nil).Env)
+				r, err := s.run(b.Context(), executortest.Assignment(b, nativehelm.Kind, s.step(nativehelm.OpDeploy, values(n))), executortest.New(b, nil).Env)
 				if err != nil || r.Status != task.Succeeded {
 					b.Fatalf("%s: %s, %v", r.Status, r.Message, err)
 				}

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 )
 
 // webChart is a chart as most are: everything is named and labelled after the
@@ -181,7 +182,7 @@ func noHooks(p job) job {
 }
 
 func counted(p job, count int) job {
-	p.Instances = &task.InstanceSelection{Count: &count}
+	p.Instances = &lane.InstanceSelection{Count: &count}
 	return p
 }
 
@@ -190,11 +191,11 @@ func counted(p job, count int) job {
 func TestCanary(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	s.succeed(t, noHooks(s.step(task.OpHelmDeploy, "")))
+	s.succeed(t, noHooks(s.step(nativehelm.OpDeploy, "")))
 	s.wantWorld(t, "after the first deployment", stable("nginx:1")...)
 	percent := 30
-	p := s.step(task.OpHelmCanary, "image: nginx:2")
-	p.Instances, p.RunTests = &task.InstanceSelection{Percentage: &percent}, true
+	p := s.step(nativehelm.OpCanary, "image: nginx:2")
+	p.Instances, p.RunTests = &lane.InstanceSelection{Percentage: &percent}, true
 	for range 2 { // the task may be delivered twice
 		e := s.succeed(t, p)
 		if got := e.output(t, "canaryWorkload"); got != s.namespace+"/Deployment/rel-canary-web" || e.output(t, "canaryRelease") != "rel-canary" || e.output(t, "targetInstances") != 2.0 {
@@ -217,7 +218,7 @@ func TestCanary(t *testing.T) {
 		t.Errorf("the canary's container has %+v, %+v", main.Env, main.EnvFrom)
 	}
 	for range 2 {
-		s.succeed(t, in(p, task.OpHelmCanaryDelete))
+		s.succeed(t, in(p, nativehelm.OpCanaryDelete))
 		s.wantWorld(t, "after the canary is deleted", stable("nginx:1")...)
 	}
 	s.wantRevisions(t, "1 deployed")
@@ -227,13 +228,13 @@ func TestCanary(t *testing.T) {
 func TestFirstCanary(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	p := counted(s.step(task.OpHelmCanary, "image: nginx:2"), 1)
+	p := counted(s.step(nativehelm.OpCanary, "image: nginx:2"), 1)
 	s.succeed(t, p)
 	s.wantWorld(t, "with a canary alone", append(canaryOf("nginx:2", "1"), "ServiceAccount web")...)
 	s.succeed(t, p) // what is its own stays its own
 	s.wantWorld(t, "with a canary alone, again", append(canaryOf("nginx:2", "1"), "ServiceAccount web")...)
-	s.succeed(t, in(p, task.OpHelmCanaryDelete))
-	s.succeed(t, noHooks(in(p, task.OpHelmDeploy)))
+	s.succeed(t, in(p, nativehelm.OpCanaryDelete))
+	s.succeed(t, noHooks(in(p, nativehelm.OpDeploy)))
 	s.wantWorld(t, "after all", stable("nginx:2")...)
 }
 
@@ -241,14 +242,14 @@ func TestFirstCanary(t *testing.T) {
 func TestCanaryRollback(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	s.succeed(t, noHooks(s.step(task.OpHelmDeploy, "")))
-	bad := counted(s.step(task.OpHelmCanary, "image: broken:1"), 1)
+	s.succeed(t, noHooks(s.step(nativehelm.OpDeploy, "")))
+	bad := counted(s.step(nativehelm.OpCanary, "image: broken:1"), 1)
 	e := s.fail(t, bad, "rel-canary-web", "progress deadline")
 	if !strings.HasPrefix(e.Message, "1 pod of Deployment/rel-canary-web") {
 		t.Errorf("failed with %q; want the pod's trouble first", e.Message)
 	}
 	for range 2 {
-		s.succeed(t, in(bad, task.OpHelmRollback))
+		s.succeed(t, in(bad, nativehelm.OpRollback))
 		s.wantWorld(t, "after the rollback", stable("nginx:1")...)
 	}
 	s.wantRevisions(t, "1 deployed")

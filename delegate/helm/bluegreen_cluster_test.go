@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 )
 
 // inColors is what HelmBGDeploy makes of webChart: the colours' own objects,
@@ -41,7 +41,7 @@ func otherOf(color string) string {
 func TestBlueGreen(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	p := s.step(task.OpHelmBlueGreen, "")
+	p := s.step(nativehelm.OpBlueGreen, "")
 	p.RunTests = true
 	for range 2 { // each task may be delivered twice
 		e := s.succeed(t, p)
@@ -64,19 +64,19 @@ func TestBlueGreen(t *testing.T) {
 		t.Errorf("the test asks %v; want the colour that is deployed", got)
 	}
 	for range 2 {
-		s.succeed(t, in(p, task.OpHelmSwap))
+		s.succeed(t, in(p, nativehelm.OpSwap))
 		s.wantWorld(t, "after the first swap", inColors(blue, map[string]string{blue: "nginx:1"})...)
 	}
-	p = s.step(task.OpHelmBlueGreen, "image: nginx:2")
+	p = s.step(nativehelm.OpBlueGreen, "image: nginx:2")
 	if e := s.succeed(t, p); e.output(t, "stageColor") != green {
 		t.Errorf("outputs %s; want green to come next", e.Outputs)
 	}
 	s.wantWorld(t, "after the second colour", inColors(blue, map[string]string{blue: "nginx:1", green: "nginx:2"})...)
-	s.succeed(t, in(p, task.OpHelmSwap))
-	p = s.step(task.OpHelmBlueGreen, "image: nginx:3")
+	s.succeed(t, in(p, nativehelm.OpSwap))
+	p = s.step(nativehelm.OpBlueGreen, "image: nginx:3")
 	s.succeed(t, p)
 	s.wantWorld(t, "after the third colour", inColors(green, map[string]string{blue: "nginx:3", green: "nginx:2"})...)
-	s.succeed(t, s.step(task.OpHelmDelete, ""))
+	s.succeed(t, s.step(nativehelm.OpDelete, ""))
 	s.wantWorld(t, "after the release is deleted")
 	s.wantRevisions(t)
 }
@@ -86,7 +86,7 @@ func TestBlueGreen(t *testing.T) {
 func TestAColorIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	s.succeed(t, flagged(s.step(task.OpHelmBlueGreen, ""), "Install", "--wait"))
+	s.succeed(t, flagged(s.step(nativehelm.OpBlueGreen, ""), "Install", "--wait"))
 }
 
 // What stands beside has an account of its own where the chart names it as it
@@ -94,7 +94,7 @@ func TestAColorIsWaitedFor(t *testing.T) {
 func TestAnAccountNamedAsTheService(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	for op, release := range map[task.HelmOp]string{task.OpHelmBlueGreen: "rel-blue", task.OpHelmCanary: "rel-canary"} {
+	for op, release := range map[nativehelm.Op]string{nativehelm.OpBlueGreen: "rel-blue", nativehelm.OpCanary: "rel-canary"} {
 		s.succeed(t, counted(s.step(op, "account: own"), 1))
 		d, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), release+"-web", metav1.GetOptions{})
 		check(t, err)
@@ -110,7 +110,7 @@ func TestAnAccountNamedAsTheService(t *testing.T) {
 // However far a stage came, its rollback leaves what was before.
 func TestBlueGreenRollback(t *testing.T) {
 	t.Parallel()
-	back := func(op task.HelmOp) func(*testing.T, *site, job) {
+	back := func(op nativehelm.Op) func(*testing.T, *site, job) {
 		return func(t *testing.T, s *site, p job) {
 			t.Helper()
 			for range 2 {
@@ -127,29 +127,29 @@ func TestBlueGreenRollback(t *testing.T) {
 		rollback     func(*testing.T, *site, job)
 		want         []string
 	}{
-		{"nothing was there", "image: broken:1", 0, false, back(task.OpHelmRollback), nil},
-		{"nothing was there, swapped", "image: nginx:9\nport: 81", 0, true, back(task.OpHelmRollback), nil},
-		{"one colour was there", "image: broken:1", 1, false, back(task.OpHelmRollback), inColors(blue, map[string]string{blue: "nginx:1"})},
-		{"both were there", "image: broken:1", 2, false, back(task.OpHelmRollback), inColors(green, map[string]string{blue: "nginx:1", green: "nginx:2"})},
-		{"both were there, swapped", "image: nginx:9\nport: 81", 2, true, back(task.OpHelmRollback), inColors(green, map[string]string{blue: "nginx:1", green: "nginx:2"})},
-		{"other labels", "image: nginx:9\ntier: front", 2, true, back(task.OpHelmRollback), inColors(green, map[string]string{blue: "nginx:1", green: "nginx:2"})},
-		{"swapped back", "image: nginx:9", 2, true, back(task.OpHelmSwap), inColors(green, map[string]string{blue: "nginx:9", green: "nginx:2"})},
-		{"swapped back, never swapped", "image: broken:1", 1, false, back(task.OpHelmSwap), inColors(blue, map[string]string{blue: "nginx:1", green: "broken:1"})},
+		{"nothing was there", "image: broken:1", 0, false, back(nativehelm.OpRollback), nil},
+		{"nothing was there, swapped", "image: nginx:9\nport: 81", 0, true, back(nativehelm.OpRollback), nil},
+		{"one colour was there", "image: broken:1", 1, false, back(nativehelm.OpRollback), inColors(blue, map[string]string{blue: "nginx:1"})},
+		{"both were there", "image: broken:1", 2, false, back(nativehelm.OpRollback), inColors(green, map[string]string{blue: "nginx:1", green: "nginx:2"})},
+		{"both were there, swapped", "image: nginx:9\nport: 81", 2, true, back(nativehelm.OpRollback), inColors(green, map[string]string{blue: "nginx:1", green: "nginx:2"})},
+		{"other labels", "image: nginx:9\ntier: front", 2, true, back(nativehelm.OpRollback), inColors(green, map[string]string{blue: "nginx:1", green: "nginx:2"})},
+		{"swapped back", "image: nginx:9", 2, true, back(nativehelm.OpSwap), inColors(green, map[string]string{blue: "nginx:9", green: "nginx:2"})},
+		{"swapped back, never swapped", "image: broken:1", 1, false, back(nativehelm.OpSwap), inColors(blue, map[string]string{blue: "nginx:1", green: "broken:1"})},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newWebSite(t)
 			for i := range tt.deployments {
-				p := s.step(task.OpHelmBlueGreen, fmt.Sprintf("image: nginx:%d", i+1))
+				p := s.step(nativehelm.OpBlueGreen, fmt.Sprintf("image: nginx:%d", i+1))
 				s.succeed(t, p)
-				s.succeed(t, in(p, task.OpHelmSwap))
+				s.succeed(t, in(p, nativehelm.OpSwap))
 			}
 			before := s.services(t)
-			p := s.step(task.OpHelmBlueGreen, tt.values)
+			p := s.step(nativehelm.OpBlueGreen, tt.values)
 			if tt.swap {
 				s.succeed(t, p)
-				s.succeed(t, in(p, task.OpHelmSwap))
+				s.succeed(t, in(p, nativehelm.OpSwap))
 			} else {
 				s.fail(t, p, "progress deadline")
 			}
@@ -158,9 +158,9 @@ func TestBlueGreenRollback(t *testing.T) {
 			if got := s.services(t); got != before {
 				t.Errorf("the services are %s; they were %s", got, before)
 			}
-			next := s.step(task.OpHelmBlueGreen, "image: nginx:5") // and it goes on from there
+			next := s.step(nativehelm.OpBlueGreen, "image: nginx:5") // and it goes on from there
 			s.succeed(t, next)
-			s.succeed(t, in(next, task.OpHelmSwap))
+			s.succeed(t, in(next, nativehelm.OpSwap))
 		})
 	}
 }
@@ -181,11 +181,11 @@ func (s *site) services(t *testing.T) string {
 func TestBlueGreenRefusals(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	s.succeed(t, noHooks(s.step(task.OpHelmDeploy, "")))
-	s.fail(t, s.step(task.OpHelmBlueGreen, "image: nginx:2"), "service rel-web exists and its selector has no harness.io/color")
+	s.succeed(t, noHooks(s.step(nativehelm.OpDeploy, "")))
+	s.fail(t, s.step(nativehelm.OpBlueGreen, "image: nginx:2"), "service rel-web exists and its selector has no harness.io/color")
 	s.wantWorld(t, "after a refusal", stable("nginx:1")...)
-	s.fail(t, s.step(task.OpHelmSwap, ""), "no blue-green deployment to swap")
+	s.fail(t, s.step(nativehelm.OpSwap, ""), "no blue-green deployment to swap")
 	other := newSite(t) // no service
-	other.fail(t, other.step(task.OpHelmBlueGreen, ""), "no Service found")
+	other.fail(t, other.step(nativehelm.OpBlueGreen, ""), "no Service found")
 	other.wantRevisions(t)
 }

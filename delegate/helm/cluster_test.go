@@ -23,6 +23,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/internal/testservers"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -135,15 +137,15 @@ spec:
 }
 
 // step is a task of one step in an execution of its own, with values.
-func (s *site) step(op task.HelmOp, values string) job {
+func (s *site) step(op nativehelm.Op, values string) job {
 	s.stage++
 	return job{
 		Work: task.Work{Target: task.Target{Service: "web"}, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step"},
-		Helm: task.Helm{Op: op, Target: task.KubernetesTarget{
+		Spec: nativehelm.Spec{Op: op, Target: lane.Target{
 			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
-			Values: []task.ValuesFile{{ID: "over", Store: task.Store{Inline: values}}},
-			Manifest: &task.Manifest{
-				ID: "app", Type: "HelmChart", Chart: &task.Chart{HelmVersion: "V3"},
+			Values: []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: values}}},
+			Manifest: &lane.Manifest{
+				ID: "app", Type: "HelmChart", Chart: &lane.Chart{HelmVersion: "V3"},
 				Store: task.Store{Git: &task.Git{URL: s.url, Branch: "main", Paths: []string{"web"}}},
 			},
 		}},
@@ -153,22 +155,22 @@ func (s *site) step(op task.HelmOp, values string) job {
 // job is the payload of a task with its spec.
 type job struct {
 	Work task.Work
-	task.Helm
+	nativehelm.Spec
 }
 
 func (j job) assignment(tb testing.TB) task.Assignment {
 	tb.Helper()
-	return executortest.Work(tb, task.KindHelm, j.Work, j.Helm, nil)
+	return executortest.Work(tb, nativehelm.Kind, j.Work, j.Spec, nil)
 }
 
 // in is another step of the same stage.
-func in(p job, op task.HelmOp) job {
+func in(p job, op nativehelm.Op) job {
 	p.Op, p.Work.Step = op, string(op)
 	return p
 }
 
 func flagged(p job, command, flag string) job {
-	p.CommandFlags = append(slices.Clone(p.CommandFlags), task.CommandFlag{Command: command, Flag: flag})
+	p.CommandFlags = append(slices.Clone(p.CommandFlags), lane.CommandFlag{Command: command, Flag: flag})
 	return p
 }
 
@@ -253,13 +255,13 @@ func (s *site) greeting(t *testing.T) string {
 // pretend writes into Helm's record that a revision never ended.
 func (s *site) pretend(t *testing.T, version, status string) {
 	t.Helper()
-	p := s.step(task.OpHelmDeploy, "")
+	p := s.step(nativehelm.OpDeploy, "")
 	s.stage--
 	clusters := &kubernetes.Clusters{}
 	env := executortest.New(t, nil)
 	foreign, err := clusters.Foreign(p.Work, p.Target, env.Env)
 	check(t, err)
-	sess := &session{work: p.Work, p: p.Helm, env: env.Env, cluster: foreign}
+	sess := &session{work: p.Work, p: p.Spec, env: env.Env, cluster: foreign}
 	cfg, err := sess.configure("x")
 	check(t, err)
 	h, err := historyOf(cfg, "rel")

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -33,7 +34,7 @@ type deployment struct {
 	previous *release.Release // the last good one; nil for none
 	install  bool
 	replace  bool // a name whose history has ended
-	flags    task.HelmFlags
+	flags    lane.HelmFlags
 	before   []task.Instance
 	shown    string // what the chart renders, tests aside
 	// aside makes of what the chart renders what stands beside the release that
@@ -153,9 +154,9 @@ func (s *session) plan(ctx context.Context, name string) (*deployment, error) {
 	if d.history.last() != nil && d.history.last().Info.Status == common.StatusUninstalled {
 		d.install, d.replace = true, true
 	}
-	command := task.HelmUpgrade
+	command := lane.HelmUpgrade
 	if d.install && !s.p.UpgradeInstall {
-		command = task.HelmInstall
+		command = lane.HelmInstall
 	}
 	if d.flags, err = s.p.Flags(command); err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (s *session) render(ctx context.Context, d *deployment) error {
 	if d.values, err = chart.Values(base, files, d.flags); err != nil {
 		return err
 	}
-	flags, err := s.p.Flags(task.HelmTemplate)
+	flags, err := s.p.Flags(lane.HelmTemplate)
 	if err != nil {
 		return err
 	}
@@ -269,9 +270,9 @@ func (s *session) unlock(ctx context.Context, d *deployment, last *release.Relea
 	say(s.env.Log(unitPrepare), "Revision %d never ended (%s)", last.Version, last.Info.Status)
 	if d.previous == nil {
 		d.install, d.replace = true, false
-		return s.uninstall(ctx, d.name, task.HelmFlags{Cascade: "background", NoHooks: d.aside != nil}, unitPrepare)
+		return s.uninstall(ctx, d.name, lane.HelmFlags{Cascade: "background", NoHooks: d.aside != nil}, unitPrepare)
 	}
-	return s.rollBackTo(ctx, d.name, d.previous.Version, task.HelmFlags{NoHooks: true}, unitPrepare)
+	return s.rollBackTo(ctx, d.name, d.previous.Version, lane.HelmFlags{NoHooks: true}, unitPrepare)
 }
 
 // change installs or upgrades. The release is what Helm recorded of it; nil
@@ -366,7 +367,7 @@ func (s *session) failed(ctx context.Context, d *deployment, made *release.Relea
 }
 
 // labels are those of the revision that a step makes.
-func (s *session) labels(flags task.HelmFlags) map[string]string {
+func (s *session) labels(flags lane.HelmFlags) map[string]string {
 	out := maps.Clone(flags.Labels)
 	if out == nil {
 		out = map[string]string{}

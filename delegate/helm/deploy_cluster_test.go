@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -23,7 +25,7 @@ func (s *site) wantRevisions(t *testing.T, want ...string) {
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	first := s.step(task.OpHelmDeploy, "replicas: 2")
+	first := s.step(nativehelm.OpDeploy, "replicas: 2")
 	first.RunTests = true
 	e := s.succeed(t, first)
 	s.wantRevisions(t, "1 deployed")
@@ -46,7 +48,7 @@ func TestDeploy(t *testing.T) {
 	if e.output(t, "newReleaseVersion") != 1.0 || e.output(t, "prevReleaseVersion") != 0.0 {
 		t.Errorf("outputs of the second delivery: %s", e.Outputs)
 	}
-	e = s.succeed(t, s.step(task.OpHelmDeploy, "image: nginx:2"))
+	e = s.succeed(t, s.step(nativehelm.OpDeploy, "image: nginx:2"))
 	s.wantRevisions(t, "1 superseded", "2 deployed")
 	if got := s.image(t, "rel"); got != "nginx:2" || e.output(t, "prevReleaseVersion") != 1.0 {
 		t.Errorf("runs %s after revision %v", got, e.output(t, "prevReleaseVersion"))
@@ -64,15 +66,15 @@ func inOrder(units []string) []string {
 func TestValuesAndFlags(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpHelmDeploy, "greeting: <+kubernetes.release.revision> ignored")
+	p := s.step(nativehelm.OpDeploy, "greeting: <+kubernetes.release.revision> ignored")
 	p.Target.Values = nil
 	p.Target.Manifest.ValuesPaths = []string{"over.yaml"}
 	s.succeed(t, p)
 	if got := s.greeting(t); got != "from the repository" {
 		t.Errorf("greeting is %q", got)
 	}
-	p = s.step(task.OpHelmDeploy, "greeting: from the layer above")
-	p.Target.Manifest.Chart.CommandFlags = []task.CommandFlag{{Command: "Upgrade", Flag: "--set greeting=service"}, {Command: "Upgrade", Flag: "--no-hooks"}}
+	p = s.step(nativehelm.OpDeploy, "greeting: from the layer above")
+	p.Target.Manifest.Chart.CommandFlags = []lane.CommandFlag{{Command: "Upgrade", Flag: "--set greeting=service"}, {Command: "Upgrade", Flag: "--no-hooks"}}
 	s.succeed(t, p)
 	if got := s.greeting(t); got != "service" {
 		t.Errorf("greeting is %q; want the service's flag", got)
@@ -105,11 +107,11 @@ func TestFirstInstallFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			p := s.step(task.OpHelmDeploy, tt.values)
+			p := s.step(nativehelm.OpDeploy, tt.values)
 			p.RunTests, p.SkipCleanup = true, tt.skip
 			s.fail(t, p, tt.says)
 			s.wantRevisions(t, tt.left...)
-			e := s.succeed(t, in(p, task.OpHelmRollback))
+			e := s.succeed(t, in(p, nativehelm.OpRollback))
 			s.wantRevisions(t, tt.left...)
 			if e.env.Text(unitRollback, executor.Info) == "" {
 				t.Error("the rollback said nothing")
@@ -123,22 +125,22 @@ func TestFirstInstallFails(t *testing.T) {
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpHelmDeploy, "greeting: good"))
+	s.succeed(t, s.step(nativehelm.OpDeploy, "greeting: good"))
 	for range 2 {
-		bad := s.step(task.OpHelmDeploy, "image: broken:1\ngreeting: bad")
+		bad := s.step(nativehelm.OpDeploy, "image: broken:1\ngreeting: bad")
 		s.fail(t, bad, "progress deadline")
 	}
 	s.wantRevisions(t, "1 superseded", "2 superseded", "3 deployed")
-	bad := s.step(task.OpHelmDeploy, "image: broken:2\ngreeting: bad")
+	bad := s.step(nativehelm.OpDeploy, "image: broken:2\ngreeting: bad")
 	s.fail(t, bad, "progress deadline")
-	e := s.succeed(t, in(bad, task.OpHelmRollback))
+	e := s.succeed(t, in(bad, nativehelm.OpRollback))
 	if s.image(t, "rel") != "nginx:1" || s.greeting(t) != "good" || e.output(t, "rollbackVersion") != 1.0 {
 		t.Errorf("runs %s after a rollback with the outputs %s", s.image(t, "rel"), e.Outputs)
 	}
 	s.wantRevisions(t, "1 superseded", "2 superseded", "3 superseded", "4 superseded", "5 deployed")
 	// Twice is harmless, and the next one knows where it could go back to.
-	s.succeed(t, in(bad, task.OpHelmRollback))
-	e = s.succeed(t, s.step(task.OpHelmDeploy, "image: nginx:3"))
+	s.succeed(t, in(bad, nativehelm.OpRollback))
+	e = s.succeed(t, s.step(nativehelm.OpDeploy, "image: nginx:3"))
 	if e.output(t, "prevReleaseVersion") != 6.0 {
 		t.Errorf("the last good revision is %v; want the rollback's", e.output(t, "prevReleaseVersion"))
 	}
@@ -147,10 +149,10 @@ func TestRollback(t *testing.T) {
 func TestRollbackOfNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
-	p := flagged(s.step(task.OpHelmDeploy, ""), "Upgrade", "--set-json image={")
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
+	p := flagged(s.step(nativehelm.OpDeploy, ""), "Upgrade", "--set-json image={")
 	s.fail(t, p, "--set-json")
-	s.succeed(t, in(p, task.OpHelmRollback))
+	s.succeed(t, in(p, nativehelm.OpRollback))
 	s.wantRevisions(t, "1 deployed")
 }
 
@@ -159,17 +161,17 @@ func TestRollbackOfNothing(t *testing.T) {
 func TestFailedHistory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
-	bad := s.step(task.OpHelmDeploy, "hook: crashloop")
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
+	bad := s.step(nativehelm.OpDeploy, "hook: crashloop")
 	s.fail(t, bad, "pre-upgrade")
 	s.wantRevisions(t, "1 deployed", "2 failed")
-	s.fail(t, s.step(task.OpHelmDeploy, ""), "there is an issue with the latest release", "ignoreReleaseHistFailStatus")
+	s.fail(t, s.step(nativehelm.OpDeploy, ""), "there is an issue with the latest release", "ignoreReleaseHistFailStatus")
 	retry := bad
 	retry.Target.Values = nil
 	s.succeed(t, retry) // the same stage goes on
-	bad = s.step(task.OpHelmDeploy, "hook: crashloop")
+	bad = s.step(nativehelm.OpDeploy, "hook: crashloop")
 	s.fail(t, bad, "pre-upgrade")
-	next := s.step(task.OpHelmDeploy, "image: nginx:9")
+	next := s.step(nativehelm.OpDeploy, "image: nginx:9")
 	next.IgnoreFailedHistory = true
 	s.succeed(t, next)
 	if got := s.image(t, "rel"); got != "nginx:9" {
@@ -183,17 +185,17 @@ func TestPendingHistory(t *testing.T) {
 	t.Parallel()
 	for _, good := range []bool{true, false} {
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpHelmDeploy, "greeting: first"))
+		s.succeed(t, s.step(nativehelm.OpDeploy, "greeting: first"))
 		want := "2 pending-upgrade"
 		if good {
-			s.succeed(t, s.step(task.OpHelmDeploy, "greeting: second"))
+			s.succeed(t, s.step(nativehelm.OpDeploy, "greeting: second"))
 			s.pretend(t, "2", "pending-upgrade")
 		} else {
 			s.pretend(t, "1", "pending-install")
 			want = "1 pending-install"
 		}
-		s.fail(t, s.step(task.OpHelmDeploy, ""), want[2:])
-		next := s.step(task.OpHelmDeploy, "greeting: third")
+		s.fail(t, s.step(nativehelm.OpDeploy, ""), want[2:])
+		next := s.step(nativehelm.OpDeploy, "greeting: third")
 		next.IgnoreFailedHistory = true
 		s.succeed(t, next)
 		if got := s.greeting(t); got != "third" {
@@ -205,7 +207,7 @@ func TestPendingHistory(t *testing.T) {
 func TestUpgradeInstall(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := flagged(s.step(task.OpHelmDeploy, ""), "Upgrade", "--set greeting=upgrade")
+	p := flagged(s.step(nativehelm.OpDeploy, ""), "Upgrade", "--set greeting=upgrade")
 	p.UpgradeInstall = true
 	s.succeed(t, p)
 	if got := s.greeting(t); got != "upgrade" {
@@ -216,26 +218,26 @@ func TestUpgradeInstall(t *testing.T) {
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
-	dry := s.step(task.OpHelmDelete, "")
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
+	dry := s.step(nativehelm.OpDelete, "")
 	dry.DryRun = true
 	s.succeed(t, dry)
 	s.wantRevisions(t, "1 deployed")
-	s.succeed(t, s.step(task.OpHelmDelete, ""))
+	s.succeed(t, s.step(nativehelm.OpDelete, ""))
 	s.wantRevisions(t)
 	if got := s.image(t, "rel"); got != "" {
 		t.Errorf("the Deployment is still there, with %s", got)
 	}
-	s.fail(t, s.step(task.OpHelmDelete, ""), "there is no release rel")
-	s.succeed(t, flagged(s.step(task.OpHelmDelete, ""), "Uninstall", "--ignore-not-found"))
-	other := s.step(task.OpHelmDelete, "")
+	s.fail(t, s.step(nativehelm.OpDelete, ""), "there is no release rel")
+	s.succeed(t, flagged(s.step(nativehelm.OpDelete, ""), "Uninstall", "--ignore-not-found"))
+	other := s.step(nativehelm.OpDelete, "")
 	other.Release = "other"
 	s.fail(t, other, "there is no release other")
 	// A name whose history is kept can be used again.
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
-	s.succeed(t, flagged(s.step(task.OpHelmDelete, ""), "Uninstall", "--keep-history"))
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
+	s.succeed(t, flagged(s.step(nativehelm.OpDelete, ""), "Uninstall", "--keep-history"))
 	s.wantRevisions(t, "1 uninstalled")
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
 }
 
 func TestRefusals(t *testing.T) {
@@ -254,11 +256,11 @@ func TestRefusals(t *testing.T) {
 		{"a folder that isn't there", "folder none", func(p *job) { p.Target.Manifest.Store.Git.Paths = []string{"none"} }},
 		{"a missing values file", `values file "none.yaml"`, func(p *job) { p.Target.Manifest.ValuesPaths = []string{"none.yaml"} }},
 		{"a flag that means nothing", "unknown flag", func(p *job) {
-			p.CommandFlags = []task.CommandFlag{{Command: "Install", Flag: "--post-renderer x"}}
+			p.CommandFlags = []lane.CommandFlag{{Command: "Install", Flag: "--post-renderer x"}}
 		}},
 	}
 	for _, tt := range tests { //nolint:paralleltest // they share a namespace that nothing is put into
-		p := s.step(task.OpHelmDeploy, "")
+		p := s.step(nativehelm.OpDeploy, "")
 		tt.change(&p)
 		t.Run(tt.name, func(t *testing.T) { s.fail(t, p, tt.says) })
 	}
@@ -288,7 +290,7 @@ spec:
     metadata: {labels: {slipway.test/behaviour: {{ .Values.load }}}}
     spec: {restartPolicy: Never, containers: [{name: main, image: "busybox:1"}]}
 `})
-			p := flagged(s.step(task.OpHelmDeploy, "load: "+tt.job), "Install", tt.flag)
+			p := flagged(s.step(nativehelm.OpDeploy, "load: "+tt.job), "Install", tt.flag)
 			if tt.says == "" {
 				s.succeed(t, p)
 				return
@@ -304,7 +306,7 @@ spec:
 func TestHookIsExplained(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	e := s.fail(t, s.step(task.OpHelmDeploy, "hook: crashloop"), "pre-install")
+	e := s.fail(t, s.step(nativehelm.OpDeploy, "hook: crashloop"), "pre-install")
 	if !strings.HasPrefix(e.Message, "1 pod of Job/rel-migrate: container main ended with exit code 1") {
 		t.Errorf("failed with %q; want the hook's pod first", e.Message)
 	}
@@ -314,8 +316,8 @@ func TestHookIsExplained(t *testing.T) {
 func TestTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
-	p := flagged(flagged(s.step(task.OpHelmDeploy, ""), "List", "--filter ^rel --deployed"), "Version", "--short")
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
+	p := flagged(flagged(s.step(nativehelm.OpDeploy, ""), "List", "--filter ^rel --deployed"), "Version", "--short")
 	e := s.succeed(t, p)
 	if log := e.env.Text(unitWrapUp, executor.Info); !strings.Contains(log, "rel\trevision 2\tdeployed\tweb 1.2.3") {
 		t.Errorf("the log is %q; want a list of releases", log)
@@ -330,7 +332,7 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.commit(t, map[string]string{"web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.2.3\nappVersion: \"9\"\ndescription: A web\nkubeVersion: \">=1.25\"\n"})
-	p := s.step(task.OpHelmDescribe, "")
+	p := s.step(nativehelm.OpDescribe, "")
 	p.Target.Cluster, p.Target.ReleaseName = task.Cluster{}, ""
 	e := s.succeed(t, p)
 	var out struct {

@@ -28,6 +28,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -54,12 +56,12 @@ func New(cfg kubernetes.Config) executor.Executor {
 		cfg.Sandbox = sandbox.New(0)
 	}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		w, p, err := executor.Work[task.Helm](a)
+		w, p, err := executor.Work[nativehelm.Spec](a)
 		if err != nil {
 			return task.Result{}, err
 		}
 		s := &session{work: w, p: p, env: env, git: git, charts: charts, sandbox: cfg.Sandbox, extract: manifest.NewExtractor(cfg.Script, a, env, unitFetch)}
-		if p.Op != task.OpHelmDescribe {
+		if p.Op != nativehelm.OpDescribe {
 			if s.cluster, err = clusters.Foreign(w, p.Target, env); err != nil {
 				return task.Result{}, err
 			}
@@ -71,7 +73,7 @@ func New(cfg kubernetes.Config) executor.Executor {
 // session is one task.
 type session struct {
 	work    task.Work
-	p       task.Helm // its spec
+	p       nativehelm.Spec // its spec
 	env     executor.Env
 	cluster *kubernetes.Foreign // nil for what needs none
 	git     *gitfetch.Fetcher
@@ -101,7 +103,7 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 }
 
 func (s *session) operate(ctx context.Context) (task.Result, error) {
-	if s.p.Op == task.OpHelmDescribe { // a chart, which belongs to no release
+	if s.p.Op == nativehelm.OpDescribe { // a chart, which belongs to no release
 		return s.describe(ctx)
 	}
 	if err := util.ValidateReleaseName(s.p.Target.ReleaseName); err != nil {
@@ -110,10 +112,10 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 	if err := s.version(); err != nil {
 		return task.Result{}, err
 	}
-	operations := map[task.HelmOp]func(context.Context) (task.Result, error){
-		task.OpHelmDeploy: s.deploy, task.OpHelmRollback: s.rollback, task.OpHelmDelete: s.remove,
-		task.OpHelmCanary: s.canary, task.OpHelmCanaryDelete: s.canaryDelete,
-		task.OpHelmBlueGreen: s.blueGreen, task.OpHelmSwap: s.swap,
+	operations := map[nativehelm.Op]func(context.Context) (task.Result, error){
+		nativehelm.OpDeploy: s.deploy, nativehelm.OpRollback: s.rollback, nativehelm.OpDelete: s.remove,
+		nativehelm.OpCanary: s.canary, nativehelm.OpCanaryDelete: s.canaryDelete,
+		nativehelm.OpBlueGreen: s.blueGreen, nativehelm.OpSwap: s.swap,
 	}
 	if do := operations[s.p.Op]; do != nil {
 		return do(ctx)
@@ -125,7 +127,7 @@ func (s *session) operate(ctx context.Context) (task.Result, error) {
 func (s *session) configure(unit string) (*action.Configuration, error) {
 	log := s.env.Log(unit)
 	cfg := action.NewConfiguration(action.ConfigurationSetLogger(chart.Logger(log)))
-	if err := cfg.Init(getter{s.cluster}, s.p.Target.Namespace, s.p.Environment[task.HelmDriver]); err != nil {
+	if err := cfg.Init(getter{s.cluster}, s.p.Target.Namespace, s.p.Environment[nativehelm.Driver]); err != nil {
 		return nil, fault.New(fault.Invalid, "where Helm keeps its releases: %w", err)
 	}
 	if client, ok := cfg.KubeClient.(*kube.Client); ok {
@@ -153,7 +155,7 @@ const unlimited = time.Hour
 
 // timeout is how long one of Helm's operations may take: what a flag says, or
 // the rest of the task's time.
-func timeout(ctx context.Context, flags task.HelmFlags) time.Duration {
+func timeout(ctx context.Context, flags lane.HelmFlags) time.Duration {
 	if flags.Timeout > 0 {
 		return flags.Timeout
 	}
@@ -165,7 +167,7 @@ func timeout(ctx context.Context, flags task.HelmFlags) time.Duration {
 
 // waiting is how Helm itself waits: for hooks only, unless a flag says more.
 // The steady state is ours to wait for (semantics/kubernetes §19.1).
-func waiting(ctx context.Context, flags task.HelmFlags) (kube.WaitStrategy, []kube.WaitOption) {
+func waiting(ctx context.Context, flags lane.HelmFlags) (kube.WaitStrategy, []kube.WaitOption) {
 	strategy := kube.HookOnlyStrategy
 	if flags.Wait != "" {
 		strategy = kube.WaitStrategy(flags.Wait)

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 )
 
 // doomVariable has the task of a delegate that is killed, see TestKilled.
@@ -79,34 +79,34 @@ func TestKilled(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		op    task.HelmOp
+		op    nativehelm.Op
 		when  func(*testing.T, *site) watch.Interface
 		after []string
 	}{
-		{"canary, as Helm began", task.OpHelmCanary, secret("sh.helm.release.v1.rel-canary"), sortedWorld(stable("nginx:1"), canaryOf("nginx:2", "1"))},
-		{"canary, as it rolls out", task.OpHelmCanary, deployment("rel-canary"), sortedWorld(stable("nginx:1"), canaryOf("nginx:2", "1"))},
-		{"colour, as it is recorded", task.OpHelmBlueGreen, secret("harness.release.rel"), inColors(green, map[string]string{blue: "nginx:2"})},
-		{"colour, as Helm began", task.OpHelmBlueGreen, secret("sh.helm.release.v1.rel-blue"), inColors(green, map[string]string{blue: "nginx:2"})},
-		{"colour, as services are made", task.OpHelmBlueGreen, service("rel-web"), inColors(green, map[string]string{blue: "nginx:2"})},
-		{"release, as Helm began", task.OpHelmDeploy, secret("sh.helm.release.v1.rel.v"), stable("nginx:2")},
+		{"canary, as Helm began", nativehelm.OpCanary, secret("sh.helm.release.v1.rel-canary"), sortedWorld(stable("nginx:1"), canaryOf("nginx:2", "1"))},
+		{"canary, as it rolls out", nativehelm.OpCanary, deployment("rel-canary"), sortedWorld(stable("nginx:1"), canaryOf("nginx:2", "1"))},
+		{"colour, as it is recorded", nativehelm.OpBlueGreen, secret("harness.release.rel"), inColors(green, map[string]string{blue: "nginx:2"})},
+		{"colour, as Helm began", nativehelm.OpBlueGreen, secret("sh.helm.release.v1.rel-blue"), inColors(green, map[string]string{blue: "nginx:2"})},
+		{"colour, as services are made", nativehelm.OpBlueGreen, service("rel-web"), inColors(green, map[string]string{blue: "nginx:2"})},
+		{"release, as Helm began", nativehelm.OpDeploy, secret("sh.helm.release.v1.rel.v"), stable("nginx:2")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newWebSite(t)
 			var before []string
-			if tt.op == task.OpHelmCanary {
-				s.succeed(t, noHooks(s.step(task.OpHelmDeploy, "")))
+			if tt.op == nativehelm.OpCanary {
+				s.succeed(t, noHooks(s.step(nativehelm.OpDeploy, "")))
 				before = stable("nginx:1")
 			}
 			p := noHooks(counted(s.step(tt.op, "image: nginx:2"), 1))
 			s.killed(t, p, tt.when(t, s))
 			s.succeed(t, p)
 			s.wantWorld(t, "after the second try", tt.after...)
-			if tt.op == task.OpHelmDeploy {
+			if tt.op == nativehelm.OpDeploy {
 				return
 			}
-			s.succeed(t, in(p, task.OpHelmRollback))
+			s.succeed(t, in(p, nativehelm.OpRollback))
 			s.wantWorld(t, "after the rollback", before...)
 		})
 	}

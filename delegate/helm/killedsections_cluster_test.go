@@ -18,30 +18,30 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 )
 
 // besideStage is a stage that puts a release beside the one that serves.
-type besideStage []task.HelmOp
+type besideStage []nativehelm.Op
 
 // begin deploys what serves and gives the stage that comes next. There are
 // two colours already, so that the next one takes the place of an older one.
 func (b besideStage) begin(t *testing.T, s *site) job {
 	t.Helper()
-	if b[0] == task.OpHelmCanary {
-		s.succeed(t, noHooks(s.step(task.OpHelmDeploy, "")))
+	if b[0] == nativehelm.OpCanary {
+		s.succeed(t, noHooks(s.step(nativehelm.OpDeploy, "")))
 		return counted(s.step("", "image: nginx:2"), 1)
 	}
 	for _, image := range []string{"nginx:1", "nginx:2"} {
 		p := s.step("", "image: "+image)
-		s.succeed(t, in(p, task.OpHelmBlueGreen))
-		s.succeed(t, in(p, task.OpHelmSwap))
+		s.succeed(t, in(p, nativehelm.OpBlueGreen))
+		s.succeed(t, in(p, nativehelm.OpSwap))
 	}
 	return s.step("", "image: nginx:3")
 }
 
 // until does the steps of the stage before one, and gives that one.
-func (b besideStage) until(t *testing.T, s *site, p job, op task.HelmOp) job {
+func (b besideStage) until(t *testing.T, s *site, p job, op nativehelm.Op) job {
 	t.Helper()
 	for _, step := range b {
 		if step == op {
@@ -89,8 +89,8 @@ func (s *site) recorded(t *testing.T, name string) watch.Interface {
 // stage's rollback, be the task tried again or not, leaves what was before.
 func TestKilledInEachSection(t *testing.T) {
 	t.Parallel()
-	canary := besideStage{task.OpHelmCanary, task.OpHelmCanaryDelete}
-	colors := besideStage{task.OpHelmBlueGreen, task.OpHelmSwap, task.OpHelmRollback}
+	canary := besideStage{nativehelm.OpCanary, nativehelm.OpCanaryDelete}
+	colors := besideStage{nativehelm.OpBlueGreen, nativehelm.OpSwap, nativehelm.OpRollback}
 	var (
 		beside  = sortedWorld(stable("nginx:1"), canaryOf("nginx:2", "1"))
 		staged  = inColors(green, map[string]string{blue: "nginx:3", green: "nginx:2"})
@@ -101,38 +101,38 @@ func TestKilledInEachSection(t *testing.T) {
 	again, givenUp, both := []bool{true}, []bool{false}, []bool{true, false}
 	tests := []struct {
 		stage   besideStage
-		op      task.HelmOp
+		op      nativehelm.Op
 		unit    string // of the log; with no line, the record that Helm writes
 		line    int
 		then    []string // what is there after the task was done again
 		serving string   // what the service reaches then
 		tries   []bool   // whether it is done again, before the rollback
 	}{
-		{canary, task.OpHelmCanary, unitFetch, 1, beside, five, again},
-		{canary, task.OpHelmCanary, unitInit, 1, beside, five, again},
-		{canary, task.OpHelmCanary, unitPrepare, 2, beside, five, again},
-		{canary, task.OpHelmCanary, "rel-canary.v1", 0, beside, five, both},
-		{canary, task.OpHelmCanary, unitSteady, 1, beside, five, both},
-		{canary, task.OpHelmCanary, unitWrapUp, 1, beside, five, again},
-		{canary, task.OpHelmCanaryDelete, "rel-canary.v1", 0, stable("nginx:1"), four("nginx:1"), again},
-		{canary, task.OpHelmCanaryDelete, unitDelete, 1, stable("nginx:1"), four("nginx:1"), again},
+		{canary, nativehelm.OpCanary, unitFetch, 1, beside, five, again},
+		{canary, nativehelm.OpCanary, unitInit, 1, beside, five, again},
+		{canary, nativehelm.OpCanary, unitPrepare, 2, beside, five, again},
+		{canary, nativehelm.OpCanary, "rel-canary.v1", 0, beside, five, both},
+		{canary, nativehelm.OpCanary, unitSteady, 1, beside, five, both},
+		{canary, nativehelm.OpCanary, unitWrapUp, 1, beside, five, again},
+		{canary, nativehelm.OpCanaryDelete, "rel-canary.v1", 0, stable("nginx:1"), four("nginx:1"), again},
+		{canary, nativehelm.OpCanaryDelete, unitDelete, 1, stable("nginx:1"), four("nginx:1"), again},
 
-		{colors, task.OpHelmBlueGreen, unitFetch, 1, staged, four("nginx:2"), again},
-		{colors, task.OpHelmBlueGreen, unitInit, 1, staged, four("nginx:2"), again},
-		{colors, task.OpHelmBlueGreen, unitPrepare, 2, staged, four("nginx:2"), again},
-		{colors, task.OpHelmBlueGreen, "rel-blue.v2", 0, staged, four("nginx:2"), both},
-		{colors, task.OpHelmBlueGreen, unitChange, 2, staged, four("nginx:2"), both},
-		{colors, task.OpHelmBlueGreen, unitChange, 4, staged, four("nginx:2"), again},
-		{colors, task.OpHelmBlueGreen, unitSteady, 1, staged, four("nginx:2"), both},
-		{colors, task.OpHelmBlueGreen, unitWrapUp, 1, staged, four("nginx:2"), again},
-		{colors, task.OpHelmSwap, unitSwap, 1, swapped, four("nginx:3"), both},
-		{colors, task.OpHelmSwap, unitSwap, 2, swapped, four("nginx:3"), again},
-		{colors, task.OpHelmRollback, unitRollback, 1, nil, "", givenUp},
-		{colors, task.OpHelmRollback, unitRollback, 5, nil, "", givenUp},
-		{colors, task.OpHelmRollback, "rel-blue.v3", 0, nil, "", givenUp},
-		{colors, task.OpHelmRollback, unitSteady, 1, nil, "", givenUp},
+		{colors, nativehelm.OpBlueGreen, unitFetch, 1, staged, four("nginx:2"), again},
+		{colors, nativehelm.OpBlueGreen, unitInit, 1, staged, four("nginx:2"), again},
+		{colors, nativehelm.OpBlueGreen, unitPrepare, 2, staged, four("nginx:2"), again},
+		{colors, nativehelm.OpBlueGreen, "rel-blue.v2", 0, staged, four("nginx:2"), both},
+		{colors, nativehelm.OpBlueGreen, unitChange, 2, staged, four("nginx:2"), both},
+		{colors, nativehelm.OpBlueGreen, unitChange, 4, staged, four("nginx:2"), again},
+		{colors, nativehelm.OpBlueGreen, unitSteady, 1, staged, four("nginx:2"), both},
+		{colors, nativehelm.OpBlueGreen, unitWrapUp, 1, staged, four("nginx:2"), again},
+		{colors, nativehelm.OpSwap, unitSwap, 1, swapped, four("nginx:3"), both},
+		{colors, nativehelm.OpSwap, unitSwap, 2, swapped, four("nginx:3"), again},
+		{colors, nativehelm.OpRollback, unitRollback, 1, nil, "", givenUp},
+		{colors, nativehelm.OpRollback, unitRollback, 5, nil, "", givenUp},
+		{colors, nativehelm.OpRollback, "rel-blue.v3", 0, nil, "", givenUp},
+		{colors, nativehelm.OpRollback, unitSteady, 1, nil, "", givenUp},
 	}
-	done := map[task.HelmOp]map[string]corev1.PodTemplateSpec{} // after a step that nothing disturbs
+	done := map[nativehelm.Op]map[string]corev1.PodTemplateSpec{} // after a step that nothing disturbs
 	for _, stage := range []besideStage{canary, colors} {
 		s := newWebSite(t)
 		p := stage.begin(t, s)
@@ -163,7 +163,7 @@ func TestKilledInEachSection(t *testing.T) {
 					}
 					testcluster.WantServing(t, s, s.namespace, "rel-web", tt.serving)
 				}
-				s.succeed(t, in(p, task.OpHelmRollback))
+				s.succeed(t, in(p, nativehelm.OpRollback))
 				s.wantWorld(t, "after the rollback", was...)
 				if diff := cmp.Diff(templates, s.templates(t)); diff != "" {
 					t.Errorf("the pod templates after the rollback (-want +got):\n%s", diff)
@@ -178,12 +178,12 @@ func TestKilledInEachSection(t *testing.T) {
 func TestKilledTwice(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
-	s.succeed(t, noHooks(s.step(task.OpHelmDeploy, "")))
-	p := noHooks(s.step(task.OpHelmDeploy, "image: nginx:2"))
+	s.succeed(t, noHooks(s.step(nativehelm.OpDeploy, "")))
+	p := noHooks(s.step(nativehelm.OpDeploy, "image: nginx:2"))
 	s.killed(t, p, s.recorded(t, "rel.v2"))
 	s.killed(t, p, s.recorded(t, "rel.v3"))
 	s.succeed(t, p)
 	s.wantWorld(t, "after the third try", stable("nginx:2")...)
-	s.succeed(t, in(p, task.OpHelmRollback))
+	s.succeed(t, in(p, nativehelm.OpRollback))
 	s.wantWorld(t, "after the rollback", stable("nginx:1")...)
 }

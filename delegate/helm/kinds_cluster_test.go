@@ -13,6 +13,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -34,11 +36,11 @@ spec:
 func (s *site) define(t *testing.T, at task.Cluster, definition string) {
 	t.Helper()
 	other := kubernetes.New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
-	p := task.Kubernetes{
-		Op:     task.OpRolling,
-		Target: task.KubernetesTarget{Cluster: at, Namespace: s.namespace, ReleaseName: "other", Manifest: &task.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
+	p := lane.Spec{
+		Op:     lane.OpRolling,
+		Target: lane.Target{Cluster: at, Namespace: s.namespace, ReleaseName: "other", Manifest: &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
 	}
-	r, err := other(t.Context(), executortest.Work(t, task.KindKubernetes, task.Work{Execution: "other", Stage: "deploy", Step: "step"}, p, nil), executortest.New(t, nil).Env)
+	r, err := other(t.Context(), executortest.Work(t, lane.Kind, task.Work{Execution: "other", Stage: "deploy", Step: "step"}, p, nil), executortest.New(t, nil).Env)
 	if err != nil || r.Status != task.Succeeded {
 		t.Fatalf("%s: %s, %v", r.Status, r.Message, err)
 	}
@@ -64,7 +66,7 @@ func TestKindsThatCameLater(t *testing.T) {
 	behind := s.cluster
 	var asked *atomic.Int32
 	s.cluster.URL, asked = testcluster.Discoveries(t, s.cluster.URL, s.cluster.CAPEM)
-	deploy := func(op task.HelmOp, want bool) {
+	deploy := func(op nativehelm.Op, want bool) {
 		t.Helper()
 		e := s.succeed(t, noHooks(s.step(op, ""))) // for a hook Helm asks, too
 		if got := strings.Contains(e.env.Text(unitInit, executor.Info), "Rendered Gadget/"); got != want {
@@ -74,11 +76,11 @@ func TestKindsThatCameLater(t *testing.T) {
 			t.Errorf("%s: the cluster was asked for its kinds %d times; want once", op, n)
 		}
 	}
-	deploy(task.OpHelmDeploy, false)
-	deploy(task.OpHelmDeploy, false)
+	deploy(nativehelm.OpDeploy, false)
+	deploy(nativehelm.OpDeploy, false)
 	s.define(t, behind, definition)
-	deploy(task.OpHelmDeploy, true)
-	deploy(task.OpHelmDeploy, true)
+	deploy(nativehelm.OpDeploy, true)
+	deploy(nativehelm.OpDeploy, true)
 }
 
 // A chart that brings a kind has it from its first revision on.
@@ -90,7 +92,7 @@ func TestKindsOfTheChartItself(t *testing.T) {
 		"web/templates/known.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: known}\ndata: {gadget: \"{{ .Capabilities.APIVersions.Has \"" + group + "/v1/Gadget\" }}\"}\n",
 		"web/crds/gadget.yaml":     definition,
 	})
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
 	known, err := s.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "known", metav1.GetOptions{})
 	check(t, err)
 	if known.Data["gadget"] != "true" {
@@ -105,12 +107,12 @@ func TestTakingBackKindsThatCameLater(t *testing.T) {
 	s := newSite(t)
 	group, definition := s.kind()
 	s.commit(t, map[string]string{"web/templates/gadget.yaml": optional(group)})
-	s.succeed(t, s.step(task.OpHelmDeploy, ""))
+	s.succeed(t, s.step(nativehelm.OpDeploy, ""))
 	s.define(t, s.cluster, definition)
 	other := *s
 	other.run = New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
-	p := other.step(task.OpHelmDeploy, "")
+	p := other.step(nativehelm.OpDeploy, "")
 	other.succeed(t, p)
-	s.succeed(t, in(p, task.OpHelmRollback))
-	s.succeed(t, in(p, task.OpHelmDelete))
+	s.succeed(t, in(p, nativehelm.OpRollback))
+	s.succeed(t, in(p, nativehelm.OpDelete))
 }

@@ -8,6 +8,7 @@ import (
 	"helm.sh/helm/v4/pkg/action"
 	release "helm.sh/helm/v4/pkg/release/v1"
 
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -69,7 +70,7 @@ func (s *session) revert(ctx context.Context, name string, out outputs) (*task.C
 	case good == nil:
 		return s.away(ctx, h.last())
 	}
-	flags, err := s.p.Flags(task.HelmRollback)
+	flags, err := s.p.Flags(lane.HelmRollback)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (s *session) away(ctx context.Context, last *release.Release) (*task.Change
 }
 
 // goBack rolls a release back to a good revision.
-func (s *session) goBack(ctx context.Context, cfg *action.Configuration, h history, good *release.Release, flags task.HelmFlags) error {
+func (s *session) goBack(ctx context.Context, cfg *action.Configuration, h history, good *release.Release, flags lane.HelmFlags) error {
 	if err := s.cluster.Remember(ctx, good.Manifest); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (s *session) target() string {
 }
 
 // rollBackTo is "helm rollback": it makes a new revision of an old one.
-func (s *session) rollBackTo(ctx context.Context, name string, version int, f task.HelmFlags, unit string) error {
+func (s *session) rollBackTo(ctx context.Context, name string, version int, f lane.HelmFlags, unit string) error {
 	cfg, err := s.configure(unit)
 	if err != nil {
 		return err

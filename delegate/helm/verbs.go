@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -29,7 +30,7 @@ func Verbs() sandbox.Verbs {
 
 // bare is a manifest without the place that it is from, whose credentials are
 // nothing to a sandbox.
-func bare(m *task.Manifest) *task.Manifest {
+func bare(m *lane.Manifest) *lane.Manifest {
 	out := *m
 	out.Store = task.Store{}
 	return &out

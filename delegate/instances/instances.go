@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -37,7 +38,7 @@ func New(script executor.Executor) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		place, err := executor.Place[task.InstancesPlace](a.Kind, w.Place)
+		place, err := executor.Place[custom.Place](a.Kind, w.Place)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -67,7 +68,7 @@ func deref(r *task.Result) task.Result {
 
 // written runs the script and gives what it wrote, or the result of a script
 // that failed.
-func written(ctx context.Context, p task.Instances, script executor.Executor, a task.Assignment, env executor.Env) ([]byte, *task.Result, error) {
+func written(ctx context.Context, p custom.Instances, script executor.Executor, a task.Assignment, env executor.Env) ([]byte, *task.Result, error) {
 	dir, err := env.Dir()
 	if err != nil {
 		return nil, nil, err
@@ -117,7 +118,7 @@ func readFile(path string) ([]byte, error) {
 }
 
 // read finds the instances in what the script wrote.
-func read(p task.Instances, doc []byte) (task.InstancesFound, error) {
+func read(p custom.Instances, doc []byte) (task.InstancesFound, error) {
 	found := task.InstancesFound{List: []task.InstanceFound{}}
 	v, err := expr.FromJSON(doc)
 	if err != nil {
@@ -152,7 +153,7 @@ func wrong(format string, args ...any) error {
 	return fault.New(fault.Invalid, format, args...).Causing(fault.Unknown)
 }
 
-func readOne(p task.Instances, item expr.Value) (task.InstanceFound, error) {
+func readOne(p custom.Instances, item expr.Value) (task.InstanceFound, error) {
 	name, err := expr.Select(p.Name, item)
 	if err != nil {
 		return task.InstanceFound{}, err

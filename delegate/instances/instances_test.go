@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/instances"
 	"github.com/slipway-cd/slipway/delegate/shell"
+	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -22,9 +23,9 @@ const fleet = `cat > "$INSTANCE_OUTPUT_PATH" <<END
 ]}
 END`
 
-func find(t *testing.T, change func(*task.Instances)) task.Result {
+func find(t *testing.T, change func(*custom.Instances)) task.Result {
 	t.Helper()
-	p := task.Instances{
+	p := custom.Instances{
 		Script: task.Shell{Shell: "Bash", Script: fleet},
 		List:   "items", Name: "metadata.name",
 		Attributes: map[string]string{"instancename": "metadata.name", "zone": "zones[0]", "zones": "zones", "size": "$.size"},
@@ -34,7 +35,7 @@ func find(t *testing.T, change func(*task.Instances)) task.Result {
 	}
 	env := executortest.New(t, nil)
 	w := task.Work{Target: task.Target{Service: "engine", Environment: "floor", Infrastructure: "hall", Image: "1.4"}}
-	r, err := instances.New(shell.New(os.Environ(), t.TempDir()))(t.Context(), executortest.Work(t, task.KindInstances, w, nil, task.InstancesPlace{Script: p}), env.Env)
+	r, err := instances.New(shell.New(os.Environ(), t.TempDir()))(t.Context(), executortest.Work(t, custom.Kind, w, nil, custom.Place{Script: p}), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestListsThatAreTheDocument(t *testing.T) {
 		`echo '[{"metadata": {"name": "a"}}]' > "$INSTANCE_OUTPUT_PATH"`: 1,
 		`echo '[]' > "$INSTANCE_OUTPUT_PATH"`:                            0,
 	} {
-		r := find(t, func(p *task.Instances) { p.Script.Script, p.List = script, "$" })
+		r := find(t, func(p *custom.Instances) { p.Script.Script, p.List = script, "$" })
 		if r.Status != task.Succeeded || len(r.Changes) != 1 || len(r.Changes[0].Instances) != want {
 			t.Errorf("%s: %s %s: %+v; want %d instances", script, r.Status, r.Message, r.Changes, want)
 		}
@@ -81,26 +82,26 @@ func TestListsThatAreTheDocument(t *testing.T) {
 
 func TestScriptsThatFindNoInstances(t *testing.T) {
 	t.Parallel()
-	write := func(doc string) func(*task.Instances) {
-		return func(p *task.Instances) { p.Script.Script = "echo '" + doc + `' > "$INSTANCE_OUTPUT_PATH"` }
+	write := func(doc string) func(*custom.Instances) {
+		return func(p *custom.Instances) { p.Script.Script = "echo '" + doc + `' > "$INSTANCE_OUTPUT_PATH"` }
 	}
 	tests := map[string]struct {
-		change func(*task.Instances)
+		change func(*custom.Instances)
 		want   string
 	}{
-		"it fails":            {func(p *task.Instances) { p.Script.Script = "exit 3" }, "the script ended with exit code 3"},
-		"it writes nothing":   {func(p *task.Instances) { p.Script.Script = "true" }, "the script has written nothing to $INSTANCE_OUTPUT_PATH"},
+		"it fails":            {func(p *custom.Instances) { p.Script.Script = "exit 3" }, "the script ended with exit code 3"},
+		"it writes nothing":   {func(p *custom.Instances) { p.Script.Script = "true" }, "the script has written nothing to $INSTANCE_OUTPUT_PATH"},
 		"it writes no JSON":   {write("press, lathe"), "what the script wrote isn't JSON"},
 		"there is no list":    {write(`{"items": "press"}`), "instancesListPath items names no list"},
 		"the list is missing": {write(`{}`), "instancesListPath items names no list"},
 		"one has no name":     {write(`{"items": [{"metadata": {"name": "a"}}, {"name": "b"}]}`), "instance 1: there is no name at metadata.name"},
 		"two have the name":   {write(`{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "a"}}]}`), "instance 1: there is another one of the name a"},
-		"a path is wrong":     {func(p *task.Instances) { p.Attributes["zone"] = "$[" }, "instance 0: attribute zone: "},
-		"there are too many": {func(p *task.Instances) {
+		"a path is wrong":     {func(p *custom.Instances) { p.Attributes["zone"] = "$[" }, "instance 0: attribute zone: "},
+		"there are too many": {func(p *custom.Instances) {
 			p.Script.Script = `(echo '{"items": [0'; printf ',%s' $(seq 2000); echo ']}') > "$INSTANCE_OUTPUT_PATH"`
 		}, "the script has found 2001 instances; the limit is 2000"},
-		"it writes too much":   {func(p *task.Instances) { p.Script.Script = `head -c 17000000 /dev/zero > "$INSTANCE_OUTPUT_PATH"` }, "the script has written 17000000 bytes"},
-		"the list path is bad": {func(p *task.Instances) { p.List = "$[" }, "instancesListPath $[ in what the script wrote"},
+		"it writes too much":   {func(p *custom.Instances) { p.Script.Script = `head -c 17000000 /dev/zero > "$INSTANCE_OUTPUT_PATH"` }, "the script has written 17000000 bytes"},
+		"the list path is bad": {func(p *custom.Instances) { p.List = "$[" }, "instancesListPath $[ in what the script wrote"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

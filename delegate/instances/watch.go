@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -23,7 +24,7 @@ const (
 // again. What the script says goes nowhere.
 func Watch(script executor.Executor) executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		place, err := executor.Place[task.InstancesPlace](w.Kind, w.Place)
+		place, err := executor.Place[custom.Place](w.Kind, w.Place)
 		if err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func Watch(script executor.Executor) executor.Watcher {
 }
 
 // look runs the script once. A script that fails is a trouble of the place.
-func look(ctx context.Context, of task.Target, p task.Instances, script executor.Executor) task.Observed {
+func look(ctx context.Context, of task.Target, p custom.Instances, script executor.Executor) task.Observed {
 	ctx, stop := context.WithTimeout(ctx, lookFor)
 	defer stop()
 	dir, err := os.MkdirTemp("", "slipway-look-")

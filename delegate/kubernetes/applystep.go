@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -53,13 +54,13 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 }
 
 // overridesFit refuses a step's overrides that the manifest has no use for.
-func (s *session) overridesFit(m *task.Manifest) error {
+func (s *session) overridesFit(m *lane.Manifest) error {
 	if m == nil {
 		return nil // reported when it is fetched
 	}
 	for _, o := range []struct {
 		typ    string
-		layers []task.ValuesFile
+		layers []lane.ValuesFile
 		of     []string
 	}{
 		{"Values", s.p.ApplyValues, []string{"K8sManifest", "HelmChart"}},

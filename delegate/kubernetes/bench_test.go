@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -33,9 +34,9 @@ func many(round int) string {
 // BenchmarkApply is 500 changed objects: as a K8sRollingDeploy, with its record
 // and its diff, and as a K8sApply, beside what kubectl takes for the same.
 func BenchmarkApply(b *testing.B) {
-	rolling := func(s *site, round int) job { return s.step(task.OpRolling, many(round)) }
+	rolling := func(s *site, round int) job { return s.step(lane.OpRolling, many(round)) }
 	apply := func(s *site, round int) job {
-		p := s.step(task.OpApply, many(round))
+		p := s.step(lane.OpApply, many(round))
 		p.FilePaths, p.SkipDryRun = []string{"app.yaml"}, true
 		return p
 	}
@@ -93,7 +94,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	round := func(n int) (time.Duration, time.Duration) {
 		step := timed(func() {
-			r, err := s.run(b.Context(), s.step(task.OpRolling, manifest(n)).assignment(b), executortest.New(b, nil).Env)
+			r, err := s.run(b.Context(), s.step(lane.OpRolling, manifest(n)).assignment(b), executortest.New(b, nil).Env)
 			if err != nil || r.Status != task.Succeeded {
 				b.Fatalf("%s: %s, %v", r.Status, r.Message, err)
 			}

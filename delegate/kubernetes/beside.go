@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // Beside names a Helm release that stands beside the one of a service: its
@@ -140,7 +140,7 @@ func (l *layout) aside(objects []*unstructured.Unstructured) (Aside, error) {
 
 // Canary makes a canary of what a chart renders (semantics/kubernetes §19.4):
 // its one workload with a few instances, and what that needs of its own.
-func (f *Foreign) Canary(ctx context.Context, rendered string, b Beside, pick *task.InstanceSelection) (Aside, error) {
+func (f *Foreign) Canary(ctx context.Context, rendered string, b Beside, pick *lane.InstanceSelection) (Aside, error) {
 	l, err := f.layOut(rendered, "canary", b)
 	if err != nil {
 		return Aside{}, err

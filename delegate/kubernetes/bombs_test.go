@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // bombSession renders in little memory.
@@ -61,7 +61,7 @@ func inChart(template string, others map[string]string) bomb {
 		for name, text := range others {
 			files[name] = text
 		}
-		job := chart.Job{Manifest: &task.Manifest{ID: "bomb"}, Files: laid(t, files), Dir: t.TempDir(), Release: chart.Release{Name: "bomb", Namespace: "default"}}
+		job := chart.Job{Manifest: &lane.Manifest{ID: "bomb"}, Files: laid(t, files), Dir: t.TempDir(), Release: chart.Release{Name: "bomb", Namespace: "default"}}
 		return s.make(ctx, sandbox.Work{Verb: verbChart, What: "rendering the chart of bomb", Log: s.env.Log(unitFetch), Request: chartWork{Job: job}})
 	}
 }
@@ -70,7 +70,7 @@ func inChart(template string, others map[string]string) bomb {
 func inKustomize(files map[string]string) bomb {
 	return func(ctx context.Context, t *testing.T, s *session) ([]*unstructured.Unstructured, error) {
 		t.Helper()
-		w := kustomizeWork{&task.Manifest{ID: "bomb"}, laid(t, files), []string{"top"}, nil, t.TempDir()}
+		w := kustomizeWork{&lane.Manifest{ID: "bomb"}, laid(t, files), []string{"top"}, nil, t.TempDir()}
 		return s.make(ctx, sandbox.Work{Verb: verbKustomize, What: "building the kustomization of bomb", Log: s.env.Log(unitFetch), Request: w})
 	}
 }

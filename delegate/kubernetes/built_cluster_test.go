@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -22,14 +23,14 @@ func TestChartAsManifests(t *testing.T) {
 		"chart/templates/second.yaml": skipDirective + "\n" + fixedYAML("second", "1"),
 	})
 	g.Paths = []string{"chart"}
-	p := s.step(task.OpRolling, "")
-	p.Target.Manifest = &task.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &task.Chart{}}
-	p.Target.Values = []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "image: nginx:<+kubernetes.release.revision>"}}}
+	p := s.step(lane.OpRolling, "")
+	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &lane.Chart{}}
+	p.Target.Values = []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "image: nginx:<+kubernetes.release.revision>"}}}
 	s.succeed(t, p)
 	if diff := cmp.Diff([]string{"ConfigMap/cfg-1", "Deployment/web"}, s.names(t)); diff != "" || s.image(t, "web") != "nginx:1" {
 		t.Errorf("runs %s (-want +got):\n%s", s.image(t, "web"), diff)
 	}
-	apply := in(p, task.OpApply)
+	apply := in(p, lane.OpApply)
 	apply.FilePaths = []string{"templates/job.yaml"}
 	s.succeed(t, apply)
 	if !contains(s.names(t), "Job/once") || contains(s.names(t), "ConfigMap/second") {
@@ -52,14 +53,14 @@ func TestKustomization(t *testing.T) {
 		"app/job/job.yaml":            jobYAML("once", "ok"),
 	})
 	g.Paths = []string{"app"}
-	p := s.step(task.OpRolling, "")
-	p.Target.Manifest = &task.Manifest{ID: "app", Type: "Kustomize", Store: task.Store{Git: g}, Kustomize: &task.Kustomize{Overlay: "over"}}
-	p.Target.Patches = []task.ValuesFile{{ID: "p", Store: task.Store{Inline: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: main, image: \"nginx:4<+kubernetes.release.revision>\"}]}}}\n"}}}
+	p := s.step(lane.OpRolling, "")
+	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "Kustomize", Store: task.Store{Git: g}, Kustomize: &lane.Kustomize{Overlay: "over"}}
+	p.Target.Patches = []lane.ValuesFile{{ID: "p", Store: task.Store{Inline: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: main, image: \"nginx:4<+kubernetes.release.revision>\"}]}}}\n"}}}
 	s.succeed(t, p)
 	if got := s.image(t, "web-x"); got != "nginx:41" {
 		t.Errorf("runs %s", got)
 	}
-	apply := in(p, task.OpApply)
+	apply := in(p, lane.OpApply)
 	apply.Target.Patches = nil
 	apply.FilePaths = []string{"app/job"}
 	s.succeed(t, apply)
@@ -73,21 +74,21 @@ func TestKustomization(t *testing.T) {
 func TestManifestsFromAScript(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpRolling, "")
+	p := s.step(lane.OpRolling, "")
 	script := "mkdir app && cat > app/web.yaml <<'END'\n" + deploymentYAML("web", "{{ .Values.image }}", 1) + "\nEND\necho 'image: nginx:1' > app/values.yaml\necho 'image: nginx:4' > prod.yaml\n"
-	p.Target.Manifest = &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}}
+	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}}
 	s.succeed(t, p)
 	if got := s.image(t, "web"); got != "nginx:1" {
 		t.Errorf("runs %s", got)
 	}
-	next := s.step(task.OpRolling, "")
+	next := s.step(lane.OpRolling, "")
 	next.Target.Manifest = p.Target.Manifest
-	next.Target.Values = []task.ValuesFile{{ID: "prod", Store: task.Store{Inherited: []string{"prod.yaml"}}}}
+	next.Target.Values = []lane.ValuesFile{{ID: "prod", Store: task.Store{Inherited: []string{"prod.yaml"}}}}
 	s.succeed(t, next)
 	if got := s.image(t, "web"); got != "nginx:4" {
 		t.Errorf("with inherited values it runs %s", got)
 	}
-	broken := s.step(task.OpRolling, "")
-	broken.Target.Manifest = &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: "exit 7", Path: "app"}}}
+	broken := s.step(lane.OpRolling, "")
+	broken.Target.Manifest = &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: "exit 7", Path: "app"}}}
 	s.fail(t, broken, "exit code 7")
 }

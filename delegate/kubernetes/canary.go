@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -88,7 +89,7 @@ func single(objects []*unstructured.Unstructured, strategy string, kinds ...stri
 
 // selected is a number of instances: a count, or a percentage of a base,
 // rounded up; at least one.
-func selected(i *task.InstanceSelection, base int64) int64 {
+func selected(i *lane.InstanceSelection, base int64) int64 {
 	switch {
 	case i == nil:
 		return 1

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // canaryServices adds to the manifests a service for the pods that are stable
@@ -37,7 +37,7 @@ func (s *session) canaryServices(ctx context.Context, objects []*unstructured.Un
 	return sorted(append(objects, stable, canary)), []string{display(canary)}, nil
 }
 
-func speaks(t *task.TrafficRouting, words ...string) bool {
+func speaks(t *lane.TrafficRouting, words ...string) bool {
 	for _, r := range t.Routes {
 		for _, d := range r.Destinations {
 			if slices.Contains(words, d.Host) {

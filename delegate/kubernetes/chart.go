@@ -11,15 +11,15 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // chart renders a Helm chart to objects that are deployed like any others: no
 // Helm release is made (semantics/kubernetes §4.3). only names files of the
 // chart, which count even if they ask to be left out of deployments; nil: all
 // others.
-func (s *session) chart(ctx context.Context, m *task.Manifest, only []string, over []task.ValuesFile) ([]*unstructured.Unstructured, error) {
-	flags, err := m.Chart.Flags(task.HelmTemplate)
+func (s *session) chart(ctx context.Context, m *lane.Manifest, only []string, over []lane.ValuesFile) ([]*unstructured.Unstructured, error) {
+	flags, err := m.Chart.Flags(lane.HelmTemplate)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -30,8 +31,8 @@ func TestKindsThatCameLater(t *testing.T) {
 	s.cluster.URL = at
 	deploy := func(want bool) {
 		t.Helper()
-		p := s.step(task.OpRolling, "")
-		p.Target.Manifest = &task.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &task.Chart{}}
+		p := s.step(lane.OpRolling, "")
+		p.Target.Manifest = &lane.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &lane.Chart{}}
 		e := s.succeed(t, p)
 		if got := slices.Contains(strings.Split(e.log(unitInitialize), "\n"), "Rendered Gadget/mine"); got != want {
 			t.Errorf("the new kind was rendered: %v; want %v", got, want)
@@ -42,7 +43,7 @@ func TestKindsThatCameLater(t *testing.T) {
 	}
 	deploy(false)
 	deploy(false)
-	p := other.step(task.OpRolling, definition)
+	p := other.step(lane.OpRolling, definition)
 	p.Target.ReleaseName = "kinds"
 	other.succeed(t, p)
 	deploy(true)

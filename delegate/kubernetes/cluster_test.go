@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -65,13 +66,13 @@ func siteOf(tb testing.TB, kubeconfig, namespace string) *site {
 }
 
 // step is a task of one step in an execution of its own, with inline manifests.
-func (s *site) step(op task.KubernetesOp, manifest string) job {
+func (s *site) step(op lane.Op, manifest string) job {
 	s.stage++
 	return job{
 		Work: task.Work{Target: task.Target{Service: "web"}, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step"},
-		Kubernetes: task.Kubernetes{Op: op, Target: task.KubernetesTarget{
+		Spec: lane.Spec{Op: op, Target: lane.Target{
 			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
-			Manifest: &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
+			Manifest: &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
 		}},
 	}
 }
@@ -79,16 +80,16 @@ func (s *site) step(op task.KubernetesOp, manifest string) job {
 // job is the payload of a task with its spec.
 type job struct {
 	Work task.Work
-	task.Kubernetes
+	lane.Spec
 }
 
 func (j job) assignment(tb testing.TB) task.Assignment {
 	tb.Helper()
-	return executortest.Work(tb, task.KindKubernetes, j.Work, j.Kubernetes, nil)
+	return executortest.Work(tb, lane.Kind, j.Work, j.Spec, nil)
 }
 
 // in is another step of the same stage.
-func in(p job, op task.KubernetesOp) job {
+func in(p job, op lane.Op) job {
 	p.Op, p.Work.Step = op, string(op)
 	return p
 }

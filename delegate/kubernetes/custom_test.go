@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 func TestCustomConditions(t *testing.T) {
@@ -161,28 +161,28 @@ func TestCustomResources(t *testing.T) {
 		return text(o, "spec", "size") + " " + text(o, "status", "state")
 	}
 	// The kind and the first resource of it come together.
-	e := s.succeed(t, s.step(task.OpRolling, kind+s.custom("Gadget", "none", "")))
+	e := s.succeed(t, s.step(lane.OpRolling, kind+s.custom("Gadget", "none", "")))
 	if log := e.log(unitSteady); !contains(log, "has no harness.io/steadyStateCondition") {
 		t.Errorf("the log doesn't warn:\n%s", log)
 	}
 	s.operate(t, resource)
-	s.succeed(t, s.step(task.OpRolling, kind+s.custom("Gadget", "big", whenBig+whenSick)))
+	s.succeed(t, s.step(lane.OpRolling, kind+s.custom("Gadget", "big", whenBig+whenSick)))
 	if got := size(); got != "big big" {
 		t.Errorf("after the deployment the resource is %s", got)
 	}
-	sick := s.step(task.OpRolling, kind+s.custom("Gadget", "sick", whenBig+whenSick))
+	sick := s.step(lane.OpRolling, kind+s.custom("Gadget", "sick", whenBig+whenSick))
 	s.fail(t, sick, "Gadget/mine failed", "failureCondition")
-	s.succeed(t, in(sick, task.OpRollingRollback))
+	s.succeed(t, in(sick, lane.OpRollingRollback))
 	if got := size(); got != "big big" {
 		t.Errorf("after the rollback the resource is %s", got)
 	}
-	p := s.step(task.OpApply, s.custom("Gadget", "bigger", whenBig))
+	p := s.step(lane.OpApply, s.custom("Gadget", "bigger", whenBig))
 	p.FilePaths = []string{"app.yaml"}
 	s.succeed(t, p)
 	if got := size(); got != "bigger bigger" {
 		t.Errorf("after K8sApply the resource is %s", got)
 	}
-	p = s.step(task.OpApply, s.custom("Gadget", "x", "    harness.io/steadyStateCondition: ${1 +}\n"))
+	p = s.step(lane.OpApply, s.custom("Gadget", "x", "    harness.io/steadyStateCondition: ${1 +}\n"))
 	p.FilePaths = []string{"app.yaml"}
 	s.fail(t, p, "Gadget/mine: its steadyStateCondition")
 	if diff := cmp.Diff([]string(nil), s.names(t)); diff != "" {
@@ -197,12 +197,12 @@ func TestDeleteOfAKindAndItsResources(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		s := newSite(t)
 		kind, resource := s.definition("Widget")
-		s.succeed(t, s.step(task.OpRolling, kind+s.custom("Widget", "one", "")))
+		s.succeed(t, s.step(lane.OpRolling, kind+s.custom("Widget", "one", "")))
 		if gone {
 			check(t, s.dyn.Resource(definitions()).Delete(t.Context(), resource.GroupResource().String(), metav1.DeleteOptions{}))
 		}
-		p := s.step(task.OpDelete, "")
-		p.Delete = &task.ResourceSelection{Type: "ReleaseName"}
+		p := s.step(lane.OpDelete, "")
+		p.Delete = &lane.ResourceSelection{Type: "ReleaseName"}
 		s.succeed(t, p)
 		_, err := s.dyn.Resource(definitions()).Get(t.Context(), resource.GroupResource().String(), metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) || len(s.records(t)) != 0 {
@@ -210,7 +210,7 @@ func TestDeleteOfAKindAndItsResources(t *testing.T) {
 		}
 	}
 	s := newSite(t)
-	s.fail(t, s.step(task.OpRolling, s.custom("Nothing", "one", "")), "the cluster has no kind Nothing")
+	s.fail(t, s.step(lane.OpRolling, s.custom("Nothing", "one", "")), "the cluster has no kind Nothing")
 }
 
 func definitions() schema.GroupVersionResource {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // cutProxy stands before an API server and cuts off the answer to every other
@@ -132,12 +132,12 @@ func TestStepsWithAnswersThatAreCutOff(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		s.behind(t)
-		s.succeed(t, s.step(task.OpRolling, patiently("nginx:1", "1")))
-		p := s.step(task.OpRolling, patiently("nginx:2", "2"))
+		s.succeed(t, s.step(lane.OpRolling, patiently("nginx:1", "1")))
+		p := s.step(lane.OpRolling, patiently("nginx:2", "2"))
 		s.succeed(t, p)
 		if got, want := s.sum(t), "nginx:2 cfg-1 cfg-2 Succeeded Succeeded"; got != want {
 			t.Errorf("got %s; want %s", got, want)
 		}
-		s.succeed(t, in(p, task.OpRollingRollback))
+		s.succeed(t, in(p, lane.OpRollingRollback))
 	})
 }

@@ -13,13 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestFirstDeploymentIntoAnEmptyNamespace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	e := s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 2)+serviceYAML("web", "web")+configYAML("cfg", "1")))
+	e := s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 2)+serviceYAML("web", "web")+configYAML("cfg", "1")))
 	if diff := cmp.Diff([]string{"ConfigMap/cfg-1", "Deployment/web", "Service/web"}, s.names(t)); diff != "" {
 		t.Errorf("what is there (-want +got):\n%s", diff)
 	}
@@ -65,9 +66,9 @@ spec:
 		check(t, err)
 		return d.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name, d.Generation
 	}
-	s.succeed(t, s.step(task.OpRolling, manifests("1")))
+	s.succeed(t, s.step(lane.OpRolling, manifests("1")))
 	_, before := refers()
-	s.succeed(t, s.step(task.OpRolling, manifests("2")))
+	s.succeed(t, s.step(lane.OpRolling, manifests("2")))
 	name, after := refers()
 	if name != "cfg-2" || after == before {
 		t.Errorf("the pods refer to %s in generation %d", name, after)
@@ -98,7 +99,7 @@ func TestPruning(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			first, second := s.step(task.OpRolling, full), s.step(task.OpRolling, bare)
+			first, second := s.step(lane.OpRolling, full), s.step(lane.OpRolling, bare)
 			first.Pruning, second.Pruning = tt.before, tt.now
 			s.succeed(t, first)
 			s.succeed(t, second)
@@ -121,12 +122,12 @@ func TestRollbackOfPruning(t *testing.T) {
 			t.Cleanup(func() {
 				_ = s.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), s.namespace+"-room", metav1.DeleteOptions{})
 			})
-			first := s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("old", "1"))
-			second := s.step(task.OpRolling, deploymentYAML("web", "broken:2", 1)+fixedYAML("new", "1")+room)
+			first := s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("old", "1"))
+			second := s.step(lane.OpRolling, deploymentYAML("web", "broken:2", 1)+fixedYAML("new", "1")+room)
 			first.Pruning, second.Pruning = tt.first, tt.second
 			s.succeed(t, first)
 			s.fail(t, second, "Deployment/web exceeded its progress deadline")
-			s.succeed(t, in(second, task.OpRollingRollback))
+			s.succeed(t, in(second, lane.OpRollingRollback))
 			want := []string{"ConfigMap/old", "Deployment/web"}
 			if !tt.first || !tt.second {
 				want = []string{"ConfigMap/new", "ConfigMap/old", "Deployment/web"}
@@ -148,15 +149,15 @@ func TestRollbackOfPruning(t *testing.T) {
 func TestRollbackBringsBackWhatWasPruned(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	first := s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("old", "1")+serviceYAML("old", "web"))
-	second := s.step(task.OpRolling, deploymentYAML("web", "nginx:2", 1))
+	first := s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("old", "1")+serviceYAML("old", "web"))
+	second := s.step(lane.OpRolling, deploymentYAML("web", "nginx:2", 1))
 	first.Pruning, second.Pruning = true, true
 	s.succeed(t, first)
 	s.succeed(t, second)
 	if diff := cmp.Diff([]string{"Deployment/web"}, s.names(t)); diff != "" {
 		t.Errorf("after pruning (-want +got):\n%s", diff)
 	}
-	s.succeed(t, in(second, task.OpRollingRollback))
+	s.succeed(t, in(second, lane.OpRollingRollback))
 	if diff := cmp.Diff([]string{"ConfigMap/old", "Deployment/web", "Service/old"}, s.names(t)); diff != "" {
 		t.Errorf("after the rollback (-want +got):\n%s", diff)
 	}
@@ -204,7 +205,7 @@ func TestForbiddenNamesTheObjectAndTheVerb(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			p := s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1))
+			p := s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1))
 			p.Target.Cluster = s.restricted(t, tt.rules...)
 			e := s.fail(t, p, tt.want...)
 			if diff := cmp.Diff(fault.Failures(fault.New(fault.Forbidden, "x")), e.FailureTypes); diff != "" {
@@ -221,7 +222,7 @@ func TestForbiddenNamesTheObjectAndTheVerb(t *testing.T) {
 func TestRefusedCredentials(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1))
+	p := s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1))
 	p.Target.Cluster.Token = "nobody"
 	e := s.fail(t, p, "refused the credentials")
 	if diff := cmp.Diff(fault.Failures(fault.New(fault.Unauthenticated, "x")), e.FailureTypes); diff != "" {
@@ -235,7 +236,7 @@ func TestRefusedCredentials(t *testing.T) {
 // semantics/kubernetes §2: the infrastructure's namespace isn't made by itself.
 func TestMissingNamespace(t *testing.T) {
 	t.Parallel()
-	for _, op := range []task.KubernetesOp{task.OpRolling, task.OpCanary, task.OpBlueGreen, task.OpApply} {
+	for _, op := range []lane.Op{lane.OpRolling, lane.OpCanary, lane.OpBlueGreen, lane.OpApply} {
 		for _, skip := range []bool{false, true} {
 			s := newSite(t)
 			p := s.step(op, deploymentYAML("web", "nginx:1", 1)+serviceYAML("web", "web"))
@@ -251,10 +252,10 @@ func TestBlueGreenSkipsWhatIsDeployed(t *testing.T) {
 	s := newSite(t)
 	all := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web", "web")
 	deploy := func(manifest string) ended {
-		p := s.step(task.OpBlueGreen, manifest)
+		p := s.step(lane.OpBlueGreen, manifest)
 		p.SkipSameManifest = true
 		e := s.succeed(t, p)
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 		return e
 	}
 	deploy(all)
@@ -292,11 +293,11 @@ func (s *site) colors(t *testing.T) string {
 func TestFieldsOfOtherOwners(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
 	patch := `{"metadata":{"labels":{"team":"a"}},"spec":{"replicas":4,"template":{"spec":{"containers":[{"name":"main","image":"other:1"}]}}}}`
 	_, err := s.AppsV1().Deployments(s.namespace).Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	check(t, err)
-	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:2", 2)))
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:2", 2)))
 	d, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	check(t, err)
 	if *d.Spec.Replicas != 2 || d.Spec.Template.Spec.Containers[0].Image != "nginx:2" || d.Labels["team"] != "a" {
@@ -315,7 +316,7 @@ func TestTakesOverFromKubectlApply(t *testing.T) {
 		Data:       map[string]string{"old": "1", "x": "1"},
 	}, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"})
 	check(t, err)
-	s.succeed(t, s.step(task.OpRolling, fixedYAML("fixed", "2")))
+	s.succeed(t, s.step(lane.OpRolling, fixedYAML("fixed", "2")))
 	c, err := s.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "fixed", metav1.GetOptions{})
 	check(t, err)
 	if diff := cmp.Diff(map[string]string{"x": "2"}, c.Data); diff != "" {
@@ -328,17 +329,17 @@ func TestDryRunChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	broken := "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: bad}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: other}}, spec: {containers: [{name: x, image: \"y:1\"}]}}}\n"
-	p := s.step(task.OpRolling, configYAML("cfg", "1")+deploymentYAML("web", "nginx:1", 1)+broken)
+	p := s.step(lane.OpRolling, configYAML("cfg", "1")+deploymentYAML("web", "nginx:1", 1)+broken)
 	s.fail(t, p, "Deployment/bad", "selector")
 	if got := append(s.names(t), s.records(t)...); len(got) != 0 {
 		t.Errorf("the dry run left %v", got)
 	}
 	// semantics/kubernetes §23.12.
-	if log := s.succeed(t, in(p, task.OpRollingRollback)).log(unitRollback); !contains(log, "nothing to roll back") {
+	if log := s.succeed(t, in(p, lane.OpRollingRollback)).log(unitRollback); !contains(log, "nothing to roll back") {
 		t.Errorf("the rollback says %q", log)
 	}
 	// semantics/kubernetes §23.2.
-	s.fail(t, s.step(task.OpRolling, deploymentYAML("web<+artifact.tag>", "nginx:1", 1)), "web<+artifact.tag>")
+	s.fail(t, s.step(lane.OpRolling, deploymentYAML("web<+artifact.tag>", "nginx:1", 1)), "web<+artifact.tag>")
 }
 
 // What another line of releases still needs isn't cleaned up.
@@ -348,12 +349,12 @@ func TestCleanUpLeavesOtherLines(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for i := range 4 {
-			s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", fmt.Sprint(i), 1)))
+			s.succeed(t, s.step(lane.OpRolling, versioned("nginx:1", fmt.Sprint(i), 1)))
 		}
 		_, err := s.CoreV1().Services(s.namespace).Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"selector":{"harness.io/color":"blue"}}}`), metav1.PatchOptions{})
 		check(t, err)
 		for range 4 {
-			s.succeed(t, s.step(task.OpBlueGreen, versioned("nginx:2", "5", 1)))
+			s.succeed(t, s.step(lane.OpBlueGreen, versioned("nginx:2", "5", 1)))
 		}
 		if names := s.names(t); !contains(names, "ConfigMap/cfg-4") || !contains(names, "ConfigMap/cfg-3") || contains(names, "ConfigMap/cfg-2") {
 			t.Errorf("there are %v", names)
@@ -366,21 +367,21 @@ func TestCleanUpLeavesOtherLines(t *testing.T) {
 	t.Run("kubernetes §13.2 a canary is its own execution's to delete", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", "1", 1)))
-		good, bad := s.step(task.OpCanary, versioned("nginx:2", "2", 1)), s.step(task.OpCanary, versioned("broken:3", "3", 1))
+		s.succeed(t, s.step(lane.OpRolling, versioned("nginx:1", "1", 1)))
+		good, bad := s.step(lane.OpCanary, versioned("nginx:2", "2", 1)), s.step(lane.OpCanary, versioned("broken:3", "3", 1))
 		s.succeed(t, good)
-		s.succeed(t, s.step(task.OpRolling, versioned("nginx:4", "4", 1)))
+		s.succeed(t, s.step(lane.OpRolling, versioned("nginx:4", "4", 1)))
 		if names := s.names(t); !contains(names, "ConfigMap/cfg-canary") {
 			t.Errorf("there are %v", names)
 		}
-		s.succeed(t, in(good, task.OpCanaryDelete))
+		s.succeed(t, in(good, lane.OpCanaryDelete))
 		s.fail(t, bad, "progress")
-		s.succeed(t, s.step(task.OpRolling, versioned("nginx:5", "5", 1)))
-		s.succeed(t, in(bad, task.OpCanaryDelete))
+		s.succeed(t, s.step(lane.OpRolling, versioned("nginx:5", "5", 1)))
+		s.succeed(t, in(bad, lane.OpCanaryDelete))
 		if names := s.names(t); contains(names, "ConfigMap/cfg-canary") || contains(names, "Deployment/web-canary") {
 			t.Errorf("there are %v", names)
 		}
-		s.succeed(t, s.step(task.OpRolling, versioned("nginx:6", "6", 1)))
+		s.succeed(t, s.step(lane.OpRolling, versioned("nginx:6", "6", 1)))
 		if diff := cmp.Diff([]string{"harness.release.rel.3", "harness.release.rel.5", "harness.release.rel.6"}, s.records(t)); diff != "" {
 			t.Errorf("records of canaries that are gone (-want +got):\n%s", diff)
 		}

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 func flagged(p job, flags string) job {
-	command := task.CommandApply
-	if p.Op == task.OpDelete {
-		command = task.CommandDelete
+	command := lane.CommandApply
+	if p.Op == lane.OpDelete {
+		command = lane.CommandDelete
 	}
-	p.CommandFlags = []task.CommandFlag{{Command: command, Flag: flags}}
+	p.CommandFlags = []lane.CommandFlag{{Command: command, Flag: flags}}
 	return p
 }
 
@@ -37,11 +37,11 @@ func TestApplyFlagsAndOtherOwners(t *testing.T) {
 		t.Run(tt.flags, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+			s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
 			patch := `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"other:1"}]}}}}`
 			_, err := s.AppsV1().Deployments(s.namespace).Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})
 			check(t, err)
-			p := flagged(s.step(task.OpRolling, deploymentYAML("web", "nginx:2", 1)), tt.flags)
+			p := flagged(s.step(lane.OpRolling, deploymentYAML("web", "nginx:2", 1)), tt.flags)
 			if tt.err == "" {
 				s.succeed(t, p)
 			} else {
@@ -78,7 +78,7 @@ spec:
 		t.Run(tt.flags, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			p := flagged(s.step(task.OpRolling, manifest), tt.flags)
+			p := flagged(s.step(lane.OpRolling, manifest), tt.flags)
 			if tt.err != "" {
 				s.fail(t, p, "Deployment/web", tt.err)
 				return
@@ -104,7 +104,7 @@ func TestEntriesOfOneKey(t *testing.T) {
 	manifest := strings.Replace(deploymentYAML("web", "nginx:1", 1), `image: "nginx:1"`, `image: "nginx:1",
         env: [{name: A, value: "1"}, {name: B, value: "1"}, {name: A, value: "2"}],
         ports: [{containerPort: 80, name: a}, {containerPort: 80, protocol: TCP, name: b}, {containerPort: 80, protocol: UDP, name: c}]`, 1)
-	e := s.succeed(t, s.step(task.OpRolling, manifest))
+	e := s.succeed(t, s.step(lane.OpRolling, manifest))
 	var got []string
 	c := s.deployment(t, "web").Spec.Template.Spec.Containers[0]
 	for _, v := range c.Env {
@@ -126,7 +126,7 @@ func TestForceFlagRecreates(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	job := func(image string) job {
-		p := s.step(task.OpApply, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: \""+image+"\"}]}}}\n")
+		p := s.step(lane.OpApply, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: \""+image+"\"}]}}}\n")
 		p.FilePaths = []string{"app.yaml"}
 		return p
 	}
@@ -151,7 +151,7 @@ func TestForceFlagRecreates(t *testing.T) {
 func TestOtherApplyFlags(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpApply, fixedYAML("fixed", "1"))
+	p := s.step(lane.OpApply, fixedYAML("fixed", "1"))
 	p.FilePaths = []string{"app.yaml"}
 	s.succeed(t, flagged(p, "--dry-run=server"))
 	if got := s.names(t); len(got) != 0 {
@@ -186,12 +186,12 @@ func TestDeleteFlags(t *testing.T) {
 		t.Run(tt.flags, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+			s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
 			_, err := s.CoreV1().ConfigMaps(s.namespace).Create(t.Context(), &finalized, metav1.CreateOptions{})
 			check(t, err)
 			t.Cleanup(func() { s.release(t) })
-			p := flagged(s.step(task.OpDelete, ""), tt.flags)
-			p.Delete = &task.ResourceSelection{Type: "ResourceName", Names: []string{tt.name}}
+			p := flagged(s.step(lane.OpDelete, ""), tt.flags)
+			p.Delete = &lane.ResourceSelection{Type: "ResourceName", Names: []string{tt.name}}
 			if tt.err == "" {
 				s.succeed(t, p)
 			} else {
@@ -223,7 +223,7 @@ func (s *site) release(t *testing.T) {
 func TestFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	e := s.fail(t, flagged(s.step(task.OpRolling, fixedYAML("fixed", "1")), "--selector=a=b"), "--selector")
+	e := s.fail(t, flagged(s.step(lane.OpRolling, fixedYAML("fixed", "1")), "--selector=a=b"), "--selector")
 	if diff := cmp.Diff(fault.Failures(fault.New(fault.Unsupported, "x")), e.FailureTypes); diff != "" {
 		t.Errorf("failure types (-want +got):\n%s", diff)
 	}

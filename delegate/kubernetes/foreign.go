@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -27,12 +28,12 @@ type Clusters struct{ known clients }
 type Foreign struct{ s *session }
 
 // Foreign gives access to a step's target. Progress goes to the log of env.
-func (c *Clusters) Foreign(w task.Work, target task.KubernetesTarget, env executor.Env) (*Foreign, error) {
+func (c *Clusters) Foreign(w task.Work, target lane.Target, env executor.Env) (*Foreign, error) {
 	client, err := c.known.get(target.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	return &Foreign{s: &session{work: w, p: task.Kubernetes{Target: target}, env: env, client: client}}, nil
+	return &Foreign{s: &session{work: w, p: lane.Spec{Target: target}, env: env, client: client}}, nil
 }
 
 // ToRESTConfig is how the cluster is reached.

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // gateway is one HTTPRoute of the Gateway API, with a rule for each route.
-func (s *session) gateway(t *task.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (s *session) gateway(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	var rules []any
 	for _, r := range t.Routes {
 		var to []any
@@ -52,23 +52,23 @@ func (s *session) gateway(t *task.TrafficRouting) ([]*unstructured.Unstructured,
 	return []*unstructured.Unstructured{o}, err
 }
 
-func gatewayMatch(r task.TrafficRoute) (map[string]any, error) {
+func gatewayMatch(r lane.TrafficRoute) (map[string]any, error) {
 	out := map[string]any{}
 	for _, rule := range r.Rules {
 		switch rule.Type {
-		case task.RuleURI:
-			kind := map[string]string{"": "Exact", task.MatchExact: "Exact", task.MatchPrefix: "PathPrefix", task.MatchRegex: "RegularExpression"}[rule.Match.Type]
+		case lane.RuleURI:
+			kind := map[string]string{"": "Exact", lane.MatchExact: "Exact", lane.MatchPrefix: "PathPrefix", lane.MatchRegex: "RegularExpression"}[rule.Match.Type]
 			out["path"] = map[string]any{"type": kind, "value": rule.Match.Value}
-		case task.RuleMethod:
-			if rule.Match.Type != "" && rule.Match.Type != task.MatchExact {
+		case lane.RuleMethod:
+			if rule.Match.Type != "" && rule.Match.Type != lane.MatchExact {
 				return nil, fault.New(fault.Unsupported, "the route %s matches its method by %s; an HTTPRoute can only match it exactly", r.Name, rule.Match.Type)
 			}
 			out["method"] = rule.Match.Value
-		case task.RuleHeaders:
+		case lane.RuleHeaders:
 			headers, _ := out["headers"].([]any)
 			for _, h := range rule.Headers {
 				kind, value := "Exact", h.Value
-				if h.Type == task.MatchRegex || h.Type == task.MatchPrefix {
+				if h.Type == lane.MatchRegex || h.Type == lane.MatchPrefix {
 					kind, value = "RegularExpression", pattern(h)
 				}
 				headers = append(headers, map[string]any{"name": h.Key, "type": kind, "value": value})
@@ -94,7 +94,7 @@ const (
 // nginx is two Ingresses for each route: one to the first destination, one to
 // the second, which ingress-nginx takes for the canary of the first. A header
 // sends a request to the canary whatever its weight.
-func (s *session) nginx(t *task.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (s *session) nginx(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, r := range t.Routes {
 		if len(r.Destinations) != 2 {
@@ -128,7 +128,7 @@ func (s *session) nginx(t *task.TrafficRouting) ([]*unstructured.Unstructured, e
 	return out, nil
 }
 
-func nginxSpec(hosts []string, path map[string]any, d task.TrafficDestination) map[string]any {
+func nginxSpec(hosts []string, path map[string]any, d lane.TrafficDestination) map[string]any {
 	place := maps.Clone(path)
 	place["backend"] = map[string]any{"service": map[string]any{"name": d.Host, "port": map[string]any{"number": int64(d.Port)}}}
 	http := map[string]any{"paths": []any{place}}
@@ -143,17 +143,17 @@ func nginxSpec(hosts []string, path map[string]any, d task.TrafficDestination) m
 }
 
 // nginxRules are a route's path, and the annotations of its canary.
-func nginxRules(r task.TrafficRoute) (path map[string]any, notes map[string]string, err error) {
+func nginxRules(r lane.TrafficRoute) (path map[string]any, notes map[string]string, err error) {
 	path, notes = map[string]any{"path": "/", "pathType": "Prefix"}, map[string]string{}
 	for _, rule := range r.Rules {
 		switch {
-		case rule.Type == task.RuleURI:
-			kind := map[string]string{"": "Exact", task.MatchExact: "Exact", task.MatchPrefix: "Prefix", task.MatchRegex: "ImplementationSpecific"}[rule.Match.Type]
+		case rule.Type == lane.RuleURI:
+			kind := map[string]string{"": "Exact", lane.MatchExact: "Exact", lane.MatchPrefix: "Prefix", lane.MatchRegex: "ImplementationSpecific"}[rule.Match.Type]
 			path = map[string]any{"path": rule.Match.Value, "pathType": kind}
-		case rule.Type == task.RuleHeaders && len(rule.Headers) == 1 && notes[nginxHeader] == "":
+		case rule.Type == lane.RuleHeaders && len(rule.Headers) == 1 && notes[nginxHeader] == "":
 			h := rule.Headers[0]
 			notes[nginxHeader] = h.Key
-			if h.Type == task.MatchRegex || h.Type == task.MatchPrefix {
+			if h.Type == lane.MatchRegex || h.Type == lane.MatchPrefix {
 				notes[nginxHeaderPattern] = pattern(h)
 			} else {
 				notes[nginxHeaderValue] = h.Value

@@ -15,7 +15,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/shell"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // killEnv makes a run of this test binary a delegate that ends when it is told
@@ -110,9 +110,9 @@ func TestScenariosOfAKilledDelegate(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %d", tt.unit, tt.line), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, shop("nginx:1", "1", "", 2)))
+			s.succeed(t, s.step(lane.OpRolling, shop("nginx:1", "1", "", 2)))
 			was := s.standing(t)
-			p := from(s.step(task.OpRolling, ""), repository(t, map[string]string{"deploy/shop.yaml": shop("nginx:2", "2", "", 2)}))
+			p := from(s.step(lane.OpRolling, ""), repository(t, map[string]string{"deploy/shop.yaml": shop("nginx:2", "2", "", 2)}))
 			killed(t, p, tt.unit, tt.line)
 			if diff := cmp.Diff(tt.dead, s.sum(t)); diff != "" {
 				t.Errorf("after the kill (-want +got):\n%s", diff)
@@ -126,7 +126,7 @@ func TestScenariosOfAKilledDelegate(t *testing.T) {
 			if now := s.standing(t); now.Serving != 2 || now.Configs["cfg-1"] != "1" || now.Configs["cfg-2"] != "2" {
 				t.Errorf("%d pods serve, with %v", now.Serving, now.Configs)
 			}
-			s.succeed(t, in(p, task.OpRollingRollback))
+			s.succeed(t, in(p, lane.OpRollingRollback))
 			if diff := cmp.Diff(was.Template, s.standing(t).Template); diff != "" {
 				t.Errorf("the rollback comes to another pod template (-want +got):\n%s", diff)
 			}

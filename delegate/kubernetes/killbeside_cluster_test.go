@@ -15,32 +15,32 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/testcluster"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // besideStage is a stage that puts a workload beside the one that serves.
 type besideStage struct {
-	steps, rollback []task.KubernetesOp
+	steps, rollback []lane.Op
 }
 
 func canaryStage() besideStage {
 	return besideStage{
-		steps:    []task.KubernetesOp{task.OpCanary, task.OpCanaryDelete},
-		rollback: []task.KubernetesOp{task.OpCanaryDelete, task.OpRollingRollback},
+		steps:    []lane.Op{lane.OpCanary, lane.OpCanaryDelete},
+		rollback: []lane.Op{lane.OpCanaryDelete, lane.OpRollingRollback},
 	}
 }
 
 func colorStage() besideStage {
-	return besideStage{steps: []task.KubernetesOp{task.OpBlueGreen, task.OpSwap}, rollback: []task.KubernetesOp{task.OpSwap}}
+	return besideStage{steps: []lane.Op{lane.OpBlueGreen, lane.OpSwap}, rollback: []lane.Op{lane.OpSwap}}
 }
 
 // begin deploys what serves and gives the stage that comes next.
 func (b besideStage) begin(t *testing.T, s *site, manifest func(image, config string) string) job {
 	t.Helper()
-	first := s.step(task.OpRolling, manifest("nginx:1", "1"))
+	first := s.step(lane.OpRolling, manifest("nginx:1", "1"))
 	next := from(s.step("", ""), repository(t, map[string]string{"deploy/shop.yaml": manifest("nginx:2", "2")}))
 	next.Instances = count(1)
-	if b.steps[0] == task.OpCanary {
+	if b.steps[0] == lane.OpCanary {
 		s.succeed(t, first)
 		return next
 	}
@@ -55,7 +55,7 @@ func (b besideStage) begin(t *testing.T, s *site, manifest func(image, config st
 func twoOf(image, config string) string { return shop(image, config, "", 2) }
 
 // until does the steps of the stage before one, and gives that one.
-func (b besideStage) until(t *testing.T, s *site, p job, op task.KubernetesOp) job {
+func (b besideStage) until(t *testing.T, s *site, p job, op lane.Op) job {
 	t.Helper()
 	for _, step := range b.steps {
 		if step == op {
@@ -67,7 +67,7 @@ func (b besideStage) until(t *testing.T, s *site, p job, op task.KubernetesOp) j
 }
 
 // undo is a step of the stage's rollback.
-func undo(p job, op task.KubernetesOp) job {
+func undo(p job, op lane.Op) job {
 	p = in(p, op)
 	p.Work.Rollback, p.Work.Step = true, "undo"+p.Work.Step
 	return p
@@ -161,7 +161,7 @@ func TestScenariosOfADelegateKilledBeside(t *testing.T) {
 	again, bothWays := []bool{true}, []bool{true, false}
 	tests := []struct {
 		stage   besideStage
-		op      task.KubernetesOp
+		op      lane.Op
 		unit    string // none: all is done but the answer
 		line    int
 		dead    string // what is there right after the kill
@@ -169,29 +169,29 @@ func TestScenariosOfADelegateKilledBeside(t *testing.T) {
 		serving string // what the service reaches then
 		tries   []bool // whether it is done again, before the rollback
 	}{
-		{canary, task.OpCanary, unitFetch, 1, alone, beside + "Succeeded", three, again},
-		{canary, task.OpCanary, unitInitialize, 1, alone, beside + "Succeeded", three, again},
-		{canary, task.OpCanary, unitPrepare, 1, alone, beside + "Succeeded", three, again},
-		{canary, task.OpCanary, unitApply, 1, config, beside + "Succeeded", three, bothWays},
-		{canary, task.OpCanary, unitApply, 3, beside + "InProgress", beside + "Succeeded", three, bothWays},
-		{canary, task.OpCanary, unitSteady, 1, beside + "InProgress", beside + "Succeeded", three, bothWays},
-		{canary, task.OpCanary, "", 0, beside + "Succeeded", beside + "Succeeded Succeeded", three, bothWays},
-		{canary, task.OpCanaryDelete, unitDelete, 1, config[:len(config)-len("InProgress")] + "Succeeded", gone, two, again},
-		{canary, task.OpCanaryDelete, unitDelete, 2, gone, gone, two, again},
-		{canary, task.OpCanaryDelete, "", 0, gone, gone, two, again},
+		{canary, lane.OpCanary, unitFetch, 1, alone, beside + "Succeeded", three, again},
+		{canary, lane.OpCanary, unitInitialize, 1, alone, beside + "Succeeded", three, again},
+		{canary, lane.OpCanary, unitPrepare, 1, alone, beside + "Succeeded", three, again},
+		{canary, lane.OpCanary, unitApply, 1, config, beside + "Succeeded", three, bothWays},
+		{canary, lane.OpCanary, unitApply, 3, beside + "InProgress", beside + "Succeeded", three, bothWays},
+		{canary, lane.OpCanary, unitSteady, 1, beside + "InProgress", beside + "Succeeded", three, bothWays},
+		{canary, lane.OpCanary, "", 0, beside + "Succeeded", beside + "Succeeded Succeeded", three, bothWays},
+		{canary, lane.OpCanaryDelete, unitDelete, 1, config[:len(config)-len("InProgress")] + "Succeeded", gone, two, again},
+		{canary, lane.OpCanaryDelete, unitDelete, 2, gone, gone, two, again},
+		{canary, lane.OpCanaryDelete, "", 0, gone, gone, two, again},
 
-		{colors, task.OpBlueGreen, unitFetch, 1, blueOnly, staged + "Succeeded", two, again},
-		{colors, task.OpBlueGreen, unitInitialize, 1, blueOnly, staged + "Succeeded", two, again},
-		{colors, task.OpBlueGreen, unitPrepare, 1, blueOnly, staged + "Succeeded", two, again},
-		{colors, task.OpBlueGreen, unitApply, 1, newGreen, staged + "Succeeded", two, bothWays},
-		{colors, task.OpBlueGreen, unitApply, 4, staged + "InProgress", staged + "Succeeded", two, bothWays},
-		{colors, task.OpBlueGreen, unitSteady, 1, staged + "InProgress", staged + "Succeeded", two, bothWays},
-		{colors, task.OpBlueGreen, "", 0, staged + "Succeeded", staged + "Succeeded Succeeded", two, bothWays},
-		{colors, task.OpSwap, unitSwap, 1, half, swapped, new2, bothWays},
-		{colors, task.OpSwap, unitSwap, 2, swapped, swapped, new2, bothWays},
-		{colors, task.OpSwap, "", 0, swapped, swapped, new2, bothWays},
+		{colors, lane.OpBlueGreen, unitFetch, 1, blueOnly, staged + "Succeeded", two, again},
+		{colors, lane.OpBlueGreen, unitInitialize, 1, blueOnly, staged + "Succeeded", two, again},
+		{colors, lane.OpBlueGreen, unitPrepare, 1, blueOnly, staged + "Succeeded", two, again},
+		{colors, lane.OpBlueGreen, unitApply, 1, newGreen, staged + "Succeeded", two, bothWays},
+		{colors, lane.OpBlueGreen, unitApply, 4, staged + "InProgress", staged + "Succeeded", two, bothWays},
+		{colors, lane.OpBlueGreen, unitSteady, 1, staged + "InProgress", staged + "Succeeded", two, bothWays},
+		{colors, lane.OpBlueGreen, "", 0, staged + "Succeeded", staged + "Succeeded Succeeded", two, bothWays},
+		{colors, lane.OpSwap, unitSwap, 1, half, swapped, new2, bothWays},
+		{colors, lane.OpSwap, unitSwap, 2, swapped, swapped, new2, bothWays},
+		{colors, lane.OpSwap, "", 0, swapped, swapped, new2, bothWays},
 	}
-	done := map[task.KubernetesOp]sight{} // what is there after a step that nothing disturbs
+	done := map[lane.Op]sight{} // what is there after a step that nothing disturbs
 	for _, stage := range []besideStage{canary, colors} {
 		s := newSite(t)
 		p := stage.begin(t, s, twoOf)
@@ -255,8 +255,8 @@ func TestScenariosOfAKilledSwapBack(t *testing.T) {
 			stage := colorStage()
 			p := stage.begin(t, s, twoOf)
 			was := s.sight(t)
-			s.succeed(t, stage.until(t, s, p, task.OpSwap))
-			back := undo(p, task.OpSwap)
+			s.succeed(t, stage.until(t, s, p, lane.OpSwap))
+			back := undo(p, lane.OpSwap)
 			killed(t, back, unitSwap, line)
 			if diff := cmp.Diff(dead, s.sight(t).sum()); diff != "" {
 				t.Errorf("after the kill (-want +got):\n%s", diff)
@@ -266,7 +266,7 @@ func TestScenariosOfAKilledSwapBack(t *testing.T) {
 				t.Errorf("after the swap back was done again (-want +got):\n%s", diff)
 			}
 			s.wantServing(t, "web", "nginx:1 nginx:1")
-			next := in(p, task.OpBlueGreen)
+			next := in(p, lane.OpBlueGreen)
 			next.Work.Execution, next.SkipSameManifest = "next", true // they don't serve, so they aren't skipped
 			if e := s.succeed(t, next); e.output(t, "skipped") != false {
 				t.Error("the next deployment of the same was skipped")
@@ -283,12 +283,12 @@ func TestScenarioOfAKilledPruning(t *testing.T) {
 		return twoOf("nginx:1", "1") + fixedYAML(fmt.Sprint("a-", i), "1") + fixedYAML(fmt.Sprint("b-", i), "1")
 	}
 	for i := range 2 {
-		p := s.step(task.OpBlueGreen, manifest(i))
+		p := s.step(lane.OpBlueGreen, manifest(i))
 		p.Pruning = true
 		s.succeed(t, p)
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 	}
-	p := s.step(task.OpBlueGreen, manifest(2))
+	p := s.step(lane.OpBlueGreen, manifest(2))
 	p.Pruning = true
 	killed(t, p, unitPrune, 1)
 	s.wantServing(t, "web", "nginx:1 nginx:1")

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // The annotations and labels of semantics/kubernetes §6.
@@ -17,7 +17,7 @@ const (
 	annotationPrimaryService = "harness.io/primary-service"
 	annotationStageService   = "harness.io/stage-service"
 	annotationSkipPruning    = "harness.io/skipPruning"
-	labelRelease             = task.ReleaseLabel
+	labelRelease             = lane.ReleaseLabel
 	labelNumber              = "harness.io/release-number"
 	labelStatus              = "harness.io/release-status"
 	labelTrack               = "harness.io/track"

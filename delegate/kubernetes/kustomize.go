@@ -8,12 +8,12 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // kustomize builds the objects of a Kustomize manifest, or of other folders of
 // its repository.
-func (s *session) kustomize(ctx context.Context, m *task.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
+func (s *session) kustomize(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
 	source := s.source()
 	files, err := source.Fetch(ctx, m)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *session) kustomize(ctx context.Context, m *task.Manifest, paths []strin
 // built renders a manifest that a tool makes objects of; ok is false for plain
 // manifests. paths are files of a chart or folders of kustomizations; nil: all
 // that a deployment takes.
-func (s *session) built(ctx context.Context, m *task.Manifest, paths []string, over []task.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
+func (s *session) built(ctx context.Context, m *lane.Manifest, paths []string, over []lane.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
 	if m == nil || m.Type == "K8sManifest" {
 		return nil, false, nil
 	}
@@ -60,7 +60,7 @@ func (s *session) built(ctx context.Context, m *task.Manifest, paths []string, o
 }
 
 // builtChosen is built for steps that choose files.
-func (s *session) builtChosen(ctx context.Context, m *task.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, bool, error) {
+func (s *session) builtChosen(ctx context.Context, m *lane.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, bool, error) {
 	if everything {
 		paths = []string{}
 	}

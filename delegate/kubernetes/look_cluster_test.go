@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 func secretYAML(name, value string) string {
@@ -18,7 +18,7 @@ func secretYAML(name, value string) string {
 func TestDryRunStepChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	e := s.succeed(t, s.step(task.OpDryRun, configYAML("cfg", "1")+secretYAML("key", "geheim")))
+	e := s.succeed(t, s.step(lane.OpDryRun, configYAML("cfg", "1")+secretYAML("key", "geheim")))
 	if got := s.names(t); len(got) != 0 {
 		t.Errorf("there are %v", got)
 	}
@@ -33,13 +33,13 @@ func TestDryRunStepChangesNothing(t *testing.T) {
 	if contains(string(e.Outputs), "geheim") {
 		t.Error("a Secret's value is among the outputs")
 	}
-	s.fail(t, s.step(task.OpDryRun, deploymentYAML("web", "nginx:1", 1)+"      nonsense: 1\n"), "Deployment/web", "nonsense")
+	s.fail(t, s.step(lane.OpDryRun, deploymentYAML("web", "nginx:1", 1)+"      nonsense: 1\n"), "Deployment/web", "nonsense")
 }
 
 func TestDryRunKeepsItsOutputSecretIfAskedTo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpDryRun, secretYAML("key", "geheim"))
+	p := s.step(lane.OpDryRun, secretYAML("key", "geheim"))
 	p.EncryptOutput = true
 	e := s.succeed(t, p)
 	if contains(string(e.Outputs), "kind:") {
@@ -56,12 +56,12 @@ func TestDiffIsWhatADeploymentWouldChange(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	all := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web", "web") + secretYAML("key", "one")
-	if got := s.succeed(t, s.step(task.OpDiff, all)).output(t, "changed"); len(got.([]any)) != 3 {
+	if got := s.succeed(t, s.step(lane.OpDiff, all)).output(t, "changed"); len(got.([]any)) != 3 {
 		t.Errorf("before the first deployment there change %v", got)
 	}
-	s.succeed(t, s.step(task.OpRolling, all))
+	s.succeed(t, s.step(lane.OpRolling, all))
 
-	same := s.succeed(t, s.step(task.OpDiff, all))
+	same := s.succeed(t, s.step(lane.OpDiff, all))
 	if got := same.output(t, "diff"); got != "" {
 		t.Errorf("the same manifests differ:\n%s", got)
 	}
@@ -69,7 +69,7 @@ func TestDiffIsWhatADeploymentWouldChange(t *testing.T) {
 		t.Errorf("hasChanges is %v", got)
 	}
 
-	other := s.succeed(t, s.step(task.OpDiff, deploymentYAML("web", "nginx:2", 1)+serviceYAML("web", "web")+secretYAML("key", "two")))
+	other := s.succeed(t, s.step(lane.OpDiff, deploymentYAML("web", "nginx:2", 1)+serviceYAML("web", "web")+secretYAML("key", "two")))
 	if diff := cmp.Diff([]any{"Secret/key", "Deployment/web"}, other.output(t, "changed")); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
@@ -92,8 +92,8 @@ func TestDiffIsWhatADeploymentWouldChange(t *testing.T) {
 func TestDeploymentTellsWhatChanges(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "1")+deploymentYAML("web", "nginx:1", 1)+serviceYAML("web", "web")))
-	log := s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "2")+deploymentYAML("web", "nginx:1", 2)+serviceYAML("web", "web"))).log(unitInitialize)
+	s.succeed(t, s.step(lane.OpRolling, configYAML("cfg", "1")+deploymentYAML("web", "nginx:1", 1)+serviceYAML("web", "web")))
+	log := s.succeed(t, s.step(lane.OpRolling, configYAML("cfg", "2")+deploymentYAML("web", "nginx:1", 2)+serviceYAML("web", "web"))).log(unitInitialize)
 	for _, want := range []string{"ConfigMap/cfg-2 is new; compared with cfg-1:", `-  x: "1"`, `+  x: "2"`, "Deployment/web changes:", "-  replicas: 1", "+  replicas: 2", "1 of 3 objects don't change"} {
 		if !contains(log, want+"\n") {
 			t.Errorf("the log doesn't have %q:\n%s", want, log)
@@ -108,7 +108,7 @@ func TestDeploymentTellsWhatChanges(t *testing.T) {
 func TestDryRunTellsAllThatIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	e := s.fail(t, s.step(task.OpRolling, "---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 0}]}\n"+
+	e := s.fail(t, s.step(lane.OpRolling, "---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 0}]}\n"+
 		"---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\nspec: {ports: [{port: 99999}]}\n"+serviceYAML("c", "web")), "refuses 2 of 3 objects, first Service/a")
 	if log := e.log(unitInitialize); !contains(log, "Service/a") || !contains(log, "Service/b") {
 		t.Errorf("the log says only\n%s", log)
@@ -123,7 +123,7 @@ func TestPruningIsAnnounced(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i, all := range []string{fixedYAML("a", "1") + fixedYAML("b", "1"), fixedYAML("a", "1")} {
-		p := s.step(task.OpRolling, all)
+		p := s.step(lane.OpRolling, all)
 		p.Pruning = true
 		if log := s.succeed(t, p).log(unitInitialize); contains(log, "ConfigMap/b isn't in the manifests any more and will be pruned") != (i == 1) {
 			t.Errorf("deployment %d says\n%s", i, log)
@@ -137,11 +137,11 @@ func TestDiffOfAColor(t *testing.T) {
 	s := newSite(t)
 	all := func(image string) string { return deploymentYAML("web", image, 1) + serviceYAML("web", "web") }
 	for _, image := range []string{"nginx:1", "nginx:2"} {
-		p := s.step(task.OpBlueGreen, all(image))
+		p := s.step(lane.OpBlueGreen, all(image))
 		s.succeed(t, p)
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 	}
-	p := s.step(task.OpDiff, all("nginx:3"))
+	p := s.step(lane.OpDiff, all("nginx:3"))
 	p.BlueGreenInStage = true
 	e := s.succeed(t, p)
 	if diff := cmp.Diff([]any{"Deployment/web-blue"}, e.output(t, "changed")); diff != "" {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // objects renders a manifest without values.
@@ -235,13 +235,13 @@ volumes:
 // semantics/kubernetes §23.16: percentages are rounded up, and at least one.
 func TestSelected(t *testing.T) {
 	t.Parallel()
-	percent := func(n int) *task.InstanceSelection { return &task.InstanceSelection{Percentage: &n} }
+	percent := func(n int) *lane.InstanceSelection { return &lane.InstanceSelection{Percentage: &n} }
 	two := 2
 	for _, tt := range []struct {
-		selection *task.InstanceSelection
+		selection *lane.InstanceSelection
 		base      int64
 		want      int64
-	}{{percent(50), 3, 2}, {percent(10), 4, 1}, {&task.InstanceSelection{Count: &two}, 9, 2}, {percent(0), 4, 1}, {nil, 4, 1}} {
+	}{{percent(50), 3, 2}, {percent(10), 4, 1}, {&lane.InstanceSelection{Count: &two}, 9, 2}, {percent(0), 4, 1}, {nil, 4, 1}} {
 		if got := selected(tt.selection, tt.base); got != tt.want {
 			t.Errorf("%+v of %d is %d, want %d", tt.selection, tt.base, got, tt.want)
 		}

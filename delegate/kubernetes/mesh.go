@@ -9,20 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // mesh makes the objects of a routing whose hosts are services and whose
 // weights add up (semantics/kubernetes §16).
-func (s *session) mesh(t *task.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (s *session) mesh(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	switch t.Provider {
-	case task.TrafficIstio:
+	case lane.TrafficIstio:
 		return s.istio(t)
-	case task.TrafficSMI:
+	case lane.TrafficSMI:
 		return s.smi(t)
-	case task.TrafficGateway:
+	case lane.TrafficGateway:
 		return s.gateway(t)
-	case task.TrafficNginx:
+	case lane.TrafficNginx:
 		return s.nginx(t)
 	}
 	return nil, fault.New(fault.Invalid, "the provider of traffic routing is %q; want istio, smi, k8s-native or nginx", t.Provider)
@@ -52,7 +52,7 @@ func texts(list []string) []any {
 }
 
 // istio is one VirtualService.
-func (s *session) istio(t *task.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (s *session) istio(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	var routes []any
 	for _, r := range t.Routes {
 		route := map[string]any{"name": r.Name}
@@ -84,11 +84,11 @@ func (s *session) istio(t *task.TrafficRouting) ([]*unstructured.Unstructured, e
 	return []*unstructured.Unstructured{o}, err
 }
 
-func istioMatch(rules []task.TrafficRule) map[string]any {
+func istioMatch(rules []lane.TrafficRule) map[string]any {
 	out := map[string]any{}
 	for _, r := range rules {
 		switch r.Type {
-		case task.RuleHeaders:
+		case lane.RuleHeaders:
 			headers, _ := out["headers"].(map[string]any)
 			if headers == nil {
 				headers = map[string]any{}
@@ -97,7 +97,7 @@ func istioMatch(rules []task.TrafficRule) map[string]any {
 				headers[strings.ToLower(h.Key)] = istioText(h)
 			}
 			out["headers"] = headers
-		case task.RulePort:
+		case lane.RulePort:
 			var port int64
 			_, _ = fmt.Sscan(r.Match.Value, &port) // what isn't one is refused by Istio
 			out["port"] = port
@@ -108,16 +108,16 @@ func istioMatch(rules []task.TrafficRule) map[string]any {
 	return out
 }
 
-func istioText(m task.TrafficMatch) map[string]any {
+func istioText(m lane.TrafficMatch) map[string]any {
 	kind := m.Type
 	if kind == "" {
-		kind = task.MatchExact
+		kind = lane.MatchExact
 	}
 	return map[string]any{kind: m.Value}
 }
 
 // smi is a TrafficSplit for each route, and an HTTPRouteGroup for its rules.
-func (s *session) smi(t *task.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (s *session) smi(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	if t.RootService == "" {
 		return nil, fault.New(fault.Invalid, "the routing %s names no rootService", t.Name)
 	}
@@ -147,15 +147,15 @@ func (s *session) smi(t *task.TrafficRouting) ([]*unstructured.Unstructured, err
 }
 
 // smiMatch writes rules as SMI has them: texts are regular expressions.
-func smiMatch(r task.TrafficRoute) map[string]any {
+func smiMatch(r lane.TrafficRoute) map[string]any {
 	out := map[string]any{"name": r.Name}
 	for _, rule := range r.Rules {
 		switch rule.Type {
-		case task.RuleURI:
+		case lane.RuleURI:
 			out["pathRegex"] = pattern(rule.Match)
-		case task.RuleMethod:
+		case lane.RuleMethod:
 			out["methods"] = []any{rule.Match.Value}
-		case task.RuleHeaders:
+		case lane.RuleHeaders:
 			headers, _ := out["headers"].([]any)
 			for _, h := range rule.Headers {
 				headers = append(headers, map[string]any{h.Key: pattern(h)})
@@ -167,11 +167,11 @@ func smiMatch(r task.TrafficRoute) map[string]any {
 }
 
 // pattern is a match as a regular expression.
-func pattern(m task.TrafficMatch) string {
+func pattern(m lane.TrafficMatch) string {
 	switch m.Type {
-	case task.MatchRegex:
+	case lane.MatchRegex:
 		return m.Value
-	case task.MatchPrefix:
+	case lane.MatchPrefix:
 		return "^" + regexp.QuoteMeta(m.Value) + ".*"
 	}
 	return "^" + regexp.QuoteMeta(m.Value) + "$"

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/openshift"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // minHidden is how long a generated value is at least to be hidden in logs: a
@@ -24,7 +24,7 @@ const minHidden = 8
 
 // openshift processes an OpenShift template. paths name its file again, as
 // K8sApply wants it; nil for a deployment.
-func (s *session) openshift(ctx context.Context, m *task.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
+func (s *session) openshift(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
 	source := s.source()
 	files, err := source.Fetch(ctx, m)
 	if err != nil {

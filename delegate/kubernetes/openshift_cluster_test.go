@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -108,19 +109,19 @@ func TestDeploymentConfig(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	s.succeed(t, s.step(task.OpRolling, configOfYAML("nginx:1")))
+	s.succeed(t, s.step(lane.OpRolling, configOfYAML("nginx:1")))
 	wants("web", "nginx:1 cfg-1 map[app:web] 4")
 
-	broken := s.step(task.OpRolling, configOfYAML("broken:2"))
+	broken := s.step(lane.OpRolling, configOfYAML("broken:2"))
 	s.fail(t, broken, "DeploymentConfig/web failed: ProgressDeadlineExceeded")
-	s.succeed(t, in(broken, task.OpRollingRollback))
+	s.succeed(t, in(broken, lane.OpRollingRollback))
 	wants("web", "nginx:1 cfg-1 map[app:web] 4")
 
-	canary := s.step(task.OpCanary, configOfYAML("nginx:3"))
+	canary := s.step(lane.OpCanary, configOfYAML("nginx:3"))
 	canary.Instances = percent(50)
 	s.succeed(t, canary)
 	wants("web-canary", "nginx:3 cfg-canary map[app:web harness.io/track:canary] 2")
-	s.succeed(t, in(canary, task.OpCanaryDelete))
+	s.succeed(t, in(canary, lane.OpCanaryDelete))
 	wants("web", "nginx:1 cfg-1 map[app:web] 4")
 }
 
@@ -128,13 +129,13 @@ func TestDeploymentConfigOfAColor(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.openshift(t)
-	p := s.step(task.OpBlueGreen, configOfYAML("nginx:1"))
+	p := s.step(lane.OpBlueGreen, configOfYAML("nginx:1"))
 	s.succeed(t, p)
-	s.succeed(t, in(p, task.OpSwap))
+	s.succeed(t, in(p, lane.OpSwap))
 	if diff := cmp.Diff("nginx:1 cfg map[app:web harness.io/color:blue] 4", s.deployed(t, "web-blue")); diff != "" {
 		t.Errorf("the colour (-want +got):\n%s", diff)
 	}
-	s.fail(t, s.step(task.OpRolling, "apiVersion: v1\nkind: DeploymentConfig\nmetadata: {name: web}\n"), "no kind DeploymentConfig in v1")
+	s.fail(t, s.step(lane.OpRolling, "apiVersion: v1\nkind: DeploymentConfig\nmetadata: {name: web}\n"), "no kind DeploymentConfig in v1")
 }
 
 // semantics/kubernetes §4.6: items of a list of one kind needn't say their
@@ -202,10 +203,10 @@ func TestOpenshiftTemplate(t *testing.T) {
 	s.openshift(t)
 	g := repository(t, map[string]string{"app/web.yaml": templateYAML, "app/web.env": "IMAGE=nginx:1\nREPLICAS=2\n", "app/prod.env": "REPLICAS=3\nCERTIFICATE=\"one\ntwo\"\n"})
 	g.Paths = []string{"app/web.yaml"}
-	p := s.step(task.OpCanary, "")
+	p := s.step(lane.OpCanary, "")
 	p.Instances = percent(50)
-	p.Target.Manifest = &task.Manifest{ID: "app", Type: "OpenshiftTemplate", Store: task.Store{Git: g}, ParamsPaths: []string{"app/web.env", "/app/prod.env"}}
-	p.Target.Params = []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICAS=4\nIMAGE=nginx:1<+kubernetes.release.revision>"}}}
+	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "OpenshiftTemplate", Store: task.Store{Git: g}, ParamsPaths: []string{"app/web.env", "/app/prod.env"}}
+	p.Target.Params = []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICAS=4\nIMAGE=nginx:1<+kubernetes.release.revision>"}}}
 	s.succeed(t, p)
 	wants := func(name, want string) {
 		t.Helper()
@@ -221,8 +222,8 @@ func TestOpenshiftTemplate(t *testing.T) {
 		return string(o.Data["password"])
 	}
 	generated := password("login-canary")
-	s.succeed(t, in(p, task.OpCanaryDelete))
-	rolling := in(p, task.OpRolling)
+	s.succeed(t, in(p, lane.OpCanaryDelete))
+	rolling := in(p, lane.OpRolling)
 	rolling.Instances = nil
 	s.succeed(t, rolling)
 	wants("web", "nginx:12 cfg-2 map[app:web] 4")
@@ -235,17 +236,17 @@ func TestOpenshiftTemplate(t *testing.T) {
 		t.Errorf("the route has the certificate and label %q", got)
 	}
 
-	apply := in(p, task.OpApply)
+	apply := in(p, lane.OpApply)
 	apply.FilePaths = []string{"app/web.yaml"}
-	apply.ApplyParams = []task.ValuesFile{{ID: "step", Store: task.Store{Inline: "REPLICAS=5"}}}
+	apply.ApplyParams = []lane.ValuesFile{{ID: "step", Store: task.Store{Inline: "REPLICAS=5"}}}
 	s.succeed(t, apply)
 	if got := s.deployed(t, "web"); !contains(got, "] 5") {
 		t.Errorf("with a step's parameters it is %s", got)
 	}
 	apply.ApplyValues = apply.ApplyParams
 	s.fail(t, apply, "override step is of the type Values, but manifest app is a OpenshiftTemplate")
-	other := s.step(task.OpRolling, "")
+	other := s.step(lane.OpRolling, "")
 	other.Target.Manifest = p.Target.Manifest
-	other.Target.Params = []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICA=4"}}}
+	other.Target.Params = []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICA=4"}}}
 	s.fail(t, other, `no parameter "REPLICA"`)
 }

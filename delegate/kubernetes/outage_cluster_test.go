@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testcluster"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -27,32 +28,32 @@ func TestScenariosOfARestartedAPIServer(t *testing.T) {
 	testcluster.Namespace(t) // skips where there are no clusters
 	cluster := ownCluster(t)
 	tests := []struct {
-		op      task.KubernetesOp
+		op      lane.Op
 		unit    string
 		line    int
 		image   string
 		want    string // there afterwards
 		serving int32
 	}{
-		{task.OpRolling, unitFetch, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
-		{task.OpRolling, unitPrepare, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
-		{task.OpRolling, unitApply, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
-		{task.OpRolling, unitSteady, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
-		{task.OpRolling, unitSteady, 2, "broken:2", "broken:2 cfg-1 cfg-2 Succeeded Failed", 2},
-		{task.OpRollingRollback, unitRollback, 1, "broken:2", "nginx:1 cfg-1 cfg-2 Succeeded Failed", 2},
+		{lane.OpRolling, unitFetch, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
+		{lane.OpRolling, unitPrepare, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
+		{lane.OpRolling, unitApply, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
+		{lane.OpRolling, unitSteady, 1, "nginx:2", "nginx:2 cfg-1 cfg-2 Succeeded Succeeded", 2},
+		{lane.OpRolling, unitSteady, 2, "broken:2", "broken:2 cfg-1 cfg-2 Succeeded Failed", 2},
+		{lane.OpRollingRollback, unitRollback, 1, "broken:2", "nginx:1 cfg-1 cfg-2 Succeeded Failed", 2},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %s %d %s", tt.op, tt.unit, tt.line, tt.image), func(t *testing.T) {
 			s := siteOf(t, cluster.Kubeconfig, ownNamespace(t, cluster))
-			s.succeed(t, s.step(task.OpRolling, patiently("nginx:1", "1")))
-			p := from(s.step(task.OpRolling, ""), repository(t, map[string]string{"deploy/shop.yaml": patiently(tt.image, "2")}))
-			if tt.op == task.OpRollingRollback {
+			s.succeed(t, s.step(lane.OpRolling, patiently("nginx:1", "1")))
+			p := from(s.step(lane.OpRolling, ""), repository(t, map[string]string{"deploy/shop.yaml": patiently(tt.image, "2")}))
+			if tt.op == lane.OpRollingRollback {
 				s.fail(t, p, "can't get its image")
 				p = in(p, tt.op)
 			}
 			r, err := s.restarting(t, cluster, p, tt.unit, tt.line)
 			wanted := task.Succeeded
-			if tt.op == task.OpRolling && strings.HasPrefix(tt.image, "broken") {
+			if tt.op == lane.OpRolling && strings.HasPrefix(tt.image, "broken") {
 				wanted = task.Failed
 			}
 			if err != nil || r.Status != wanted || wanted == task.Failed && !strings.Contains(r.Message, "can't get its image broken:2") {
@@ -68,15 +69,15 @@ func TestScenariosOfARestartedAPIServer(t *testing.T) {
 	}
 	for _, tt := range []struct { //nolint:paralleltest // they share the server
 		stage   besideStage
-		op      task.KubernetesOp
+		op      lane.Op
 		unit    string
 		want    string
 		serving string
 	}{
-		{canaryStage(), task.OpCanary, unitSteady, "cfg-1=1 cfg-canary=2 web:nginx:1 web-canary:nginx:2 Succeeded Succeeded", "nginx:1 nginx:1 nginx:2"},
-		{canaryStage(), task.OpCanaryDelete, unitDelete, "cfg-1=1 web:nginx:1 Succeeded Succeeded", "nginx:1 nginx:1"},
-		{colorStage(), task.OpBlueGreen, unitApply, "cfg=1 cfg-green=2 web-blue:nginx:1 web-green:nginx:2 web>blue web-stage>green Succeeded Succeeded", "nginx:1 nginx:1"},
-		{colorStage(), task.OpSwap, unitSwap, "cfg=1 cfg-green=2 web-blue:nginx:1 web-green:nginx:2 web>green web-stage>blue Succeeded Succeeded", "nginx:2 nginx:2"},
+		{canaryStage(), lane.OpCanary, unitSteady, "cfg-1=1 cfg-canary=2 web:nginx:1 web-canary:nginx:2 Succeeded Succeeded", "nginx:1 nginx:1 nginx:2"},
+		{canaryStage(), lane.OpCanaryDelete, unitDelete, "cfg-1=1 web:nginx:1 Succeeded Succeeded", "nginx:1 nginx:1"},
+		{colorStage(), lane.OpBlueGreen, unitApply, "cfg=1 cfg-green=2 web-blue:nginx:1 web-green:nginx:2 web>blue web-stage>green Succeeded Succeeded", "nginx:1 nginx:1"},
+		{colorStage(), lane.OpSwap, unitSwap, "cfg=1 cfg-green=2 web-blue:nginx:1 web-green:nginx:2 web>green web-stage>blue Succeeded Succeeded", "nginx:2 nginx:2"},
 	} {
 		t.Run(string(tt.op), func(t *testing.T) {
 			s := siteOf(t, cluster.Kubeconfig, ownNamespace(t, cluster))

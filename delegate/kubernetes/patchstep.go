@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -60,7 +61,7 @@ func (s *session) patchBody(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the patch %s: %w", f.Name, err)
 	}
-	if list := len(doc) > 0 && doc[0] == '['; list != (s.p.Patch.Strategy == task.PatchJSON) {
+	if list := len(doc) > 0 && doc[0] == '['; list != (s.p.Patch.Strategy == lane.PatchJSON) {
 		return nil, fault.New(fault.Invalid, "the patch %s can't be of the type %s: a Json patch is a list of operations, the others are mappings", f.Name, s.p.Patch.Strategy)
 	}
 	return doc, nil
@@ -69,7 +70,7 @@ func (s *session) patchBody(ctx context.Context) ([]byte, error) {
 // patchLive changes the object and tells what that changed.
 func (s *session) patchLive(ctx context.Context, w *unstructured.Unstructured, body []byte, log io.Writer) (*unstructured.Unstructured, error) {
 	kind, ok := map[string]types.PatchType{
-		task.PatchStrategic: types.StrategicMergePatchType, task.PatchMerge: types.MergePatchType, task.PatchJSON: types.JSONPatchType,
+		lane.PatchStrategic: types.StrategicMergePatchType, lane.PatchMerge: types.MergePatchType, lane.PatchJSON: types.JSONPatchType,
 	}[s.p.Patch.Strategy]
 	if !ok {
 		return nil, fault.New(fault.Invalid, "mergeStrategyType is %q; want Strategic, Merge or Json", s.p.Patch.Strategy)

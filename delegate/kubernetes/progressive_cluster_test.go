@@ -7,12 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // share is a phase of a progressive canary.
 func (s *site) share(percent int, manifest string) job {
-	p := s.step(task.OpCanary, manifest)
+	p := s.step(lane.OpCanary, manifest)
 	p.TargetPercentage = percent
 	return p
 }
@@ -44,7 +44,7 @@ func versioned(image, config string, replicas int) string {
 func TestProgressiveCanary(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", "1", 4)))
+	s.succeed(t, s.step(lane.OpRolling, versioned("nginx:1", "1", 4)))
 
 	p := s.share(25, versioned("nginx:2", "2", 4))
 	e := s.succeed(t, p)
@@ -105,9 +105,9 @@ func TestProgressiveCanaryOfNothing(t *testing.T) {
 	p := s.share(50, versioned("nginx:1", "1", 4))
 	s.succeed(t, p)
 	s.has(t, "web-v1", 2)
-	s.succeed(t, in(p, task.OpProgressiveRollback))
+	s.succeed(t, in(p, lane.OpProgressiveRollback))
 	s.has(t, "web-v1", 2)
-	s.succeed(t, s.step(task.OpProgressiveRollback, "")) // of a stage that deployed nothing
+	s.succeed(t, s.step(lane.OpProgressiveRollback, "")) // of a stage that deployed nothing
 }
 
 // semantics/kubernetes §13.4: a rollback from wherever the canary is restores
@@ -118,11 +118,11 @@ func TestProgressiveCanaryRollback(t *testing.T) {
 		t.Run(fmt.Sprint(percent), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", "1", 3)))
+			s.succeed(t, s.step(lane.OpRolling, versioned("nginx:1", "1", 3)))
 			was := s.standing(t)
 			p := s.share(percent, versioned("nginx:2", "2", 3))
 			s.succeed(t, p)
-			s.succeed(t, in(p, task.OpProgressiveRollback))
+			s.succeed(t, in(p, lane.OpProgressiveRollback))
 			back := s.standing(t)
 			if diff := cmp.Diff(was.Template, back.Template); diff != "" {
 				t.Errorf("the pod template isn't the earlier one (-want +got):\n%s", diff)
@@ -130,7 +130,7 @@ func TestProgressiveCanaryRollback(t *testing.T) {
 			if diff := cmp.Diff(was.Objects, back.Objects); diff != "" || back.Serving != 3 {
 				t.Errorf("%d pods serve (-want +got):\n%s", back.Serving, diff)
 			}
-			s.succeed(t, in(p, task.OpProgressiveRollback)) // once more changes nothing
+			s.succeed(t, in(p, lane.OpProgressiveRollback)) // once more changes nothing
 			s.has(t, "web", 3)
 		})
 	}
@@ -141,11 +141,11 @@ func TestProgressiveCanaryRollback(t *testing.T) {
 func TestProgressiveCanaryThatFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpRolling, versioned("nginx:1", "1", 4)))
+	s.succeed(t, s.step(lane.OpRolling, versioned("nginx:1", "1", 4)))
 	p := s.share(50, versioned("broken:2", "2", 4))
 	s.fail(t, p, "can't get its image broken:2", "progress")
 	s.has(t, "web", 4)
-	s.succeed(t, in(p, task.OpProgressiveRollback))
+	s.succeed(t, in(p, lane.OpProgressiveRollback))
 	s.has(t, "web", 4)
 	if names := s.names(t); contains(names, "Deployment/web-v2") {
 		t.Errorf("there are %v", names)
@@ -160,7 +160,7 @@ func TestProgressiveCanaryWithAutoscalers(t *testing.T) {
 	all := func(image string) string {
 		return deploymentYAML("web", image, 4) + serviceYAML("web", "web") + wideScalerYAML
 	}
-	s.succeed(t, s.step(task.OpRolling, all("nginx:1")))
+	s.succeed(t, s.step(lane.OpRolling, all("nginx:1")))
 	p := s.share(25, all("nginx:2"))
 	s.succeed(t, p)
 	if diff := cmp.Diff(map[string]string{"web": "web 3-75", "web-v2": "web-v2 1-25"}, s.bounds(t)); diff != "" {
@@ -170,7 +170,7 @@ func TestProgressiveCanaryWithAutoscalers(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"web-v2": "web-v2 4-100"}, s.bounds(t)); diff != "" {
 		t.Errorf("the whole (-want +got):\n%s", diff)
 	}
-	s.succeed(t, in(p, task.OpProgressiveRollback))
+	s.succeed(t, in(p, lane.OpProgressiveRollback))
 	if diff := cmp.Diff(map[string]string{"web": "web 4-100"}, s.bounds(t)); diff != "" {
 		t.Errorf("after the rollback (-want +got):\n%s", diff)
 	}

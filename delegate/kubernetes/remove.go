@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -61,7 +62,7 @@ func (s *session) toDelete(ctx context.Context) ([]*unstructured.Unstructured, e
 }
 
 // picked are objects that are named, or that manifests have.
-func (s *session) picked(ctx context.Context, d task.ResourceSelection) ([]*unstructured.Unstructured, error) {
+func (s *session) picked(ctx context.Context, d lane.ResourceSelection) ([]*unstructured.Unstructured, error) {
 	switch d.Type {
 	case "ResourceName":
 		var out []*unstructured.Unstructured

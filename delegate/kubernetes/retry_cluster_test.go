@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -20,9 +21,9 @@ import (
 func TestTimeoutLeavesAReleaseThatCanBeRolledBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
 	slow := withDeadline(600, deploymentYAML("web", "broken:2", 1))
-	p := s.step(task.OpRolling, slow)
+	p := s.step(lane.OpRolling, slow)
 	e := s.doWithin(t, 8*time.Second, p)
 	if !errors.Is(e.err, executor.ErrTimeout) || !contains(e.err.Error(), "Deployment/web isn't steady yet") {
 		t.Fatalf("ended %s, %v", e.Status, e.err)
@@ -30,7 +31,7 @@ func TestTimeoutLeavesAReleaseThatCanBeRolledBack(t *testing.T) {
 	if log := e.log(unitSteady); !contains(log, "ImagePullBackOff") {
 		t.Errorf("the log doesn't say why:\n%s", log)
 	}
-	s.succeed(t, in(p, task.OpRollingRollback))
+	s.succeed(t, in(p, lane.OpRollingRollback))
 	if got := s.image(t, "web"); got != "nginx:1" {
 		t.Errorf("after the rollback it runs %s", got)
 	}
@@ -42,13 +43,13 @@ func TestRollbackHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	first := withDeadline(10, deploymentYAML("web", "nginx:1", 1))
-	s.succeed(t, s.step(task.OpRolling, first))
+	s.succeed(t, s.step(lane.OpRolling, first))
 	slow := withDeadline(600, deploymentYAML("web", "broken:2", 1))
-	p := s.step(task.OpRolling, slow)
+	p := s.step(lane.OpRolling, slow)
 	if e := s.doWithin(t, 13*time.Second, p); !errors.Is(e.err, executor.ErrTimeout) {
 		t.Fatalf("ended %s, %v", e.Status, e.err)
 	}
-	s.succeed(t, in(p, task.OpRollingRollback))
+	s.succeed(t, in(p, lane.OpRollingRollback))
 	if got := s.image(t, "web"); got != "nginx:1" {
 		t.Errorf("after the rollback it runs %s", got)
 	}
@@ -59,11 +60,11 @@ func TestRollbackHasADeadlineOfItsOwn(t *testing.T) {
 func TestRetryGoesOnWithItsRelease(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)+configYAML("cfg", "1"))
+	p := s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)+configYAML("cfg", "1"))
 	s.succeed(t, p)
 	c, err := newClient(s.cluster)
 	check(t, err)
-	died := &session{work: p.Work, p: p.Kubernetes, env: executortest.New(t, nil).Env, client: c}
+	died := &session{work: p.Work, p: p.Spec, env: executortest.New(t, nil).Env, client: c}
 	all, err := died.history(t.Context())
 	check(t, err)
 	check(t, died.mark(t.Context(), all[0], releaseInProgress))
@@ -86,7 +87,7 @@ func TestManifestsOwnNamespace(t *testing.T) {
 	s := newSite(t)
 	other := newSite(t)
 	elsewhere := strings.Replace(deploymentYAML("far", "nginx:1", 1), "{name: far}", "{name: far, namespace: "+other.namespace+"}", 1)
-	e := s.succeed(t, s.step(task.OpRolling, deploymentYAML("near", "nginx:1", 1)+elsewhere))
+	e := s.succeed(t, s.step(lane.OpRolling, deploymentYAML("near", "nginx:1", 1)+elsewhere))
 	if diff := cmp.Diff([]string{"Deployment/near"}, s.names(t)); diff != "" {
 		t.Errorf("here (-want +got):\n%s", diff)
 	}
@@ -103,8 +104,8 @@ func TestGeneratedManifests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	generated := strings.Replace(deploymentYAML("web", "nginx:1", 1), "{name: web}", "{name: web, creationTimestamp: null}", 1) + "status: {}\n"
-	s.succeed(t, s.step(task.OpRolling, "kind: List\napiVersion: v1\nitems: []\n"+generated))
-	s.succeed(t, s.step(task.OpRolling, generated))
+	s.succeed(t, s.step(lane.OpRolling, "kind: List\napiVersion: v1\nitems: []\n"+generated))
+	s.succeed(t, s.step(lane.OpRolling, generated))
 }
 
 // semantics/kubernetes §6: each kind of workload is waited for; a Job in a
@@ -116,7 +117,7 @@ func TestKindsOfWorkloads(t *testing.T) {
 	manifest := "---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec: {replicas: 2, serviceName: db, selector: {matchLabels: {app: db}}, template: " + strings.Replace(template, "APP", "db", 1) + "}\n" +
 		"---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec: {selector: {matchLabels: {app: agent}}, template: " + strings.Replace(template, "APP", "agent", 1) + "}\n" +
 		jobYAML("stuck", "never-ready")
-	s.succeed(t, s.step(task.OpRolling, manifest))
+	s.succeed(t, s.step(lane.OpRolling, manifest))
 	set, err := s.AppsV1().StatefulSets(s.namespace).Get(t.Context(), "db", metav1.GetOptions{})
 	check(t, err)
 	agents, err := s.AppsV1().DaemonSets(s.namespace).Get(t.Context(), "agent", metav1.GetOptions{})
@@ -124,7 +125,7 @@ func TestKindsOfWorkloads(t *testing.T) {
 	if set.Status.ReadyReplicas != 2 || agents.Status.NumberAvailable != 3 {
 		t.Errorf("the step ended with %d and %d pods", set.Status.ReadyReplicas, agents.Status.NumberAvailable)
 	}
-	p := s.step(task.OpScale, "")
+	p := s.step(lane.OpScale, "")
 	p.Workload, p.Instances = "StatefulSet/db", percent(150)
 	s.succeed(t, p)
 	set, err = s.AppsV1().StatefulSets(s.namespace).Get(t.Context(), "db", metav1.GetOptions{})
@@ -132,11 +133,11 @@ func TestKindsOfWorkloads(t *testing.T) {
 	if set.Status.ReadyReplicas != 3 {
 		t.Errorf("after scaling the StatefulSet has %d pods", set.Status.ReadyReplicas)
 	}
-	bad := s.step(task.OpRolling, strings.Replace(manifest, "nginx:1", "broken:2", 1))
+	bad := s.step(lane.OpRolling, strings.Replace(manifest, "nginx:1", "broken:2", 1))
 	if e := s.doWithin(t, 8*time.Second, bad); !errors.Is(e.err, executor.ErrTimeout) {
 		t.Errorf("a broken StatefulSet ended %s, %v", e.Status, e.err)
 	}
-	s.succeed(t, in(bad, task.OpRollingRollback))
+	s.succeed(t, in(bad, lane.OpRollingRollback))
 	set, err = s.AppsV1().StatefulSets(s.namespace).Get(t.Context(), "db", metav1.GetOptions{})
 	if err != nil || set.Spec.Template.Spec.Containers[0].Image != "nginx:1" || set.Status.ReadyReplicas != 2 {
 		t.Errorf("%v, %v, %d pods", err, set.Spec.Template.Spec.Containers, set.Status.ReadyReplicas)
@@ -159,35 +160,35 @@ func TestApplyManifestSourceAndOverrides(t *testing.T) {
 		check(t, err)
 		return c.Data
 	}
-	over := []task.ValuesFile{{ID: "over", Store: task.Store{Inline: "c: over\n"}}}
+	over := []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "c: over\n"}}}
 	want := map[string]string{"a": "default", "b": "dev", "c": "over"}
 
-	p := s.step(task.OpApply, "")
+	p := s.step(lane.OpApply, "")
 	p.Target.Manifest = nil
-	p.ApplySource = &task.Manifest{Type: "K8sManifest", Store: task.Store{Git: g}, ValuesPaths: []string{"env/dev.yaml"}}
+	p.ApplySource = &lane.Manifest{Type: "K8sManifest", Store: task.Store{Git: g}, ValuesPaths: []string{"env/dev.yaml"}}
 	p.ApplyValues = over
 	s.succeed(t, p)
 	if diff := cmp.Diff(want, read("git")); diff != "" {
 		t.Errorf("a source in Git (-want +got):\n%s", diff)
 	}
 
-	p = s.step(task.OpApply, fixedYAML("unused", "1"))
-	p.ApplySource = &task.Manifest{Type: "K8sManifest", Store: task.Store{Inline: strings.Replace(config, "NAME", "inline", 1)}}
-	p.ApplyValues = append([]task.ValuesFile{{ID: "low", Store: task.Store{Inline: "a: default\nb: dev\nc: low\n"}}}, over...)
+	p = s.step(lane.OpApply, fixedYAML("unused", "1"))
+	p.ApplySource = &lane.Manifest{Type: "K8sManifest", Store: task.Store{Inline: strings.Replace(config, "NAME", "inline", 1)}}
+	p.ApplyValues = append([]lane.ValuesFile{{ID: "low", Store: task.Store{Inline: "a: default\nb: dev\nc: low\n"}}}, over...)
 	s.succeed(t, p)
 	if diff := cmp.Diff(want, read("inline")); diff != "" {
 		t.Errorf("an inline source (-want +got):\n%s", diff)
 	}
 
-	p = from(s.step(task.OpApply, ""), g)
-	p.Target.Values = []task.ValuesFile{{ID: "service", Store: task.Store{Inline: "b: dev\nc: service\n"}}}
+	p = from(s.step(lane.OpApply, ""), g)
+	p.Target.Values = []lane.ValuesFile{{ID: "service", Store: task.Store{Inline: "b: dev\nc: service\n"}}}
 	p.FilePaths, p.ApplyValues = []string{"cfg.yaml"}, over
 	s.succeed(t, p)
 	if diff := cmp.Diff(want, read("git")); diff != "" {
 		t.Errorf("the service's manifests (-want +got):\n%s", diff)
 	}
 
-	p = s.step(task.OpApply, fixedYAML("raw", "{{ .Values.a }}"))
+	p = s.step(lane.OpApply, fixedYAML("raw", "{{ .Values.a }}"))
 	p.FilePaths, p.SkipRendering = []string{"app.yaml"}, true
 	s.succeed(t, p)
 	if diff := cmp.Diff(map[string]string{"x": "{{ .Values.a }}"}, read("raw")); diff != "" {
@@ -206,7 +207,7 @@ func TestQuotaExplains(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: {}}},
 	}, metav1.CreateOptions{})
 	check(t, err)
-	e := s.fail(t, s.step(task.OpRolling, withDeadline(3, deploymentYAML("web", "nginx:1", 1))), "Deployment/web exceeded its progress deadline")
+	e := s.fail(t, s.step(lane.OpRolling, withDeadline(3, deploymentYAML("web", "nginx:1", 1))), "Deployment/web exceeded its progress deadline")
 	if log := e.log(unitSteady); !contains(log, "exceeded quota") {
 		t.Errorf("the log doesn't say why:\n%s", log)
 	}

@@ -6,15 +6,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // rolls is a K8sRollout of the Deployment web.
 func (s *site) rolls(command string, flags ...string) job {
-	p := s.step(task.OpRollout, "")
-	p.Rollout = &task.KubernetesRollout{Command: command, Resources: task.ResourceSelection{Type: "ResourceName", Names: []string{"Deployment/web"}}}
+	p := s.step(lane.OpRollout, "")
+	p.Rollout = &lane.Rollout{Command: command, Resources: lane.ResourceSelection{Type: "ResourceName", Names: []string{"Deployment/web"}}}
 	for _, f := range flags {
-		p.CommandFlags = append(p.CommandFlags, task.CommandFlag{Command: task.CommandRollout, Flag: f})
+		p.CommandFlags = append(p.CommandFlags, lane.CommandFlag{Command: lane.CommandRollout, Flag: f})
 	}
 	return p
 }
@@ -53,13 +54,13 @@ func TestRolloutStep(t *testing.T) {
 		{"no command", func(s *site) job { return s.rolls("back") }, "nginx:3", "3", false, "", `the command is "back"`},
 		{"all of the release", func(s *site) job {
 			p := s.rolls("restart")
-			p.Rollout.Resources = task.ResourceSelection{Type: "ReleaseName"}
+			p.Rollout.Resources = lane.ResourceSelection{Type: "ReleaseName"}
 			return p
 		}, "nginx:3", "4", false, "Deployment/web restarted", ""},
 		{"those of the manifests", func(s *site) job {
 			p := s.rolls("restart")
 			p.Target.Manifest.Store.Inline = serviceYAML("web", "web") + deploymentYAML("web", "nginx:9", 1)
-			p.Rollout.Resources = task.ResourceSelection{Type: "ManifestPath", AllManifests: true}
+			p.Rollout.Resources = lane.ResourceSelection{Type: "ManifestPath", AllManifests: true}
 			return p
 		}, "nginx:3", "4", false, "Deployment/web restarted", ""},
 		{"what isn't there", func(s *site) job {
@@ -78,7 +79,7 @@ func TestRolloutStep(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
-				s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", image, 1)))
+				s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", image, 1)))
 			}
 			if p := tt.step(s); tt.err != "" {
 				s.fail(t, p, tt.err)
@@ -108,8 +109,8 @@ func TestRolloutUndoOfAStatefulSet(t *testing.T) {
 		return "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  selector: {matchLabels: {app: db}}\n  serviceName: db\n  template:\n" +
 			"    metadata: {labels: {app: db}}\n    spec: {containers: [{name: main, image: \"" + image + "\"}]}\n"
 	}
-	s.succeed(t, s.step(task.OpRolling, set("pg:1")))
-	s.succeed(t, s.step(task.OpRolling, set("pg:2")))
+	s.succeed(t, s.step(lane.OpRolling, set("pg:1")))
+	s.succeed(t, s.step(lane.OpRolling, set("pg:2")))
 	p := s.rolls("undo")
 	p.Rollout.Resources.Names = []string{"StatefulSet/db"}
 	s.succeed(t, p)
@@ -131,7 +132,7 @@ func TestUndoTwice(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
-				s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", image, 1)))
+				s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", image, 1)))
 			}
 			p := s.rolls("undo", flags...)
 			for range 3 {
@@ -145,7 +146,7 @@ func TestUndoTwice(t *testing.T) {
 				t.Errorf("after another step it runs %s", got)
 			}
 			s.succeed(t, s.rolls("undo"))
-			s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:4", 1)))
+			s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:4", 1)))
 			p.CommandFlags = nil
 			s.succeed(t, p)
 			if got := s.image(t, "web"); got != name {
@@ -162,8 +163,8 @@ func TestUndoIsNoObstacleToTheNextDeployment(t *testing.T) {
 	s := newSite(t)
 	with := deploymentYAML("web", "nginx:1", 1)
 	with = with[:len(with)-len("}]\n")] + ", env: [{name: OLD, value: x}]}]\n"
-	s.succeed(t, s.step(task.OpRolling, with))
-	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:2", 1)))
+	s.succeed(t, s.step(lane.OpRolling, with))
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:2", 1)))
 	s.succeed(t, s.rolls("undo"))
 	env := func() int {
 		d, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
@@ -173,7 +174,7 @@ func TestUndoIsNoObstacleToTheNextDeployment(t *testing.T) {
 	if env() != 1 {
 		t.Fatal("the undo didn't bring back the variable")
 	}
-	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:3", 1)))
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:3", 1)))
 	if env() != 0 {
 		t.Error("the variable is still there")
 	}
@@ -201,10 +202,10 @@ func TestPatch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
-			p := s.step(task.OpPatch, "")
+			s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+			p := s.step(lane.OpPatch, "")
 			p.Workload = tt.workload
-			p.Patch = &task.KubernetesPatch{Strategy: tt.strategy, Source: task.Store{Inline: tt.patch}, RecordCause: true}
+			p.Patch = &lane.Patch{Strategy: tt.strategy, Source: task.Store{Inline: tt.patch}, RecordCause: true}
 			if tt.err != "" {
 				s.fail(t, p, tt.err)
 			} else if log := s.succeed(t, p).log(unitPatch); !contains(log, "Deployment/web changes:\n@@") {
@@ -231,12 +232,12 @@ func TestPatchOfACustomResource(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.providers(t)
-	s.succeed(t, s.step(task.OpRolling, "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: web}\nspec: {hosts: [a]}\n"))
-	p := s.step(task.OpPatch, "")
+	s.succeed(t, s.step(lane.OpRolling, "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: web}\nspec: {hosts: [a]}\n"))
+	p := s.step(lane.OpPatch, "")
 	p.Workload = "VirtualService/web"
-	p.Patch = &task.KubernetesPatch{Strategy: task.PatchStrategic, Source: task.Store{Inline: "spec: {hosts: [b]}"}}
+	p.Patch = &lane.Patch{Strategy: lane.PatchStrategic, Source: task.Store{Inline: "spec: {hosts: [b]}"}}
 	s.fail(t, p, "VirtualService/web can't be changed by a Strategic patch", "want Merge or Json")
-	p.Patch.Strategy = task.PatchMerge
+	p.Patch.Strategy = lane.PatchMerge
 	s.succeed(t, p)
 	if got := s.virtualService(t); !contains(got, "- b\n") {
 		t.Errorf("it is\n%s", got)
@@ -247,13 +248,13 @@ func TestPatchOfACustomResource(t *testing.T) {
 func TestRolloutOfTheReleaseAfterACanary(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
-	canary := s.step(task.OpCanary, deploymentYAML("web", "nginx:2", 1))
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+	canary := s.step(lane.OpCanary, deploymentYAML("web", "nginx:2", 1))
 	canary.Instances = count(1)
 	s.succeed(t, canary)
-	s.succeed(t, in(canary, task.OpCanaryDelete))
+	s.succeed(t, in(canary, lane.OpCanaryDelete))
 	p := s.rolls("restart")
-	p.Rollout.Resources = task.ResourceSelection{Type: "ReleaseName"}
+	p.Rollout.Resources = lane.ResourceSelection{Type: "ReleaseName"}
 	s.succeed(t, p)
 	if got := s.revision(t); got != "2" {
 		t.Errorf("its revision is %s", got)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -25,7 +26,7 @@ func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
 		return task.Result{}, fault.New(fault.Invalid, "the command of the roll-out is missing")
 	}
 	command := s.p.Rollout.Command
-	if err := task.CheckRollout(command, s.flags); err != nil {
+	if err := lane.CheckRollout(command, s.flags); err != nil {
 		return task.Result{}, err
 	}
 	targets, err := s.toRoll(ctx)
@@ -56,7 +57,7 @@ func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
 	if err := s.rolled(ctx, targets); err != nil {
 		return task.Result{}, err
 	}
-	if command == task.RolloutHistory || command == task.RolloutStatus {
+	if command == lane.RolloutHistory || command == lane.RolloutStatus {
 		return s.done(nil)
 	}
 	return s.done(nil, s.changed(command, targets, s.instances(ctx, targets, nil)))
@@ -96,18 +97,18 @@ func (s *session) roll(ctx context.Context, w *unstructured.Unstructured, log io
 	}
 	paused, _, _ := unstructured.NestedBool(w.Object, "spec", "paused")
 	switch command {
-	case task.RolloutHistory:
+	case lane.RolloutHistory:
 		return s.showHistory(ctx, w, log)
-	case task.RolloutStatus:
+	case lane.RolloutStatus:
 		_, progress, err := rollout(w)
 		say(log, "%s: %s", display(w), progress)
 		return err
-	case task.RolloutUndo:
+	case lane.RolloutUndo:
 		if paused {
 			return fault.New(fault.Conflict, "%s is paused, so it can't go back; resume it first", display(w)).Causing(fault.Unknown)
 		}
 		return s.undo(ctx, w, s.flags.Revision, log)
-	case task.RolloutRestart:
+	case lane.RolloutRestart:
 		if paused {
 			return fault.New(fault.Conflict, "%s is paused, so it can't restart; resume it first", display(w)).Causing(fault.Unknown)
 		}
@@ -117,7 +118,7 @@ func (s *session) roll(ctx context.Context, w *unstructured.Unstructured, log io
 	if kind != "Deployment" {
 		return fault.New(fault.Invalid, "%s can't %s; only a Deployment can", display(w), command)
 	}
-	want := command == task.RolloutPause
+	want := command == lane.RolloutPause
 	if want == paused {
 		say(log, "%s has that state already", display(w))
 		return nil
@@ -155,9 +156,9 @@ func (s *session) changeOptions(owner string) metav1.PatchOptions {
 // rolled waits where the command is to be waited for.
 func (s *session) rolled(ctx context.Context, workloads []*unstructured.Unstructured) error {
 	switch s.p.Rollout.Command {
-	case task.RolloutHistory, task.RolloutPause, task.RolloutResume:
+	case lane.RolloutHistory, lane.RolloutPause, lane.RolloutResume:
 		return nil
-	case task.RolloutStatus:
+	case lane.RolloutStatus:
 		if s.flags.NoWait {
 			return nil
 		}

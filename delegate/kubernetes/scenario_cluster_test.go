@@ -15,7 +15,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // shop is what the scenarios deploy: pods that read a versioned ConfigMap.
@@ -109,9 +109,9 @@ func TestScenarios(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, good))
+			s.succeed(t, s.step(lane.OpRolling, good))
 			was := s.standing(t)
-			p := s.step(task.OpRolling, tt.next)
+			p := s.step(lane.OpRolling, tt.next)
 			if tt.prepare != nil {
 				tt.prepare(t, s, &p)
 			}
@@ -129,7 +129,7 @@ func TestScenarios(t *testing.T) {
 			}
 
 			p.Target.Cluster = s.cluster
-			s.succeed(t, in(p, task.OpRollingRollback))
+			s.succeed(t, in(p, lane.OpRollingRollback))
 			back := s.standing(t)
 			if diff := cmp.Diff(was.Template, back.Template); diff != "" {
 				t.Errorf("the pod template isn't the earlier one (-want +got):\n%s", diff)
@@ -145,10 +145,10 @@ func TestScenarios(t *testing.T) {
 func TestScenarioOfTheFirstDeployment(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpRolling, shop("broken:1", "1", "", 1))
+	p := s.step(lane.OpRolling, shop("broken:1", "1", "", 1))
 	s.fail(t, p, "can't get its image broken:1")
 	was := s.standing(t)
-	s.succeed(t, in(p, task.OpRollingRollback))
+	s.succeed(t, in(p, lane.OpRollingRollback))
 	if diff := cmp.Diff(was, s.standing(t)); diff != "" {
 		t.Errorf("the rollback changed something (-want +got):\n%s", diff)
 	}
@@ -171,15 +171,15 @@ func TestScenarioOfAWorkloadOfOthers(t *testing.T) {
 	s.waitSteady(t, "web")
 	was := s.standing(t)
 	for range 2 {
-		p := s.step(task.OpRolling, shop("broken:1", "1", "", 2))
+		p := s.step(lane.OpRolling, shop("broken:1", "1", "", 2))
 		s.fail(t, p, "can't get its image broken:1")
-		s.succeed(t, in(p, task.OpRollingRollback))
+		s.succeed(t, in(p, lane.OpRollingRollback))
 		back := s.standing(t)
 		if diff := cmp.Diff(was.Template, back.Template); diff != "" || back.Serving != 2 {
 			t.Errorf("%d pods of another template serve (-want +got):\n%s", back.Serving, diff)
 		}
 	}
-	good := s.step(task.OpRolling, shop("nginx:1", "1", "", 2))
+	good := s.step(lane.OpRolling, shop("nginx:1", "1", "", 2))
 	s.succeed(t, good)
 	if got := s.image(t, "web"); got != "nginx:1" {
 		t.Errorf("it runs %s", got)
@@ -199,8 +199,8 @@ func (s *site) waitSteady(t *testing.T, name string) {
 func TestEventsAreTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.succeed(t, s.step(task.OpRolling, deploymentYAML("other", "nginx:1", 1)))
-	p := s.step(task.OpRolling, withDeadline(12, deploymentYAML("web", "broken:1", 1))) // pods take their time on a busy machine
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("other", "nginx:1", 1)))
+	p := s.step(lane.OpRolling, withDeadline(12, deploymentYAML("web", "broken:1", 1))) // pods take their time on a busy machine
 	log := s.fail(t, p).env.Text(unitSteady, executor.Info)
 	if !contains(log, "event on Pod/web-") || !contains(log, "Failed to pull image") {
 		t.Errorf("the log doesn't tell of the pod's events:\n%s", log)
@@ -258,7 +258,7 @@ func stolen(t *testing.T, s *site, p *job) {
 	_, err := s.AppsV1().Deployments(s.namespace).Patch(t.Context(), "web", types.ApplyPatchType,
 		[]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3}}`), metav1.PatchOptions{FieldManager: "somebody", Force: &force})
 	check(t, err)
-	p.CommandFlags = []task.CommandFlag{{Command: task.CommandApply, Flag: "--server-side"}}
+	p.CommandFlags = []lane.CommandFlag{{Command: lane.CommandApply, Flag: "--server-side"}}
 }
 
 // elsewhere deploys to a namespace that isn't there.

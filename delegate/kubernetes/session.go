@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -57,7 +58,7 @@ func New(cfg Config) executor.Executor {
 	}
 	seed := newSeed()
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		w, p, err := executor.Work[task.Kubernetes](a)
+		w, p, err := executor.Work[lane.Spec](a)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -74,8 +75,8 @@ func New(cfg Config) executor.Executor {
 // session is one task.
 type session struct {
 	work    task.Work
-	p       task.Kubernetes // its spec
-	flags   task.KubernetesFlags
+	p       lane.Spec // its spec
+	flags   lane.Flags
 	env     executor.Env
 	client  *client
 	git     *gitfetch.Fetcher
@@ -132,46 +133,46 @@ const maxTries = 20
 
 func (s *session) operate(ctx context.Context) (task.Result, error) {
 	var err error
-	if s.flags, err = task.ParseFlags(s.p.Op, s.p.CommandFlags); err != nil {
+	if s.flags, err = lane.ParseFlags(s.p.Op, s.p.CommandFlags); err != nil {
 		return task.Result{}, err
 	}
 	switch s.p.Op {
-	case task.OpRolling:
+	case lane.OpRolling:
 		return s.numbered(ctx, s.rolling)
-	case task.OpRollingRollback:
+	case lane.OpRollingRollback:
 		return s.rollingRollback(ctx)
-	case task.OpCanary:
+	case lane.OpCanary:
 		if s.p.TargetPercentage > 0 {
 			return s.numbered(ctx, s.progressive)
 		}
 		return s.numbered(ctx, s.canary)
-	case task.OpProgressiveRollback:
+	case lane.OpProgressiveRollback:
 		return s.progressiveRollback(ctx)
-	case task.OpCanaryDelete:
+	case lane.OpCanaryDelete:
 		return s.canaryDelete(ctx)
-	case task.OpBlueGreen:
+	case lane.OpBlueGreen:
 		return s.numbered(ctx, s.blueGreen)
-	case task.OpSwap:
+	case lane.OpSwap:
 		return s.swap(ctx)
-	case task.OpScale:
+	case lane.OpScale:
 		return s.scale(ctx)
-	case task.OpDelete:
+	case lane.OpDelete:
 		return s.remove(ctx)
-	case task.OpApply:
+	case lane.OpApply:
 		return s.applyStep(ctx)
-	case task.OpDryRun:
+	case lane.OpDryRun:
 		return s.dryRunStep(ctx)
-	case task.OpDiff:
+	case lane.OpDiff:
 		return s.diffStep(ctx)
-	case task.OpPatch:
+	case lane.OpPatch:
 		return s.patchStep(ctx)
-	case task.OpRollout:
+	case lane.OpRollout:
 		return s.rolloutStep(ctx)
-	case task.OpTrafficRouting:
+	case lane.OpTrafficRouting:
 		return s.trafficStep(ctx)
-	case task.OpStageScaleDown:
+	case lane.OpStageScaleDown:
 		return s.stageScaleDown(ctx)
-	case task.OpStageScaleUp:
+	case lane.OpStageScaleUp:
 		return s.stageScaleUp(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "the operation %s isn't known to this delegate", s.p.Op)
@@ -258,7 +259,7 @@ func (s *session) placed(objects []*unstructured.Unstructured) ([]*unstructured.
 
 // isValues says whether a file is one of the listed values files, which are
 // no manifests.
-func isValues(m *task.Manifest, f manifest.File) bool {
+func isValues(m *lane.Manifest, f manifest.File) bool {
 	root := func(p string) string { return path.Clean("/" + p) }
 	return f.Place != "" && slices.ContainsFunc(m.ValuesPaths, func(p string) bool { return root(p) == root(f.Place) })
 }
@@ -267,7 +268,7 @@ func isValues(m *task.Manifest, f manifest.File) bool {
 func (s *session) changed(action string, objects []*unstructured.Unstructured, instances []task.Instance) task.Change {
 	c := task.Change{
 		Target: "kubernetes:" + s.p.Target.Namespace + "/" + s.p.Target.ReleaseName, Action: action, Instances: instances,
-		Workloads: workloads(objects), Whole: s.p.Op == task.OpRolling || s.p.Op == task.OpRollingRollback && len(objects) > 0,
+		Workloads: workloads(objects), Whole: s.p.Op == lane.OpRolling || s.p.Op == lane.OpRollingRollback && len(objects) > 0,
 	}
 	if s.number > 0 {
 		c.Revision = fmt.Sprint(s.number)

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-cd/slipway/internal/testservers"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -42,7 +43,7 @@ func repository(t *testing.T, files map[string]string) *task.Git {
 
 // from takes a step's manifests from a repository.
 func from(p job, g *task.Git) job {
-	p.Target.Manifest = &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: g}}
+	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: g}}
 	return p
 }
 
@@ -57,18 +58,18 @@ func TestSpec23Rendering(t *testing.T) {
 			"deploy/sub/third.yml": fixedYAML("third", "1"),
 			"deploy/readme.md":     "no manifest",
 		})
-		s.succeed(t, from(s.step(task.OpRolling, ""), g))
+		s.succeed(t, from(s.step(lane.OpRolling, ""), g))
 		if diff := cmp.Diff([]string{"ConfigMap/second", "ConfigMap/third"}, s.names(t)); diff != "" {
 			t.Errorf("after the rolling deployment (-want +got):\n%s", diff)
 		}
-		p := from(s.step(task.OpApply, ""), g)
+		p := from(s.step(lane.OpApply, ""), g)
 		p.FilePaths = []string{"first.yaml"}
 		s.succeed(t, p)
 		if diff := cmp.Diff([]string{"ConfigMap/first", "ConfigMap/second", "ConfigMap/third"}, s.names(t)); diff != "" {
 			t.Errorf("after K8sApply (-want +got):\n%s", diff)
 		}
-		p = from(s.step(task.OpDelete, ""), g)
-		p.Delete = &task.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"first.yaml", "sub"}}
+		p = from(s.step(lane.OpDelete, ""), g)
+		p.Delete = &lane.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"first.yaml", "sub"}}
 		s.succeed(t, p)
 		if diff := cmp.Diff([]string{"ConfigMap/second"}, s.names(t)); diff != "" {
 			t.Errorf("after K8sDelete (-want +got):\n%s", diff)
@@ -77,7 +78,7 @@ func TestSpec23Rendering(t *testing.T) {
 	t.Run("kubernetes §23.2 an expression in a manifest", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.fail(t, s.step(task.OpRolling, strings.ReplaceAll(deploymentYAML("web", "nginx:1", 1), "name: main", "name: <+artifact.image>")), "Deployment/web", "<+artifact.image>")
+		s.fail(t, s.step(lane.OpRolling, strings.ReplaceAll(deploymentYAML("web", "nginx:1", 1), "name: main", "name: <+artifact.image>")), "Deployment/web", "<+artifact.image>")
 	})
 	t.Run("kubernetes §23.3 numbers with leading zeros", func(t *testing.T) {
 		t.Parallel()
@@ -86,7 +87,7 @@ func TestSpec23Rendering(t *testing.T) {
 			"deploy/cfg.yaml":    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dates, annotations: {harness.io/skip-versioning: true}}\ndata: {a: {{ .Values.a | quote }}, b: {{ .Values.b | quote }}}\n",
 			"deploy/values.yaml": "a: 020724\nb: '020724'\n",
 		})
-		s.succeed(t, from(s.step(task.OpRolling, ""), g))
+		s.succeed(t, from(s.step(lane.OpRolling, ""), g))
 		c, err := s.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "dates", metav1.GetOptions{})
 		check(t, err)
 		if diff := cmp.Diff(map[string]string{"a": "8660", "b": "020724"}, c.Data); diff != "" {
@@ -96,13 +97,13 @@ func TestSpec23Rendering(t *testing.T) {
 	t.Run("kubernetes §23.4 the delegate's environment", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.fail(t, s.step(task.OpRolling, fixedYAML("home", `{{ env "HOME" }}`)), `function "env" not defined`)
+		s.fail(t, s.step(lane.OpRolling, fixedYAML("home", `{{ env "HOME" }}`)), `function "env" not defined`)
 	})
 	t.Run("kubernetes §23.5 a values file that isn't there", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		g := repository(t, map[string]string{"deploy/cfg.yaml": fixedYAML("cfg", "1"), "deploy/env/cfg.yaml": fixedYAML("inner", "1"), "env/cfg.yaml": "a: 1\n"})
-		p := from(s.step(task.OpRolling, ""), g)
+		p := from(s.step(lane.OpRolling, ""), g)
 		p.Target.Manifest.ValuesPaths = []string{"/env/cfg.yaml", "env/none.yaml"}
 		s.fail(t, p, `"env/none.yaml"`)
 		p.Target.Manifest.OptionalValuesYAML = true
@@ -154,7 +155,7 @@ func TestSpec23Versions(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for range 5 {
-			s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "1")+configuredWith("nginx:1")))
+			s.succeed(t, s.step(lane.OpRolling, configYAML("cfg", "1")+configuredWith("nginx:1")))
 		}
 		if got := s.reference(t); got != "cfg-5" {
 			t.Errorf("the Deployment refers to %s", got)
@@ -173,7 +174,7 @@ func TestSpec23Versions(t *testing.T) {
 	t.Run("kubernetes §23.7 skip-versioning as a bare true", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpRolling, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg, annotations: {harness.io/skip-versioning: true}}\n"+configuredWith("nginx:1")))
+		s.succeed(t, s.step(lane.OpRolling, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg, annotations: {harness.io/skip-versioning: true}}\n"+configuredWith("nginx:1")))
 		c, err := s.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "cfg", metav1.GetOptions{})
 		if err != nil || c.Annotations[annotationSkipVersioning] != "true" || s.reference(t) != "cfg" {
 			t.Errorf("%v, %v, reference %s", err, c.Annotations, s.reference(t))
@@ -182,7 +183,7 @@ func TestSpec23Versions(t *testing.T) {
 	t.Run("kubernetes §23.8 declarative releases have no numbers in names", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		p := s.step(task.OpRolling, configYAML("cfg", "1")+configuredWith("nginx:1"))
+		p := s.step(lane.OpRolling, configYAML("cfg", "1")+configuredWith("nginx:1"))
 		p.Target.Manifest.Declarative = true
 		s.succeed(t, p)
 		if diff := cmp.Diff([]string{"ConfigMap/cfg", "Deployment/web", "Secret/keys"}, s.names(t)); diff != "" {
@@ -192,10 +193,10 @@ func TestSpec23Versions(t *testing.T) {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
 		// A rollback brings back the ConfigMap, too.
-		bad := s.step(task.OpRolling, configYAML("cfg", "2")+configuredWith("broken:2"))
+		bad := s.step(lane.OpRolling, configYAML("cfg", "2")+configuredWith("broken:2"))
 		bad.Target.Manifest.Declarative = true
 		s.fail(t, bad, "progress deadline")
-		s.succeed(t, in(bad, task.OpRollingRollback))
+		s.succeed(t, in(bad, lane.OpRollingRollback))
 		c, err := s.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "cfg", metav1.GetOptions{})
 		if err != nil || c.Data["x"] != "1" || s.image(t, "web") != "nginx:1" {
 			t.Errorf("after the rollback: %v, %v, %s", err, c.Data, s.image(t, "web"))
@@ -205,7 +206,7 @@ func TestSpec23Versions(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for range 5 {
-			p := s.step(task.OpRolling, configYAML("cfg", "1"))
+			p := s.step(lane.OpRolling, configYAML("cfg", "1"))
 			p.Target.Manifest.Declarative = true
 			s.succeed(t, p)
 		}
@@ -217,8 +218,8 @@ func TestSpec23Versions(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		steps := []job{
-			s.step(task.OpRolling, configYAML("a", "1")), s.step(task.OpRolling, configYAML("b", "1")),
-			s.step(task.OpRolling, configYAML("c", "1")), s.step(task.OpRolling, configYAML("d", "1")),
+			s.step(lane.OpRolling, configYAML("a", "1")), s.step(lane.OpRolling, configYAML("b", "1")),
+			s.step(lane.OpRolling, configYAML("c", "1")), s.step(lane.OpRolling, configYAML("d", "1")),
 		}
 		var wg sync.WaitGroup
 		got := make([]ended, len(steps))
@@ -242,7 +243,7 @@ func TestSpec23Versions(t *testing.T) {
 		s := newSite(t)
 		_, err := s.CoreV1().Secrets(s.namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "harness.release.rel.1"}}, metav1.CreateOptions{})
 		check(t, err)
-		if e := s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "1"))); e.output(t, "releaseNumber") != 2.0 {
+		if e := s.succeed(t, s.step(lane.OpRolling, configYAML("cfg", "1"))); e.output(t, "releaseNumber") != 2.0 {
 			t.Errorf("the release has the number %v", e.output(t, "releaseNumber"))
 		}
 		if diff := cmp.Diff([]string{"ConfigMap/cfg-2", "Secret/harness.release.rel.1"}, s.names(t)); diff != "" {
@@ -253,7 +254,7 @@ func TestSpec23Versions(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for _, name := range []string{strings.Repeat("a", 64), "Release_A", ""} {
-			p := s.step(task.OpRolling, configYAML("cfg", "1"))
+			p := s.step(lane.OpRolling, configYAML("cfg", "1"))
 			p.Target.ReleaseName = name
 			s.fail(t, p, "release name")
 		}
@@ -266,12 +267,12 @@ func TestSpec23Rollback(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
-			s.succeed(t, s.step(task.OpRolling, configYAML("cfg", image)+configuredWith(image)))
+			s.succeed(t, s.step(lane.OpRolling, configYAML("cfg", image)+configuredWith(image)))
 		}
-		s.fail(t, s.step(task.OpRolling, configYAML("cfg", "4")+configuredWith("broken:4")), "progress deadline")
-		fifth := s.step(task.OpRolling, configYAML("cfg", "5")+configuredWith("broken:5"))
+		s.fail(t, s.step(lane.OpRolling, configYAML("cfg", "4")+configuredWith("broken:4")), "progress deadline")
+		fifth := s.step(lane.OpRolling, configYAML("cfg", "5")+configuredWith("broken:5"))
 		s.fail(t, fifth, "progress deadline")
-		e := s.succeed(t, in(fifth, task.OpRollingRollback))
+		e := s.succeed(t, in(fifth, lane.OpRollingRollback))
 		if got := s.image(t, "web") + " " + s.reference(t); got != "nginx:3 cfg-3" {
 			t.Errorf("after the rollback it runs %s", got)
 		}
@@ -280,7 +281,7 @@ func TestSpec23Rollback(t *testing.T) {
 		}
 		// semantics/kubernetes §12: the next deployment's previous release is still
 		// the third.
-		s.succeed(t, s.step(task.OpRolling, configYAML("cfg", "6")+configuredWith("nginx:6")))
+		s.succeed(t, s.step(lane.OpRolling, configYAML("cfg", "6")+configuredWith("nginx:6")))
 		if diff := cmp.Diff([]string{"harness.release.rel.2", "harness.release.rel.3", "harness.release.rel.6"}, s.records(t)); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
@@ -288,9 +289,9 @@ func TestSpec23Rollback(t *testing.T) {
 	t.Run("kubernetes §23.11 the first release has nothing to go back to", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		p := s.step(task.OpRolling, deploymentYAML("web", "broken:1", 1))
+		p := s.step(lane.OpRolling, deploymentYAML("web", "broken:1", 1))
 		s.fail(t, p, "progress deadline")
-		if log := s.succeed(t, in(p, task.OpRollingRollback)).log(unitRollback); !contains(log, "No previous eligible release found. Can't rollback.") {
+		if log := s.succeed(t, in(p, lane.OpRollingRollback)).log(unitRollback); !contains(log, "No previous eligible release found. Can't rollback.") {
 			t.Errorf("the log says %q", log)
 		}
 		if diff := cmp.Diff([]string{"Deployment/web"}, s.names(t)); diff != "" {
@@ -300,10 +301,10 @@ func TestSpec23Rollback(t *testing.T) {
 	t.Run("kubernetes §23.12 a deployment that ended in its dry run", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
-		p := s.step(task.OpRolling, deploymentYAML("web", "nginx:2", -1))
+		s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+		p := s.step(lane.OpRolling, deploymentYAML("web", "nginx:2", -1))
 		s.fail(t, p, "Deployment/web", "replicas")
-		s.succeed(t, in(p, task.OpRollingRollback))
+		s.succeed(t, in(p, lane.OpRollingRollback))
 		if got := s.image(t, "web"); got != "nginx:1" {
 			t.Errorf("after the rollback it runs %s", got)
 		}
@@ -311,10 +312,10 @@ func TestSpec23Rollback(t *testing.T) {
 	t.Run("kubernetes §12 what isn't a workload keeps its new content", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("fixed", "1")))
-		p := s.step(task.OpRolling, deploymentYAML("web", "broken:2", 1)+fixedYAML("fixed", "2"))
+		s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)+fixedYAML("fixed", "1")))
+		p := s.step(lane.OpRolling, deploymentYAML("web", "broken:2", 1)+fixedYAML("fixed", "2"))
 		s.fail(t, p, "progress deadline")
-		s.succeed(t, in(p, task.OpRollingRollback))
+		s.succeed(t, in(p, lane.OpRollingRollback))
 		c, err := s.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "fixed", metav1.GetOptions{})
 		if err != nil || c.Data["x"] != "2" {
 			t.Errorf("%v, %v", err, c.Data)
@@ -323,11 +324,11 @@ func TestSpec23Rollback(t *testing.T) {
 	t.Run("kubernetes §17 what another release has isn't pruned", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		other := s.step(task.OpRolling, fixedYAML("shared", "1"))
+		other := s.step(lane.OpRolling, fixedYAML("shared", "1"))
 		other.Target.ReleaseName = "other"
 		s.succeed(t, other)
 		for _, manifest := range []string{fixedYAML("shared", "1") + fixedYAML("own", "1"), configYAML("cfg", "1")} {
-			p := s.step(task.OpRolling, manifest)
+			p := s.step(lane.OpRolling, manifest)
 			p.Pruning = true
 			s.succeed(t, p)
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -225,7 +226,7 @@ func (s *session) hasInstances(ctx context.Context, all []*release, color string
 		return err
 	}
 	if replicas(to.workload) == 0 && to.workload.GetAnnotations()[annotationReplicas] != "" {
-		return fault.New(fault.Conflict, "%s was scaled down and has no instances, so users can't be sent to it; a %s step scales it up", display(to.workload), task.OpStageScaleUp).Causing(fault.Unknown)
+		return fault.New(fault.Conflict, "%s was scaled down and has no instances, so users can't be sent to it; a %s step scales it up", display(to.workload), lane.OpStageScaleUp).Causing(fault.Unknown)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 const scalerYAML = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {maxReplicas: 9, minReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
@@ -17,27 +17,27 @@ func TestStageScaleDownAndUp(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	all := deploymentYAML("web", "nginx:1", 3) + serviceYAML("web", "web") + scalerYAML
-	first := s.step(task.OpBlueGreen, all)
+	first := s.step(lane.OpBlueGreen, all)
 	s.succeed(t, first)
-	s.succeed(t, in(first, task.OpSwap))
-	second := s.step(task.OpBlueGreen, all)
+	s.succeed(t, in(first, lane.OpSwap))
+	second := s.step(lane.OpBlueGreen, all)
 	s.succeed(t, second)
 
-	s.succeed(t, in(second, task.OpStageScaleDown))
+	s.succeed(t, in(second, lane.OpStageScaleDown))
 	s.has(t, "web-blue", 3)
 	s.has(t, "web-green", 0)
 	if got := s.scalers(t); len(got) != 1 || got[0] != "web-blue" {
 		t.Errorf("the autoscalers are %v", got)
 	}
-	s.succeed(t, in(second, task.OpStageScaleDown)) // nothing is left to do
-	s.fail(t, in(second, task.OpSwap), "Deployment/web-green was scaled down", "K8sBlueGreenStageScaleUp")
+	s.succeed(t, in(second, lane.OpStageScaleDown)) // nothing is left to do
+	s.fail(t, in(second, lane.OpSwap), "Deployment/web-green was scaled down", "K8sBlueGreenStageScaleUp")
 
-	s.succeed(t, in(second, task.OpStageScaleUp))
+	s.succeed(t, in(second, lane.OpStageScaleUp))
 	s.has(t, "web-green", 3)
 	if got := s.scalers(t); len(got) != 2 {
 		t.Errorf("the autoscalers are %v", got)
 	}
-	s.succeed(t, in(second, task.OpSwap))
+	s.succeed(t, in(second, lane.OpSwap))
 }
 
 // The next deployment of a colour that was scaled down has instances, also if
@@ -60,18 +60,18 @@ func TestDeployAfterStageScaleDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			p := s.step(task.OpBlueGreen, numbered)
+			p := s.step(lane.OpBlueGreen, numbered)
 			s.succeed(t, p)
-			s.succeed(t, in(p, task.OpSwap))
-			p = s.step(task.OpBlueGreen, numbered)
+			s.succeed(t, in(p, lane.OpSwap))
+			p = s.step(lane.OpBlueGreen, numbered)
 			s.succeed(t, p)
-			s.succeed(t, in(p, task.OpStageScaleDown))
+			s.succeed(t, in(p, lane.OpStageScaleDown))
 			s.has(t, "web-green", 0)
 
-			p = s.step(task.OpBlueGreen, tt.manifest)
+			p = s.step(lane.OpBlueGreen, tt.manifest)
 			s.succeed(t, p)
 			s.has(t, "web-green", tt.want)
-			s.succeed(t, in(p, task.OpSwap))
+			s.succeed(t, in(p, lane.OpSwap))
 		})
 	}
 }
@@ -82,15 +82,15 @@ func TestStageScaleDownInAnotherExecution(t *testing.T) {
 	s := newSite(t)
 	all := deploymentYAML("web", "nginx:1", 2) + serviceYAML("web", "web")
 	for range 2 {
-		p := s.step(task.OpBlueGreen, all)
+		p := s.step(lane.OpBlueGreen, all)
 		s.succeed(t, p)
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 	}
-	s.succeed(t, s.step(task.OpStageScaleDown, ""))
+	s.succeed(t, s.step(lane.OpStageScaleDown, ""))
 	s.has(t, "web-blue", 0)
 	s.has(t, "web-green", 2)
 
-	up := s.step(task.OpStageScaleUp, "")
+	up := s.step(lane.OpStageScaleUp, "")
 	up.Instances = percent(150)
 	s.succeed(t, up)
 	s.has(t, "web-blue", 3)
@@ -104,17 +104,17 @@ func TestStageScaleDownInAnotherExecution(t *testing.T) {
 func TestStageScaleDownOfNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	if log := s.succeed(t, s.step(task.OpStageScaleDown, "")).log(unitScale); !contains(log, "no blue-green release") {
+	if log := s.succeed(t, s.step(lane.OpStageScaleDown, "")).log(unitScale); !contains(log, "no blue-green release") {
 		t.Errorf("the log says %q", log)
 	}
-	p := s.step(task.OpBlueGreen, deploymentYAML("web", "nginx:1", 2)+serviceYAML("web", "web"))
+	p := s.step(lane.OpBlueGreen, deploymentYAML("web", "nginx:1", 2)+serviceYAML("web", "web"))
 	s.succeed(t, p)
 	web, err := s.CoreV1().Services(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	check(t, err)
 	web.Spec.Selector[labelColor] = blue
 	_, err = s.CoreV1().Services(s.namespace).Update(t.Context(), web, metav1.UpdateOptions{})
 	check(t, err)
-	s.fail(t, s.step(task.OpStageScaleDown, ""), `both point to "blue"`)
+	s.fail(t, s.step(lane.OpStageScaleDown, ""), `both point to "blue"`)
 	s.has(t, "web-blue", 2)
 }
 

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // deployment reads a Deployment of the cluster.
@@ -42,7 +42,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 `
 	for _, tt := range []struct {
 		name     string
-		pick     *task.InstanceSelection
+		pick     *lane.InstanceSelection
 		replicas int
 		want     int32
 	}{
@@ -53,7 +53,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			p := s.step(task.OpCanary, deploymentYAML("web", "nginx:1", tt.replicas)+serviceYAML("web", "web")+configYAML("cfg", "1"))
+			p := s.step(lane.OpCanary, deploymentYAML("web", "nginx:1", tt.replicas)+serviceYAML("web", "web")+configYAML("cfg", "1"))
 			p.Instances = tt.pick
 			e := s.succeed(t, p)
 			if want, available := s.replicas(t, "web-canary"); want != tt.want || available != tt.want {
@@ -75,7 +75,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		t.Parallel()
 		s := newSite(t)
 		manifest := strings.Replace(deploymentYAML("web", "nginx:1", 1), "replicas: 1", "paused: false", 1) + followers
-		p := s.step(task.OpCanary, manifest)
+		p := s.step(lane.OpCanary, manifest)
 		p.Instances = percent(40)
 		s.succeed(t, p)
 		if want, _ := s.replicas(t, "web-canary"); want != 2 { // of minReplicas
@@ -95,7 +95,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		if diff := cmp.Diff([]string{"other ", "web-canary canary"}, budgets); diff != "" {
 			t.Errorf("budgets (-want +got):\n%s", diff)
 		}
-		s.succeed(t, in(p, task.OpCanaryDelete))
+		s.succeed(t, in(p, lane.OpCanaryDelete))
 		left, err := s.PolicyV1().PodDisruptionBudgets(s.namespace).List(t.Context(), metav1.ListOptions{})
 		check(t, err)
 		if len(left.Items) != 1 || left.Items[0].Name != "other" || len(s.names(t)) != 0 {
@@ -105,21 +105,21 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 	t.Run("kubernetes §23.17 two workloads", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.fail(t, s.step(task.OpCanary, deploymentYAML("a", "nginx:1", 1)+deploymentYAML("b", "nginx:1", 1)), "2 workloads", "canary")
+		s.fail(t, s.step(lane.OpCanary, deploymentYAML("a", "nginx:1", 1)+deploymentYAML("b", "nginx:1", 1)), "2 workloads", "canary")
 		if got := s.names(t); len(got) != 0 {
 			t.Errorf("there is %v", got)
 		}
 		direct := strings.Replace(deploymentYAML("b", "nginx:1", 1), "{name: b}", "{name: b, annotations: {harness.io/direct-apply: true}}", 1)
-		s.succeed(t, s.step(task.OpCanary, deploymentYAML("a", "nginx:1", 1)+direct))
+		s.succeed(t, s.step(lane.OpCanary, deploymentYAML("a", "nginx:1", 1)+direct))
 		if diff := cmp.Diff([]string{"Deployment/a-canary", "Deployment/b"}, s.names(t)); diff != "" {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
-		s.fail(t, s.step(task.OpCanary, configYAML("cfg", "1")), "0 workloads")
+		s.fail(t, s.step(lane.OpCanary, configYAML("cfg", "1")), "0 workloads")
 	})
 	t.Run("kubernetes §23.18 deleting a canary that never was", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		p := s.step(task.OpCanaryDelete, deploymentYAML("web", "nginx:1", 1))
+		p := s.step(lane.OpCanaryDelete, deploymentYAML("web", "nginx:1", 1))
 		p.Work.Rollback = true
 		s.succeed(t, p)
 	})
@@ -127,28 +127,28 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		t.Parallel()
 		s := newSite(t)
 		manifest := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web-canary", "web") + fixedYAML("my-canary", "1")
-		s.succeed(t, s.step(task.OpRolling, manifest))
-		p := s.step(task.OpCanary, manifest)
+		s.succeed(t, s.step(lane.OpRolling, manifest))
+		p := s.step(lane.OpCanary, manifest)
 		p.Instances = count(1)
 		s.succeed(t, p)
-		s.succeed(t, in(p, task.OpCanaryDelete))
+		s.succeed(t, in(p, lane.OpCanaryDelete))
 		if diff := cmp.Diff([]string{"ConfigMap/my-canary", "Deployment/web", "Service/web-canary"}, s.names(t)); diff != "" {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
-		s.succeed(t, in(p, task.OpCanaryDelete)) // again: there is nothing left, and that is fine
+		s.succeed(t, in(p, lane.OpCanaryDelete)) // again: there is nothing left, and that is fine
 	})
 	t.Run("kubernetes §13.1 a failed canary goes only when it is deleted", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 2)))
-		p := s.step(task.OpCanary, deploymentYAML("web", "broken:2", 2))
+		s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 2)))
+		p := s.step(lane.OpCanary, deploymentYAML("web", "broken:2", 2))
 		p.Instances = count(1)
 		s.fail(t, p, "Deployment/web-canary exceeded its progress deadline")
 		if diff := cmp.Diff([]string{"Deployment/web", "Deployment/web-canary"}, s.names(t)); diff != "" {
 			t.Errorf("after the failure (-want +got):\n%s", diff)
 		}
-		s.succeed(t, in(p, task.OpCanaryDelete))
-		s.succeed(t, in(p, task.OpRollingRollback)) // semantics/kubernetes §13.3: rolling never ran
+		s.succeed(t, in(p, lane.OpCanaryDelete))
+		s.succeed(t, in(p, lane.OpRollingRollback)) // semantics/kubernetes §13.3: rolling never ran
 		if diff := cmp.Diff([]string{"Deployment/web"}, s.names(t)); diff != "" || s.image(t, "web") != "nginx:1" {
 			t.Errorf("after the rollback (-want +got):\n%s", diff)
 		}
@@ -156,9 +156,9 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 	t.Run("kubernetes §13.1 a canary of another selector is made anew", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		first := s.step(task.OpCanary, deploymentYAML("web", "nginx:1", 1))
+		first := s.step(lane.OpCanary, deploymentYAML("web", "nginx:1", 1))
 		s.succeed(t, first)
-		s.succeed(t, s.step(task.OpCanary, strings.ReplaceAll(deploymentYAML("web", "nginx:2", 1), "app: web", "app: site")))
+		s.succeed(t, s.step(lane.OpCanary, strings.ReplaceAll(deploymentYAML("web", "nginx:2", 1), "app: web", "app: site")))
 		if d := s.deployment(t, "web-canary"); d.Spec.Selector.MatchLabels["app"] != "site" {
 			t.Errorf("the canary selects %v", d.Spec.Selector.MatchLabels)
 		}
@@ -166,8 +166,8 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 	t.Run("kubernetes §23.19 the primary of a canary stage keeps its selector", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 1)))
-		p := s.step(task.OpRolling, deploymentYAML("web", "nginx:2", 1))
+		s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+		p := s.step(lane.OpRolling, deploymentYAML("web", "nginx:2", 1))
 		p.CanaryInStage = true
 		s.succeed(t, p)
 		d := s.deployment(t, "web")
@@ -179,10 +179,10 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: other}}}
 		t.Parallel()
 		s := newSite(t)
 		tracked := strings.ReplaceAll(deploymentYAML("web", "nginx:1", 1), "app: web", "app: web, harness.io/track: stable")
-		applied := s.step(task.OpApply, tracked)
+		applied := s.step(lane.OpApply, tracked)
 		applied.FilePaths = []string{"app.yaml"}
 		s.succeed(t, applied)
-		s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:2", 1)))
+		s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:2", 1)))
 		if got := s.image(t, "web"); got != "nginx:2" {
 			t.Errorf("it runs %s", got)
 		}
@@ -195,7 +195,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §23.20 the first deployment", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		p := s.step(task.OpBlueGreen, all("nginx:1"))
+		p := s.step(lane.OpBlueGreen, all("nginx:1"))
 		e := s.succeed(t, p)
 		if diff := cmp.Diff([]string{"Deployment/app-blue", "Service/web", "Service/web-stage"}, s.names(t)); diff != "" {
 			t.Errorf("what is there (-want +got):\n%s", diff)
@@ -208,7 +208,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 				t.Errorf("%s is %v, want %v", name, got, want)
 			}
 		}
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 		if got := s.colors(t); got != "blue/green" {
 			t.Errorf("after the swap the services point to %s", got)
 		}
@@ -216,11 +216,11 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §23.21 a rollback before the swap", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		first, second := s.step(task.OpBlueGreen, all("nginx:1")), s.step(task.OpBlueGreen, all("broken:2"))
+		first, second := s.step(lane.OpBlueGreen, all("nginx:1")), s.step(lane.OpBlueGreen, all("broken:2"))
 		s.succeed(t, first)
-		s.succeed(t, in(first, task.OpSwap))
+		s.succeed(t, in(first, lane.OpSwap))
 		s.fail(t, second, "Deployment/app-green exceeded its progress deadline")
-		back := in(second, task.OpSwap)
+		back := in(second, lane.OpSwap)
 		back.Work.Rollback = true
 		s.succeed(t, back)
 		if got := s.colors(t); got != "blue/green" {
@@ -230,16 +230,16 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §23.22 a rollback after the swap", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		first, second := s.step(task.OpBlueGreen, all("nginx:1")), s.step(task.OpBlueGreen, all("nginx:2"))
+		first, second := s.step(lane.OpBlueGreen, all("nginx:1")), s.step(lane.OpBlueGreen, all("nginx:2"))
 		second.SkipSameManifest = true
 		for _, p := range []job{first, second} {
 			s.succeed(t, p)
-			s.succeed(t, in(p, task.OpSwap))
+			s.succeed(t, in(p, lane.OpSwap))
 		}
 		if got := s.colors(t); got != "green/blue" {
 			t.Errorf("after the second swap the services point to %s", got)
 		}
-		back := in(second, task.OpSwap)
+		back := in(second, lane.OpSwap)
 		back.Work.Rollback = true
 		s.succeed(t, back)
 		s.succeed(t, back) // again
@@ -252,7 +252,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 			}
 		}
 		// The same manifests again: they don't serve, so they aren't skipped.
-		third := s.step(task.OpBlueGreen, all("nginx:2"))
+		third := s.step(lane.OpBlueGreen, all("nginx:2"))
 		third.SkipSameManifest = true
 		if e := s.succeed(t, third); e.output(t, "skipped") != false || e.output(t, "stageColor") != "green" {
 			t.Errorf("after the rollback: skipped %v, colour %v", e.output(t, "skipped"), e.output(t, "stageColor"))
@@ -262,10 +262,10 @@ func TestSpec23BlueGreen(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		deploy := func(extra string) []string {
-			p := s.step(task.OpBlueGreen, all("nginx:1")+fixedYAML("a", "1")+fixedYAML("b", "1")+fixedYAML(extra, "1"))
+			p := s.step(lane.OpBlueGreen, all("nginx:1")+fixedYAML("a", "1")+fixedYAML("b", "1")+fixedYAML(extra, "1"))
 			p.Pruning = true
 			s.succeed(t, p)
-			s.succeed(t, in(p, task.OpSwap))
+			s.succeed(t, in(p, lane.OpSwap))
 			var configs []string
 			for _, name := range s.names(t) {
 				if rest, ok := strings.CutPrefix(name, "ConfigMap/"); ok {
@@ -290,11 +290,11 @@ func TestSpec23BlueGreen(t *testing.T) {
 			swapped bool // else the stage failed after the colour was deployed
 			want    string
 		}{{true, "0"}, {false, "0 1"}, {false, "0 1 2"}, {false, "0 2 3"}, {false, "0 3 4"}, {true, "0 4 5"}, {true, "5 6"}} {
-			p := s.step(task.OpBlueGreen, all("nginx:1")+fixedYAML(fmt.Sprint("of-", i), "1"))
+			p := s.step(lane.OpBlueGreen, all("nginx:1")+fixedYAML(fmt.Sprint("of-", i), "1"))
 			p.Pruning = true
 			s.succeed(t, p)
 			if tt.swapped {
-				s.succeed(t, in(p, task.OpSwap))
+				s.succeed(t, in(p, lane.OpSwap))
 			}
 			var want []string
 			for _, n := range strings.Fields(tt.want) {
@@ -312,8 +312,8 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §14.2 a primary service without a colour", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpRolling, all("nginx:1")))
-		s.fail(t, s.step(task.OpBlueGreen, all("nginx:2")), "service web", labelColor)
+		s.succeed(t, s.step(lane.OpRolling, all("nginx:1")))
+		s.fail(t, s.step(lane.OpBlueGreen, all("nginx:2")), "service web", labelColor)
 		if diff := cmp.Diff([]string{"Deployment/app", "Service/web"}, s.names(t)); diff != "" {
 			t.Errorf("what is there (-want +got):\n%s", diff)
 		}
@@ -321,8 +321,8 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §14.2 a stage workload of another selector is made anew", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		s.succeed(t, s.step(task.OpBlueGreen, all("nginx:1")))
-		s.succeed(t, s.step(task.OpBlueGreen, strings.ReplaceAll(all("nginx:2"), "app: app", "app: site")))
+		s.succeed(t, s.step(lane.OpBlueGreen, all("nginx:1")))
+		s.succeed(t, s.step(lane.OpBlueGreen, strings.ReplaceAll(all("nginx:2"), "app: app", "app: site")))
 		if d := s.deployment(t, "app-blue"); d.Spec.Selector.MatchLabels["app"] != "site" {
 			t.Errorf("the stage workload selects %v", d.Spec.Selector.MatchLabels)
 		}
@@ -330,7 +330,7 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §14.3 a swap without a deployment", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		p := s.step(task.OpSwap, "")
+		p := s.step(lane.OpSwap, "")
 		s.fail(t, p, "no blue-green deployment")
 		p.Work.Rollback = true
 		s.succeed(t, p)
@@ -339,10 +339,10 @@ func TestSpec23BlueGreen(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
 		for range 2 {
-			p := s.step(task.OpBlueGreen, configYAML("cfg", "1")+configuredWith("nginx:1")+serviceYAML("web", "web"))
+			p := s.step(lane.OpBlueGreen, configYAML("cfg", "1")+configuredWith("nginx:1")+serviceYAML("web", "web"))
 			p.Target.Manifest.Declarative = true
 			s.succeed(t, p)
-			s.succeed(t, in(p, task.OpSwap))
+			s.succeed(t, in(p, lane.OpSwap))
 		}
 		want := []string{"ConfigMap/cfg", "ConfigMap/cfg-green", "Deployment/web-blue", "Deployment/web-green", "Secret/keys", "Secret/keys-green", "Service/web", "Service/web-stage"}
 		if diff := cmp.Diff(want, s.names(t)); diff != "" {
@@ -355,10 +355,10 @@ func TestSpec23BlueGreen(t *testing.T) {
 		note := func(service, key string) string {
 			return strings.Replace(service, "}\nspec", ", annotations: {"+key+": true}}\nspec", 1)
 		}
-		p := s.step(task.OpBlueGreen, deploymentYAML("app", "nginx:1", 1)+note(serviceYAML("web-stage", "app"), annotationStageService)+
+		p := s.step(lane.OpBlueGreen, deploymentYAML("app", "nginx:1", 1)+note(serviceYAML("web-stage", "app"), annotationStageService)+
 			note(serviceYAML("web", "app"), annotationPrimaryService)+note(serviceYAML("plain", "app"), annotationDirectApply))
 		s.succeed(t, p)
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 		if got := s.colors(t); got != "blue/green" {
 			t.Errorf("the services point to %s", got)
 		}
@@ -373,9 +373,9 @@ func TestSpec23BlueGreen(t *testing.T) {
 		move := func(manifest string) string {
 			return strings.ReplaceAll(strings.ReplaceAll(manifest, "{name: web}", "{name: web, namespace: "+other.namespace+"}"), "{name: app}\nspec", "{name: app, namespace: "+other.namespace+"}\nspec")
 		}
-		p := s.step(task.OpBlueGreen, move(all("nginx:1")))
+		p := s.step(lane.OpBlueGreen, move(all("nginx:1")))
 		s.succeed(t, p)
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 		if got := other.colors(t); got != "blue/green" || len(s.names(t)) != 0 {
 			t.Errorf("the services point to %s; here is %v", got, s.names(t))
 		}
@@ -383,12 +383,12 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §14.3 a swap that ended half way", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		p := s.step(task.OpBlueGreen, all("nginx:1"))
+		p := s.step(lane.OpBlueGreen, all("nginx:1"))
 		s.succeed(t, p)
 		patch := `{"spec":{"selector":{"harness.io/color":"blue"}}}`
 		_, err := s.CoreV1().Services(s.namespace).Patch(t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		check(t, err)
-		s.succeed(t, in(p, task.OpSwap))
+		s.succeed(t, in(p, lane.OpSwap))
 		if got := s.colors(t); got != "blue/green" {
 			t.Errorf("the services point to %s", got)
 		}
@@ -396,11 +396,11 @@ func TestSpec23BlueGreen(t *testing.T) {
 	t.Run("kubernetes §14.3 a service that is gone", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t)
-		p := s.step(task.OpBlueGreen, all("nginx:1"))
+		p := s.step(lane.OpBlueGreen, all("nginx:1"))
 		s.succeed(t, p)
 		check(t, s.CoreV1().Services(s.namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		s.fail(t, in(p, task.OpSwap), `services "web" not found`)
-		back := in(p, task.OpSwap)
+		s.fail(t, in(p, lane.OpSwap), `services "web" not found`)
+		back := in(p, lane.OpSwap)
 		back.Work.Rollback = true
 		s.succeed(t, back)
 	})

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -46,7 +47,7 @@ func (s *session) trafficStep(ctx context.Context) (task.Result, error) {
 
 // routeTraffic makes or changes routes and gives the objects that say so. made
 // is the release whose services the words stand for; nil if there is none.
-func (s *session) routeTraffic(ctx context.Context, t *task.TrafficRouting, made *release) ([]*unstructured.Unstructured, error) {
+func (s *session) routeTraffic(ctx context.Context, t *lane.TrafficRouting, made *release) ([]*unstructured.Unstructured, error) {
 	log := s.env.Log(unitTraffic)
 	kept, err := s.routing(ctx)
 	if err != nil {
@@ -66,7 +67,7 @@ func (s *session) routeTraffic(ctx context.Context, t *task.TrafficRouting, made
 
 // applyRouting brings a routing's weights in order, applies its objects and
 // keeps it.
-func (s *session) applyRouting(ctx context.Context, kept *routed, t *task.TrafficRouting, log io.Writer) ([]*unstructured.Unstructured, error) {
+func (s *session) applyRouting(ctx context.Context, kept *routed, t *lane.TrafficRouting, log io.Writer) ([]*unstructured.Unstructured, error) {
 	out := *t
 	out.Routes = slices.Clone(t.Routes)
 	for i, r := range out.Routes {
@@ -79,7 +80,7 @@ func (s *session) applyRouting(ctx context.Context, kept *routed, t *task.Traffi
 			if word := d.Host; word == wordStable || word == wordCanary || word == wordStage {
 				return nil, fault.New(fault.Invalid, "the destination %s of the route %s stands for no service: this stage has made none for it", word, r.Name)
 			}
-			if d.Port == 0 && (t.Provider == task.TrafficGateway || t.Provider == task.TrafficNginx) {
+			if d.Port == 0 && (t.Provider == lane.TrafficGateway || t.Provider == lane.TrafficNginx) {
 				out.Routes[i].Destinations[k].Port = s.portOf(ctx, d.Host)
 			}
 		}
@@ -100,7 +101,7 @@ func (s *session) applyRouting(ctx context.Context, kept *routed, t *task.Traffi
 	return objects, s.keepRouting(ctx, kept, &out)
 }
 
-func shares(list []task.TrafficDestination) string {
+func shares(list []lane.TrafficDestination) string {
 	var out []string
 	for _, d := range list {
 		out = append(out, fmt.Sprintf("%s %d%%", d.Host, *d.Weight))
@@ -124,7 +125,7 @@ func (s *session) portOf(ctx context.Context, service string) int {
 }
 
 // withServices puts the names of services in the place of the words for them.
-func withServices(t *task.TrafficRouting, made *release) *task.TrafficRouting {
+func withServices(t *lane.TrafficRouting, made *release) *lane.TrafficRouting {
 	names := map[string]string{}
 	switch {
 	case made == nil:
@@ -147,11 +148,11 @@ func withServices(t *task.TrafficRouting, made *release) *task.TrafficRouting {
 }
 
 // inherited changes the weights of routes that there are.
-func inherited(kept, updates *task.TrafficRouting) (*task.TrafficRouting, error) {
+func inherited(kept, updates *lane.TrafficRouting) (*lane.TrafficRouting, error) {
 	out := *kept
 	out.Routes = slices.Clone(kept.Routes)
 	for _, u := range updates.Routes {
-		i := slices.IndexFunc(out.Routes, func(r task.TrafficRoute) bool { return r.Name == u.Name })
+		i := slices.IndexFunc(out.Routes, func(r lane.TrafficRoute) bool { return r.Name == u.Name })
 		if i < 0 {
 			var known []string
 			for _, r := range out.Routes {
@@ -179,7 +180,7 @@ func (s *session) toStable(ctx context.Context, from, stable string) error {
 	t.Routes = slices.Clone(t.Routes)
 	changed := false
 	for i, r := range t.Routes {
-		var left []task.TrafficDestination
+		var left []lane.TrafficDestination
 		for _, d := range r.Destinations {
 			if d.Host != from {
 				left = append(left, d)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/internal/testcluster"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // routeKinds are the definitions that the providers bring, without the
@@ -53,28 +53,28 @@ func (s *site) virtualService(t *testing.T) string {
 	return s.spec(t, "networking.istio.io", "v1", "virtualservices", "web")
 }
 
-func istioTo(weights string) *task.TrafficRouting {
-	return &task.TrafficRouting{
+func istioTo(weights string) *lane.TrafficRouting {
+	return &lane.TrafficRouting{
 		Provider: "istio", Name: "web", Hosts: []string{"web.example.com"}, Gateways: []string{"mesh"},
-		Routes: []task.TrafficRoute{{Name: "all", Destinations: destinationsOf(weights)}},
+		Routes: []lane.TrafficRoute{{Name: "all", Destinations: destinationsOf(weights)}},
 	}
 }
 
 // Each provider is told the same in its own words.
 func TestTrafficObjects(t *testing.T) {
 	t.Parallel()
-	rules := []task.TrafficRule{
-		{Type: "uri", Match: task.TrafficMatch{Value: "/beta", Type: "prefix"}},
-		{Type: "headers", Headers: []task.TrafficMatch{{Key: "X-Beta", Value: "yes"}}},
+	rules := []lane.TrafficRule{
+		{Type: "uri", Match: lane.TrafficMatch{Value: "/beta", Type: "prefix"}},
+		{Type: "headers", Headers: []lane.TrafficMatch{{Key: "X-Beta", Value: "yes"}}},
 	}
-	method := task.TrafficRule{Type: "method", Match: task.TrafficMatch{Value: "GET"}}
+	method := lane.TrafficRule{Type: "method", Match: lane.TrafficMatch{Value: "GET"}}
 	type object struct{ group, version, resource, name, want string }
 	tests := []struct {
 		provider string
-		rules    []task.TrafficRule
+		rules    []lane.TrafficRule
 		objects  []object
 	}{
-		{"istio", append(rules, method, task.TrafficRule{Type: "port", Match: task.TrafficMatch{Value: "8080"}}), []object{{"networking.istio.io", "v1", "virtualservices", "web", `spec:
+		{"istio", append(rules, method, lane.TrafficRule{Type: "port", Match: lane.TrafficMatch{Value: "8080"}}), []object{{"networking.istio.io", "v1", "virtualservices", "web", `spec:
   gateways:
   - mesh
   hosts:
@@ -158,8 +158,8 @@ func TestTrafficObjects(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			s.providers(t)
-			s.succeed(t, s.step(task.OpRolling, serviceYAML("web", "web")+serviceYAML("web-new", "new")))
-			p := s.step(task.OpTrafficRouting, "")
+			s.succeed(t, s.step(lane.OpRolling, serviceYAML("web", "web")+serviceYAML("web-new", "new")))
+			p := s.step(lane.OpTrafficRouting, "")
 			p.Traffic = istioTo("web=90 web-new=10")
 			p.Traffic.Provider, p.Traffic.RootService = tt.provider, "web"
 			p.Traffic.Routes[0].Name, p.Traffic.Routes[0].Rules = "beta", tt.rules
@@ -170,8 +170,8 @@ func TestTrafficObjects(t *testing.T) {
 				}
 			}
 
-			gone := s.step(task.OpDelete, "")
-			gone.Delete = &task.ResourceSelection{Type: "ReleaseName"}
+			gone := s.step(lane.OpDelete, "")
+			gone.Delete = &lane.ResourceSelection{Type: "ReleaseName"}
 			s.succeed(t, gone)
 			for _, o := range tt.objects {
 				list, err := s.dyn.Resource(schema.GroupVersionResource{Group: o.group, Version: o.version, Resource: o.resource}).Namespace(s.namespace).List(t.Context(), metav1.ListOptions{})
@@ -207,11 +207,11 @@ func TestTrafficOfACanary(t *testing.T) {
 	s := newSite(t)
 	s.providers(t)
 	all := func(image string) string { return deploymentYAML("web", image, 2) + serviceYAML("web", "web") }
-	first := s.step(task.OpRolling, all("nginx:1"))
+	first := s.step(lane.OpRolling, all("nginx:1"))
 	first.CanaryInStage = true
 	s.succeed(t, first)
 
-	p := s.step(task.OpCanary, all("nginx:2"))
+	p := s.step(lane.OpCanary, all("nginx:2"))
 	p.Instances, p.CanaryInStage, p.Traffic = count(1), true, istioTo("stable=90 canary=10")
 	e := s.succeed(t, p)
 	if e.output(t, "stableService") != "web-stable" || e.output(t, "canaryService") != "web-canary" {
@@ -226,21 +226,21 @@ func TestTrafficOfACanary(t *testing.T) {
 		}
 	}
 
-	more := in(p, task.OpTrafficRouting)
-	more.Traffic = &task.TrafficRouting{Inherit: true, Routes: []task.TrafficRoute{{Name: "all", Destinations: destinationsOf("canary=60")}}}
+	more := in(p, lane.OpTrafficRouting)
+	more.Traffic = &lane.TrafficRouting{Inherit: true, Routes: []lane.TrafficRoute{{Name: "all", Destinations: destinationsOf("canary=60")}}}
 	s.succeed(t, more)
 	s.wantWeights(t, "web-stable=40 web-canary=60")
 
-	unknown := in(p, task.OpTrafficRouting)
-	unknown.Traffic = &task.TrafficRouting{Inherit: true, Routes: []task.TrafficRoute{{Name: "other", Destinations: destinationsOf("canary=60")}}}
+	unknown := in(p, lane.OpTrafficRouting)
+	unknown.Traffic = &lane.TrafficRouting{Inherit: true, Routes: []lane.TrafficRoute{{Name: "other", Destinations: destinationsOf("canary=60")}}}
 	s.fail(t, unknown, `no route "other"; want one of all`)
 
-	s.succeed(t, in(p, task.OpCanaryDelete))
+	s.succeed(t, in(p, lane.OpCanaryDelete))
 	s.wantWeights(t, "web-stable=100 web-canary=0")
 	if diff := cmp.Diff([]string{"Deployment/web", "Service/web", "Service/web-stable"}, s.names(t)); diff != "" {
 		t.Errorf("after the canary's deletion (-want +got):\n%s", diff)
 	}
-	s.succeed(t, in(p, task.OpCanaryDelete)) // as in the rollback
+	s.succeed(t, in(p, lane.OpCanaryDelete)) // as in the rollback
 }
 
 func (s *site) wantWeights(t *testing.T, want string) {
@@ -266,14 +266,14 @@ func TestTrafficOfBlueGreen(t *testing.T) {
 	s := newSite(t)
 	s.providers(t)
 	all := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web", "web")
-	first := s.step(task.OpBlueGreen, all)
+	first := s.step(lane.OpBlueGreen, all)
 	s.succeed(t, first)
-	s.succeed(t, in(first, task.OpSwap))
-	p := s.step(task.OpBlueGreen, all)
+	s.succeed(t, in(first, lane.OpSwap))
+	p := s.step(lane.OpBlueGreen, all)
 	p.Traffic = istioTo("stable=80 stage=20")
 	s.succeed(t, p)
 	s.wantWeights(t, "web=80 web-stage=20")
-	back := in(p, task.OpSwap)
+	back := in(p, lane.OpSwap)
 	back.Work.Rollback = true
 	s.succeed(t, back)
 	s.wantWeights(t, "web=100 web-stage=0")
@@ -283,20 +283,20 @@ func TestTrafficThatCantBe(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, err string
-		routing   *task.TrafficRouting
+		routing   *lane.TrafficRouting
 	}{
 		{"no words without a deployment", "the destination stable of the route all stands for no service", istioTo("stable=90 canary=10")},
-		{"nothing to inherit", "no earlier step has made routes", &task.TrafficRouting{Inherit: true, Routes: []task.TrafficRoute{{Name: "all", Destinations: destinationsOf("a=1")}}}},
-		{"hosts are missing", "has no hosts", &task.TrafficRouting{Provider: "istio", Name: "web", Routes: []task.TrafficRoute{{Name: "all", Destinations: destinationsOf("a=1")}}}},
-		{"three for nginx", "splits between two", &task.TrafficRouting{Provider: "nginx", Name: "web", Routes: []task.TrafficRoute{{Name: "all", Destinations: destinationsOf("a b c")}}}},
-		{"no such provider", `"linkerd"`, &task.TrafficRouting{Provider: "linkerd", Name: "web", Routes: []task.TrafficRoute{{Name: "all", Destinations: destinationsOf("a=1")}}}},
+		{"nothing to inherit", "no earlier step has made routes", &lane.TrafficRouting{Inherit: true, Routes: []lane.TrafficRoute{{Name: "all", Destinations: destinationsOf("a=1")}}}},
+		{"hosts are missing", "has no hosts", &lane.TrafficRouting{Provider: "istio", Name: "web", Routes: []lane.TrafficRoute{{Name: "all", Destinations: destinationsOf("a=1")}}}},
+		{"three for nginx", "splits between two", &lane.TrafficRouting{Provider: "nginx", Name: "web", Routes: []lane.TrafficRoute{{Name: "all", Destinations: destinationsOf("a b c")}}}},
+		{"no such provider", `"linkerd"`, &lane.TrafficRouting{Provider: "linkerd", Name: "web", Routes: []lane.TrafficRoute{{Name: "all", Destinations: destinationsOf("a=1")}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			s.providers(t)
-			p := s.step(task.OpTrafficRouting, "")
+			p := s.step(lane.OpTrafficRouting, "")
 			p.Traffic = tt.routing
 			s.fail(t, p, tt.err)
 		})

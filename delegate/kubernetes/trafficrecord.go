@@ -10,14 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // routed is what is kept of the newest routing of a release name, in a Secret
 // of its own, so that a later step can change its weights.
 type routed struct {
 	Execution string               `json:"executionId"`
-	Routing   *task.TrafficRouting `json:"routing"`
+	Routing   *lane.TrafficRouting `json:"routing"`
 	version   string
 }
 
@@ -60,7 +60,7 @@ func (s *session) routes(ctx context.Context) ([]*unstructured.Unstructured, err
 }
 
 // keepRouting keeps a routing as the newest; a lost race is a conflict.
-func (s *session) keepRouting(ctx context.Context, before *routed, t *task.TrafficRouting) error {
+func (s *session) keepRouting(ctx context.Context, before *routed, t *lane.TrafficRouting) error {
 	doc, err := json.Marshal(routed{Execution: s.work.Execution, Routing: t})
 	if err != nil {
 		return err

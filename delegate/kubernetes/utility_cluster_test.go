@@ -11,18 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
-func count(n int) *task.InstanceSelection   { return &task.InstanceSelection{Count: &n} }
-func percent(n int) *task.InstanceSelection { return &task.InstanceSelection{Percentage: &n} }
+func count(n int) *lane.InstanceSelection   { return &lane.InstanceSelection{Count: &n} }
+func percent(n int) *lane.InstanceSelection { return &lane.InstanceSelection{Percentage: &n} }
 
 func TestScale(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
 		workload string
-		pick     *task.InstanceSelection
+		pick     *lane.InstanceSelection
 		want     int32
 		err      string
 	}{
@@ -41,8 +41,8 @@ func TestScale(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, deploymentYAML("web", "nginx:1", 3)))
-			p := s.step(task.OpScale, "")
+			s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 3)))
+			p := s.step(lane.OpScale, "")
 			p.Workload, p.Instances = tt.workload, tt.pick
 			if tt.err == "" {
 				s.succeed(t, p)
@@ -62,9 +62,9 @@ func TestScale(t *testing.T) {
 func TestScaleWaitsUnlessToldNotTo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	deploy := s.step(task.OpRolling, withDeadline(600, deploymentYAML("web", "broken:1", 0)))
+	deploy := s.step(lane.OpRolling, withDeadline(600, deploymentYAML("web", "broken:1", 0)))
 	s.succeed(t, deploy)
-	p := s.step(task.OpScale, "")
+	p := s.step(lane.OpScale, "")
 	p.Workload, p.Instances, p.SkipSteadyState = s.namespace+"/Deployment/web", count(2), true
 	s.succeed(t, p)
 	if want, available := s.replicas(t, "web"); want != 2 || available != 0 {
@@ -85,24 +85,24 @@ func TestDelete(t *testing.T) {
 	all := deploymentYAML("web", "nginx:1", 1) + serviceYAML("web", "web") + fixedYAML("fixed", "1") + configYAML("cfg", "1")
 	tests := []struct {
 		name   string
-		delete task.ResourceSelection
+		delete lane.ResourceSelection
 		want   []string // what is left
 		err    string
 	}{
-		{"kubernetes §15 by name", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/web", "ConfigMap/fixed"}}, []string{"ConfigMap/cfg-1", "Deployment/web"}, ""},
-		{"kubernetes §15 what isn't there is fine", task.ResourceSelection{Type: "ResourceName", Names: []string{"Service/none", "Service/web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web"}, ""},
-		{"kubernetes §15 a name without a kind", task.ResourceSelection{Type: "ResourceName", Names: []string{"web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, "want [namespace/]Kind/name"},
-		{"kubernetes §15 by manifests", task.ResourceSelection{Type: "ManifestPath", AllManifests: true}, []string{"ConfigMap/cfg-1"}, ""},
-		{"kubernetes §15 a manifest that isn't there", task.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"none.yaml"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `no file "none.yaml"`},
-		{"kubernetes §15 by release", task.ResourceSelection{Type: "ReleaseName"}, nil, ""},
-		{"an unknown type", task.ResourceSelection{Type: "Everything"}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `"Everything"`},
+		{"kubernetes §15 by name", lane.ResourceSelection{Type: "ResourceName", Names: []string{"Service/web", "ConfigMap/fixed"}}, []string{"ConfigMap/cfg-1", "Deployment/web"}, ""},
+		{"kubernetes §15 what isn't there is fine", lane.ResourceSelection{Type: "ResourceName", Names: []string{"Service/none", "Service/web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web"}, ""},
+		{"kubernetes §15 a name without a kind", lane.ResourceSelection{Type: "ResourceName", Names: []string{"web"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, "want [namespace/]Kind/name"},
+		{"kubernetes §15 by manifests", lane.ResourceSelection{Type: "ManifestPath", AllManifests: true}, []string{"ConfigMap/cfg-1"}, ""},
+		{"kubernetes §15 a manifest that isn't there", lane.ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"none.yaml"}}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `no file "none.yaml"`},
+		{"kubernetes §15 by release", lane.ResourceSelection{Type: "ReleaseName"}, nil, ""},
+		{"an unknown type", lane.ResourceSelection{Type: "Everything"}, []string{"ConfigMap/cfg-1", "ConfigMap/fixed", "Deployment/web", "Service/web"}, `"Everything"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.succeed(t, s.step(task.OpRolling, all))
-			p := s.step(task.OpDelete, all)
+			s.succeed(t, s.step(lane.OpRolling, all))
+			p := s.step(lane.OpDelete, all)
 			p.Delete = &tt.delete
 			if tt.err == "" {
 				s.succeed(t, p)
@@ -131,12 +131,12 @@ func TestDeleteReleaseWithItsNamespace(t *testing.T) {
 	s := newSite(t)
 	own := s.namespace + "-own"
 	all := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + own + "}\n" + deploymentYAML("web", "nginx:1", 1)
-	p := s.step(task.OpRolling, all)
+	p := s.step(lane.OpRolling, all)
 	p.Target.Namespace = own
 	s.succeed(t, p)
 
-	gone := in(p, task.OpDelete)
-	gone.Delete = &task.ResourceSelection{Type: "ReleaseName"}
+	gone := in(p, lane.OpDelete)
+	gone.Delete = &lane.ResourceSelection{Type: "ReleaseName"}
 	s.succeed(t, gone)
 	ns, err := s.CoreV1().Namespaces().Get(t.Context(), own, metav1.GetOptions{})
 	check(t, err)
@@ -157,8 +157,8 @@ func TestDeleteReleaseWithItsNamespace(t *testing.T) {
 func TestDeleteReleaseThatNeverWas(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpDelete, "")
-	p.Delete = &task.ResourceSelection{Type: "ReleaseName"}
+	p := s.step(lane.OpDelete, "")
+	p.Delete = &lane.ResourceSelection{Type: "ReleaseName"}
 	if log := s.succeed(t, p).log(unitDelete); !contains(log, "no resources found") {
 		t.Errorf("the log says %q", log)
 	}
@@ -167,7 +167,7 @@ func TestDeleteReleaseThatNeverWas(t *testing.T) {
 func TestApplyOfAJobWaitsForItsEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpApply, jobYAML("migrate", ""))
+	p := s.step(lane.OpApply, jobYAML("migrate", ""))
 	p.FilePaths = []string{"app.yaml"}
 	s.succeed(t, p)
 	job, err := s.BatchV1().Jobs(s.namespace).Get(t.Context(), "migrate", metav1.GetOptions{})
@@ -184,7 +184,7 @@ func TestApplyOfAJobWaitsForItsEnd(t *testing.T) {
 func TestApplyOfAJobThatFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpApply, jobYAML("migrate", "crashloop"))
+	p := s.step(lane.OpApply, jobYAML("migrate", "crashloop"))
 	p.FilePaths = []string{"app.yaml"}
 	s.fail(t, p, "Job/migrate failed", "backoff limit")
 	p.SkipSteadyState = true
@@ -196,13 +196,13 @@ func TestApplyOfAJobThatFails(t *testing.T) {
 func TestApplyVersionsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := s.step(task.OpApply, configYAML("cfg", "1")+deploymentYAML("web", "nginx:1", 1))
+	p := s.step(lane.OpApply, configYAML("cfg", "1")+deploymentYAML("web", "nginx:1", 1))
 	p.FilePaths = []string{"app.yaml"}
 	s.succeed(t, p)
 	if diff := cmp.Diff([]string{"ConfigMap/cfg", "Deployment/web"}, s.names(t)); diff != "" {
 		t.Errorf("what is there (-want +got):\n%s", diff)
 	}
-	p = s.step(task.OpApply, "{{ if .Values.none }}x{{ end }}")
+	p = s.step(lane.OpApply, "{{ if .Values.none }}x{{ end }}")
 	p.FilePaths = []string{"app.yaml"}
 	s.fail(t, p, "render to nothing")
 }

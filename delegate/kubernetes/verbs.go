@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/openshift"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -68,7 +69,7 @@ func (s *session) make(ctx context.Context, w sandbox.Work) ([]*unstructured.Uns
 
 // bare is a manifest without the place that it is from, whose credentials are
 // nothing to a sandbox.
-func bare(m *task.Manifest) *task.Manifest {
+func bare(m *lane.Manifest) *lane.Manifest {
 	out := *m
 	out.Store = task.Store{}
 	return &out
@@ -96,7 +97,7 @@ func manifestsVerb(_ context.Context, c sandbox.Call) (any, error) {
 }
 
 type kustomizeWork struct {
-	Manifest *task.Manifest  `json:"manifest"`
+	Manifest *lane.Manifest  `json:"manifest"`
 	Files    manifest.Files  `json:"files"`
 	Paths    []string        `json:"paths"`
 	Patches  []manifest.File `json:"patches"`

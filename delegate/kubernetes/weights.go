@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // whole is what the weights of a route add up to.
@@ -14,7 +14,7 @@ const whole = 100
 // normal gives every destination of a route a weight, so that they add up to
 // 100 (semantics/kubernetes §16): what has none shares the rest equally.
 // changed says that weights didn't add up and were scaled.
-func normal(list []task.TrafficDestination) (out []task.TrafficDestination, changed bool) {
+func normal(list []lane.TrafficDestination) (out []lane.TrafficDestination, changed bool) {
 	sum, open := 0, 0
 	for _, d := range list {
 		if d.Weight == nil {
@@ -62,7 +62,7 @@ func share(total int, parts []int) []int {
 	return out
 }
 
-func weighted(list []task.TrafficDestination, weights []int) []task.TrafficDestination {
+func weighted(list []lane.TrafficDestination, weights []int) []lane.TrafficDestination {
 	out := slices.Clone(list)
 	for i := range out {
 		out[i].Weight = &weights[i]
@@ -72,7 +72,7 @@ func weighted(list []task.TrafficDestination, weights []int) []task.TrafficDesti
 
 // shift gives some destinations of a route new weights; the others keep their
 // ratio in what is left (semantics/kubernetes §16).
-func shift(old, updates []task.TrafficDestination) ([]task.TrafficDestination, error) {
+func shift(old, updates []lane.TrafficDestination) ([]lane.TrafficDestination, error) {
 	out, _ := normal(old)
 	set := map[string]int{}
 	sum := 0
@@ -80,7 +80,7 @@ func shift(old, updates []task.TrafficDestination) ([]task.TrafficDestination, e
 		if u.Weight == nil {
 			return nil, fault.New(fault.Invalid, "the destination %s has no weight", u.Host)
 		}
-		if !slices.ContainsFunc(out, func(d task.TrafficDestination) bool { return d.Host == u.Host }) {
+		if !slices.ContainsFunc(out, func(d lane.TrafficDestination) bool { return d.Host == u.Host }) {
 			return nil, fault.New(fault.NotFound, "the route has no destination %s", u.Host)
 		}
 		set[u.Host] = *u.Weight
@@ -105,7 +105,7 @@ func shift(old, updates []task.TrafficDestination) ([]task.TrafficDestination, e
 }
 
 // allTo gives what a destination has to the stable one, or to the others.
-func allTo(list []task.TrafficDestination, from, stable string) []task.TrafficDestination {
+func allTo(list []lane.TrafficDestination, from, stable string) []lane.TrafficDestination {
 	out, _ := normal(list)
 	none, freed := 0, 0
 	to := -1

@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // destinationsOf reads "a=60 b=30 c", where c has no weight.
-func destinationsOf(text string) []task.TrafficDestination {
-	var out []task.TrafficDestination
+func destinationsOf(text string) []lane.TrafficDestination {
+	var out []lane.TrafficDestination
 	for word := range strings.FieldsSeq(text) {
-		d := task.TrafficDestination{}
+		d := lane.TrafficDestination{}
 		var weight int
 		name, number, weighted := strings.Cut(word, "=")
 		d.Host = name
@@ -27,7 +27,7 @@ func destinationsOf(text string) []task.TrafficDestination {
 	return out
 }
 
-func destinationsText(list []task.TrafficDestination) string {
+func destinationsText(list []lane.TrafficDestination) string {
 	var out []string
 	for _, d := range list {
 		out = append(out, fmt.Sprintf("%s=%d", d.Host, *d.Weight))

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/shell"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -19,7 +20,7 @@ func extracting(t *testing.T) (Source, *executortest.Env) {
 	t.Helper()
 	env := executortest.New(t, nil)
 	script := shell.New(os.Environ(), t.TempDir())
-	x := NewExtractor(script, executortest.Assignment(t, task.KindKubernetes, task.Kubernetes{}), env.Env, "Fetch Files")
+	x := NewExtractor(script, executortest.Assignment(t, lane.Kind, lane.Spec{}), env.Env, "Fetch Files")
 	return Source{Extract: x, Resolve: env.Resolve, Log: env.Log("Fetch Files")}, env
 }
 
@@ -30,7 +31,7 @@ func TestExtraction(t *testing.T) {
 	s, env := extracting(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	script := "echo once >> " + ran + "; pwd; mkdir -p app/sub conf; echo 'kind: A' > app/a.yaml; echo 'kind: B' > app/sub/b.yaml; echo no > app/readme; echo 'a: 1' > app/values.yaml; echo 'b: 2' > conf/b.yaml; echo 'c: 3' > conf/c.yaml"
-	m := &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}, ValuesPaths: []string{"conf/b.yaml"}}
+	m := &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}, ValuesPaths: []string{"conf/b.yaml"}}
 	files, err := s.Fetch(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func TestExtraction(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.yaml", "sub/b.yaml"}, names); diff != "" {
 		t.Errorf("manifests (-want +got):\n%s", diff)
 	}
-	above := []task.ValuesFile{
+	above := []lane.ValuesFile{
 		{ID: "inherited", Store: task.Store{Inherited: []string{"conf/c.yaml"}}},
 		{ID: "own", Store: task.Store{Script: &task.Extraction{Script: "echo 'd: 4' > v.yaml", Path: "v.yaml"}}},
 	}
@@ -69,12 +70,12 @@ func TestExtraction(t *testing.T) {
 		{"a path out of its folder", "true", "../..", "leads out of the repository"},
 		{"a link out of its folder", "ln -s /etc app", "app", "a link that leads out"},
 	} {
-		m := &task.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: tt.script, Path: tt.path}}}
+		m := &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: tt.script, Path: tt.path}}}
 		if _, err := s.Fetch(t.Context(), m); err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: got %v; want an error about %s", tt.name, err, tt.err)
 		}
 	}
-	inline := &task.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: "kind: A"}}
+	inline := &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: "kind: A"}}
 	if files, err = s.Fetch(t.Context(), inline); err != nil {
 		t.Fatal(err)
 	}

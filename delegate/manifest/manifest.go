@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -62,7 +63,7 @@ type Files struct {
 }
 
 // Fetch reads the manifest files of a store, and the values files beside them.
-func (s Source) Fetch(ctx context.Context, m *task.Manifest) (Files, error) {
+func (s Source) Fetch(ctx context.Context, m *lane.Manifest) (Files, error) {
 	if m == nil {
 		return Files{}, fault.New(fault.Invalid, "the service has no manifests")
 	}
@@ -95,7 +96,7 @@ func (s Source) Fetch(ctx context.Context, m *task.Manifest) (Files, error) {
 
 // some refuses a manifest without files: deployed, it would remove all that
 // was deployed before.
-func (f Files) some(m *task.Manifest) error {
+func (f Files) some(m *lane.Manifest) error {
 	if len(f.Manifests) == 0 {
 		return fault.New(fault.NotFound, "manifest %s has no files besides values.yaml", m.ID)
 	}
@@ -103,7 +104,7 @@ func (f Files) some(m *task.Manifest) error {
 }
 
 // folder fetches a manifest that is one folder.
-func (s Source) folder(ctx context.Context, m *task.Manifest) (Files, error) {
+func (s Source) folder(ctx context.Context, m *lane.Manifest) (Files, error) {
 	from, err := s.tree(ctx, m)
 	if err != nil {
 		return Files{}, err
@@ -128,7 +129,7 @@ type tree struct {
 }
 
 // tree fetches the files of a manifest that aren't in the document itself.
-func (s Source) tree(ctx context.Context, m *task.Manifest) (tree, error) {
+func (s Source) tree(ctx context.Context, m *lane.Manifest) (tree, error) {
 	switch {
 	case m.Store.Git != nil:
 		got, err := s.checkout(ctx, place(m))

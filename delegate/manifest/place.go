@@ -3,6 +3,7 @@ package manifest
 import (
 	"slices"
 
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -11,7 +12,7 @@ const wholeRepository = ""
 
 // Places are the files in Git repositories that a manifest and the layers above
 // it need, so that what is in one repository is fetched at once.
-func Places(m *task.Manifest, layers ...[]task.ValuesFile) []task.Git {
+func Places(m *lane.Manifest, layers ...[]lane.ValuesFile) []task.Git {
 	var out []task.Git
 	all := slices.Concat(layers...)
 	if m != nil && m.Store.Git != nil {
@@ -31,7 +32,7 @@ func Places(m *task.Manifest, layers ...[]task.ValuesFile) []task.Git {
 
 // place is where a manifest's files are: its paths, and its own layers beside
 // them.
-func place(m *task.Manifest) task.Git {
+func place(m *lane.Manifest) task.Git {
 	g := *m.Store.Git
 	g.Paths = slices.Concat(g.Paths, m.ValuesPaths, m.ParamsPaths)
 	switch {
@@ -47,7 +48,7 @@ func place(m *task.Manifest) task.Git {
 
 // Needs adds files of a manifest's repository to those that are fetched; none
 // mean all of it.
-func (s Source) Needs(m *task.Manifest, paths ...string) Source {
+func (s Source) Needs(m *lane.Manifest, paths ...string) Source {
 	if m == nil || m.Store.Git == nil {
 		return s
 	}

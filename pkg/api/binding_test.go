@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -81,7 +82,7 @@ func TestABoundDelegateGetsOnlySecretsThatDocumentsName(t *testing.T) {
 		t.Fatalf("goodbye: status %d", got)
 	}
 	c.dlg = c.bound("named", true)
-	if got := c.post(c.dlg, "register", task.Register{ID: "d1", Name: "named", Kinds: []task.Kind{task.KindKubernetes}, Capacity: 1}, nil); got != http.StatusOK {
+	if got := c.post(c.dlg, "register", task.Register{ID: "d1", Name: "named", Kinds: []task.Kind{kubernetes.Kind}, Capacity: 1}, nil); got != http.StatusOK {
 		t.Fatalf("register: status %d", got)
 	}
 	a = c.claim("d1")

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -30,7 +31,7 @@ func (s *server) placed(service, environment, watcher string, at time.Time) {
 			Artifact: "web:2", Release: service, Namespace: "shop", Action: "applied", Pipeline: "deploy", Execution: "x1", Actor: "ann", At: at,
 			Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web", Replicas: &two}},
 		},
-		Look: store.Look{Kind: task.KindKubernetes, Place: json.RawMessage(`{}`)},
+		Look: store.Look{Kind: kubernetes.Kind, Place: json.RawMessage(`{}`)},
 		Seen: store.Seen{
 			At: at, Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web", Replicas: &three}},
 			Instances: []task.Instance{

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -87,7 +88,7 @@ func deploying(t *testing.T, step, spec string, secrets ...string) (*control, ta
 func applying(t *testing.T, all string) (*control, task.Assignment) {
 	t.Helper()
 	c := serve(t)
-	in := task.Register{ID: "d1", Name: "blue", Host: "h", Kinds: []task.Kind{task.KindKubernetes}, Capacity: 5}
+	in := task.Register{ID: "d1", Name: "blue", Host: "h", Kinds: []task.Kind{kubernetes.Kind}, Capacity: 5}
 	if got := c.post(c.dlg, "register", in, nil); got != http.StatusOK {
 		t.Fatalf("register: status %d", got)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Difference is what a preview has found out of one stage's deployment.
@@ -65,8 +64,12 @@ func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State) (Differen
 	if to := stage.Deploys(st); to != nil {
 		d.Deploys = &Deploys{Service: to.ServiceRef, Environment: to.EnvironmentRef, Infrastructure: text(to.Infrastructure, "identifier")}
 	}
+	compare := map[string]bool{}
+	for _, p := range previews() {
+		compare[p.By] = true
+	}
 	for _, c := range stage.Children {
-		if c.Type != string(task.OpDiff) {
+		if !compare[c.Type] {
 			continue
 		}
 		d.Message = cmp.Or(states[c.ID].Message, d.Message) // without the step's name, which nobody has written

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -37,11 +38,11 @@ func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r
 // mayRead refuses what a task doesn't name: neither itself nor a folder that it
 // is in.
 func mayRead(t store.Task, of ref.File) error {
-	named, err := task.StoredFiles(t.Kind, t.Payload)
+	fetched, err := builtin.Lanes().Fetched(t.Kind, t.Payload)
 	if err != nil {
 		return fmt.Errorf("look at task %s: %w", t.ID, err)
 	}
-	for _, text := range named {
+	for _, text := range fetched.Stored {
 		folder, whole := withoutSecrets(t, text)
 		f, err := ref.ParseFile(folder, t.Scope)
 		if err != nil || f.Scope != of.Scope {

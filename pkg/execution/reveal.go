@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -49,11 +50,16 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 
 // mayAsk refuses the tasks whose texts all came with them, resolved.
 func mayAsk(t store.Task) error {
-	fetches, err := task.FetchesFiles(t.Kind, t.Payload, t.LateTexts)
+	for _, late := range t.LateTexts {
+		if late.Git != nil { // a config file
+			return nil
+		}
+	}
+	fetched, err := builtin.Lanes().Fetched(t.Kind, t.Payload)
 	if err != nil {
 		return fmt.Errorf("look at task %s: %w", t.ID, err)
 	}
-	if !fetches {
+	if !fetched.Files {
 		return fault.New(fault.Forbidden,
 			"task %s fetches no values or config files, so nothing is resolved for it; what %s needs, a secret too, has to be named in the step itself, such as in its environmentVariables, or in its service: it comes with the task then",
 			t.ID, t.Node)

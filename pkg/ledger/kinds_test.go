@@ -15,6 +15,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -107,11 +109,11 @@ func TestTasksOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	const target = `"service":"web","environment":"prod","infrastructure":"hall","image":"web:1"`
 	for kind, c := range map[task.Kind]struct{ payload, release, place string }{
-		task.KindKubernetes: {
+		kubernetes.Kind: {
 			`{"op":"K8sRollingDeploy","target":{"cluster":{"url":"https://k8s","token":"((1))"},"namespace":"shop","releaseName":"rel",` + target + `},"execution":"e","stage":"stage","step":"step"}`,
 			"shop/rel", `{"cluster":{"url":"https://k8s","token":"((1))"}}`,
 		},
-		task.KindInstances: {
+		custom.Kind: {
 			`{"target":{` + target + `},"stage":"stage","script":{"shell":"Bash","script":"list ((1))"},"list":"$","name":"name"}`,
 			"/", `{"script":{"target":{` + target + `},"stage":"stage","script":{"shell":"Bash","script":"list ((1))"},"list":"$","name":"name"}}`,
 		},

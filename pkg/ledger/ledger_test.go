@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -86,7 +87,7 @@ func (b *books) deploy(image string, changes ...task.Change) task.ID {
 		ID: execution, Scope: scope(), Pipeline: "deploy", PlanHash: "h", Status: plan.Running, Actor: "ann", StartedAt: b.now,
 	}, []byte("{}"), audit.Record{Scope: scope()})
 	b.must(err)
-	place, err := json.Marshal(task.KubernetesPlace{Cluster: b.cluster})
+	place, err := json.Marshal(kubernetes.Place{Cluster: b.cluster})
 	b.must(err)
 	payload, err := json.Marshal(task.Work{
 		Stage: "stage", Place: place, Spec: json.RawMessage(`{"op":"K8sRollingDeploy","patch":"((2))"}`),
@@ -94,7 +95,7 @@ func (b *books) deploy(image string, changes ...task.Change) task.ID {
 	})
 	b.must(err)
 	_, err = b.store.CreateTask(b.Context(), store.Task{
-		ID: id, Scope: scope(), Execution: execution, Node: "step", Kind: task.KindKubernetes, Selectors: []string{"prod"}, Payload: payload,
+		ID: id, Scope: scope(), Execution: execution, Node: "step", Kind: kubernetes.Kind, Selectors: []string{"prod"}, Payload: payload,
 		Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"}), "((2))": "other"}, LateSecrets: b.pulls, CreatedAt: b.now,
 	})
 	b.must(err)
@@ -112,7 +113,7 @@ func (b *books) placement() store.Placement {
 // delegate is a connected delegate with the selector of the cluster.
 func (b *books) delegate(id string, tags ...string) store.Delegate {
 	b.Helper()
-	d := store.Delegate{ID: id, Name: id, Scope: ref.Scope{Account: "acme"}, Kinds: []task.Kind{task.KindKubernetes}, Tags: tags, LastSeen: b.now}
+	d := store.Delegate{ID: id, Name: id, Scope: ref.Scope{Account: "acme"}, Kinds: []task.Kind{kubernetes.Kind}, Tags: tags, LastSeen: b.now}
 	b.must(b.store.PutDelegate(b.Context(), d))
 	return d
 }
@@ -184,7 +185,7 @@ func TestADeploymentIsWrittenDown(t *testing.T) {
 		Actor: "ann", At: b.now, Task: id, TaskAt: b.now, Workloads: []task.Workload{workload("web", "web:1", 2)},
 	}, p.Deployed)
 	same(b, "how to look", store.Look{
-		Kind: task.KindKubernetes, Selectors: []string{"prod"}, Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"})},
+		Kind: kubernetes.Kind, Selectors: []string{"prod"}, Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"})},
 		Place: json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((1))"}}`),
 	}, p.Look)
 	same(b, "instances", pods(2, "web:1"), p.Seen.Instances)
@@ -278,7 +279,7 @@ func TestAWatchBelongsToOneConnectedDelegate(t *testing.T) {
 	d1 := b.delegate("d1", "prod")
 	w := b.watched(d1)
 	same(b, "watch", task.Watch{
-		ID: w.ID, Fence: 2, Kind: task.KindKubernetes, Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web"}}, Secrets: map[string]string{"((1))": "open sesame"},
+		ID: w.ID, Fence: 2, Kind: kubernetes.Kind, Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web"}}, Secrets: map[string]string{"((1))": "open sesame"},
 		Target: task.Target{Service: "web", Environment: "prod", Infrastructure: "cluster", Release: "web", Namespace: "shop", Image: "web:1"},
 		Place:  json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((1))"}}`),
 	}, w)

@@ -73,8 +73,26 @@ func TestWhichChartIsDescribed(t *testing.T) {
 	t.Parallel()
 	s := described(t, manifestsNode, httpChart+", "+telling, nil) // values that want to know don't hinder it
 	got, err := s.Chart()
-	if err != nil || got.Manifest == nil || got.Manifest.ID != "app" || got.Manifest.Store.Charts.URL != "https://charts.example.com" {
-		t.Errorf("%+v, %v; want the chart of https://charts.example.com", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := json.Marshal(got.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec struct {
+		Target struct {
+			Manifest struct {
+				ID    string     `json:"id"`
+				Store task.Store `json:"store"`
+			} `json:"manifest"`
+		} `json:"target"`
+	}
+	if err := json.Unmarshal(asked, &spec); err != nil {
+		t.Fatal(err)
+	}
+	if m := spec.Target.Manifest; got.Kind != "helm" || m.ID != "app" || m.Store.Charts == nil || m.Store.Charts.URL != "https://charts.example.com" {
+		t.Errorf("%s of %s; want the chart of https://charts.example.com", asked, got.Kind)
 	}
 	p, err := plan.Build(plan.Source{Pipeline: parse(t, pipelineYAML), Deployments: map[string]*plan.Deployment{"deploy": {
 		Service: parse(t, "identifier: shop\nserviceDefinition: {spec: {manifests: ["+strings.ReplaceAll(httpChart, "True", "false")+"]}}"),

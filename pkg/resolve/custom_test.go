@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
+	customlane "github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -185,7 +186,7 @@ func findsInstances(t *testing.T, s *resolve.Scope) {
 		}
 		token = placeholder
 	}
-	want := &task.Instances{
+	want := &customlane.Instances{
 		Script: task.Shell{Shell: "Bash", Script: "curl -H " + token + " http://hall > $INSTANCE_OUTPUT_PATH"},
 		List:   "machines", Name: "name", Attributes: map[string]string{"hostname": "old", "instancename": "name"},
 	}

@@ -56,8 +56,8 @@ func (s *Scope) Chart() (step.Chart, error) {
 	if !ok {
 		return step.Chart{}, nil
 	}
-	m, selectors, err := charted.Described(r)
-	return step.Chart{Manifest: m, Selectors: selectors}, err
+	d, err := charted.Described(r)
+	return step.Chart{Kind: d.Kind, Spec: d.Spec, Selectors: d.Selectors}, err
 }
 
 // place is where the node's stage deploys to, as its lane reads it.

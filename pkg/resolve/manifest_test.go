@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -120,7 +121,7 @@ func TestCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &task.Chart{HelmVersion: "V4", SubChartPath: "s", CommandFlags: []task.CommandFlag{{Command: "Upgrade", Flag: "--wait"}}}
+	want := &kubernetes.Chart{HelmVersion: "V4", SubChartPath: "s", CommandFlags: []kubernetes.CommandFlag{{Command: "Upgrade", Flag: "--wait"}}}
 	if diff := cmp.Diff(want, kubernetesOf(t, d).Manifest.Chart); diff != "" || len(kubernetesOf(t, d).Values) != 1 {
 		t.Errorf("chart, with %d layers of values (-want +got):\n%s", len(kubernetesOf(t, d).Values), diff)
 	}
@@ -138,11 +139,11 @@ func TestKustomize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &task.Kustomize{Overlay: "over", PatchesPaths: []string{"p.yaml"}, CommandFlags: []task.CommandFlag{{Command: "Build", Flag: "--reorder=legacy"}}}
+	want := &kubernetes.Kustomize{Overlay: "over", PatchesPaths: []string{"p.yaml"}, CommandFlags: []kubernetes.CommandFlag{{Command: "Build", Flag: "--reorder=legacy"}}}
 	if diff := cmp.Diff(want, kubernetesOf(t, d).Manifest.Kustomize); diff != "" {
 		t.Errorf("kustomization (-want +got):\n%s", diff)
 	}
-	layers := []task.ValuesFile{{ID: "own", Store: task.Store{Inline: "x"}}, {ID: "env", Store: task.Store{Inline: "x"}}}
+	layers := []kubernetes.ValuesFile{{ID: "own", Store: task.Store{Inline: "x"}}, {ID: "env", Store: task.Store{Inline: "x"}}}
 	if diff := cmp.Diff(layers, kubernetesOf(t, d).Patches); diff != "" {
 		t.Errorf("patches, low to high (-want +got):\n%s", diff)
 	}
@@ -208,7 +209,7 @@ func TestStores(t *testing.T) {
 		t.Errorf("Azure's repository is %+v", git)
 	}
 	k.Values[1].Store.Git = nil
-	want := []task.ValuesFile{
+	want := []kubernetes.ValuesFile{
 		{ID: "b", Store: task.Store{Inherited: []string{"dev.yaml"}}}, {ID: "c"}, {ID: "d", Store: task.Store{Script: &task.Extraction{Script: "x", Path: "v"}}},
 	}
 	if diff := cmp.Diff(want, k.Values); diff != "" {
@@ -292,9 +293,9 @@ func awsOf(r *task.ChartRepo) *task.AWS {
 	return &r.S3.AWS
 }
 
-func kubernetesOf(t *testing.T, d *step.Deployment) *task.KubernetesTarget {
+func kubernetesOf(t *testing.T, d *step.Deployment) *kubernetes.Target {
 	t.Helper()
-	target, err := step.TargetOf[*task.KubernetesTarget](step.In{Deployment: d})
+	target, err := step.TargetOf[*kubernetes.Target](step.In{Deployment: d})
 	if err != nil {
 		t.Fatal(err)
 	}

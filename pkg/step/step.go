@@ -165,8 +165,9 @@ type Artifact struct {
 
 // Chart is a service's chart whose metadata are asked for.
 type Chart struct {
-	Manifest  *task.Manifest // nil: there is nothing to ask
-	Selectors []string       // a delegate needs these besides the stage's
+	Kind      task.Kind // of the task that asks
+	Spec      any       // of its task.Work; nil: there is nothing to ask
+	Selectors []string  // a delegate needs these besides the stage's
 }
 
 // Probe is how a connector is tested.

@@ -34,6 +34,9 @@ type Lane struct {
 	Template func(d *Decoder, spec yamldoc.Value) any
 	// Steps are the names of the step types that may stand in its stages alone.
 	Steps []string
+	// Kinds are the kinds of task that its steps start. All must be here: of
+	// another, whoever does a task of it may not ask for anything.
+	Kinds []Kind
 	// Near are lanes whose steps work in its stages too. They belong into their
 	// own, which is told.
 	Near []string
@@ -76,9 +79,15 @@ type Clustered interface {
 // itself (semantics/entities §2.3).
 type Charted interface {
 	Place
-	// Described is the chart whose metadata are asked for, and what a delegate
-	// needs to read it; nil if none is.
-	Described(r Reach) (*task.Manifest, []string, error)
+	// Described is the work that reads it.
+	Described(r Reach) (Described, error)
+}
+
+// Described is the work that reads what a chart says of itself.
+type Described struct {
+	Kind      task.Kind
+	Spec      any      // of its task.Work; nil: there is nothing to read
+	Selectors []string // a delegate needs these
 }
 
 // ManifestKind is a kind of manifest.

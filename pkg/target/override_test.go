@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/target"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // layered has overrides of every type and scope, each with a variable that is
@@ -130,7 +130,7 @@ overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{
 		t.Fatal(err)
 	}
 	var got []string
-	of, err := step.TargetOf[*task.KubernetesTarget](step.In{Deployment: out})
+	of, err := step.TargetOf[*kubernetes.Target](step.In{Deployment: out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, err := step.TargetOf[*task.KubernetesTarget](step.In{Deployment: out})
+	of, err := step.TargetOf[*kubernetes.Target](step.In{Deployment: out})
 	if err != nil {
 		t.Fatal(err)
 	}

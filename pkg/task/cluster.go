@@ -1,5 +1,28 @@
 package task
 
+// Cluster is how to reach a Kubernetes API. Fields ending in PEM, Token and
+// Password hold secret placeholders.
+type Cluster struct {
+	// Inherit uses the delegate's own access: its service account in a cluster,
+	// else its kubeconfig.
+	Inherit bool `json:"inherit,omitempty"`
+	// Cloud asks a cloud for all that follows.
+	Cloud         *CloudCluster `json:"cloud,omitempty"`
+	URL           string        `json:"url,omitempty"`
+	Token         string        `json:"token,omitempty"`
+	CAPEM         string        `json:"caPEM,omitempty"` // empty: the server's certificate isn't checked only if Insecure
+	ClientCertPEM string        `json:"clientCertPEM,omitempty"`
+	ClientKeyPEM  string        `json:"clientKeyPEM,omitempty"`
+	Username      string        `json:"username,omitempty"`
+	Password      string        `json:"password,omitempty"`
+}
+
+// Unchecked says whether the certificate of the API's server isn't checked:
+// nothing that is secret is sent to it.
+func (c Cluster) Unchecked() bool {
+	return c.CAPEM == "" && c.ClientCertPEM == "" && c.Token == "" && c.Password == ""
+}
+
 // CloudCluster is a cluster that is reached through its cloud: the cloud tells
 // its address, and makes credentials of short life. Exactly one field is set.
 type CloudCluster struct {

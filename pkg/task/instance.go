@@ -55,3 +55,16 @@ func (i *Instance) Described() int {
 	}
 	return n
 }
+
+// InstancesFound is what a step puts out that finds instances for the steps
+// after it (semantics/pipeline §9.6).
+type InstancesFound struct {
+	List []InstanceFound `json:"serverInstanceInfoList"`
+}
+
+// InstanceFound is one instance. Both names are the same.
+type InstanceFound struct {
+	HostName     string            `json:"hostName"`
+	InstanceName string            `json:"instanceName"`
+	Properties   map[string]string `json:"properties"`
+}

@@ -3,7 +3,9 @@
 //
 // Both sides import it, so it holds types only: no client, no server, no
 // heavy library. The payload of each kind of task is in the file of its name;
-// that of all that deploy is Work, with what the kind has in its Spec.
+// that of all that deploy is Work, whose Spec and Place are types of the lane
+// below pkg/swimlane. What several lanes need, such as stores of files and
+// access to clusters and clouds, stands here.
 package task
 
 import (
@@ -20,21 +22,24 @@ type ID string
 // Kind says which executor of the delegate runs a task.
 type Kind string
 
-// The kinds of task.
+// The kinds of task that are no deployment type's. Those are in the lanes below
+// pkg/swimlane.
 const (
 	KindShell      Kind = "shell"
 	KindHTTP       Kind = "http"
-	KindKubernetes Kind = "kubernetes"
-	KindHelm       Kind = "helm"
 	KindJira       Kind = "jira"
 	KindMail       Kind = "mail"
 	KindServiceNow Kind = "servicenow"
 	KindJenkins    Kind = "jenkins"
 	KindBamboo     Kind = "bamboo"
 	KindArtifact   Kind = "artifact"
-	KindInstances  Kind = "instances"
 	KindProbe      Kind = "probe"
 )
+
+// General lists those: all texts of their tasks come with them.
+func General() []Kind {
+	return []Kind{KindShell, KindHTTP, KindJira, KindMail, KindServiceNow, KindJenkins, KindBamboo, KindArtifact, KindProbe}
+}
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it
 // only now, because only a claim opens them.

@@ -35,9 +35,4 @@ func TestWorkOfEarlierReleases(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
-	spec, err := specOf[Kubernetes](json.RawMessage(kubernetes))
-	want := Kubernetes{Op: OpScale, Workload: "web", Target: KubernetesTarget{Cluster: Cluster{Inherit: true}, Namespace: "shop", ReleaseName: "rel"}}
-	if diff := cmp.Diff(want, spec); diff != "" || err != nil {
-		t.Errorf("the spec: %v (-want +got):\n%s", err, diff)
-	}
 }

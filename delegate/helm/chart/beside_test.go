@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/internal/testservers"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -36,12 +37,12 @@ func TestADependencyBesideAChartInGit(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	m := &task.Manifest{
-		ID: "app", Type: "HelmChart", Chart: &task.Chart{},
+	m := &lane.Manifest{
+		ID: "app", Type: "HelmChart", Chart: &lane.Chart{},
 		Store: task.Store{Git: &task.Git{URL: testservers.Git(t, dir), Branch: "main", Paths: []string{"charts/app"}}},
 	}
 	from := manifest.Source{Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{}), Stage: "a", Log: io.Discard, Places: manifest.Places(m)}
-	files, err := chart.NewRepos(t.TempDir()).Fetch(t.Context(), from, m, task.HelmFlags{})
+	files, err := chart.NewRepos(t.TempDir()).Fetch(t.Context(), from, m, lane.HelmFlags{})
 	check(t, err)
 	if got := load(t, m, files); len(got.Dependencies()) != 1 {
 		t.Errorf("the chart has %d dependencies; want the one beside it", len(got.Dependencies()))

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -75,10 +76,10 @@ func charts(t *testing.T) map[string][]byte {
 // fetched is the version that is chosen for a wish.
 func fetched(t *testing.T, via http.RoundTripper, place task.ChartRepo, want string) (string, error) {
 	t.Helper()
-	m := &task.Manifest{ID: "app", Type: "HelmChart", Chart: &task.Chart{Name: "web", Version: want}, Store: task.Store{Charts: &place}}
+	m := &lane.Manifest{ID: "app", Type: "HelmChart", Chart: &lane.Chart{Name: "web", Version: want}, Store: task.Store{Charts: &place}}
 	repos := chart.NewRepos(t.TempDir())
 	repos.Via = via
-	files, err := repos.Fetch(t.Context(), source("s"), m, task.HelmFlags{})
+	files, err := repos.Fetch(t.Context(), source("s"), m, lane.HelmFlags{})
 	if err != nil {
 		return "", err
 	}

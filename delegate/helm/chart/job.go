@@ -7,17 +7,17 @@ import (
 	v2 "helm.sh/helm/v4/pkg/chart/v2"
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // Job is a chart that is to be loaded and rendered in a sandbox: all that this
 // needs, as JSON.
 type Job struct {
-	Manifest *task.Manifest `json:"manifest"` // without its store
+	Manifest *lane.Manifest `json:"manifest"` // without its store
 	Files    manifest.Files `json:"files"`
 	Dir      string         `json:"dir"`   // the task's scratch directory
-	Load     task.HelmFlags `json:"load"`  // those of loading
-	Flags    task.HelmFlags `json:"flags"` // those of rendering
+	Load     lane.HelmFlags `json:"load"`  // those of loading
+	Flags    lane.HelmFlags `json:"flags"` // those of rendering
 	Values   manifest.Tree  `json:"values"`
 	Release  Release        `json:"release"`
 }

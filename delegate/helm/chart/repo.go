@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -59,7 +60,7 @@ type archive interface {
 // Fetch brings a manifest's chart here, from a repository of charts or from
 // Git. A version that isn't named is chosen once for each stage of an
 // execution, so that all of its steps deploy one.
-func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *task.Manifest, flags task.HelmFlags) (manifest.Files, error) {
+func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *lane.Manifest, flags lane.HelmFlags) (manifest.Files, error) {
 	if m.Store.Charts == nil {
 		return beside(ctx, source, m)
 	}
@@ -110,7 +111,7 @@ func (r *Repos) kept(dir string) bool {
 }
 
 // wanted is the version that a manifest asks for.
-func wanted(c *task.Chart, flags task.HelmFlags) string {
+func wanted(c *lane.Chart, flags lane.HelmFlags) string {
 	switch {
 	case c.Version != "":
 		return c.Version
@@ -224,7 +225,7 @@ func unavailable(place task.ChartRepo, name string, err error) error {
 }
 
 // open readies the access to one chart of a repository.
-func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch string, flags task.HelmFlags) (archive, error) {
+func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch string, flags lane.HelmFlags) (archive, error) {
 	switch {
 	case place.OCI:
 		return r.openRegistry(ctx, place, name, scratch, flags)
@@ -314,7 +315,7 @@ type stored struct {
 	ref    string // without its tag
 }
 
-func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, scratch string, flags task.HelmFlags) (archive, error) {
+func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, scratch string, flags lane.HelmFlags) (archive, error) {
 	at, err := address.Registry(place.URL)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
-	"github.com/slipway-cd/slipway/pkg/task"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // follow keeps what is known of some pods fresh until ctx ends:
 // it lists them, then watches, and lists again when the watch has ended.
-func (r *release) follow(ctx context.Context, of task.Pods, stop context.CancelCauseFunc) {
+func (r *release) follow(ctx context.Context, of lane.Pods, stop context.CancelCauseFunc) {
 	wait := firstPause
 	for ctx.Err() == nil {
 		err := r.once(ctx, of)
@@ -42,7 +42,7 @@ func (r *release) follow(ctx context.Context, of task.Pods, stop context.CancelC
 // once lists the pods and watches them until the watch ends, at the latest
 // after relist. An error is that of a request that was refused or didn't get
 // through; that a watch ends is none.
-func (r *release) once(ctx context.Context, of task.Pods) error {
+func (r *release) once(ctx context.Context, of lane.Pods) error {
 	ctx, cancel := context.WithTimeout(ctx, relist)
 	defer cancel()
 	endpoint := r.cluster.Pods(of.Namespace)

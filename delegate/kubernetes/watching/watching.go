@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -36,10 +37,10 @@ const (
 )
 
 // New makes a watcher of releases in Kubernetes clusters, whatever put them
-// there: their places are task.KubernetesPlaces.
+// there: their places are lane.Places.
 func New() executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		place, err := executor.Place[task.KubernetesPlace](w.Kind, w.Place)
+		place, err := executor.Place[lane.Place](w.Kind, w.Place)
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func New() executor.Watcher {
 			return err
 		}
 		r := &release{
-			watch: w, watched: podsOf(place, w.Workloads), cluster: c, report: report, changed: make(chan struct{}, 1), pods: map[task.Pods]pods{},
+			watch: w, watched: podsOf(place, w.Workloads), cluster: c, report: report, changed: make(chan struct{}, 1), pods: map[lane.Pods]pods{},
 		}
 		return r.run(ctx)
 	}
@@ -56,14 +57,14 @@ func New() executor.Watcher {
 
 // podsOf are the pods of a release: those that its place names, and those that
 // its workloads select.
-func podsOf(place task.KubernetesPlace, workloads []task.Workload) []task.Pods {
+func podsOf(place lane.Place, workloads []task.Workload) []lane.Pods {
 	all := slices.Clone(place.Pods)
 	for _, w := range workloads {
 		parts := strings.Split(w.Resource, "/")
 		if len(parts) != 4 || w.Selector == "" {
 			continue
 		}
-		if p := (task.Pods{Namespace: parts[2], Selector: w.Selector}); !slices.Contains(all, p) {
+		if p := (lane.Pods{Namespace: parts[2], Selector: w.Selector}); !slices.Contains(all, p) {
 			all = append(all, p)
 		}
 	}
@@ -73,13 +74,13 @@ func podsOf(place task.KubernetesPlace, workloads []task.Workload) []task.Pods {
 // release is one watched release.
 type release struct {
 	watch   task.Watch
-	watched []task.Pods
+	watched []lane.Pods
 	cluster *kubernetes.Cluster
 	report  func(context.Context, task.Observed) error
 	changed chan struct{} // holds one signal
 
 	mu   sync.Mutex
-	pods map[task.Pods]pods
+	pods map[lane.Pods]pods
 }
 
 // pods is what is known of some of the pods.
@@ -111,7 +112,7 @@ func (r *release) run(ctx context.Context) error {
 }
 
 // put writes down what is known of some pods, and has it reported.
-func (r *release) put(of task.Pods, change func(*pods)) {
+func (r *release) put(of lane.Pods, change func(*pods)) {
 	r.mu.Lock()
 	p := r.pods[of]
 	change(&p)

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes/watching"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -71,11 +72,11 @@ spec:
 func (s *site) deploy() task.Change {
 	s.Helper()
 	env := executortest.New(s.T, nil)
-	r, err := kubernetes.New(kubernetes.Config{Cache: s.TempDir()})(s.Context(), executortest.Work(s.T, task.KindKubernetes,
+	r, err := kubernetes.New(kubernetes.Config{Cache: s.TempDir()})(s.Context(), executortest.Work(s.T, lane.Kind,
 		task.Work{Target: task.Target{Service: "web"}, Execution: "e", Stage: "deploy", Step: "step"},
-		task.Kubernetes{Op: task.OpRolling, Target: task.KubernetesTarget{
+		lane.Spec{Op: lane.OpRolling, Target: lane.Target{
 			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
-			Manifest: &task.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
+			Manifest: &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
 		}}, nil), env.Env)
 	s.must(err)
 	if r.Status != task.Succeeded || len(r.Changes) != 1 {
@@ -87,9 +88,9 @@ func (s *site) deploy() task.Change {
 // watch is a watch of the release, of which these workloads are known.
 func (s *site) watch(known ...task.Workload) task.Watch {
 	s.Helper()
-	place, err := json.Marshal(task.KubernetesPlace{Cluster: s.cluster, Pods: []task.Pods{{Namespace: s.namespace, Selector: "harness.io/release-name=rel"}}})
+	place, err := json.Marshal(lane.Place{Cluster: s.cluster, Pods: []lane.Pods{{Namespace: s.namespace, Selector: "harness.io/release-name=rel"}}})
 	s.must(err)
-	return task.Watch{Kind: task.KindKubernetes, Target: task.Target{Release: "rel"}, Place: place, Workloads: known}
+	return task.Watch{Kind: lane.Kind, Target: task.Target{Release: "rel"}, Place: place, Workloads: known}
 }
 
 // begin watches the release until the test ends and gives its reports.

@@ -36,15 +36,15 @@ func (*Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	if c.Manifest == nil {
+	if c.Spec == nil {
 		return step.Action{Done: &plan.Outcome{Status: plan.Success}}, nil
 	}
-	w, err := step.Work(in, task.Helm{Op: task.OpHelmDescribe, Target: task.KubernetesTarget{Manifest: c.Manifest}})
+	w, err := step.Work(in, c.Spec)
 	if err != nil {
 		return step.Action{}, err
 	}
 	selectors := append(in.Selectors[:len(in.Selectors):len(in.Selectors)], c.Selectors...)
-	return step.Action{Task: &step.Task{Kind: task.KindHelm, Payload: w, Selectors: selectors}}, nil
+	return step.Action{Task: &step.Task{Kind: c.Kind, Payload: w, Selectors: selectors}}, nil
 }
 
 // finish says in the step's message which chart it is.

@@ -20,11 +20,10 @@ func start(c step.Chart, err error) (step.Action, error) {
 
 func TestStart(t *testing.T) {
 	t.Parallel()
-	m := &task.Manifest{ID: "web", Type: "HelmChart"}
-	got, err := start(step.Chart{Manifest: m, Selectors: []string{"near"}}, nil)
+	got, err := start(step.Chart{Kind: "helm", Spec: map[string]string{"op": "Describe"}, Selectors: []string{"near"}}, nil)
 	want := step.Action{Task: &step.Task{
-		Kind: task.KindHelm, Selectors: []string{"zone", "near"},
-		Payload: task.Work{Execution: "e", Stage: "s", Step: "n", Spec: json.RawMessage(`{"op":"Describe","target":{"cluster":{},"namespace":"","releaseName":"","manifest":{"id":"web","type":"HelmChart","store":{}}}}`)},
+		Kind: "helm", Selectors: []string{"zone", "near"},
+		Payload: task.Work{Execution: "e", Stage: "s", Step: "n", Spec: json.RawMessage(`{"op":"Describe"}`)},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, action (-want +got):\n%s", err, diff)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/stepfiles"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -36,12 +37,12 @@ var update = flag.Bool("update", false, "write the wanted files of testdata")
 // Run runs the suite for a type that has a folder of its own, in there.
 func Run(t *testing.T, typ step.Type) {
 	t.Helper()
-	suite(t, typ, stepfiles.Own("."), func() any { return nil })
+	suite(t, typ, stepfiles.Own("."), setting{target: func() any { return nil }, judged: func(*testing.T, *step.Task) {}})
 }
 
 // RunLane runs the suite for each step type of a lane whose targets are of type
-// *T, in the lane's folder.
-func RunLane[T any](t *testing.T, types []step.Type) {
+// *T, in the lane's folder. The lane must have the kinds of their tasks.
+func RunLane[T any](t *testing.T, lane swimlane.Lane, types []step.Type) {
 	t.Helper()
 	if len(types) == 0 {
 		t.Error("the lane has no step types")
@@ -49,18 +50,37 @@ func RunLane[T any](t *testing.T, types []step.Type) {
 	for _, typ := range types {
 		t.Run(typ.Name, func(t *testing.T) {
 			t.Parallel()
-			suite(t, typ, stepfiles.OfLane(".", typ.Name), func() any { return new(T) })
+			suite(t, typ, stepfiles.OfLane(".", typ.Name), setting{target: func() any { return new(T) }, judged: judgedBy(lane)})
 		})
 	}
 }
 
-// suite is all that a type must pass; target makes one that is decoded.
-func suite(t *testing.T, typ step.Type, files stepfiles.Files, target func() any) {
+// setting is what a type's runs are made with.
+type setting struct {
+	target func() any // makes one that is decoded
+	judged func(t *testing.T, started *step.Task)
+}
+
+// judgedBy asks a lane what a task fetches, which it must be able to say.
+func judgedBy(lane swimlane.Lane) func(*testing.T, *step.Task) {
+	return func(t *testing.T, started *step.Task) {
+		t.Helper()
+		if started == nil {
+			return
+		}
+		if _, err := (swimlane.Lanes{lane}).Fetched(started.Kind, indented(t, started.Payload)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// suite is all that a type must pass.
+func suite(t *testing.T, typ step.Type, files stepfiles.Files, with setting) {
 	t.Helper()
 	t.Run("shape", func(t *testing.T) { t.Parallel(); shape(t, typ) })
 	t.Run("example", func(t *testing.T) { t.Parallel(); example(t, typ, files.Example) })
 	cases(t, typ, files.Cases, "save", save)
-	cases(t, typ, files.Cases, "run", func(t *testing.T, typ step.Type, c *archive) { t.Helper(); run(t, typ, c, target()) })
+	cases(t, typ, files.Cases, "run", func(t *testing.T, typ step.Type, c *archive) { t.Helper(); run(t, typ, c, with) })
 }
 
 // shape: a type copes with any document and says which keys it doesn't know.
@@ -150,10 +170,10 @@ func save(t *testing.T, typ step.Type, c *archive) {
 }
 
 // run: what a step starts and how a result ends it.
-func run(t *testing.T, typ step.Type, c *archive, target any) {
+func run(t *testing.T, typ step.Type, c *archive, with setting) {
 	t.Helper()
 	doc := parse(t, c.file("spec.yaml"))
-	in := In(t, c.file("in.json"), target)
+	in := In(t, c.file("in.json"), with.target())
 	failed := &bytes.Buffer{}
 	r := yamldoc.NewReport("")
 	spec := typ.Decode(doc, r)
@@ -165,6 +185,7 @@ func run(t *testing.T, typ step.Type, c *archive, target any) {
 		fmt.Fprintln(failed, err)
 	} else {
 		c.want(t, "action.json", indented(t, described(action)))
+		with.judged(t, action.Task)
 		again, err := typ.Start(typ.Decode(doc, yamldoc.NewReport("")), in)
 		if diff := cmp.Diff(action, again); err != nil || diff != "" {
 			t.Errorf("Start isn't the same twice, %v (-first +second):\n%s", err, diff)

@@ -36,7 +36,7 @@ func (b *bench) placement(service, environment, target string) store.Placement {
 			Workloads: []task.Workload{{Resource: "apps/Deployment/shop/web", Images: []string{"registry.example.com/web:2"}, Replicas: &replicas}},
 		},
 		Look: store.Look{
-			Kind: task.KindKubernetes, Place: json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((s1))"},"pods":[{"namespace":"shop","selector":"harness.io/release-name=web"}]}`),
+			Kind: "kubernetes", Place: json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((s1))"},"pods":[{"namespace":"shop","selector":"harness.io/release-name=web"}]}`),
 			Secrets: map[string]string{"((s1))": "project/token"}, Selectors: []string{"prod"},
 		},
 		Seen: store.Seen{Instances: []task.Instance{{Name: "web-1", Namespace: "shop", Since: at(1), Ready: true, Properties: map[string]string{"zone": "a"}}}, At: at(2)},

@@ -24,6 +24,7 @@ func Lane() swimlane.Lane {
 	return swimlane.Lane{
 		Type: Type, Service: decodeService, Template: decodeTemplate,
 		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodePlace}}, Steps: step.Names(Steps()),
+		Kinds: []swimlane.Kind{{Name: Kind, Fetched: swimlane.FetchesNothing}},
 	}
 }
 
@@ -67,7 +68,7 @@ func (place) Target(r swimlane.Reach) (swimlane.Target, error) {
 	if err != nil {
 		return swimlane.Target{}, fmt.Errorf("the script of the deployment template: %w", err)
 	}
-	out := &task.Instances{
+	out := &Instances{
 		Script: task.Shell{Shell: "Bash", Script: script}, List: t.List.Value, Attributes: map[string]string{},
 	}
 	for _, a := range t.Attributes {

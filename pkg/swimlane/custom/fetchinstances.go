@@ -33,11 +33,11 @@ func decodeFetchInstances(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start gives the script to a delegate.
 func (*fetchInstances) Start(in step.In) (step.Action, error) {
-	target, err := step.TargetOf[*task.Instances](in)
+	target, err := step.TargetOf[*Instances](in)
 	if err != nil {
 		return step.Action{}, err
 	}
-	return step.Deploy(in, task.KindInstances, nil, task.InstancesPlace{Script: *target})
+	return step.Deploy(in, Kind, nil, Place{Script: *target})
 }
 
 // finish says in the step's message how many there are.

@@ -5,10 +5,9 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/step/steptest"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	steptest.RunLane[task.Instances](t, custom.Steps())
+	steptest.RunLane[custom.Instances](t, custom.Lane(), custom.Steps())
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,7 +14,7 @@ import (
 // Outputs: output.releaseName. The files are rendered and applied by
 // delegate/kubernetes; nothing is versioned, and no rollback takes it back.
 func applyType() step.Type {
-	return step.Type{Name: string(task.OpApply), Deploys: true, New: decodeApply}
+	return step.Type{Name: string(OpApply), Deploys: true, New: decodeApply}
 }
 
 // apply is the step's spec.
@@ -24,7 +23,7 @@ type apply struct {
 	SkipDryRun      yamldoc.Field[bool]
 	SkipSteadyState yamldoc.Field[bool]
 	SkipRendering   yamldoc.Field[bool] // the files are no templates
-	Flags           []task.CommandFlag
+	Flags           []CommandFlag
 	// Source replaces the service's manifests; nil if it doesn't.
 	Source *ownManifest
 	// Overrides are layers of values, patches or parameters above all others,
@@ -45,7 +44,7 @@ func decodeApply(d *document.Decoder, v yamldoc.Value) step.Spec {
 			}
 		},
 		"overrides":         func(e yamldoc.Value) { s.Overrides = overrides(d, e) },
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpApply) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpApply) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	if s.Source == nil {
@@ -59,8 +58,8 @@ func (s *apply) Start(in step.In) (step.Action, error) {
 	if len(s.Files.Value) == 0 && s.Source == nil {
 		return step.Action{}, fault.New(fault.Invalid, "filePaths is empty; want at least one file or folder of the manifests")
 	}
-	p := task.Kubernetes{
-		Op: task.OpApply, FilePaths: s.Files.Value, CommandFlags: s.Flags,
+	p := Spec{
+		Op: OpApply, FilePaths: s.Files.Value, CommandFlags: s.Flags,
 		SkipDryRun: s.SkipDryRun.Value, SkipSteadyState: s.SkipSteadyState.Value, SkipRendering: s.SkipRendering.Value,
 	}
 	if s.Source != nil {

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -16,7 +15,7 @@ import (
 // output.prunedResourceIds, output.releaseName and output.releaseNumber. The
 // deployment is done by delegate/kubernetes, the switch by K8sBGSwapServices.
 func blueGreenDeployType() step.Type {
-	return step.Type{Name: string(task.OpBlueGreen), Deploys: true, New: decodeBlueGreenDeploy, Preview: &step.Preview{By: string(task.OpDiff), Part: 1}}
+	return step.Type{Name: string(OpBlueGreen), Deploys: true, New: decodeBlueGreenDeploy, Preview: &step.Preview{By: string(OpDiff), Part: 1}}
 }
 
 // blueGreenDeploy is the step's spec.
@@ -27,8 +26,8 @@ type blueGreenDeploy struct {
 	SkipSame yamldoc.Field[bool]
 	// Pruning deletes what neither colour has any more.
 	Pruning yamldoc.Field[bool]
-	Flags   []task.CommandFlag
-	Traffic *task.TrafficRouting // once the colour is steady; nil for none
+	Flags   []CommandFlag
+	Traffic *TrafficRouting // once the colour is steady; nil for none
 }
 
 func decodeBlueGreenDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -42,7 +41,7 @@ func decodeBlueGreenDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 				s.Traffic = traffic(d, e)
 			}
 		},
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpBlueGreen) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpBlueGreen) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	return s
@@ -50,8 +49,8 @@ func decodeBlueGreenDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate deploy the colour that doesn't serve.
 func (s *blueGreenDeploy) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{
-		Op: task.OpBlueGreen, SkipDryRun: s.SkipDryRun.Value, SkipSameManifest: s.SkipSame.Value,
+	return start(in, Spec{
+		Op: OpBlueGreen, SkipDryRun: s.SkipDryRun.Value, SkipSameManifest: s.SkipSame.Value,
 		Pruning: s.Pruning.Value, CommandFlags: s.Flags, Traffic: s.Traffic,
 	})
 }

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -14,7 +13,7 @@ import (
 // Outputs: output.releaseName. What serves is never touched; what a canary is
 // made of is known to delegate/kubernetes.
 func canaryDeleteType() step.Type {
-	return step.Type{Name: string(task.OpCanaryDelete), Deploys: true, New: decodeCanaryDelete}
+	return step.Type{Name: string(OpCanaryDelete), Deploys: true, New: decodeCanaryDelete}
 }
 
 // canaryDelete is the step's spec. It has no fields of its own.
@@ -30,5 +29,5 @@ func decodeCanaryDelete(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate delete the canary.
 func (*canaryDelete) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpCanaryDelete})
+	return start(in, Spec{Op: OpCanaryDelete})
 }

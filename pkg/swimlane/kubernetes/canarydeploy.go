@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -18,7 +17,7 @@ import (
 // output.targetInstances, output.releaseName and output.releaseNumber. Pods
 // are made and moved by delegate/kubernetes.
 func canaryDeployType() step.Type {
-	return step.Type{Name: string(task.OpCanary), Deploys: true, New: decodeCanaryDeploy, Preview: &step.Preview{By: string(task.OpDiff), Part: 2}}
+	return step.Type{Name: string(OpCanary), Deploys: true, New: decodeCanaryDeploy, Preview: &step.Preview{By: string(OpDiff), Part: 2}}
 }
 
 // The types of a canary.
@@ -34,10 +33,10 @@ type canaryDeploy struct {
 	// the step.
 	Target yamldoc.Field[int]
 	// Instances is how many the canary has; a percentage is of the manifest's.
-	Instances  *task.InstanceSelection
+	Instances  *InstanceSelection
 	SkipDryRun yamldoc.Field[bool]
-	Flags      []task.CommandFlag
-	Traffic    *task.TrafficRouting // once the canary is steady; nil for none
+	Flags      []CommandFlag
+	Traffic    *TrafficRouting // once the canary is steady; nil for none
 }
 
 func decodeCanaryDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -60,7 +59,7 @@ func decodeCanaryDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 			}
 		},
 		"trafficRouting":    routing,
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpCanary) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpCanary) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	s.suited(d, v)
@@ -90,7 +89,7 @@ func noEffect(d *document.Decoder, v yamldoc.Value, key, kind string) {
 
 // Start has a delegate deploy the canary.
 func (s *canaryDeploy) Start(in step.In) (step.Action, error) {
-	p := task.Kubernetes{Op: task.OpCanary, SkipDryRun: s.SkipDryRun.Value, CommandFlags: s.Flags}
+	p := Spec{Op: OpCanary, SkipDryRun: s.SkipDryRun.Value, CommandFlags: s.Flags}
 	if s.Kind.Value == progressive {
 		p.TargetPercentage = s.Target.Value
 	} else {

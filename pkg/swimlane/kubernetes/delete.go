@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -14,20 +13,20 @@ import (
 // Outputs: output.releaseName. The deletion is done by delegate/kubernetes; no
 // rollback brings back what is gone.
 func deletionType() step.Type {
-	return step.Type{Name: string(task.OpDelete), Deploys: true, New: decodeDeletion}
+	return step.Type{Name: string(OpDelete), Deploys: true, New: decodeDeletion}
 }
 
 // deletion is the step's spec.
 type deletion struct {
-	Delete task.ResourceSelection
-	Flags  []task.CommandFlag
+	Delete ResourceSelection
+	Flags  []CommandFlag
 }
 
 func decodeDeletion(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &deletion{}
 	d.Fields(v, document.Keys{
 		"deleteResources":   func(e yamldoc.Value) { s.Delete = resources(d, e, true) },
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpDelete) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpDelete) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	d.Missing(v, "deleteResources")
@@ -40,5 +39,5 @@ func (s *deletion) Start(in step.In) (step.Action, error) {
 	if err := checkResources(d, "deleteResources"); err != nil {
 		return step.Action{}, err
 	}
-	return start(in, task.Kubernetes{Op: task.OpDelete, Delete: &d, CommandFlags: s.Flags})
+	return start(in, Spec{Op: OpDelete, Delete: &d, CommandFlags: s.Flags})
 }

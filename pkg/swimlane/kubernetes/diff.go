@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,7 +14,7 @@ import (
 // output.releaseName. The comparison is made by the cluster and
 // delegate/kubernetes.
 func diffType() step.Type {
-	return step.Type{Name: string(task.OpDiff), Deploys: true, New: decodeDiff}
+	return step.Type{Name: string(OpDiff), Deploys: true, New: decodeDiff}
 }
 
 // diff is the step's spec. It has no fields of its own.
@@ -30,5 +29,5 @@ func decodeDiff(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate compare.
 func (*diff) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpDiff})
+	return start(in, Spec{Op: OpDiff})
 }

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -13,7 +12,7 @@ import (
 // Outputs: k8s.ManifestDryRun, the rendered manifests, and output.releaseName.
 // Rendering and checking are delegate/kubernetes's.
 func dryRunType() step.Type {
-	return step.Type{Name: string(task.OpDryRun), Deploys: true, New: decodeDryRun}
+	return step.Type{Name: string(OpDryRun), Deploys: true, New: decodeDryRun}
 }
 
 // dryRun is the step's spec.
@@ -32,5 +31,5 @@ func decodeDryRun(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate render the manifests and ask the cluster.
 func (s *dryRun) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpDryRun, EncryptOutput: s.Encrypt.Value})
+	return start(in, Spec{Op: OpDryRun, EncryptOutput: s.Encrypt.Value})
 }

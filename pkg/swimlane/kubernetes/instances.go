@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -14,8 +13,8 @@ const (
 
 // DecodeInstances decodes an instanceSelection: {type: Count, spec: {count}} or
 // {type: Percentage, spec: {percentage}}.
-func DecodeInstances(d *document.Decoder, v yamldoc.Value) *task.InstanceSelection {
-	out := &task.InstanceSelection{}
+func DecodeInstances(d *document.Decoder, v yamldoc.Value) *InstanceSelection {
+	out := &InstanceSelection{}
 	kind := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
 		"type": d.Word(nil, typeCount, typePercentage),
@@ -27,7 +26,7 @@ func DecodeInstances(d *document.Decoder, v yamldoc.Value) *task.InstanceSelecti
 
 // selected decodes the spec of a selection. Where the type is an expression,
 // either key may stand.
-func selected(d *document.Decoder, v yamldoc.Value, kind string, out *task.InstanceSelection) {
+func selected(d *document.Decoder, v yamldoc.Value, kind string, out *InstanceSelection) {
 	count := document.Keys{"count": func(e yamldoc.Value) {
 		n := d.Int(e)
 		if n.Value < 0 {

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -16,15 +15,15 @@ func TestInstances(t *testing.T) {
 	two, half := 2, 50
 	tests := []struct {
 		name, text, findings string
-		want                 task.InstanceSelection
+		want                 InstanceSelection
 	}{
-		{"kubernetes §23.16 a count as a text", `{type: Count, spec: {count: "2"}}`, "[]", task.InstanceSelection{Count: &two}},
-		{"the type may come last", "{spec: {percentage: 50}, type: Percentage}", "[]", task.InstanceSelection{Percentage: &half}},
-		{"no spec", "{type: Count}", `[1:1 selection: key "spec" is missing [MISSING_KEY]]`, task.InstanceSelection{}},
-		{"no number", "{type: Count, spec: {}}", `[1:21 selection.spec: key "count" is missing [MISSING_KEY]]`, task.InstanceSelection{}},
-		{"a text", "many", "[1:1 selection: found \"many\"; want a mapping [WRONG_TYPE]]", task.InstanceSelection{}},
+		{"kubernetes §23.16 a count as a text", `{type: Count, spec: {count: "2"}}`, "[]", InstanceSelection{Count: &two}},
+		{"the type may come last", "{spec: {percentage: 50}, type: Percentage}", "[]", InstanceSelection{Percentage: &half}},
+		{"no spec", "{type: Count}", `[1:1 selection: key "spec" is missing [MISSING_KEY]]`, InstanceSelection{}},
+		{"no number", "{type: Count, spec: {}}", `[1:21 selection.spec: key "count" is missing [MISSING_KEY]]`, InstanceSelection{}},
+		{"a text", "many", "[1:1 selection: found \"many\"; want a mapping [WRONG_TYPE]]", InstanceSelection{}},
 		{"a type that nobody knows", "{type: count, spec: {count: 2}}",
-			`[1:8 selection.type: found "count"; want one of Count, Percentage; did you mean "Count"? [WRONG_VALUE]]`, task.InstanceSelection{Count: &two}},
+			`[1:8 selection.type: found "count"; want one of Count, Percentage; did you mean "Count"? [WRONG_VALUE]]`, InstanceSelection{Count: &two}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

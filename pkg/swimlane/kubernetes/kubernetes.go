@@ -23,7 +23,7 @@ const MaxRelease = 63
 func Lane() swimlane.Lane {
 	return swimlane.Lane{
 		Type: Type, Service: DecodeService, Manifests: Manifests(), Infrastructures: Infrastructures(MaxRelease),
-		Steps: step.Names(Steps()), Near: []string{"NativeHelm"},
+		Steps: step.Names(Steps()), Near: []string{"NativeHelm"}, Kinds: []swimlane.Kind{{Name: Kind, Fetched: swimlane.Fetching((*Spec).fetched)}},
 	}
 }
 

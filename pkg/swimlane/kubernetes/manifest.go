@@ -8,7 +8,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -47,8 +46,8 @@ func Manifests() []swimlane.ManifestKind {
 	}
 }
 
-// Manifest is the spec of a manifest. Which fields it has depends on its kind.
-type Manifest struct {
+// manifestSpec is the spec of a manifest. Which fields it has depends on its kind.
+type manifestSpec struct {
 	Store *filesource.Store
 
 	ValuesPaths        yamldoc.Field[[]string]
@@ -56,8 +55,8 @@ type Manifest struct {
 	Declarative        yamldoc.Field[bool] // enableDeclarativeRollback
 	OptionalValuesYAML yamldoc.Field[bool]
 
-	Chart     Chart
-	Kustomize Kustomization
+	Chart     chartSpec
+	Kustomize kustomizeSpec
 
 	ParamsPaths yamldoc.Field[[]string] // of an OpenshiftTemplate
 
@@ -65,21 +64,21 @@ type Manifest struct {
 	Repository struct{ Type, ConnectorRef yamldoc.Field[string] }
 }
 
-// Chart is what only a Helm chart has.
-type Chart struct {
+// chartSpec is what only a Helm chart has.
+type chartSpec struct {
 	Name         yamldoc.Field[string]
 	Version      yamldoc.Field[string]
 	HelmVersion  yamldoc.Field[string]
 	SubChartPath yamldoc.Field[string]
 	Describe     yamldoc.Field[bool] // fetchHelmChartMetadata
-	Flags        []task.CommandFlag
+	Flags        []CommandFlag
 }
 
-// Kustomization is what only a Kustomize manifest has.
-type Kustomization struct {
+// kustomizeSpec is what only a Kustomize manifest has.
+type kustomizeSpec struct {
 	PatchesPaths yamldoc.Field[[]string]
 	Folder       yamldoc.Field[string] // overlayConfiguration.kustomizeYamlFolderPath
-	Flags        []task.CommandFlag
+	Flags        []CommandFlag
 }
 
 // stores is what is wanted of the store of a kind.
@@ -100,8 +99,8 @@ func stores(kind string) filesource.Form {
 	return f
 }
 
-func decodeManifest(d *document.Decoder, v yamldoc.Value, kind string) *Manifest {
-	m := &Manifest{}
+func decodeManifest(d *document.Decoder, v yamldoc.Value, kind string) *manifestSpec {
+	m := &manifestSpec{}
 	if kind == repository {
 		d.Fields(v, document.Keys{
 			"connectorRef": d.Reference(ref.Connector, &m.Repository.ConnectorRef),
@@ -123,7 +122,7 @@ func decodeManifest(d *document.Decoder, v yamldoc.Value, kind string) *Manifest
 }
 
 // keys are those of a kind besides its store.
-func (m *Manifest) keys(d *document.Decoder, kind string) document.Keys {
+func (m *manifestSpec) keys(d *document.Decoder, kind string) document.Keys {
 	optional := document.Keys{"optionalValuesYaml": d.Flag(&m.OptionalValuesYAML)}
 	paths := document.Keys{"valuesPaths": d.Words(&m.ValuesPaths)}
 	switch kind {
@@ -142,7 +141,7 @@ func (m *Manifest) keys(d *document.Decoder, kind string) document.Keys {
 }
 
 // release are the keys about what a release keeps.
-func (m *Manifest) release(d *document.Decoder) document.Keys {
+func (m *manifestSpec) release(d *document.Decoder) document.Keys {
 	return document.Keys{
 		"skipResourceVersioning":    d.Flag(&m.SkipVersioning),
 		"enableDeclarativeRollback": d.Flag(&m.Declarative),
@@ -151,7 +150,7 @@ func (m *Manifest) release(d *document.Decoder) document.Keys {
 
 // misplaced are the same keys one level too deep, as samples of Harness have
 // them.
-func (m *Manifest) misplaced(d *document.Decoder) document.Keys {
+func (m *manifestSpec) misplaced(d *document.Decoder) document.Keys {
 	known := m.release(d)
 	for key, decode := range known {
 		known[key] = func(v yamldoc.Value) {
@@ -162,14 +161,14 @@ func (m *Manifest) misplaced(d *document.Decoder) document.Keys {
 	return known
 }
 
-func (c *Chart) keys(d *document.Decoder) document.Keys {
+func (c *chartSpec) keys(d *document.Decoder) document.Keys {
 	return document.Keys{
 		"chartName":              d.Text(&c.Name),
 		"chartVersion":           d.Text(&c.Version),
 		"helmVersion":            helmVersion(d, &c.HelmVersion),
 		"subChartPath":           d.Text(&c.SubChartPath),
 		"fetchHelmChartMetadata": d.Flag(&c.Describe),
-		"commandFlags": commandFlags(d, &c.Flags, task.CheckHelmFlag, "Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History",
+		"commandFlags": commandFlags(d, &c.Flags, CheckHelmFlag, "Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History",
 			"Delete", "Uninstall", "List", "Add", "Update", "Version", "Test"),
 	}
 }
@@ -183,7 +182,7 @@ func helmVersion(d *document.Decoder, f *yamldoc.Field[string]) document.Rule {
 	}
 }
 
-func (k *Kustomization) keys(d *document.Decoder) document.Keys {
+func (k *kustomizeSpec) keys(d *document.Decoder) document.Keys {
 	return document.Keys{
 		"patchesPaths": d.Words(&k.PatchesPaths),
 		"pluginPath":   d.Refuse("plugins of Kustomize aren't supported"),
@@ -191,12 +190,12 @@ func (k *Kustomization) keys(d *document.Decoder) document.Keys {
 			d.Fields(v, document.Keys{"kustomizeYamlFolderPath": d.Text(&k.Folder)})
 			d.Need(v, "kustomizeYamlFolderPath")
 		},
-		"commandFlags": commandFlags(d, &k.Flags, task.CheckKustomizeFlag, "Build"),
+		"commandFlags": commandFlags(d, &k.Flags, CheckKustomizeFlag, "Build"),
 	}
 }
 
 // commandFlags decodes flags of commands; check says what is wrong with one.
-func commandFlags(d *document.Decoder, list *[]task.CommandFlag, check func(command, flag string) error, commands ...string) document.Rule {
+func commandFlags(d *document.Decoder, list *[]CommandFlag, check func(command, flag string) error, commands ...string) document.Rule {
 	return func(v yamldoc.Value) {
 		for item := range d.Items(v) {
 			var command, flag yamldoc.Field[string]
@@ -205,7 +204,7 @@ func commandFlags(d *document.Decoder, list *[]task.CommandFlag, check func(comm
 			if slices.Contains(commands, command.Value) && flag.Set && flag.Expr == "" {
 				refused(d, document.Child(item, "flag"), check(command.Value, flag.Value))
 			}
-			*list = append(*list, task.CommandFlag{Command: command.Value, Flag: flag.Value})
+			*list = append(*list, CommandFlag{Command: command.Value, Flag: flag.Value})
 		}
 	}
 }

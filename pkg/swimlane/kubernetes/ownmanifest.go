@@ -8,7 +8,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -76,25 +75,25 @@ func (m *ownManifest) spec(d *document.Decoder, v yamldoc.Value) {
 
 // replace has a step's task use the manifest instead of the service's. The step
 // has started.
-func (m *ownManifest) replace(in step.In, p *task.Kubernetes) error {
+func (m *ownManifest) replace(in step.In, p *Spec) error {
 	files, err := in.Store(m.store)
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
 	}
-	p.ApplySource = &task.Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}
+	p.ApplySource = &Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}
 	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
 	return nil
 }
 
 // above puts a step's override into its task, above those that are there. The
 // step has started.
-func (m *ownManifest) above(in step.In, p *task.Kubernetes) error {
+func (m *ownManifest) above(in step.In, p *Spec) error {
 	files, err := in.Store(m.store)
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
 	}
 	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
-	layer := task.ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}
+	layer := ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}
 	switch m.typ {
 	case patches:
 		p.ApplyPatches = append(p.ApplyPatches, layer)

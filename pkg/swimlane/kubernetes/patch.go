@@ -5,7 +5,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,7 +14,7 @@ import (
 // Outputs: output.releaseName. The patch is fetched and sent by
 // delegate/kubernetes; no rollback takes it back.
 func patchType() step.Type {
-	return step.Type{Name: string(task.OpPatch), Deploys: true, New: decodePatch}
+	return step.Type{Name: string(OpPatch), Deploys: true, New: decodePatch}
 }
 
 // patch is the step's spec.
@@ -25,11 +24,11 @@ type patch struct {
 	Source          *filesource.Store
 	RecordCause     yamldoc.Field[bool]
 	SkipSteadyState yamldoc.Field[bool]
-	Flags           []task.CommandFlag
+	Flags           []CommandFlag
 }
 
 func strategies() []string {
-	return []string{task.PatchStrategic, task.PatchMerge, task.PatchJSON}
+	return []string{PatchStrategic, PatchMerge, PatchJSON}
 }
 
 func decodePatch(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -40,7 +39,7 @@ func decodePatch(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"source":               func(e yamldoc.Value) { s.Source = ownStore(d, e) },
 		"recordChangeCause":    d.Flag(&s.RecordCause),
 		"skipSteadyStateCheck": d.Flag(&s.SkipSteadyState),
-		"commandFlags":         func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpPatch) },
+		"commandFlags":         func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpPatch) },
 		"delegateSelectors":    d.Words(nil), // the plan's
 	})
 	d.Missing(v, "workload", "mergeStrategyType", "source")
@@ -53,9 +52,9 @@ func (s *patch) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, fault.New(fault.CodeOf(err), "the source of the patch: %w", err)
 	}
-	p := task.Kubernetes{
-		Op: task.OpPatch, Workload: step.Text(s.Workload), SkipSteadyState: s.SkipSteadyState.Value, CommandFlags: s.Flags,
-		Patch: &task.KubernetesPatch{Strategy: s.Strategy.Value, Source: source, RecordCause: s.RecordCause.Value},
+	p := Spec{
+		Op: OpPatch, Workload: step.Text(s.Workload), SkipSteadyState: s.SkipSteadyState.Value, CommandFlags: s.Flags,
+		Patch: &Patch{Strategy: s.Strategy.Value, Source: source, RecordCause: s.RecordCause.Value},
 	}
 	p.Target.Selectors = s.Source.Extraction.Selectors.Value
 	return start(in, p)

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,18 +14,18 @@ import (
 //
 // Outputs: output.releaseName. The pods are moved by delegate/kubernetes.
 func progressiveRollbackType() step.Type {
-	return step.Type{Name: string(task.OpProgressiveRollback), Deploys: true, New: decodeProgressiveRollback}
+	return step.Type{Name: string(OpProgressiveRollback), Deploys: true, New: decodeProgressiveRollback}
 }
 
 // progressiveRollback is the step's spec.
 type progressiveRollback struct {
-	Flags []task.CommandFlag
+	Flags []CommandFlag
 }
 
 func decodeProgressiveRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &progressiveRollback{}
 	d.Fields(v, document.Keys{
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpProgressiveRollback) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpProgressiveRollback) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	return s
@@ -34,5 +33,5 @@ func decodeProgressiveRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate move the pods back.
 func (s *progressiveRollback) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpProgressiveRollback, CommandFlags: s.Flags})
+	return start(in, Spec{Op: OpProgressiveRollback, CommandFlags: s.Flags})
 }

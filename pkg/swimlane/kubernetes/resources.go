@@ -5,7 +5,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -19,8 +18,8 @@ const (
 // resources decodes {type, spec}, a selection of objects: by their names, by
 // manifest files, or by their release. deletes says that the objects are to be
 // deleted, perhaps with the release's namespace.
-func resources(d *document.Decoder, v yamldoc.Value, deletes bool) task.ResourceSelection {
-	var s task.ResourceSelection
+func resources(d *document.Decoder, v yamldoc.Value, deletes bool) ResourceSelection {
+	var s ResourceSelection
 	types := []string{byName, byManifest, byRelease}
 	if typ := document.Peek(v, "type"); slices.Contains(types, typ) {
 		s.Type = typ
@@ -35,7 +34,7 @@ func resources(d *document.Decoder, v yamldoc.Value, deletes bool) task.Resource
 
 // selection decodes the spec of one of the three types. Of an unknown one,
 // such as an expression, it can't say which keys are right.
-func selection(d *document.Decoder, v yamldoc.Value, s *task.ResourceSelection, deletes bool) {
+func selection(d *document.Decoder, v yamldoc.Value, s *ResourceSelection, deletes bool) {
 	switch s.Type {
 	case byName:
 		d.Fields(v, document.Keys{"resourceNames": func(e yamldoc.Value) { s.Names = d.Strings(e).Value }})
@@ -56,7 +55,7 @@ func selection(d *document.Decoder, v yamldoc.Value, s *task.ResourceSelection, 
 
 // checkResources says whether a selection selects something, once there are
 // no expressions in it any more. key is the selection's in the YAML.
-func checkResources(s task.ResourceSelection, key string) error {
+func checkResources(s ResourceSelection, key string) error {
 	switch {
 	case s.Type == byName && len(s.Names) == 0:
 		return fault.New(fault.Invalid, "%s names no resources", key)

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,14 +14,14 @@ import (
 // output.prunedResourceIds. The deployment itself is done by
 // delegate/kubernetes.
 func rollingDeployType() step.Type {
-	return step.Type{Name: string(task.OpRolling), Deploys: true, New: decodeRollingDeploy, Preview: &step.Preview{By: string(task.OpDiff)}}
+	return step.Type{Name: string(OpRolling), Deploys: true, New: decodeRollingDeploy, Preview: &step.Preview{By: string(OpDiff)}}
 }
 
 // rollingDeploy is the step's spec.
 type rollingDeploy struct {
 	SkipDryRun yamldoc.Field[bool]
 	Pruning    yamldoc.Field[bool] // what the release before had and this one hasn't is deleted
-	Flags      []task.CommandFlag
+	Flags      []CommandFlag
 }
 
 func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -30,7 +29,7 @@ func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 	d.Fields(v, document.Keys{
 		"skipDryRun":        d.Flag(&s.SkipDryRun),
 		"pruningEnabled":    d.Flag(&s.Pruning),
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpRolling) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpRolling) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	return s
@@ -38,5 +37,5 @@ func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate deploy.
 func (s *rollingDeploy) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpRolling, SkipDryRun: s.SkipDryRun.Value, Pruning: s.Pruning.Value, CommandFlags: s.Flags})
+	return start(in, Spec{Op: OpRolling, SkipDryRun: s.SkipDryRun.Value, Pruning: s.Pruning.Value, CommandFlags: s.Flags})
 }

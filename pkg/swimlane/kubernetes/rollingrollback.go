@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -16,14 +15,14 @@ import (
 // output.releaseNumber. The releases are kept in the cluster by
 // delegate/kubernetes.
 func rollingRollbackType() step.Type {
-	return step.Type{Name: string(task.OpRollingRollback), Deploys: true, New: decodeRollingRollback}
+	return step.Type{Name: string(OpRollingRollback), Deploys: true, New: decodeRollingRollback}
 }
 
 // rollingRollback is the step's spec.
 type rollingRollback struct {
 	// Pruning brings back what the deployment pruned and deletes what it added.
 	Pruning yamldoc.Field[bool]
-	Flags   []task.CommandFlag
+	Flags   []CommandFlag
 }
 
 func decodeRollingRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -31,7 +30,7 @@ func decodeRollingRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
 	d.Fields(v, document.Keys{
 		"pruningEnabled":    d.Flag(&s.Pruning),
 		"skipDryRun":        d.Flag(nil), // real documents carry it; a rollback has no dry run
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpRollingRollback) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpRollingRollback) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	return s
@@ -39,5 +38,5 @@ func decodeRollingRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate roll back.
 func (s *rollingRollback) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpRollingRollback, Pruning: s.Pruning.Value, CommandFlags: s.Flags})
+	return start(in, Spec{Op: OpRollingRollback, Pruning: s.Pruning.Value, CommandFlags: s.Flags})
 }

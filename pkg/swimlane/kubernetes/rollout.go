@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -14,18 +13,18 @@ import (
 // Outputs: output.releaseName. The commands are carried out by
 // delegate/kubernetes; no rollback takes them back.
 func rolloutType() step.Type {
-	return step.Type{Name: string(task.OpRollout), Deploys: true, New: decodeRollout}
+	return step.Type{Name: string(OpRollout), Deploys: true, New: decodeRollout}
 }
 
 // rollout is the step's spec.
 type rollout struct {
 	Command   yamldoc.Field[string]
-	Resources task.ResourceSelection
-	Flags     []task.CommandFlag
+	Resources ResourceSelection
+	Flags     []CommandFlag
 }
 
 func commands() []string {
-	return []string{task.RolloutRestart, task.RolloutResume, task.RolloutStatus, task.RolloutUndo, task.RolloutPause, task.RolloutHistory}
+	return []string{RolloutRestart, RolloutResume, RolloutStatus, RolloutUndo, RolloutPause, RolloutHistory}
 }
 
 func decodeRollout(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -33,7 +32,7 @@ func decodeRollout(d *document.Decoder, v yamldoc.Value) step.Spec {
 	d.Fields(v, document.Keys{
 		"command":           d.WordAnyCase(&s.Command, commands()...), // the documentation and the schema write them differently
 		"resources":         func(e yamldoc.Value) { s.Resources = resources(d, e, false) },
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, task.OpRollout) },
+		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e, OpRollout) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	d.Missing(v, "command", "resources")
@@ -43,11 +42,11 @@ func decodeRollout(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // suited reports flags that the command doesn't have.
 func (s *rollout) suited(d *document.Decoder, v yamldoc.Value) {
-	flags, err := task.ParseFlags(task.OpRollout, s.Flags)
+	flags, err := ParseFlags(OpRollout, s.Flags)
 	if err != nil || s.Command.Value == "" || !v.Is(yamldoc.Mapping) {
 		return // expressions, or said before
 	}
-	if err := task.CheckRollout(s.Command.Value, flags); err != nil {
+	if err := CheckRollout(s.Command.Value, flags); err != nil {
 		d.Errorf(yamldoc.Sub(v.Node.Get("commandFlags"), "commandFlags"), "WRONG_VALUE", "%s", err)
 	}
 }
@@ -57,7 +56,7 @@ func (s *rollout) Start(in step.In) (step.Action, error) {
 	if err := checkResources(s.Resources, "resources"); err != nil {
 		return step.Action{}, err
 	}
-	return start(in, task.Kubernetes{
-		Op: task.OpRollout, CommandFlags: s.Flags, Rollout: &task.KubernetesRollout{Command: s.Command.Value, Resources: s.Resources},
+	return start(in, Spec{
+		Op: OpRollout, CommandFlags: s.Flags, Rollout: &Rollout{Command: s.Command.Value, Resources: s.Resources},
 	})
 }

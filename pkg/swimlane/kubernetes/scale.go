@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -13,14 +12,14 @@ import (
 // Outputs: output.releaseName. The workload is found and scaled by
 // delegate/kubernetes.
 func scaleType() step.Type {
-	return step.Type{Name: string(task.OpScale), Deploys: true, New: decodeScale}
+	return step.Type{Name: string(OpScale), Deploys: true, New: decodeScale}
 }
 
 // scale is the step's spec.
 type scale struct {
 	Workload yamldoc.Field[string] // [namespace/]Kind/name
 	// Instances is the wanted number; a percentage is of what there is before.
-	Instances       *task.InstanceSelection
+	Instances       *InstanceSelection
 	SkipSteadyState yamldoc.Field[bool]
 }
 
@@ -38,7 +37,7 @@ func decodeScale(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate scale the workload.
 func (s *scale) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{
-		Op: task.OpScale, Workload: step.Text(s.Workload), Instances: s.Instances, SkipSteadyState: s.SkipSteadyState.Value,
+	return start(in, Spec{
+		Op: OpScale, Workload: step.Text(s.Workload), Instances: s.Instances, SkipSteadyState: s.SkipSteadyState.Value,
 	})
 }

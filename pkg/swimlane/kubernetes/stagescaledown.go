@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -14,7 +13,7 @@ import (
 // Outputs: output.releaseName. Which colour that is, is found in the cluster
 // by delegate/kubernetes; the one that serves is never touched.
 func stageScaleDownType() step.Type {
-	return step.Type{Name: string(task.OpStageScaleDown), Deploys: true, New: decodeStageScaleDown}
+	return step.Type{Name: string(OpStageScaleDown), Deploys: true, New: decodeStageScaleDown}
 }
 
 // stageScaleDown is the step's spec. It has no fields of its own.
@@ -29,5 +28,5 @@ func decodeStageScaleDown(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate scale the colour down.
 func (*stageScaleDown) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpStageScaleDown})
+	return start(in, Spec{Op: OpStageScaleDown})
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -20,14 +19,14 @@ const (
 // Outputs: output.releaseName. Which colour that is, and how many instances it
 // had, is found in the cluster by delegate/kubernetes.
 func stageScaleUpType() step.Type {
-	return step.Type{Name: string(task.OpStageScaleUp), Deploys: true, New: decodeStageScaleUp}
+	return step.Type{Name: string(OpStageScaleUp), Deploys: true, New: decodeStageScaleUp}
 }
 
 // stageScaleUp is the step's spec.
 type stageScaleUp struct {
 	Mode yamldoc.Field[string] // Auto unless set
 	// Instances is how many; a percentage is of the colour that serves.
-	Instances       *task.InstanceSelection
+	Instances       *InstanceSelection
 	SkipSteadyState yamldoc.Field[bool]
 }
 
@@ -51,7 +50,7 @@ func decodeStageScaleUp(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate scale the colour up.
 func (s *stageScaleUp) Start(in step.In) (step.Action, error) {
-	p := task.Kubernetes{Op: task.OpStageScaleUp, SkipSteadyState: s.SkipSteadyState.Value}
+	p := Spec{Op: OpStageScaleUp, SkipSteadyState: s.SkipSteadyState.Value}
 	if s.Mode.Value == countCustom {
 		if s.Instances == nil {
 			return step.Action{}, fault.New(fault.Invalid, "instanceSelection is missing; replicaCountMode Custom needs it")

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // lastWords is kept of a step's time, at most a tenth of it, so that a delegate
@@ -16,19 +15,19 @@ const lastWords = 15 * time.Second
 // the release's pods are then: those that are marked with it. A delegate must
 // have the step's selectors and those of the cluster's connector
 // (semantics/entities §9.1), and what p.Target.Selectors asks for besides.
-func start(in step.In, p task.Kubernetes) (step.Action, error) {
-	target, err := step.TargetOf[*task.KubernetesTarget](in)
+func start(in step.In, p Spec) (step.Action, error) {
+	target, err := step.TargetOf[*Target](in)
 	if err != nil {
 		return step.Action{}, err
 	}
 	own := p.Target.Selectors
 	p.Target = *target
-	p.CanaryInStage = slices.Contains(in.Siblings, string(task.OpCanary))
-	p.BlueGreenInStage = p.Op == task.OpDiff && slices.Contains(in.Siblings, string(task.OpBlueGreen))
+	p.CanaryInStage = slices.Contains(in.Siblings, string(OpCanary))
+	p.BlueGreenInStage = p.Op == OpDiff && slices.Contains(in.Siblings, string(OpBlueGreen))
 	selectors := slices.Concat(in.Selectors, own, p.Target.Selectors)
 	p.Target.Selectors = nil
-	a, err := step.Deploy(in, task.KindKubernetes, p, task.KubernetesPlace{
-		Cluster: p.Target.Cluster, Pods: []task.Pods{{Namespace: p.Target.Namespace, Selector: task.ReleaseLabel + "=" + p.Target.ReleaseName}},
+	a, err := step.Deploy(in, Kind, p, Place{
+		Cluster: p.Target.Cluster, Pods: []Pods{{Namespace: p.Target.Namespace, Selector: ReleaseLabel + "=" + p.Target.ReleaseName}},
 	})
 	if err != nil {
 		return a, err

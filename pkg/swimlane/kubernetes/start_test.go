@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,11 +22,11 @@ func mapping(t *testing.T, text string) yamldoc.Value {
 // it is.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	target := func() *task.KubernetesTarget {
-		return &task.KubernetesTarget{Namespace: "shop", ReleaseName: "r", Selectors: []string{"cluster"}}
+	target := func() *Target {
+		return &Target{Namespace: "shop", ReleaseName: "r", Selectors: []string{"cluster"}}
 	}
 	in := step.In{Selectors: []string{"fast"}, Deployment: &step.Deployment{Target: target()}}
-	action, err := start(in, task.Kubernetes{Op: task.OpRolling})
+	action, err := start(in, Spec{Op: OpRolling})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +37,7 @@ func TestStart(t *testing.T) {
 		t.Errorf("the stage's target (-want +got):\n%s", diff)
 	}
 	for _, d := range []*step.Deployment{nil, {Type: "NativeHelm"}} {
-		if _, err := start(step.In{Deployment: d}, task.Kubernetes{}); err == nil {
+		if _, err := start(step.In{Deployment: d}, Spec{}); err == nil {
 			t.Errorf("%+v was taken for a Kubernetes infrastructure", d)
 		}
 	}

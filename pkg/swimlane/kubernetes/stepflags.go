@@ -3,22 +3,21 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // stepFlags decodes commandFlags, a list of {commandType, flag}. There is no
 // kubectl behind a step, so a flag that has no meaning for it is refused (see
-// task.ParseFlags). One that is an expression is checked when the step starts.
-func stepFlags(d *document.Decoder, v yamldoc.Value, op task.KubernetesOp) []task.CommandFlag {
-	var list []task.CommandFlag
+// ParseFlags). One that is an expression is checked when the step starts.
+func stepFlags(d *document.Decoder, v yamldoc.Value, op Op) []CommandFlag {
+	var list []CommandFlag
 	sound := true
 	for item := range d.Items(v) {
 		f, ok := stepFlag(d, item, op)
 		list, sound = append(list, f), sound && ok
 	}
 	if sound && len(list) > 0 {
-		if _, err := task.ParseFlags(op, list); err != nil { // flags that exclude each other
+		if _, err := ParseFlags(op, list); err != nil { // flags that exclude each other
 			refused(d, v, err)
 		}
 	}
@@ -26,15 +25,15 @@ func stepFlags(d *document.Decoder, v yamldoc.Value, op task.KubernetesOp) []tas
 }
 
 // stepFlag decodes one entry; false if it isn't known to be right.
-func stepFlag(d *document.Decoder, item yamldoc.Value, op task.KubernetesOp) (task.CommandFlag, bool) {
-	command := task.CommandApply
+func stepFlag(d *document.Decoder, item yamldoc.Value, op Op) (CommandFlag, bool) {
+	command := CommandApply
 	switch op { //nolint:exhaustive // the others deploy, which is to apply
-	case task.OpDelete:
-		command = task.CommandDelete
-	case task.OpPatch:
-		command = task.CommandPatch
-	case task.OpRollout:
-		command = task.CommandRollout
+	case OpDelete:
+		command = CommandDelete
+	case OpPatch:
+		command = CommandPatch
+	case OpRollout:
+		command = CommandRollout
 	}
 	var kind, text yamldoc.Field[string]
 	var at yamldoc.Value
@@ -43,11 +42,11 @@ func stepFlag(d *document.Decoder, item yamldoc.Value, op task.KubernetesOp) (ta
 		"flag":        func(e yamldoc.Value) { text, at = d.String(e), e },
 	})
 	d.Need(item, "commandType", "flag")
-	f := task.CommandFlag{Command: kind.Value, Flag: step.Text(text)}
+	f := CommandFlag{Command: kind.Value, Flag: step.Text(text)}
 	if kind.Value != command || !text.Set || text.Expr != "" {
 		return f, false
 	}
-	if err := task.CheckFlag(op, f.Command, f.Flag); err != nil {
+	if err := CheckFlag(op, f.Command, f.Flag); err != nil {
 		refused(d, at, err)
 		return f, false
 	}

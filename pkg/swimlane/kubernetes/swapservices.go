@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,7 +14,7 @@ import (
 // Outputs: output.primaryServiceName, output.stageServiceName and
 // output.releaseName. The selectors are changed by delegate/kubernetes.
 func swapServicesType() step.Type {
-	return step.Type{Name: string(task.OpSwap), Deploys: true, New: decodeSwapServices}
+	return step.Type{Name: string(OpSwap), Deploys: true, New: decodeSwapServices}
 }
 
 // swapServices is the step's spec. It has no fields of its own.
@@ -31,5 +30,5 @@ func decodeSwapServices(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate swap the services.
 func (*swapServices) Start(in step.In) (step.Action, error) {
-	return start(in, task.Kubernetes{Op: task.OpSwap})
+	return start(in, Spec{Op: OpSwap})
 }

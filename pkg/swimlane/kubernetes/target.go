@@ -8,12 +8,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Target is the cluster, the namespace and the manifests of a stage.
 func (n *Namespace) Target(r swimlane.Reach) (swimlane.Target, error) {
-	t := &task.KubernetesTarget{Namespace: n.Namespace.Value, ReleaseName: n.ReleaseName.Value}
+	t := &Target{Namespace: n.Namespace.Value, ReleaseName: n.ReleaseName.Value}
 	var err error
 	if t.Cluster, t.Selectors, err = n.Cluster(r); err != nil {
 		return swimlane.Target{}, err
@@ -32,31 +31,38 @@ func (n *Namespace) Target(r swimlane.Reach) (swimlane.Target, error) {
 	return swimlane.Target{Spec: t, Image: image, Release: t.ReleaseName, Namespace: t.Namespace}, nil
 }
 
-// Described is the chart whose metadata are asked for; nil if none is.
-func (n *Namespace) Described(r swimlane.Reach) (*task.Manifest, []string, error) {
+// describe is the spec of the work that reads a chart: as that of every task of
+// KindHelm, nativehelm.Spec.
+type describe struct {
+	Op     string `json:"op"`
+	Target Target `json:"target"`
+}
+
+// Described is the work that reads the chart whose metadata are asked for.
+func (n *Namespace) Described(r swimlane.Reach) (swimlane.Described, error) {
 	// Layers of values may speak of what is yet to be read.
 	all, err := r.Manifests(func(k swimlane.ManifestKind) bool { return k.Main || k.Type == repository })
 	if err != nil {
-		return nil, nil, err
+		return swimlane.Described{}, err
 	}
 	main, err := mainManifest(r, all)
 	if err != nil || main == nil || !main.described() {
-		return nil, nil, err
+		return swimlane.Described{}, err
 	}
 	m, err := main.resolve(r, all)
 	if err != nil {
-		return nil, nil, err
+		return swimlane.Described{}, err
 	}
 	c, err := r.Connector(n.ConnectorRef.Value)
 	if err != nil {
-		return nil, nil, err
+		return swimlane.Described{}, err
 	}
-	return m, c.Selectors(), nil
+	return swimlane.Described{Kind: KindHelm, Spec: describe{Op: "Describe", Target: Target{Manifest: m}}, Selectors: c.Selectors()}, nil
 }
 
 // source is a manifest with what its kind has decoded.
 type source struct {
-	*Manifest
+	*manifestSpec
 	ID   string
 	Kind swimlane.ManifestKind
 }
@@ -66,7 +72,7 @@ func (s source) described() bool { return s.Kind.Type == chart && s.Chart.Descri
 func sources(all []swimlane.Manifest) ([]source, error) {
 	var out []source
 	for _, m := range all {
-		spec, ok := m.Spec.(*Manifest)
+		spec, ok := m.Spec.(*manifestSpec)
 		if !ok {
 			return nil, fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed to a cluster", m.ID, m.Kind.Type)
 		}
@@ -77,7 +83,7 @@ func sources(all []swimlane.Manifest) ([]source, error) {
 
 // deployed fills in the service's main manifest and the layers above it, one
 // after the other (semantics/entities §8).
-func deployed(r swimlane.Reach, t *task.KubernetesTarget) error {
+func deployed(r swimlane.Reach, t *Target) error {
 	decoded, err := r.Manifests(func(swimlane.ManifestKind) bool { return true })
 	if err != nil {
 		return err
@@ -90,7 +96,7 @@ func deployed(r swimlane.Reach, t *task.KubernetesTarget) error {
 	if err != nil {
 		return err
 	}
-	layers := map[string]*[]task.ValuesFile{values: &t.Values, patches: &t.Patches, params: &t.Params}
+	layers := map[string]*[]ValuesFile{values: &t.Values, patches: &t.Patches, params: &t.Params}
 	for _, m := range all {
 		if m.Kind.Main && (main == nil || m.ID != main.ID) {
 			continue
@@ -107,7 +113,7 @@ func deployed(r swimlane.Reach, t *task.KubernetesTarget) error {
 			if err != nil {
 				return fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
 			}
-			*to = append(*to, task.ValuesFile{ID: m.ID, Store: files, Optional: m.OptionalValuesYAML.Value})
+			*to = append(*to, ValuesFile{ID: m.ID, Store: files, Optional: m.OptionalValuesYAML.Value})
 		}
 	}
 	if main == nil {
@@ -165,7 +171,7 @@ func mainManifest(r swimlane.Reach, decoded []swimlane.Manifest) (*source, error
 }
 
 // resolve makes a main manifest of a task.
-func (s *source) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*task.Manifest, error) {
+func (s *source) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*Manifest, error) {
 	connector, err := s.otherRepository(decoded)
 	if err != nil {
 		return nil, err
@@ -174,18 +180,18 @@ func (s *source) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*task.M
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), "manifest %s: %w", s.ID, err)
 	}
-	out := &task.Manifest{
+	out := &Manifest{
 		ID: s.ID, Type: s.Kind.Type, Store: files, ValuesPaths: s.ValuesPaths.Value, SkipVersioning: s.SkipVersioning.Value,
 		Declarative: s.Declarative.Value, OptionalValuesYAML: s.OptionalValuesYAML.Value, ParamsPaths: s.ParamsPaths.Value,
 	}
 	switch s.Kind.Type {
 	case chart:
-		out.Chart = &task.Chart{
+		out.Chart = &Chart{
 			Name: s.Chart.Name.Value, Version: s.Chart.Version.Value, HelmVersion: s.Chart.HelmVersion.Value,
 			SubChartPath: s.Chart.SubChartPath.Value, CommandFlags: s.Chart.Flags,
 		}
 	case kustomize:
-		out.Kustomize = &task.Kustomize{Overlay: s.Kustomize.Folder.Value, PatchesPaths: s.Kustomize.PatchesPaths.Value, CommandFlags: s.Kustomize.Flags}
+		out.Kustomize = &Kustomize{Overlay: s.Kustomize.Folder.Value, PatchesPaths: s.Kustomize.PatchesPaths.Value, CommandFlags: s.Kustomize.Flags}
 	}
 	return out, nil
 }
@@ -212,7 +218,7 @@ func (s *source) otherRepository(decoded []swimlane.Manifest) (string, error) {
 }
 
 // pin makes a stage deploy the very chart whose metadata it was told.
-func pin(r swimlane.Reach, m *task.Manifest) error {
+func pin(r swimlane.Reach, m *Manifest) error {
 	found, err := r.Chart(m.ID)
 	if err != nil || found == nil {
 		return err

@@ -5,17 +5,16 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // traffic decodes a trafficRouting that makes routes: {provider, spec}.
-func traffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting {
-	t := &task.TrafficRouting{}
+func traffic(d *document.Decoder, v yamldoc.Value) *TrafficRouting {
+	t := &TrafficRouting{}
 	provider := document.Peek(v, "provider")
 	d.Fields(v, document.Keys{
 		"provider": func(e yamldoc.Value) {
-			t.Provider = d.Enum(e, task.TrafficIstio, task.TrafficSMI, task.TrafficGateway, task.TrafficNginx).Value
+			t.Provider = d.Enum(e, TrafficIstio, TrafficSMI, TrafficGateway, TrafficNginx).Value
 		},
 		"spec": func(e yamldoc.Value) { provided(d, e, provider, t) },
 	})
@@ -24,7 +23,7 @@ func traffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting {
 }
 
 // provided decodes the spec of a provider.
-func provided(d *document.Decoder, v yamldoc.Value, provider string, t *task.TrafficRouting) {
+func provided(d *document.Decoder, v yamldoc.Value, provider string, t *TrafficRouting) {
 	known := document.Keys{
 		"name":   func(e yamldoc.Value) { t.Name = step.Text(d.String(e)) },
 		"routes": func(e yamldoc.Value) { t.Routes = routes(d, e, provider) },
@@ -32,14 +31,14 @@ func provided(d *document.Decoder, v yamldoc.Value, provider string, t *task.Tra
 	hosts := func(e yamldoc.Value) { t.Hosts = d.Strings(e).Value }
 	gateways := func(e yamldoc.Value) { t.Gateways = d.Strings(e).Value }
 	switch provider {
-	case task.TrafficIstio:
+	case TrafficIstio:
 		known["hosts"], known["gateways"] = hosts, gateways
 		known["delegateService"] = func(e yamldoc.Value) { t.Delegate = d.Bool(e).Value }
-	case task.TrafficSMI:
+	case TrafficSMI:
 		known["rootService"] = func(e yamldoc.Value) { t.RootService = step.Text(d.String(e)) }
-	case task.TrafficGateway:
+	case TrafficGateway:
 		known["hosts"], known["gateways"] = hosts, gateways
-	case task.TrafficNginx:
+	case TrafficNginx:
 		known["hosts"] = hosts
 	}
 	d.Fields(v, known)
@@ -48,8 +47,8 @@ func provided(d *document.Decoder, v yamldoc.Value, provider string, t *task.Tra
 
 // inheritedTraffic decodes a trafficRouting that changes the weights of routes
 // that there are: {routes}.
-func inheritedTraffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting {
-	t := &task.TrafficRouting{Inherit: true}
+func inheritedTraffic(d *document.Decoder, v yamldoc.Value) *TrafficRouting {
+	t := &TrafficRouting{Inherit: true}
 	d.Fields(v, document.Keys{"routes": func(e yamldoc.Value) { t.Routes = routes(d, e, "") }})
 	d.Need(v, "routes")
 	return t
@@ -57,8 +56,8 @@ func inheritedTraffic(d *document.Decoder, v yamldoc.Value) *task.TrafficRouting
 
 // routes decodes a list of {route}. Without a provider, routes are inherited
 // and have no rules.
-func routes(d *document.Decoder, v yamldoc.Value, provider string) []task.TrafficRoute {
-	var out []task.TrafficRoute
+func routes(d *document.Decoder, v yamldoc.Value, provider string) []TrafficRoute {
+	var out []TrafficRoute
 	seen := map[string]bool{}
 	for item := range d.Items(v) {
 		d.Fields(item, document.Keys{"route": func(e yamldoc.Value) {
@@ -74,8 +73,8 @@ func routes(d *document.Decoder, v yamldoc.Value, provider string) []task.Traffi
 	return out
 }
 
-func route(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRoute {
-	var out task.TrafficRoute
+func route(d *document.Decoder, v yamldoc.Value, provider string) TrafficRoute {
+	var out TrafficRoute
 	known := document.Keys{
 		"name":         func(e yamldoc.Value) { out.Name = step.Text(d.String(e)) },
 		"destinations": func(e yamldoc.Value) { out.Destinations = destinations(d, e) },
@@ -92,8 +91,8 @@ func route(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRo
 	return out
 }
 
-func destinations(d *document.Decoder, v yamldoc.Value) []task.TrafficDestination {
-	var out []task.TrafficDestination
+func destinations(d *document.Decoder, v yamldoc.Value) []TrafficDestination {
+	var out []TrafficDestination
 	d.Filled(v, "WRONG_VALUE", "found no destinations; want one at least")
 	for item := range d.Items(v) {
 		d.Fields(item, document.Keys{"destination": func(e yamldoc.Value) { out = append(out, destination(d, e)) }})
@@ -102,8 +101,8 @@ func destinations(d *document.Decoder, v yamldoc.Value) []task.TrafficDestinatio
 	return out
 }
 
-func destination(d *document.Decoder, v yamldoc.Value) task.TrafficDestination {
-	var out task.TrafficDestination
+func destination(d *document.Decoder, v yamldoc.Value) TrafficDestination {
+	var out TrafficDestination
 	d.Fields(v, document.Keys{
 		"host": func(e yamldoc.Value) { out.Host = step.Text(d.String(e)) },
 		"weight": func(e yamldoc.Value) {
@@ -124,23 +123,23 @@ func destination(d *document.Decoder, v yamldoc.Value) task.TrafficDestination {
 // ruleTypes are those that a provider can match by.
 func ruleTypes(provider string) []string {
 	switch provider {
-	case task.TrafficSMI, task.TrafficGateway:
-		return []string{task.RuleURI, task.RuleMethod, task.RuleHeaders}
-	case task.TrafficNginx:
-		return []string{task.RuleURI, task.RuleHeaders}
+	case TrafficSMI, TrafficGateway:
+		return []string{RuleURI, RuleMethod, RuleHeaders}
+	case TrafficNginx:
+		return []string{RuleURI, RuleHeaders}
 	}
-	return []string{task.RuleURI, task.RuleMethod, task.RuleHeaders, task.RulePort, task.RuleScheme, task.RuleAuthority}
+	return []string{RuleURI, RuleMethod, RuleHeaders, RulePort, RuleScheme, RuleAuthority}
 }
 
 // rules decodes a list of {rule: {type, spec}}. All of them must hold, so one
 // type can stand only once.
-func rules(d *document.Decoder, v yamldoc.Value, provider string) []task.TrafficRule {
-	var out []task.TrafficRule
+func rules(d *document.Decoder, v yamldoc.Value, provider string) []TrafficRule {
+	var out []TrafficRule
 	seen := map[string]bool{}
 	for item := range d.Items(v) {
 		d.Fields(item, document.Keys{"rule": func(e yamldoc.Value) {
 			one := rule(d, e, provider)
-			if seen[one.Type] && one.Type != "" && one.Type != task.RuleHeaders {
+			if seen[one.Type] && one.Type != "" && one.Type != RuleHeaders {
 				d.Errorf(e, "DUPLICATE", "found two rules of the type %q; all rules of a route must hold", one.Type)
 			}
 			seen[one.Type] = true
@@ -151,13 +150,13 @@ func rules(d *document.Decoder, v yamldoc.Value, provider string) []task.Traffic
 	return out
 }
 
-func rule(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRule {
-	var out task.TrafficRule
+func rule(d *document.Decoder, v yamldoc.Value, provider string) TrafficRule {
+	var out TrafficRule
 	kind := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
 		"type": func(e yamldoc.Value) { out.Type = d.Enum(e, ruleTypes(provider)...).Value },
 		"spec": func(e yamldoc.Value) {
-			if kind == task.RuleHeaders {
+			if kind == RuleHeaders {
 				out.Headers = headers(d, e)
 			} else {
 				out.Match = match(d, e, kind)
@@ -168,12 +167,12 @@ func rule(d *document.Decoder, v yamldoc.Value, provider string) task.TrafficRul
 	return out
 }
 
-func headers(d *document.Decoder, v yamldoc.Value) []task.TrafficMatch {
-	var out []task.TrafficMatch
+func headers(d *document.Decoder, v yamldoc.Value) []TrafficMatch {
+	var out []TrafficMatch
 	d.Fields(v, document.Keys{
 		"values": func(e yamldoc.Value) {
 			for item := range d.Items(e) {
-				out = append(out, match(d, item, task.RuleHeaders))
+				out = append(out, match(d, item, RuleHeaders))
 			}
 		},
 		"name": d.Text(nil), // the console's
@@ -183,26 +182,26 @@ func headers(d *document.Decoder, v yamldoc.Value) []task.TrafficMatch {
 }
 
 // match decodes {value, matchType}, of a header with its key.
-func match(d *document.Decoder, v yamldoc.Value, kind string) task.TrafficMatch {
-	var out task.TrafficMatch
+func match(d *document.Decoder, v yamldoc.Value, kind string) TrafficMatch {
+	var out TrafficMatch
 	known := document.Keys{
 		"value": func(e yamldoc.Value) {
 			out.Value = step.Text(d.String(e))
-			if kind == task.RuleMethod {
+			if kind == RuleMethod {
 				out.Value = strings.ToUpper(out.Value)
 			}
 		},
 		"name": d.Text(nil), // the console's
 	}
-	if kind != task.RulePort {
-		known["matchType"] = func(e yamldoc.Value) { out.Type = d.Enum(e, task.MatchExact, task.MatchPrefix, task.MatchRegex).Value }
+	if kind != RulePort {
+		known["matchType"] = func(e yamldoc.Value) { out.Type = d.Enum(e, MatchExact, MatchPrefix, MatchRegex).Value }
 	}
-	if kind == task.RuleHeaders {
+	if kind == RuleHeaders {
 		known["key"] = func(e yamldoc.Value) { out.Key = step.Text(d.String(e)) }
 	}
 	d.Fields(v, known)
 	d.Need(v, "value")
-	if kind == task.RuleHeaders {
+	if kind == RuleHeaders {
 		d.Need(v, "key")
 	}
 	return out

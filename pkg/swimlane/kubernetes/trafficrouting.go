@@ -4,7 +4,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -21,12 +20,12 @@ const (
 // Outputs: output.releaseName. The objects of Istio, SMI, the Gateway API or
 // ingress-nginx are made by delegate/kubernetes.
 func trafficRoutingType() step.Type {
-	return step.Type{Name: string(task.OpTrafficRouting), Deploys: true, New: decodeTrafficRouting}
+	return step.Type{Name: string(OpTrafficRouting), Deploys: true, New: decodeTrafficRouting}
 }
 
 // trafficRouting is the step's spec.
 type trafficRouting struct {
-	Routing *task.TrafficRouting
+	Routing *TrafficRouting
 }
 
 func decodeTrafficRouting(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -52,5 +51,5 @@ func (s *trafficRouting) Start(in step.In) (step.Action, error) {
 	if s.Routing == nil || len(s.Routing.Routes) == 0 {
 		return step.Action{}, fault.New(fault.Invalid, "trafficRouting has no routes")
 	}
-	return start(in, task.Kubernetes{Op: task.OpTrafficRouting, Traffic: s.Routing})
+	return start(in, Spec{Op: OpTrafficRouting, Traffic: s.Routing})
 }

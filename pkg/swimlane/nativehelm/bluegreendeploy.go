@@ -3,7 +3,6 @@ package nativehelm
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -16,7 +15,7 @@ import (
 // HelmDeploy. The deployment itself is done by delegate/helm; the services are
 // exchanged by HelmBlueGreenSwapStep.
 func blueGreenDeployType() step.Type {
-	return step.Type{Name: string(task.OpHelmBlueGreen), Deploys: true, New: decodeBlueGreenDeploy}
+	return step.Type{Name: string(OpBlueGreen), Deploys: true, New: decodeBlueGreenDeploy}
 }
 
 // blueGreenDeploy is the step's spec.
@@ -30,5 +29,5 @@ func decodeBlueGreenDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate deploy the colour.
 func (s *blueGreenDeploy) Start(in step.In) (step.Action, error) {
-	return start(in, s.payload(task.OpHelmBlueGreen))
+	return start(in, s.payload(OpBlueGreen))
 }

@@ -3,7 +3,6 @@ package nativehelm
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,7 +14,7 @@ import (
 // Outputs: output.primaryServiceName, output.stageServiceName and
 // output.releaseName. The selectors are changed by delegate/helm.
 func blueGreenSwapType() step.Type {
-	return step.Type{Name: string(task.OpHelmSwap), Deploys: true, New: decodeBlueGreenSwap}
+	return step.Type{Name: string(OpSwap), Deploys: true, New: decodeBlueGreenSwap}
 }
 
 // blueGreenSwap is the step's spec. It has no fields of its own.
@@ -35,5 +34,5 @@ func decodeBlueGreenSwap(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate swap the services.
 func (*blueGreenSwap) Start(in step.In) (step.Action, error) {
-	return start(in, task.Helm{Op: task.OpHelmSwap})
+	return start(in, Spec{Op: OpSwap})
 }

@@ -3,7 +3,7 @@ package nativehelm
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -14,12 +14,12 @@ import (
 // Outputs: output.releaseName and output.canaryRelease. It is done by
 // delegate/helm; the release that serves is never touched.
 func canaryDeleteType() step.Type {
-	return step.Type{Name: string(task.OpHelmCanaryDelete), Deploys: true, New: decodeCanaryDelete}
+	return step.Type{Name: string(OpCanaryDelete), Deploys: true, New: decodeCanaryDelete}
 }
 
 // canaryDelete is the step's spec.
 type canaryDelete struct {
-	Flags []task.CommandFlag // of "helm uninstall"
+	Flags []kubernetes.CommandFlag // of "helm uninstall"
 }
 
 func decodeCanaryDelete(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -33,5 +33,5 @@ func decodeCanaryDelete(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate uninstall the canary.
 func (s *canaryDelete) Start(in step.In) (step.Action, error) {
-	return start(in, task.Helm{Op: task.OpHelmCanaryDelete, CommandFlags: s.Flags})
+	return start(in, Spec{Op: OpCanaryDelete, CommandFlags: s.Flags})
 }

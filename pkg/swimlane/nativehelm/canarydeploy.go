@@ -4,7 +4,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -16,13 +15,13 @@ import (
 // ("namespace/Kind/name"), output.targetInstances and those of HelmDeploy. The
 // deployment itself is done by delegate/helm.
 func canaryDeployType() step.Type {
-	return step.Type{Name: string(task.OpHelmCanary), Deploys: true, New: decodeCanaryDeploy}
+	return step.Type{Name: string(OpCanary), Deploys: true, New: decodeCanaryDeploy}
 }
 
 // canaryDeploy is the step's spec.
 type canaryDeploy struct {
 	install
-	Instances *task.InstanceSelection // a percentage is of the chart's
+	Instances *kubernetes.InstanceSelection // a percentage is of the chart's
 }
 
 func decodeCanaryDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -36,7 +35,7 @@ func decodeCanaryDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate deploy the canary.
 func (s *canaryDeploy) Start(in step.In) (step.Action, error) {
-	p := s.payload(task.OpHelmCanary)
+	p := s.payload(OpCanary)
 	p.Instances = s.Instances
 	return start(in, p)
 }

@@ -3,7 +3,7 @@ package nativehelm
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -13,14 +13,14 @@ import (
 // Outputs: output.releaseName. It is done by delegate/helm; no rollback brings
 // back what is gone.
 func deletionType() step.Type {
-	return step.Type{Name: string(task.OpHelmDelete), Deploys: true, New: decodeDeletion}
+	return step.Type{Name: string(OpDelete), Deploys: true, New: decodeDeletion}
 }
 
 // deletion is the step's spec.
 type deletion struct {
 	Release     yamldoc.Field[string] // another than the infrastructure's
 	DryRun      yamldoc.Field[bool]
-	Flags       []task.CommandFlag // of "helm uninstall"
+	Flags       []kubernetes.CommandFlag // of "helm uninstall"
 	Environment map[string]string
 }
 
@@ -39,7 +39,7 @@ func decodeDeletion(d *document.Decoder, v yamldoc.Value) step.Spec {
 // flags decodes commandFlags, which here are plain texts.
 func (s *deletion) flags(v yamldoc.Value, d *document.Decoder) {
 	for _, text := range d.Strings(v).Value {
-		s.Flags = append(s.Flags, task.CommandFlag{Command: task.HelmUninstall, Flag: text})
+		s.Flags = append(s.Flags, kubernetes.CommandFlag{Command: kubernetes.HelmUninstall, Flag: text})
 	}
 	for i, f := range s.Flags {
 		if i < len(v.Node.Items) {
@@ -50,7 +50,7 @@ func (s *deletion) flags(v yamldoc.Value, d *document.Decoder) {
 
 // Start has a delegate uninstall the release.
 func (s *deletion) Start(in step.In) (step.Action, error) {
-	return start(in, task.Helm{
-		Op: task.OpHelmDelete, Release: s.Release.Value, DryRun: s.DryRun.Value, CommandFlags: s.Flags, Environment: s.Environment,
+	return start(in, Spec{
+		Op: OpDelete, Release: s.Release.Value, DryRun: s.DryRun.Value, CommandFlags: s.Flags, Environment: s.Environment,
 	})
 }

@@ -3,7 +3,6 @@ package nativehelm
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,7 +14,7 @@ import (
 // output.prevReleaseVersion, output.hasInstallUpgradeStarted and
 // output.containerInfoList. The deployment itself is done by delegate/helm.
 func deployType() step.Type {
-	return step.Type{Name: string(task.OpHelmDeploy), Deploys: true, New: decodeDeploy}
+	return step.Type{Name: string(OpDeploy), Deploys: true, New: decodeDeploy}
 }
 
 // deploy is the step's spec.
@@ -32,7 +31,7 @@ func decodeDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate deploy.
 func (s *deploy) Start(in step.In) (step.Action, error) {
-	t := s.payload(task.OpHelmDeploy)
+	t := s.payload(OpDeploy)
 	t.SkipCleanup = s.SkipCleanup.Value
 	return start(in, t)
 }

@@ -22,6 +22,6 @@ const maxRelease = 53
 func Lane() swimlane.Lane {
 	return swimlane.Lane{
 		Type: Type, Service: kubernetes.DecodeService, Manifests: kubernetes.Manifests(), Infrastructures: kubernetes.Infrastructures(maxRelease),
-		Steps: step.Names(Steps()), Near: []string{kubernetes.Type},
+		Steps: step.Names(Steps()), Near: []string{kubernetes.Type}, Kinds: []swimlane.Kind{{Name: Kind, Fetched: swimlane.Fetching((*Spec).fetched)}},
 	}
 }

@@ -3,7 +3,6 @@ package nativehelm
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -16,7 +15,7 @@ import (
 // output.newReleaseVersion and output.rollbackVersion. The revisions are kept
 // in the cluster by Helm itself.
 func rollbackType() step.Type {
-	return step.Type{Name: string(task.OpHelmRollback), Deploys: true, New: decodeRollback}
+	return step.Type{Name: string(OpRollback), Deploys: true, New: decodeRollback}
 }
 
 // rollback is the step's spec.
@@ -30,7 +29,7 @@ func decodeRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate roll back.
 func (s *rollback) Start(in step.In) (step.Action, error) {
-	return start(in, task.Helm{
-		Op: task.OpHelmRollback, SkipSteadyState: s.SkipSteady.Value, RunTests: s.Tests.Value, CommandFlags: s.Flags, Environment: s.Environment,
+	return start(in, Spec{
+		Op: OpRollback, SkipSteadyState: s.SkipSteady.Value, RunTests: s.Tests.Value, CommandFlags: s.Flags, Environment: s.Environment,
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -15,15 +15,15 @@ import (
 // needn't mark their pods, so those of its workloads are the release's. A
 // delegate must have the step's selectors and those of the cluster's connector
 // (semantics/entities §9.1).
-func start(in step.In, p task.Helm) (step.Action, error) {
-	target, err := step.TargetOf[*task.KubernetesTarget](in)
+func start(in step.In, p Spec) (step.Action, error) {
+	target, err := step.TargetOf[*kubernetes.Target](in)
 	if err != nil {
 		return step.Action{}, err
 	}
 	p.Target = *target
 	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
-	a, err := step.Deploy(in, task.KindHelm, p, task.KubernetesPlace{Cluster: p.Target.Cluster})
+	a, err := step.Deploy(in, Kind, p, kubernetes.Place{Cluster: p.Target.Cluster})
 	if err != nil {
 		return a, err
 	}
@@ -35,7 +35,7 @@ func start(in step.In, p task.Helm) (step.Action, error) {
 type common struct {
 	SkipSteady  yamldoc.Field[bool]
 	Tests       yamldoc.Field[bool]
-	Flags       []task.CommandFlag
+	Flags       []kubernetes.CommandFlag
 	Environment map[string]string
 }
 
@@ -59,10 +59,10 @@ func commands() []string {
 
 // stepFlags decodes commandFlags, a list of {commandType, flag}. Helm is a
 // library here, so a flag that means nothing to it is refused (see
-// task.ParseHelmFlags). One that has an expression is checked when the step
-// starts.
-func stepFlags(d *document.Decoder, v yamldoc.Value) []task.CommandFlag {
-	var list []task.CommandFlag
+// kubernetes.ParseHelmFlags). One that has an expression is checked when the
+// step starts.
+func stepFlags(d *document.Decoder, v yamldoc.Value) []kubernetes.CommandFlag {
+	var list []kubernetes.CommandFlag
 	for item := range d.Items(v) {
 		var kind, text yamldoc.Field[string]
 		var at yamldoc.Value
@@ -71,7 +71,7 @@ func stepFlags(d *document.Decoder, v yamldoc.Value) []task.CommandFlag {
 			"flag":        func(e yamldoc.Value) { text, at = d.String(e), e },
 		})
 		d.Need(item, "commandType", "flag")
-		f := task.CommandFlag{Command: kind.Value, Flag: step.Text(text)}
+		f := kubernetes.CommandFlag{Command: kind.Value, Flag: step.Text(text)}
 		if slices.Contains(commands(), kind.Value) && text.Set {
 			checkFlag(d, at, f.Command, f.Flag)
 		}
@@ -85,7 +85,7 @@ func checkFlag(d *document.Decoder, v yamldoc.Value, command, flag string) {
 	if strings.Contains(flag, "<+") {
 		return
 	}
-	err := task.CheckHelmFlag(command, flag)
+	err := kubernetes.CheckHelmFlag(command, flag)
 	switch {
 	case fault.Is(err, fault.Unsupported):
 		d.Unsupported(v, "%s", err)
@@ -102,7 +102,7 @@ func environment(d *document.Decoder, v yamldoc.Value) map[string]string {
 			continue
 		}
 		at := yamldoc.Sub(e.Value, v.Path+"."+e.Key)
-		err := task.CheckHelmEnvironment(e.Key, e.Value.Value)
+		err := CheckEnvironment(e.Key, e.Value.Value)
 		switch {
 		case fault.Is(err, fault.Unsupported):
 			d.Unsupported(at, "%s", err)
@@ -129,8 +129,8 @@ func (i *install) keys(d *document.Decoder) document.Keys {
 }
 
 // payload is the payload of an operation with these fields.
-func (i *install) payload(op task.HelmOp) task.Helm {
-	return task.Helm{
+func (i *install) payload(op Op) Spec {
+	return Spec{
 		Op: op, IgnoreFailedHistory: i.IgnoreFailed.Value, UpgradeInstall: i.UpgradeInstall.Value,
 		SkipSteadyState: i.SkipSteady.Value, RunTests: i.Tests.Value, CommandFlags: i.Flags, Environment: i.Environment,
 	}

@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/slipway-cd/slipway/pkg/step/steptest"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	steptest.RunLane[task.KubernetesTarget](t, nativehelm.Steps())
+	steptest.RunLane[kubernetes.Target](t, nativehelm.Lane(), nativehelm.Steps())
 }

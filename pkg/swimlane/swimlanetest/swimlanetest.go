@@ -56,8 +56,8 @@ func Run(t *testing.T, lane swimlane.Lane, steps []step.Type, cfg Config) {
 	}
 }
 
-// stepsOf: the lane has the steps that it lists, some deploy, and what deploys
-// can be taken back.
+// stepsOf: the lane has the steps that it lists, some deploy by tasks of its
+// kinds, and what deploys can be taken back.
 func stepsOf(t *testing.T, lane swimlane.Lane, steps []step.Type, cfg Config) {
 	t.Helper()
 	names := step.Names(steps)
@@ -72,6 +72,14 @@ func stepsOf(t *testing.T, lane swimlane.Lane, steps []step.Type, cfg Config) {
 	}
 	if len(deploying) == 0 {
 		t.Error("no step of the lane deploys")
+	}
+	if len(lane.Kinds) == 0 {
+		t.Error("the lane has no kind of task that deploys")
+	}
+	for _, k := range lane.Kinds {
+		if k.Name == "" || k.Fetched == nil {
+			t.Errorf("the lane doesn't say what tasks of the kind %q fetch", k.Name)
+		}
 	}
 	for name := range deploying {
 		undo, said := cfg.Undo[name]

@@ -1,4 +1,4 @@
-package task
+package kubernetes
 
 // The providers of traffic routing: what in the cluster sends requests to
 // services by weight.

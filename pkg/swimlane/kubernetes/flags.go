@@ -1,4 +1,4 @@
-package task
+package kubernetes
 
 import (
 	"maps"
@@ -25,9 +25,9 @@ const (
 	CommandRollout = "Rollout"
 )
 
-// KubernetesFlags is what command flags ask for. There is no kubectl behind
+// Flags is what command flags ask for. There is no kubectl behind
 // it: a flag counts if requests to the cluster can do what it means.
-type KubernetesFlags struct {
+type Flags struct {
 	Conflicts    bool   // Apply: fields of other owners are an error; else they are taken over
 	Validation   string // Apply: Strict, Warn, Ignore; empty is Strict
 	FieldManager string // Apply, Patch: the owner of the fields, if not Slipway
@@ -44,37 +44,37 @@ type KubernetesFlags struct {
 
 // CheckFlag says what is wrong with an entry of a step's commandFlags: the
 // command has no flags in this step, or a flag has no meaning here.
-func CheckFlag(op KubernetesOp, command, flag string) error {
+func CheckFlag(op Op, command, flag string) error {
 	_, err := ParseFlags(op, []CommandFlag{{Command: command, Flag: flag}})
 	return err
 }
 
 // ParseFlags reads a step's commandFlags. Of a flag that is there twice, the
 // last counts, as for kubectl.
-func ParseFlags(op KubernetesOp, list []CommandFlag) (KubernetesFlags, error) {
+func ParseFlags(op Op, list []CommandFlag) (Flags, error) {
 	var p flagParser
 	for _, c := range list {
 		rules, err := rulesOf(op, c.Command)
 		if err != nil {
-			return KubernetesFlags{}, err
+			return Flags{}, err
 		}
 		if err := p.read(c, rules); err != nil {
-			return KubernetesFlags{}, err
+			return Flags{}, err
 		}
 	}
 	if p.force && p.GracePeriod != nil && *p.GracePeriod > 0 {
-		return KubernetesFlags{}, fault.New(fault.Invalid, "--force and --grace-period=%d exclude each other; want --grace-period=0", *p.GracePeriod)
+		return Flags{}, fault.New(fault.Invalid, "--force and --grace-period=%d exclude each other; want --grace-period=0", *p.GracePeriod)
 	}
 	p.Conflicts = p.serverSide
 	if p.forceConflicts != nil {
 		p.Conflicts = !*p.forceConflicts
 	}
-	return p.KubernetesFlags, nil
+	return p.Flags, nil
 }
 
 // flagParser gathers flags; what some mean depends on others.
 type flagParser struct {
-	KubernetesFlags
+	Flags
 	serverSide     bool
 	forceConflicts *bool
 	force          bool // of Delete
@@ -87,7 +87,7 @@ type flagRule struct {
 	set  func(p *flagParser, value string) error
 }
 
-func rulesOf(op KubernetesOp, command string) (map[string]flagRule, error) {
+func rulesOf(op Op, command string) (map[string]flagRule, error) {
 	switch op {
 	case OpDelete:
 		if command == CommandDelete {
@@ -128,7 +128,7 @@ func applyRules() map[string]flagRule {
 		"--validate": choice("strict", map[string]string{
 			"true": "Strict", "strict": "Strict", "warn": "Warn", "false": "Ignore", "ignore": "Ignore",
 		}, func(p *flagParser, to string) { p.Validation = to }),
-		"--dry-run":       dryRun(),
+		"--dry-run":       dryRunRule(),
 		"--field-manager": {set: func(p *flagParser, value string) error { p.FieldManager = value; return nil }},
 	}
 }
@@ -140,7 +140,7 @@ func patchRules() map[string]flagRule {
 
 func rolloutRules() map[string]flagRule {
 	return map[string]flagRule{
-		"--dry-run":       dryRun(),
+		"--dry-run":       dryRunRule(),
 		"--field-manager": applyRules()["--field-manager"],
 		"--revision":      {set: revision},
 		"--to-revision":   {set: revision},
@@ -150,7 +150,7 @@ func rolloutRules() map[string]flagRule {
 }
 
 // CheckRollout says whether a command of K8sRollout has the flags that are set.
-func CheckRollout(command string, f KubernetesFlags) error {
+func CheckRollout(command string, f Flags) error {
 	changes := command != RolloutHistory && command != RolloutStatus
 	switch {
 	case !slices.Contains([]string{RolloutHistory, RolloutPause, RolloutRestart, RolloutResume, RolloutStatus, RolloutUndo}, command):
@@ -170,7 +170,7 @@ func deleteRules() map[string]flagRule {
 		"--cascade": choice("background", map[string]string{
 			"background": "Background", "true": "Background", "foreground": "Foreground", "orphan": "Orphan", "false": "Orphan",
 		}, func(p *flagParser, to string) { p.Cascade = to }),
-		"--dry-run": dryRun(),
+		"--dry-run": dryRunRule(),
 		"--force": boolean(func(p *flagParser, on bool) {
 			if p.force = on; on && p.GracePeriod == nil {
 				p.GracePeriod = new(int64)
@@ -253,7 +253,7 @@ func choice(bare string, of map[string]string, set func(p *flagParser, to string
 	}}
 }
 
-func dryRun() flagRule {
+func dryRunRule() flagRule {
 	return choice("client", map[string]string{"client": "yes", "server": "yes", "none": ""}, func(p *flagParser, to string) { p.DryRun = to != "" })
 }
 

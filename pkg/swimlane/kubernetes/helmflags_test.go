@@ -1,4 +1,4 @@
-package task
+package kubernetes
 
 import (
 	"strings"
@@ -55,26 +55,6 @@ func TestParseHelmFlags(t *testing.T) {
 	}
 }
 
-// semantics/kubernetes §23.30: of a command, the step's flags replace the
-// chart's; nothing is merged.
-func TestStepFlagsReplaceTheCharts(t *testing.T) {
-	t.Parallel()
-	h := Helm{CommandFlags: []CommandFlag{{HelmUpgrade, "--timeout 5m"}}}
-	h.Target.Manifest = &Manifest{Chart: &Chart{CommandFlags: []CommandFlag{{HelmUpgrade, "--atomic"}, {HelmInstall, "--skip-crds"}, {HelmFetch, "--devel"}, {HelmAdd, "--pass-credentials"}}}}
-	up, err := h.Flags(HelmUpgrade)
-	if err != nil || up.RollbackOnFailure || up.Timeout != 5*time.Minute {
-		t.Errorf("Upgrade has %+v, %v; want the step's alone", up, err)
-	}
-	in, err := h.Flags(HelmInstall)
-	if err != nil || !in.SkipCRDs {
-		t.Errorf("Install has %+v, %v; want the chart's", in, err)
-	}
-	get, err := h.Download()
-	if err != nil || !get.Devel || !get.PassEverywhere {
-		t.Errorf("downloads have %+v, %v; want those of Fetch and Add", get, err)
-	}
-}
-
 // Words that were quoted come back as they were.
 func FuzzSplitWords(f *testing.F) {
 	f.Add("--set a='b c' \"d\" e\\ f")
@@ -93,25 +73,4 @@ func FuzzSplitWords(f *testing.F) {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	})
-}
-
-// Flags of Delete count where there are none of Uninstall, and those of Update
-// for a chart's download.
-func TestOlderNames(t *testing.T) {
-	t.Parallel()
-	h := Helm{}
-	h.Target.Manifest = &Manifest{Chart: &Chart{CommandFlags: []CommandFlag{{HelmDelete, "--keep-history"}, {HelmUpdate, "--timeout 30s"}}}}
-	if f, err := h.Removal(); err != nil || !f.KeepHistory {
-		t.Errorf("%+v, %v; want Delete's flags", f, err)
-	}
-	if f, err := h.Download(); err != nil || f.Timeout != 30*time.Second {
-		t.Errorf("%+v, %v; want Update's time", f, err)
-	}
-	h.CommandFlags = []CommandFlag{{HelmUninstall, "--no-hooks"}}
-	if f, err := h.Removal(); err != nil || f.KeepHistory || !f.NoHooks {
-		t.Errorf("%+v, %v; want Uninstall's flags", f, err)
-	}
-	if h.Has(HelmList) || !h.Has(HelmUninstall) || !h.Has(HelmUpdate) {
-		t.Error("flags are found for the wrong commands")
-	}
 }
