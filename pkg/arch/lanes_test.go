@@ -1,0 +1,74 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/slipway-cd/slipway/pkg/builtin"
+)
+
+// foldersOf are the two of each deployment type: what it is, and what a
+// delegate does for it.
+func foldersOf() map[string][]string {
+	return map[string][]string{
+		"Kubernetes":       {"pkg/swimlane/kubernetes", "delegate/kubernetes/..."},
+		"NativeHelm":       {"pkg/swimlane/nativehelm", "delegate/helm/..."},
+		"CustomDeployment": {"pkg/swimlane/custom", "delegate/instances"},
+	}
+}
+
+// namedElsewhere are the files that name a deployment type or a step of one all
+// the same, each with its reason.
+func namedElsewhere() map[string]string {
+	return map[string]string{
+		"pkg/entity/deployment.go":              "lists what Harness has, supported or not",
+		"pkg/entity/customdeployment.go":        "only its stages have a customDeploymentRef",
+		"pkg/plan/deployment.go":                "the hosts of a loop are those that FetchInstanceScript has found",
+		"pkg/template/kind.go":                  "its templates are a kind of template",
+		"pkg/swimlane/kubernetes/kubernetes.go": "native Helm's steps work in its stages",
+	}
+}
+
+// TestLanesAreNamedByThemselves: who knows a deployment type by its name is
+// forgotten when the next one is made.
+func TestLanesAreNamedByThemselves(t *testing.T) {
+	t.Parallel()
+	folders, owners := foldersOf(), map[string]string{}
+	for _, lane := range builtin.Lanes() {
+		if folders[lane.Type] == nil {
+			t.Errorf("which folders are of the deployment type %s isn't listed", lane.Type)
+		}
+		for _, name := range append(lane.Steps, lane.Type) {
+			owners[name] = lane.Type
+		}
+	}
+	excused := map[string]bool{}
+	for _, p := range packages(t) {
+		for file, tree := range filesOf(t, p) {
+			path := filepath.ToSlash(filepath.Join(p.path(), file))
+			ast.Inspect(tree, func(n ast.Node) bool {
+				lit, ok := n.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					return true
+				}
+				word, err := strconv.Unquote(lit.Value)
+				owner := owners[word]
+				if err != nil || owner == "" || within(p.path(), folders[owner]) {
+					return true
+				}
+				if excused[path] = true; namedElsewhere()[path] == "" {
+					t.Errorf("%s names %s, which is of the deployment type %s; want what its swimlane.Lane or step.Type says", path, word, owner)
+				}
+				return true
+			})
+		}
+	}
+	for path := range namedElsewhere() {
+		if !excused[path] {
+			t.Errorf("%s names no deployment type; it needn't be listed", path)
+		}
+	}
+}
