@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -220,7 +221,7 @@ func readTrigger(file string) (*entity.Trigger, error) {
 	if len(docs) != 1 {
 		return nil, fault.New(fault.Invalid, "%s has %d documents; want one trigger", file, len(docs))
 	}
-	e := entity.Decode(docs[0], report, entity.Options{Scope: ref.Scope{Account: "default", Org: defaultOrg, Project: defaultProject}})
+	e := entity.Decode(docs[0], report, entity.Options{Scope: ref.Scope{Account: "default", Org: defaultOrg, Project: defaultProject}, Types: builtin.Types()})
 	if err := report.Err(); err != nil {
 		return nil, err
 	}

@@ -1,11 +1,20 @@
 // Package builtin lists what comes with Slipway: the deployment types, each a
-// package of its own below pkg/swimlane, and the step types, which are those of
-// the deployment types and those below pkg/step. It decides nothing about them.
+// package of its own below pkg/swimlane, the connector types, whose families are
+// below pkg/connector, and the step types, which are those of the deployment
+// types and those below pkg/step. It decides nothing about them.
 package builtin
 
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
+	"github.com/slipway-cd/slipway/pkg/connector/cloud"
+	"github.com/slipway-cd/slipway/pkg/connector/cluster"
+	"github.com/slipway-cd/slipway/pkg/connector/git"
+	"github.com/slipway-cd/slipway/pkg/connector/registry"
+	"github.com/slipway-cd/slipway/pkg/connector/secretmanager"
+	"github.com/slipway-cd/slipway/pkg/connector/server"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/bamboobuild"
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
@@ -56,6 +65,23 @@ func Lanes() swimlane.Lanes {
 		all = append(all, l.Lane)
 	}
 	return all
+}
+
+// Types lists what documents may be of: the deployment types and the connector
+// types.
+func Types() entity.Types { return entity.Types{Lanes: Lanes(), Connectors: Connectors()} }
+
+// Connectors lists the connector types.
+func Connectors() connector.Types {
+	return slices.Concat(
+		[]connector.Type{cluster.Kubernetes(), registry.Images()},
+		cloud.Types(),
+		[]connector.Type{cluster.Servers()},
+		secretmanager.Types(),
+		git.Types(),
+		server.Types(),
+		registry.Charts(),
+	)
 }
 
 // Steps lists every step type.

@@ -99,7 +99,7 @@ func links(uses []template.Use) []entity.Reference {
 // Decode decodes one document, which has no links to templates, and reports
 // what is wrong with it; nil if it doesn't say which kind it has.
 func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.Entity {
-	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check, Lanes: builtin.Lanes()})
+	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check, Types: builtin.Types()})
 }
 
 // KeyOf is where an entity is kept. An infrastructure definition lives with

@@ -13,5 +13,6 @@ const (
 	NoEffect            = "NO_EFFECT" // is read, and changes nothing
 	BadReference        = "BAD_REFERENCE"
 	EmptyList           = "EMPTY_LIST"
-	MisplacedKey        = "MISPLACED_KEY" // read, though it belongs elsewhere
+	MisplacedKey        = "MISPLACED_KEY"      // read, though it belongs elsewhere
+	UnsupportedAtRun    = "UNSUPPORTED_AT_RUN" // is saved; a run refuses it
 )

@@ -254,7 +254,7 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
 		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
-		Connector: scope.Connector, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
+		Server: scope.Server, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
 		Probe: scope.Probe, Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey, Cluster: scope.Cluster,
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 	}

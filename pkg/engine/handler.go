@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -19,7 +20,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/trace"
@@ -38,7 +38,7 @@ type Config struct {
 	Runner  statemachine.Runner
 	Waker   Waker
 	Steps   []step.Type
-	Lanes   swimlane.Lanes
+	Types   entity.Types
 	Windows Windows
 	Mail    *task.MailServer // of Email steps; nil: there is none. Its password refers to a secret.
 	Limits  Limits
@@ -381,7 +381,7 @@ const (
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
-		Entities: h.Store, Files: snap.files(n), Lanes: h.Lanes, Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
+		Entities: h.Store, Files: snap.files(n), Types: h.Types, Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
 		Last: func(stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
 			return h.lastGood(ctx, snap.execution, stage, d)
 		},

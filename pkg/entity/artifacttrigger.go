@@ -69,7 +69,7 @@ func (d *decoder) artifactTrigger(v yamldoc.Value, a *ArtifactTrigger) {
 // says now.
 func (d *decoder) unneeded(v yamldoc.Value) {
 	if !document.Neutral(v.Node) {
-		d.Warnf(v, unsupportedAtRun, "%s changes nothing: what the pipeline gets is what inputYaml says", v.Key)
+		d.Warnf(v, document.UnsupportedAtRun, "%s changes nothing: what the pipeline gets is what inputYaml says", v.Key)
 	}
 }
 

@@ -10,5 +10,4 @@ const (
 	tooMany            = "TOO_MANY" // over a bound (pkg/extent)
 	barrierDeadlock    = "BARRIER_DEADLOCK"
 	repeatedIdentifier = "REPEATED_IDENTIFIER" // legal, but a source of surprise
-	unsupportedAtRun   = "UNSUPPORTED_AT_RUN"  // is saved; a run refuses it
 )

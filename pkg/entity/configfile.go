@@ -46,7 +46,7 @@ func (d *decoder) configStore(v yamldoc.Value, f *ConfigFile) {
 	for _, key := range []string{"paths", "files", "secretFiles"} {
 		list := document.Child(document.Child(v, "spec"), key)
 		if list.Is(yamldoc.Sequence) && len(list.Node.Items) > 1 {
-			d.Warnf(list, unsupportedAtRun, "found %d %s; an expression can't read a config file of several files", len(list.Node.Items), key)
+			d.Warnf(list, document.UnsupportedAtRun, "found %d %s; an expression can't read a config file of several files", len(list.Node.Items), key)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
@@ -51,6 +52,13 @@ type Entity struct {
 	Variable        *ScopeVariable
 }
 
+// Types are the types that documents may say, each a value in a folder of its
+// own. What says another is refused.
+type Types struct {
+	Lanes      swimlane.Lanes // of deployments
+	Connectors connector.Types
+}
+
 // Options say what a document is checked against.
 type Options struct {
 	// Scope is where the entity is to live as far as the document doesn't say;
@@ -62,9 +70,7 @@ type Options struct {
 	// CheckStep checks the spec of a step type and says whether it knows the
 	// type. The spec is never nil. Without the function no step is checked.
 	CheckStep func(stepType string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool
-	// Lanes are the deployment types. A service, an infrastructure definition or a
-	// stage of another is refused.
-	Lanes swimlane.Lanes
+	Types
 	// StepTypes are the step types that CheckStep knows. Only who watches the
 	// report needs them.
 	StepTypes []string

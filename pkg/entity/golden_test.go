@@ -39,7 +39,7 @@ func decode(file string, data []byte, scope ref.Scope) ([]*entity.Entity, *yamld
 	docs, report := yamldoc.Parse(file, data)
 	var out []*entity.Entity
 	for _, doc := range docs {
-		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep, Lanes: builtin.Lanes()}))
+		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep, Types: builtin.Types()}))
 	}
 	return out, report
 }

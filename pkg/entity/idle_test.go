@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/connector/secretmanager"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -72,11 +72,10 @@ func TestVaultAccess(t *testing.T) {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			doc := "connector: {identifier: c, name: c, type: Vault, spec: {vaultUrl: http://v, secretEngineName: kv, " + spec + "}}"
-			docs, _ := yamldoc.Parse("", []byte(doc))
-			if got := entity.VaultAccess(docs[0].At("connector", "spec")); got != tt.want {
-				t.Errorf("the access is %s; want %s", got, tt.want)
+			entities, report := decode("", []byte(doc), project)
+			if vault, ok := entities[0].Connector.Spec.(*secretmanager.Vault); !ok || vault.Access != tt.want {
+				t.Errorf("the connector is %+v; want the access %s", entities[0].Connector.Spec, tt.want)
 			}
-			_, report := decode("", []byte(doc), project)
 			if got := lines(report); tt.finding == "" && got != "" || !strings.Contains(got, tt.finding) {
 				t.Errorf("found %q; want %q", got, tt.finding)
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -60,9 +59,9 @@ func (d *decoder) refer(kind ref.Kind, v yamldoc.Value, text string) {
 // where it is read by what is in a project: a name without a scope is one of
 // the document's own scope (semantics/entities §1). Files aren't: one without a
 // scope is the project's that uses it.
-func Qualify(doc *yamldoc.Node, scope ref.Scope, lanes swimlane.Lanes) {
+func Qualify(doc *yamldoc.Node, scope ref.Scope, types Types) {
 	if scope.Project == "" {
-		Decode(doc, yamldoc.NewReport(""), Options{Scope: scope, Lanes: lanes, qualify: true})
+		Decode(doc, yamldoc.NewReport(""), Options{Scope: scope, Types: types, qualify: true})
 	}
 }
 

@@ -1,7 +1,9 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -56,19 +58,19 @@ func (d *decoder) secretText(v yamldoc.Value) {
 	typ := document.Peek(v, "valueType")
 	d.Fields(v, document.Keys{
 		"secretManagerIdentifier": func(v yamldoc.Value) { d.secretManager(v, typ) },
-		"valueType":               d.Supported(&valueType, "the value type", []string{ValueInline, ValueReference, ValueCustom}),
+		"valueType":               d.Supported(&valueType, "the value type", []string{ValueInline, connector.ValueReference, connector.ValueCustom}),
 		"value": func(v yamldoc.Value) {
 			switch d.secretValue(v); {
-			case typ == ValueCustom:
+			case typ == connector.ValueCustom:
 				d.customValues(v)
-			case typ == ValueReference && v.Node.Value == "":
+			case typ == connector.ValueReference && v.Node.Value == "":
 				d.Errorf(v, document.WrongValue, "found nothing; want what the manager calls the secret")
 			}
 		},
 		"additionalMetadata": d.Never("metadata are of secrets that other secret managers keep"),
 	})
 	d.Need(v, "secretManagerIdentifier", "valueType")
-	if typ == ValueReference {
+	if typ == connector.ValueReference {
 		d.Need(v, "value")
 	}
 }
@@ -113,8 +115,8 @@ func (d *decoder) sshCredential(v yamldoc.Value, k *SSHKey) {
 			}
 			d.Fields(v, document.Keys{
 				"userName":            d.Text(&k.User),
-				"key":                 d.secretRef(&k.KeyRef),
-				"encryptedPassphrase": d.secretRef(&k.PassphraseRef),
+				"key":                 d.Reference(ref.Secret, &k.KeyRef),
+				"encryptedPassphrase": d.Reference(ref.Secret, &k.PassphraseRef),
 			})
 			d.Need(v, "userName", "key")
 		},

@@ -20,7 +20,7 @@ func one(t *testing.T, text string, o entity.Options) (*entity.Entity, *yamldoc.
 	if len(docs) != 1 {
 		t.Fatalf("found %d documents:\n%s", len(docs), lines(report))
 	}
-	o.Lanes = builtin.Lanes()
+	o.Types = builtin.Types()
 	return entity.Decode(docs[0], report, o), report
 }
 
@@ -55,7 +55,7 @@ func TestErrorProneBehaviours(t *testing.T) {
 		{
 			name:    "entities §17.2 an account's service may not name an organization's connector",
 			yaml:    fmt.Sprintf(gitManifest, "org.git"),
-			options: entity.Options{Scope: account, Lanes: builtin.Lanes()},
+			options: entity.Options{Scope: account, Types: builtin.Types()},
 			want:    `connector "org.git" names an organization's entity`,
 		},
 		{
@@ -140,7 +140,7 @@ func TestUnknownKeysAreErrorsWhenStrict(t *testing.T) {
 	t.Parallel()
 	docs, report := yamldoc.Parse("", []byte("service: {name: a, identifier: a, zzz: 1}"))
 	report.Strict()
-	entity.Decode(docs[0], report, entity.Options{Scope: project, Lanes: builtin.Lanes()})
+	entity.Decode(docs[0], report, entity.Options{Scope: project, Types: builtin.Types()})
 	if !report.Failed() {
 		t.Error("an unknown key passed a strict report")
 	}
@@ -174,7 +174,7 @@ pipeline:
                   type: K8sApply
                   spec: {overrides: [{manifest: {spec: {store: {spec: {connectorRef: git}}}}}]}
 `
-	e, report := one(t, text, entity.Options{Scope: project, CheckStep: checkStep, Lanes: builtin.Lanes()})
+	e, report := one(t, text, entity.Options{Scope: project, CheckStep: checkStep, Types: builtin.Types()})
 	if got := lines(report); got != "" {
 		t.Fatal(got)
 	}
@@ -204,7 +204,7 @@ func TestInfrastructureBelongsToItsEnvironment(t *testing.T) {
 	for environment, want := range map[string]string{
 		"dev": "acme/default/default_project:dev", "org.dev": "acme/default:dev", "account.prod": "acme:prod",
 	} {
-		e, report := one(t, fmt.Sprintf(text, environment), entity.Options{Scope: project, Lanes: builtin.Lanes()})
+		e, report := one(t, fmt.Sprintf(text, environment), entity.Options{Scope: project, Types: builtin.Types()})
 		if got := lines(report); got != "" {
 			t.Error(got)
 		}
@@ -233,7 +233,7 @@ func TestScope(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e, report := one(t, tt.yaml, entity.Options{Scope: tt.scope, Lanes: builtin.Lanes()})
+			e, report := one(t, tt.yaml, entity.Options{Scope: tt.scope, Types: builtin.Types()})
 			if e.Scope != tt.want || report.Failed() != tt.err {
 				t.Errorf("got %v, failed %v (%s); want %v, failed %v", e.Scope, report.Failed(), lines(report), tt.want, tt.err)
 			}
@@ -293,7 +293,7 @@ func TestPipelineIsTyped(t *testing.T) {
 func TestFindingsNeverShowASecret(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"hunter2", "[hunter2]", "{a: hunter2}", "'<+input>.hunter2'", "'<+secrets.getValue(\"hunter2\")>'", "&hunter2 x"} {
-		e, report := one(t, "secret: {name: s, identifier: s, type: SecretText, zzz: 1, spec: {valueType: Inlin, value: "+value+"}}", entity.Options{Scope: project, Lanes: builtin.Lanes()})
+		e, report := one(t, "secret: {name: s, identifier: s, type: SecretText, zzz: 1, spec: {valueType: Inlin, value: "+value+"}}", entity.Options{Scope: project, Types: builtin.Types()})
 		if text := lines(report) + fmt.Sprintf("%+v", e); strings.Contains(text, "hunter2") || len(e.References) > 0 {
 			t.Errorf("value %s is shown: %s", value, text)
 		}

@@ -121,7 +121,7 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 		"enabled":                          d.Flag(&t.Enabled),
 		"pipelineIdentifier":               func(v yamldoc.Value) { t.Pipeline = d.ofPipeline(v, e) },
 		"inputYaml":                        func(v yamldoc.Value) { t.Inputs = d.inputYAML(v) },
-		"encryptedWebhookSecretIdentifier": d.secretRef(&t.Secret),
+		"encryptedWebhookSecretIdentifier": d.Reference(ref.Secret, &t.Secret),
 		"source":                           func(v yamldoc.Value) { d.source(v, t) },
 		"inputSetRefs":                     func(v yamldoc.Value) { d.triggerSets(v, t) },
 		"stagesToExecute": func(v yamldoc.Value) {
@@ -353,6 +353,6 @@ func (d *decoder) conditionList(v yamldoc.Value, check func(v yamldoc.Value, key
 // proven warns of a webhook whose deliveries can't prove where they are from.
 func (d *decoder) proven(v yamldoc.Value, t *Trigger) {
 	if host := t.Webhook.Host.Value; hostEvents(host) != nil && !t.Secret.Set {
-		d.Warnf(v, unsupportedAtRun, "without encryptedWebhookSecretIdentifier no delivery of %s can be told from a forged one; all are refused", host)
+		d.Warnf(v, document.UnsupportedAtRun, "without encryptedWebhookSecretIdentifier no delivery of %s can be told from a forged one; all are refused", host)
 	}
 }

@@ -217,7 +217,7 @@ type build struct {
 
 func newBuild(ctx context.Context, entities store.Entities, pipeline store.Entity) *build {
 	read := &recorder{Entities: entities}
-	return &build{Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope, Lanes: builtin.Lanes()}, ctx: ctx, read: read, pipeline: pipeline, specs: map[string]*yamldoc.Node{}}
+	return &build{Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope, Types: builtin.Types()}, ctx: ctx, read: read, pipeline: pipeline, specs: map[string]*yamldoc.Node{}}
 }
 
 func (b *build) plan(in Inputs) (planned, error) {
@@ -229,7 +229,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, err
 	}
 	doc := merged.Doc
-	if err := target.Check(ref.Pipeline, doc, entity.Options{Scope: b.Scope, CheckStep: builtin.Check, Lanes: builtin.Lanes()}); err != nil {
+	if err := target.Check(ref.Pipeline, doc, entity.Options{Scope: b.Scope, CheckStep: builtin.Check, Types: builtin.Types()}); err != nil {
 		return planned{}, err
 	}
 	values, err := valuesOf(b.values, b.stages)

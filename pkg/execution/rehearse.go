@@ -125,7 +125,7 @@ type rehearsal struct {
 func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: h.ctx, Plan: h.plan, Node: n, Execution: h.execution, Entities: h.store, Files: h.files, Now: h.now,
-		Templates: templatestore.Lookup(h.store.Entity), Lanes: builtin.Lanes(),
+		Templates: templatestore.Lookup(h.store.Entity), Types: builtin.Types(),
 		State: func(id plan.NodeID) plan.State { return h.states[id] },
 	})
 }

@@ -46,7 +46,7 @@ func (s *Service) StartVersions(ctx context.Context, r VersionsRequest) (store.E
 	if err != nil {
 		return store.Execution{}, err
 	}
-	reader := target.Reader{Entities: s.Store, Scope: r.Scope, Lanes: builtin.Lanes()}
+	reader := target.Reader{Entities: s.Store, Scope: r.Scope, Types: builtin.Types()}
 	service, err := reader.Document(ctx, saved)
 	if err != nil {
 		return store.Execution{}, err

@@ -66,7 +66,7 @@ func TestWhatComesOutIsRight(t *testing.T) {
 			for _, d := range docs {
 				nodes, report := yamldoc.Parse(d.ID, d.YAML)
 				scope := ref.Scope{Account: "acme"}
-				if entity.Decode(nodes[0], report, entity.Options{Scope: scope, Lanes: builtin.Lanes()}); report.Failed() {
+				if entity.Decode(nodes[0], report, entity.Options{Scope: scope, Types: builtin.Types()}); report.Failed() {
 					t.Errorf("%v\n%s", report.Err(), d.YAML)
 				}
 			}

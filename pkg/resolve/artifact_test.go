@@ -80,7 +80,7 @@ stages:
 		t.Fatalf("the plan has no node %s", at)
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: n, Entities: registries(),
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: n, Entities: registries(),
 		State: func(id plan.NodeID) plan.State {
 			if strings.HasSuffix(string(id), ".spec.service") {
 				return state

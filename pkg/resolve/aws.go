@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
@@ -14,74 +13,6 @@ import (
 // amazonS3 is the type of artifact sources that are objects of a bucket.
 const amazonS3 = "AmazonS3"
 
-// AWS resolves an Aws connector for a delegate: its keys as placeholders, and
-// the selectors that it adds (semantics/entities §9). region wins over its own.
-func (s *Scope) AWS(connector *yamldoc.Node, region string) (task.AWS, []string, error) {
-	doc, err := s.connector(connector, s.Execution.Scope)
-	if err != nil {
-		return task.AWS{}, nil, err
-	}
-	a, err := s.awsAccess(doc, region)
-	return a, words(doc.At("spec", "delegateSelectors")), err
-}
-
-// awsAccess resolves the document of an Aws connector.
-func (s *Scope) awsAccess(doc *yamldoc.Node, region string) (task.AWS, error) {
-	err := wantConnector(doc, "Aws")
-	if err != nil {
-		return task.AWS{}, err
-	}
-	credential := doc.At("spec", "credential")
-	cross := credential.Get("crossAccountAccess")
-	a := task.AWS{
-		Auth: task.AWSAuth(text(credential.Get("type"))), Region: region,
-		Role: text(cross.Get("crossAccountRoleArn")), ExternalID: text(cross.Get("externalId")),
-	}
-	if a.Region == "" {
-		a.Region = text(credential.Get("region"))
-	}
-	if a.BackOff, err = backOff(doc.At("spec", "awsSdkClientBackOffStrategyOverride")); err != nil {
-		return task.AWS{}, err
-	}
-	if a.Auth == task.AWSKeys {
-		err = s.awsKeys(credential.Get("spec"), &a)
-	}
-	return a, err
-}
-
-func (s *Scope) awsKeys(spec *yamldoc.Node, a *task.AWS) (err error) {
-	if a.AccessKey = text(spec.Get("accessKey")); a.AccessKey == "" {
-		if a.AccessKey, err = s.secretAt(spec.Get("accessKeyRef")); err != nil {
-			return err
-		}
-	}
-	if a.SecretKey, err = s.secretAt(spec.Get("secretKeyRef")); err != nil {
-		return err
-	}
-	a.SessionToken, err = s.secretAt(spec.Get("sessionTokenRef"))
-	return err
-}
-
-// backOff is how requests that failed are sent again; nil: as the SDK does.
-func backOff(n *yamldoc.Node) (*task.AWSBackOff, error) {
-	if text(n.Get("type")) == "" {
-		return nil, nil //nolint:nilnil // none is the usual case
-	}
-	b := &task.AWSBackOff{Strategy: text(n.Get("type"))}
-	for key, to := range map[string]*int{"retryCount": &b.Retries, "fixedBackoff": &b.Fixed, "baseDelay": &b.Base, "maxBackoffTime": &b.Max} {
-		word := text(n.At("spec", key))
-		if word == "" {
-			continue
-		}
-		number, err := strconv.Atoi(word)
-		if err != nil || number < 0 {
-			return nil, fault.New(fault.Invalid, "%s of awsSdkClientBackOffStrategyOverride is %q; want a number that isn't negative", key, word)
-		}
-		*to = number
-	}
-	return b, nil
-}
-
 // ecrRegistry fills in an image of ECR. Whose registry it is may be known to
 // AWS alone; then it has no name yet.
 func (s *Scope) ecrRegistry(spec *yamldoc.Node, a *artifact) error {
@@ -89,7 +20,7 @@ func (s *Scope) ecrRegistry(spec *yamldoc.Node, a *artifact) error {
 	if err != nil {
 		return err
 	}
-	account, err := s.awsAccess(a.connector, set["region"])
+	account, err := a.connector.AWS(set["region"])
 	if err != nil {
 		return err
 	}
@@ -108,7 +39,7 @@ func (s *Scope) s3Bucket(spec *yamldoc.Node, a *artifact) error {
 	if err != nil {
 		return err
 	}
-	account, err := s.awsAccess(a.connector, set["region"])
+	account, err := a.connector.AWS(set["region"])
 	a.S3 = &task.S3Objects{AWS: account, Bucket: set["bucketName"]}
 	a.Name = "s3://" + a.S3.Bucket
 	return err

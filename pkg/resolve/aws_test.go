@@ -54,7 +54,7 @@ func withArtifact(tb testing.TB, source string) *resolve.Scope {
 		tb.Fatal(err)
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: awsEntities{},
+		Types: builtin.Types(), Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: awsEntities{},
 		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State { return plan.State{Status: plan.Success} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 	})

@@ -45,7 +45,7 @@ func described(t *testing.T, at, manifests string, found *task.ChartFound) *reso
 		st = plan.State{Status: plan.Success, Outputs: doc}
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node(plan.NodeID(at)), Entities: chartEntities{},
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node(plan.NodeID(at)), Entities: chartEntities{},
 		State: func(id plan.NodeID) plan.State {
 			if id == manifestsNode {
 				return st

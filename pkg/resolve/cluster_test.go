@@ -34,7 +34,7 @@ func deployingTo(t *testing.T, infrastructure string) *resolve.Scope {
 	docs["aws"] = `type: Aws, spec: {credential: {type: InheritFromDelegate, region: us-east-1}, delegateSelectors: [aws]}`
 	docs["rancher"] = `type: Rancher, spec: {credential: {type: ManualConfig, spec: {rancherUrl: "https://rancher.example.com", auth: {type: BearerToken, spec: {passwordRef: rancher}}}}}`
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node(rollNode), Entities: connectors{docs: docs},
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node(rollNode), Entities: connectors{docs: docs},
 		State:     func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 	})

@@ -2,25 +2,21 @@ package resolve
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// text is a resolved scalar's text; empty for none.
-func text(n *yamldoc.Node) string {
-	if n == nil {
-		return ""
-	}
-	return n.Value
-}
-
+// words are the texts of a list.
 func words(list *yamldoc.Node) []string {
 	if list == nil {
 		return nil
@@ -32,23 +28,67 @@ func words(list *yamldoc.Node) []string {
 	return out
 }
 
-// connector reads a connector that a resolved document names.
-func (s *Scope) connector(name *yamldoc.Node, from ref.Scope) (*yamldoc.Node, error) {
+// text is a resolved scalar's text; empty for none.
+func text(n *yamldoc.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Value
+}
+
+// Connector reads a connector by its name, which has been resolved.
+func (s *Scope) Connector(name string) (connector.Connector, error) {
+	r, doc, err := s.savedConnector(name)
+	if err != nil {
+		return connector.Connector{}, err
+	}
+	return s.connector(r, doc)
+}
+
+// savedConnector reads the document of a connector below its root key.
+func (s *Scope) savedConnector(name string) (ref.Ref, *yamldoc.Node, error) {
+	if name == "" {
+		return ref.Ref{}, nil, fault.New(fault.Invalid, "a connectorRef is missing")
+	}
+	r, err := ref.Parse(name, s.Execution.Scope)
+	if err != nil {
+		return r, nil, fault.New(fault.Invalid, "connector %q: %w", name, err)
+	}
+	doc, err := s.raw(ref.Connector, r)
+	if fault.Is(err, fault.NotFound) {
+		return r, nil, fault.New(fault.NotFound, "connector %q isn't in %s", r.ID, r.Scope)
+	}
+	return r, doc, err
+}
+
+// connectorDocument is what expressions know of the connector that a key names.
+func (s *Scope) connectorDocument(name *yamldoc.Node) (*yamldoc.Node, error) {
 	v, err := s.scalar(name)
 	if err != nil {
 		return nil, err
 	}
-	if name == nil || v.Text() == "" {
-		return nil, fault.New(fault.Invalid, "a connectorRef is missing")
-	}
-	r, err := ref.Parse(v.Text(), from)
+	r, doc, err := s.savedConnector(v.Text())
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "connector %q: %w", v.Text(), err)
+		return nil, err
 	}
-	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Connector, ID: r.ID})
-	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "connector %q isn't in %s", r.ID, r.Scope)
+	return s.tree(doc, "connector "+r.ID)
+}
+
+// connector resolves a connector's document below its root key.
+func (s *Scope) connector(r ref.Ref, doc *yamldoc.Node) (connector.Connector, error) {
+	typ := text(doc.Get("type"))
+	of, _ := s.Connectors.Of(typ)
+	spec, err := s.Tree(doc.Get("spec"), of.Late)
+	if err != nil {
+		return connector.Connector{}, err
 	}
+	return s.Connectors.Use(r.ID, typ, r.Scope, spec, connecting{s, r.Scope}), nil
+}
+
+// raw reads an entity's document below its root key, as it was saved. What a
+// connector names is the same wherever it is used.
+func (s *Scope) raw(kind ref.Kind, r ref.Ref) (*yamldoc.Node, error) {
+	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -56,67 +96,37 @@ func (s *Scope) connector(name *yamldoc.Node, from ref.Scope) (*yamldoc.Node, er
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
-	entity.Qualify(docs[0], r.Scope, nil)
-	return s.tree(docs[0].Get("connector"), "connector "+r.ID)
+	if len(docs) != 1 {
+		return nil, fault.New(fault.Invalid, "%s %q has no document", kind, r.ID)
+	}
+	if kind == ref.Connector {
+		entity.Qualify(docs[0], r.Scope, s.Types)
+	}
+	return docs[0].Get(string(kind)), nil
 }
 
-// connectorNamed is connector by a name that has been resolved.
-func (s *Scope) connectorNamed(name string) (*yamldoc.Node, error) {
-	return s.connector(&yamldoc.Node{Kind: yamldoc.Scalar, Value: name}, s.Execution.Scope)
-}
-
-// cluster is how a K8sCluster connector reaches its API
-// (semantics/entities §9).
-func (s *Scope) cluster(doc *yamldoc.Node) (task.Cluster, error) {
-	if typ := text(doc.Get("type")); typ != "K8sCluster" {
-		return task.Cluster{}, fault.New(fault.Invalid, "connector %s is a %s; want a K8sCluster", text(doc.Get("identifier")), typ)
+// Server finds the system with an HTTP API that a connector of a type stands
+// for, and the selectors of the delegates that reach it.
+func (s *Scope) Server(name, typ string) (task.Server, []string, error) {
+	c, err := s.Connector(name)
+	if err != nil {
+		return task.Server{}, nil, err
 	}
-	credential := doc.At("spec", "credential")
-	if text(credential.Get("type")) == "InheritFromDelegate" {
-		return task.Cluster{Inherit: true}, nil
-	}
-	auth := credential.At("spec", "auth")
-	c := task.Cluster{URL: text(credential.At("spec", "masterUrl"))}
-	spec := auth.Get("spec")
-	var err error
-	set := func(to *string, key string) {
-		if err == nil {
-			*to, err = s.secretAt(spec.Get(key))
-		}
-	}
-	switch typ := text(auth.Get("type")); typ {
-	case "UsernamePassword":
-		set(&c.Username, "usernameRef")
-		if c.Username == "" {
-			c.Username = text(spec.Get("username"))
-		}
-		set(&c.Password, "passwordRef")
-	case "ServiceAccount":
-		set(&c.Token, "serviceAccountTokenRef")
-		set(&c.CAPEM, "caCertRef")
-	case "ClientKeyCert":
-		set(&c.CAPEM, "caCertRef")
-		set(&c.ClientCertPEM, "clientCertRef")
-		set(&c.ClientKeyPEM, "clientKeyRef")
-	default:
-		return task.Cluster{}, fault.New(fault.Unsupported, "the authentication %s of connector %s can't be used yet", typ, text(doc.Get("identifier")))
-	}
-	return c, err
-}
-
-// secretAt is the placeholder of the secret that a *Ref key names; empty if
-// the key is absent.
-func (s *Scope) secretAt(n *yamldoc.Node) (string, error) {
-	return s.secretFrom(n, s.Execution.Scope)
+	server, err := c.Server(typ)
+	return server, c.Selectors, err
 }
 
 // git is how a place in a Git repository is reached.
 func (s *Scope) git(at filesource.Repository) (*task.Git, error) {
-	doc, err := s.connectorNamed(at.ConnectorRef.Value)
+	c, err := s.Connector(at.ConnectorRef.Value)
 	if err != nil {
 		return nil, err
 	}
-	g := &task.Git{URL: repository(doc, at.RepoName.Value), Paths: slices.Clone(at.Paths.Value)}
+	g, err := c.Git(at.RepoName.Value)
+	if err != nil {
+		return nil, err
+	}
+	g.Paths = slices.Clone(at.Paths.Value)
 	if at.FolderPath.Value != "" {
 		g.Paths = append(g.Paths, at.FolderPath.Value)
 	}
@@ -125,69 +135,146 @@ func (s *Scope) git(at filesource.Repository) (*task.Git, error) {
 	} else {
 		g.Branch = at.Branch.Value
 	}
-	return g, s.gitAccess(doc, g)
+	return &g, nil
 }
 
-// repository is the URL of a Git connector's repository: for an account or a
-// project, the repository's name is appended.
-func repository(doc *yamldoc.Node, name string) string {
-	url := strings.TrimSuffix(text(doc.At("spec", "url")), "/")
-	level := text(doc.At("spec", "connectionType"))
-	if level == "" {
-		level = text(doc.At("spec", "type"))
+// Probe resolves how a connector is tested (semantics/entities §9): one by its
+// reference, or one that isn't saved by its document.
+func (s *Scope) Probe(name, document string) (step.Probe, error) {
+	var c connector.Connector
+	r, err := ref.Parse(name, s.Execution.Scope)
+	if document != "" {
+		c, r, err = s.unsaved(document)
+	} else if err == nil {
+		c, err = s.Connector(name)
+	} else {
+		err = fault.New(fault.Invalid, "connector %q: %w", name, err)
 	}
-	switch {
-	case level != "Account" && level != "Project" || name == "":
-		return url
-	case text(doc.Get("type")) == "AzureRepo" && strings.HasPrefix(url, "http"):
-		return url + "/_git/" + name
-	}
-	return url + "/" + name
-}
-
-// gitAccess fills in how the repository is reached (semantics/entities §9).
-func (s *Scope) gitAccess(doc *yamldoc.Node, g *task.Git) error {
-	kind, auth := text(doc.At("spec", "authentication", "type")), doc.At("spec", "authentication", "spec")
-	if text(doc.Get("type")) == "Git" { // the generic connector says it elsewhere
-		kind, auth = text(doc.At("spec", "type")), doc.Get("spec")
-		if inner := auth.Get("spec"); inner != nil {
-			auth = inner
-		}
-	}
-	if kind == "Ssh" {
-		return s.sshAccess(auth, g)
-	}
-	if inner := auth.Get("spec"); inner != nil {
-		auth = inner
-	}
-	var err error
-	if g.Username, err = s.secretAt(auth.Get("usernameRef")); err != nil {
-		return err
-	}
-	if g.Username == "" {
-		g.Username = text(auth.Get("username"))
-	}
-	for _, key := range []string{"tokenRef", "passwordRef"} {
-		if g.Password == "" && err == nil {
-			g.Password, err = s.secretAt(auth.Get(key))
-		}
-	}
-	return err
-}
-
-// sshAccess reads the SSHKey secret that a connector names.
-func (s *Scope) sshAccess(auth *yamldoc.Node, g *task.Git) error {
-	r, err := ref.Parse(text(auth.Get("sshKeyRef")), s.Execution.Scope)
 	if err != nil {
-		return fault.New(fault.Invalid, "sshKeyRef: %w", err)
+		return step.Probe{}, err
 	}
-	doc, err := s.secretDocument(r)
+	p, err := c.Probe()
 	if err != nil {
-		return err
+		return step.Probe{}, err
 	}
-	g.SSHUser, g.SSHKey, g.SSHPassphrase, err = s.login(doc, r.Scope)
-	if g.SSHKey == "" && err == nil {
-		return fault.New(fault.Unsupported, "secret %s: only SSH keys by reference can be used yet", r.ID)
+	p.Task.Connector = c.Type + " " + r.Text(s.Execution.Scope)
+	return step.Probe{Task: p.Task, Selectors: slices.Concat(c.Selectors, p.Selectors)}, nil
+}
+
+// unsaved takes a connector as it would be saved in the execution's scope.
+func (s *Scope) unsaved(document string) (connector.Connector, ref.Ref, error) {
+	docs, report := yamldoc.Parse("connector", []byte(document))
+	if err := report.Err(); err != nil {
+		return connector.Connector{}, ref.Ref{}, err
 	}
-	return err
+	if len(docs) != 1 || docs[0].Get("connector") == nil {
+		return connector.Connector{}, ref.Ref{}, fault.New(fault.Invalid, "found no connector; want one document whose root key is connector")
+	}
+	entity.Qualify(docs[0], s.Execution.Scope, s.Types)
+	doc := docs[0].Get("connector")
+	r := ref.Ref{Scope: s.Execution.Scope, ID: text(doc.Get("identifier"))}
+	c, err := s.connector(r, doc)
+	return c, r, err
+}
+
+// connecting is how a connector reaches what else it is made of
+// (connector.Reach).
+type connecting struct {
+	*Scope
+	of ref.Scope // where the connector lives
+}
+
+// Secret is the placeholder of a secret that the connector names.
+func (c connecting) Secret(name yamldoc.Field[string]) (string, error) {
+	if name.Value == "" {
+		return "", nil
+	}
+	v, err := c.secret(name.Value, c.of)
+	return v.Text(), err
+}
+
+// SSHKey is who logs in with a secret of type SSHKey.
+func (c connecting) SSHKey(name string) (task.SSH, error) {
+	r, err := ref.Parse(name, c.of)
+	if err != nil {
+		return task.SSH{}, fault.New(fault.Invalid, "secret %q: %w", name, err)
+	}
+	return c.sshKey(r)
+}
+
+// Template reads a template of secret managers.
+func (c connecting) Template(name ref.Ref, label string) (connector.Template, error) {
+	if c.Templates == nil {
+		return connector.Template{}, fault.New(fault.Unsupported, "templates can't be read here")
+	}
+	version, err := c.Templates(c.Context, name, label)
+	if err != nil {
+		return connector.Template{}, err
+	}
+	shown := template.Name(name, version.Label)
+	if kind := text(version.Doc.Get("type")); kind != string(template.SecretManager) {
+		return connector.Template{}, fault.New(fault.Invalid, "template %s is of the type %s; want one of the type %s", shown, kind, template.SecretManager)
+	}
+	return connector.Template{Name: shown, Scope: name.Scope, Spec: version.Doc.Get("spec")}, nil
+}
+
+// File is the text of a file of the file store, as it was saved.
+func (c connecting) File(f ref.File) (string, error) { return c.storedText(f) }
+
+// Resolve resolves a text of a document in a scope.
+func (c connecting) Resolve(text string, of ref.Scope, names map[string]expr.Value) (expr.Value, error) {
+	text = entity.QualifySecrets(text, of)
+	if names == nil {
+		return c.value(text)
+	}
+	return c.InterpolateWith(text, names)
+}
+
+// elsewhereKept is how a delegate fetches a secret that another manager keeps;
+// nil for one that Slipway keeps itself, and for one that doesn't exist: the
+// claim of its task says so.
+func (s *Scope) elsewhereKept(r ref.Ref) (*task.LateSecret, error) {
+	doc, err := s.raw(ref.Secret, r)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil //nolint:nilnil // see above
+	}
+	if err != nil {
+		return nil, err
+	}
+	spec := doc.Get("spec")
+	kind := text(spec.Get("valueType"))
+	if kind == "" || kind == entity.ValueInline {
+		return nil, nil //nolint:nilnil // see above
+	}
+	return s.fetched(r, text(spec.Get("secretManagerIdentifier")), kind, text(spec.Get("value")))
+}
+
+// fetched is how a delegate fetches a secret by what its document says.
+func (s *Scope) fetched(r ref.Ref, by, kind, value string) (*task.LateSecret, error) {
+	manager, err := ref.Parse(by, r.Scope)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the manager of secret %q: %w", r.ID, err)
+	}
+	if s.secrets.inside {
+		return nil, fault.New(fault.Invalid, "a secret manager is given the secret %q, which another manager keeps; only those of harnessSecretManager can be", r.ID)
+	}
+	s.secrets.inside = true
+	defer func() { s.secrets.inside = false }()
+	doc, err := s.raw(ref.Connector, manager)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.New(fault.NotFound, "the manager %q of secret %q isn't in %s", manager.ID, r.ID, manager.Scope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.connector(manager, doc)
+	var f connector.Fetch
+	if err == nil {
+		f, err = c.Fetch(connector.Secret{Scope: r.Scope, Value: value}, kind)
+	}
+	if err != nil {
+		return nil, fault.New(fault.CodeOf(err), "secret %q of the manager %q: %w", r.ID, manager.ID, err)
+	}
+	f.Task.Name = r.Text(s.Execution.Scope)
+	return &task.LateSecret{Fetched: &f.Task, Selectors: slices.Concat(f.Selectors, c.Selectors)}, nil
 }

@@ -69,7 +69,7 @@ func (s *Scope) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
 // that names a secret is its reference, and so is that key's identifier, for
 // secrets.getValue.
 func (s *Scope) connectorPath(name *yamldoc.Node, path []string) (expr.Value, int, error) {
-	doc, err := s.connector(name, s.Execution.Scope)
+	doc, err := s.connectorDocument(name)
 	if err != nil {
 		return expr.Null(), 0, err
 	}

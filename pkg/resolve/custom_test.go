@@ -72,7 +72,7 @@ func fleetWith(t *testing.T, node plan.NodeID, found bool, script string) *resol
 	}
 	scope := func(n *plan.Node) *resolve.Scope {
 		return resolve.New(resolve.Config{
-			Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: n, Entities: fleetEntities{}, Now: time.Unix(1000, 0),
+			Types: builtin.Types(), Context: t.Context(), Plan: p, Node: n, Entities: fleetEntities{}, Now: time.Unix(1000, 0),
 			Files:     files{contents: map[string]string{"acme/default/web:/list-home.sh": fleetScript, "acme/default/web:/bin": "\xff"}},
 			State:     func(id plan.NodeID) plan.State { return states[id] },
 			Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},

@@ -259,7 +259,7 @@ func (s *Scope) infraConnector(d *plan.Deployment, path []string) (expr.Value, i
 	if len(path) < 3 || at == nil {
 		return s.constant(at, 2)
 	}
-	doc, err := s.connector(at, s.Execution.Scope)
+	doc, err := s.connectorDocument(at)
 	if err != nil {
 		return expr.Null(), 0, err
 	}

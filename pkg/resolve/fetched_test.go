@@ -40,7 +40,7 @@ var vaultEntities = map[string]string{ //nolint:gochecknoglobals // documents
 	"connector jump": `connector: {identifier: jump, type: CustomSecretManager, spec: {onDelegate: false, host: jump.example.com, connectorRef: jumpKey, workingDirectory: /w,
   template: {templateRef: account.vault, templateInputs: {environmentVariables: [{name: key, type: String, value: k}]}}}}`,
 	"connector aws":   `connector: {identifier: aws, type: AwsSecretManager, spec: {credential: {type: ManualConfig, spec: {accessKey: account.token, secretKey: plain}}, region: eu-central-1, delegateSelectors: [eu]}}`,
-	"connector role":  `connector: {identifier: role, type: AwsSecretManager, spec: {credential: {type: AssumeSTSRole, spec: {roleArn: "arn:aws:iam::1:role/r", externalId: "42", assumeStsRoleDuration: 900}}, region: eu-central-1}}`,
+	"connector role":  `connector: {identifier: role, type: AwsSecretManager, spec: {credential: {type: AssumeSTSRole, spec: {roleArn: "arn:aws:iam::123456789012:role/r", externalId: "42", assumeStsRoleDuration: 900}}, region: eu-central-1}}`,
 	"connector kv":    `connector: {identifier: kv, type: Vault, spec: {vaultUrl: "https://vault", secretEngineName: kv, secretEngineVersion: 1, namespace: team, authToken: account.token}}`,
 	"connector roles": `connector: {identifier: roles, type: Vault, spec: {vaultUrl: "https://vault", secretEngineName: kv, accessType: APP_ROLE, appRoleId: r-1, secretId: plain}}`,
 	"connector pod":   `connector: {identifier: pod, type: Vault, spec: {vaultUrl: "https://vault", secretEngineName: kv, accessType: K8s_AUTH, vaultK8sAuthRole: deployer}}`,
@@ -85,7 +85,7 @@ func vaultWith(t *testing.T, source string) *resolve.Scope {
 		t.Fatal(err)
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Root.Children[0], Entities: vault{}, Now: time.Unix(1000, 0),
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Root.Children[0], Entities: vault{}, Now: time.Unix(1000, 0),
 		Files:     files{contents: map[string]string{"acme:/vault.sh": vaultScript, "acme/default/web:/vault.sh": "echo stolen"}},
 		State:     func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
@@ -162,7 +162,7 @@ func TestHowSecretsAreFetched(t *testing.T) {
 		"other":   `error: secret "other" of the manager "vault": its template has no input "other"`,
 		"fixed":   `error: the connector fixes the input "key"; the secret can't change it`,
 		"lost":    `error: the manager "nowhere" of secret "lost" isn't in acme/default/web`,
-		"wrong":   "error: connector hub is of type DockerRegistry; want a secret manager",
+		"wrong":   "error: connector hub is of type DockerRegistry; want one of CustomSecretManager, AwsSecretManager, Vault",
 		"circle":  `error: the input "path": `,
 		"jumped":  "jump.example.com:2222 as ada in /w",
 	}
@@ -194,7 +194,7 @@ func TestHowSecretsAreFetched(t *testing.T) {
 func TestReferencesToSecrets(t *testing.T) {
 	t.Parallel()
 	keys := task.AWS{Auth: task.AWSKeys, AccessKey: "TOKEN", SecretKey: "PLAIN", Region: "eu-central-1"}
-	assumed := task.AWS{Auth: task.AWSInherit, Region: "eu-central-1", Role: "arn:aws:iam::1:role/r", ExternalID: "42", RoleSeconds: 900}
+	assumed := task.AWS{Auth: task.AWSInherit, Region: "eu-central-1", Role: "arn:aws:iam::123456789012:role/r", ExternalID: "42", RoleSeconds: 900}
 	tests := map[string]struct {
 		want  task.FetchedSecret
 		fails string
@@ -209,7 +209,7 @@ func TestReferencesToSecrets(t *testing.T) {
 		}}}},
 		"mixed":                         {fails: "it has the value type Reference; secrets of a CustomSecretManager have CustomSecretManagerValues"},
 		"hashicorpvault://nope/a":       {fails: `the manager "nope"`},
-		"azurevault://kv/a":             {fails: "secrets of such managers can't be used yet"},
+		"azurevault://kv/a":             {fails: `secrets that are named as "azurevault://kv/a" aren't supported yet; want awssecretsmanager:// or hashicorpvault://`},
 		"account.hashicorpvault://kv/a": {fails: `the manager "kv" of secret`},
 	}
 	for name, tt := range tests {

@@ -77,7 +77,7 @@ func withFiles(t *testing.T) *resolve.Scope {
 		t.Fatal(err)
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: repositories{},
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: repositories{},
 		State:     func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 		Files: files{contents: map[string]string{

@@ -217,22 +217,3 @@ func (r *reach) PullSelectors() ([]string, error) {
 func (r *reach) Chart(manifest string) (*task.ChartFound, error) {
 	return r.chartFound(r.Node.Stage(), manifest)
 }
-
-// Connector reads a connector.
-func (r *reach) Connector(name string) (swimlane.Connector, error) {
-	doc, err := r.connectorNamed(name)
-	return connector{r.Scope, doc}, err
-}
-
-// connector is a connector's document (swimlane.Connector).
-type connector struct {
-	scope *Scope
-	doc   *yamldoc.Node
-}
-
-func (c connector) Selectors() []string                 { return words(c.doc.At("spec", "delegateSelectors")) }
-func (c connector) Cluster() (task.Cluster, error)      { return c.scope.cluster(c.doc) }
-func (c connector) AWS(region string) (task.AWS, error) { return c.scope.awsAccess(c.doc, region) }
-func (c connector) Google() (*task.Google, error)       { return c.scope.google(c.doc) }
-func (c connector) Azure() (*task.Azure, error)         { return c.scope.azure(c.doc) }
-func (c connector) Rancher() (task.Server, error)       { return c.scope.rancher(c.doc) }

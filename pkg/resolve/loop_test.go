@@ -54,7 +54,7 @@ func loopScope(t *testing.T, strategy string, node plan.NodeID) *resolve.Scope {
 	states := map[plan.NodeID]plan.State{}
 	scope := func(n *plan.Node) *resolve.Scope {
 		return resolve.New(resolve.Config{
-			Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
+			Types: builtin.Types(), Context: t.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
 			State:     func(id plan.NodeID) plan.State { return states[id] },
 			Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 		})

@@ -57,7 +57,7 @@ func withManifests(tb testing.TB, service, environment string, overrides ...plan
 		tb.Fatal(err)
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: chartEntities{},
+		Types: builtin.Types(), Context: tb.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: chartEntities{},
 		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
 	})
@@ -88,7 +88,7 @@ func TestCharts(t *testing.T) {
 		{"several without a choice", list(git, http), "", "", "", "multiple primary manifests: a, b"},
 		{"a choice that isn't there", list(git, http) + ", manifestConfigurations: {primaryManifestRef: z}", "", "", "", `primaryManifestRef is "z"; want one of a, b`},
 		{"a chart and plain manifests", list(git, plain), "", "", "", "multiple primary manifests: a, k"},
-		{"a connector of another type", strings.Replace(list(http), "connectorRef: http", "connectorRef: oci", 1), "", "", "", "connector oci is a OciHelmRepo"},
+		{"a connector of another type", strings.Replace(list(http), "connectorRef: http", "connectorRef: oci", 1), "", "", "", "connector oci is of type OciHelmRepo; want HttpHelmRepo"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

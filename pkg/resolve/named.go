@@ -7,7 +7,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -89,11 +88,7 @@ func (s *Scope) collect(n *yamldoc.Node, into map[string]bool) {
 
 // add adds a secret by its reference. What isn't one names nothing.
 func (s *Scope) add(text string, into map[string]bool) {
-	r, spec, err := inManager(text, s.Execution.Scope)
-	if err == nil && spec == nil {
-		r, err = ref.Parse(text, s.Execution.Scope)
-	}
-	if err == nil {
+	if r, _, err := s.secretRef(text, s.Execution.Scope); err == nil {
 		into[secret.Name(r)] = true
 	}
 }

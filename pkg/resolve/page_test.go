@@ -68,7 +68,7 @@ func pageScope(t *testing.T, sample string) *resolve.Scope {
 		"pipeline.stages.build.spec.execution.steps.skipped": {Status: plan.Skipped},
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: entities{},
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: entities{},
 		Now:       time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		State:     func(id plan.NodeID) plan.State { return states[id] },
 		Execution: store.Execution{ID: "x1", Sequence: 12, Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},

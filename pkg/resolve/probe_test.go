@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -67,7 +67,7 @@ func TestProbes(t *testing.T) {
 		"Vault":               {`vaultUrl: "https://v", secretEngineName: kv, authToken: plain`, `"vault":{"url":"https://v","engine":"kv","version":2,"path":"","key":"","token":"⟦plain⟧"}`},
 		"CustomSecretManager": {`onDelegate: true, template: {templateRef: account.vault}`, `"untested":"there is no value for the input \"path\" of its template but in its secrets`},
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(entity.ConnectorTypes())), slices.Sorted(maps.Keys(tests))); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(builtin.Connectors().Names())), slices.Sorted(maps.Keys(tests))); diff != "" {
 		t.Errorf("types (-that there are +tested):\n%s", diff)
 	}
 	for typ, tt := range tests {
@@ -101,7 +101,7 @@ func TestProbesOfSavedConnectors(t *testing.T) {
 		"a.b.c":  {"", fault.Invalid, `connector "a.b.c"`},
 		"secret": {"secret: {identifier: x}", fault.Invalid, "found no connector"},
 		"type":   {"connector: {identifier: x, type: Spot, spec: {}}", fault.Unsupported, "connectors of type Spot can't be tested yet"},
-		"auth":   {"connector: {identifier: x, type: Jira, spec: {jiraUrl: 'https://j', auth: {type: OAuth, spec: {}}}}", fault.Unsupported, `connector x: the authentication "OAuth" can't be used yet`},
+		"auth":   {"connector: {identifier: x, type: Jira, spec: {jiraUrl: 'https://j', auth: {type: OAuth, spec: {}}}}", fault.Invalid, `spec.auth.type: Jira authentication OAuth isn't supported yet; want one of UsernamePassword, PersonalAccessToken`},
 		"expr":   {"connector: {identifier: x, type: Jira, spec: {jiraUrl: '<+pipeline.variables.none>', auth: {type: Anonymous}}}", fault.UnresolvedExpression, ""},
 	} {
 		if _, _, _, err := probed(t, name, want.document); fault.CodeOf(err) != want.code || !strings.Contains(err.Error(), want.says) {

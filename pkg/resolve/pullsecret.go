@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -29,22 +30,18 @@ func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value
 	return s.secrets.lateSecret(task.LateSecret{Pull: &p, Selectors: selectors}), nil
 }
 
-func (s *Scope) dockerPull(connector *yamldoc.Node, p *task.PullSecret) error {
-	doc, err := s.connector(connector, s.Execution.Scope)
+func (s *Scope) dockerPull(name *yamldoc.Node, p *task.PullSecret) error {
+	c, err := s.connectorAt(name)
 	if err != nil {
 		return err
 	}
-	auth := doc.At("spec", "auth")
-	if text(auth.Get("type")) != "UsernamePassword" {
-		return nil
-	}
-	var login task.Server
-	if err := s.credentials("UsernamePassword", auth.Get("spec"), &login); err != nil {
+	registry, err := c.Images()
+	if err != nil || registry.Server.Auth != task.AuthBasic {
 		return err
 	}
-	p.Username, p.Password = login.Username, login.Password
-	p.Registry = text(doc.At("spec", "dockerRegistryUrl"))
-	if registryHost(p.Registry) == "index.docker.io" {
+	p.Username, p.Password = registry.Server.Username, registry.Server.Password
+	p.Registry = registry.URL
+	if connector.RegistryHost(p.Registry) == connector.DockerHub {
 		p.Registry = dockerHub
 	}
 	return nil
@@ -84,13 +81,9 @@ func (s *Scope) imagePull(source *yamldoc.Node, p *task.PullSecret) (selectors [
 // made with.
 func (s *Scope) pullSelectors(source *yamldoc.Node) ([]string, error) {
 	switch text(source.Get("type")) {
-	case "Gcr", "GoogleArtifactRegistry", "Acr":
-		doc, err := s.connector(source.At("spec", "connectorRef"), s.Execution.Scope)
-		return words(doc.At("spec", "delegateSelectors")), err
-	case "Ecr":
-	default:
-		return nil, nil
+	case "Gcr", "GoogleArtifactRegistry", "Acr", "Ecr":
+		c, err := s.connectorAt(source.At("spec", "connectorRef"))
+		return c.Selectors, err
 	}
-	_, selectors, err := s.AWS(source.At("spec", "connectorRef"), "")
-	return selectors, err
+	return nil, nil
 }

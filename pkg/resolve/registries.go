@@ -45,7 +45,7 @@ func (s *Scope) googleRegistry(spec *yamldoc.Node, a *artifact) error {
 		host, path = set["region"]+"-docker.pkg.dev", set["project"]+"/"+set["repositoryName"]+"/"+set["package"]
 	}
 	a.image(host, path)
-	a.Registry.Google, err = s.google(a.connector)
+	a.Registry.Google, err = a.connector.Google()
 	return err
 }
 
@@ -56,7 +56,7 @@ func (s *Scope) azureRegistry(spec *yamldoc.Node, a *artifact) error {
 	if err != nil {
 		return err
 	}
-	access, err := s.azure(a.connector)
+	access, err := a.connector.Azure()
 	if err != nil {
 		return err
 	}
@@ -75,20 +75,17 @@ func (s *Scope) azureRegistry(spec *yamldoc.Node, a *artifact) error {
 
 // githubPackage fills in a package of a GitHub host.
 func (s *Scope) githubPackage(spec *yamldoc.Node, a *artifact) error {
-	if err := wantConnector(a.connector, "Github"); err != nil {
+	login, err := a.connector.Packages()
+	if err != nil {
 		return err
 	}
 	set, err := s.settings(spec, "packageType", "packageName", "org", "user", "groupId", "artifactId", "extension")
 	if err != nil {
 		return err
 	}
-	at, err := url.Parse(text(a.connector.At("spec", "url")))
+	at, err := url.Parse(login.URL)
 	if err != nil || at.Host == "" {
-		return fault.New(fault.Invalid, "connector %s has the URL %q; want one that starts with https://", text(a.connector.Get("identifier")), text(a.connector.At("spec", "url")))
-	}
-	var login task.Git
-	if err := s.gitAccess(a.connector, &login); err != nil {
-		return err
+		return fault.New(fault.Invalid, "connector %s has the URL %q; want one that starts with https://", a.connector.ID, login.URL)
 	}
 	g := &task.GithubPackages{
 		Server: task.Server{URL: "https://api.github.com", Auth: task.AuthBearer, Token: login.Password},
@@ -98,11 +95,8 @@ func (s *Scope) githubPackage(spec *yamldoc.Node, a *artifact) error {
 	if at.Host != "github.com" {
 		g.Server.URL, host = at.Scheme+"://"+at.Host+"/api/v3", "containers."+at.Host
 	}
-	if api, err := s.secretAt(a.connector.At("spec", "apiAccess", "spec", "tokenRef")); err != nil || api != "" {
-		g.Server.Token = api
-		if err != nil {
-			return err
-		}
+	if login.Token != "" {
+		g.Server.Token = login.Token
 	}
 	if g.Server.Token == "" {
 		g.Server.Auth = task.AuthNone

@@ -10,15 +10,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// server reads a connector to a repository manager or a CI server.
-func (s *Scope) server(connector *yamldoc.Node, typ, urlKey string) (task.Server, error) {
-	if err := wantConnector(connector, typ); err != nil {
-		return task.Server{}, err
-	}
-	server := task.Server{URL: text(connector.At("spec", urlKey))}
-	return server, s.registryLogin(connector.At("spec", "auth"), &server)
-}
-
 // hosted fills in an image that a repository manager serves under a host of
 // its own, with the repository manager's credentials.
 func (a *artifact) hosted(address, repository string, server task.Server) {
@@ -30,13 +21,16 @@ func (a *artifact) hosted(address, repository string, server task.Server) {
 	a.image(host, repository)
 	base, below, _ := strings.Cut(host, "/")
 	login := server
-	login.URL = serverURL(address, base)
+	login.URL = "https://" + base
+	if strings.HasPrefix(address, "http://") {
+		login.URL = "http://" + base
+	}
 	a.Registry.Server, a.Registry.Repository = login, path.Join(below, repository)
 }
 
 // nexusComponent fills in a component of Nexus 3.
 func (s *Scope) nexusComponent(spec *yamldoc.Node, a *artifact) error {
-	server, err := s.server(a.connector, "Nexus", "nexusServerUrl")
+	server, err := a.connector.Server("Nexus")
 	if err != nil {
 		return err
 	}
@@ -65,7 +59,7 @@ func (s *Scope) nexusComponent(spec *yamldoc.Node, a *artifact) error {
 		if address == "" {
 			at, err := url.Parse(server.URL)
 			if err != nil || at.Host == "" {
-				return fault.New(fault.Invalid, "connector %s has the URL %q; want one that starts with https://", text(a.connector.Get("identifier")), server.URL)
+				return fault.New(fault.Invalid, "connector %s has the URL %q; want one that starts with https://", a.connector.ID, server.URL)
 			}
 			address = at.Scheme + "://" + at.Hostname() + ":" + of["repositoryPort"]
 		}
@@ -78,7 +72,7 @@ func (s *Scope) nexusComponent(spec *yamldoc.Node, a *artifact) error {
 // artifactoryArtifact fills in an image or a folder of Artifactory. An image
 // whose repositoryUrl isn't given is named by Artifactory's repository path.
 func (s *Scope) artifactoryArtifact(spec *yamldoc.Node, a *artifact) error {
-	server, err := s.server(a.connector, "Artifactory", "artifactoryServerUrl")
+	server, err := a.connector.Server("Artifactory")
 	if err != nil {
 		return err
 	}
@@ -100,7 +94,7 @@ func (s *Scope) artifactoryArtifact(spec *yamldoc.Node, a *artifact) error {
 	if address == "" {
 		at, err := url.Parse(server.URL)
 		if err != nil || at.Host == "" {
-			return fault.New(fault.Invalid, "connector %s has the URL %q; want one that starts with https://", text(a.connector.Get("identifier")), server.URL)
+			return fault.New(fault.Invalid, "connector %s has the URL %q; want one that starts with https://", a.connector.ID, server.URL)
 		}
 		address = at.Scheme + "://" + at.Host + "/" + f.Repository
 	}
@@ -111,7 +105,7 @@ func (s *Scope) artifactoryArtifact(spec *yamldoc.Node, a *artifact) error {
 
 // jenkinsBuilds fills in the builds of a job.
 func (s *Scope) jenkinsBuilds(spec *yamldoc.Node, a *artifact) error {
-	server, err := s.server(a.connector, "Jenkins", "jenkinsUrl")
+	server, err := a.connector.Server("Jenkins")
 	if err != nil {
 		return err
 	}
@@ -128,7 +122,7 @@ func (s *Scope) googleBucket(spec *yamldoc.Node, a *artifact) error {
 	if err != nil {
 		return err
 	}
-	access, err := s.google(a.connector)
+	access, err := a.connector.Google()
 	if err != nil {
 		return err
 	}

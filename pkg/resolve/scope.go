@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -26,6 +26,8 @@ import (
 
 // Config is what a Scope reads from.
 type Config struct {
+	entity.Types // of documents
+
 	Context   context.Context //nolint:containedctx // a Scope lives for one call; expr's interface has no context
 	Plan      *plan.Plan
 	Node      *plan.Node // whose expressions are evaluated
@@ -33,7 +35,6 @@ type Config struct {
 	Execution store.Execution
 	Entities  store.Entities
 	Files     store.Files      // the file store
-	Lanes     swimlane.Lanes   // the deployment types
 	Templates template.Lookup  // of secret managers; nil: none can be read
 	Mail      *task.MailServer // the installation's; its password refers to a secret
 	Now       time.Time

@@ -194,7 +194,7 @@ func scopeAt(tb testing.TB, node plan.NodeID) *resolve.Scope {
 		"pipeline.stages.deploy":                           {Status: plan.Running, Worst: plan.Failed},
 	}
 	return resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: tb.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
+		Types: builtin.Types(), Context: tb.Context(), Plan: p, Node: n, Entities: entities{}, Now: time.Unix(1000, 0),
 		State: func(id plan.NodeID) plan.State { return states[id] },
 		Execution: store.Execution{
 			ID: "x1", Sequence: 7, Actor: "ann", StartedAt: time.Unix(5, 0),

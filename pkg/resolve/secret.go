@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -127,10 +128,7 @@ func (s *Scope) secret(text string, from ref.Scope) (expr.Value, error) {
 // secretNamed is secret, and says whether the text that is being resolved names
 // it rather than a document on the way.
 func (s *Scope) secretNamed(text string, from ref.Scope, byText bool) (expr.Value, error) {
-	r, spec, err := inManager(text, from)
-	if err == nil && spec == nil {
-		r, err = ref.Parse(text, from)
-	}
+	r, kept, err := s.secretRef(text, from)
 	if err != nil {
 		return expr.Null(), fault.New(fault.CodeOf(err), "secret %q: %w", text, err)
 	}
@@ -138,8 +136,8 @@ func (s *Scope) secretNamed(text string, from ref.Scope, byText bool) (expr.Valu
 	placeholder, known := s.secrets.kept[name]
 	if !known {
 		var fetched *task.LateSecret
-		if spec != nil {
-			fetched, err = s.fetched(r, spec)
+		if kept != nil {
+			fetched, err = s.fetched(r, kept.Manager, connector.ValueReference, kept.Secret)
 		} else {
 			fetched, err = s.elsewhereKept(r)
 		}
@@ -156,4 +154,15 @@ func (s *Scope) secretNamed(text string, from ref.Scope, byText bool) (expr.Valu
 		return expr.SecretRef(placeholder), nil
 	}
 	return s.secrets.of(name), nil
+}
+
+// secretRef is the reference of a secret, and where it is kept if it is named by
+// that.
+func (s *Scope) secretRef(text string, from ref.Scope) (ref.Ref, *connector.Kept, error) {
+	kept, err := s.Connectors.Kept(text)
+	if kept != nil || err != nil {
+		return ref.Ref{Scope: from, ID: text}, kept, err
+	}
+	r, err := ref.Parse(text, from)
+	return r, nil, err
 }

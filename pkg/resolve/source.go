@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -18,8 +19,7 @@ type artifact struct {
 	task.Artifact
 	selectors []string
 	timeout   time.Duration
-	// connector is the resolved connector; nil for a source that has none.
-	connector *yamldoc.Node
+	connector connector.Connector // of a source that has one
 }
 
 // Image is the image of a fixed tag.
@@ -136,10 +136,10 @@ func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 		return a, fault.New(fault.CodeOf(err), "artifact source %s: %w", text(source.Get("identifier")), err)
 	}
 	if spec.Get("connectorRef") != nil {
-		if a.connector, err = s.connector(spec.Get("connectorRef"), s.Execution.Scope); err != nil {
+		if a.connector, err = s.connectorAt(spec.Get("connectorRef")); err != nil {
 			return a, err
 		}
-		a.selectors = words(a.connector.At("spec", "delegateSelectors"))
+		a.selectors = a.connector.Selectors
 	}
 	switch a.Type {
 	case "DockerRegistry":
@@ -168,6 +168,15 @@ func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
 		err = fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", a.Type)
 	}
 	return a, err
+}
+
+// connectorAt reads the connector that a source names.
+func (s *Scope) connectorAt(name *yamldoc.Node) (connector.Connector, error) {
+	v, err := s.scalar(name)
+	if err != nil {
+		return connector.Connector{}, err
+	}
+	return s.Connector(v.Text())
 }
 
 // lastPublished is a version that stands for the newest, perhaps of those that
@@ -229,57 +238,17 @@ func newest(call string) string {
 	return re
 }
 
-// wantConnector checks the type of a connector.
-func wantConnector(doc *yamldoc.Node, want string) error {
-	if typ := text(doc.Get("type")); typ != want {
-		return fault.New(fault.Invalid, "connector %s is of type %s; want %s", text(doc.Get("identifier")), typ, want)
-	}
-	return nil
-}
-
 // dockerRegistry fills in an image of a Docker registry.
 func (s *Scope) dockerRegistry(spec *yamldoc.Node, a *artifact) error {
-	if err := wantConnector(a.connector, "DockerRegistry"); err != nil {
+	registry, err := a.connector.Images()
+	if err != nil {
 		return err
 	}
 	path, err := s.scalar(spec.Get("imagePath"))
 	if err != nil {
 		return err
 	}
-	url := text(a.connector.At("spec", "dockerRegistryUrl"))
-	host := registryHost(url)
-	a.Registry = &task.ImageRegistry{Server: task.Server{URL: serverURL(url, host)}, Repository: path.Text(), Image: host + "/" + path.Text()}
+	a.Registry = &task.ImageRegistry{Server: registry.Server, Repository: path.Text(), Image: connector.RegistryHost(registry.URL) + "/" + path.Text()}
 	a.Name = a.Registry.Image
-	return s.registryLogin(a.connector.At("spec", "auth"), &a.Registry.Server)
-}
-
-// registryLogin fills in the user name and the password that a connector has.
-func (s *Scope) registryLogin(auth *yamldoc.Node, server *task.Server) error {
-	server.Auth = task.AuthNone
-	if kind := text(auth.Get("type")); kind != "" {
-		return s.credentials(kind, auth.Get("spec"), server)
-	}
 	return nil
-}
-
-// registryHost is the host of a registry's URL. Docker Hub's is
-// index.docker.io whatever form its URL has.
-func registryHost(url string) string {
-	_, host, found := strings.Cut(url, "://")
-	if !found {
-		host = url
-	}
-	host, _, _ = strings.Cut(host, "/")
-	if strings.HasSuffix(host, "docker.io") || strings.HasSuffix(host, "hub.docker.com") {
-		return "index.docker.io"
-	}
-	return host
-}
-
-// serverURL is where a registry's API is.
-func serverURL(url, host string) string {
-	if strings.HasPrefix(url, "http://") {
-		return "http://" + host
-	}
-	return "https://" + host
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -20,7 +19,11 @@ func (s *Scope) SSHKey(name string) (task.SSH, error) {
 	if err != nil {
 		return task.SSH{}, fault.New(fault.Invalid, "secret %q: %w", name, err)
 	}
-	doc, err := s.secretDocument(r)
+	return s.sshKey(r)
+}
+
+func (s *Scope) sshKey(r ref.Ref) (task.SSH, error) {
+	doc, err := s.raw(ref.Secret, r)
 	if fault.Is(err, fault.NotFound) {
 		return task.SSH{}, fault.New(fault.NotFound, "secret %q isn't in %s", r.ID, r.Scope)
 	}
@@ -38,19 +41,6 @@ func (s *Scope) SSHKey(name string) (task.SSH, error) {
 	}
 	out.User, out.Key, out.Passphrase, err = s.login(doc, r.Scope)
 	return out, err
-}
-
-// secretDocument reads a secret's document, below its root key.
-func (s *Scope) secretDocument(r ref.Ref) (*yamldoc.Node, error) {
-	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.Secret, ID: r.ID})
-	if err != nil {
-		return nil, err
-	}
-	docs, report := yamldoc.Parse(r.ID, e.YAML)
-	if err := report.Err(); err != nil {
-		return nil, err
-	}
-	return docs[0].Get("secret"), nil
 }
 
 // login is who logs in with a secret of type SSHKey. What its document names is

@@ -96,7 +96,7 @@ func TestStatusesOfWhatRuns(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := resolve.New(resolve.Config{
-				Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node(stage + ".spec.execution.rollbackSteps.r"),
+				Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node(stage + ".spec.execution.rollbackSteps.r"),
 				State: func(id plan.NodeID) plan.State {
 					if st, ok := tt.states[id]; ok || id != p.Root.ID && id != stage && id != block {
 						return st

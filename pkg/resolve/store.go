@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -60,45 +61,27 @@ func (s *Scope) fileStore(from filesource.Stored) (*task.FileStore, error) {
 // charts is how a repository of charts is reached (semantics/entities §9).
 func (s *Scope) charts(from *filesource.Store) (*task.ChartRepo, error) {
 	of := from.Charts
-	doc, err := s.connectorNamed(of.ConnectorRef.Value)
+	c, err := s.Connector(of.ConnectorRef.Value)
 	if err != nil {
 		return nil, err
 	}
 	switch from.Type.Value {
 	case filesource.S3, filesource.GCS:
-		return s.chartBucket(doc, from.Type.Value, of)
+		return chartBucket(c, from.Type.Value, of)
 	case filesource.OCI:
 		if of.Registry.Value == "ECR" || of.Registry.Value == "GAR" {
-			return s.cloudRegistry(doc, of)
+			return cloudRegistry(c, of)
 		}
 	}
-	repo, err := s.chartServer(doc, from.Type.Value)
+	repo, err := c.Charts(map[string]string{filesource.HTTP: "HttpHelmRepo", filesource.OCI: "OciHelmRepo"}[from.Type.Value])
 	if err == nil && repo.OCI {
 		repo.URL = strings.TrimSuffix(repo.URL+"/"+strings.Trim(of.BasePath.Value, "/"), "/")
 	}
 	return repo, err
 }
 
-// chartServer is a server with an index of charts, or a registry with charts.
-func (s *Scope) chartServer(doc *yamldoc.Node, store string) (*task.ChartRepo, error) {
-	want := map[string]string{filesource.HTTP: "HttpHelmRepo", filesource.OCI: "OciHelmRepo"}[store]
-	if typ := text(doc.Get("type")); typ != want {
-		return nil, fault.New(fault.Invalid, "connector %s is a %s; a store of the type %s wants an %s", text(doc.Get("identifier")), typ, store, want)
-	}
-	var server task.Server
-	if err := s.credentials(text(doc.At("spec", "auth", "type")), doc.At("spec", "auth", "spec"), &server); err != nil {
-		return nil, err
-	}
-	repo := &task.ChartRepo{URL: strings.TrimSuffix(text(doc.At("spec", "helmRepoUrl")), "/"), Username: server.Username, Password: server.Password}
-	if store == filesource.OCI {
-		repo.OCI = true
-		repo.URL = "oci://" + strings.TrimPrefix(strings.TrimPrefix(repo.URL, "https://"), "oci://")
-	}
-	return repo, nil
-}
-
 // chartBucket is a folder of a bucket with charts in it.
-func (s *Scope) chartBucket(doc *yamldoc.Node, store string, of filesource.ChartRepository) (*task.ChartRepo, error) {
+func chartBucket(c connector.Connector, store string, of filesource.ChartRepository) (*task.ChartRepo, error) {
 	name, folder := of.Bucket.Value, strings.Trim(of.Folder.Value, "/")
 	if name == "" {
 		return nil, fault.New(fault.Invalid, "bucketName is empty")
@@ -107,12 +90,12 @@ func (s *Scope) chartBucket(doc *yamldoc.Node, store string, of filesource.Chart
 	repo, scheme := &task.ChartRepo{Folder: folder}, "s3://"
 	if store == filesource.S3 {
 		repo.S3 = &task.S3Objects{Bucket: name}
-		repo.S3.AWS, err = s.awsAccess(doc, of.Region.Value)
+		repo.S3.AWS, err = c.AWS(of.Region.Value)
 	} else {
 		scheme = "gs://"
 		repo.GCS = &task.GoogleBucket{Bucket: name}
 		var access *task.Google
-		if access, err = s.google(doc); err == nil {
+		if access, err = c.Google(); err == nil {
 			repo.GCS.Google = *access
 		}
 	}
@@ -121,11 +104,11 @@ func (s *Scope) chartBucket(doc *yamldoc.Node, store string, of filesource.Chart
 }
 
 // cloudRegistry is a registry of AWS or Google Cloud with charts in it.
-func (s *Scope) cloudRegistry(doc *yamldoc.Node, of filesource.ChartRepository) (*task.ChartRepo, error) {
+func cloudRegistry(c connector.Connector, of filesource.ChartRepository) (*task.ChartRepo, error) {
 	base := strings.Trim(of.BasePath.Value, "/")
 	repo, host := &task.ChartRepo{OCI: true, Folder: base}, ""
 	if of.Registry.Value == "ECR" {
-		access, err := s.awsAccess(doc, of.Region.Value)
+		access, err := c.AWS(of.Region.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +117,7 @@ func (s *Scope) cloudRegistry(doc *yamldoc.Node, of filesource.ChartRepository) 
 			host = ecrHost(task.ECRImages{AWS: access, Account: account})
 		}
 	} else {
-		access, err := s.google(doc)
+		access, err := c.Google()
 		if err != nil {
 			return nil, err
 		}

@@ -116,7 +116,7 @@ func decoded(doc *yamldoc.Node) []yamldoc.Finding {
 		scope.Org, scope.Project = "o", "p"
 	}
 	report := yamldoc.NewReport("").Strict()
-	entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check, Lanes: builtin.Lanes()})
+	entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check, Types: builtin.Types()})
 	return slices.DeleteFunc(report.Findings(), func(f yamldoc.Finding) bool { return f.Severity != yamldoc.Error })
 }
 

@@ -59,7 +59,7 @@ func newDescriber() *describer {
 func (d *describer) root(kind ref.Kind) document.Rule {
 	return func(v yamldoc.Value) {
 		entity.Decode(mapping(map[string]*yamldoc.Node{string(kind): v.Node}), d.report, entity.Options{
-			Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check, Lanes: builtin.Lanes(), StepTypes: builtin.Names(),
+			Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check, Types: builtin.Types(), StepTypes: builtin.Names(),
 		})
 	}
 }

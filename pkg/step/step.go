@@ -114,9 +114,10 @@ type In struct {
 	// InterpolateKnown resolves a late text for people: what can't be resolved
 	// stays in it as it was written (semantics/pipeline §3.5, item 4).
 	InterpolateKnown func(text string) (expr.Value, error)
-	// Connector resolves a connector to a system with an HTTP API, by its
-	// reference as written in the step.
-	Connector func(ref string) (Connector, error)
+	// Server finds the system with an HTTP API that a connector of a type stands
+	// for, by its reference as written in the step, and the selectors that a
+	// delegate needs besides the step's own.
+	Server func(ref, connectorType string) (task.Server, []string, error)
 	// Artifact resolves the artifact of the stage's service as far as it is
 	// known before its source was asked.
 	Artifact func() (Artifact, error)
@@ -146,14 +147,6 @@ type In struct {
 	GroupMails func(ref string) ([]string, error)
 	// MailServer is the installation's; its password is a placeholder.
 	MailServer func() (task.MailServer, error)
-}
-
-// Connector is a connector to a system with an HTTP API
-// (semantics/entities §9).
-type Connector struct {
-	Type      string // as in YAML, e.g. Jira
-	Server    task.Server
-	Selectors []string // a delegate needs these besides the step's own
 }
 
 // Artifact is a service's primary artifact (semantics/entities §2.2).

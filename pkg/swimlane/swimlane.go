@@ -11,6 +11,7 @@ package swimlane
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -158,23 +159,12 @@ type Reach interface {
 	// Chart is what the chart of a manifest says of itself; nil if it wasn't read.
 	Chart(manifest string) (*task.ChartFound, error)
 	// Connector reads a connector.
-	Connector(name string) (Connector, error)
+	Connector(name string) (connector.Connector, error)
 }
 
 // Names say what is deployed, as users call it.
 type Names struct {
 	Service, Environment, Infrastructure string
-}
-
-// Connector is a connector, resolved for a delegate. Each method fails for one
-// of another type.
-type Connector interface {
-	Selectors() []string
-	Cluster() (task.Cluster, error)
-	AWS(region string) (task.AWS, error)
-	Google() (*task.Google, error)
-	Azure() (*task.Azure, error)
-	Rancher() (task.Server, error)
 }
 
 // Lanes are the deployment types that there are.

@@ -18,7 +18,7 @@ func Choose(ctx context.Context, s *resolve.Scope) (*plan.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := Reader{Entities: s.Entities, Scope: s.Execution.Scope, Lanes: s.Lanes}
+	r := Reader{Entities: s.Entities, Scope: s.Execution.Scope, Types: s.Types}
 	d, err := r.Deployment(ctx, c)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func TestDeploymentTemplates(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := target.Reader{Lanes: builtin.Lanes(), Entities: saved(t, hall(tt.service, tt.infrastructure)), Scope: project()}
+			r := target.Reader{Types: builtin.Types(), Entities: saved(t, hall(tt.service, tt.infrastructure)), Scope: project()}
 			spec := parsed(t, "{deploymentType: CustomDeployment, customDeploymentRef: "+or(tt.stage)+", service: {serviceRef: a}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}}")
 			d, err := r.Plan(t.Context(), spec, nil)
 			if want, fails := strings.CutPrefix(tt.want, "error: "); fails {

@@ -18,7 +18,7 @@ import (
 // the scope's node: each service to each infrastructure
 // (semantics/entities §5.2). None if the loop's condition is false.
 func Expand(ctx context.Context, s *resolve.Scope) (plan.Iterations, error) {
-	x := expansion{Scope: s, ctx: ctx, reader: Reader{Entities: s.Entities, Scope: s.Execution.Scope, Lanes: s.Lanes}}
+	x := expansion{Scope: s, ctx: ctx, reader: Reader{Entities: s.Entities, Scope: s.Execution.Scope, Types: s.Types}}
 	if when := text(s.Node.Loop.Doc, "when"); when != "" {
 		if run, err := s.Condition(when); err != nil || !run {
 			return plan.Iterations{}, err

@@ -91,7 +91,7 @@ func expand(ctx context.Context, t *testing.T, s store.Store, spec string) (plan
 func expandAs(ctx context.Context, t *testing.T, s store.Store, typ, spec string) (plan.Iterations, error) {
 	t.Helper()
 	doc := parsed(t, fmt.Sprintf("{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: %s, %s, execution: {steps: []}}}}]}", typ, spec))
-	r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
+	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
 	stage := doc.Get("stages").Items[0].Get("stage")
 	d, err := r.Plan(ctx, stage.Get("spec"), nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func expandAs(ctx context.Context, t *testing.T, s store.Store, typ, spec string
 		t.Fatalf("the stage isn't repeated: %+v", loop)
 	}
 	return target.Expand(ctx, resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: ctx, Plan: p, Node: loop, Entities: s, Execution: store.Execution{Scope: project()},
+		Types: builtin.Types(), Context: ctx, Plan: p, Node: loop, Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	}))
 }

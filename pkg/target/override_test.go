@@ -61,7 +61,7 @@ func TestOverridesAreLayered(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
+			r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
 			d, err := r.Deployment(t.Context(), plan.Choice{
 				Type: "Kubernetes", Service: plan.Pick{Ref: tt.service}, Environment: plan.Pick{Ref: tt.prefix + "dev"},
 				Infrastructure: plan.Pick{Ref: "eu"}, Overrides: given,
@@ -103,7 +103,7 @@ overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, 
 overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{name: c, type: String, value: "3"}, {name: d, type: String, value: "3"}], manifests: [`+values("global")+`], configFiles: [`+file("three", "new")+`]}}
 `)
 	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: web}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
-	r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
+	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
 	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{
 		t.Fatal(err)
 	}
 	scope := resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	})
 	for text, want := range map[string]string{
@@ -169,7 +169,7 @@ func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 		saveIn(t, s, accountScope(), doc)
 	}
 	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: account.web}, environment: {environmentRef: account.dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
-	r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
+	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
 	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	scope := resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Root.Children[0].Children[0], Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	})
 	out, err := scope.Deployment()

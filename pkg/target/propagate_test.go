@@ -30,7 +30,7 @@ func TestWhatIsTakenAsItIsWritten(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			spec := parsed(t, "{deploymentType: Kubernetes, service: {useFromStage: {stage: first}}, environment: "+tt.environment+"}")
-			r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
+			r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
 			d, err := r.Plan(t.Context(), spec, map[string]*yamldoc.Node{"first": first})
 			if err != nil {
 				t.Fatal(err)
@@ -55,7 +55,7 @@ func TestSeveralTakenFromBeside(t *testing.T) {
 	for _, item := range members {
 		specs[item.At("stage", "identifier").Value] = item.At("stage", "spec")
 	}
-	r := target.Reader{Lanes: builtin.Lanes(), Entities: s, Scope: project()}
+	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
 	for id, spec := range specs {
 		var err error
 		if deployments[id], err = r.Plan(t.Context(), spec, specs); err != nil {
@@ -67,7 +67,7 @@ func TestSeveralTakenFromBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := target.Expand(t.Context(), resolve.New(resolve.Config{
-		Lanes: builtin.Lanes(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.s"), Entities: s, Execution: store.Execution{Scope: project()},
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.s"), Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
 	}))
 	if err != nil {

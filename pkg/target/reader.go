@@ -19,7 +19,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -29,7 +28,7 @@ import (
 type Reader struct {
 	Entities store.Entities
 	Scope    ref.Scope // of the pipeline that names them
-	Lanes    swimlane.Lanes
+	entity.Types
 
 	Templates []plan.Template // that the documents were resolved with, each once
 	Warnings  []fault.Detail  // about values that no input takes
@@ -61,7 +60,7 @@ func (r *Reader) Document(ctx context.Context, e store.Entity) (*yamldoc.Node, e
 			r.Templates = append(r.Templates, one)
 		}
 	}
-	entity.Qualify(resolved.Doc, e.Key.Scope, r.Lanes)
+	entity.Qualify(resolved.Doc, e.Key.Scope, r.Types)
 	return resolved.Doc.Get(string(e.Key.Kind)), nil
 }
 
@@ -221,7 +220,7 @@ func (r *Reader) fill(ctx context.Context, e store.Entity, p plan.Pick) (*yamldo
 	merged := input.Merge(doc, nil, input.Source{Doc: p.Inputs, Lenient: true})
 	r.Warnings = append(r.Warnings, merged.Warnings...)
 	if err = merged.Err(); err == nil {
-		err = Check(e.Key.Kind, merged.Doc, entity.Options{Scope: e.Key.Scope, Lanes: r.Lanes})
+		err = Check(e.Key.Kind, merged.Doc, entity.Options{Scope: e.Key.Scope, Types: r.Types})
 	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s %s: %w", e.Key.Kind, p.Ref, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
@@ -24,7 +25,33 @@ type given struct {
 	Deployment *deployment `json:"deployment"`
 	// Connectors that there are besides "jira", "servicenow", "jenkins" and
 	// "bamboo", by reference.
-	Connectors map[string]step.Connector `json:"connectors"`
+	Connectors map[string]system `json:"connectors"`
+}
+
+// system is what a connector to a system with an HTTP API gives.
+type system struct {
+	Type      string
+	Server    task.Server
+	Selectors []string
+}
+
+// of finds the system that a connector of a type stands for.
+func (g given) of(name, typ string) (task.Server, []string, error) {
+	c, ok := g.Connectors[name]
+	for _, known := range []string{"Jira", "ServiceNow", "Jenkins", "Bamboo"} {
+		if !ok && strings.EqualFold(known, name) {
+			server := task.Server{URL: "https://" + name + ".example.com", Auth: task.AuthBearer}
+			server.Token = "⟦token⟧"
+			c, ok = system{Type: known, Selectors: []string{"near-" + name}, Server: server}, true
+		}
+	}
+	switch {
+	case !ok:
+		return task.Server{}, nil, fault.New(fault.NotFound, "connector %q doesn't exist", name)
+	case c.Type != typ:
+		return task.Server{}, nil, connector.WrongType(name, c.Type, typ)
+	}
+	return c.Server, c.Selectors, nil
 }
 
 // deployment is a step.Deployment whose target is decoded as its lane has it.
@@ -70,19 +97,7 @@ func In(tb testing.TB, doc []byte, target any) step.In {
 		Interpolate: func(text string, names map[string]expr.Value) (expr.Value, error) {
 			return expr.Interpolate(text, scope(names))
 		},
-		Connector: func(name string) (step.Connector, error) {
-			if c, ok := g.Connectors[name]; ok {
-				return c, nil
-			}
-			for _, kind := range []string{"Jira", "ServiceNow", "Jenkins", "Bamboo"} {
-				if strings.EqualFold(kind, name) {
-					server := task.Server{URL: "https://" + name + ".example.com", Auth: task.AuthBearer}
-					server.Token = "⟦token⟧"
-					return step.Connector{Type: kind, Selectors: []string{"near-" + name}, Server: server}, nil
-				}
-			}
-			return step.Connector{}, fault.New(fault.NotFound, "connector %q doesn't exist", name)
-		},
+		Server: g.of,
 		MailServer: func() (task.MailServer, error) {
 			server := task.MailServer{Host: "mail.example.com", Port: 587, TLS: task.MailStartTLS, From: "slipway@example.com", Username: "slipway"}
 			server.Password = "⟦smtp⟧"

@@ -34,15 +34,8 @@ func (b *Base) Keys(d *document.Decoder) document.Keys {
 // Server resolves the connector, which must be of a type, and the selectors
 // that the task gets.
 func (b *Base) Server(in step.In, kind string) (task.Server, []string, error) {
-	name := step.Text(b.Connector)
-	c, err := in.Connector(name)
-	if err != nil {
-		return task.Server{}, nil, err
-	}
-	if c.Type != kind {
-		return task.Server{}, nil, fault.New(fault.Invalid, "connector %q is of type %s; want %s", name, c.Type, kind)
-	}
-	return c.Server, slices.Concat(in.Selectors, c.Selectors), nil
+	server, selectors, err := in.Server(step.Text(b.Connector), kind)
+	return server, slices.Concat(in.Selectors, selectors), err
 }
 
 // Field is a field to be set.

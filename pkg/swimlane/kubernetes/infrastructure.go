@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -120,13 +121,13 @@ func (n *Namespace) Cluster(r swimlane.Reach) (task.Cluster, []string, error) {
 	}
 	if n.Type == direct {
 		cluster, err := c.Cluster()
-		return cluster, c.Selectors(), err
+		return cluster, c.Selectors, err
 	}
 	cloud, err := n.inCloud(c)
-	return task.Cluster{Cloud: cloud}, c.Selectors(), err
+	return task.Cluster{Cloud: cloud}, c.Selectors, err
 }
 
-func (n *Namespace) inCloud(c swimlane.Connector) (*task.CloudCluster, error) {
+func (n *Namespace) inCloud(c connector.Connector) (*task.CloudCluster, error) {
 	where, name, _ := strings.Cut(n.Name.Value, "/")
 	switch n.Type {
 	case amazon:
@@ -147,7 +148,7 @@ func (n *Namespace) inCloud(c swimlane.Connector) (*task.CloudCluster, error) {
 			Azure: *access, Subscription: n.Subscription.Value, ResourceGroup: n.ResourceGroup.Value, Name: n.Name.Value, Admin: n.Admin.Value,
 		}}, nil
 	case rancher:
-		server, err := c.Rancher()
+		server, err := c.Server("Rancher")
 		return &task.CloudCluster{Rancher: &task.Rancher{Server: server, Name: n.Name.Value}}, err
 	}
 	return nil, fault.New(fault.Unsupported, "infrastructure type %s can't be deployed to yet", n.Type)

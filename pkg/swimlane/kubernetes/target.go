@@ -57,7 +57,7 @@ func (n *Namespace) Described(r swimlane.Reach) (swimlane.Described, error) {
 	if err != nil {
 		return swimlane.Described{}, err
 	}
-	return swimlane.Described{Kind: KindHelm, Spec: describe{Op: "Describe", Target: Target{Manifest: m}}, Selectors: c.Selectors()}, nil
+	return swimlane.Described{Kind: KindHelm, Spec: describe{Op: "Describe", Target: Target{Manifest: m}}, Selectors: c.Selectors}, nil
 }
 
 // source is a manifest with what its kind has decoded.

@@ -1,8 +1,10 @@
 package swimlanetest
 
 import (
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -72,25 +74,37 @@ func (*Reach) Chart(string) (*task.ChartFound, error) {
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// Connector is one of any type.
-func (*Reach) Connector(name string) (swimlane.Connector, error) { return connector(name), nil }
-
-type connector string
-
-func (c connector) Selectors() []string { return nil }
-
-func (c connector) Cluster() (task.Cluster, error) {
-	return task.Cluster{URL: "https://" + string(c)}, nil
+// Connector is one that gives anything.
+func (*Reach) Connector(name string) (connector.Connector, error) {
+	all := connector.Type{Name: "Rancher", New: func(*connector.Decoder, yamldoc.Value) connector.Spec { return anything(name) }} // whose server is asked for by its type
+	return connector.Types{all}.Use(name, all.Name, ref.Scope{}, &yamldoc.Node{Kind: yamldoc.Mapping}, nil), nil
 }
 
-func (c connector) AWS(region string) (task.AWS, error) {
-	return task.AWS{AccessKey: string(c), Region: region}, nil
+// anything is a connector that gives what any type does, with its name in it.
+type anything string
+
+func (a anything) Cluster(connector.Reach) (task.Cluster, error) {
+	return task.Cluster{URL: "https://" + string(a)}, nil
 }
 
-func (c connector) Google() (*task.Google, error) { return &task.Google{Key: string(c)}, nil }
+func (a anything) AWS(_ connector.Reach, region string) (task.AWS, error) {
+	return task.AWS{AccessKey: string(a), Region: region}, nil
+}
 
-func (c connector) Azure() (*task.Azure, error) { return &task.Azure{Tenant: string(c)}, nil }
+func (anything) Account() string { return "" }
 
-func (c connector) Rancher() (task.Server, error) {
-	return task.Server{URL: "https://" + string(c)}, nil
+func (a anything) Google(connector.Reach) (*task.Google, error) {
+	return &task.Google{Key: string(a)}, nil
+}
+
+func (a anything) Azure(connector.Reach) (*task.Azure, error) {
+	return &task.Azure{Tenant: string(a)}, nil
+}
+
+func (a anything) Server(connector.Reach) (task.Server, error) {
+	return task.Server{URL: "https://" + string(a)}, nil
+}
+
+func (anything) Probe(connector.Reach) (connector.Probe, error) {
+	return connector.Probe{}, fault.New(fault.Unsupported, "nothing tests this connector")
 }

@@ -240,7 +240,7 @@ func said(t *testing.T, text string, lanes ...swimlane.Lane) string {
 	docs, report := yamldoc.Parse("", []byte(text))
 	for _, doc := range docs {
 		entity.Decode(doc, report, entity.Options{
-			Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Lanes: lanes,
+			Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Types: entity.Types{Lanes: lanes},
 			CheckStep: func(string, *yamldoc.Node, string, *yamldoc.Report) bool { return true },
 		})
 	}

@@ -3,9 +3,9 @@ package firing
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -85,8 +85,8 @@ func (s *Service) owner(ctx context.Context, l listener) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read the connector of trigger %s: %w", l.key.ID, err)
 	}
-	if parts := strings.Split(e.Connector.AWS.Role.Value, ":"); len(parts) > 4 {
-		return parts[4], nil
+	if aws, ok := e.Connector.Spec.(connector.AWS); ok {
+		return aws.Account(), nil
 	}
 	return "", nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -89,7 +91,7 @@ func (s *Service) read(ctx context.Context, key store.EntityKey) (*entity.Entity
 	if len(docs) != 1 {
 		return nil, fault.New(fault.Invalid, "%s %s has %d documents", key.Kind, key.ID, len(docs))
 	}
-	e := entity.Decode(docs[0], report, entity.Options{Scope: key.Scope})
+	e := entity.Decode(docs[0], report, entity.Options{Scope: key.Scope, Types: builtin.Types()})
 	return e, report.Err()
 }
 
@@ -155,9 +157,9 @@ func (s *Service) repositories(ctx context.Context, all []listener) (map[store.E
 		case err != nil:
 			return nil, fmt.Errorf("read the connector of trigger %s: %w", l.key.ID, err)
 		default:
-			urls[key] = e.Connector.Git.URL.Value
-			if e.Connector.Git.Level.Value == "Account" {
-				urls[key] = strings.TrimRight(urls[key], "/") + "/"
+			urls[key] = ""
+			if git, ok := e.Connector.Spec.(connector.Repositories); ok {
+				urls[key] = git.Listens()
 			}
 		}
 	}

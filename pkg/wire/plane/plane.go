@@ -114,7 +114,7 @@ func New(p Parts) *Plane {
 		intake, work, disk = p.Live.Intake, p.Live.Work, p.Live.Disk
 	}
 	handler := engine.NewHandler(engine.Config{
-		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Lanes: builtin.Lanes(), Now: time.Now, Log: p.Log,
+		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Types: builtin.Types(), Now: time.Now, Log: p.Log,
 		Mail: p.Mail, Limits: p.Limits,
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: changed, Trace: p.Trace,
