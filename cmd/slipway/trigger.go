@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/trigger"
+	"github.com/slipway-cd/slipway/pkg/trigger/match"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -186,10 +187,10 @@ func (a *app) testArtifact(t entity.ArtifactTrigger, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if !trigger.ConcernsArtifact(t, t.RegistryID.Value, e) {
+	if !match.ConcernsArtifact(t, t.RegistryID.Value, e) {
 		return fault.New(fault.Conflict, "the trigger wouldn't fire: it doesn't listen to %s of %s in %s", e.Source, e.Artifact.Name, e.Artifact.Region)
 	}
-	mismatch, err := trigger.MatchArtifact(t, e)
+	mismatch, err := match.Artifact(t, e)
 	if err != nil {
 		return err
 	}
@@ -205,11 +206,11 @@ func fits(w entity.Webhook, e trigger.Event, repository string) (string, error) 
 	if repository == "" && len(e.Repository) > 0 {
 		repository = e.Repository[0]
 	}
-	if !trigger.Concerns(w, repository, e) {
+	if !match.Concerns(w, repository, e) {
 		return fmt.Sprintf("the delivery is %s of %s; the trigger listens to %s of %s", strings.Join(e.Types, " and "),
 			strings.Join(e.Repository, ", "), w.Event.Value, repository), nil
 	}
-	return trigger.Match(w, e)
+	return match.Webhook(w, e)
 }
 
 func readTrigger(file string) (*entity.Trigger, error) {

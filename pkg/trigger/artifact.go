@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 )
 
@@ -72,7 +71,7 @@ func (e Event) image(detail json.RawMessage) (Event, error) {
 	if d.Repository == "" {
 		return Event{}, invalid("the detail of an image's event has no repository-name")
 	}
-	e.Source, e.Artifact.Name, e.Artifact.Build, e.Tag = entity.ECR, d.Repository, d.Tag, d.Tag
+	e.Source, e.Artifact.Name, e.Artifact.Build, e.Tag = ECR, d.Repository, d.Tag, d.Tag
 	if d.Action == "PUSH" && d.Result == "SUCCESS" && d.Tag != "" {
 		e.Types = []string{"Push"}
 	}
@@ -98,7 +97,7 @@ func (e Event) object(detail json.RawMessage) (Event, error) {
 	if d.Bucket.Name == "" || d.Object.Key == "" {
 		return Event{}, invalid("the detail of an object's event has no bucket.name or no object.key")
 	}
-	e.Source, e.Artifact.Name, e.Artifact.Build, e.Types = entity.AmazonS3, d.Bucket.Name, d.Object.Key, []string{"Push"}
+	e.Source, e.Artifact.Name, e.Artifact.Build, e.Types = AmazonS3, d.Bucket.Name, d.Object.Key, []string{"Push"}
 	e.Artifact.Metadata = map[string]string{
 		"bucketName": d.Bucket.Name, "key": d.Object.Key, "artifactPath": d.Object.Key, "etag": d.Object.ETag, "versionId": d.Object.Version,
 		"url": "s3://" + d.Bucket.Name + "/" + d.Object.Key,
@@ -111,49 +110,6 @@ func (e Event) object(detail json.RawMessage) (Event, error) {
 func (e Event) ArtifactID() string {
 	a := e.Artifact
 	return strings.Join([]string{a.Account, a.Region, a.Name, a.Build}, "/")
-}
-
-// ConcernsArtifact says whether a trigger listens to the repository or bucket
-// of a new version. account is whose registry its connector means; empty: any.
-func ConcernsArtifact(t entity.ArtifactTrigger, account string, e Event) bool {
-	a := e.Artifact
-	switch {
-	case t.Type.Value != e.Source || len(e.Types) == 0 || t.Region.Value != "" && t.Region.Value != a.Region:
-		return false
-	case e.Source == entity.ECR:
-		return t.ImagePath.Value == a.Name && (account == "" || account == a.Account)
-	}
-	return t.Bucket.Value == a.Name
-}
-
-// MatchArtifact compares a new version that concerns a trigger with its
-// conditions, all of which must hold. Empty: they do; else it says what
-// doesn't. The error is of a condition that can't be evaluated.
-func MatchArtifact(t entity.ArtifactTrigger, e Event) (mismatch string, err error) {
-	if pattern := t.FilePath.Value; pattern != "" {
-		re, err := whole(pattern)
-		if err != nil {
-			return "", invalid("filePathRegex: %w", err)
-		}
-		if !re.MatchString(e.Artifact.Build) {
-			return fmt.Sprintf("the key %q isn't %q", shorten(e.Artifact.Build), pattern), nil
-		}
-	}
-	scope := e.Names()
-	for _, c := range t.Versions {
-		if c.Key == entity.Build {
-			c.Key = "<+trigger.artifact.build>"
-		}
-		if m, err := condition(c, e, scope); m != "" || err != nil {
-			return m, err
-		}
-	}
-	for _, c := range t.Metadata {
-		if m, err := condition(c, e, scope); m != "" || err != nil {
-			return m, err
-		}
-	}
-	return jexl(t.JEXL.Value+t.JEXL.Expr, scope)
 }
 
 // artifact resolves trigger.artifact.*; what isn't there is null.
@@ -176,21 +132,4 @@ func (e Event) artifact(path []string) (expr.Value, int) {
 		return text(m[path[3]]), min(4, len(path))
 	}
 	return expr.Null(), len(path)
-}
-
-// For is the event as one trigger gets it: with what the trigger says of the
-// artifact.
-func (e Event) For(id string, t entity.ArtifactTrigger) Event {
-	a := *e.Artifact
-	a.Source = map[string]string{}
-	for name, f := range map[string]string{
-		"type": t.Type.Value, "connectorRef": t.Connector.Value, "region": t.Region.Value, "registryId": t.RegistryID.Value,
-		"imagePath": t.ImagePath.Value, "bucketName": t.Bucket.Value, "filePathRegex": t.FilePath.Value,
-	} {
-		if f != "" {
-			a.Source[name] = f
-		}
-	}
-	e.Trigger, e.Artifact = id, &a
-	return e
 }

@@ -1,10 +1,9 @@
-// Package trigger says which triggers an event is for: it reads what Git hosts
-// and others deliver, checks that they sent it, gives its expressions
-// (`<+trigger...>`, `<+eventPayload...>`) their meaning, and compares it with
-// a trigger's conditions (semantics/pipeline §11.2).
+// Package trigger reads events: what Git hosts and others deliver, whether they
+// sent it, and what its expressions (`<+trigger...>`, `<+eventPayload...>`)
+// mean (semantics/pipeline §11.2).
 //
-// It is pure. Which triggers there are, and what a fitting one starts, is
-// pkg/trigger/firing's.
+// It is pure. Which triggers want an event is pkg/trigger/match's, and what a
+// fitting one starts pkg/trigger/firing's.
 package trigger
 
 import (
@@ -23,6 +22,8 @@ const (
 	Bitbucket = "Bitbucket"
 	Custom    = "Custom"
 	Scheduled = "Scheduled"
+	ECR       = "Ecr"
+	AmazonS3  = "AmazonS3"
 )
 
 // MaxBytes bounds the body of a delivery. A Lambda function gets 6 MB at most.

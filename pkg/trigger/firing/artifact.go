@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
+	"github.com/slipway-cd/slipway/pkg/trigger/match"
 )
 
 // Artifact takes in a new image or object, as EventBridge tells of it, and
@@ -56,10 +57,10 @@ func (s *Service) artifact(ctx context.Context, body []byte, may func(ref.Scope)
 		if err != nil {
 			return Report{}, err
 		}
-		if !trigger.ConcernsArtifact(l.trigger.Artifact, owner, e) {
+		if !match.ConcernsArtifact(l.trigger.Artifact, owner, e) {
 			continue
 		}
-		events = append(events, event{listener: l, Event: e.For(l.key.ID, l.trigger.Artifact), id: report.ID, at: now})
+		events = append(events, event{listener: l, Event: match.For(e, l.key.ID, l.trigger.Artifact), id: report.ID, at: now})
 	}
 	report.Fires, err = s.fireAll(ctx, events)
 	return report, err

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
+	"github.com/slipway-cd/slipway/pkg/trigger/match"
 )
 
 // Report says what a delivery did.
@@ -172,7 +173,7 @@ func (s *Service) accept(ctx context.Context, d trigger.Delivery, to []listener)
 	var events []event
 	for _, l := range to {
 		for i, e := range read {
-			if !trigger.Concerns(l.trigger.Webhook, l.repository(urls), e) {
+			if !match.Concerns(l.trigger.Webhook, l.repository(urls), e) {
 				continue
 			}
 			e.Trigger = l.key.ID

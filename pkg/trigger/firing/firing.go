@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
+	"github.com/slipway-cd/slipway/pkg/trigger/match"
 )
 
 // Store is what a Service reads triggers from and writes their history to.
@@ -125,9 +126,9 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 	switch {
 	case e.Source == trigger.Scheduled:
 	case e.Artifact != nil:
-		mismatch, err = trigger.MatchArtifact(e.trigger.Artifact, e.Event)
+		mismatch, err = match.Artifact(e.trigger.Artifact, e.Event)
 	default:
-		mismatch, err = trigger.Match(e.trigger.Webhook, e.Event)
+		mismatch, err = match.Webhook(e.trigger.Webhook, e.Event)
 	}
 	if mismatch != "" || err != nil {
 		return store.Execution{}, mismatch, err

@@ -1,4 +1,4 @@
-package trigger_test
+package match_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/trigger"
+	"github.com/slipway-cd/slipway/pkg/trigger/match"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -68,8 +69,8 @@ func TestWhatAnArtifactTriggerWants(t *testing.T) {
 			}
 			a := artifactTrigger(t, tt.trigger)
 			got := elsewhere
-			if trigger.ConcernsArtifact(a, tt.account, e) {
-				if got, err = trigger.MatchArtifact(a, e); err != nil {
+			if match.ConcernsArtifact(a, tt.account, e) {
+				if got, err = match.Artifact(a, e); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -97,7 +98,7 @@ func TestExpressionsOfAnArtifact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := e.For("t", tt.trigger).Encode()
+		kept, err := match.For(e, "t", tt.trigger).Encode()
 		if err != nil {
 			t.Fatal(err)
 		}

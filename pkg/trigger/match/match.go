@@ -1,4 +1,10 @@
-package trigger
+// Package match says which triggers want an event: it compares one with where
+// and to what a trigger listens, and with its conditions
+// (semantics/pipeline §11.2).
+//
+// It is pure. What an event says is read by pkg/trigger, and what a fitting
+// trigger starts is pkg/trigger/firing's.
+package match
 
 import (
 	"errors"
@@ -8,30 +14,31 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/trigger"
 )
 
 // Concerns says whether a webhook listens to the kind of event and to where it
 // happened. repository is the URL that its connector and repoName give; a
 // Custom one has none.
-func Concerns(w entity.Webhook, repository string, e Event) bool {
+func Concerns(w entity.Webhook, repository string, e trigger.Event) bool {
 	if w.Host.Value != e.Source {
 		return false
 	}
-	if e.Source == Custom {
+	if e.Source == trigger.Custom {
 		return true
 	}
 	if !slices.Contains(e.Types, w.Event.Value) {
 		return false
 	}
-	want := Location(repository)
-	return slices.ContainsFunc(e.Repository, func(u string) bool { return Location(u) == want })
+	want := trigger.Location(repository)
+	return slices.ContainsFunc(e.Repository, func(u string) bool { return trigger.Location(u) == want })
 }
 
-// Match compares an event that concerns a webhook with its actions and
+// Webhook compares an event that concerns a webhook with its actions and
 // conditions, all of which must hold (semantics/pipeline §11.2). Empty: they
 // do; else it says what doesn't. The error is of a condition that can't be
 // evaluated.
-func Match(w entity.Webhook, e Event) (mismatch string, err error) {
+func Webhook(w entity.Webhook, e trigger.Event) (mismatch string, err error) {
 	if m := action(w, e); m != "" {
 		return m, nil
 	}
@@ -65,7 +72,7 @@ func jexl(body string, scope expr.Scope) (mismatch string, err error) {
 }
 
 // action compares the action; none wanted means any.
-func action(w entity.Webhook, e Event) string {
+func action(w entity.Webhook, e trigger.Event) string {
 	var want []string
 	for _, f := range w.Actions {
 		if f.Value == e.Action {
@@ -80,7 +87,7 @@ func action(w entity.Webhook, e Event) string {
 }
 
 // condition says in which way one isn't met.
-func condition(c entity.Condition, e Event, scope expr.Scope) (string, error) {
+func condition(c entity.Condition, e trigger.Event, scope expr.Scope) (string, error) {
 	if c.Key == entity.ChangedFiles {
 		return changedFiles(c, e)
 	}
@@ -118,7 +125,7 @@ func actual(key string, scope expr.Scope) (string, error) {
 
 // changedFiles holds if any file satisfies, or, of an operator that says not,
 // if none violates.
-func changedFiles(c entity.Condition, e Event) (string, error) {
+func changedFiles(c entity.Condition, e trigger.Event) (string, error) {
 	if !e.FilesKnown {
 		return "changedFiles can't be compared: the delivery doesn't list all files that changed", nil
 	}

@@ -1,4 +1,4 @@
-package trigger
+package match
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 // holds compares a text by a condition's operator (semantics/pipeline §11.2).
@@ -30,11 +31,11 @@ func holds(c entity.Condition, actual string) (bool, error) {
 	case entity.Regex:
 		re, err := whole(c.Value)
 		if err != nil {
-			return false, invalid("the condition on %s: %w", c.Key, err)
+			return false, fault.New(fault.Invalid, "the condition on %s: %w", c.Key, err)
 		}
 		return re.MatchString(actual), nil
 	}
-	return false, invalid("the condition on %s has the operator %q", c.Key, c.Operator)
+	return false, fault.New(fault.Invalid, "the condition on %s has the operator %q", c.Key, c.Operator)
 }
 
 // in says whether a text is one of a list with commas between, literally or as
