@@ -328,7 +328,7 @@ func (m *machine) delegate(ctx context.Context) error {
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
 		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(m.cfg.Data, "cache", "files"), m.cfg.HostKeys),
-		Kinds: delegate.Kinds(kinds),
+		Kinds:   delegate.Kinds(kinds),
 		HTTP:    &http.Client{Transport: inprocess.RoundTripper(m.api)},
 		Journal: filepath.Join(m.cfg.Data, "cache", "journal"),
 		Drain:   grace / 2, Log: m.cfg.Log,

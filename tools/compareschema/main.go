@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/schema"
-	"github.com/slipway-cd/slipway/pkg/builtin"
 )
 
 func main() {
