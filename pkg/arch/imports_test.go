@@ -44,7 +44,7 @@ func rules() []rule {
 		{
 			name: "what decides is pure",
 			packages: []string{
-				"pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
+				"pkg/artifact", "pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
 				"pkg/trigger", "pkg/trigger/cron", "pkg/trigger/match", "pkg/yamldoc",
 			},
 			except: []string{"pkg/step/steptest"},

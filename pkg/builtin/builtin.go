@@ -7,6 +7,7 @@ package builtin
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/connector/cloud"
 	"github.com/slipway-cd/slipway/pkg/connector/cluster"
@@ -67,9 +68,11 @@ func Lanes() swimlane.Lanes {
 	return all
 }
 
-// Types lists what documents may be of: the deployment types and the connector
-// types.
-func Types() entity.Types { return entity.Types{Lanes: Lanes(), Connectors: Connectors()} }
+// Types lists what documents may be of: the deployment types, the connector
+// types and the artifact sources.
+func Types() entity.Types {
+	return entity.Types{Lanes: Lanes(), Connectors: Connectors(), Artifacts: artifact.All()}
+}
 
 // Connectors lists the connector types.
 func Connectors() connector.Types {

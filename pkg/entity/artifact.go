@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -19,8 +20,7 @@ type ArtifactSource struct {
 	Identifier yamldoc.Field[string]
 	Name       yamldoc.Field[string]
 	Type       yamldoc.Field[string]
-	// Spec has the settings by their keys, where they are texts.
-	Spec map[string]yamldoc.Field[string]
+	Source     artifact.Source
 }
 
 func (d *decoder) artifacts(v yamldoc.Value, a *Artifact) {
@@ -101,11 +101,28 @@ func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
 }
 
 func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) document.Keys {
-	typ := document.Peek(v, "type")
+	typ, known := d.options.Artifacts.Of(document.Peek(v, "type"))
 	return document.Keys{
 		"identifier": func(v yamldoc.Value) { s.Identifier = d.Identifier(v, ref.CheckNodeID) },
 		"name":       d.Text(&s.Name),
-		"type":       d.Supported(&s.Type, "artifact type", artifactTypes(), otherArtifactTypes()...),
-		"spec":       func(v yamldoc.Value) { s.Spec = d.artifactSpec(v, typ) },
+		"type":       d.Supported(&s.Type, "artifact type", d.options.Artifacts.Names(), d.otherArtifacts()...),
+		"spec": func(v yamldoc.Value) {
+			if !known {
+				return // the type is refused already; its keys aren't known here
+			}
+			of := &artifact.Decoder{Decoder: d.Decoder, Inputs: func(**yamldoc.Node) document.Rule {
+				var list []Variable
+				return d.variables(&list)
+			}}
+			s.Source = typ.New(of, v)
+		},
 	}
+}
+
+// otherArtifacts are the types that Harness has besides those that there are.
+func (d *decoder) otherArtifacts() []string {
+	return without([]string{
+		"Nexus2Registry", "AzureArtifacts", "AmazonMachineImage", "Bamboo", "GoogleCloudSource", "GceImage", "Har",
+		"SalesforcePackage", "SalesforceOrg", "SalesforceDxProject",
+	}, d.options.Artifacts.Names())
 }

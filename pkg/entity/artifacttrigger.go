@@ -3,6 +3,7 @@ package entity
 import (
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -79,7 +80,7 @@ func (d *decoder) ecrTrigger(v yamldoc.Value, a *ArtifactTrigger) {
 		"region":       d.settled(&a.Region),
 		"registryId": func(v yamldoc.Value) {
 			d.settled(&a.RegistryID)(v)
-			if id := a.RegistryID.Value; id != "" && !accountID.MatchString(id) {
+			if id := a.RegistryID.Value; id != "" && !artifact.IsAccount(id) {
 				d.Errorf(v, document.WrongValue, "found %q; want the twelve digits of an AWS account", id)
 			}
 		},

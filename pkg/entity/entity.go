@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -57,6 +58,7 @@ type Entity struct {
 type Types struct {
 	Lanes      swimlane.Lanes // of deployments
 	Connectors connector.Types
+	Artifacts  artifact.Types
 }
 
 // Options say what a document is checked against.

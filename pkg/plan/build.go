@@ -24,6 +24,9 @@ type Source struct {
 	Templates   []Template    // that the documents were resolved with
 	Trigger     json.RawMessage
 	Values      map[string]string // Plan.Values
+	// LookedUp says whether a delegate must ask an artifact source, {type, spec},
+	// which version is deployed, or what it is. Nil: none is asked.
+	LookedUp func(source *yamldoc.Node) bool
 }
 
 // Limits of a plan (semantics/pipeline §1.3).

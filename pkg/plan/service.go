@@ -17,10 +17,15 @@ const TypeService = "Service"
 // chosen yet, the step will see.
 func (b *builder) lookup(stage *Node, doc *yamldoc.Node, at place) *Node {
 	d := stage.Deployment
-	if d == nil || !d.Late && !slices.ContainsFunc(append(sources(d.Service), Sidecars(d.Service)...), LookedUp) {
+	if d == nil || !d.Late && !slices.ContainsFunc(append(sources(d.Service), Sidecars(d.Service)...), b.asked) {
 		return nil
 	}
 	return b.ofService(stage, doc, at, &Node{Identifier: "service", Name: "Service", Type: TypeService})
+}
+
+// asked says whether a delegate must ask an artifact source.
+func (b *builder) asked(source *yamldoc.Node) bool {
+	return b.src.LookedUp != nil && b.src.LookedUp(source)
 }
 
 // ofService makes a step that finds something out of a stage's service. It has
@@ -110,31 +115,4 @@ func Sidecars(service *yamldoc.Node) []*yamldoc.Node {
 		}
 	}
 	return out
-}
-
-// LookedUp says whether a delegate must ask an artifact source which version is
-// deployed, or what it is. An image is known by a fixed tag without a digest.
-func LookedUp(source *yamldoc.Node) bool {
-	spec := source.Get("spec")
-	fixed := func(key string) bool {
-		v := str(spec, key)
-		return v != "" && !strings.Contains(v, "lastPublished") && str(spec, "digest") == ""
-	}
-	switch str(source, "type") {
-	case "DockerRegistry", "Gcr", "Acr":
-		return !fixed("tag")
-	case "GoogleArtifactRegistry":
-		return !fixed("version")
-	case "GithubPackageRegistry":
-		return !fixed("version") || str(spec, "packageType") != "container"
-	case "Ecr": // whose account may be known by its credentials only
-		return !fixed("tag") || str(spec, "registryId") == ""
-	case "AmazonS3":
-		return !fixed("filePath")
-	case "Nexus3Registry", "ArtifactoryRegistry":
-		return !fixed("tag") || str(spec, "repositoryFormat") != "docker"
-	case "CustomArtifact":
-		return spec.Get("scripts") != nil
-	}
-	return true
 }

@@ -62,6 +62,7 @@ func TestServiceStepsCantBeIgnored(t *testing.T) {
 		return docs[0]
 	}
 	p, err := plan.Build(plan.Source{
+		LookedUp: func(*yamldoc.Node) bool { return true },
 		Pipeline: parse(t, `
 identifier: p
 stages:

@@ -3,6 +3,7 @@ package resolve
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -88,7 +89,7 @@ func (s *Scope) sidecarField(stage *plan.Node, d *plan.Deployment, path []string
 		return expr.Bool(false), 4, nil
 	}
 	return s.sourceField(source, func() (map[string]any, error) {
-		if !plan.LookedUp(source) {
+		if !s.Artifacts.LookedUp(source) {
 			return nil, nil
 		}
 		return s.artifactResults(stage, "sidecars", path[2])
@@ -146,8 +147,11 @@ func (s *Scope) artifactVersion(source *yamldoc.Node, found map[string]any) (exp
 	if v, ok := found["version"]; ok {
 		return expr.FromAny(v), nil
 	}
-	key, _ := versionKeys(source)
-	return s.scalar(source.At("spec", key))
+	written := s.Artifacts.Written(source)
+	if written == nil {
+		return expr.Null(), noSource(source)
+	}
+	return s.scalar(source.At("spec", written.Common().FixedKey))
 }
 
 // artifactImage is the image that was found, else that of the fixed tag. What
@@ -157,15 +161,12 @@ func (s *Scope) artifactImage(source *yamldoc.Node, found map[string]any) (expr.
 		return expr.FromAny(v), nil
 	}
 	a, err := s.artifactOf(source)
-	if err == nil && a.Type == "Ecr" && a.Registry == nil {
-		err = unknownOwner()
-	}
-	if err != nil || a.Registry == nil {
+	if err != nil {
 		return expr.Null(), err
 	}
 	image, err := a.Image()
-	if err != nil {
-		return expr.Null(), fault.New(fault.Invalid, "the artifact has no image: %w", err)
+	if err != nil || image == "" {
+		return expr.Null(), err
 	}
 	return expr.String(image), nil
 }
@@ -181,14 +182,12 @@ func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node, foun
 	if v, ok := metadata[rest[1]]; ok {
 		return expr.FromAny(v), used, nil
 	}
+	if of, ok := s.Artifacts.Written(source).(artifact.Objects); ok && of.Knows(rest[1]) {
+		v, err := s.objectField(source, rest[1])
+		return v, used, err
+	}
 	switch rest[1] {
-	case "url":
-		if text(source.Get("type")) == amazonS3 {
-			v, err := s.objectURL(source.Get("spec"))
-			return v, used, err
-		}
-		fallthrough
-	case "image":
+	case "url", "image":
 		v, err := s.artifactImage(source, found)
 		return v, used, err
 	case "tag":
@@ -197,9 +196,22 @@ func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node, foun
 	case "region", "bucketName":
 		return s.constant(source.At("spec", rest[1]), used)
 	case "artifactPath", "key", "fileName":
-		return s.objectName(source, rest[1], used)
+		return expr.Null(), used, nil
 	}
 	return expr.Null(), len(path), nil
+}
+
+// objectField is what is known of a file by its place.
+func (s *Scope) objectField(source *yamldoc.Node, name string) (expr.Value, error) {
+	_, of, err := s.decoded(source)
+	if err != nil {
+		return expr.Null(), err
+	}
+	objects, ok := of.(artifact.Objects)
+	if !ok {
+		return expr.Null(), nil
+	}
+	return expr.String(objects.Metadata(name)), nil
 }
 
 // artifactOutput resolves what the console of Harness shows of a stage's

@@ -54,6 +54,7 @@ func registries() connectors {
 func stageWith(t *testing.T, source string, state plan.State, at plan.NodeID) *resolve.Scope {
 	t.Helper()
 	p, err := plan.Build(plan.Source{
+		LookedUp: builtin.Types().Artifacts.LookedUp,
 		Pipeline: parse(t, `
 identifier: web
 name: Web
@@ -215,6 +216,7 @@ func TestWhichArtifactsAreLookedUp(t *testing.T) {
 		`{sources: [{identifier: a, type: Gcr, spec: {tag: "1", digest: "<+pipeline.variables.digest>"}}]}`:       true,
 	} {
 		p, err := plan.Build(plan.Source{
+			LookedUp: builtin.Types().Artifacts.LookedUp,
 			Pipeline: parse(t, "identifier: p\nstages: [{stage: {identifier: s, type: Deployment, spec: {execution: {steps: [{step: {identifier: x, type: Wait}}]}}}}]"),
 			Deployments: map[string]*plan.Deployment{"s": {
 				Service: parse(t, "serviceDefinition: {spec: {artifacts: {primary: "+primary+"}}}"),
@@ -260,7 +262,7 @@ func TestImagesOfClouds(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ source, image string }{
 		{`type: Gcr, spec: {connectorRef: gcp, registryHostname: eu.gcr.io, imagePath: acme/web, tag: "1"}`, "eu.gcr.io/acme/web:1"},
-		{`type: GoogleArtifactRegistry, spec: {connectorRef: gcp, project: acme, region: europe-west3, repositoryName: apps, package: web, version: "1"}`, "europe-west3-docker.pkg.dev/acme/apps/web:1"},
+		{`type: GoogleArtifactRegistry, spec: {connectorRef: gcp, repositoryType: docker, project: acme, region: europe-west3, repositoryName: apps, package: web, version: "1"}`, "europe-west3-docker.pkg.dev/acme/apps/web:1"},
 		{`type: Acr, spec: {connectorRef: azure, subscriptionId: s, registry: Acme, repository: team/web, tag: "1"}`, "acme.azurecr.io/team/web:1"},
 		{`type: Acr, spec: {connectorRef: gov, subscriptionId: s, registry: acme, repository: team/web, tag: "1"}`, "acme.azurecr.us/team/web:1"},
 		{`type: GithubPackageRegistry, spec: {connectorRef: github, packageType: container, packageName: web, org: Acme, version: "1"}`, "ghcr.io/acme/web:1"},

@@ -43,6 +43,7 @@ func (awsEntities) Entity(_ context.Context, k store.EntityKey) (store.Entity, e
 func withArtifact(tb testing.TB, source string) *resolve.Scope {
 	tb.Helper()
 	p, err := plan.Build(plan.Source{
+		LookedUp: builtin.Types().Artifacts.LookedUp,
 		Pipeline: parse(tb, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
@@ -64,13 +65,13 @@ func TestArtifactsOfAWS(t *testing.T) {
 	t.Parallel()
 	const (
 		ecr   = `{identifier: e, type: Ecr, spec: {connectorRef: aws, region: eu-central-1, imagePath: acme/web, tag: "<+pipeline.variables.env>", registryId: "210987654321"}}`
-		owned = `{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: cn-north-1, registryId: "123456789012", imagePath: web, tag: "1", digest: "sha256:ab"}}`
+		owned = `{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: cn-north-1, registryId: "123456789012", imagePath: web, tag: "1", digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}}`
 		s3    = `{identifier: o, type: AmazonS3, spec: {connectorRef: aws, region: eu-central-1, bucketName: builds, filePath: "web/<+pipeline.variables.env>.zip"}}`
 	)
 	tests := []struct{ name, source, text, want string }{
 		{"an image, by the account of the connector's role", ecr, "<+artifact.image>", "210987654321.dkr.ecr.eu-central-1.amazonaws.com/acme/web:dev"},
 		{"what is known of it", ecr, "<+artifact.type> <+artifact.tag> <+artifact.imagePath> <+artifact.connectorRef> <+artifacts.primary.region>", "Ecr dev acme/web aws eu-central-1"},
-		{"an image of another account, in China", owned, "<+artifact.metadata.image>", "123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn/web:1@sha256:ab"},
+		{"an image of another account, in China", owned, "<+artifact.metadata.image>", "123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn/web:1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
 		{"an object", s3, "<+artifact.bucketName> <+artifact.filePath> <+artifact.metadata.url> <+artifact.metadata.fileName>", "builds web/dev.zip s3://builds/web/dev.zip dev.zip"},
 		{"an object isn't an image", s3, "<+artifact.image>", "null"},
 		{"and has no pull secret", s3, "[<+artifact.imagePullSecret>]", "[]"},

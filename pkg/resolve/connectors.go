@@ -16,18 +16,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// words are the texts of a list.
-func words(list *yamldoc.Node) []string {
-	if list == nil {
-		return nil
-	}
-	var out []string
-	for _, item := range list.Items {
-		out = append(out, item.Value)
-	}
-	return out
-}
-
 // text is a resolved scalar's text; empty for none.
 func text(n *yamldoc.Node) string {
 	if n == nil {

@@ -1,34 +1,17 @@
 package resolve
 
 import (
-	"regexp"
 	"slices"
-	"strings"
-	"time"
 
+	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
-
-// artifact is a source with its expressions resolved and its connector read.
-type artifact struct {
-	task.Artifact
-	selectors []string
-	timeout   time.Duration
-	connector connector.Connector // of a source that has one
-}
-
-// Image is the image of a fixed tag.
-func (a artifact) Image() (string, error) {
-	if a.Choice.Version == "" {
-		return "", fault.New(fault.UnresolvedExpression, "%s has no fixed tag, and its source wasn't asked", a.Name)
-	}
-	return task.ImageName(a.Registry.Image, a.Choice.Version, a.Choice.Digest), nil
-}
 
 // Artifact resolves the artifact of the stage's service, for a delegate that
 // looks it up.
@@ -43,14 +26,14 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 	look := func(source *yamldoc.Node) (task.Artifact, error) {
 		a, err := s.artifactOf(source)
 		a.Choice.Unchecked = unchecked
-		out.Selectors, out.Timeout = append(out.Selectors, a.selectors...), max(out.Timeout, a.timeout)
+		out.Selectors, out.Timeout = append(out.Selectors, a.Selectors...), max(out.Timeout, a.Timeout)
 		return a.Artifact, err
 	}
 	source, err := s.primarySource(d)
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	if source != nil && plan.LookedUp(source) { // else another of the sources would have to be asked
+	if source != nil && s.Artifacts.LookedUp(source) { // else another of the sources would have to be asked
 		a, err := look(source)
 		if err != nil {
 			return step.Artifact{}, err
@@ -58,7 +41,7 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 		out.Task = &a
 	}
 	for _, sidecar := range plan.Sidecars(d.Service) {
-		if !plan.LookedUp(sidecar) {
+		if !s.Artifacts.LookedUp(sidecar) {
 			continue
 		}
 		a, err := look(sidecar)
@@ -85,27 +68,35 @@ func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) 
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	open := *source
-	fixed, pattern := versionKeys(source)
-	if spec := source.Get("spec"); spec != nil && pattern != "" {
-		every := *spec
-		every.Entries = slices.DeleteFunc(slices.Clone(spec.Entries), func(e yamldoc.Entry) bool {
-			return e.Key == fixed || e.Key == pattern || e.Key == "digest"
-		})
-		every.Entries = append(every.Entries, yamldoc.Entry{Key: pattern, Value: &yamldoc.Node{Kind: yamldoc.Scalar, Tag: yamldoc.Str, Value: ".*"}})
-		open.Entries = slices.Clone(source.Entries)
-		for i, e := range open.Entries {
-			if e.Key == "spec" {
-				open.Entries[i].Value = &every
-			}
-		}
+	every, err := s.newest(source)
+	if err != nil {
+		return step.Artifact{}, err
 	}
-	a, err := s.artifactOf(&open)
+	a, err := s.artifactOf(every)
 	if err != nil {
 		return step.Artifact{}, err
 	}
 	a.Choice = task.ArtifactChoice{List: limit}
-	return step.Artifact{Task: &a.Artifact, Selectors: a.selectors, Timeout: a.timeout}, nil
+	return step.Artifact{Task: &a.Artifact, Selectors: a.Selectors, Timeout: a.Timeout}, nil
+}
+
+// newest is a source that chooses the newest of all its versions, where its type
+// can choose.
+func (s *Scope) newest(source *yamldoc.Node) (*yamldoc.Node, error) {
+	written := s.Artifacts.Written(source)
+	if written == nil {
+		return nil, noSource(source)
+	}
+	of := written.Common()
+	if of.PatternKey == "" {
+		return source, nil
+	}
+	spec := less(less(less(source.Get("spec"), of.FixedKey), of.PatternKey), "digest")
+	every := *spec
+	every.Entries = append(slices.Clone(spec.Entries), yamldoc.Entry{Key: of.PatternKey, Value: &yamldoc.Node{Kind: yamldoc.Scalar, Tag: yamldoc.Str, Value: ".*"}})
+	out := *less(source, "spec")
+	out.Entries = append(slices.Clone(out.Entries), yamldoc.Entry{Key: "spec", Value: &every})
+	return &out, nil
 }
 
 // sourceNamed finds an artifact source or a sidecar of a service.
@@ -127,128 +118,106 @@ func (s *Scope) sourceNamed(d *plan.Deployment, name string) (*yamldoc.Node, err
 	return nil, fault.New(fault.Invalid, "the service has no artifact source or sidecar %q", name)
 }
 
-// artifactOf resolves a source.
-func (s *Scope) artifactOf(source *yamldoc.Node) (artifact, error) {
-	a := artifact{Artifact: task.Artifact{Type: text(source.Get("type"))}}
-	spec := source.Get("spec")
-	err := s.choice(source, &a.Choice)
+// noSource is the error of a source whose type isn't there.
+func noSource(source *yamldoc.Node) error {
+	return fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", text(source.Get("type")))
+}
+
+// decoded resolves the settings of a source.
+func (s *Scope) decoded(source *yamldoc.Node) (artifact.Type, artifact.Source, error) {
+	t, ok := s.Artifacts.Of(text(source.Get("type")))
+	if !ok {
+		return t, nil, noSource(source)
+	}
+	late := t.Late
+	if fixed := s.Artifacts.Written(source).Common(); artifact.Newest(fixed.Fixed.Expr) {
+		late = append(slices.Clone(late), fixed.FixedKey) // isn't a name that anything has
+	}
+	spec, err := s.Tree(source.Get("spec"), late)
 	if err != nil {
-		return a, fault.New(fault.CodeOf(err), "artifact source %s: %w", text(source.Get("identifier")), err)
+		return t, nil, err
 	}
-	if spec.Get("connectorRef") != nil {
-		if a.connector, err = s.connectorAt(spec.Get("connectorRef")); err != nil {
-			return a, err
-		}
-		a.selectors = a.connector.Selectors
+	of, err := t.Resolved(spec)
+	if err != nil {
+		return t, nil, s.ofSource(source, err)
 	}
-	switch a.Type {
-	case "DockerRegistry":
-		err = s.dockerRegistry(spec, &a)
-	case "Ecr":
-		err = s.ecrRegistry(spec, &a)
-	case "Gcr", "GoogleArtifactRegistry":
-		err = s.googleRegistry(spec, &a)
-	case "Acr":
-		err = s.azureRegistry(spec, &a)
-	case "GithubPackageRegistry":
-		err = s.githubPackage(spec, &a)
-	case "Nexus3Registry":
-		err = s.nexusComponent(spec, &a)
-	case "ArtifactoryRegistry":
-		err = s.artifactoryArtifact(spec, &a)
-	case "Jenkins":
-		err = s.jenkinsBuilds(spec, &a)
-	case "GoogleCloudStorage":
-		err = s.googleBucket(spec, &a)
-	case "CustomArtifact":
-		err = s.customArtifact(spec, &a)
-	case amazonS3:
-		err = s.s3Bucket(spec, &a)
-	default:
-		err = fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", a.Type)
-	}
+	return t, of, nil
+}
+
+func (*Scope) ofSource(source *yamldoc.Node, err error) error {
+	return fault.New(fault.CodeOf(err), "artifact source %s: %w", text(source.Get("identifier")), err)
+}
+
+// artifactOf resolves a source: what a delegate asks.
+func (s *Scope) artifactOf(source *yamldoc.Node) (artifact.Asked, error) {
+	a, _, err := s.asked(source)
 	return a, err
 }
 
-// connectorAt reads the connector that a source names.
-func (s *Scope) connectorAt(name *yamldoc.Node) (connector.Connector, error) {
-	v, err := s.scalar(name)
+func (s *Scope) asked(source *yamldoc.Node) (artifact.Asked, artifact.Source, error) {
+	t, of, err := s.decoded(source)
 	if err != nil {
-		return connector.Connector{}, err
+		return artifact.Asked{}, nil, err
 	}
-	return s.Connector(v.Text())
-}
-
-// lastPublished is a version that stands for the newest, perhaps of those that
-// match an expression (semantics/pipeline §3.6).
-var lastPublished = regexp.MustCompile(`(?s)^\s*<\+\s*lastPublished\.(?:tag|version|build)\s*(?:>\s*|(\.regex\(.*\))\s*>\s*|>\s*(\.regex\(.*\))\s*)$`)
-
-// versionKeys are those by which a source says a fixed version, and an
-// expression for the newest that matches.
-func versionKeys(source *yamldoc.Node) (fixed, pattern string) {
-	switch text(source.Get("type")) {
-	case "GoogleArtifactRegistry", "GithubPackageRegistry", "CustomArtifact":
-		return "version", "versionRegex"
-	case "AmazonS3":
-		return "filePath", "filePathRegex"
-	case "GoogleCloudStorage":
-		return "artifactPath", ""
-	case "Jenkins":
-		return "build", ""
-	case "ArtifactoryRegistry":
-		if text(source.At("spec", "repositoryFormat")) == "generic" {
-			return "artifactPath", "artifactPathFilter"
+	a := artifact.Asked{Artifact: task.Artifact{Type: t.Name}}
+	if a.Choice, err = of.Common().Choice(); err != nil {
+		return a, of, s.ofSource(source, err)
+	}
+	var c connector.Connector
+	if name := of.Common().Connector; name.Set {
+		if c, err = s.Connector(name.Value); err != nil {
+			return a, of, err
 		}
+		a.Selectors = c.Selectors
 	}
-	return "tag", "tagRegex"
+	return a, of, of.Ask(asking{s}, c, &a)
 }
 
-// choice reads which version a source is to give.
-func (s *Scope) choice(source *yamldoc.Node, c *task.ArtifactChoice) error {
-	fixed, pattern := versionKeys(source)
-	set, err := s.settings(source.Get("spec"), pattern, "digest")
-	if err != nil {
-		return err
+// asking is how a source reaches what else it is made of (artifact.Reach).
+type asking struct{ *Scope }
+
+// Inputs resolves variables by their names.
+func (s asking) Inputs(list *yamldoc.Node) (map[string]string, error) {
+	out := map[string]string{}
+	if list == nil {
+		return out, nil
 	}
-	c.Pattern, c.Digest = set[pattern], set["digest"]
-	if n := source.At("spec", fixed); c.Pattern == "" && n != nil {
-		if m := lastPublished.FindStringSubmatch(n.Value); m != nil {
-			c.Pattern = newest(m[1] + m[2])
-		} else if set, err = s.settings(source.Get("spec"), fixed); err != nil {
-			return err
+	for _, item := range list.Items {
+		v, err := s.variable(item)
+		if err != nil {
+			return nil, err
 		}
-		c.Version = set[fixed]
+		out[text(item.Get("name"))] = v.Text()
 	}
-	if _, err := regexp.Compile(c.Pattern); err != nil {
-		return fault.New(fault.Invalid, "the regular expression %q: %w", c.Pattern, err)
-	}
-	return nil
+	return out, nil
 }
 
-// newest is the expression that the newest version must match: that in
-// .regex(...), or any.
-func newest(call string) string {
-	if call == "" {
-		return ".*"
+// pullSecret is the handle of the secret that pulls a source's image; empty
+// where nobody has to log in (semantics/entities §2.2). A delegate makes it.
+func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value, error) {
+	a, of, err := s.asked(source)
+	if err != nil {
+		return expr.Null(), err
 	}
-	re := strings.TrimSuffix(strings.TrimPrefix(call, ".regex("), ")")
-	if len(re) > 1 && (re[0] == '"' || re[0] == '\'') && re[len(re)-1] == re[0] {
-		re = re[1 : len(re)-1]
+	p := task.PullSecret{Form: form}
+	of.Pull(a, &p)
+	if p.Registry == "" && p.ECR == nil {
+		return expr.String(""), nil
 	}
-	return re
+	late := task.LateSecret{Pull: &p}
+	if t, _ := s.Artifacts.Of(a.Type); t.Cloud {
+		late.Selectors = a.Selectors
+	}
+	return s.secrets.lateSecret(late), nil
 }
 
-// dockerRegistry fills in an image of a Docker registry.
-func (s *Scope) dockerRegistry(spec *yamldoc.Node, a *artifact) error {
-	registry, err := a.connector.Images()
-	if err != nil {
-		return err
+// pullSelectors are those of the connector that a source's pull secret is
+// made with.
+func (s *Scope) pullSelectors(source *yamldoc.Node) ([]string, error) {
+	t, of, err := s.decoded(source)
+	if err != nil || !t.Cloud {
+		return nil, err
 	}
-	path, err := s.scalar(spec.Get("imagePath"))
-	if err != nil {
-		return err
-	}
-	a.Registry = &task.ImageRegistry{Server: registry.Server, Repository: path.Text(), Image: connector.RegistryHost(registry.URL) + "/" + path.Text()}
-	a.Name = a.Registry.Image
-	return nil
+	c, err := s.Connector(of.Common().Connector.Value)
+	return c.Selectors, err
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
@@ -114,7 +115,7 @@ func cloudRegistry(c connector.Connector, of filesource.ChartRepository) (*task.
 		}
 		repo.AWS = &access
 		if account := of.Account.Value; account != "" {
-			host = ecrHost(task.ECRImages{AWS: access, Account: account})
+			host = artifact.ECRHost(task.ECRImages{AWS: access, Account: account})
 		}
 	} else {
 		access, err := c.Google()
