@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/internal/testmail"
+	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/step/stepfiles"
@@ -41,9 +43,19 @@ func filesOf(t *testing.T, name string) stepfiles.Files {
 	return files
 }
 
-// TestExamples runs the example of every step type as users would.
+// TestExamples runs the example of every step type as users would. What those
+// of each deployment type deploy is in the instance ledger afterwards.
 func TestExamples(t *testing.T) {
 	t.Parallel()
+	var ran, placed sync.Map // the deployment types
+	t.Cleanup(func() {
+		ran.Range(func(deployment, _ any) bool {
+			if _, ok := placed.Load(deployment); !ok && !t.Failed() {
+				t.Errorf("no example of the deployment type %s has reached the instance ledger", deployment)
+			}
+			return true
+		})
+	})
 	for _, name := range builtin.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +84,16 @@ func TestExamples(t *testing.T) {
 			for _, n := range below(e.Root) {
 				if n.Kind == "step" && !slices.Contains(allowed, n.Status) {
 					t.Errorf("%s is %s: %s", n.Identifier, n.Status, n.Message)
+				}
+			}
+			var l api.PlacementList
+			if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
+				t.Fatal(err)
+			}
+			if deployment := firstGroup(text, `deploymentType: (\w+)`, ""); deployment != "" {
+				ran.Store(deployment, true)
+				if len(l.Placements) > 0 && l.Placements[0].Deployed.Execution == id {
+					placed.Store(deployment, true)
 				}
 			}
 		})
