@@ -26,7 +26,6 @@ func namedElsewhere() map[string]string {
 	return map[string]string{
 		"pkg/entity/deployment.go":              "lists what Harness has, supported or not",
 		"pkg/entity/customdeployment.go":        "only its stages have a customDeploymentRef",
-		"pkg/plan/deployment.go":                "the hosts of a loop are those that FetchInstanceScript has found",
 		"pkg/template/kind.go":                  "its templates are a kind of template",
 		"pkg/swimlane/kubernetes/kubernetes.go": "native Helm's steps work in its stages",
 	}

@@ -31,10 +31,6 @@ type Deployment struct {
 	Template *yamldoc.Node `json:"template,omitempty"`
 }
 
-// TypeFetchInstances is the type of the step that runs the script of a custom
-// deployment's template.
-const TypeFetchInstances = "FetchInstanceScript"
-
 // Override is a document of overrides with its inputs filled in.
 type Override struct {
 	Type  string        `json:"type"` // ENV_GLOBAL_OVERRIDE, ...

@@ -80,19 +80,27 @@ func (s *Scope) connectorPath(name *yamldoc.Node, path []string) (expr.Value, in
 	return s.below(doc, path, 3)
 }
 
-// hosts are the instances that the last FetchInstanceScript step of a stage
-// has found.
+// hosts are the instances that the last step of a stage which finds some has
+// found.
 func (s *Scope) hosts(stage *plan.Node) ([]task.InstanceFound, error) {
+	var finds string
+	if stage != nil && stage.Deployment != nil {
+		lane, _ := s.Lanes.Of(stage.Deployment.Type)
+		finds = lane.Finds
+	}
+	if finds == "" {
+		return nil, unknown("no step of the stage finds instances")
+	}
 	var latest *plan.Node
 	var at time.Time
 	for _, n := range steps(stage) {
 		st := s.State(n.ID)
-		if n.Type == plan.TypeFetchInstances && st.Status == plan.Success && !st.EndedAt.Before(at) {
+		if n.Type == finds && st.Status == plan.Success && !st.EndedAt.Before(at) {
 			latest, at = n, st.EndedAt
 		}
 	}
 	if latest == nil {
-		return nil, unknown("no %s step of the stage has found any instances yet", plan.TypeFetchInstances)
+		return nil, unknown("no %s step of the stage has found any instances yet", finds)
 	}
 	var out struct {
 		Found task.InstancesFound `json:"deploymentInfoOutcome"`

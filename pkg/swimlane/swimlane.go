@@ -38,6 +38,9 @@ type Lane struct {
 	// Kinds are the kinds of task that its steps start. All must be here: of
 	// another, whoever does a task of it may not ask for anything.
 	Kinds []Kind
+	// Finds is the step type that finds the instances over which a stage's loops
+	// may run, <+stage.output.hosts> (semantics/pipeline §3.6); empty: none does.
+	Finds string
 	// Near are lanes whose steps work in its stages too. They belong into their
 	// own, which is told.
 	Near []string

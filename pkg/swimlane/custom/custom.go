@@ -23,7 +23,7 @@ const Type = "CustomDeployment"
 func Lane() swimlane.Lane {
 	return swimlane.Lane{
 		Type: Type, Service: decodeService, Template: decodeTemplate,
-		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodePlace}}, Steps: step.Names(Steps()),
+		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodePlace}}, Steps: step.Names(Steps()), Finds: findsInstances,
 		Kinds: []swimlane.Kind{{Name: Kind, Fetched: swimlane.FetchesNothing}},
 	}
 }

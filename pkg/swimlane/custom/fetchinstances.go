@@ -11,6 +11,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
+const findsInstances = "FetchInstanceScript"
+
 // fetchInstancesType is the step type FetchInstanceScript: it finds the
 // instances of a custom deployment by the script of its deployment template
 // (semantics/pipeline §9.6).
@@ -18,7 +20,7 @@ import (
 // Outputs: deploymentInfoOutcome.serverInstanceInfoList. The script is run and
 // what it writes is read by delegate/instances.
 func fetchInstancesType() step.Type {
-	return step.Type{Name: plan.TypeFetchInstances, Deploys: true, New: decodeFetchInstances, Finish: step.Finisher((*fetchInstances).finish)}
+	return step.Type{Name: findsInstances, Deploys: true, New: decodeFetchInstances, Finish: step.Finisher((*fetchInstances).finish)}
 }
 
 // fetchInstances is the step's spec: all that it says is which delegates may run it.
