@@ -63,9 +63,14 @@ chaos: ## Make FAULTS (1000) random faults under load on one machine, a fifth as
 	go test ./internal/e2e -run '^(TestChaos|TestChaosOnAWS|TestFaultsOnAWS)$$' -count=1 -v -timeout 2h -faults $(or $(FAULTS),1000) -seed $(or $(SEED),0)
 
 .PHONY: bench
-bench: cluster ## Run every benchmark: whole pipelines, roll-outs beside kubectl and helm, and parts
+bench: cluster bench-page ## Run every benchmark: whole pipelines, roll-outs beside kubectl and helm, and parts
 	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 30m ./internal/e2e ./delegate/kubernetes ./delegate/helm
 	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /internal/)
+
+.PHONY: bench-page
+bench-page: ## Fail if pipelines are a fifth slower than docs/performance.md says; on a quiet machine
+	{ go test -run '^$$' -bench '^BenchmarkCommit$$' -benchtime 4000x ./pkg/sqlitedb; \
+	  go test -run '^$$' -bench 'NoOpPipeline/empty|Throughput' -benchtime 400x ./internal/e2e; } | go run ./tools/slower docs/performance.md
 
 .PHONY: samples
 samples: cluster ## Run the Kubernetes and Helm pipelines of CHECKOUT, a checkout of harness-community/harnesscd-example-apps
