@@ -28,6 +28,7 @@ type instance struct {
 	ended  chan struct{} // closed when the process is over
 	first  chan struct{} // closed by the first poll
 	polled sync.Once
+	warm   func() // called at the first poll
 
 	mu     sync.Mutex
 	answer map[string]chan Result // by the invocation's ID
@@ -57,6 +58,12 @@ func (h *Host) start(f *function) (*instance, error) {
 	i.cmd.Env = slices.Concat(surroundings(f.Name, strings.TrimPrefix(i.api.URL, "http://")), f.Env)
 	i.cmd.Stdout, i.cmd.Stderr = h.tb.Output(), h.tb.Output()
 	begun := time.Now()
+	// Written down before the first poll is told of: who waits for that may ask.
+	i.warm = func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		f.usage.ColdStarts = append(f.usage.ColdStarts, time.Since(begun))
+	}
 	wait, err := startTied(i.cmd)
 	if err != nil {
 		i.api.Close()
@@ -65,15 +72,6 @@ func (h *Host) start(f *function) (*instance, error) {
 	go func() {
 		_ = wait() // whoever waits for an answer hears of it
 		close(i.ended)
-	}()
-	go func() {
-		select {
-		case <-i.first:
-			h.mu.Lock()
-			f.usage.ColdStarts = append(f.usage.ColdStarts, time.Since(begun))
-			h.mu.Unlock()
-		case <-i.ended:
-		}
 	}()
 	return i, nil
 }
@@ -117,7 +115,10 @@ func (i *instance) run(ctx context.Context, payload []byte, deadline time.Time) 
 }
 
 func (i *instance) next(w http.ResponseWriter, r *http.Request, name string) {
-	i.polled.Do(func() { close(i.first) })
+	i.polled.Do(func() {
+		i.warm()
+		close(i.first)
+	})
 	select {
 	case call := <-i.work:
 		h := w.Header()
