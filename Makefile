@@ -63,7 +63,7 @@ chaos: ## Make FAULTS (1000) random faults under load on one machine, a fifth as
 	go test ./internal/e2e -run '^(TestChaos|TestChaosOnAWS|TestFaultsOnAWS)$$' -count=1 -v -timeout 2h -faults $(or $(FAULTS),1000) -seed $(or $(SEED),0)
 
 .PHONY: bench
-bench: cluster bench-page ## Run every benchmark: whole pipelines, roll-outs beside kubectl and helm, and parts
+bench: cluster bench-page bench-peer ## Run every benchmark: whole pipelines, roll-outs beside kubectl and helm, and parts
 	bin/testcluster run -- go test -run '^$$' -bench . -benchtime 3s -timeout 30m ./internal/e2e ./delegate/kubernetes ./delegate/helm
 	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /internal/)
 
@@ -71,6 +71,12 @@ bench: cluster bench-page ## Run every benchmark: whole pipelines, roll-outs bes
 bench-page: ## Fail if pipelines are a fifth slower than docs/performance.md says; on a quiet machine
 	{ go test -run '^$$' -bench '^BenchmarkCommit$$' -benchtime 4000x ./pkg/sqlitedb; \
 	  go test -run '^$$' -bench 'NoOpPipeline/empty|Throughput' -benchtime 400x ./internal/e2e; } | go run ./tools/slower docs/performance.md
+
+.PHONY: bench-peer
+bench-peer: ## Run ten steps that do nothing on DBOS Go with Postgres, and beside it here
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { apt-get update -q && apt-get install -q -y --no-install-recommends postgresql; }
+	cd tools/dbos && go test -run '^$$' -bench . -benchtime 400x
+	go test -run '^$$' -bench 'NoOpPipeline/empty|Throughput' -benchtime 400x ./internal/e2e
 
 .PHONY: samples
 samples: cluster ## Run the Kubernetes and Helm pipelines of CHECKOUT, a checkout of harness-community/harnesscd-example-apps

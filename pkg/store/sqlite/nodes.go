@@ -136,7 +136,6 @@ func opened(tx *sqlitedb.Tx, o store.Opening) error {
 	return err
 }
 
-// commitNode writes a node over the version before its own.
 // kept counts the bytes of large outputs, if there is room for them.
 func kept(tx *sqlitedb.Tx, execution string, k store.Keeping) error {
 	if k.Bytes == 0 {
@@ -153,6 +152,7 @@ func kept(tx *sqlitedb.Tx, execution string, k store.Keeping) error {
 	return err
 }
 
+// commitNode writes a node over the version before its own.
 func commitNode(tx *sqlitedb.Tx, n nodeRow) error {
 	var changed int64
 	var err error
