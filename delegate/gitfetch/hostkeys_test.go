@@ -4,13 +4,16 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
@@ -114,6 +117,40 @@ func TestPublicHostsAreKnown(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "mismatch") {
 			t.Errorf("%s with a key of nobody's gave %v", host, err)
 		}
+	}
+}
+
+// The fingerprints are those of the hosts' own pages, which known_hosts names.
+func TestPublicHostsHaveTheKeysThatTheyPublish(t *testing.T) {
+	t.Parallel()
+	published := []string{
+		"bitbucket.org SHA256:FC73VB6C4OQLSCrjEayhMp9UMxS97caD/Yyi2bhW/J0",
+		"bitbucket.org SHA256:ybgmFkzwOSotHTHLJgHO0QN8L0xErw6vd0VhFA9m3SM",
+		"github.com SHA256:p2QAMXNIC1TJYWeIOttrVc98/R1BUFWu3/LiyKgUfQM",
+		"github.com SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU",
+		"github.com SHA256:uNiVztksCsDhcc0u9e8BujQXVUpKZIDTMczCvj3tD2s",
+		"gitlab.com SHA256:HbW3g8zUjNSksFbqTiUWPWg2Bq1x8xdGUrliXFzSnUw",
+		"gitlab.com SHA256:eUXGGm1YGsMAS7vkcx6JOJdOGHPem5gQp4taiCfCLB8",
+		"gitlab.com SHA256:ROQFvPThGrW4RuWLoL9tq9I9zJ42fK4XywyRtbOz/EQ",
+		"ssh.dev.azure.com SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og",
+		"vs-ssh.visualstudio.com SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og",
+	}
+	rest, err := os.ReadFile("known_hosts")
+	check(t, err)
+	var known []string
+	for {
+		_, hosts, key, _, after, err := ssh.ParseKnownHosts(rest)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		check(t, err)
+		for _, host := range hosts {
+			known = append(known, host+" "+ssh.FingerprintSHA256(key))
+		}
+		rest = after
+	}
+	if diff := cmp.Diff(published, known); diff != "" {
+		t.Errorf("published (-), built in (+):\n%s", diff)
 	}
 }
 
