@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,9 @@ func (s *Service) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.
 	kept, err := s.Store.KeepCheckpoint(ctx, c, d.ID, k.Fence, task.MaxCheckpoints)
 	if err != nil {
 		return task.Checkpoint{}, err
+	}
+	if bytes.Equal(kept.Data, c.Data) { // it is the first, so what was sealed needn't be opened
+		return task.Checkpoint{Key: kept.Key, Step: string(kept.Step), At: kept.At, Data: k.Data}, nil
 	}
 	return s.openCheckpoint(ctx, t.Scope, kept)
 }

@@ -3,6 +3,7 @@ package execution
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -78,6 +79,26 @@ func TestTheFirstCheckpointIsTheStages(t *testing.T) {
 	must(t, err)
 	if len(none) > 0 {
 		t.Errorf("another stage has %v", none)
+	}
+}
+
+// The key may be a service that every use of it asks, and a delegate waits for
+// the answer before its first change.
+func TestWhatTheFirstTaskKeepsIsNotOpened(t *testing.T) {
+	t.Parallel()
+	s, master, _ := claiming(t, nil)
+	d := store.Delegate{ID: "d1", Name: "d1", Scope: ref.Scope{Account: "acme"}, Kinds: []task.Kind{task.KindShell}}
+	a := deploying(t, s, d, "t1", "pipeline.stages.deploy")
+	master.err = errors.New("nothing can be opened")
+	keep := task.KeepCheckpoint{Fence: a.Fence, Key: "arn:web", Data: json.RawMessage(`1`)}
+	got, err := s.KeepCheckpoint(t.Context(), d, "t1", keep)
+	must(t, err)
+	want := task.Checkpoint{Key: "arn:web", Step: "pipeline.stages.deploy.spec.execution.steps.t1", At: s.Now(), Data: keep.Data}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("it gets (-want +got):\n%s", diff)
+	}
+	if _, err := s.KeepCheckpoint(t.Context(), d, "t1", keep); err == nil {
+		t.Error("what was kept before isn't opened")
 	}
 }
 
