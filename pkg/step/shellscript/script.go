@@ -49,22 +49,15 @@ func (s *Script) source(v yamldoc.Value, d *document.Decoder) {
 		"spec": func(e yamldoc.Value) {
 			switch kind {
 			case "Inline":
-				s.Script = only(d, e, "script")
+				d.Fields(e, document.Keys{"script": d.Text(&s.Script)})
+				d.Missing(e, "script")
 			case "Harness":
-				s.File = only(d, e, "file")
-				step.CheckFile(d, yamldoc.Sub(e.Node.Get("file"), e.Path+".file"), s.File.Value)
+				d.Fields(e, document.Keys{"file": d.File(&s.File)})
+				d.Missing(e, "file")
 			}
 		},
 	})
 	d.Need(v, "type", "spec")
-}
-
-// only decodes a mapping of one text.
-func only(d *document.Decoder, v yamldoc.Value, key string) yamldoc.Field[string] {
-	var f yamldoc.Field[string]
-	d.Fields(v, document.Keys{key: d.Text(&f)})
-	d.Missing(v, key)
-	return f
 }
 
 // shellVariable is what a shell can have as a variable.
