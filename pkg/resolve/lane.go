@@ -24,9 +24,8 @@ func (s *Scope) Deployment() (*step.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := r.Names()
 	return &step.Deployment{
-		Type: r.Type, ServiceID: names.Service, EnvironmentID: names.Environment, Infrastructure: names.Infrastructure,
+		Type: r.Type, ServiceID: r.ServiceRef, EnvironmentID: r.EnvironmentRef, Infrastructure: text(r.Infrastructure.Get("identifier")),
 		Release: t.Release, Namespace: t.Namespace, Image: t.Image, Target: t.Spec,
 	}, nil
 }
@@ -105,11 +104,6 @@ type reach struct {
 	lane swimlane.Lane
 }
 
-// Names are those of what is deployed.
-func (r *reach) Names() swimlane.Names {
-	return swimlane.Names{Service: r.ServiceRef, Environment: r.EnvironmentRef, Infrastructure: text(r.Infrastructure.Get("identifier"))}
-}
-
 // Text resolves the expressions of a field.
 func (r *reach) Text(f yamldoc.Field[string]) (string, error) {
 	v, err := r.value(f.Value + f.Expr) // it has one of them
@@ -117,8 +111,8 @@ func (r *reach) Text(f yamldoc.Field[string]) (string, error) {
 }
 
 // Service is what the lane reads of the service's definition.
-func (r *reach) Service() (any, error) {
-	return r.lane.Service(swimlane.Resolved(yamldoc.NewReport("")), yamldoc.Sub(r.Deployment.Service.At("serviceDefinition", "spec"), "spec")), nil
+func (r *reach) Service() any {
+	return r.lane.Service(swimlane.Resolved(yamldoc.NewReport("")), yamldoc.Sub(r.Deployment.Service.At("serviceDefinition", "spec"), "spec"))
 }
 
 // Template is what the lane reads of the deployment template.

@@ -135,14 +135,12 @@ func Resolved(r *yamldoc.Report) *Decoder {
 // Reach is how a Place finds what else its target is made of. Secrets in what
 // it gives are placeholders.
 type Reach interface {
-	// Names are those of what is deployed.
-	Names() Names
 	// Text resolves the expressions of a field that was decoded with them.
 	Text(f yamldoc.Field[string]) (string, error)
 	// Selectors resolves delegate selectors.
 	Selectors(list []string) ([]string, error)
 	// Service is what the lane's Service has decoded.
-	Service() (any, error)
+	Service() any
 	// Template is what the lane's Template has decoded.
 	Template() (any, error)
 	// Manifests are those of the service and of the layers above it whose kinds
@@ -163,11 +161,6 @@ type Reach interface {
 	Chart(manifest string) (*task.ChartFound, error)
 	// Connector reads a connector.
 	Connector(name string) (connector.Connector, error)
-}
-
-// Names say what is deployed, as users call it.
-type Names struct {
-	Service, Environment, Infrastructure string
 }
 
 // Lanes are the deployment types that there are.

@@ -149,10 +149,7 @@ func mainManifest(r swimlane.Reach, decoded []swimlane.Manifest) (*source, error
 	for _, m := range main {
 		ids = append(ids, m.ID)
 	}
-	of, err := r.Service()
-	if err != nil {
-		return nil, err
-	}
+	of := r.Service()
 	service, ok := of.(*Service)
 	if !ok {
 		return nil, fmt.Errorf("the service is a %T; want a %T", of, service)

@@ -10,19 +10,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Reach stands for what a stage deploys: the service web in the environment
-// dev, without an artifact. Every connector exists and is whatever is asked of
-// it; its name is in what it gives.
+// Reach stands for what a stage deploys, without an artifact. Every connector
+// exists and is whatever is asked of it; its name is in what it gives.
 type Reach struct {
 	Lane         swimlane.Lane
 	ServiceSpec  yamldoc.Value
 	TemplateSpec yamldoc.Value
 	All          []swimlane.Manifest // of the service
-}
-
-// Names are those of what is deployed.
-func (*Reach) Names() swimlane.Names {
-	return swimlane.Names{Service: "web", Environment: "dev", Infrastructure: "i"}
 }
 
 // Text is a field as it is.
@@ -32,8 +26,8 @@ func (*Reach) Text(f yamldoc.Field[string]) (string, error) { return f.Value + f
 func (*Reach) Selectors(list []string) ([]string, error) { return list, nil }
 
 // Service is what the lane reads of ServiceSpec.
-func (r *Reach) Service() (any, error) {
-	return r.Lane.Service(swimlane.Resolved(yamldoc.NewReport("")), r.ServiceSpec), nil
+func (r *Reach) Service() any {
+	return r.Lane.Service(swimlane.Resolved(yamldoc.NewReport("")), r.ServiceSpec)
 }
 
 // Template is what the lane reads of TemplateSpec.
