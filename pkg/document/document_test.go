@@ -13,11 +13,11 @@ import (
 
 // place is what the documents of these tests hold.
 type place struct {
-	Kind, Region, Condition yamldoc.Field[string]
-	Count                   yamldoc.Field[int]
-	Public                  yamldoc.Field[bool]
-	Names                   []string
-	Spec                    *yamldoc.Node
+	Kind, Region, Condition, Fixed yamldoc.Field[string]
+	Count                          yamldoc.Field[int]
+	Public                         yamldoc.Field[bool]
+	Names                          []string
+	Spec                           *yamldoc.Node
 }
 
 func decode(d *document.Decoder, v yamldoc.Value) place {
@@ -43,7 +43,7 @@ func decode(d *document.Decoder, v yamldoc.Value) place {
 		"regions":   d.Refuse("several regions aren't supported"),
 		"zone":      d.Never("zones are the region's"),
 		"owner":     d.Idle("nobody owns a place", d.Text(nil)),
-		"fixed":     func(v yamldoc.Value) { d.Plain(v, d.String(v).Expr, "a name") },
+		"fixed":     d.PlainText(&p.Fixed, "a name"),
 		"settled":   func(v yamldoc.Value) { d.Settled(v, d.String(v).Expr, "a name") },
 		"size": func(v yamldoc.Value) {
 			d.Without(v, "huge", d.Enum(v, "small", "huge").Value == "huge", "nobody has so much room")

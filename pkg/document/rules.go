@@ -159,6 +159,15 @@ func (d *Decoder) Plain(v yamldoc.Value, expression, want string) {
 	}
 }
 
+// PlainText fills a field with a text that has no expression in it; want says
+// what it is.
+func (d *Decoder) PlainText(f *yamldoc.Field[string], want string) Rule {
+	return func(v yamldoc.Value) {
+		*f = d.String(v)
+		d.Plain(v, f.Expr, want)
+	}
+}
+
 // Settled is Plain where a runtime input may stand.
 func (d *Decoder) Settled(v yamldoc.Value, expression, want string) {
 	d.Takes(v, yamldoc.UseInput)

@@ -114,11 +114,8 @@ func (d *decoder) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
 
 // settled binds a text that is known when the trigger is saved: what happens
 // is compared with it before there is a pipeline.
-func (d *decoder) settled(f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		*f = d.String(v)
-		d.Plain(v, f.Expr, "a fixed value")
-	}
+func (d *decoder) settled(f *yamldoc.Field[string]) document.Rule {
+	return d.PlainText(f, "a fixed value")
 }
 
 // thisVersion checks the place of the version, which is the event's.

@@ -25,14 +25,6 @@ func (d *decoder) customTemplate(v yamldoc.Value) {
 	}
 }
 
-// written binds a text that has no expression in it.
-func (d *decoder) written(f *yamldoc.Field[string]) func(yamldoc.Value) {
-	return func(v yamldoc.Value) {
-		*f = d.String(v)
-		d.Plain(v, f.Expr, "a fixed text")
-	}
-}
-
 // customRef binds which template something is made for, by a key that isn't
 // replaced by what the template holds. more are keys beside the reference.
 func (d *decoder) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.Value) {
@@ -41,10 +33,10 @@ func (d *decoder) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.
 		d.Fields(v, document.Merge(append(more, document.Keys{
 			"templateRef": func(v yamldoc.Value) {
 				at = v
-				d.written(&t.Name)(v)
+				d.PlainText(&t.Name, "a fixed text")(v)
 			},
 			"versionLabel": func(v yamldoc.Value) {
-				d.written(&t.Label)(v)
+				d.PlainText(&t.Label, "a fixed text")(v)
 				if err := ref.CheckLabel(t.Label.Value); t.Label.Value != "" && err != nil {
 					d.Errorf(v, document.WrongValue, "found the version label %q; want one that a template can have, or none for the stable version", t.Label.Value)
 				}

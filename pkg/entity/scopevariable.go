@@ -51,11 +51,8 @@ func (d *decoder) scopeValue(v yamldoc.Value, one *ScopeVariable) {
 		in        expr.Input
 	)
 	typ := document.Peek(v, "valueType")
-	plain := func(f *yamldoc.Field[string]) func(yamldoc.Value) {
-		return func(v yamldoc.Value) {
-			*f = d.String(v)
-			d.Plain(v, f.Expr, "a fixed text: a variable of a scope belongs to no run")
-		}
+	plain := func(f *yamldoc.Field[string]) document.Rule {
+		return d.PlainText(f, "a fixed text: a variable of a scope belongs to no run")
 	}
 	only := func(of string, decode func(yamldoc.Value)) func(yamldoc.Value) {
 		if typ == of || typ == "" {

@@ -40,7 +40,7 @@ func decodeTemplate(d *swimlane.Decoder, v yamldoc.Value) any {
 			d.Fields(v, document.Keys{
 				"variables":            d.Variables,
 				"fetchInstancesScript": func(v yamldoc.Value) { t.fetchScript(d, v) },
-				"instancesListPath":    written(d, &t.List),
+				"instancesListPath":    d.PlainText(&t.List, "a fixed text"),
 				"instanceAttributes":   func(v yamldoc.Value) { t.instanceAttributes(d, v) },
 				"metadata":             document.Nothing,
 				"description":          document.Nothing,
@@ -55,14 +55,6 @@ func decodeTemplate(d *swimlane.Decoder, v yamldoc.Value) any {
 	}))
 	d.Need(v, "infrastructure", "execution")
 	return t
-}
-
-// written fills a field with a text that has no expression in it.
-func written(d *swimlane.Decoder, f *yamldoc.Field[string]) document.Rule {
-	return func(v yamldoc.Value) {
-		*f = d.String(v)
-		d.Plain(v, f.Expr, "a fixed text")
-	}
 }
 
 func (t *Template) fetchScript(d *swimlane.Decoder, v yamldoc.Value) {
@@ -115,10 +107,10 @@ func (t *Template) instanceAttributes(d *swimlane.Decoder, v yamldoc.Value) {
 		var a Attribute
 		d.Fields(item, document.Keys{
 			"name": func(v yamldoc.Value) {
-				written(d, &a.Name)(v)
+				d.PlainText(&a.Name, "a fixed text")(v)
 				d.Unique(names, v, a.Name.Value)
 			},
-			"jsonPath":    written(d, &a.Path),
+			"jsonPath":    d.PlainText(&a.Path, "a fixed text"),
 			"description": document.Nothing,
 		})
 		d.Need(item, "name", "jsonPath")
