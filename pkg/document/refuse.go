@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -52,6 +53,16 @@ func (d *Decoder) Without(v yamldoc.Value, word string, said bool, why string) {
 	d.Takes(v, yamldoc.UseWithout, word, why)
 	if said {
 		d.Unsupported(v, "%s", why)
+	}
+}
+
+// Failed reports the error of a check, if there is one.
+func (d *Decoder) Failed(v yamldoc.Value, err error) {
+	switch {
+	case fault.Is(err, fault.Unsupported):
+		d.Unsupported(v, "%s", err)
+	case err != nil:
+		d.Errorf(v, WrongValue, "%s", err)
 	}
 }
 

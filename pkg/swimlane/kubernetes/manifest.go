@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
@@ -168,8 +167,7 @@ func (c *chartSpec) keys(d *document.Decoder) document.Keys {
 		"helmVersion":            helmVersion(d, &c.HelmVersion),
 		"subChartPath":           d.Text(&c.SubChartPath),
 		"fetchHelmChartMetadata": d.Flag(&c.Describe),
-		"commandFlags": commandFlags(d, &c.Flags, CheckHelmFlag, "Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History",
-			"Delete", "Uninstall", "List", "Add", "Update", "Version", "Test"),
+		"commandFlags":           HelmCommandFlags(d, &c.Flags),
 	}
 }
 
@@ -191,30 +189,5 @@ func (k *kustomizeSpec) keys(d *document.Decoder) document.Keys {
 			d.Need(v, "kustomizeYamlFolderPath")
 		},
 		"commandFlags": commandFlags(d, &k.Flags, CheckKustomizeFlag, "Build"),
-	}
-}
-
-// commandFlags decodes flags of commands; check says what is wrong with one.
-func commandFlags(d *document.Decoder, list *[]CommandFlag, check func(command, flag string) error, commands ...string) document.Rule {
-	return func(v yamldoc.Value) {
-		for item := range d.Items(v) {
-			var command, flag yamldoc.Field[string]
-			d.Fields(item, document.Keys{"commandType": d.Word(&command, commands...), "flag": d.Text(&flag)})
-			d.Need(item, "commandType", "flag")
-			if slices.Contains(commands, command.Value) && flag.Set && flag.Expr == "" {
-				refused(d, document.Child(item, "flag"), check(command.Value, flag.Value))
-			}
-			*list = append(*list, CommandFlag{Command: command.Value, Flag: flag.Value})
-		}
-	}
-}
-
-// refused reports an error of a check, if there is one.
-func refused(d *document.Decoder, v yamldoc.Value, err error) {
-	switch {
-	case fault.Is(err, fault.Unsupported):
-		d.Unsupported(v, "%s", err)
-	case err != nil:
-		d.Errorf(v, document.WrongValue, "%s", err)
 	}
 }

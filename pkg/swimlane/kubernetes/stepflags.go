@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"slices"
+
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -18,7 +20,7 @@ func stepFlags(d *document.Decoder, v yamldoc.Value, op Op) []CommandFlag {
 	}
 	if sound && len(list) > 0 {
 		if _, err := ParseFlags(op, list); err != nil { // flags that exclude each other
-			refused(d, v, err)
+			d.Failed(v, err)
 		}
 	}
 	return list
@@ -47,8 +49,36 @@ func stepFlag(d *document.Decoder, item yamldoc.Value, op Op) (CommandFlag, bool
 		return f, false
 	}
 	if err := CheckFlag(op, f.Command, f.Flag); err != nil {
-		refused(d, at, err)
+		d.Failed(at, err)
 		return f, false
 	}
 	return f, true
+}
+
+// HelmCommandFlags decodes commandFlags of Helm, a list of {commandType, flag}
+// (semantics/entities §2.3). Helm is a library here, so a flag that means
+// nothing to it is refused (see ParseHelmFlags).
+func HelmCommandFlags(d *document.Decoder, list *[]CommandFlag) document.Rule {
+	return commandFlags(d, list, CheckHelmFlag, HelmFetch, HelmTemplate, HelmPull, HelmInstall, HelmUpgrade, HelmRollback, HelmHistory,
+		HelmDelete, HelmUninstall, HelmList, HelmAdd, HelmUpdate, HelmVersion, HelmTest)
+}
+
+// commandFlags decodes flags of commands; check says what is wrong with one.
+// One that has an expression is checked once that is resolved.
+func commandFlags(d *document.Decoder, list *[]CommandFlag, check func(command, flag string) error, commands ...string) document.Rule {
+	return func(v yamldoc.Value) {
+		for item := range d.Items(v) {
+			var command, flag yamldoc.Field[string]
+			var at yamldoc.Value
+			d.Fields(item, document.Keys{
+				"commandType": d.Word(&command, commands...),
+				"flag":        func(e yamldoc.Value) { flag, at = d.String(e), e },
+			})
+			d.Need(item, "commandType", "flag")
+			if slices.Contains(commands, command.Value) && flag.Set && flag.Expr == "" {
+				d.Failed(at, check(command.Value, flag.Value))
+			}
+			*list = append(*list, CommandFlag{Command: command.Value, Flag: step.Text(flag)})
+		}
+	}
 }

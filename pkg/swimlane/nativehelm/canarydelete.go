@@ -25,7 +25,7 @@ type canaryDelete struct {
 func decodeCanaryDelete(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &canaryDelete{}
 	d.Fields(v, document.Keys{
-		"commandFlags":      func(e yamldoc.Value) { s.Flags = stepFlags(d, e) },
+		"commandFlags":      kubernetes.HelmCommandFlags(d, &s.Flags),
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	return s

@@ -1,6 +1,8 @@
 package nativehelm
 
 import (
+	"strings"
+
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
@@ -42,8 +44,8 @@ func (s *deletion) flags(v yamldoc.Value, d *document.Decoder) {
 		s.Flags = append(s.Flags, kubernetes.CommandFlag{Command: kubernetes.HelmUninstall, Flag: text})
 	}
 	for i, f := range s.Flags {
-		if i < len(v.Node.Items) {
-			checkFlag(d, yamldoc.Sub(v.Node.Items[i], v.Path), f.Command, f.Flag)
+		if i < len(v.Node.Items) && !strings.Contains(f.Flag, "<+") {
+			d.Failed(yamldoc.Sub(v.Node.Items[i], v.Path), kubernetes.CheckHelmFlag(f.Command, f.Flag))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -44,53 +43,9 @@ func (c *common) keys(d *document.Decoder) document.Keys {
 	return document.Keys{
 		"skipSteadyStateCheck": d.Flag(&c.SkipSteady),
 		"runChartTests":        d.Flag(&c.Tests),
-		"commandFlags":         func(e yamldoc.Value) { c.Flags = stepFlags(d, e) },
+		"commandFlags":         kubernetes.HelmCommandFlags(d, &c.Flags),
 		"environmentVariables": func(e yamldoc.Value) { c.Environment = environment(d, e) },
 		"delegateSelectors":    d.Words(nil), // the plan's
-	}
-}
-
-// commands are those that flags may be for (semantics/entities §2.3).
-func commands() []string {
-	return []string{
-		"Fetch", "Template", "Pull", "Install", "Upgrade", "Rollback", "History", "Delete", "Uninstall", "List", "Add", "Update", "Version", "Test",
-	}
-}
-
-// stepFlags decodes commandFlags, a list of {commandType, flag}. Helm is a
-// library here, so a flag that means nothing to it is refused (see
-// kubernetes.ParseHelmFlags). One that has an expression is checked when the
-// step starts.
-func stepFlags(d *document.Decoder, v yamldoc.Value) []kubernetes.CommandFlag {
-	var list []kubernetes.CommandFlag
-	for item := range d.Items(v) {
-		var kind, text yamldoc.Field[string]
-		var at yamldoc.Value
-		d.Fields(item, document.Keys{
-			"commandType": d.Word(&kind, commands()...),
-			"flag":        func(e yamldoc.Value) { text, at = d.String(e), e },
-		})
-		d.Need(item, "commandType", "flag")
-		f := kubernetes.CommandFlag{Command: kind.Value, Flag: step.Text(text)}
-		if slices.Contains(commands(), kind.Value) && text.Set {
-			checkFlag(d, at, f.Command, f.Flag)
-		}
-		list = append(list, f)
-	}
-	return list
-}
-
-// checkFlag reports what is wrong with a flag whose text is known.
-func checkFlag(d *document.Decoder, v yamldoc.Value, command, flag string) {
-	if strings.Contains(flag, "<+") {
-		return
-	}
-	err := kubernetes.CheckHelmFlag(command, flag)
-	switch {
-	case fault.Is(err, fault.Unsupported):
-		d.Unsupported(v, "%s", err)
-	case err != nil:
-		d.Errorf(v, "WRONG_VALUE", "%s", err)
 	}
 }
 
@@ -101,14 +56,7 @@ func environment(d *document.Decoder, v yamldoc.Value) map[string]string {
 		if e.Value == nil || strings.Contains(e.Value.Value, "<+") {
 			continue
 		}
-		at := yamldoc.Sub(e.Value, v.Path+"."+e.Key)
-		err := CheckEnvironment(e.Key, e.Value.Value)
-		switch {
-		case fault.Is(err, fault.Unsupported):
-			d.Unsupported(at, "%s", err)
-		case err != nil:
-			d.Errorf(at, "WRONG_VALUE", "%s", err)
-		}
+		d.Failed(yamldoc.Sub(e.Value, v.Path+"."+e.Key), CheckEnvironment(e.Key, e.Value.Value))
 	}
 	return out
 }
