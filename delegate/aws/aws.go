@@ -25,18 +25,24 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// session names what the delegate does in a role, in AWS's own logs.
-const session = "slipway-delegate"
+// attempts is how often a request is sent that fails, where the connector doesn't
+// say: the SDK's own three are few for an account that others use, too.
+const attempts = 5
 
 // Config makes the SDK's configuration of a connector. Nothing is asked of AWS
 // before the first use. more is applied last, such as an endpoint.
 func Config(ctx context.Context, a task.AWS, more ...func(*config.LoadOptions) error) (sdk.Config, error) {
-	var options []func(*config.LoadOptions) error
+	return configAs(ctx, a, session(""), more...)
+}
+
+// configAs is Config for a session with a name.
+func configAs(ctx context.Context, a task.AWS, session string, more ...func(*config.LoadOptions) error) (sdk.Config, error) {
+	options := []func(*config.LoadOptions) error{config.WithRetryMaxAttempts(attempts)}
 	if a.Region != "" {
 		options = append(options, config.WithRegion(a.Region))
 	}
 	if a.BackOff != nil {
-		options = append(options, config.WithRetryer(func() sdk.Retryer { return retryer(*a.BackOff) }))
+		options = append(options, config.WithRetryMaxAttempts(a.BackOff.Retries+1), config.WithRetryer(func() sdk.Retryer { return retryer(*a.BackOff) }))
 	}
 	switch a.Auth {
 	case task.AWSKeys:
@@ -54,7 +60,7 @@ func Config(ctx context.Context, a task.AWS, more ...func(*config.LoadOptions) e
 		return sdk.Config{}, fault.New(fault.Invalid, "neither the connector nor the delegate names a region of AWS")
 	}
 	if a.Auth == task.AWSIRSA {
-		if cfg.Credentials, err = serviceAccount(cfg); err != nil {
+		if cfg.Credentials, err = serviceAccount(cfg, session); err != nil {
 			return sdk.Config{}, err
 		}
 	}
@@ -74,7 +80,7 @@ func Config(ctx context.Context, a task.AWS, more ...func(*config.LoadOptions) e
 
 // serviceAccount is the role of the delegate's service account in EKS, by the
 // token that EKS puts beside it.
-func serviceAccount(cfg sdk.Config) (sdk.CredentialsProvider, error) {
+func serviceAccount(cfg sdk.Config, session string) (sdk.CredentialsProvider, error) {
 	env, err := config.NewEnvConfig()
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "read AWS's part of the delegate's environment: %w", err)

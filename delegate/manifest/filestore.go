@@ -69,7 +69,7 @@ func (s Source) storedManifests(ctx context.Context, m *lane.Manifest) (Files, e
 		if err != nil {
 			return Files{}, err
 		}
-		found, values, err := readPath(root, below)
+		found, values, err := s.readPath(root, below)
 		if err != nil {
 			return Files{}, fault.New(fault.CodeOf(err), "file store, %s: %w", named, err)
 		}
@@ -119,7 +119,7 @@ func (s Source) storedLayer(ctx context.Context, named string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, values, err := readPath(root, below)
+	files, values, err := s.readPath(root, below)
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), "file store, %s: %w", named, err)
 	}

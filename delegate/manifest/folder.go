@@ -11,11 +11,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
+// readPath is Source.readPath for YAML files.
+func readPath(root, at string) (files, values []File, err error) { return Source{}.readPath(root, at) }
+
 // readPath reads a file, or the YAML files below a folder, of which there must
 // be some. A folder's own values.yaml holds defaults and is no manifest
 // (semantics/kubernetes §3). Links count as what they lead to, which is in the
 // root.
-func readPath(root, at string) (files, values []File, err error) {
+func (s Source) readPath(root, at string) (files, values []File, err error) {
 	full, err := Inside(root, at)
 	if err != nil {
 		return nil, nil, err
@@ -28,12 +31,12 @@ func readPath(root, at string) (files, values []File, err error) {
 		text, err := new(size).read(full, filepath.Base(at))
 		return []File{{Name: filepath.Base(at), Place: filepath.ToSlash(filepath.Clean(at)), Text: text}}, nil, err
 	}
-	r := folderReader{root: root}
+	r := folderReader{root: root, json: s.JSON}
 	if err := r.folder(full, "", nil); err != nil {
 		return nil, nil, err
 	}
 	if len(r.files) == 0 {
-		return nil, nil, fault.New(fault.NotFound, "the folder has no YAML files")
+		return nil, nil, fault.New(fault.NotFound, "the folder has no %s files", s.wanted())
 	}
 	for _, f := range r.files {
 		f.Place = filepath.ToSlash(filepath.Join(at, f.Name))
@@ -49,6 +52,7 @@ func readPath(root, at string) (files, values []File, err error) {
 // folderReader collects the YAML files of a folder.
 type folderReader struct {
 	root   string
+	json   bool // files of JSON are read, too
 	files  []File
 	linked int // links that were followed
 	size   size
@@ -81,7 +85,7 @@ func (r *folderReader) folder(at, name string, above []string) error {
 			if err := r.folder(one, below, above); err != nil {
 				return err
 			}
-		case kind.IsRegular() && isYAML(below):
+		case kind.IsRegular() && r.reads(below):
 			text, err := r.size.read(one, below)
 			if err != nil {
 				return err
@@ -97,9 +101,9 @@ func (r *folderReader) folder(at, name string, above []string) error {
 func (r *folderReader) follow(at, name string) (fs.FileMode, error) {
 	info, err := os.Stat(at)
 	switch {
-	case err != nil && isYAML(name):
+	case err != nil && r.reads(name):
 		return 0, fault.New(fault.Invalid, "%s is a link that leads nowhere", name)
-	case err != nil || !info.IsDir() && !isYAML(name):
+	case err != nil || !info.IsDir() && !r.reads(name):
 		return fs.ModeIrregular, nil // nobody reads it
 	}
 	if r.linked++; r.linked > maxLinked {
@@ -117,6 +121,18 @@ func (r *folderReader) follow(at, name string) (fs.FileMode, error) {
 		return 0, err
 	}
 	return info.Mode().Type(), nil
+}
+
+// wanted are the files that are read of a folder.
+func (s Source) wanted() string {
+	if s.JSON {
+		return "YAML or JSON"
+	}
+	return "YAML"
+}
+
+func (r *folderReader) reads(name string) bool {
+	return isYAML(name) || r.json && strings.EqualFold(path.Ext(name), ".json")
 }
 
 func isYAML(name string) bool {

@@ -41,6 +41,8 @@ type Source struct {
 	Stage string
 	// Revision is the release's number, for <+kubernetes.release.revision>.
 	Revision int
+	// JSON says that files of JSON in folders count as well as those of YAML.
+	JSON bool
 	// Extract runs scripts that bring files; nil where there are none.
 	Extract *Extractor
 	// Resolve has the control plane resolve the expressions of texts by name.
@@ -85,7 +87,7 @@ func (s Source) Fetch(ctx context.Context, m *lane.Manifest) (Files, error) {
 	}
 	out := Files{Root: from.root}
 	for _, p := range from.paths {
-		found, values, err := readPath(from.root, p)
+		found, values, err := s.readPath(from.root, p)
 		if err != nil {
 			return Files{}, fault.New(fault.CodeOf(err), "%s, path %s: %w", from.name, p, err)
 		}

@@ -40,7 +40,7 @@ func (s Source) Values(ctx context.Context, m *lane.Manifest, files Files, above
 		}
 		layers = append(layers, more...)
 	}
-	if err := s.resolve(ctx, layers); err != nil {
+	if err := s.Resolved(ctx, layers); err != nil {
 		return nil, err
 	}
 	merged := map[string]any{}
@@ -91,7 +91,7 @@ func (s Source) layers(ctx context.Context, kind string, m *lane.Manifest, own [
 	for _, f := range out {
 		s.say("%s: %s", strings.ToUpper(kind[:1])+kind[1:], f.Name)
 	}
-	return out, s.resolve(ctx, out)
+	return out, s.Resolved(ctx, out)
 }
 
 // layer reads the files of a layer above a manifest, whose files are those
@@ -124,7 +124,7 @@ func (s Source) layer(ctx context.Context, v lane.ValuesFile, files Files) ([]Fi
 	}
 	var out []File
 	for _, p := range from.paths {
-		found, values, err := readPath(from.root, p)
+		found, values, err := s.readPath(from.root, p)
 		if v.Optional && fault.Is(err, fault.NotFound) {
 			s.say("%s: path %s is optional, and left out: %s", v.ID, p, err)
 			continue
@@ -137,24 +137,33 @@ func (s Source) layer(ctx context.Context, v lane.ValuesFile, files Files) ([]Fi
 	return out, nil
 }
 
+// All reads the files of a store, with their expressions resolved; what is its
+// name if it is inline.
+func (s Source) All(ctx context.Context, what string, from task.Store) ([]File, error) {
+	files, err := s.layer(ctx, lane.ValuesFile{ID: what, Store: from}, Files{})
+	if err != nil {
+		return nil, err
+	}
+	return files, s.Resolved(ctx, files)
+}
+
 // One reads the only file of a store that isn't the service's, such as a
 // patch, with its expressions resolved; what is its name if it is inline.
 func (s Source) One(ctx context.Context, what string, from task.Store) (File, error) {
-	files, err := s.layer(ctx, lane.ValuesFile{ID: what, Store: from}, Files{})
+	files, err := s.All(ctx, what, from)
 	if err != nil {
 		return File{}, err
 	}
 	if len(files) != 1 {
 		return File{}, fault.New(fault.Invalid, "the source of the %s has %d files; want one", what, len(files))
 	}
-	err = s.resolve(ctx, files)
-	return files[0], err
+	return files[0], nil
 }
 
-// resolve has the control plane resolve the expressions of values files, all
+// Resolved has the control plane resolve the expressions of values files, all
 // in one question. Texts that it has resolved before aren't read again: whoever
 // wrote what they were made of could name a secret.
-func (s Source) resolve(ctx context.Context, layers []File) error {
+func (s Source) Resolved(ctx context.Context, layers []File) error {
 	ask := map[string]string{}
 	for i, l := range layers {
 		l.Text = strings.ReplaceAll(l.Text, revisionExpression, fmt.Sprint(s.Revision))

@@ -26,6 +26,12 @@ func clusterLibraries() []string {
 	return []string{"k8s.io/...", "sigs.k8s.io/...", "helm.sh/...", "github.com/fluxcd/..."}
 }
 
+// deployedTo are the services of AWS that deployment types put something into.
+func deployedTo() []string {
+	const sdk = "github.com/aws/aws-sdk-go-v2/service/"
+	return []string{sdk + "applicationautoscaling/...", sdk + "ecs/...", sdk + "elasticloadbalancingv2/...", sdk + "lambda/..."}
+}
+
 func databases() []string { return []string{"database/sql", "modernc.org/..."} }
 
 func rules() []rule {
@@ -40,6 +46,11 @@ func rules() []rule {
 			name: "no library of clusters or registries reaches the control plane", packages: []string{"pkg/...", "functions/..."},
 			except: []string{"pkg/wire"}, never: append(clusterLibraries(), "github.com/google/go-containerregistry/..."), indirect: true,
 			reason: "a function pays for every import at each cold start; pkg/wire holds a whole machine, delegate included",
+		},
+		{
+			name: "no service of AWS that is deployed to reaches the control plane", packages: []string{"pkg/...", "functions/..."},
+			except: []string{"pkg/wire"}, never: deployedTo(), indirect: true,
+			reason: "a function pays for every import at each cold start, and calls nothing of an account but its own",
 		},
 		{
 			name: "what decides is pure",
@@ -92,7 +103,7 @@ func rules() []rule {
 		{
 			name: "a deployment type is known by the lists and by its own delegate", packages: []string{"..."},
 			// What delegates do with manifests and charts is the same in several.
-			except: []string{"pkg/builtin", "pkg/swimlane/...", "delegate", "delegate/helm/...", "delegate/instances", "delegate/kubernetes/...", "delegate/kustomize", "delegate/manifest"},
+			except: []string{"pkg/builtin", "pkg/swimlane/...", "delegate", "delegate/awsdoc", "delegate/helm/...", "delegate/instances", "delegate/kubernetes/...", "delegate/kustomize", "delegate/manifest"},
 			never:  []string{module + "/pkg/swimlane/..."}, but: []string{module + "/pkg/swimlane", module + "/pkg/swimlane/swimlanetest"},
 			reason: "the next one would have to be added there too, and nothing would say so",
 		},

@@ -21,10 +21,11 @@ const (
 	Harness   = "Harness" // the file store
 	Script    = "CustomRemote"
 	Inherited = "InheritFromManifest" // the main manifest's own
+	// S3 is a bucket: one with charts in it, or with files.
+	S3 = "S3"
 	// Of charts only:
 	HTTP = "Http"
 	OCI  = "OciHelmChart"
-	S3   = "S3"
 	GCS  = "Gcs"
 )
 
@@ -78,6 +79,7 @@ type Store struct {
 	Repository Repository
 	Stored     Stored
 	Charts     ChartRepository
+	Objects    Objects
 	Content    yamldoc.Field[string] // of an Inline store
 	Extraction Extraction
 	Paths      yamldoc.Field[[]string] // of InheritFromManifest: in the main manifest's store
@@ -98,6 +100,15 @@ type Repository struct {
 type Stored struct {
 	Files   yamldoc.Field[[]string] // or folders
 	Secrets yamldoc.Field[[]string]
+}
+
+// Objects are files in a bucket of S3, or all below the paths that end in a
+// slash.
+type Objects struct {
+	ConnectorRef yamldoc.Field[string]
+	Region       yamldoc.Field[string]
+	Bucket       yamldoc.Field[string]
+	Paths        yamldoc.Field[[]string]
 }
 
 // ChartRepository is a repository of charts.
@@ -170,7 +181,11 @@ func (s *Store) spec(d *document.Decoder, v yamldoc.Value, typ string, f Form) {
 	case OCI:
 		s.Charts.registry(d, v)
 	case S3, GCS:
-		s.Charts.bucket(d, v, typ)
+		if f.Shape == Folder {
+			s.Charts.bucket(d, v, typ)
+		} else {
+			s.Objects.decode(d, v)
+		}
 	default:
 		s.Repository.decode(d, v, f)
 	}
@@ -272,6 +287,19 @@ func (c *ChartRepository) registry(d *document.Decoder, v yamldoc.Value) {
 		},
 	})
 	d.Need(v, "config")
+}
+
+func (o *Objects) decode(d *document.Decoder, v yamldoc.Value) {
+	d.Fields(v, document.Keys{
+		"connectorRef": d.Reference(ref.Connector, &o.ConnectorRef),
+		"region":       d.Text(&o.Region),
+		"bucketName":   d.Text(&o.Bucket),
+		"paths":        d.Words(&o.Paths),
+		"folderPath":   d.Refuse("files in a bucket are named by paths; folderPath isn't supported"),
+		"metadata":     document.Nothing, // the console's
+	})
+	d.Need(v, "connectorRef", "region", "bucketName", "paths")
+	somePaths(d, v)
 }
 
 func (c *ChartRepository) bucket(d *document.Decoder, v yamldoc.Value, typ string) {

@@ -126,7 +126,7 @@ func (r *reach) Template() (any, error) {
 // Manifests are those of the service and of the layers above it, decoded.
 func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.Manifest, error) {
 	var all []swimlane.Manifest
-	for _, layer := range r.Layers() {
+	for n, layer := range r.Layers() {
 		for _, m := range manifests(layer.Manifests) {
 			id, typ := text(m.Get("identifier")), text(m.Get("type"))
 			i := slices.IndexFunc(r.lane.Manifests, func(k swimlane.ManifestKind) bool { return k.Type == typ })
@@ -146,7 +146,7 @@ func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.M
 			if err := report.Err(); err != nil {
 				return nil, fault.New(fault.Invalid, "manifest %s: %w", id, err)
 			}
-			all = append(all, swimlane.Manifest{ID: id, Kind: kind, Spec: spec})
+			all = append(all, swimlane.Manifest{ID: id, Layer: n, Kind: kind, Spec: spec})
 		}
 	}
 	return all, nil

@@ -25,7 +25,18 @@ func (s *Scope) Store(from *filesource.Store) (task.Store, error) {
 	case filesource.Harness:
 		f, err := s.fileStore(from.Stored)
 		return task.Store{Files: f}, err
-	case filesource.HTTP, filesource.OCI, filesource.S3, filesource.GCS:
+	case filesource.S3:
+		if from.Objects.Bucket.Set {
+			c, err := s.Connector(from.Objects.ConnectorRef.Value)
+			if err != nil {
+				return task.Store{}, err
+			}
+			files, err := objects(c, from.Objects)
+			return task.Store{S3: files}, err
+		}
+		repo, err := s.charts(from)
+		return task.Store{Charts: repo}, err
+	case filesource.HTTP, filesource.OCI, filesource.GCS:
 		repo, err := s.charts(from)
 		return task.Store{Charts: repo}, err
 	default:
@@ -57,6 +68,15 @@ func (s *Scope) fileStore(from filesource.Stored) (*task.FileStore, error) {
 		return nil, fault.New(fault.Invalid, "the store of the type Harness names no files")
 	}
 	return out, nil
+}
+
+// objects is how files in a bucket are reached.
+func objects(c connector.Connector, from filesource.Objects) (*task.S3Objects, error) {
+	if from.Bucket.Value == "" || len(from.Paths.Value) == 0 {
+		return nil, fault.New(fault.Invalid, "the store of the type S3 needs a bucketName and paths")
+	}
+	account, err := c.AWS(from.Region.Value)
+	return &task.S3Objects{AWS: account, Bucket: from.Bucket.Value, Paths: from.Paths.Value}, err
 }
 
 // charts is how a repository of charts is reached (semantics/entities §9).

@@ -110,9 +110,10 @@ type ManifestKind struct {
 
 // Manifest is a decoded manifest.
 type Manifest struct {
-	ID   string
-	Kind ManifestKind
-	Spec any // what the kind's New gives
+	ID    string
+	Layer int // 0 is the service's own; what a higher one has wins
+	Kind  ManifestKind
+	Spec  any // what the kind's New gives
 }
 
 // Decoder decodes what is a lane's in a document.

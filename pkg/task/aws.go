@@ -44,10 +44,12 @@ type ECRImages struct {
 	Repository string `json:"repository"`
 }
 
-// S3Objects is a bucket whose objects are versions by their keys.
+// S3Objects is a bucket whose objects are versions by their keys, or files.
 type S3Objects struct {
 	AWS    AWS    `json:"aws"` // without a region: the bucket's own is asked for
 	Bucket string `json:"bucket"`
+	// Paths are those of files; one that ends in a slash means all right below it.
+	Paths []string `json:"paths,omitempty"`
 }
 
 // PullForm is the shape of a PullSecret's value (semantics/entities §2.2).

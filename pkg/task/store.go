@@ -1,11 +1,12 @@
 package task
 
 // Store is where files come from: a Git repository, a repository of charts, the
-// file store, the document itself, a script or the main manifest's store.
+// file store, a bucket, the document itself, a script or the main manifest's store.
 type Store struct {
 	Git    *Git        `json:"git,omitempty"`
 	Charts *ChartRepo  `json:"charts,omitempty"`
 	Files  *FileStore  `json:"files,omitempty"`
+	S3     *S3Objects  `json:"s3,omitempty"` // has paths
 	Inline string      `json:"inline,omitempty"`
 	Script *Extraction `json:"script,omitempty"`
 	// Inherited are paths in the main manifest's own store.
@@ -61,5 +62,5 @@ func (s *Store) Stored() []string {
 // Fetched says whether a delegate brings the files of a store from somewhere:
 // all but those in the document itself.
 func (s *Store) Fetched() bool {
-	return s.Git != nil || s.Charts != nil || s.Files != nil || s.Script != nil || s.Inherited != nil
+	return s.Git != nil || s.Charts != nil || s.Files != nil || s.S3 != nil || s.Script != nil || s.Inherited != nil
 }

@@ -1,0 +1,164 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// failed is the error of a call that AWS refused, or that never reached it, with
+// the failure types that a failure strategy goes by. who is asked for the caller
+// as AWS knows it.
+func failed(ctx context.Context, call string, err error, who func(context.Context) string) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", call, context.Cause(ctx))
+	}
+	code, types := kindOf(err)
+	text := describe(call, err)
+	if types[0] == fault.Authorization {
+		if caller := who(ctx); caller != "" {
+			text += "; the caller is " + caller
+		}
+	}
+	if id := requestID(err); id != "" {
+		text += " (request " + id + ")"
+	}
+	return refusal(code, text, err).Causing(types...)
+}
+
+// refusal is an error with a text of its own that still is what AWS said, for who
+// looks for a code.
+func refusal(code fault.Code, text string, err error) *fault.Error {
+	e := fault.New(code, "%w", err)
+	e.Message = text
+	return e
+}
+
+// Is says whether AWS answered with one of some codes.
+func Is(err error, codes ...string) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode())
+}
+
+// describe is what AWS said, without what the SDK wraps around it.
+func describe(call string, err error) string {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return call + ": " + err.Error()
+	}
+	if api.ErrorMessage() == "" {
+		return call + ": " + api.ErrorCode()
+	}
+	text := call + ": " + api.ErrorCode() + ": " + api.ErrorMessage()
+	if strings.Contains(api.ErrorMessage(), "explicit deny in a service control policy") {
+		text += "; it is a service control policy of the organization that denies it, not the role's own"
+	}
+	return text
+}
+
+func requestID(err error) string {
+	var response *awshttp.ResponseError
+	if errors.As(err, &response) {
+		return response.ServiceRequestID()
+	}
+	return ""
+}
+
+// kindOf sorts errors of AWS.
+func kindOf(err error) (fault.Code, []fault.FailureType) {
+	var api smithy.APIError
+	switch {
+	case Throttled(err):
+		return fault.Unavailable, []fault.FailureType{fault.RetryableTransientFailure}
+	case !errors.As(err, &api) && isCredentials(err):
+		return fault.Unavailable, []fault.FailureType{fault.Authentication}
+	case !errors.As(err, &api):
+		return fault.Unavailable, []fault.FailureType{fault.Connectivity, fault.RetryableTransientFailure}
+	}
+	for _, k := range kinds() {
+		if k.has(api) {
+			return k.code, k.types
+		}
+	}
+	var response *smithyhttp.ResponseError
+	if errors.As(err, &response) && response.HTTPStatusCode() >= 500 {
+		return fault.Unavailable, []fault.FailureType{fault.RetryableTransientFailure, fault.Connectivity}
+	}
+	return fault.Unavailable, []fault.FailureType{fault.Unknown}
+}
+
+// kind is what the codes with some beginnings mean.
+type kind struct {
+	begin []string
+	said  string // or what the message says
+	code  fault.Code
+	types []fault.FailureType
+}
+
+func (k kind) has(err smithy.APIError) bool {
+	for _, b := range k.begin {
+		if strings.HasPrefix(err.ErrorCode(), b) {
+			return true
+		}
+	}
+	return k.said != "" && strings.Contains(err.ErrorMessage(), k.said)
+}
+
+func kinds() []kind {
+	return []kind{
+		{
+			begin: []string{"AccessDenied", "UnauthorizedOperation", "AuthorizationError", "Forbidden"}, said: "is not authorized to perform",
+			code: fault.Unavailable, types: []fault.FailureType{fault.Authorization},
+		},
+		{
+			begin: []string{
+				"ExpiredToken", "InvalidClientTokenId", "UnrecognizedClient", "SignatureDoesNotMatch", "InvalidSignature", "InvalidAccessKeyId",
+				"IncompleteSignature", "MissingAuthenticationToken", "AuthFailure", "InvalidIdentityToken", "RequestExpired",
+			},
+			code: fault.Unavailable, types: []fault.FailureType{fault.Authentication},
+		},
+		{
+			begin: []string{"LimitExceeded", "ServiceQuotaExceeded", "CodeStorageExceeded", "ResourceLimitExceeded", "RESOURCE:", "InsufficientInstanceCapacity", "Insufficient"},
+			code:  fault.Unavailable, types: []fault.FailureType{fault.ResourceLimitsFailure},
+		},
+		{
+			begin: []string{"InvalidParameter", "Validation", "InvalidRequest", "ClientException", "MalformedPolicy", "InvalidRuntime", "InvalidCode", "RequestTooLarge", "RequestEntityTooLarge"},
+			code:  fault.Invalid, types: []fault.FailureType{fault.ConfigurationFailure},
+		},
+		{
+			begin: []string{"ResourceNotFound", "ImageNotFound", "RepositoryNotFound", "NoSuchBucket", "NoSuchKey", "NotFound", "ClusterNotFound", "ServiceNotFound", "TargetGroupNotFound", "ListenerNotFound", "RuleNotFound"},
+			code:  fault.NotFound, types: []fault.FailureType{fault.ConfigurationFailure},
+		},
+	}
+}
+
+func isCredentials(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "get identity: get credentials") || strings.Contains(text, "failed to retrieve credentials") || strings.Contains(text, "static credentials are empty")
+}
+
+// Throttled says whether AWS refused a call because there were too many.
+func Throttled(err error) bool {
+	if exceeded := (ratelimit.QuotaExceededError{}); errors.As(err, &exceeded) {
+		return true
+	}
+	if Is(err, "LimitExceededException") { // which the SDK sends again, but there is no more room later
+		return false
+	}
+	for _, r := range retry.DefaultThrottles {
+		if r.IsErrorThrottle(err).Bool() {
+			return true
+		}
+	}
+	return false
+}

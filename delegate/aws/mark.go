@@ -1,0 +1,63 @@
+package aws
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// maxTag is how long AWS lets a tag's value be.
+const maxTag = 256
+
+// untaggable is what a tag's value can't have.
+var untaggable = regexp.MustCompile(`[^\pL\pN_ .:/=+\-@]`)
+
+// Tags mark a resource that a task makes: what it is of, and which execution made
+// it. A tag of the same name in its definition wins.
+func Tags(w task.Work) map[string]string {
+	tags := map[string]string{
+		"slipway:service": w.Target.Service, "slipway:environment": w.Target.Environment,
+		"slipway:infrastructure": w.Target.Infrastructure, "slipway:execution": w.Execution,
+	}
+	for name, value := range tags {
+		tags[name] = cut(untaggable.ReplaceAllString(value, "_"), maxTag)
+	}
+	return tags
+}
+
+// Own says whether a tag is one of Tags.
+func Own(tag string) bool { return strings.HasPrefix(tag, "slipway:") }
+
+// Token is a client token of a call: the same for the same attempt of a step, so
+// that AWS knows a call again which is delivered twice, and another for the next.
+// name tells the calls of an attempt apart.
+func Token(a task.Assignment, name string) string {
+	sum := sha256.Sum256([]byte(a.Execution + "\x00" + a.Node + "\x00" + strconv.Itoa(a.Attempt) + "\x00" + name))
+	return base32.StdEncoding.EncodeToString(sum[:])[:32]
+}
+
+// maxSession is how long STS lets a session's name be.
+const maxSession = 64
+
+var unnameable = regexp.MustCompile(`[^\w+=,.@-]`)
+
+// session names what a delegate does in a role, in AWS's own logs: by the
+// execution for which it does so.
+func session(execution string) string {
+	if execution == "" {
+		return "slipway-delegate"
+	}
+	return cut("slipway-"+unnameable.ReplaceAllString(execution, "_"), maxSession)
+}
+
+// cut is the beginning of a text, in characters.
+func cut(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most])
+	}
+	return text
+}
