@@ -40,7 +40,13 @@ var scripts embed.FS
 // gives its endpoint.
 func Moto(tb testing.TB, host *Host) string {
 	tb.Helper()
-	t, err := readMoto()
+	return start(tb, readMoto, host.URL)
+}
+
+// start starts a moto of a template; it invokes functions at host.
+func start(tb testing.TB, of func() (*template, error), host string) string {
+	tb.Helper()
+	t, err := of()
 	if err != nil {
 		tb.Fatalf("start moto: %v", err)
 	}
@@ -61,7 +67,10 @@ type template struct {
 }
 
 // readMoto starts the template of the process, at the first call.
-var readMoto = sync.OnceValues(func() (*template, error) {
+var readMoto = sync.OnceValues(func() (*template, error) { return read() })
+
+// read starts a template; starter.py says which arguments there are.
+func read(arguments ...string) (*template, error) {
 	dir, err := os.MkdirTemp("", "moto-")
 	if err != nil {
 		return nil, err
@@ -70,7 +79,7 @@ var readMoto = sync.OnceValues(func() (*template, error) {
 	if err := os.CopyFS(dir, scripts); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("python3", "-B", filepath.Join(dir, "starter.py"))
+	cmd := exec.Command("python3", append([]string{"-B", filepath.Join(dir, "starter.py")}, arguments...)...)
 	cmd.Env = append(os.Environ(), "AWS_DEFAULT_REGION="+Region)
 	cmd.Stderr = os.Stderr
 	wanted, err := cmd.StdinPipe()
@@ -88,14 +97,14 @@ var readMoto = sync.OnceValues(func() (*template, error) {
 		return nil, fmt.Errorf("it ended before it was ready: %w", err)
 	}
 	return &template{wanted: wanted}, nil
-})
+}
 
 // copyLimit bounds how long a copy may take to come and to go.
 const copyLimit = time.Minute
 
 // start starts moto on a port that is free now; the endpoint is empty if it
 // ended, or if it isn't moto that listens there.
-func (t *template) start(tb testing.TB, host *Host) (endpoint string) {
+func (t *template) start(tb testing.TB, host string) (endpoint string) {
 	tb.Helper()
 	addresses, err := testport.Free(1)
 	if err != nil {
@@ -136,7 +145,7 @@ func (t *template) start(tb testing.TB, host *Host) (endpoint string) {
 
 // copy has the template make a copy that listens at an address, and gives the
 // connection that the copy lives as long as, and writes to.
-func (t *template) copy(tb testing.TB, address string, host *Host) *net.TCPConn {
+func (t *template) copy(tb testing.TB, address, host string) *net.TCPConn {
 	tb.Helper()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -151,7 +160,7 @@ func (t *template) copy(tb testing.TB, address string, host *Host) *net.TCPConn 
 		tb.Fatal(err)
 	}
 	t.mu.Lock()
-	_, err = fmt.Fprintln(t.wanted, port, host.URL, listener.Addr().(*net.TCPAddr).Port)
+	_, err = fmt.Fprintln(t.wanted, port, host, listener.Addr().(*net.TCPAddr).Port)
 	t.mu.Unlock()
 	if err != nil {
 		tb.Fatalf("start moto: %v", err)

@@ -3,7 +3,7 @@ to read moto's code again for each would take two seconds of a processor.
 
 A copy listens at PORT of this machine. An invocation is a POST to HOST/invoke/<function>. What it prints goes to a
 connection to the port LIFE, and it ends with that. The changes to moto are the places where it differs from AWS in
-what Slipway's state machine needs.
+what Slipway's state machine needs; with the argument "deploy" also those of what a deployment needs.
 """
 import copy
 import gc
@@ -98,7 +98,11 @@ def wait_for_task_token(self, env, timeout_seconds, callback_endpoint, heartbeat
 StateTaskServiceCallback._eval_wait_for_task_token = wait_for_task_token
 
 import mend
+import world
 from moto.server import main
+
+if "deploy" in sys.argv:
+    world.warm(["ecs", "elbv2", "awslambda", "applicationautoscaling", "autoscaling", "cloudformation", "ec2", "s3", "sts", "iam"])
 
 
 def end_with(life):
