@@ -102,6 +102,11 @@ import world
 from moto.server import main
 
 if "deploy" in sys.argv:
+    import mend_elb  # noqa: F401
+    import mend_lambda  # noqa: F401
+    import mend_scaling  # noqa: F401
+    import world_ecs  # noqa: F401
+
     world.warm(["ecs", "elbv2", "awslambda", "applicationautoscaling", "autoscaling", "cloudformation", "ec2", "s3", "sts", "iam"])
 
 
@@ -119,6 +124,8 @@ def serve(port, host, life):
     threading.Thread(target=end_with, args=(connection,), daemon=True).start()
     os.environ["MOTO_PORT"] = port
     mend.HOST = host
+    for begin in world.BEGINNINGS:
+        begin()
     main(["-H", "127.0.0.1", "-p", port])
 
 

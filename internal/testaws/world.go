@@ -34,6 +34,29 @@ var readWorld = sync.OnceValues(func() (*template, error) { return read("deploy"
 // Config is a configuration of the SDK for the account.
 func (w *World) Config() aws.Config { return Config(w.Endpoint) }
 
+// Network is where the account's tasks and machines may be.
+type Network struct {
+	VPC     string   `json:"vpc"`
+	Subnets []string `json:"subnets"`
+	Group   string   `json:"group"` // of security
+}
+
+// Network gives the account's network.
+func (w *World) Network() Network {
+	w.tb.Helper()
+	var n Network
+	w.ask("network", nil, &n)
+	return n
+}
+
+// Role makes a role, which nothing checks the rights of, and gives its ARN.
+func (w *World) Role(name string) string {
+	w.tb.Helper()
+	var arn string
+	w.ask("role", name, &arn)
+	return arn
+}
+
 // Call is a request that the account got. S3's aren't among them.
 type Call struct {
 	// Operation is as policies name it: "ecs:CreateService".

@@ -36,6 +36,7 @@ class Clock:
         self.since = time.monotonic()
         self.before = 0.0  # what had passed at since
         self.held = False
+        self.seen = 0  # the second until which all has happened that was due
 
     def now(self):
         """Seconds since the beginning."""
@@ -53,6 +54,8 @@ class Clock:
 
 
 CLOCK = Clock()
+STEPS = []  # what lets happen what is due
+BEGINNINGS = []  # what an account begins with
 
 
 def fate(image):
@@ -60,8 +63,9 @@ def fate(image):
     name, _, tag = image.split("@")[0].rsplit("/", 1)[-1].partition(":")
     for word in (tag, name):
         kind = word.split("-")[0].split(".")[0]
-        if kind in ("crash", "slow", "noroom", "exit"):
-            return kind if kind != "exit" else f"exit {word.split('-')[1]}"
+        if kind in ("crash", "sick", "slow", "noroom", "exit"):
+            number = word.split("-")[1:2]
+            return f"{kind} {number[0]}" if kind in ("exit", "noroom") and number and number[0].isdigit() else kind
     return ""
 
 
@@ -260,6 +264,8 @@ def act(response, request, parses):
         response.parse_parameters(request)
     if response.service_name in STATEFUL:
         with LOCK:
+            for step in STEPS:
+                step()
             return response.call_action()
     return response.call_action()
 
@@ -282,8 +288,23 @@ def set_clock(wanted):
     CLOCK.set(wanted["held"], wanted["advance"])
 
 
+def add_role(name):
+    from moto.iam.models import iam_backends
+
+    return iam_backends["123456789012"]["aws"].create_role(name, "{}", "/", None, "", [], "3600").arn
+
+
+def network(_):
+    from moto.ec2 import ec2_backends
+
+    backend = ec2_backends["123456789012"]["eu-west-1"]
+    vpc = backend.get_default_vpc()
+    subnets = [subnet.id for subnet in backend.describe_subnets(filters={"vpcId": vpc.id})]
+    return {"vpc": vpc.id, "subnets": sorted(subnets), "group": backend.get_default_security_group(vpc.id).id}
+
+
 DOWNLOADS = {}  # what answers addresses that begin so with a status and bytes
-ADDRESSES = {"/world/calls": calls, "/world/fault": add_fault, "/world/clock": set_clock}
+ADDRESSES = {"/world/calls": calls, "/world/fault": add_fault, "/world/clock": set_clock, "/world/role": add_role, "/world/network": network}
 call_moto = DomainDispatcherApplication.__call__
 
 
