@@ -39,11 +39,14 @@ func (s *Service) Differences(ctx context.Context, id string) (store.Execution, 
 		return e, nil, err
 	}
 	states := store.States(nodes)
-	list := []Difference{}
+	list, compares := []Difference{}, map[string]bool{}
+	for _, p := range previews() {
+		compares[p.By] = true
+	}
 	var walk func(*plan.Node) error
 	walk = func(n *plan.Node) error {
 		if n.Looks {
-			d, err := differenceOf(n, states)
+			d, err := differenceOf(n, states, compares)
 			list = append(list, d)
 			return err
 		}
@@ -57,19 +60,15 @@ func (s *Service) Differences(ctx context.Context, id string) (store.Execution, 
 	return e, list, walk(p.Root)
 }
 
-// differenceOf reads what the steps of a stage have come to.
-func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State) (Difference, error) {
+// differenceOf reads what the steps of a stage that compare have come to.
+func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State, compares map[string]bool) (Difference, error) {
 	st := states[stage.ID]
 	d := Difference{Stage: stage.Identifier, Status: st.Status, Message: st.Message, Changed: []string{}}
 	if to := stage.Deploys(st); to != nil {
 		d.Deploys = &Deploys{Service: to.ServiceRef, Environment: to.EnvironmentRef, Infrastructure: text(to.Infrastructure, "identifier")}
 	}
-	compare := map[string]bool{}
-	for _, p := range previews() {
-		compare[p.By] = true
-	}
 	for _, c := range stage.Children {
-		if !compare[c.Type] {
+		if !compares[c.Type] {
 			continue
 		}
 		d.Message = cmp.Or(states[c.ID].Message, d.Message) // without the step's name, which nobody has written

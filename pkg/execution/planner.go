@@ -229,7 +229,7 @@ func (b *build) plan(in Inputs) (planned, error) {
 		return planned{}, err
 	}
 	doc := merged.Doc
-	if err := target.Check(ref.Pipeline, doc, entity.Options{Scope: b.Scope, CheckStep: builtin.Check, Types: builtin.Types()}); err != nil {
+	if err := target.Check(ref.Pipeline, doc, entity.Options{Scope: b.Scope, CheckStep: builtin.Check, Types: b.Types}); err != nil {
 		return planned{}, err
 	}
 	values, err := valuesOf(b.values, b.stages)

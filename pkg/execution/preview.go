@@ -56,7 +56,9 @@ func (s *Service) StartPreview(ctx context.Context, r StartRequest) (Preview, er
 	if err != nil {
 		return Preview{}, err
 	}
-	c := comparison{conditions: &rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, now: s.Now(), states: map[plan.NodeID]plan.State{}}}
+	c := comparison{previews: previews(), conditions: &rehearsal{
+		ctx: ctx, plan: p, execution: e, store: s.Store, types: builtin.Types(), now: s.Now(), states: map[plan.NodeID]plan.State{},
+	}}
 	if c.stages(p.Root.Children); c.found == 0 {
 		return Preview{}, fault.New(fault.Invalid, "pipeline %s has no stage that could be compared with a cluster%s", r.Pipeline, c.reasons())
 	}
@@ -73,7 +75,8 @@ func (s *Service) StartPreview(ctx context.Context, r StartRequest) (Preview, er
 // because expressions name them; only those that deploy run, one step of each.
 type comparison struct {
 	conditions *rehearsal
-	found      int // stages that are compared
+	previews   map[string]*step.Preview // by the names of the step types
+	found      int                      // stages that are compared
 	left       []Left
 }
 
@@ -104,8 +107,8 @@ func (c *comparison) stages(list []*plan.Node) {
 const never = "false"
 
 func (c *comparison) stage(n *plan.Node, looped bool) {
-	deploying := deployers(n)
-	why := incomparable(n, deploying)
+	deploying := c.deployers(n)
+	why := c.incomparable(n, deploying)
 	if why != "" && n.Type == entity.StageDeployment || n.Type == plan.TypePipeline {
 		c.left = append(c.left, Left{Stage: n.Identifier, Why: why})
 	}
@@ -140,28 +143,27 @@ func (c *comparison) unknowable(n *plan.Node) bool {
 }
 
 // incomparable says why a stage can't be compared; empty if it can.
-func incomparable(n *plan.Node, deploying []deployer) string {
+func (c *comparison) incomparable(n *plan.Node, deploying []deployer) string {
 	switch {
 	case n.Type == plan.TypePipeline:
 		return "it runs another pipeline; compare that one"
 	case n.Deployment == nil:
 		return "it deploys nothing"
-	case !previewed(n.Deployment.Type):
+	case !c.previewed(n.Deployment.Type):
 		return fmt.Sprintf("deployments of type %s can't be compared before they run", n.Deployment.Type)
 	case n.Asks == plan.AsksNeeded:
 		return "it asks for inputs when it starts"
 	case len(deploying) == 0:
-		return "it has no step " + seen()
+		return "it has no step " + c.seen()
 	}
 	return ""
 }
 
 // previewed says whether some step of a deployment type can be seen before it
 // runs.
-func previewed(deployment string) bool {
-	lane, _ := builtin.Lanes().Of(deployment)
-	all := previews()
-	return slices.ContainsFunc(lane.Steps, func(name string) bool { return all[name] != nil })
+func (c *comparison) previewed(deployment string) bool {
+	lane, _ := c.conditions.types.Lanes.Of(deployment)
+	return slices.ContainsFunc(lane.Steps, func(name string) bool { return c.previews[name] != nil })
 }
 
 // deployer is a step that deploys its service's manifests, and how that can be
@@ -173,16 +175,15 @@ type deployer struct {
 
 // deployers are the steps of a stage whose changes can be seen. The first is
 // the one that says the most of what the stage comes to.
-func deployers(n *plan.Node) []deployer {
+func (c *comparison) deployers(n *plan.Node) []deployer {
 	var found []deployer
-	of := previews()
 	var walk func(*plan.Node)
 	walk = func(n *plan.Node) {
-		if p := of[n.Type]; n.Kind == plan.KindStep && p != nil {
+		if p := c.previews[n.Type]; n.Kind == plan.KindStep && p != nil {
 			found = append(found, deployer{n, p})
 		}
-		for _, c := range n.Children {
-			walk(c)
+		for _, child := range n.Children {
+			walk(child)
 		}
 	}
 	walk(n)
@@ -202,9 +203,8 @@ func previews() map[string]*step.Preview {
 }
 
 // seen names the step types whose changes can be seen, as a sentence has them.
-func seen() string {
-	all := previews()
-	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return all[a].Part - all[b].Part })
+func (c *comparison) seen() string {
+	names := slices.SortedFunc(maps.Keys(c.previews), func(a, b string) int { return c.previews[a].Part - c.previews[b].Part })
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -95,7 +96,7 @@ func (s *Service) Rehearse(ctx context.Context, r StartRequest, part Part) (Rehe
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}, steps: map[*Rehearsed]*plan.Node{}}
+	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, types: builtin.Types(), delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}, steps: map[*Rehearsed]*plan.Node{}}
 	root := h.node(p.Root)
 	if err := ctx.Err(); err != nil {
 		return Rehearsal{}, fmt.Errorf("rehearse: %w", err)
@@ -115,6 +116,7 @@ type rehearsal struct {
 	execution store.Execution
 	store     store.Entities
 	files     store.Files
+	types     entity.Types
 	delegates []store.Delegate
 	now       time.Time
 	states    map[plan.NodeID]plan.State
@@ -125,7 +127,7 @@ type rehearsal struct {
 func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: h.ctx, Plan: h.plan, Node: n, Execution: h.execution, Entities: h.store, Files: h.files, Now: h.now,
-		Templates: templatestore.Lookup(h.store.Entity), Types: builtin.Types(),
+		Templates: templatestore.Lookup(h.store.Entity), Types: h.types,
 		State: func(id plan.NodeID) plan.State { return h.states[id] },
 	})
 }
