@@ -56,20 +56,20 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 // place decodes the spec as its lane reads it. Where the deployment type is
 // none that has the type, the first lane that does.
 func (d *decoder) place(v yamldoc.Value, i *Infrastructure, typ, deployment string) {
-	lane, _ := d.options.Lanes.Of(deployment)
-	of, ok := lane.Infrastructure(typ)
-	for n := 0; !ok && n < len(d.options.Lanes); n++ {
-		of, ok = d.options.Lanes[n].Infrastructure(typ)
-	}
-	if !ok {
+	own, _ := d.options.Lanes.Of(deployment)
+	for _, lane := range append(swimlane.Lanes{own}, d.options.Lanes...) {
+		of, ok := lane.Infrastructure(typ)
+		if !ok {
+			continue
+		}
+		i.Place = of.New(d.lane(document.Keys{
+			"scopedServices":               d.scopedServices(i),
+			"provisioner":                  d.Refuse("provisioners aren't supported"),
+			"allowSimultaneousDeployments": d.Decided(&i.AllowSimultaneousDeployments),
+			"description":                  document.Nothing,
+		}, &i.CustomRef), v)
 		return
 	}
-	i.Place = of.New(d.lane(document.Keys{
-		"scopedServices":               d.scopedServices(i),
-		"provisioner":                  d.Refuse("provisioners aren't supported"),
-		"allowSimultaneousDeployments": d.Decided(&i.AllowSimultaneousDeployments),
-		"description":                  document.Nothing,
-	}, &i.CustomRef), v)
 }
 
 // sameLane reports an infrastructure type that its deployment type doesn't

@@ -78,14 +78,7 @@ func (d *decoder) manifestList(v yamldoc.Value, kinds []swimlane.ManifestKind) [
 
 func (d *decoder) manifest(v yamldoc.Value, kinds []swimlane.ManifestKind) Manifest {
 	var m Manifest
-	var can []string
-	for _, k := range kinds {
-		can = append(can, k.Type)
-	}
-	others := manifestTypes()
-	for _, k := range d.options.Lanes.Manifests() {
-		others = without(others, []string{k.Type})
-	}
+	can, others := typesOf(kinds), without(manifestTypes(), typesOf(d.options.Lanes.Manifests()))
 	i := slices.Index(can, document.Peek(v, "type"))
 	d.Fields(v, document.Keys{
 		"identifier": func(v yamldoc.Value) { m.Identifier = d.Identifier(v, ref.CheckNodeID) },
@@ -98,4 +91,12 @@ func (d *decoder) manifest(v yamldoc.Value, kinds []swimlane.ManifestKind) Manif
 	})
 	d.Need(v, "identifier", "type", "spec")
 	return m
+}
+
+func typesOf(kinds []swimlane.ManifestKind) []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, k.Type)
+	}
+	return out
 }
