@@ -2,7 +2,6 @@ package builtin_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/connector"
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -43,12 +41,8 @@ func TestArtifactSources(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			by, source, _ := strings.Cut(strings.TrimPrefix(string(f.Data), "# by "), "\n")
-			if got := saidOf(source); got != "[]" {
-				t.Errorf("findings: %s", got)
-			}
-			if got := saidOf(strings.Replace(source, "spec: {", "spec: {nobody: 1, ", 1)); !strings.Contains(got, `unknown key "nobody"`) {
-				t.Errorf("an unknown key gave %s", got)
-			}
+			right(t, ofService(source))
+			unknown(t, ofService(more(source)))
 			if pages := string(page) + string(aws); !regexp.MustCompile(`(?m)^##.*\b` + f.Name + `\b|type: ` + f.Name + `\b`).MatchString(pages) {
 				t.Errorf("docs/artifacts.md and docs/artifacts-aws.md say nothing of %s", f.Name)
 			}
@@ -60,11 +54,9 @@ func TestArtifactSources(t *testing.T) {
 	}
 }
 
-// saidOf is what is said of a source when its service is saved.
-func saidOf(source string) string {
-	docs, report := yamldoc.Parse("", []byte("service: {identifier: s, name: s, serviceDefinition: {type: Kubernetes, spec: {artifacts: {primary: {primaryArtifactRef: a, sources: ["+source+"]}}}}}"))
-	entity.Decode(docs[0], report, entity.Options{Scope: project(), Types: builtin.Types()})
-	return fmt.Sprint(report.Findings())
+// ofService is a service with a source.
+func ofService(source string) string {
+	return "service: {identifier: s, name: s, serviceDefinition: {type: Kubernetes, spec: {artifacts: {primary: {primaryArtifactRef: a, sources: [" + source + "]}}}}}"
 }
 
 // asked checks what a delegate asks by the example of a connector.
@@ -125,7 +117,7 @@ func of(t *testing.T, typ string) (connector.Connector, []string) {
 	}
 	doc := string(examples.Files[i].Data)
 	var secrets []string
-	for _, r := range decoded(t, doc).References {
+	for _, r := range right(t, doc).References {
 		secrets = append(secrets, r.Text)
 	}
 	docs, _ := yamldoc.Parse("", []byte(doc))

@@ -39,8 +39,8 @@ func TestConnectors(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			doc := string(f.Data)
-			e := decoded(t, doc)
-			unknown(t, doc)
+			e := right(t, doc)
+			unknown(t, more(doc))
 			gives, _, _ := strings.Cut(strings.TrimPrefix(doc, "# gives "), "\n")
 			if got := strings.Join(uses(e.Connector.Spec), ", "); got != gives {
 				t.Errorf("it gives %q; want %q", got, gives)
@@ -56,24 +56,32 @@ func TestConnectors(t *testing.T) {
 	}
 }
 
-func decoded(t *testing.T, doc string) *entity.Entity {
+// right decodes a document with which nothing is wrong.
+func right(t *testing.T, doc string) *entity.Entity {
 	t.Helper()
-	docs, report := yamldoc.Parse("", []byte(doc))
-	e := entity.Decode(docs[0], report, entity.Options{Scope: project(), Types: builtin.Types()})
-	if found := report.Findings(); len(found) > 0 {
+	e, found := decode(doc)
+	if len(found) > 0 {
 		t.Fatalf("findings: %v", found)
 	}
 	return e
 }
 
+func decode(doc string) (*entity.Entity, []yamldoc.Finding) {
+	docs, report := yamldoc.Parse("", []byte(doc))
+	e := entity.Decode(docs[0], report, entity.Options{Scope: project(), Types: builtin.Types()})
+	return e, report.Findings()
+}
+
 func project() ref.Scope { return ref.Scope{Account: "acme", Org: "default", Project: "web"} }
 
-// unknown checks that a key of the spec is reported that nobody documents.
+// more is a document with a key more in its spec, which nobody documents.
+func more(doc string) string { return strings.Replace(doc, "spec: {", "spec: {nobody: 1, ", 1) }
+
+// unknown checks that the key is reported.
 func unknown(t *testing.T, doc string) {
 	t.Helper()
-	docs, report := yamldoc.Parse("", []byte(strings.Replace(doc, "spec: {", "spec: {nobody: 1, ", 1)))
-	entity.Decode(docs[0], report, entity.Options{Scope: project(), Types: builtin.Types()})
-	if got := fmt.Sprint(report.Findings()); !strings.Contains(got, `unknown key "nobody"`) {
+	_, found := decode(doc)
+	if got := fmt.Sprint(found); !strings.Contains(got, `unknown key "nobody"`) {
 		t.Errorf("an unknown key gave %s", got)
 	}
 }
@@ -81,32 +89,31 @@ func unknown(t *testing.T, doc string) {
 // uses are what a connector is for.
 func uses(s connector.Spec) []string {
 	var out []string
-	add := func(name string, ok bool) {
-		if ok {
-			out = append(out, name)
+	for _, use := range []struct {
+		name string
+		is   func(connector.Spec) bool
+	}{
+		{"Clusters", is[connector.Clusters]},
+		{"AWS", is[connector.AWS]},
+		{"Google", is[connector.Google]},
+		{"Azure", is[connector.Azure]},
+		{"Repositories", is[connector.Repositories]},
+		{"Packages", is[connector.Packages]},
+		{"Servers", is[connector.Servers]},
+		{"Images", is[connector.Images]},
+		{"Charts", is[connector.Charts]},
+		{"Secrets", is[connector.Secrets]},
+	} {
+		if use.is(s) {
+			out = append(out, use.name)
 		}
 	}
-	_, ok := s.(connector.Clusters)
-	add("Clusters", ok)
-	_, ok = s.(connector.AWS)
-	add("AWS", ok)
-	_, ok = s.(connector.Google)
-	add("Google", ok)
-	_, ok = s.(connector.Azure)
-	add("Azure", ok)
-	_, ok = s.(connector.Repositories)
-	add("Repositories", ok)
-	_, ok = s.(connector.Packages)
-	add("Packages", ok)
-	_, ok = s.(connector.Servers)
-	add("Servers", ok)
-	_, ok = s.(connector.Images)
-	add("Images", ok)
-	_, ok = s.(connector.Charts)
-	add("Charts", ok)
-	_, ok = s.(connector.Secrets)
-	add("Secrets", ok)
 	return out
+}
+
+func is[Use any](s connector.Spec) bool {
+	_, ok := s.(Use)
+	return ok
 }
 
 // probed checks how the example is tested: with each secret that it names as a
