@@ -309,31 +309,32 @@ const (
 	TaskCancelled TaskStatus = "Cancelled" // a result that comes later is refused
 )
 
-// Task is a piece of work for a delegate.
+// Task is a piece of work for a delegate. Its JSON is what never changes and no
+// condition asks for: a store keeps that as one document, and the rest by name.
 type Task struct {
-	ID          task.ID
-	Scope       ref.Scope // of the execution: which delegates may see it
-	Execution   string
-	Node        plan.NodeID
-	Attempt     int
-	Look        int // plan.State.Look when it was made
-	Kind        task.Kind
-	Selectors   []string
-	Payload     json.RawMessage   // holds placeholders where secrets go
-	Secrets     map[string]string // placeholder -> scoped secret reference; never a value
-	LateSecrets map[string]task.LateSecret
-	LateTexts   map[string]task.LateText
-	Timeout     time.Duration // of the work, from the claim on
-	LogStream   string
-	Token       string // of the state machine's wait
-	Status      TaskStatus
-	Delegate    string // who holds it
-	Claim       int64  // the number of its holder's claim that got it
-	Fence       int64  // 1 for the first claim
-	LeaseUntil  time.Time
-	Result      *task.Result
-	CreatedAt   time.Time
-	Traceparent string
+	ID          task.ID                    `json:"-"`
+	Scope       ref.Scope                  `json:"scope"` // of the execution: which delegates may see it
+	Execution   string                     `json:"execution"`
+	Node        plan.NodeID                `json:"node"`
+	Attempt     int                        `json:"attempt"`
+	Look        int                        `json:"look,omitempty"` // plan.State.Look when it was made
+	Kind        task.Kind                  `json:"kind"`
+	Selectors   []string                   `json:"selectors,omitempty"`
+	Payload     json.RawMessage            `json:"-"`                 // holds placeholders where secrets go
+	Secrets     map[string]string          `json:"secrets,omitempty"` // placeholder -> scoped secret reference; never a value
+	LateSecrets map[string]task.LateSecret `json:"pulls,omitempty"`
+	LateTexts   map[string]task.LateText   `json:"texts,omitempty"`
+	Timeout     time.Duration              `json:"timeout"` // of the work, from the claim on
+	LogStream   string                     `json:"log"`
+	Token       string                     `json:"-"` // of the state machine's wait
+	Status      TaskStatus                 `json:"-"`
+	Delegate    string                     `json:"-"` // who holds it
+	Claim       int64                      `json:"-"` // the number of its holder's claim that got it
+	Fence       int64                      `json:"-"` // 1 for the first claim
+	LeaseUntil  time.Time                  `json:"-"`
+	Result      *task.Result               `json:"-"`
+	CreatedAt   time.Time                  `json:"-"`
+	Traceparent string                     `json:"trace,omitempty"`
 }
 
 // Tasks keeps work for delegates. A task's payload is for who reads it alone

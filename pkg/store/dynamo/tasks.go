@@ -7,51 +7,26 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
-
-// taskDoc is what of a task never changes and no condition asks for.
-type taskDoc struct {
-	Scope       ref.Scope                  `json:"scope"`
-	Execution   string                     `json:"execution"`
-	Node        plan.NodeID                `json:"node"`
-	Attempt     int                        `json:"attempt"`
-	Look        int                        `json:"look,omitempty"`
-	Kind        task.Kind                  `json:"kind"`
-	Selectors   []string                   `json:"selectors,omitempty"`
-	Secrets     map[string]string          `json:"secrets,omitempty"`
-	LateSecrets map[string]task.LateSecret `json:"pulls,omitempty"`
-	LateTexts   map[string]task.LateText   `json:"texts,omitempty"`
-	Timeout     time.Duration              `json:"timeout"`
-	LogStream   string                     `json:"log"`
-	Traceparent string                     `json:"trace,omitempty"`
-}
 
 // taskItem is an open task without its payload.
 func (s *Store) taskItem(ctx context.Context, t store.Task) (item, error) {
 	it := taskAt(t.ID).item()
 	it["id"], it["status"], it["fence"] = str(string(t.ID)), str(string(store.TaskOpen)), num(0)
 	it["token"], it["created"] = str(t.Token), num(millis(t.CreatedAt))
-	return it, s.encode(ctx, it, "doc", taskDoc{
-		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Look: t.Look, Kind: t.Kind, Selectors: t.Selectors,
-		Secrets: t.Secrets, LateSecrets: t.LateSecrets, LateTexts: t.LateTexts, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
-	}, largestPart) // the result comes into the same item
+	return it, s.encode(ctx, it, "doc", t, largestPart) // the result comes into the same item
 }
 
 // readTask reads a task without its payload.
 func readTask(ctx context.Context, s *Store, it item) (store.Task, error) {
-	var d taskDoc
-	if err := s.decode(ctx, it, "doc", &d); err != nil {
-		return store.Task{}, err
-	}
 	t := store.Task{
-		ID: task.ID(text(it, "id")), Scope: d.Scope, Execution: d.Execution, Node: d.Node, Attempt: d.Attempt, Look: d.Look, Kind: d.Kind,
-		Selectors: d.Selectors, Secrets: d.Secrets, LateSecrets: d.LateSecrets, LateTexts: d.LateTexts, Timeout: d.Timeout, LogStream: d.LogStream, Traceparent: d.Traceparent,
-		Token: text(it, "token"), Status: store.TaskStatus(text(it, "status")), Delegate: text(it, "delegate"), Claim: number(it, "claim"),
-		Fence: number(it, "fence"), LeaseUntil: fromMillis(number(it, "lease")), CreatedAt: fromMillis(number(it, "created")),
+		ID: task.ID(text(it, "id")), Token: text(it, "token"), Status: store.TaskStatus(text(it, "status")), Delegate: text(it, "delegate"),
+		Claim: number(it, "claim"), Fence: number(it, "fence"), LeaseUntil: fromMillis(number(it, "lease")), CreatedAt: fromMillis(number(it, "created")),
+	}
+	if err := s.decode(ctx, it, "doc", &t); err != nil {
+		return store.Task{}, err
 	}
 	if _, ended := it["result"]; !ended {
 		return t, nil

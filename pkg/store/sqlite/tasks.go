@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -27,34 +25,6 @@ const (
 	selectHeldTasks = `SELECT ` + taskColumns + ` FROM task WHERE delegate = ? AND status = 'Claimed' ORDER BY id`
 )
 
-// taskDoc is what of a task never changes and no query asks for.
-type taskDoc struct {
-	Scope       ref.Scope                  `json:"scope"`
-	Execution   string                     `json:"execution"`
-	Node        plan.NodeID                `json:"node"`
-	Attempt     int                        `json:"attempt"`
-	Look        int                        `json:"look,omitempty"`
-	Kind        task.Kind                  `json:"kind"`
-	Selectors   []string                   `json:"selectors,omitempty"`
-	Secrets     map[string]string          `json:"secrets,omitempty"`
-	LateSecrets map[string]task.LateSecret `json:"pulls,omitempty"`
-	LateTexts   map[string]task.LateText   `json:"texts,omitempty"`
-	Timeout     time.Duration              `json:"timeout"`
-	LogStream   string                     `json:"log"`
-	Traceparent string                     `json:"trace,omitempty"`
-}
-
-func encodeTask(t store.Task) (string, error) {
-	doc, err := json.Marshal(taskDoc{
-		Scope: t.Scope, Execution: t.Execution, Node: t.Node, Attempt: t.Attempt, Look: t.Look, Kind: t.Kind, Selectors: t.Selectors,
-		Secrets: t.Secrets, LateSecrets: t.LateSecrets, LateTexts: t.LateTexts, Timeout: t.Timeout, LogStream: t.LogStream, Traceparent: t.Traceparent,
-	})
-	if err != nil {
-		return "", fmt.Errorf("encode task %s: %w", t.ID, err)
-	}
-	return string(doc), nil
-}
-
 func scanTask(row scanner) (store.Task, error) {
 	t, _, err := measureTask(row)
 	return t, err
@@ -67,13 +37,9 @@ func measureTask(row scanner) (t store.Task, texts int, err error) {
 	if err := row.Scan(&t.ID, &t.Status, &t.Delegate, &t.Claim, &t.Fence, &lease, &t.Token, &created, &doc, &payload, &result); err != nil {
 		return store.Task{}, 0, err
 	}
-	var d taskDoc
-	if err := json.Unmarshal(doc, &d); err != nil {
+	if err := json.Unmarshal(doc, &t); err != nil {
 		return store.Task{}, 0, fmt.Errorf("decode task %s: %w", t.ID, err)
 	}
-	t.Scope, t.Execution, t.Node, t.Attempt, t.Look = d.Scope, d.Execution, d.Node, d.Attempt, d.Look
-	t.Kind, t.Selectors = d.Kind, d.Selectors
-	t.Secrets, t.LateSecrets, t.LateTexts, t.Timeout, t.LogStream, t.Traceparent = d.Secrets, d.LateSecrets, d.LateTexts, d.Timeout, d.LogStream, d.Traceparent
 	t.LeaseUntil, t.CreatedAt = fromMillis(lease), fromMillis(created)
 	if len(payload) > 0 {
 		t.Payload = payload
@@ -124,14 +90,14 @@ func leaseLost(t store.Task, delegate string, fence int64) error {
 
 // CreateTask stores an open task, or gives one that is under way its new token.
 func (s *Store) CreateTask(ctx context.Context, t store.Task) (store.Task, error) {
-	doc, err := encodeTask(t)
+	doc, err := json.Marshal(t)
 	if err != nil {
-		return store.Task{}, err
+		return store.Task{}, fmt.Errorf("encode task %s: %w", t.ID, err)
 	}
 	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
 		made, err := s.changedTask(tx, `INSERT INTO task (id, account, status, delegate, fence, lease_until, token, created_at, doc, payload)
 			VALUES (?, ?, 'Open', '', 0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING `+taskColumns,
-			string(t.ID), t.Scope.Account, t.Token, millis(t.CreatedAt), doc, nonNil(t.Payload))
+			string(t.ID), t.Scope.Account, t.Token, millis(t.CreatedAt), string(doc), nonNil(t.Payload))
 		if !errors.Is(err, sql.ErrNoRows) {
 			return made, err
 		}
