@@ -168,7 +168,7 @@ func (s *session) plan(ctx context.Context, name string) (*deployment, error) {
 // anything is changed.
 func (s *session) render(ctx context.Context, d *deployment) error {
 	m := s.p.Target.Manifest
-	if m == nil || m.Type != "HelmChart" {
+	if m == nil || m.Type != lane.HelmChart {
 		return fault.New(fault.Invalid, "the service has no Helm chart; native Helm deploys nothing else")
 	}
 	if m.Chart != nil && m.Chart.HelmVersion == "V2" {

@@ -63,9 +63,9 @@ func (s *session) overridesFit(m *lane.Manifest) error {
 		layers []lane.ValuesFile
 		of     []string
 	}{
-		{"Values", s.p.ApplyValues, []string{"K8sManifest", "HelmChart"}},
-		{"KustomizePatches", s.p.ApplyPatches, []string{"Kustomize"}},
-		{"OpenshiftParam", s.p.ApplyParams, []string{"OpenshiftTemplate"}},
+		{"Values", s.p.ApplyValues, []string{lane.PlainManifest, lane.HelmChart}},
+		{"KustomizePatches", s.p.ApplyPatches, []string{lane.Kustomization}},
+		{"OpenshiftParam", s.p.ApplyParams, []string{lane.OpenshiftTemplate}},
 	} {
 		if len(o.layers) > 0 && !slices.Contains(o.of, m.Type) {
 			return fault.New(fault.Invalid, "override %s is of the type %s, but manifest %s is a %s", o.layers[0].ID, o.typ, m.ID, m.Type)

@@ -40,18 +40,18 @@ func (s *session) kustomize(ctx context.Context, m *lane.Manifest, paths []strin
 // manifests. paths are files of a chart or folders of kustomizations; nil: all
 // that a deployment takes.
 func (s *session) built(ctx context.Context, m *lane.Manifest, paths []string, over []lane.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
-	if m == nil || m.Type == "K8sManifest" {
+	if m == nil || m.Type == lane.PlainManifest {
 		return nil, false, nil
 	}
 	if s.p.SkipRendering {
 		return nil, true, fault.New(fault.Invalid, "skipRendering is for plain manifests; a %s is none until it is rendered", m.Type)
 	}
 	switch m.Type {
-	case "Kustomize":
+	case lane.Kustomization:
 		objects, err = s.kustomize(ctx, m, paths)
-	case "OpenshiftTemplate":
+	case lane.OpenshiftTemplate:
 		objects, err = s.openshift(ctx, m, paths)
-	case "HelmChart":
+	case lane.HelmChart:
 		objects, err = s.chart(ctx, m, paths, over)
 	default:
 		err = fault.New(fault.Unsupported, "manifest %s is a %s, which isn't known to this delegate", m.ID, m.Type)

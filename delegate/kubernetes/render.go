@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // skipDirective excludes a file, if it is its first line
@@ -34,7 +35,7 @@ func (s *session) source() manifest.Source {
 		Dir: s.env.Dir, Log: s.env.Log(unitFetch), Extract: s.extract,
 		Places: manifest.Places(m, t.Values, t.Patches, t.Params, s.p.ApplyValues, s.p.ApplyPatches, s.p.ApplyParams),
 	}
-	if m != nil && m.Type == "Kustomize" && (len(s.p.FilePaths) > 0 || s.p.Delete != nil) {
+	if m != nil && m.Type == lane.Kustomization && (len(s.p.FilePaths) > 0 || s.p.Delete != nil) {
 		return source.Needs(m) // folders from the repository's root
 	}
 	return source

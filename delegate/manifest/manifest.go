@@ -69,10 +69,10 @@ func (s Source) Fetch(ctx context.Context, m *lane.Manifest) (Files, error) {
 	if m == nil {
 		return Files{}, fault.New(fault.Invalid, "the service has no manifests")
 	}
-	if m.Type == "HelmChart" || m.Type == "Kustomize" {
+	if m.Type == lane.HelmChart || m.Type == lane.Kustomization {
 		return s.folder(ctx, m)
 	}
-	if m.Type != "K8sManifest" && m.Type != "OpenshiftTemplate" {
+	if m.Type != lane.PlainManifest && m.Type != lane.OpenshiftTemplate {
 		return Files{}, fault.New(fault.Unsupported, "manifest %s is a %s, which can't be deployed yet", m.ID, m.Type)
 	}
 	if m.Store.Files != nil {

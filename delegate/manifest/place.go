@@ -36,9 +36,9 @@ func place(m *lane.Manifest) task.Git {
 	g := *m.Store.Git
 	g.Paths = slices.Concat(g.Paths, m.ValuesPaths, m.ParamsPaths)
 	switch {
-	case m.Type == "Kustomize" && (m.Kustomize == nil || m.Kustomize.Overlay == ""):
+	case m.Type == lane.Kustomization && (m.Kustomize == nil || m.Kustomize.Overlay == ""):
 		g.Paths = append(g.Paths, wholeRepository) // bases may be anywhere
-	case m.Type == "Kustomize":
+	case m.Type == lane.Kustomization:
 		g.Paths = append(g.Paths, m.Kustomize.PatchesPaths...)
 	case m.Chart != nil && m.Chart.FlagsNameFiles():
 		g.Paths = append(g.Paths, wholeRepository)

@@ -10,14 +10,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// The kinds of manifests (semantics/entities §2.3).
+// The kinds of what stands above a manifest (semantics/entities §2.3): values of
+// manifests and charts, patches of kustomizations, parameters of OpenShift's
+// templates.
 const (
-	plain     = "K8sManifest"
-	chart     = "HelmChart"
-	kustomize = "Kustomize"
-	openshift = "OpenshiftTemplate"
-	// The layers above them: values of manifests and charts, patches of
-	// kustomizations, parameters of OpenShift's templates.
 	values  = "Values"
 	patches = "KustomizePatches"
 	params  = "OpenshiftParam"
@@ -32,7 +28,7 @@ func Manifests() []swimlane.ManifestKind {
 	}
 	main := func(typ string) swimlane.ManifestKind {
 		k := kind(typ)
-		k.Main, k.Several = true, typ == chart // manifestConfigurations.primaryManifestRef chooses
+		k.Main, k.Several = true, typ == HelmChart // manifestConfigurations.primaryManifestRef chooses
 		return k
 	}
 	above := func(typ string) swimlane.ManifestKind {
@@ -41,7 +37,7 @@ func Manifests() []swimlane.ManifestKind {
 		return k
 	}
 	return []swimlane.ManifestKind{
-		main(plain), above(values), main(chart), main(kustomize), above(repository), above(patches), main(openshift), above(params),
+		main(PlainManifest), above(values), main(HelmChart), main(Kustomization), above(repository), above(patches), main(OpenshiftTemplate), above(params),
 	}
 }
 
@@ -84,11 +80,11 @@ type kustomizeSpec struct {
 func stores(kind string) filesource.Form {
 	f := filesource.Form{Of: kind, Stores: filesource.Usual()}
 	switch kind {
-	case chart:
+	case HelmChart:
 		f.Stores, f.Shape = append(append(filesource.Git(), filesource.Charts()...), filesource.Harness, filesource.Script), filesource.Folder
-	case kustomize:
+	case Kustomization:
 		f.Stores, f.Shape = append(filesource.Git(), filesource.Harness), filesource.Folder
-	case openshift:
+	case OpenshiftTemplate:
 		f.Shape = filesource.File
 	case patches:
 		f.Stores = append(filesource.Git(), filesource.Inline, filesource.Harness, filesource.Inherited)
@@ -114,7 +110,7 @@ func decodeManifest(d *document.Decoder, v yamldoc.Value, kind string) *manifest
 		"metadata": document.Nothing, // the console's
 	}))
 	d.Need(v, "store")
-	if store := document.Peek(document.Child(v, "store"), "type"); kind == chart && slices.Contains(filesource.Charts(), store) {
+	if store := document.Peek(document.Child(v, "store"), "type"); kind == HelmChart && slices.Contains(filesource.Charts(), store) {
 		d.Need(v, "chartName")
 	}
 	return m
@@ -127,13 +123,13 @@ func (m *manifestSpec) keys(d *document.Decoder, kind string) document.Keys {
 	switch kind {
 	case values:
 		return optional
-	case plain:
+	case PlainManifest:
 		return document.Merge(optional, m.release(d), paths)
-	case chart:
+	case HelmChart:
 		return document.Merge(optional, m.release(d), m.Chart.keys(d), paths)
-	case kustomize:
+	case Kustomization:
 		return document.Merge(m.release(d), m.Kustomize.keys(d))
-	case openshift:
+	case OpenshiftTemplate:
 		return document.Merge(m.release(d), document.Keys{"paramsPaths": d.Words(&m.ParamsPaths)})
 	}
 	return document.Keys{}

@@ -23,7 +23,7 @@ type ownManifest struct {
 
 // manifestSource decodes a manifestSource: {type: K8sManifest, spec: {store, ...}}.
 func manifestSource(d *document.Decoder, v yamldoc.Value) *ownManifest {
-	return decodeOwnManifest(d, v, plain)
+	return decodeOwnManifest(d, v, PlainManifest)
 }
 
 // layers are the types of a step's overrides.
@@ -63,7 +63,7 @@ func (m *ownManifest) spec(d *document.Decoder, v yamldoc.Value) {
 		"enableDeclarativeRollback": d.Flag(nil),      // nothing that a step applies is versioned
 		"metadata":                  document.Nothing, // the console's
 	}
-	if m.typ == plain {
+	if m.typ == PlainManifest {
 		known["store"] = func(e yamldoc.Value) { m.store = ownStore(d, e) }
 		known["valuesPaths"] = d.Words(&m.values)
 	} else {

@@ -67,7 +67,7 @@ type source struct {
 	Kind swimlane.ManifestKind
 }
 
-func (s source) described() bool { return s.Kind.Type == chart && s.Chart.Describe.Value }
+func (s source) described() bool { return s.Kind.Type == HelmChart && s.Chart.Describe.Value }
 
 func sources(all []swimlane.Manifest) ([]source, error) {
 	var out []source
@@ -119,10 +119,10 @@ func deployed(r swimlane.Reach, t *Target) error {
 	if main == nil {
 		return nil
 	}
-	if len(t.Patches) > 0 && main.Kind.Type != kustomize {
+	if len(t.Patches) > 0 && main.Kind.Type != Kustomization {
 		return fault.New(fault.Invalid, "the service has patches of the type KustomizePatches, but no Kustomize manifest")
 	}
-	if len(t.Params) > 0 && main.Kind.Type != openshift {
+	if len(t.Params) > 0 && main.Kind.Type != OpenshiftTemplate {
 		return fault.New(fault.Invalid, "the service has parameters of the type OpenshiftParam, but no OpenshiftTemplate")
 	}
 	if t.Manifest, err = main.resolve(r, decoded); err != nil || !main.described() {
@@ -182,12 +182,12 @@ func (s *source) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*Manife
 		Declarative: s.Declarative.Value, OptionalValuesYAML: s.OptionalValuesYAML.Value, ParamsPaths: s.ParamsPaths.Value,
 	}
 	switch s.Kind.Type {
-	case chart:
+	case HelmChart:
 		out.Chart = &Chart{
 			Name: s.Chart.Name.Value, Version: s.Chart.Version.Value, HelmVersion: s.Chart.HelmVersion.Value,
 			SubChartPath: s.Chart.SubChartPath.Value, CommandFlags: s.Chart.Flags,
 		}
-	case kustomize:
+	case Kustomization:
 		out.Kustomize = &Kustomize{Overlay: s.Kustomize.Folder.Value, PatchesPaths: s.Kustomize.PatchesPaths.Value, CommandFlags: s.Kustomize.Flags}
 	}
 	return out, nil

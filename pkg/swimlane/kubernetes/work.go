@@ -158,10 +158,18 @@ type Pods struct {
 	Selector  string `json:"selector"` // by labels, e.g. "harness.io/release-name=web"
 }
 
+// The kinds of manifests that are deployed themselves (semantics/entities §2.3).
+const (
+	PlainManifest     = "K8sManifest"
+	HelmChart         = "HelmChart"
+	Kustomization     = "Kustomize"
+	OpenshiftTemplate = "OpenshiftTemplate"
+)
+
 // Manifest is a source of manifests with its options (semantics/entities §2.3).
 type Manifest struct {
 	ID                 string     `json:"id"`
-	Type               string     `json:"type"` // as in YAML, e.g. K8sManifest
+	Type               string     `json:"type"` // its kind
 	Store              task.Store `json:"store"`
 	ValuesPaths        []string   `json:"valuesPaths,omitempty"`
 	SkipVersioning     bool       `json:"skipVersioning,omitempty"`
