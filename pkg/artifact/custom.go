@@ -56,24 +56,8 @@ func (s *Custom) fetch(d *Decoder, v yamldoc.Value) {
 
 func (s *Custom) script(d *Decoder, v yamldoc.Value) {
 	d.Fields(v, document.Keys{
-		"shell": d.Literal(&s.Shell, "Bash", "PowerShell"),
-		"source": func(v yamldoc.Value) {
-			typ := document.Peek(v, "type")
-			d.Fields(v, document.Keys{
-				"type": d.Literal(new(yamldoc.Field[string]), filesource.Inline, filesource.Harness),
-				"spec": func(v yamldoc.Value) {
-					switch typ {
-					case filesource.Inline:
-						d.Fields(v, document.Keys{"script": d.Text(&s.Script)})
-						d.Need(v, "script")
-					case filesource.Harness:
-						d.Fields(v, document.Keys{"file": d.File(&s.File)})
-						d.Need(v, "file")
-					}
-				},
-			})
-			d.Need(v, "type", "spec")
-		},
+		"shell":  d.Literal(&s.Shell, "Bash", "PowerShell"),
+		"source": filesource.ScriptSource(d.Decoder, d.Text(&s.Script), d.File(&s.File)),
 	})
 	d.Need(v, "shell", "source")
 }

@@ -261,6 +261,28 @@ func (s *Stored) decode(d *document.Decoder, v yamldoc.Value, f Form) {
 	}
 }
 
+// ScriptSource decodes where the text of a script is, {type, spec}: it stands
+// there, which script reads, or it is a file of the file store, which file does.
+func ScriptSource(d *document.Decoder, script, file document.Rule) document.Rule {
+	return func(v yamldoc.Value) {
+		typ := document.Peek(v, "type")
+		d.Fields(v, document.Keys{
+			"type": d.Literal(new(yamldoc.Field[string]), Inline, Harness),
+			"spec": func(v yamldoc.Value) {
+				switch typ {
+				case Inline:
+					d.Fields(v, document.Keys{"script": script})
+					d.Need(v, "script")
+				case Harness:
+					d.Fields(v, document.Keys{"file": file})
+					d.Need(v, "file")
+				}
+			},
+		})
+		d.Need(v, "type", "spec")
+	}
+}
+
 // registry decodes a registry of charts.
 func (c *ChartRepository) registry(d *document.Decoder, v yamldoc.Value) {
 	connector := d.Reference(ref.Connector, &c.ConnectorRef)

@@ -43,7 +43,7 @@ func decodeTemplate(d *connector.Decoder, v yamldoc.Value) *Template {
 			}
 		},
 		"shell":                d.Literal(&t.Shell, "Bash", "PowerShell"),
-		"source":               func(v yamldoc.Value) { t.source(d, v) },
+		"source":               filesource.ScriptSource(d.Decoder, d.Text(&t.Script), func(v yamldoc.Value) { t.file(d, v) }),
 		"environmentVariables": inputs(d, &t.Inputs),
 		"outputVariables":      d.Refuse("output variables of a secret manager's script aren't supported"),
 		"delegateSelectors":    d.Words(&t.Selectors),
@@ -58,28 +58,8 @@ func (h *Host) keys(d *connector.Decoder) document.Keys {
 	return document.Keys{"host": d.Text(&h.Name), "workingDirectory": d.Text(&h.Directory), "connectorRef": d.Secret(&h.KeyRef)}
 }
 
-// source decodes a script in the template, or in a file of the file store. The
-// file is of the template's scope, whoever uses the secret: the script sees what
-// logs in to the manager.
-func (t *Template) source(d *connector.Decoder, v yamldoc.Value) {
-	var kind yamldoc.Field[string]
-	typ := document.Peek(v, "type")
-	d.Fields(v, document.Keys{
-		"type": d.Literal(&kind, filesource.Inline, filesource.Harness),
-		"spec": func(v yamldoc.Value) {
-			switch typ {
-			case filesource.Inline:
-				d.Fields(v, document.Keys{"script": d.Text(&t.Script)})
-				d.Need(v, "script")
-			case filesource.Harness:
-				d.Fields(v, document.Keys{"file": func(v yamldoc.Value) { t.file(d, v) }})
-				d.Need(v, "file")
-			}
-		},
-	})
-	d.Need(v, "type", "spec")
-}
-
+// file decodes the script's file in the file store. It is of the template's
+// scope, whoever uses the secret: the script sees what logs in to the manager.
 func (t *Template) file(d *connector.Decoder, v yamldoc.Value) {
 	d.File(&t.File)(v)
 	d.Plain(v, t.File.Expr, "a fixed path")
