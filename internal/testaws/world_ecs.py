@@ -587,15 +587,15 @@ world.STEPS.append(step)
 # The operations.
 
 
-def newest(self, name):
+def newest(self, task_definition_str):
     """A task definition that new tasks may have; without a revision the newest active one."""
-    text = name.split("/")[-1]
+    text = task_definition_str.split("/")[-1]
     if ":" not in text:
         active = [d for d in self.task_definitions.get(text, {}).values() if d.status == "ACTIVE"]
         if not active:
             raise client("Unable to describe task definition.")
         return active[-1]
-    return moto_describe(self, name)
+    return moto_describe(self, task_definition_str)
 
 
 moto_describe = EC2ContainerServiceBackend.describe_task_definition
