@@ -5,6 +5,9 @@ package document
 const (
 	WrongType           = "WRONG_TYPE"
 	WrongValue          = "WRONG_VALUE"
+	BadExpression       = "BAD_EXPRESSION"
+	BadInput            = "BAD_INPUT"
+	ShortDuration       = "SHORT_DURATION"
 	MissingKey          = "MISSING_KEY"
 	Ambiguous           = "AMBIGUOUS" // keys that exclude each other
 	BadIdentifier       = "BAD_IDENTIFIER"

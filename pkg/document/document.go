@@ -9,8 +9,7 @@
 // condition that is only checked, such as a number's range, the schema hasn't.
 //
 // It knows no kind of document and no step: pkg/entity and the step types say
-// what theirs hold. How a YAML text becomes nodes with places, and how a
-// single scalar is read, is pkg/yamldoc's.
+// what theirs hold. How a YAML text becomes nodes with places is pkg/yamldoc's.
 package document
 
 import (

@@ -43,7 +43,7 @@ func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
 		"spec": func(v yamldoc.Value) {
 			t.Spec = v.Node
 			d.Takes(v, yamldoc.UseOpened)
-			d.Opened(func() { d.templateSpec(v, kind) })
+			d.Opened(expr.IsRuntimeInput, func() { d.templateSpec(v, kind) })
 		},
 		"allowedOverrides": func(o yamldoc.Value) { t.AllowedOverrides = d.allowedOverrides(o, document.Child(v, "spec"), kind) },
 		"variables":        d.Refuse("variables beside a template's spec aren't supported"),

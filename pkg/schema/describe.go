@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -70,7 +71,7 @@ func (d *describer) hear(key string, rule document.Rule, value *yamldoc.Node) *n
 	d.heard = map[*yamldoc.Node]*notes{value: n}
 	decode := func() { rule(document.At(yamldoc.Value{}, key, value)) }
 	if d.open {
-		d.report.Opened(decode)
+		d.report.Opened(expr.IsRuntimeInput, decode)
 	} else {
 		decode()
 	}

@@ -15,7 +15,7 @@ const maxDuration = 53 * 7 * 24 * time.Hour
 // the units w, d, h, m, s and ms, which may be separated by a space.
 // Milliseconds are rounded up to a second (semantics/pipeline §1.4).
 func ParseDuration(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("%q isn't a duration; want numbers with units, such as 30s, 10m or 1h 30m", shorten(text))
+	wrong := fmt.Errorf("%q isn't a duration; want numbers with units, such as 30s, 10m or 1h 30m", Shorten(text))
 	rest := strings.TrimSpace(text)
 	var total time.Duration
 	for rest != "" {
@@ -29,7 +29,7 @@ func ParseDuration(text string) (time.Duration, error) {
 			return 0, wrong
 		}
 		if n > int64((maxDuration-total)/unit) {
-			return 0, fmt.Errorf("%q is longer than 53w", shorten(text))
+			return 0, fmt.Errorf("%q is longer than 53w", Shorten(text))
 		}
 		total += time.Duration(n) * unit
 		rest = strings.TrimPrefix(rest[digits+length:], " ")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -66,7 +65,7 @@ type Report struct {
 	file     string
 	strict   bool
 	resolved bool
-	open     bool
+	open     func(text string) bool // see Opened; nil: nothing stands for a whole
 	findings []Finding
 	watch    func(Usage) // nil: nobody watches
 }
@@ -92,10 +91,10 @@ func (r *Report) Resolved() *Report {
 func (r *Report) IsResolved() bool { return r.resolved }
 
 // Opened is f about a part whose runtime inputs are filled in where it is used,
-// so that one may stand for a whole mapping or list.
-func (r *Report) Opened(f func()) {
+// so that one may stand for a whole mapping or list. What one is, input says.
+func (r *Report) Opened(input func(text string) bool, f func()) {
 	before := r.open
-	r.open = true
+	r.open = input
 	f()
 	r.open = before
 }
@@ -103,7 +102,7 @@ func (r *Report) Opened(f func()) {
 // Left says whether a value is a runtime input that stands for anything,
 // see Opened.
 func (r *Report) Left(v Value) bool {
-	return r.open && v.Is(Scalar) && expr.IsRuntimeInput(v.Node.Value)
+	return r.open != nil && v.Is(Scalar) && r.open(v.Node.Value)
 }
 
 // Errorf adds an error at a value.

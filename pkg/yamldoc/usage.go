@@ -3,7 +3,7 @@ package yamldoc
 // Use is what a decoder takes a value for.
 type Use uint8
 
-// The uses. The names of the first ones are those of the Report's methods.
+// The uses. The names of the first ones are those of the methods of document.Decoder.
 const (
 	UseString Use = iota
 	UseBool
@@ -68,7 +68,7 @@ func (r *Report) Takes(v Value, use Use, words ...string) {
 // takesWhole is Takes for what a runtime input may stand for in a part that is
 // open.
 func (r *Report) takesWhole(v Value, use Use) {
-	if r.Takes(v, use); r.open {
+	if r.Takes(v, use); r.open != nil {
 		r.Takes(v, UseInput)
 	}
 }

@@ -22,7 +22,7 @@ func TestWhoWatchesSeesWhatValuesAreTakenFor(t *testing.T) {
 		switch e.Key {
 		case "a":
 			for item := range report.List(e) {
-				report.Enum(item, "x", "y")
+				report.Takes(item, yamldoc.UseEnum, "x", "y")
 			}
 		case "b":
 			report.Within("b", func(part *yamldoc.Report) {
@@ -33,7 +33,7 @@ func TestWhoWatchesSeesWhatValuesAreTakenFor(t *testing.T) {
 	report.Missing(root, "a", "z")
 	want := []string{
 		fmt.Sprintf("root %d [] 0", yamldoc.UseMapping), fmt.Sprintf("a %d [] 0", yamldoc.UseList),
-		fmt.Sprintf("a[0] %d [] 0", yamldoc.UseString), fmt.Sprintf("a[0] %d [x y] 0", yamldoc.UseEnum),
+		fmt.Sprintf("a[0] %d [x y] 0", yamldoc.UseEnum),
 		fmt.Sprintf("b %d [] 1", yamldoc.UseKeys), fmt.Sprintf("root %d [a z] 0", yamldoc.UseNeeded),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -54,8 +54,8 @@ func (v Value) Is(k Kind) bool { return v.Node != nil && v.Node.Kind == k }
 // Null says whether the value is absent or null.
 func (v Value) Null() bool { return v.Node == nil || v.Node.Kind == Null }
 
-// kindName is a kind as people call it.
-func kindName(n *Node) string {
+// Found is what stands at a place, as people call it.
+func Found(n *Node) string {
 	if n == nil {
 		return "nothing"
 	}
@@ -65,13 +65,14 @@ func kindName(n *Node) string {
 	case Sequence:
 		return "a list"
 	case Scalar:
-		return fmt.Sprintf("%q", shorten(n.Value))
+		return fmt.Sprintf("%q", Shorten(n.Value))
 	case Null:
 	}
 	return "nothing"
 }
 
-func shorten(s string) string {
+// Shorten is the beginning of a text, for a message about it.
+func Shorten(s string) string {
 	if len(s) > 40 {
 		return strings.ToValidUTF8(s[:40], "") + "..."
 	}
@@ -87,7 +88,7 @@ func (r *Report) Mapping(v Value) iter.Seq[Value] {
 			return
 		}
 		if !v.Is(Mapping) {
-			r.Errorf(v, "WRONG_TYPE", "found %s; want a mapping", kindName(v.Node))
+			r.Errorf(v, "WRONG_TYPE", "found %s; want a mapping", Found(v.Node))
 			return
 		}
 		seen := make(map[string]int, len(v.Node.Entries))
@@ -97,7 +98,7 @@ func (r *Report) Mapping(v Value) iter.Seq[Value] {
 				child.file = e.Value.File
 			}
 			if line, ok := seen[e.Key]; ok {
-				r.add(Error, child.KeyPos(r), "DUPLICATE_KEY", "key %q stands twice; the first is in line %d", shorten(e.Key), line)
+				r.add(Error, child.KeyPos(r), "DUPLICATE_KEY", "key %q stands twice; the first is in line %d", Shorten(e.Key), line)
 				continue
 			}
 			seen[e.Key] = e.Line
@@ -123,7 +124,7 @@ func (r *Report) List(v Value) iter.Seq[Value] {
 			return
 		}
 		if !v.Is(Sequence) {
-			r.Errorf(v, "WRONG_TYPE", "found %s; want a list", kindName(v.Node))
+			r.Errorf(v, "WRONG_TYPE", "found %s; want a list", Found(v.Node))
 			return
 		}
 		for i, item := range v.Node.Items {
@@ -143,7 +144,7 @@ func (r *Report) Unknown(v Value, known ...string) {
 	if r.strict {
 		severity = Error
 	}
-	r.add(severity, v.KeyPos(r), "UNKNOWN_KEY", "unknown key %q%s", shorten(v.Key), r.Hint(v.Key, known))
+	r.add(severity, v.KeyPos(r), "UNKNOWN_KEY", "unknown key %q%s", Shorten(v.Key), r.Hint(v.Key, known))
 }
 
 // Unsupported reports what Harness has and Slipway can't do yet.
