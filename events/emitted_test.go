@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -106,7 +107,7 @@ func TestWhatIsEmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := b.Executions.Start(t.Context(), execution.StartRequest{Scope: scope, Pipeline: "asking", By: audit.Author{Actor: "ada"}})
+	e, err := b.Launch.Start(t.Context(), launch.Request{Scope: scope, Pipeline: "asking", By: audit.Author{Actor: "ada"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestWhatIsEmitted(t *testing.T) {
 	// What a person does when asked.
 	answers := map[feed.Type]func() error{
 		feed.InputWaiting: func() error {
-			in := execution.Inputs{Values: map[string]string{"variables.where": "eu"}}
+			in := launch.Inputs{Values: map[string]string{"variables.where": "eu"}}
 			return b.Executions.Answer(t.Context(), e.ID, "pipeline.stages.s", in, audit.Author{Actor: "bob"})
 		},
 		feed.ApprovalWaiting: func() error {

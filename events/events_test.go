@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/catalog"
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/socket"
@@ -93,7 +93,7 @@ func (b *bench) start(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := b.Executions.Start(t.Context(), execution.StartRequest{Scope: web, Pipeline: "p", By: audit.Author{Actor: "ada"}})
+	e, err := b.Launch.Start(t.Context(), launch.Request{Scope: web, Pipeline: "p", By: audit.Author{Actor: "ada"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func check(path string, data []byte) ([]string, *yamldoc.Report) {
 			// Values of a chart may have a key such as "service" as well.
 			if body := doc.Get(string(k)); body.Get("identifier") != nil {
 				kinds = append(kinds, string(k))
-				entity.Decode(doc, report, entity.Options{Scope: scope(doc), CheckStep: builtin.Check, Types: builtin.Types()})
+				entity.Decode(doc, report, builtin.Options(scope(doc)))
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func read(checkout string) ([]*document, error) {
 				if env := body.Get("environmentRef"); env != nil {
 					d.env = env.Value
 				}
-				d.of = entity.Decode(doc, yamldoc.NewReport(file), entity.Options{Scope: scope(), CheckStep: builtin.Check, Types: builtin.Types()})
+				d.of = entity.Decode(doc, yamldoc.NewReport(file), builtin.Options(scope()))
 				out = append(out, d)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -55,7 +56,7 @@ func (d document) scope(a *app, otherwise ref.Scope) ref.Scope {
 // described is the entity that a document describes. It needs to be right only
 // as far as it says which that is; false, and the report says why, if it doesn't.
 func described(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) (apiclient.EntityKey, bool) {
-	e := catalog.Decode(doc, report, scope)
+	e := entity.Decode(doc, report, builtin.Options(scope))
 	if e == nil || e.Identifier.Value == "" || ref.Parent(e.Kind) != "" && e.Parent.ID == "" {
 		return apiclient.EntityKey{}, false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -110,7 +111,7 @@ func (a *app) check(ctx context.Context, docs []document, scope ref.Scope, stric
 			report.Strict()
 		}
 		var err error
-		if docs[i].entity, _, err = catalog.Resolve(ctx, docs[i].node, report, docs[i].scope(a, scope), find); err != nil {
+		if docs[i].entity, _, err = catalog.Resolve(ctx, docs[i].node, report, builtin.Options(docs[i].scope(a, scope)), find); err != nil {
 			return nil, err
 		}
 		for _, f := range report.Details() {
@@ -156,7 +157,7 @@ func (a *app) unfit(ctx context.Context, docs []document, scope ref.Scope) ([]fa
 	for i, d := range docs {
 		set[i] = catalog.Decoded{Draft: d.draft(d.scope(a, scope)), Entity: d.entity}
 	}
-	return catalog.Misfits(ctx, set, saved)
+	return catalog.Misfits(ctx, set, saved, builtin.Options(scope))
 }
 
 // names gives the expressions of a pipeline that no run can resolve.

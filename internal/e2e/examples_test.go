@@ -56,7 +56,7 @@ func TestExamples(t *testing.T) {
 			return true
 		})
 	})
-	for _, name := range builtin.Names() {
+	for _, name := range builtin.Steps().Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := read(t, filesOf(t, name).Example)

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -29,6 +30,7 @@ type Config struct {
 	Files      *filestore.Files
 	Executions *execution.Service
 	Ledger     *ledger.Ledger
+	Launch     *launch.Launcher
 	Triggers   *firing.Service
 	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole

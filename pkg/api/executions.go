@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -60,7 +61,7 @@ func executionOf(e store.Execution) (Execution, error) {
 		ID: e.ID, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Name: e.Name, Sequence: e.Sequence,
 		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Undoes: e.RollbackOf, Parent: e.Parent.Execution, Preview: e.Preview, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
 	}
-	given, err := execution.GivenTo(e)
+	given, err := launch.GivenTo(e)
 	out.Inputs, out.InputSets, out.Warnings, out.Stages = given.YAML, given.Sets, given.Warnings, given.Stages
 	if e.Resume != nil {
 		out.From = e.Resume.Stage
@@ -137,13 +138,13 @@ func (s *Server) executions() {
 }
 
 // start is what a caller asks of a pipeline, but for the key.
-func (in OfPipeline) start(ctx context.Context, body StartExecution) (execution.StartRequest, error) {
+func (in OfPipeline) start(ctx context.Context, body StartExecution) (launch.Request, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
-		return execution.StartRequest{}, err
+		return launch.Request{}, err
 	}
 	inputs, err := body.inputs()
-	return execution.StartRequest{
+	return launch.Request{
 		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: body.Stages, Values: body.Values, Within: caller(ctx).Scope,
 	}, err
 }
@@ -160,7 +161,7 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	}
 	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", r.Scope, in.Pipeline), func(key string) (Execution, error) {
 		r.Key = key
-		e, err := s.Executions.Start(ctx, r)
+		e, err := s.Launch.Start(ctx, r)
 		if err != nil {
 			return Execution{}, err
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/catalog"
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
@@ -89,7 +89,7 @@ func (s *Server) getInputs(ctx context.Context, in *OfPipeline) (*struct{ Body P
 	if err != nil {
 		return nil, err
 	}
-	form, found, err := s.Executions.InputForm(ctx, scope, in.Pipeline)
+	form, found, err := s.Launch.InputForm(ctx, scope, in.Pipeline)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *Server) mergeInputs(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.Executions.Preview(ctx, scope, in.Pipeline, given)
+	m, err := s.Launch.Preview(ctx, scope, in.Pipeline, given)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ type StartExecution struct {
 	Values     map[string]string `json:"expressionValues,omitempty" doc:"Values of expressions that name stages which don't run, e.g. <+pipeline.stages.build.variables.tag>"`
 }
 
-func (in StartExecution) inputs() (execution.Inputs, error) {
-	doc, err := execution.InputDocument("inputs", []byte(in.InputsYAML))
-	return execution.Inputs{Sets: in.InputSets, Document: doc, Values: in.Inputs}, err
+func (in StartExecution) inputs() (launch.Inputs, error) {
+	doc, err := launch.InputDocument("inputs", []byte(in.InputsYAML))
+	return launch.Inputs{Sets: in.InputSets, Document: doc, Values: in.Inputs}, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
@@ -137,9 +138,9 @@ func (s *Server) answerInputs(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := execution.InputDocument("inputs", []byte(in.Body.InputsYAML))
+	doc, err := launch.InputDocument("inputs", []byte(in.Body.InputsYAML))
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Executions.Answer(ctx, in.ID, n.ID, execution.Inputs{Document: doc, Values: in.Body.Inputs}, author(ctx))
+	return nil, s.Executions.Answer(ctx, in.ID, n.ID, launch.Inputs{Document: doc, Values: in.Body.Inputs}, author(ctx))
 }

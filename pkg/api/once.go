@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // answersKept is how long the answer to an idempotency key is remembered.
-const answersKept = execution.KeyKept
+const answersKept = launch.KeyKept
 
 // Keyed is a request that creates something and may be sent twice.
 type Keyed struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ledger"
@@ -53,9 +54,9 @@ func setup(t *testing.T) *server {
 	s := &server{t: t, store: kept}
 	keeper, log := secret.New(key, kept, time.Now), slog.New(slog.DiscardHandler)
 	s.cfg = api.Config{
-		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: keeper, Now: time.Now}),
+		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: time.Now}),
 		Files:    filestore.New(filestore.Config{Store: kept, Now: time.Now}),
-		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Now: time.Now, Log: log}),
+		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Types: builtin.Types(), Now: time.Now, Log: log}),
 		Ledger:   ledger.New(ledger.Config{Store: kept, Secret: keeper, Now: time.Now}),
 		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
 		Now: time.Now, Log: log, Version: "test",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -37,7 +38,7 @@ func greedy(t *testing.T, full func() bool) (s *server, plane http.Handler, kept
 	t.Helper()
 	s = setup(t)
 	kept = &slow{Store: s.store, project: "greedy", in: make(chan struct{}, 1000), free: make(chan struct{})}
-	s.cfg.Catalog = catalog.New(catalog.Config{Store: kept, Now: time.Now})
+	s.cfg.Catalog = catalog.New(catalog.Config{Store: kept, Options: builtin.Options(ref.Scope{}), Now: time.Now})
 	s.cfg.Work = api.NewWork(8, full)
 	scope := ref.Scope{Account: "default", Org: "default", Project: "greedy"}
 	token = s.mint(access.Grant{Kind: store.TokenUser, Scope: scope, Name: "greedy", Actor: "eve"})

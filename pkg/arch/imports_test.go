@@ -63,7 +63,7 @@ func rules() []rule {
 			reason: "the same input gives the same decision, anywhere, without anything running",
 		},
 		{
-			name: "what runs doesn't save", packages: []string{"pkg/engine", "pkg/resolve", "pkg/target"},
+			name: "what runs doesn't save", packages: []string{"pkg/engine", "pkg/execution", "pkg/launch", "pkg/resolve", "pkg/target"},
 			never: []string{module + "/pkg/catalog", module + "/pkg/lint", module + "/pkg/builtin"}, indirect: true,
 			reason: "whoever runs a pipeline reads documents that were saved, with the step types that it is given",
 		},
@@ -147,7 +147,7 @@ func TestImports(t *testing.T) {
 
 // longest is how many packages of this module the longest chain of imports has.
 // Who reads the last has to believe all before it: it may become shorter only.
-const longest = 15
+const longest = 13
 
 func TestChainsOfImportsAreShort(t *testing.T) {
 	t.Parallel()

@@ -180,7 +180,7 @@ func ofService(s *ast.SelectorExpr) string {
 		return ""
 	}
 	switch of.Sel.Name {
-	case "Catalog", "Executions", "Files", "Triggers":
+	case "Catalog", "Executions", "Files", "Launch", "Triggers":
 		return of.Sel.Name + "." + s.Sel.Name
 	}
 	return ""

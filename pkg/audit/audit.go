@@ -51,6 +51,11 @@ type Author struct {
 	Request string // the API request's id; empty for what Slipway does by itself
 }
 
+// Record is what he did to something, in the words of the trail.
+func (a Author) Record(at time.Time, scope ref.Scope, action Action, kind, id, after string) Record {
+	return Record{Time: at, Actor: a.Actor, Request: a.Request, Scope: scope, Action: action, Kind: kind, ID: id, After: after}
+}
+
 // Record is one entry. Sequence, Previous and Hash are set when it is stored.
 type Record struct {
 	Sequence int64     `json:"sequence"` // 1, 2, 3, ... within an account

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector/secretmanager"
 	"github.com/slipway-cd/slipway/pkg/connector/server"
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/bamboobuild"
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
@@ -42,7 +43,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // lane is a deployment type with the step types of its stages.
@@ -88,8 +88,8 @@ func Connectors() connector.Types {
 }
 
 // Steps lists every step type.
-func Steps() []step.Type {
-	all := []step.Type{
+func Steps() step.Types {
+	all := step.Types{
 		barrier.Type(),
 		customapproval.Type(),
 		email.Type(),
@@ -119,30 +119,8 @@ func Steps() []step.Type {
 // name those that plans add by themselves.
 func Engine() []step.Type { return append(Steps(), service.Type(), chart.Type(), probe.Type()) }
 
-// Names lists the names of the step types, sorted.
-func Names() []string {
-	var names []string
-	for _, t := range Steps() {
-		names = append(names, t.Name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Check checks a step's spec when its pipeline is saved; false if there is no
-// such type. stageType is the type of the stage that the step is in, empty if
-// it isn't known. Paths in the report begin below the spec (see
-// yamldoc.Report.Within). It fits entity.Options.CheckStep.
-func Check(typeName string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool {
-	steps := Steps()
-	i := slices.IndexFunc(steps, func(t step.Type) bool { return t.Name == typeName })
-	if i < 0 {
-		return false
-	}
-	t := steps[i]
-	if t.Deploys && stageType != "" && stageType != "Deployment" {
-		r.Errorf(yamldoc.Sub(spec, ""), "WRONG_STAGE", "found a %s step in a stage of type %s; it needs a Deployment stage", t.Name, stageType)
-	}
-	t.Decode(spec, r)
-	return true
+// Options say what a document of a scope is checked against: all that comes with
+// Slipway.
+func Options(scope ref.Scope) entity.Options {
+	return entity.Options{Scope: scope, CheckStep: Steps().Check, Types: Types()}
 }

@@ -16,7 +16,7 @@ import (
 
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
-	names := builtin.Names()
+	names := builtin.Steps().Names()
 	if len(slices.Compact(slices.Clone(names))) != len(names) {
 		t.Errorf("a type is listed twice: %v", names)
 	}
@@ -31,7 +31,7 @@ func TestEveryTypeIsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, name := range builtin.Names() {
+	for _, name := range builtin.Steps().Names() {
 		names = append(names, strings.ToLower(name))
 	}
 	slices.Sort(names)
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 	spec := docs[0].At("step", "spec")
 	r := yamldoc.NewReport("p.yaml")
 	r.Within("stages[0].step.spec", func(part *yamldoc.Report) {
-		if !builtin.Check("Wait", spec, "Custom", part) {
+		if !builtin.Steps().Check("Wait", spec, "Custom", part) {
 			t.Error("Wait isn't known")
 		}
 	})
@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 	if diff := cmp.Diff(want, fmt.Sprint(r.Findings())); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	if builtin.Check("wait", spec, "Custom", r) {
+	if builtin.Steps().Check("wait", spec, "Custom", r) {
 		t.Error("types are known by their exact names")
 	}
 }

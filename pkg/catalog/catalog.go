@@ -23,7 +23,9 @@ import (
 type Config struct {
 	Store  store.Store
 	Secret *secret.Keeper
-	Now    func() time.Time
+	// Options say what documents are checked against, wherever they live.
+	Options entity.Options
+	Now     func() time.Time
 }
 
 // Catalog holds the use cases.
@@ -31,6 +33,13 @@ type Catalog struct{ Config }
 
 // New makes a Catalog.
 func New(cfg Config) *Catalog { return &Catalog{cfg} }
+
+// options say what a document of a scope is checked against.
+func (c *Catalog) options(scope ref.Scope) entity.Options {
+	o := c.Options
+	o.Scope = scope
+	return o
+}
 
 // AnyVersion as an expected version means that none is expected.
 const AnyVersion = -1
@@ -154,7 +163,7 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if e.Kind == ref.Template && p.stored.Version > 0 {
 		p.warnings = append(p.warnings, changedInputs(p.stored.YAML, d.YAML, d.File)...)
 	}
-	unfit, err := Find(c.Store.Entity).misfit(ctx, e, d)
+	unfit, err := Find(c.Store.Entity).misfit(ctx, e, d, c.Options)
 	if err != nil {
 		return prepared{}, err
 	}

@@ -21,10 +21,11 @@ type Find func(ctx context.Context, key store.EntityKey) (store.Entity, error)
 // misfit says what is wrong with an entity for the pipeline that it belongs to:
 // errors as one fault, and warnings. A pipeline that isn't there yet is a warning
 // like any reference (semantics/pipeline §2.4).
-func (f Find) misfit(ctx context.Context, e *entity.Entity, d Draft) ([]fault.Detail, error) {
+func (f Find) misfit(ctx context.Context, e *entity.Entity, d Draft, o entity.Options) ([]fault.Detail, error) {
 	switch e.Kind {
 	case ref.InputSet:
-		return nil, f.checkInputSet(ctx, e, d.File)
+		o.Scope = e.Scope
+		return nil, f.checkInputSet(ctx, e, d.File, o)
 	case ref.OverlayInputSet:
 		return nil, f.unlike(ctx, e, d.File)
 	case ref.Trigger:
@@ -57,7 +58,7 @@ func (f Find) unlike(ctx context.Context, e *entity.Entity, file string) error {
 }
 
 // checkInputSet refuses a set that doesn't fit its pipeline.
-func (f Find) checkInputSet(ctx context.Context, e *entity.Entity, file string) error {
+func (f Find) checkInputSet(ctx context.Context, e *entity.Entity, file string, o entity.Options) error {
 	if err := f.unlike(ctx, e, file); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (f Find) checkInputSet(ctx context.Context, e *entity.Entity, file string) 
 	if err != nil {
 		return err
 	}
-	if wrong := fits(pipeline, e.InputSet.Values, e.Scope, file); len(wrong) > 0 {
+	if wrong := fits(pipeline, e.InputSet.Values, o, file); len(wrong) > 0 {
 		return fault.New(fault.Invalid, "the input set doesn't fit the %s", of.Describe()).With(wrong...)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -15,13 +16,13 @@ import (
 // no place, aren't allowed, or make a document that can't be saved
 // (semantics/pipeline §2.4). Inputs without a value are fine: a set may be a
 // part.
-func fits(pipeline, values *yamldoc.Node, scope ref.Scope, file string) []fault.Detail {
+func fits(pipeline, values *yamldoc.Node, o entity.Options, file string) []fault.Detail {
 	const mark = "\x00set" // tells the set's values from the pipeline's own
 	merged := input.Merge(pipeline, nil, input.Source{Doc: values.From(mark), Set: true})
 	wrong := merged.Wrong
 	if len(wrong) == 0 {
 		report := yamldoc.NewReport(string(ref.Pipeline))
-		Decode(rooted(ref.Pipeline, merged.Doc), report, scope)
+		entity.Decode(rooted(ref.Pipeline, merged.Doc), report, o)
 		for _, d := range report.Details() {
 			if d.File == mark && d.Severity == "error" {
 				wrong = append(wrong, d)
@@ -111,7 +112,7 @@ func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string,
 				r.Wrong = append(r.Wrong, noSet(n))
 			}
 		case left.another():
-			r.Wrong = fits(doc, set.Get("pipeline"), scope, "")
+			r.Wrong = fits(doc, set.Get("pipeline"), c.options(scope), "")
 		default:
 			r.Wrong = []fault.Detail{{Severity: "warning", Code: notChecked, Message: left.message()}}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filestore"
@@ -31,7 +30,7 @@ func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.R
 	if len(docs) != 1 {
 		return nil, report, fault.New(fault.Invalid, "found %d documents; want one", len(docs))
 	}
-	e, resolved, err := Resolve(ctx, docs[0], report, d.Scope, templatestore.Lookup(c.Store.Entity))
+	e, resolved, err := Resolve(ctx, docs[0], report, c.options(d.Scope), templatestore.Lookup(c.Store.Entity))
 	if err != nil {
 		return nil, report, err
 	}
@@ -59,13 +58,13 @@ func warnOfNames(doc *yamldoc.Node, r *yamldoc.Report) {
 // that doesn't exist is among the entity's references only, and its link stays.
 // The error is that of find.
 func Resolve(
-	ctx context.Context, doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope, find template.Lookup,
+	ctx context.Context, doc *yamldoc.Node, report *yamldoc.Report, o entity.Options, find template.Lookup,
 ) (*entity.Entity, template.Resolved, error) {
-	resolved, err := template.Resolve(ctx, doc, entity.ScopeOf(doc, scope), report, find)
+	resolved, err := template.Resolve(ctx, doc, entity.ScopeOf(doc, o.Scope), report, find)
 	if err != nil {
 		return nil, resolved, err
 	}
-	e := Decode(resolved.Doc, report, scope)
+	e := entity.Decode(resolved.Doc, report, o)
 	// What templates bring is warned of when they are saved, and they refer to
 	// what they name themselves.
 	report.Amend(func(f yamldoc.Finding) (yamldoc.Finding, bool) {
@@ -94,12 +93,6 @@ func links(uses []template.Use) []entity.Reference {
 		out = append(out, entity.Reference{Kind: ref.Template, Ref: name, Text: template.Name(u.Template, u.Wanted), At: u.At})
 	}
 	return out
-}
-
-// Decode decodes one document, which has no links to templates, and reports
-// what is wrong with it; nil if it doesn't say which kind it has.
-func Decode(doc *yamldoc.Node, report *yamldoc.Report, scope ref.Scope) *entity.Entity {
-	return entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check, Types: builtin.Types()})
 }
 
 // KeyOf is where an entity is kept. An infrastructure definition lives with

@@ -99,7 +99,7 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 	v := newView(c.Store.Entity)
 	v.Store = c.Store
 	v.templates(set)
-	in := New(Config{Store: v, Secret: c.Secret, Now: c.Now})
+	in := New(Config{Store: v, Secret: c.Secret, Options: c.Options, Now: c.Now})
 	read := make([]reading, len(set))
 	var bad faults
 	for i, d := range set {
@@ -260,8 +260,8 @@ type Decoded struct {
 
 // Misfits says how the documents of a set don't fit each other, or what saved
 // gives: what SaveAll would say beside what decoding them said. It is for who
-// has no store.
-func Misfits(ctx context.Context, set []Decoded, saved Find) ([]fault.Detail, error) {
+// has no store, and decoded them with the options.
+func Misfits(ctx context.Context, set []Decoded, saved Find, o entity.Options) ([]fault.Detail, error) {
 	v := newView(saved)
 	drafts := make([]Draft, len(set))
 	for i, d := range set {
@@ -280,7 +280,7 @@ func Misfits(ctx context.Context, set []Decoded, saved Find) ([]fault.Detail, er
 		if d.Entity == nil || d.Entity.Identifier.Value == "" {
 			continue
 		}
-		some, err := Find(v.Entity).misfit(ctx, d.Entity, d.Draft)
+		some, err := Find(v.Entity).misfit(ctx, d.Entity, d.Draft, o)
 		if err := bad.add(d.Draft, err); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -89,7 +90,7 @@ func saver(t *testing.T) func(doc string, strict bool) (catalog.Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := catalog.New(catalog.Config{Store: s, Now: time.Now})
+	c := catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Now: time.Now})
 	return func(doc string, strict bool) (catalog.Result, error) {
 		return c.Save(t.Context(), catalog.Draft{
 			Scope: ref.Scope{Account: "acme", Org: "o", Project: "p"}, YAML: []byte(doc), Strict: strict, Version: catalog.AnyVersion,

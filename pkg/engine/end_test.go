@@ -134,7 +134,7 @@ func of(typ string) func(*plan.Node) { return func(n *plan.Node) { n.Type = typ 
 // advance asks for a node's machine run what comes next.
 func (d *driven) advance(node plan.NodeID, after At) Answer {
 	d.t.Helper()
-	out := d.call(Call{Op: "advance", Node: node, Run: RunName("x1", node), After: after})
+	out := d.call(Call{Op: "advance", Node: node, Run: statemachine.RunName("x1", string(node)), After: after})
 	var a Answer
 	if err := json.Unmarshal(out, &a); err != nil {
 		d.t.Fatal(err)
@@ -159,7 +159,7 @@ func (d *driven) call(c Call) json.RawMessage {
 // await begins a wait of the stage's run.
 func (d *driven) await(at At, token string) {
 	d.t.Helper()
-	d.call(Call{Op: "await", Node: "p.s", Run: RunName("x1", "p.s"), At: at, Token: token})
+	d.call(Call{Op: "await", Node: "p.s", Run: statemachine.RunName("x1", "p.s"), At: at, Token: token})
 }
 
 // tried is the wait for the first attempt of a step.
@@ -389,7 +389,7 @@ func TestNothingBeginsOnceAborted(t *testing.T) {
 // Tokens of both forms are told apart, whatever a host's tokens look like.
 func TestTokensAreToldApart(t *testing.T) {
 	t.Parallel()
-	run := RunName("x1", "p.s")
+	run := statemachine.RunName("x1", "p.s")
 	for _, tt := range []struct {
 		call    Call
 		part    int

@@ -321,7 +321,7 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 func answerOf(execution string, d Decision) Answer {
 	a := Answer{Do: d.Do, At: d.At, Children: []Child{}, MaxConcurrency: d.MaxConcurrency}
 	for _, r := range d.Children {
-		name := RunName(execution, r.Node)
+		name := statemachine.RunName(execution, string(r.Node))
 		if r.Part > 0 {
 			name += "-" + strconv.Itoa(r.Part)
 		}
@@ -340,7 +340,7 @@ func answerOf(execution string, d Decision) Answer {
 
 // partOfRun is the part of its node that a machine run drives, by its name.
 func partOfRun(c Call) int {
-	suffix, ok := strings.CutPrefix(c.Run, RunName(c.Execution, c.Node)+"-")
+	suffix, ok := strings.CutPrefix(c.Run, statemachine.RunName(c.Execution, string(c.Node))+"-")
 	part, err := strconv.Atoi(suffix)
 	if !ok || err != nil {
 		return 0

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
@@ -254,7 +256,7 @@ func (s *snapshot) loop(n *plan.Node, state func(plan.NodeID) plan.State) (plan.
 	var found plan.Iterations
 	var err error
 	if n.Loop.Deploys {
-		found, err = target.Expand(s.ctx, scope)
+		found, err = Choosing(scope).Expand(s.ctx)
 	} else if found, err = scope.Iterations(); err != nil {
 		err = fault.New(fault.Invalid, "the looping strategy: %w", err)
 	}
@@ -264,8 +266,18 @@ func (s *snapshot) loop(n *plan.Node, state func(plan.NodeID) plan.State) (plan.
 	return found, err
 }
 
+// Choosing is the stage of a scope's node, or the loop around it, that finds what
+// it deploys where.
+func Choosing(s *resolve.Scope) *target.Stage {
+	return &target.Stage{
+		Reader: target.Reader{Entities: s.Entities, Scope: s.Execution.Scope, Types: s.Types},
+		Plan:   s.Plan, Node: s.Node, Doc: s.Doc(s.Node), State: s.State,
+		Names: func(more map[string]expr.Value) expr.Scope { return s.With(more) },
+	}
+}
+
 func (s *snapshot) choose(n *plan.Node, state func(plan.NodeID) plan.State) (*plan.Deployment, error) {
-	return target.Choose(s.ctx, s.h.scope(s.ctx, s, n, state))
+	return Choosing(s.h.scope(s.ctx, s, n, state)).Choose(s.ctx)
 }
 
 // maxTimeout caps every timeout, silently (semantics/pipeline §1.4).
@@ -359,12 +371,6 @@ func TaskID(execution string, n plan.NodeID, attempt, look int) task.ID {
 		id = fmt.Sprintf("%s.%d", id, look)
 	}
 	return task.ID(id)
-}
-
-// RunName names the machine run of a node: at most 80 characters, as Step
-// Functions wants it, and the same each time.
-func RunName(execution string, n plan.NodeID) string {
-	return execution + "-" + shortHash(string(n))
 }
 
 func shortHash(s string) string {

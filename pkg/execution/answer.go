@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -16,7 +16,7 @@ import (
 // (semantics/pipeline §2.2): in.Document is a part of its own document, e.g.
 // with the key spec, and in.Values are by path in it, e.g. "spec.url". Sets
 // have no say.
-func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in Inputs, by audit.Author) error {
+func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in launch.Inputs, by audit.Author) error {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in In
 		}
 		if n.Kind == plan.KindStep {
 			report := yamldoc.NewReport("inputs")
-			builtin.Check(n.Type, m.Doc.Get("spec"), n.Stage().Type, report)
+			s.Steps.Check(n.Type, m.Doc.Get("spec"), n.Stage().Type, report)
 			if err := report.Err(); err != nil {
 				return false, err
 			}

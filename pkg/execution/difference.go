@@ -40,7 +40,7 @@ func (s *Service) Differences(ctx context.Context, id string) (store.Execution, 
 	}
 	states := store.States(nodes)
 	list, compares := []Difference{}, map[string]bool{}
-	for _, p := range previews() {
+	for _, p := range s.Steps.Previews() {
 		compares[p.By] = true
 	}
 	var walk func(*plan.Node) error
@@ -65,7 +65,7 @@ func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State, compares 
 	st := states[stage.ID]
 	d := Difference{Stage: stage.Identifier, Status: st.Status, Message: st.Message, Changed: []string{}}
 	if to := stage.Deploys(st); to != nil {
-		d.Deploys = &Deploys{Service: to.ServiceRef, Environment: to.EnvironmentRef, Infrastructure: text(to.Infrastructure, "identifier")}
+		d.Deploys = &Deploys{Service: to.ServiceRef, Environment: to.EnvironmentRef, Infrastructure: to.Infrastructure.Text("identifier")}
 	}
 	for _, c := range stage.Children {
 		if !compares[c.Type] {

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -25,7 +25,7 @@ func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r
 	if err != nil {
 		return task.FilesRead{}, fault.New(fault.Invalid, "%w", err)
 	}
-	if err := mayRead(t, of); err != nil {
+	if err := mayRead(s.Types.Lanes, t, of); err != nil {
 		return task.FilesRead{}, err
 	}
 	files, err := s.Engine.Files(ctx, t.Execution, t.Node)
@@ -37,8 +37,8 @@ func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r
 
 // mayRead refuses what a task doesn't name: neither itself nor a folder that it
 // is in.
-func mayRead(t store.Task, of ref.File) error {
-	fetched, err := builtin.Lanes().Fetched(t.Kind, t.Payload)
+func mayRead(lanes swimlane.Lanes, t store.Task, of ref.File) error {
+	fetched, err := lanes.Fetched(t.Kind, t.Payload)
 	if err != nil {
 		return fmt.Errorf("look at task %s: %w", t.ID, err)
 	}

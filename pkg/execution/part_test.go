@@ -39,7 +39,7 @@ func (w *watched) Task(ctx context.Context, id task.ID) (store.Task, error) {
 // have a record.
 func wide(t *testing.T, stages, steps int, state plan.State) (*Service, *watched) {
 	t.Helper()
-	_, kept := setup(t)
+	kept := setup(t)
 	root := &plan.Node{ID: "pipeline", Kind: plan.KindPipeline, Identifier: "p"}
 	var nodes []store.Node
 	record := func(id plan.NodeID) { nodes = append(nodes, store.Node{Execution: "x1", ID: id, State: state}) }

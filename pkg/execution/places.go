@@ -23,7 +23,7 @@ type Place struct {
 // rolled back, see Rollback.
 func (s *Service) RollbackPlace(ctx context.Context, scope ref.Scope, at Place, r RollbackRequest) (store.Execution, error) {
 	if r.Key != "" { // the first answer to the same key, which may have changed the place
-		id, err := s.newID(ctx, r.Key)
+		id, err := s.Launch.NewID(ctx, r.Key)
 		if err != nil {
 			return store.Execution{}, err
 		}

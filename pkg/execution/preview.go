@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -35,30 +35,31 @@ type Left struct {
 // StartPreview starts one: of each stage that deploys to Kubernetes delegates render
 // the manifests and ask the cluster what they would change. Its execution is
 // none of the pipeline's.
-func (s *Service) StartPreview(ctx context.Context, r StartRequest) (Preview, error) {
-	made, err := s.plans.plan(ctx, r)
+func (s *Service) StartPreview(ctx context.Context, r launch.Request) (Preview, error) {
+	made, err := s.Launch.Plan(ctx, r)
 	if err != nil {
 		return Preview{}, err
 	}
-	p, err := plan.Decode(made.doc)
+	p, err := plan.Decode(made.Doc)
 	if err != nil {
 		return Preview{}, fmt.Errorf("decode the plan: %w", err)
 	}
-	id, err := s.newID(ctx, r.Key)
+	id, err := s.Launch.NewID(ctx, r.Key)
 	if err != nil {
 		return Preview{}, err
 	}
 	e := store.Execution{
-		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, Status: plan.Running, Inputs: made.inputs,
+		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.Name, Status: plan.Running, Inputs: made.Inputs,
 		Actor: r.By.Actor, Preview: true, StartedAt: s.Now(),
 	}
-	given, err := GivenTo(e)
+	given, err := launch.GivenTo(e)
 	if err != nil {
 		return Preview{}, err
 	}
-	c := comparison{previews: previews(), conditions: &rehearsal{
-		ctx: ctx, plan: p, execution: e, store: s.Store, types: builtin.Types(), now: s.Now(), states: map[plan.NodeID]plan.State{},
-	}}
+	c := comparison{
+		previews:   s.Steps.Previews(),
+		conditions: &rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, types: s.Types, now: s.Now(), states: map[plan.NodeID]plan.State{}},
+	}
 	if c.stages(p.Root.Children); c.found == 0 {
 		return Preview{}, fault.New(fault.Invalid, "pipeline %s has no stage that could be compared with a cluster%s", r.Pipeline, c.reasons())
 	}
@@ -67,7 +68,7 @@ func (s *Service) StartPreview(ctx context.Context, r StartRequest) (Preview, er
 		return Preview{}, fmt.Errorf("encode the preview of pipeline %s: %w", r.Pipeline, err)
 	}
 	e.PlanHash = plan.Hash(doc)
-	e, err = s.begin(ctx, e, made.root, doc, r.By, fmt.Sprintf("preview of pipeline %s, plan %s", r.Pipeline, e.PlanHash))
+	e, err = s.Launch.Begin(ctx, e, made.Root, doc, r.By, fmt.Sprintf("preview of pipeline %s, plan %s", r.Pipeline, e.PlanHash))
 	return Preview{Execution: e, Warnings: given.Warnings, Left: c.left}, err
 }
 
@@ -188,17 +189,6 @@ func (c *comparison) deployers(n *plan.Node) []deployer {
 	}
 	walk(n)
 	slices.SortStableFunc(found, func(a, b deployer) int { return a.preview.Part - b.preview.Part })
-	return found
-}
-
-// previews are those that step types have, by their names.
-func previews() map[string]*step.Preview {
-	found := map[string]*step.Preview{}
-	for _, t := range builtin.Steps() {
-		if t.Preview != nil {
-			found[t.Name] = t.Preview
-		}
-	}
 	return found
 }
 

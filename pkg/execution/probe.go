@@ -24,7 +24,7 @@ type ProbeRequest struct {
 	Connector string // as what is in the scope names it
 	Document  string // as YAML; empty: the saved one
 	By        audit.Author
-	Key       string // starts one execution, as in StartRequest
+	Key       string // starts one execution, as in launch.Request
 }
 
 // The nodes of an execution that tests a connector.

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
+	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/target"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -75,20 +75,20 @@ const maxUnknown = 20
 
 // Rehearse says what Start would run, of the wanted nodes as many as an answer
 // has room for.
-func (s *Service) Rehearse(ctx context.Context, r StartRequest, part Part) (Rehearsal, error) {
-	made, err := s.plans.plan(ctx, r)
+func (s *Service) Rehearse(ctx context.Context, r launch.Request, part Part) (Rehearsal, error) {
+	made, err := s.Launch.Plan(ctx, r)
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	if err := r.reach(made); err != nil {
+	if err := r.Reach(made); err != nil {
 		return Rehearsal{}, err
 	}
-	p, err := plan.Decode(made.doc)
+	p, err := plan.Decode(made.Doc)
 	if err != nil {
 		return Rehearsal{}, fmt.Errorf("decode the plan: %w", err)
 	}
-	e := store.Execution{Scope: r.Scope, Pipeline: r.Pipeline, Name: made.name, Inputs: made.inputs, Actor: r.By.Actor, StartedAt: s.Now()}
-	given, err := GivenTo(e)
+	e := store.Execution{Scope: r.Scope, Pipeline: r.Pipeline, Name: made.Name, Inputs: made.Inputs, Actor: r.By.Actor, StartedAt: s.Now()}
+	given, err := launch.GivenTo(e)
 	if err != nil {
 		return Rehearsal{}, err
 	}
@@ -96,7 +96,7 @@ func (s *Service) Rehearse(ctx context.Context, r StartRequest, part Part) (Rehe
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, types: builtin.Types(), delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}, steps: map[*Rehearsed]*plan.Node{}}
+	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, types: s.Types, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}, steps: map[*Rehearsed]*plan.Node{}}
 	root := h.node(p.Root)
 	if err := ctx.Err(); err != nil {
 		return Rehearsal{}, fmt.Errorf("rehearse: %w", err)
@@ -105,7 +105,7 @@ func (s *Service) Rehearse(ctx context.Context, r StartRequest, part Part) (Rehe
 		return Rehearsal{}, err
 	}
 	root, err = rehearsedOf(h.step).part(root, "pipeline "+r.Pipeline, part)
-	return Rehearsal{Pipeline: r.Pipeline, Hash: made.hash, Warnings: given.Warnings, Root: root}, err
+	return Rehearsal{Pipeline: r.Pipeline, Hash: made.Hash, Warnings: given.Warnings, Root: root}, err
 }
 
 // rehearsal is one in the making. Its states are those of loops alone, which
@@ -182,7 +182,7 @@ func (h *rehearsal) condition(n *plan.Node, out *Rehearsed) {
 // choose is kept, for the expressions of its steps.
 func (h *rehearsal) deploys(n *plan.Node, out *Rehearsed) {
 	if n.Deployment.Late {
-		d, err := target.Choose(h.ctx, h.scope(n))
+		d, err := engine.Choosing(h.scope(n)).Choose(h.ctx)
 		if err != nil {
 			out.Unknown = append(out.Unknown, err.Error())
 			return
@@ -190,7 +190,7 @@ func (h *rehearsal) deploys(n *plan.Node, out *Rehearsed) {
 		h.states[n.ID] = plan.State{Deployment: d}
 	}
 	d := n.Deploys(h.states[n.ID])
-	out.Deploys = &Deploys{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: text(d.Infrastructure, "identifier")}
+	out.Deploys = &Deploys{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: d.Infrastructure.Text("identifier")}
 }
 
 // loop finds a loop's iterations, or shows its template where only the run
@@ -225,7 +225,7 @@ func (h *rehearsal) iterations(n *plan.Node, out *Rehearsed) plan.Iterations {
 	s := h.scope(n)
 	find := s.Iterations
 	if n.Loop.Deploys {
-		find = func() (plan.Iterations, error) { return target.Expand(h.ctx, s) }
+		find = func() (plan.Iterations, error) { return engine.Choosing(s).Expand(h.ctx) }
 	} else if out.Unknown = unknown(s, references(withoutNames(n.Loop.Doc))); len(out.Unknown) > 0 {
 		return plan.Iterations{}
 	}

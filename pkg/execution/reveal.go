@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -31,7 +31,7 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 	if err != nil {
 		return task.Resolved{}, err
 	}
-	if err := mayAsk(t); err != nil {
+	if err := mayAsk(s.Types.Lanes, t); err != nil {
 		return task.Resolved{}, err
 	}
 	out, err := s.Engine.Resolve(ctx, t.Execution, t.Node, r.Texts)
@@ -49,13 +49,13 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 }
 
 // mayAsk refuses the tasks whose texts all came with them, resolved.
-func mayAsk(t store.Task) error {
+func mayAsk(lanes swimlane.Lanes, t store.Task) error {
 	for _, late := range t.LateTexts {
 		if late.Git != nil { // a config file
 			return nil
 		}
 	}
-	fetched, err := builtin.Lanes().Fetched(t.Kind, t.Payload)
+	fetched, err := lanes.Fetched(t.Kind, t.Payload)
 	if err != nil {
 		return fmt.Errorf("look at task %s: %w", t.ID, err)
 	}

@@ -14,7 +14,7 @@ import (
 // RollbackRequest says who rolls an execution back.
 type RollbackRequest struct {
 	By audit.Author
-	// Key starts one execution, as in StartRequest.
+	// Key starts one execution, as in launch.Request.
 	Key string
 }
 
@@ -29,13 +29,13 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 	if err != nil {
 		return store.Execution{}, err
 	}
-	made, err := s.newID(ctx, r.Key)
+	made, err := s.Launch.NewID(ctx, r.Key)
 	if err != nil {
 		return store.Execution{}, err
 	}
 	if r.Key != "" { // the first answer to the same key
 		if again, err := s.Store.Execution(ctx, made); err == nil && again.RollbackOf == id {
-			return again, s.Run(ctx, again, plan.NodeID(ref.Pipeline))
+			return again, s.Launch.Run(ctx, again, plan.NodeID(ref.Pipeline))
 		}
 	}
 	p, err := s.Engine.Plan(ctx, e.PlanHash)
@@ -53,7 +53,7 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return s.begin(ctx, store.Execution{
+	return s.Launch.Begin(ctx, store.Execution{
 		ID: made, Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Inputs: e.Inputs, RollbackOf: e.ID,
 	}, p.Root.ID, doc, r.By, fmt.Sprintf("rollback of execution %s, plan %s", e.ID, e.PlanHash))
 }

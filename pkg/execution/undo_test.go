@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -11,10 +12,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 )
 
 // idle is a Runner whose runs do nothing.
@@ -30,7 +34,18 @@ func service(s store.Store, now func() time.Time) *Service {
 // serviceOn gives them over a Runner too.
 func serviceOn(s store.Store, now func() time.Time, runner statemachine.Runner) *Service {
 	cfg := engine.Config{Store: s, Runner: runner, Now: now, Log: slog.New(slog.DiscardHandler)}
-	return New(Config{Store: s, Runner: runner, Engine: engine.NewHandler(cfg), Now: now, Log: cfg.Log})
+	return New(Config{Store: s, Launch: launch.New(launch.Config{Store: s, Runner: runner, Now: now}), Engine: engine.NewHandler(cfg), Now: now, Log: cfg.Log})
+}
+
+// setup opens a real store.
+func setup(t *testing.T) store.Store {
+	t.Helper()
+	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close() }) // the test is over
+	s, err := sqlite.New(t.Context(), db)
+	must(t, err)
+	return s
 }
 
 // together is a store whose first readers of a list wait for each other.
@@ -51,7 +66,7 @@ func (t *together) ListExecutions(ctx context.Context, f store.ExecutionFilter, 
 // for it at the same moment; again after one that failed.
 func TestRollbacksAtOnceAreOne(t *testing.T) {
 	t.Parallel()
-	_, kept := setup(t)
+	kept := setup(t)
 	now := time.Now()
 	clock := func() time.Time { return now }
 	root := &plan.Node{ID: "pipeline", Kind: plan.KindPipeline, Identifier: "p", Children: []*plan.Node{{

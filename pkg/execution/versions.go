@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -26,7 +26,7 @@ type VersionsRequest struct {
 	Source  string // an artifact source or a sidecar; empty: the primary artifact
 	Limit   int
 	By      audit.Author
-	Key     string // starts one execution, as in StartRequest
+	Key     string // starts one execution, as in launch.Request
 }
 
 // The nodes of an execution that asks for versions.
@@ -46,7 +46,7 @@ func (s *Service) StartVersions(ctx context.Context, r VersionsRequest) (store.E
 	if err != nil {
 		return store.Execution{}, err
 	}
-	reader := target.Reader{Entities: s.Store, Scope: r.Scope, Types: builtin.Types()}
+	reader := target.Reader{Entities: s.Store, Scope: r.Scope, Types: s.Types}
 	service, err := reader.Document(ctx, saved)
 	if err != nil {
 		return store.Execution{}, err
@@ -64,14 +64,14 @@ func (s *Service) ask(ctx context.Context, p *plan.Plan, key string, by audit.Au
 	if err != nil {
 		return store.Execution{}, fmt.Errorf("encode the plan of %s: %w", text, err)
 	}
-	if e.Inputs, err = json.Marshal(Given{}); err != nil {
+	if e.Inputs, err = json.Marshal(launch.Given{}); err != nil {
 		return store.Execution{}, fmt.Errorf("encode no inputs: %w", err)
 	}
-	if e.ID, err = s.newID(ctx, key); err != nil {
+	if e.ID, err = s.Launch.NewID(ctx, key); err != nil {
 		return store.Execution{}, err
 	}
 	e.PlanHash, e.Preview = plan.Hash(doc), true
-	return s.begin(ctx, e, plan.NodeID(ref.Pipeline), doc, by, text)
+	return s.Launch.Begin(ctx, e, plan.NodeID(ref.Pipeline), doc, by, text)
 }
 
 // versionsPlan is a pipeline of one stage, which only looks.
@@ -82,7 +82,7 @@ func versionsPlan(service *yamldoc.Node, r VersionsRequest) *plan.Plan {
 	}
 	stage := &plan.Node{
 		ID: versionsStage, Kind: plan.KindStage, Identifier: "service", Name: "Service", Type: entity.StageDeployment, Looks: true, Doc: mapping(),
-		Deployment: &plan.Deployment{Type: text(service.Get("serviceDefinition"), "type"), Service: service, ServiceRef: r.Service},
+		Deployment: &plan.Deployment{Type: service.Get("serviceDefinition").Text("type"), Service: service, ServiceRef: r.Service},
 		Children:   []*plan.Node{step},
 	}
 	root := &plan.Node{ID: plan.NodeID(ref.Pipeline), Kind: plan.KindPipeline, Identifier: "service", Doc: mapping(), Children: []*plan.Node{stage}}

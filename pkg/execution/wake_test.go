@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -35,7 +36,7 @@ func (r *throttled) Succeed(_ context.Context, token string, _ json.RawMessage) 
 // refuses the first answer.
 func waiting(t *testing.T, state plan.State) (*Service, *throttled) {
 	t.Helper()
-	_, kept := setup(t)
+	kept := setup(t)
 	root := &plan.Node{ID: "pipeline", Kind: plan.KindPipeline, Identifier: "p", Children: []*plan.Node{{
 		ID: "s", Kind: plan.KindStage, Identifier: "s", Children: []*plan.Node{{ID: "s.a", Kind: plan.KindStep, Identifier: "a"}},
 	}}}
@@ -68,7 +69,7 @@ func TestADecisionThatWokeNobodyIsMadeUpFor(t *testing.T) {
 	approve := func(ctx context.Context, s *Service) error {
 		return s.Approve(ctx, "x1", "s.a", ApprovalAnswer{Action: plan.Approve, By: by})
 	}
-	answer := func(ctx context.Context, s *Service) error { return s.Answer(ctx, "x1", "s.a", Inputs{}, by) }
+	answer := func(ctx context.Context, s *Service) error { return s.Answer(ctx, "x1", "s.a", launch.Inputs{}, by) }
 	failed := plan.Outcome{Status: plan.Failed}
 	for _, tt := range []struct {
 		name  string

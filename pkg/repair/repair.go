@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/engine"
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -25,12 +25,12 @@ import (
 
 // Config is what a Repairer needs.
 type Config struct {
-	Store      store.Store
-	Runner     statemachine.Runner
-	Engine     *engine.Handler
-	Executions *execution.Service
-	Now        func() time.Time
-	Log        *slog.Logger
+	Store  store.Store
+	Runner statemachine.Runner
+	Engine *engine.Handler
+	Launch *launch.Launcher // starts what is missing
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Repairer repairs executions.
@@ -87,7 +87,7 @@ func (r *Repairer) look(ctx context.Context, e store.Execution, out *Report) (er
 	if err != nil {
 		return fmt.Errorf("execution %s: %w", e.ID, err)
 	}
-	run, err := r.Runner.Describe(ctx, engine.RunName(e.ID, p.Root.ID))
+	run, err := r.Runner.Describe(ctx, statemachine.RunName(e.ID, string(p.Root.ID)))
 	if err != nil {
 		return fmt.Errorf("execution %s: %w", e.ID, err)
 	}
@@ -97,7 +97,7 @@ func (r *Repairer) look(ctx context.Context, e store.Execution, out *Report) (er
 	case statemachine.RunUnknown:
 		r.Log.WarnContext(ctx, "started a machine run that was missing", "execution", e.ID)
 		out.Started = append(out.Started, e.ID)
-		return r.Executions.Run(ctx, e, p.Root.ID)
+		return r.Launch.Run(ctx, e, p.Root.ID)
 	case statemachine.RunEnded:
 		out.BrokenOff = append(out.BrokenOff, e.ID)
 		return r.RunEnded(ctx, e.ID, p.Root.ID, run.Cause)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/asl"
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -98,7 +98,7 @@ func setup(t *testing.T, idle bool) bench {
 	hub := api.NewHub()
 	parts := plane.Parts{
 		Store: s, Runner: b.runner, Waker: hub, Master: key, Log: slog.New(slog.DiscardHandler),
-		Live: &plane.Live{Hub: hub, Feed: api.NewFeed()},
+		Alone: true, Changed: api.NewFeed().Changed,
 	}
 	if idle {
 		parts.Runner = stubborn{b.runner}
@@ -116,7 +116,7 @@ func (b bench) start(t *testing.T) store.Execution {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := b.Executions.Start(t.Context(), execution.StartRequest{Scope: scope, Pipeline: "p", By: audit.Author{Actor: "ada"}})
+	e, err := b.Launch.Start(t.Context(), launch.Request{Scope: scope, Pipeline: "p", By: audit.Author{Actor: "ada"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAMissingRunIsStarted(t *testing.T) {
 	if err != nil || young.Looked > 0 {
 		t.Errorf("executions that have just begun: %+v, %v; want them left alone", young, err)
 	}
-	b.Repair.Executions.Runner = b.runner
+	b.Repair.Launch.Runner = b.runner
 	got, err := b.Repair.Sweep(t.Context(), plane.Account, all)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestAStoppedRunBreaksItsExecutionOff(t *testing.T) {
 	b := setup(t, false)
 	e := b.start(t)
 	b.status(t, e.ID, work, plan.TaskWaiting)
-	if err := b.runner.Stop(t.Context(), engine.RunName(e.ID, root), "by hand"); err != nil {
+	if err := b.runner.Stop(t.Context(), statemachine.RunName(e.ID, string(root)), "by hand"); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -217,7 +217,7 @@ func TestABreakThatIsCutOffIsFinished(t *testing.T) {
 	b.Engine.Store = cut
 	e := b.start(t)
 	b.status(t, e.ID, work, plan.TaskWaiting)
-	if err := b.runner.Stop(t.Context(), engine.RunName(e.ID, root), "by hand"); err != nil {
+	if err := b.runner.Stop(t.Context(), statemachine.RunName(e.ID, string(root)), "by hand"); err != nil {
 		t.Fatal(err)
 	}
 	open := func() int {
@@ -267,14 +267,14 @@ func TestAnExecutionThatPanicsIsAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, true)
 	bad := b.start(t)
-	good, err := b.Executions.Start(t.Context(), execution.StartRequest{
+	good, err := b.Launch.Start(t.Context(), launch.Request{
 		Scope: ref.Scope{Account: plane.Account, Org: "default", Project: "web"}, Pipeline: "p", By: audit.Author{Actor: "ada"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Repair.Runner = broken{b.runner, bad.ID}
-	b.Repair.Executions.Runner = b.runner
+	b.Repair.Launch.Runner = b.runner
 	got, err := b.Repair.Sweep(t.Context(), plane.Account, all)
 	if err == nil || !strings.Contains(err.Error(), bad.ID) {
 		t.Errorf("the error is %v; want it to name %s", err, bad.ID)

@@ -149,7 +149,7 @@ func (l *looping) combination(doc *yamldoc.Node, axes []axis, at []int, exclude 
 	}
 	it := plan.Iteration{Postfix: postfix.String(), Name: label(l.Node.Name, words.String()), Values: values}
 	if name := text(doc.Get("nodeName")); name != "" {
-		v, err := l.with(map[string]expr.Value{"matrix": value}).InterpolateKnown(name)
+		v, err := l.With(map[string]expr.Value{"matrix": value}).InterpolateKnown(name)
 		if err != nil {
 			return plan.Iteration{}, false, fmt.Errorf("matrix.nodeName: %w", err)
 		}

@@ -178,12 +178,12 @@ func (s *Scope) Text(text string) (string, error) {
 
 // EvaluateWith evaluates an expression body with more names.
 func (s *Scope) EvaluateWith(body string, names map[string]expr.Value) (expr.Value, error) {
-	return expr.Evaluate(body, s.with(names))
+	return expr.Evaluate(body, s.With(names))
 }
 
 // InterpolateWith resolves a text with more names.
 func (s *Scope) InterpolateWith(text string, names map[string]expr.Value) (expr.Value, error) {
-	return expr.Interpolate(text, s.with(names))
+	return expr.Interpolate(text, s.With(names))
 }
 
 // InterpolateKnown resolves a text for people: what can't be resolved stays in
@@ -195,10 +195,11 @@ func (s *Scope) InterpolateKnown(text string) (expr.Value, error) {
 // InterpolateBlank resolves a text with more names: what can't be resolved, or
 // has no value, is an empty text.
 func (s *Scope) InterpolateBlank(text string, names map[string]expr.Value) (expr.Value, error) {
-	return expr.InterpolateBlank(text, s.with(names))
+	return expr.InterpolateBlank(text, s.With(names))
 }
 
-func (s *Scope) with(names map[string]expr.Value) *Scope {
+// With is the same scope with more names.
+func (s *Scope) With(names map[string]expr.Value) *Scope {
 	t := *s
 	t.names = names
 	return &t

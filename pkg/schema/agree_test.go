@@ -90,7 +90,7 @@ func stepOf(path string, spec []byte) []sample {
 	if filepath.Base(folder) == "testdata" { // of a type that has a folder of its own
 		folder = filepath.Dir(folder)
 	}
-	for _, name := range builtin.Names() {
+	for _, name := range builtin.Steps().Names() {
 		if strings.ToLower(name) != filepath.Base(folder) {
 			continue
 		}
@@ -116,7 +116,7 @@ func decoded(doc *yamldoc.Node) []yamldoc.Finding {
 		scope.Org, scope.Project = "o", "p"
 	}
 	report := yamldoc.NewReport("").Strict()
-	entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: builtin.Check, Types: builtin.Types()})
+	entity.Decode(doc, report, builtin.Options(scope))
 	return slices.DeleteFunc(report.Findings(), func(f yamldoc.Finding) bool { return f.Severity != yamldoc.Error })
 }
 

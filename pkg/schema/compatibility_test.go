@@ -162,7 +162,7 @@ func sorted(words []string) []string {
 }
 
 func steps(b *strings.Builder) {
-	names := builtin.Names()
+	names := builtin.Steps().Names()
 	fmt.Fprintf(b, "\n## Step types\n\n%d are honoured:\n\n", len(names))
 	for _, name := range names {
 		fmt.Fprintf(b, "- [%s](steps/%s.md)\n", name, strings.ToLower(name))

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
@@ -41,13 +40,14 @@ func (n *notes) has(use yamldoc.Use) bool {
 
 // describer hears what decoders take values for.
 type describer struct {
-	report *yamldoc.Report
-	heard  map[*yamldoc.Node]*notes
-	open   bool // a runtime input may stand for any part
+	report  *yamldoc.Report
+	options entity.Options // with what documents are decoded
+	heard   map[*yamldoc.Node]*notes
+	open    bool // a runtime input may stand for any part
 }
 
-func newDescriber() *describer {
-	d := &describer{}
+func newDescriber(options entity.Options) *describer {
+	d := &describer{options: options}
 	d.report = yamldoc.NewReport("").Watch(func(u yamldoc.Usage) {
 		if n := d.heard[u.Node]; n != nil {
 			n.add(u)
@@ -59,9 +59,7 @@ func newDescriber() *describer {
 // root is the rule of a kind's document, below its root key.
 func (d *describer) root(kind ref.Kind) document.Rule {
 	return func(v yamldoc.Value) {
-		entity.Decode(mapping(map[string]*yamldoc.Node{string(kind): v.Node}), d.report, entity.Options{
-			Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check, Types: builtin.Types(), StepTypes: builtin.Names(),
-		})
+		entity.Decode(mapping(map[string]*yamldoc.Node{string(kind): v.Node}), d.report, d.options)
 	}
 }
 

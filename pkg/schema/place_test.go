@@ -18,7 +18,7 @@ func placed(t *testing.T, text string) []yamldoc.Finding {
 	if report.Failed() {
 		t.Fatal(report.Err())
 	}
-	e := entity.Decode(docs[0], report, entity.Options{Scope: ref.Scope{Account: "a", Org: "o", Project: "p"}, CheckStep: builtin.Check, Types: builtin.Types()})
+	e := entity.Decode(docs[0], report, builtin.Options(ref.Scope{Account: "a", Org: "o", Project: "p"}))
 	schema.Place(e.Kind, docs[0], report)
 	return report.Findings()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/schema"
 )
@@ -32,8 +33,10 @@ func TestMain(m *testing.M) {
 // shapes are those of all kinds, explored once.
 var shapes = sync.OnceValue(func() map[ref.Kind]*schema.Object {
 	out := map[ref.Kind]*schema.Object{}
+	options := builtin.Options(ref.Scope{Account: "a", Org: "o", Project: "p"})
+	options.StepTypes = builtin.Steps().Names()
 	for _, kind := range ref.Kinds() {
-		shape, err := schema.Explore(kind)
+		shape, err := schema.Explore(kind, options)
 		if err != nil {
 			panic(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -68,9 +69,10 @@ type explorer struct {
 	closed  bool      // nothing may be a runtime input here
 }
 
-// Explore finds the shape of a kind's document, below its root key.
-func Explore(kind ref.Kind) (*Object, error) {
-	e := &explorer{describer: newDescriber(), named: map[string]*Object{}, texts: newRenderer()}
+// Explore finds the shape of a kind's document, below its root key, as it is
+// decoded with some options, which list the step types too.
+func Explore(kind ref.Kind, options entity.Options) (*Object, error) {
+	e := &explorer{describer: newDescriber(options), named: map[string]*Object{}, texts: newRenderer()}
 	e.texts.unfinished = true
 	root := e.object(string(kind), e.root(kind))
 	if e.endless != "" {

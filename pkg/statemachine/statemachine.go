@@ -7,6 +7,8 @@ package statemachine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 )
@@ -30,6 +32,13 @@ type Runner interface {
 	Stop(ctx context.Context, name, cause string) error
 	// Describe tells how a run stands.
 	Describe(ctx context.Context, name string) (Run, error)
+}
+
+// RunName names the machine run of a node of an execution: at most 80
+// characters, as Step Functions wants it, and the same each time.
+func RunName(execution, node string) string {
+	h := sha256.Sum256([]byte(node))
+	return execution + "-" + hex.EncodeToString(h[:8])
 }
 
 // Run is how a machine run stands.

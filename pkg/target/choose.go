@@ -8,18 +8,35 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Choose finds what a stage, the scope's node, deploys where
-// (semantics/entities §5).
-func Choose(ctx context.Context, s *resolve.Scope) (*plan.Deployment, error) {
-	c, err := choice(s)
+// Stage is a stage that finds only when it begins what it deploys where, or the
+// loop around it.
+type Stage struct {
+	Reader // of what it names
+
+	Plan  *plan.Plan
+	Node  *plan.Node
+	Doc   *yamldoc.Node // the node's, with what people have answered
+	State func(plan.NodeID) plan.State
+	// Names give the expressions in what it names their values; more are names
+	// beside the node's own.
+	Names func(more map[string]expr.Value) expr.Scope
+}
+
+// interpolate resolves a text.
+func (s *Stage) interpolate(text string) (expr.Value, error) {
+	return expr.Interpolate(text, s.Names(nil))
+}
+
+// Choose finds what the stage deploys where (semantics/entities §5).
+func (s *Stage) Choose(ctx context.Context) (*plan.Deployment, error) {
+	c, err := s.choice()
 	if err != nil {
 		return nil, err
 	}
-	r := Reader{Entities: s.Entities, Scope: s.Execution.Scope, Types: s.Types}
-	d, err := r.Deployment(ctx, c)
+	d, err := s.Deployment(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +59,7 @@ func small(d *plan.Deployment) error {
 }
 
 // choice is what the stage names, its expressions resolved.
-func choice(s *resolve.Scope) (plan.Choice, error) {
+func (s *Stage) choice() (plan.Choice, error) {
 	if loop, postfix := s.Node.Looped(); loop != nil && loop.Loop.Deploys && loop == s.Node.Parent() {
 		it := s.State(loop.ID).Iterations.Of(postfix)
 		if it == nil || it.Choice == nil {
@@ -50,7 +67,7 @@ func choice(s *resolve.Scope) (plan.Choice, error) {
 		}
 		return *it.Choice, nil
 	}
-	w, err := wantedBy(s, s.Doc(s.Node).Get("spec"))
+	w, err := s.wanted(s.Doc.Get("spec"))
 	if err != nil {
 		return plan.Choice{}, err
 	}
@@ -65,7 +82,7 @@ func choice(s *resolve.Scope) (plan.Choice, error) {
 		{"serviceRef", &c.Service.Ref}, {"environmentRef", &c.Environment.Ref},
 		{"the infrastructure's identifier", &c.Infrastructure.Ref},
 	} {
-		if *p.ref, err = name(s, *p.ref); err != nil {
+		if *p.ref, err = s.name(*p.ref); err != nil {
 			return c, fault.New(fault.CodeOf(err), "%s: %w", p.what, err)
 		}
 	}
@@ -73,8 +90,8 @@ func choice(s *resolve.Scope) (plan.Choice, error) {
 }
 
 // name is an identifier as it is written, or as an expression gives it.
-func name(s *resolve.Scope, written string) (string, error) {
-	v, err := s.InterpolateWith(written, nil)
+func (s *Stage) name(written string) (string, error) {
+	v, err := s.interpolate(written)
 	switch {
 	case err != nil:
 		return "", err

@@ -7,29 +7,29 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // Expand finds the deployments of a stage that may have several, whose loop is
-// the scope's node: each service to each infrastructure
-// (semantics/entities §5.2). None if the loop's condition is false.
-func Expand(ctx context.Context, s *resolve.Scope) (plan.Iterations, error) {
-	x := expansion{Scope: s, ctx: ctx, reader: Reader{Entities: s.Entities, Scope: s.Execution.Scope, Types: s.Types}}
+// the node: each service to each infrastructure (semantics/entities §5.2). None
+// if the loop's condition is false.
+func (s *Stage) Expand(ctx context.Context) (plan.Iterations, error) {
+	x := expansion{Stage: s, ctx: ctx}
 	if when := text(s.Node.Loop.Doc, "when"); when != "" {
-		if run, err := s.Condition(when); err != nil || !run {
+		if run, err := expr.Condition(when, s.Names(nil)); err != nil || !run {
 			return plan.Iterations{}, err
 		}
 	}
-	w, err := wantedBy(s, s.Node.Children[0].Doc.Get("spec"))
+	w, err := s.wanted(s.Node.Children[0].Doc.Get("spec"))
 	if err != nil {
 		return plan.Iterations{}, err
 	}
 	for i := range w.services {
-		if w.services[i].Ref, err = name(s, w.services[i].Ref); err != nil {
+		if w.services[i].Ref, err = s.name(w.services[i].Ref); err != nil {
 			return plan.Iterations{}, fault.New(fault.CodeOf(err), "serviceRef: %w", err)
 		}
 	}
@@ -42,10 +42,9 @@ func Expand(ctx context.Context, s *resolve.Scope) (plan.Iterations, error) {
 
 // expansion is one in the making.
 type expansion struct {
-	*resolve.Scope
+	*Stage
 
-	ctx    context.Context //nolint:containedctx // lives for one call
-	reader Reader
+	ctx context.Context //nolint:containedctx // lives for one call
 }
 
 // iterations are the combinations in their order. Services follow each other
@@ -132,7 +131,7 @@ func (x *expansion) bound(out *plan.Iterations) error {
 	if most == "" {
 		return nil
 	}
-	v, err := x.InterpolateWith(most, nil)
+	v, err := x.interpolate(most)
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "maxConcurrency: %w", err)
 	}
@@ -147,7 +146,7 @@ func (x *expansion) flag(what string, n *yamldoc.Node) (bool, error) {
 	if n == nil || n.Value == "" {
 		return false, nil
 	}
-	v, err := x.InterpolateWith(n.Value, nil)
+	v, err := x.interpolate(n.Value)
 	if err != nil {
 		return false, fault.New(fault.CodeOf(err), "%s: %w", what, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -47,7 +48,7 @@ func saved(t *testing.T, documents string) store.Store {
 
 func saveIn(t *testing.T, s store.Store, scope ref.Scope, doc string) {
 	t.Helper()
-	c := catalog.New(catalog.Config{Store: s, Now: time.Now})
+	c := catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Now: time.Now})
 	d := catalog.Draft{Scope: scope, YAML: []byte(doc), Version: catalog.AnyVersion}
 	if _, err := c.Save(t.Context(), d, audit.Author{Actor: "me"}); err != nil {
 		t.Fatalf("%s: %v", doc, err)
@@ -105,10 +106,10 @@ func expandAs(ctx context.Context, t *testing.T, s store.Store, typ, spec string
 	if loop.Kind != plan.KindLoop {
 		t.Fatalf("the stage isn't repeated: %+v", loop)
 	}
-	return target.Expand(ctx, resolve.New(resolve.Config{
+	return expanded(ctx, resolve.Config{
 		Types: builtin.Types(), Context: ctx, Plan: p, Node: loop, Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
-	}))
+	})
 }
 
 // semantics/entities §5.2 and §5.3: which deployments a stage has, in which
@@ -173,4 +174,10 @@ func describe(its plan.Iterations) string {
 		text = "lined " + text
 	}
 	return text
+}
+
+// expanded finds the deployments of a stage as the engine has it.
+func expanded(ctx context.Context, cfg resolve.Config) (plan.Iterations, error) {
+	stage := engine.Choosing(resolve.New(cfg))
+	return stage.Expand(ctx)
 }

@@ -39,7 +39,7 @@ func (x *expansion) tags(n *yamldoc.Node, service func() (expr.Value, error)) (m
 	out := map[string]string{}
 	if n == nil || n.Kind == yamldoc.Mapping {
 		for _, e := range entries(n) {
-			v, err := x.InterpolateWith(e.Value.Value, nil)
+			v, err := x.interpolate(e.Value.Value)
 			if err != nil {
 				return nil, err
 			}
@@ -55,7 +55,7 @@ func (x *expansion) tags(n *yamldoc.Node, service func() (expr.Value, error)) (m
 		}
 		names["service"] = v
 	}
-	v, err := x.EvaluateWith(n.Value, names)
+	v, err := expr.Evaluate(n.Value, x.Names(names))
 	if err != nil {
 		return nil, err
 	}

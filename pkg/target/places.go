@@ -53,7 +53,7 @@ func (x *expansion) environments(w wanted) ([]environment, *plan.Group, error) {
 	var group *plan.Group
 	var err error
 	for i := range w.environments {
-		if w.environments[i].Ref, err = name(x.Scope, w.environments[i].Ref); err != nil {
+		if w.environments[i].Ref, err = x.name(w.environments[i].Ref); err != nil {
 			return nil, nil, fault.New(fault.CodeOf(err), "environmentRef: %w", err)
 		}
 	}
@@ -68,7 +68,7 @@ func (x *expansion) environments(w wanted) ([]environment, *plan.Group, error) {
 			}
 		}
 	case len(w.environments) == 0:
-		if members, err = x.list(x.reader.Scope, ref.Environment, ""); err != nil {
+		if members, err = x.list(x.Scope, ref.Environment, ""); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -113,7 +113,7 @@ func (x *expansion) narrowed(all []environment, filters []*yamldoc.Node, group *
 
 // group reads an environment group: its members are named as the stage would.
 func (x *expansion) group(written string) (*plan.Group, []string, error) {
-	id, err := name(x.Scope, written)
+	id, err := x.name(written)
 	if err != nil {
 		return nil, nil, fault.New(fault.CodeOf(err), "envGroupRef: %w", err)
 	}
@@ -135,7 +135,7 @@ func (x *expansion) infrastructures(w wanted, e environment) ([]spot, error) {
 		var out []spot
 		for _, p := range e.infrastructures {
 			var err error
-			if p.Ref, err = name(x.Scope, p.Ref); err != nil {
+			if p.Ref, err = x.name(p.Ref); err != nil {
 				return nil, fault.New(fault.CodeOf(err), "the infrastructure's identifier: %w", err)
 			}
 			doc, err := x.doc(ref.Infrastructure, p.Ref, e.Ref)
@@ -146,7 +146,7 @@ func (x *expansion) infrastructures(w wanted, e environment) ([]spot, error) {
 		}
 		return out, nil
 	}
-	key, err := x.reader.key(ref.Environment, e.Ref, "")
+	key, err := x.key(ref.Environment, e.Ref, "")
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (x *expansion) infrastructures(w wanted, e environment) ([]spot, error) {
 
 // takes says whether a service is deployed to a place.
 func (x *expansion) takes(s spot, service plan.Pick) (bool, error) {
-	if s.found && !x.reader.scopedTo(s.doc, s.environment.Ref, service.Ref) {
+	if s.found && !x.scopedTo(s.doc, s.environment.Ref, service.Ref) {
 		return false, nil
 	}
 	filters := about("infrastructures", s.filters)
@@ -210,9 +210,9 @@ func (x *expansion) list(scope ref.Scope, kind ref.Kind, env string) ([]string, 
 
 // doc reads a document as it is, its inputs not filled in.
 func (x *expansion) doc(kind ref.Kind, name, env string) (*yamldoc.Node, error) {
-	e, err := x.reader.read(x.ctx, kind, name, env)
+	e, err := x.read(x.ctx, kind, name, env)
 	if err != nil {
 		return nil, err
 	}
-	return x.reader.Document(x.ctx, e)
+	return x.Document(x.ctx, e)
 }

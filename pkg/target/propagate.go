@@ -5,7 +5,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -35,14 +34,14 @@ func (w *wanted) placed(from []environment) {
 	}
 }
 
-// wantedBy is what a stage wants, with what it takes from other stages: from
+// wanted is what a stage wants, with what it takes from other stages: from
 // earlier ones as they have chosen it, from members of the same parallel block
 // as it is written there.
-func wantedBy(s *resolve.Scope, spec *yamldoc.Node) (wanted, error) {
+func (s *Stage) wanted(spec *yamldoc.Node) (wanted, error) {
 	w := read(spec)
-	w.takeWritten(beside(s, w))
+	w.takeWritten(s.beside(w))
 	if w.servicesFrom != "" && w.services == nil {
-		chosen, err := chosenBy(s, w.servicesFrom)
+		chosen, err := s.chosenBy(w.servicesFrom)
 		if err != nil {
 			return w, err
 		}
@@ -53,7 +52,7 @@ func wantedBy(s *resolve.Scope, spec *yamldoc.Node) (wanted, error) {
 		}
 	}
 	if w.environmentFrom != "" && w.environments[0].Ref == "" {
-		chosen, err := chosenBy(s, w.environmentFrom)
+		chosen, err := s.chosenBy(w.environmentFrom)
 		if err != nil {
 			return w, err
 		}
@@ -68,7 +67,7 @@ func wantedBy(s *resolve.Scope, spec *yamldoc.Node) (wanted, error) {
 
 // beside are the specs of the stages that a stage takes something from and
 // that stand in the same parallel block.
-func beside(s *resolve.Scope, w wanted) map[string]*yamldoc.Node {
+func (s *Stage) beside(w wanted) map[string]*yamldoc.Node {
 	specs := map[string]*yamldoc.Node{}
 	for _, id := range []string{w.servicesFrom, w.environmentFrom} {
 		n := s.Plan.Node(plan.NodeID("pipeline.stages." + id))
@@ -84,7 +83,7 @@ func beside(s *resolve.Scope, w wanted) map[string]*yamldoc.Node {
 }
 
 // chosenBy is what an earlier stage has chosen to deploy where; never none.
-func chosenBy(s *resolve.Scope, stage string) ([]plan.Choice, error) {
+func (s *Stage) chosenBy(stage string) ([]plan.Choice, error) {
 	n := s.Plan.Node(plan.NodeID("pipeline.stages." + stage))
 	if n == nil {
 		return nil, fault.New(fault.NotFound, "there is no stage %s to take from", stage)

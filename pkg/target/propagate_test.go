@@ -66,10 +66,10 @@ func TestSeveralTakenFromBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := target.Expand(t.Context(), resolve.New(resolve.Config{
+	got, err := expanded(t.Context(), resolve.Config{
 		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.s"), Entities: s, Execution: store.Execution{Scope: project()},
 		State: func(plan.NodeID) plan.State { return plan.State{} }, Now: time.Unix(0, 0),
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

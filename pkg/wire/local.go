@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
 )
@@ -29,6 +30,9 @@ func Open(ctx context.Context, cfg ServeConfig) (*Local, error) {
 	}
 	return l, nil
 }
+
+// API answers requests.
+func (l *Local) API() *api.Server { return l.machine.server }
 
 // Settle returns when all that has been done is on disk: before that nobody may
 // be told of it.

@@ -131,9 +131,11 @@ type machine struct {
 	db       *sqlitedb.DB
 	store    *sqlite.Store
 	machines *asl.Engine
-	live     plane.Live
+	hub      *api.Hub
+	changes  *api.Feed
 	plane    *plane.Plane
 	settled  settled
+	server   *api.Server
 	api      settledHandler
 	traces   *trace.Recorder
 }
@@ -156,7 +158,7 @@ func open(ctx context.Context, cfg ServeConfig) (*machine, error) {
 }
 
 func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine, error) {
-	m := &machine{cfg: cfg, db: db, settled: settled{db}, live: plane.Live{Hub: api.NewHub(), Feed: api.NewFeed(), Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(cfg.Data)}}
+	m := &machine{cfg: cfg, db: db, settled: settled{db}, hub: api.NewHub(), changes: api.NewFeed()}
 	var err error
 	if m.store, err = sqlite.New(ctx, db); err != nil {
 		return nil, err
@@ -193,11 +195,22 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	m.plane = plane.New(plane.Parts{
-		Store: m.store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.live.Hub), Settle: db.Settle, Master: key, Live: &m.live,
+		Store: m.store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, Alone: true, Changed: m.changes.Changed,
 		Mail: server, Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
-	m.api = m.settled.handler(m.plane.API())
+	m.server = api.New(m.served())
+	m.api = m.settled.handler(m.server)
 	return m, nil
+}
+
+// served is what the API answers from.
+func (m *machine) served() api.Config {
+	p := m.plane
+	return api.Config{
+		Store: m.store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Ledger: p.Ledger, Triggers: p.Triggers,
+		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version,
+		Hub: m.hub, Feed: m.changes, Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(m.cfg.Data),
+	}
 }
 
 // heavyAtOnce is how many requests that take much are answered at once: some
@@ -300,8 +313,8 @@ func (m *machine) feed() *feed.Loop {
 func (m *machine) stop(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	m.live.Hub.Close()
-	m.live.Feed.Close()
+	m.hub.Close()
+	m.changes.Close()
 	err := server.Shutdown(ctx)
 	return errors.Join(err, m.machines.Close(ctx), m.traces.Close(ctx))
 }

@@ -108,6 +108,14 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
+// Text is the text of a mapping's key; empty if the mapping hasn't the key.
+func (n *Node) Text(key string) string {
+	if v := n.Get(key); v != nil {
+		return v.Value
+	}
+	return ""
+}
+
 // At follows keys from mapping to mapping; nil where one is missing.
 func (n *Node) At(keys ...string) *Node {
 	for _, k := range keys {

@@ -31,6 +31,8 @@ func main() {
 // run lists the keys of pipelines and triggers, the kinds that the schema has.
 func run(out io.Writer, checkout string) error {
 	lines := map[string]bool{}
+	options := builtin.Options(ref.Scope{Account: "a", Org: "o", Project: "p"})
+	options.StepTypes = builtin.Steps().Names()
 	for _, kind := range []ref.Kind{ref.Pipeline, ref.Trigger} {
 		data, err := os.ReadFile(filepath.Join(checkout, "v0", string(kind)+".json"))
 		if err != nil {
@@ -42,7 +44,7 @@ func run(out io.Writer, checkout string) error {
 		}
 		theirs := &theirs{root: root}
 		c := &comparison{theirs: theirs, lines: lines, done: map[pair]bool{}}
-		ours, err := schema.Explore(kind)
+		ours, err := schema.Explore(kind, options)
 		if err != nil {
 			return err
 		}
@@ -60,7 +62,7 @@ func run(out io.Writer, checkout string) error {
 // steps compares the step types, each with the node that names it.
 func (c *comparison) steps(item *schema.Object) {
 	step := item.Keys["step"].Object
-	for _, name := range builtin.Names() {
+	for _, name := range builtin.Steps().Names() {
 		node := c.theirs.step(name)
 		if node == nil {
 			continue // Harness's schema doesn't have it

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -78,7 +78,7 @@ func TestAnImageStartsOneExecution(t *testing.T) {
 	if len(list) != 1 || list[0].Actor != "trigger on_image" || len(h.fires("on_image")) != 1 {
 		t.Fatalf("executions are %+v, fires %+v; want one of each", list, h.fires("on_image"))
 	}
-	given, err := execution.GivenTo(list[0])
+	given, err := launch.GivenTo(list[0])
 	if err != nil || !strings.Contains(given.YAML, "1.0") {
 		t.Errorf("inputs are %q, %v; want the version", given.YAML, err)
 	}
@@ -107,7 +107,7 @@ func TestCase40OnlyNewVersionsFire(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("there are %d executions, want one", len(list))
 	}
-	given, err := execution.GivenTo(list[0])
+	given, err := launch.GivenTo(list[0])
 	if err != nil || !strings.Contains(given.YAML, "value: 1.10") && !strings.Contains(given.YAML, `value: "1.10"`) {
 		t.Errorf("<+trigger.artifact.build> has given %q, %v; want 1.10", given.YAML, err)
 	}

@@ -100,7 +100,7 @@ func (s *Service) DeliverEvent(ctx context.Context, d trigger.Delivery, scope re
 		if err != nil {
 			return out, err
 		}
-		heard, err := s.Executions.Engine.Hear(ctx, scope, webhook, doc)
+		heard, err := s.Engine.Hear(ctx, scope, webhook, doc)
 		if err != nil {
 			return out, err
 		}

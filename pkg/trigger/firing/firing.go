@@ -18,8 +18,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -36,12 +38,14 @@ type Store interface {
 
 // Config is what a Service needs.
 type Config struct {
-	Account    string // of the installation
-	Store      Store
-	Executions *execution.Service
-	Secret     *secret.Keeper
-	Now        func() time.Time
-	Log        *slog.Logger
+	Account string // of the installation
+	Store   Store
+	Launch  *launch.Launcher
+	Engine  *engine.Handler
+	Secret  *secret.Keeper
+	Types   entity.Types // of documents
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Service takes events in.
@@ -136,7 +140,7 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 	// Not before the id is known: what came since must not be aborted, nor must
 	// a pipeline that was deleted since be an error.
 	key := fmt.Sprintf("trigger %s %s %s %s %s", e.key.Scope, e.key.Env, e.key.ID, e.id, e.Ref)
-	started, err = s.Store.Execution(ctx, execution.KeyedID(key))
+	started, err = s.Store.Execution(ctx, launch.KeyedID(key))
 	if !fault.Is(err, fault.NotFound) {
 		return started, "", err
 	}
@@ -154,7 +158,7 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 			return store.Execution{}, "", err
 		}
 	}
-	started, err = s.Executions.Start(ctx, execution.StartRequest{
+	started, err = s.Launch.Start(ctx, launch.Request{
 		Scope: e.key.Scope, Pipeline: e.key.Env, Inputs: inputs, By: by, Key: key, Trigger: doc, Stages: e.trigger.Stages.Value,
 	})
 	return started, "", err
@@ -197,7 +201,7 @@ func (s *Service) abort(ctx context.Context, id string, by audit.Author) error {
 	if err != nil || e.Status.Terminal() {
 		return err
 	}
-	_, err = s.Executions.Abort(ctx, id, by)
+	_, err = s.Engine.Abort(ctx, id, by.Record(s.Now(), e.Scope, audit.Abort, "execution", id, ""))
 	if fault.Is(err, fault.Conflict) { // it has just ended
 		return nil
 	}

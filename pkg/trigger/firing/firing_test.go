@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -34,7 +35,7 @@ func TestAPushStartsOneExecution(t *testing.T) {
 	if len(list) != 1 || list[0].ID != first[0].Execution || list[0].Actor != "trigger on_push" {
 		t.Fatalf("executions are %+v", list)
 	}
-	given, err := execution.GivenTo(list[0])
+	given, err := launch.GivenTo(list[0])
 	if err != nil || !strings.Contains(given.YAML, "value: main") || !strings.Contains(given.YAML, "value: ann") {
 		t.Errorf("inputs are %q, %v; want those of the push", given.YAML, err)
 	}
@@ -168,7 +169,7 @@ func TestAPayloadIsNeverAnExpression(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("executions are %+v", list)
 	}
-	given, err := execution.GivenTo(list[0])
+	given, err := launch.GivenTo(list[0])
 	if err != nil || strings.Contains(given.YAML, "secrets") || !strings.Contains(given.YAML, "<+trigger.branch>") {
 		t.Errorf("inputs are %q, %v; want the trigger's expression as it is", given.YAML, err)
 	}
@@ -195,7 +196,7 @@ inputSet:
 	if len(list) != 1 {
 		t.Fatalf("fires are %+v", h.fires("on_push"))
 	}
-	given, err := execution.GivenTo(list[0])
+	given, err := launch.GivenTo(list[0])
 	if err != nil || !strings.Contains(given.YAML, "value: main") || !strings.Contains(given.YAML, "value: the set") {
 		t.Errorf("inputs are %q, %v; want the branch of the push and the rest of the set", given.YAML, err)
 	}
@@ -221,7 +222,7 @@ func TestSomeStages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if given, err := execution.GivenTo(e); err != nil || !slices.Equal(given.Stages, []string{"s"}) {
+	if given, err := launch.GivenTo(e); err != nil || !slices.Equal(given.Stages, []string{"s"}) {
 		t.Errorf("it runs the stages %v (%v), want s", given.Stages, err)
 	}
 }

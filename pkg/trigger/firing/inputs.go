@@ -6,27 +6,27 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/entity"
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/trigger"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // inputsOf are the inputs that a trigger gives its pipeline. Expressions of
 // the event are resolved, all others stay (semantics/pipeline §11.1).
-func inputsOf(t *entity.Trigger, e trigger.Event) (execution.Inputs, error) {
+func inputsOf(t *entity.Trigger, e trigger.Event) (launch.Inputs, error) {
 	scope := e.Names()
 	sets, err := setsOf(t, scope)
 	if err != nil {
-		return execution.Inputs{}, err
+		return launch.Inputs{}, err
 	}
 	doc, err := resolved(t.Inputs, scope)
 	if err != nil {
-		return execution.Inputs{}, fmt.Errorf("the inputYaml: %w", err)
+		return launch.Inputs{}, fmt.Errorf("the inputYaml: %w", err)
 	}
 	// The pipeline may have been changed since the trigger was saved.
-	return execution.Inputs{Sets: sets, Document: doc, Lenient: true}, nil
+	return launch.Inputs{Sets: sets, Document: doc, Lenient: true}, nil
 }
 
 // setsOf are the input sets' identifiers.

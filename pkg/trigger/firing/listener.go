@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -91,7 +90,7 @@ func (s *Service) read(ctx context.Context, key store.EntityKey) (*entity.Entity
 	if len(docs) != 1 {
 		return nil, fault.New(fault.Invalid, "%s %s has %d documents", key.Kind, key.ID, len(docs))
 	}
-	e := entity.Decode(docs[0], report, entity.Options{Scope: key.Scope, Types: builtin.Types()})
+	e := entity.Decode(docs[0], report, entity.Options{Scope: key.Scope, Types: s.Types})
 	return e, report.Err()
 }
 

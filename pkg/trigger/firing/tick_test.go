@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
@@ -57,7 +57,7 @@ func (m *minutes) PutFire(_ context.Context, f store.Fire) error {
 func (m *minutes) run(t *testing.T, now func() time.Time) (stop func()) {
 	t.Helper()
 	s := firing.New(firing.Config{
-		Account: "default", Store: m, Executions: execution.New(execution.Config{Store: m, Now: now}), Now: now,
+		Account: "default", Store: m, Launch: launch.New(launch.Config{Store: m, Now: now}), Now: now,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -30,12 +30,20 @@ import (
 
 // API answers requests of the HTTP API, payload format 2.0.
 func API(p *plane.Plane) lambda.Handler {
-	return lambda.NewHandler(inTime(httpadapter.NewV2(p.API()).ProxyWithContext))
+	return lambda.NewHandler(inTime(httpadapter.NewV2(api.New(served(p))).ProxyWithContext))
+}
+
+// served is what the API answers from. Nobody stays for sockets and streams.
+func served(p *plane.Plane) api.Config {
+	return api.Config{
+		Store: p.Parts.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Ledger: p.Ledger, Triggers: p.Triggers,
+		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: p.Parts.Version,
+	}
 }
 
 // Webhooks answers the requests of the HTTP API that bring deliveries.
 func Webhooks(p *plane.Plane) lambda.Handler {
-	return lambda.NewHandler(inTime(httpadapter.NewV2(p.Webhooks()).ProxyWithContext))
+	return lambda.NewHandler(inTime(httpadapter.NewV2(api.NewWebhooks(served(p))).ProxyWithContext))
 }
 
 // answering is what is kept of a function's time for saying that it is over.

@@ -1,9 +1,10 @@
 // Package plane joins the parts of the control plane that don't depend on
-// where it runs: the engine, the use cases and the API, over a store and
-// something that runs state machines.
+// where it runs: the engine and the use cases, over a store and something that
+// runs state machines.
 //
 // It chooses nothing: pkg/wire brings SQLite, the embedded state machines and
-// a delegate, pkg/wire/aws brings DynamoDB and Step Functions.
+// a delegate, pkg/wire/aws brings DynamoDB and Step Functions. Both put the API
+// before it.
 package plane
 
 import (
@@ -12,17 +13,18 @@ import (
 	"time"
 	_ "time/tzdata" // schedules and deadlines name zones, which a function's or a container's image may lack
 
-	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify"
 	"github.com/slipway-cd/slipway/pkg/notify/send"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -48,9 +50,11 @@ type Parts struct {
 	// NoDelegateAfter is how long a task waits for a delegate to become
 	// eligible; 0: 5 min. One that is eligible gets twice that to claim it.
 	NoDelegateAfter time.Duration
-	// Live are the open sockets and streams; nil where answers are sent whole,
-	// as by a Lambda function.
-	Live *Live
+	// Alone says that one process is all of it, and stays: nobody else listens
+	// on its loopback, and nobody else sends its notifications.
+	Alone bool
+	// Changed is told of each execution that has changed; nil: nobody looks on.
+	Changed func(execution string)
 	// Socket is where delegates open their WebSocket; empty: at the API.
 	Socket string
 	// Poll is how often a connected delegate looks for work that it wasn't
@@ -63,27 +67,19 @@ type Parts struct {
 	Log     *slog.Logger
 }
 
-// Live is what only a process that stays can have.
-type Live struct {
-	Hub    *api.Hub
-	Feed   *api.Feed
-	Intake *api.Intake
-	Work   *api.Work
-	// Disk tells of the room where the store is.
-	Disk func() (free, total int64, err error)
-}
-
 // Plane is the control plane, put together.
 type Plane struct {
 	Engine     *engine.Handler
 	Catalog    *catalog.Catalog
+	Files      *filestore.Files
+	Launch     *launch.Launcher
 	Executions *execution.Service
+	Ledger     *ledger.Ledger
 	Triggers   *firing.Service
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
 	Notifier   *notify.Notifier
-
-	api api.Config
+	Parts      Parts
 }
 
 // defaults are the times that delegates are given (semantics/pipeline §12.3).
@@ -103,51 +99,37 @@ func (p *Parts) defaults() {
 func New(p Parts) *Plane {
 	p.defaults()
 	keeper := secret.New(p.Master, p.Store, time.Now)
-	var hub *api.Hub
-	var live *api.Feed
-	var intake *api.Intake
-	var work *api.Work
-	var disk func() (free, total int64, err error)
-	var changed func(string)
-	if p.Live != nil {
-		hub, live, changed = p.Live.Hub, p.Live.Feed, p.Live.Feed.Changed
-		intake, work, disk = p.Live.Intake, p.Live.Work, p.Live.Disk
-	}
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Types: builtin.Types(), Now: time.Now, Log: p.Log,
 		Mail: p.Mail, Limits: p.Limits,
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
-		Changed: changed, Trace: p.Trace,
+		Changed: p.Changed, Trace: p.Trace,
 	})
 	places := ledger.New(ledger.Config{Store: p.Store, Secret: keeper, Now: time.Now})
+	documents := builtin.Options(ref.Scope{})
+	starts := launch.New(launch.Config{Store: p.Store, Runner: p.Runner, Options: documents, Now: time.Now})
 	executions := execution.New(execution.Config{
-		Store: p.Store, Runner: p.Runner, Engine: handler, Secret: keeper, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
+		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
-	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Now: time.Now})
-	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Executions: executions, Secret: keeper, Now: time.Now, Log: p.Log})
+	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now})
+	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{
-		Engine: handler, Catalog: saved, Executions: executions, Triggers: triggers,
+		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}), Launch: starts, Executions: executions,
+		Ledger: places, Triggers: triggers, Parts: p,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
-			Executions: p.Store, Entities: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Live != nil), Mail: p.Mail, Alone: p.Live != nil,
+			Executions: p.Store, Entities: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Alone), Mail: p.Mail, Alone: p.Alone,
 			Settle: p.Settle, Now: time.Now, Log: p.Log,
 		}),
 		Repair: repair.New(repair.Config{
-			Store: p.Store, Runner: p.Runner, Engine: handler, Executions: executions, Now: time.Now, Log: p.Log,
+			Store: p.Store, Runner: p.Runner, Engine: handler, Launch: starts, Now: time.Now, Log: p.Log,
 		}),
 		Feed: feed.NewReader(p.Store, handler.Plan),
-		api: api.Config{
-			Store: p.Store, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}),
-			Executions: executions, Ledger: places, Triggers: triggers, Hub: hub, Feed: live, Intake: intake, Work: work, Disk: disk, Now: time.Now, Log: p.Log, Version: p.Version,
-			Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Poll, 30*time.Second), Quiet: p.Poll, Socket: p.Socket},
-		},
 	}
 }
 
-// API makes the HTTP API. That describes every endpoint: functions that serve
-// none don't wait for it at each cold start.
-func (p *Plane) API() *api.Server { return api.New(p.api) }
-
-// Webhooks makes the part of the HTTP API that takes in deliveries.
-func (p *Plane) Webhooks() *api.Server { return api.NewWebhooks(p.api) }
+// Timing is what delegates are told of the times that they keep.
+func (p *Plane) Timing() task.Registered {
+	return task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Parts.Poll, 30*time.Second), Quiet: p.Parts.Poll, Socket: p.Parts.Socket}
+}

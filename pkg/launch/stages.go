@@ -1,4 +1,4 @@
-package execution
+package launch
 
 import (
 	"cmp"
@@ -45,9 +45,9 @@ func whole(list *yamldoc.Node, stages []string) error {
 		}
 		stage := item.Get("stage")
 		for _, what := range []string{"service", "services", "environment"} {
-			from := text(stage.At("spec", what, "useFromStage"), "stage")
+			from := stage.At("spec", what, "useFromStage").Text("stage")
 			if from != "" && !slices.Contains(stages, from) {
-				return fault.New(fault.Invalid, "stage %s takes its %s from stage %s; run both", text(stage, "identifier"), what, from)
+				return fault.New(fault.Invalid, "stage %s takes its %s from stage %s; run both", stage.Text("identifier"), what, from)
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func chosen(list *yamldoc.Node, stages []string, missing *[]string) *yamldoc.Nod
 			}
 			continue
 		}
-		id := text(item.Get("stage"), "identifier")
+		id := item.Get("stage").Text("identifier")
 		if slices.Contains(stages, id) {
 			out.Items = append(out.Items, item)
 			*missing = slices.DeleteFunc(*missing, func(s string) bool { return s == id })

@@ -1,4 +1,4 @@
-package execution
+package launch
 
 import (
 	"context"
@@ -52,8 +52,8 @@ func GivenTo(e store.Execution) (Given, error) {
 	return g, nil
 }
 
-// inputs are the same values again, for a pipeline that may have changed.
-func (g Given) inputs() (Inputs, error) {
+// Again are the same values again, for a pipeline that may have changed.
+func (g Given) Again() (Inputs, error) {
 	if g.YAML == "" {
 		return Inputs{}, nil
 	}
@@ -83,23 +83,23 @@ func InputDocument(file string, text []byte) (*yamldoc.Node, error) {
 
 // Preview gives a pipeline with inputs as a run would have it. What is missing
 // or wrong is in the answer, not in the error.
-func (s *Service) Preview(ctx context.Context, scope ref.Scope, pipeline string, in Inputs) (input.Merged, error) {
-	e, err := s.Store.Entity(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
+func (l *Launcher) Preview(ctx context.Context, scope ref.Scope, pipeline string, in Inputs) (input.Merged, error) {
+	e, err := l.Store.Entity(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
 	if err != nil {
 		return input.Merged{}, err
 	}
-	b := newBuild(ctx, s.Store, e)
+	b := l.plans.build(ctx, e)
 	return b.merge(in)
 }
 
 // InputForm says what a run of a pipeline asks for, and gives a form to fill
 // in (input.Form).
-func (s *Service) InputForm(ctx context.Context, scope ref.Scope, pipeline string) ([]byte, []input.Runtime, error) {
-	e, err := s.Store.Entity(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
+func (l *Launcher) InputForm(ctx context.Context, scope ref.Scope, pipeline string) ([]byte, []input.Runtime, error) {
+	e, err := l.Store.Entity(ctx, store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: pipeline})
 	if err != nil {
 		return nil, nil, err
 	}
-	b := newBuild(ctx, s.Store, e)
+	b := l.plans.build(ctx, e)
 	doc, err := b.Document(b.ctx, e)
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package execution
+package launch
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
@@ -26,20 +25,21 @@ import (
 // what it was made of and on the inputs alone, so it is remembered by these.
 type planner struct {
 	entities store.Entities
+	options  entity.Options // say what a pipeline is checked against
 
 	mu    sync.Mutex
-	plans map[string]planned // by what they were made of
+	plans map[string]Planned // by what they were made of
 	order []string           // oldest first
 	parts map[string][]store.EntityKey
 }
 
-// planned is a plan ready to be stored.
-type planned struct {
-	name   string
-	hash   string
-	doc    []byte
-	root   plan.NodeID
-	inputs []byte // Given as JSON
+// Planned is a plan ready to be stored.
+type Planned struct {
+	Name   string // of the pipeline
+	Hash   string
+	Doc    []byte // the plan, encoded
+	Root   plan.NodeID
+	Inputs []byte // Given as JSON
 	// chained are the scopes of the pipelines that it chains.
 	chained []ref.Scope
 }
@@ -47,19 +47,19 @@ type planned struct {
 // rememberedPlans bounds the planner's memory; a plan has some 20 KB.
 const rememberedPlans = 128
 
-func newPlanner(entities store.Entities) *planner {
-	return &planner{entities: entities, plans: map[string]planned{}, parts: map[string][]store.EntityKey{}}
+func newPlanner(entities store.Entities, o entity.Options) *planner {
+	return &planner{entities: entities, options: o, plans: map[string]Planned{}, parts: map[string][]store.EntityKey{}}
 }
 
 // plan reads what the pipeline is made of and gives its plan.
-func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
+func (p *planner) plan(ctx context.Context, r Request) (Planned, error) {
 	key := store.EntityKey{Scope: r.Scope, Kind: ref.Pipeline, ID: r.Pipeline}
 	pipeline, err := p.entities.Entity(ctx, key)
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	if r.Trigger != nil { // no other execution has the same event
-		b := newBuild(ctx, p.entities, pipeline)
+		b := p.build(ctx, pipeline)
 		b.trigger, b.stages, b.values = r.Trigger, r.Stages, r.Values
 		return b.plan(r.Inputs)
 	}
@@ -69,20 +69,20 @@ func (p *planner) plan(ctx context.Context, r StartRequest) (planned, error) {
 		Values map[string]string
 	}{r.Inputs, r.Stages, r.Values})
 	if err != nil {
-		return planned{}, fmt.Errorf("encode the inputs: %w", err)
+		return Planned{}, fmt.Errorf("encode the inputs: %w", err)
 	}
 	made, err := p.fingerprint(ctx, pipeline, asked)
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	if known, ok := p.remembered(made); ok {
 		return known, nil
 	}
-	b := newBuild(ctx, p.entities, pipeline)
+	b := p.build(ctx, pipeline)
 	b.stages, b.values = r.Stages, r.Values
 	fresh, err := b.plan(r.Inputs)
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	p.remember(p.learn(pipeline, b.read.read, asked), fresh)
 	return fresh, nil
@@ -160,14 +160,14 @@ func (p *planner) learn(pipeline store.Entity, read []store.Entity, inputs []byt
 	return fingerprintOf(all, inputs)
 }
 
-func (p *planner) remembered(made string) (planned, bool) {
+func (p *planner) remembered(made string) (Planned, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.plans[made]
 	return known, ok && made != ""
 }
 
-func (p *planner) remember(made string, fresh planned) {
+func (p *planner) remember(made string, fresh Planned) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, ok := p.plans[made]; ok {
@@ -209,58 +209,64 @@ type build struct {
 	ctx      context.Context //nolint:containedctx // lives for one call
 	read     *recorder
 	pipeline store.Entity
+	options  entity.Options
 	stages   []string // the only ones to run; none: all
 	values   map[string]string
 	trigger  json.RawMessage
 	specs    map[string]*yamldoc.Node // of the Deployment stages
 }
 
-func newBuild(ctx context.Context, entities store.Entities, pipeline store.Entity) *build {
-	read := &recorder{Entities: entities}
-	return &build{Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope, Types: builtin.Types()}, ctx: ctx, read: read, pipeline: pipeline, specs: map[string]*yamldoc.Node{}}
+func (p *planner) build(ctx context.Context, pipeline store.Entity) *build {
+	read := &recorder{Entities: p.entities}
+	b := &build{
+		Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope, Types: p.options.Types},
+		ctx:    ctx, read: read, pipeline: pipeline, options: p.options, specs: map[string]*yamldoc.Node{},
+	}
+	b.options.Scope = pipeline.Key.Scope
+	return b
 }
 
-func (b *build) plan(in Inputs) (planned, error) {
+func (b *build) plan(in Inputs) (Planned, error) {
 	merged, err := b.merge(in)
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	if err := merged.Err(); err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	doc := merged.Doc
-	if err := target.Check(ref.Pipeline, doc, entity.Options{Scope: b.Scope, CheckStep: builtin.Check, Types: b.Types}); err != nil {
-		return planned{}, err
+	if err := target.Check(ref.Pipeline, doc, b.options); err != nil {
+		return Planned{}, err
 	}
 	values, err := valuesOf(b.values, b.stages)
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	src := plan.Source{Values: values, Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, LookedUp: b.Artifacts.LookedUp, Deployments: map[string]*plan.Deployment{}}
 	b.know(doc.Get("stages"))
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	src.Templates = b.Templates
 	chained, err := b.chained(doc.Get("stages"))
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	made, err := plan.Build(src)
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	encoded, err := made.Encode()
 	if err != nil {
-		return planned{}, fmt.Errorf("encode the plan of pipeline %s: %w", b.pipeline.Key.ID, err)
+		return Planned{}, fmt.Errorf("encode the plan of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
 	given, err := json.Marshal(Given{
 		YAML: string(input.Text(string(ref.Pipeline), merged.Inputs)), Sets: in.Sets, Stages: b.stages, Values: b.values, Warnings: append(merged.Warnings, b.Warnings...),
 	})
 	if err != nil {
-		return planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)
+		return Planned{}, fmt.Errorf("encode the inputs of pipeline %s: %w", b.pipeline.Key.ID, err)
 	}
-	return planned{name: b.pipeline.Name, hash: plan.Hash(encoded), doc: encoded, root: made.Root.ID, inputs: given, chained: chained}, nil
+	return Planned{Name: b.pipeline.Name, Hash: plan.Hash(encoded), Doc: encoded, Root: made.Root.ID, Inputs: given, chained: chained}, nil
 }
 
 // know notes the specs of the Deployment stages. That a stage takes nothing
@@ -271,8 +277,8 @@ func (b *build) know(stages *yamldoc.Node) {
 	}
 	for _, item := range stages.Items {
 		b.know(cmp.Or(item.Get("parallel"), item.At("insert", "stages")))
-		if stage := item.Get("stage"); text(stage, "type") == "Deployment" {
-			b.specs[text(stage, "identifier")] = stage.Get("spec")
+		if stage := item.Get("stage"); stage.Text("type") == "Deployment" {
+			b.specs[stage.Text("identifier")] = stage.Get("spec")
 		}
 	}
 }
@@ -290,23 +296,16 @@ func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployme
 			continue
 		}
 		stage := item.Get("stage")
-		if text(stage, "type") != "Deployment" {
+		if stage.Text("type") != "Deployment" {
 			continue
 		}
 		d, err := b.Plan(b.ctx, stage.Get("spec"), b.specs)
 		if err != nil {
-			return fault.New(fault.CodeOf(err), "stage %s: %w", text(stage, "identifier"), err)
+			return fault.New(fault.CodeOf(err), "stage %s: %w", stage.Text("identifier"), err)
 		}
-		into[text(stage, "identifier")] = d
+		into[stage.Text("identifier")] = d
 	}
 	return nil
-}
-
-func text(n *yamldoc.Node, key string) string {
-	if f := n.Get(key); f != nil {
-		return f.Value
-	}
-	return ""
 }
 
 func shortHash(s string) string {

@@ -1,4 +1,4 @@
-package execution
+package launch
 
 import (
 	"strings"
@@ -71,7 +71,7 @@ func outlineOf(stages *yamldoc.Node) string {
 		case item.Get("insert") != nil:
 			out = append(out, "insert("+outlineOf(item.At("insert", "stages"))+")")
 		default:
-			out = append(out, text(item.Get("stage"), "identifier"))
+			out = append(out, item.Get("stage").Text("identifier"))
 		}
 	}
 	return strings.Join(out, " ")

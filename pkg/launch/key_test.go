@@ -1,10 +1,11 @@
-package execution
+package launch
 
 import (
 	"testing"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
@@ -21,11 +22,11 @@ func TestAKeyStandsForOneExecutionADay(t *testing.T) {
 	}
 	began := time.Now()
 	now := began
-	s := service(kept, func() time.Time { return now })
+	s := New(Config{Store: kept, Runner: idle{}, Options: builtin.Options(ref.Scope{}), Now: func() time.Time { return now }})
 	start := func(after time.Duration, key string) string {
 		t.Helper()
 		now = began.Add(after)
-		e, err := s.Start(t.Context(), StartRequest{Scope: scope, Pipeline: "p", By: by, Key: key})
+		e, err := s.Start(t.Context(), Request{Scope: scope, Pipeline: "p", By: by, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,8 @@
-package execution
+package launch
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -10,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 )
@@ -35,6 +38,11 @@ func (m *meanwhile) Entity(ctx context.Context, key store.EntityKey) (store.Enti
 	return e, err
 }
 
+// idle is a Runner whose runs do nothing.
+type idle struct{ statemachine.Runner }
+
+func (idle) Start(context.Context, string, json.RawMessage) error { return nil }
+
 // setup gives a catalog over a real store.
 func setup(t *testing.T) (*catalog.Catalog, store.Store) {
 	t.Helper()
@@ -47,7 +55,7 @@ func setup(t *testing.T) (*catalog.Catalog, store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return catalog.New(catalog.Config{Store: s, Now: time.Now}), s
+	return catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Now: time.Now}), s
 }
 
 // TestAPlanIsRememberedByWhatWasRead: a version that becomes stable while a
@@ -71,20 +79,20 @@ func TestAPlanIsRememberedByWhatWasRead(t *testing.T) {
 		if err := c.SetStable(t.Context(), ref.Ref{Scope: scope, ID: "nap"}, "v2", by); err != nil {
 			t.Error(err)
 		}
-	}})
-	var made []string
+	}}, builtin.Options(ref.Scope{}))
+	var names []string
 	for range 3 {
-		planned, err := planner.plan(t.Context(), StartRequest{Scope: scope, Pipeline: "p"})
+		made, err := planner.plan(t.Context(), Request{Scope: scope, Pipeline: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.Decode(planned.doc)
+		p, err := plan.Decode(made.Doc)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made = append(made, p.Templates[0].Version)
+		names = append(names, p.Templates[0].Version)
 	}
-	if diff := cmp.Diff([]string{"v1", "v2", "v2"}, made); diff != "" {
+	if diff := cmp.Diff([]string{"v1", "v2", "v2"}, names); diff != "" {
 		t.Errorf("versions of three plans (-want +got):\n%s", diff)
 	}
 }
@@ -95,8 +103,8 @@ func TestAPlanIsForgottenWithItsPipeline(t *testing.T) {
 	t.Parallel()
 	c, s := setup(t)
 	scope, by := ref.Scope{Account: "acme", Org: "o", Project: "p"}, audit.Author{Actor: "me"}
-	planner := newPlanner(s)
-	var made []string
+	planner := newPlanner(s, builtin.Options(ref.Scope{}))
+	var names []string
 	for _, step := range []string{"before", "after"} {
 		doc := "pipeline: {name: p, identifier: p, stages: [{stage: {name: s, identifier: s, type: Custom, spec: {execution: {steps: " +
 			"[{step: {name: " + step + ", identifier: " + step + ", type: Wait, spec: {duration: 1m}}}]}}}}]}"
@@ -104,21 +112,21 @@ func TestAPlanIsForgottenWithItsPipeline(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			planned, err := planner.plan(t.Context(), StartRequest{Scope: scope, Pipeline: "p"})
+			made, err := planner.plan(t.Context(), Request{Scope: scope, Pipeline: "p"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := plan.Decode(planned.doc)
+			p, err := plan.Decode(made.Doc)
 			if err != nil {
 				t.Fatal(err)
 			}
-			made = append(made, p.Root.Children[0].Children[0].Identifier)
+			names = append(names, p.Root.Children[0].Children[0].Identifier)
 		}
 		if err := c.Delete(t.Context(), store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: "p"}, catalog.AnyVersion, by); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]string{"before", "before", "after", "after"}, made); diff != "" {
+	if diff := cmp.Diff([]string{"before", "before", "after", "after"}, names); diff != "" {
 		t.Errorf("the first steps of four plans (-want +got):\n%s", diff)
 	}
 }
