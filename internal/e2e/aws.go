@@ -115,6 +115,7 @@ func StartAWS(tb testing.TB, more ...string) *AWS {
 		tb.Fatal(err)
 	}
 	installed := readTemplate(tb)
+	tb.Cleanup(func() { forget(tb, local.Endpoint()) }) // when the functions have ended
 	host := testaws.NewHost(tb)
 	moto := testaws.Moto(tb, host)
 	a := &AWS{Host: host, Sockets: testaws.NewSocketGateway(tb, host, "connect"), Bus: testaws.NewBus(tb, host), SFN: sfn.NewFromConfig(testaws.Config(moto))}
@@ -165,7 +166,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 			tb.Fatal(err)
 		}
 	}
-	table := strings.NewReplacer("/", "-").Replace(tb.Name())
+	table := tableName(tb.Name())
 	installed.table.TableName = &table
 	tables := dynamodb.NewFromConfig(testaws.ConfigWith(accessKey(tb.Name()), local))
 	_, err := tables.CreateTable(ctx, &installed.table)
@@ -196,6 +197,18 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
 		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_LOG_LEVEL": "WARN",
+	}
+}
+
+// tableName is a test's own.
+func tableName(test string) string { return strings.ReplaceAll(test, "/", "-") }
+
+// forget deletes a test's table: the server keeps it, and the test may run again.
+func forget(tb testing.TB, local string) {
+	tb.Helper()
+	tables := dynamodb.NewFromConfig(testaws.ConfigWith(accessKey(tb.Name()), local))
+	if _, err := tables.DeleteTable(context.WithoutCancel(tb.Context()), &dynamodb.DeleteTableInput{TableName: aws.String(tableName(tb.Name()))}); err != nil {
+		tb.Errorf("delete the table: %v", err)
 	}
 }
 

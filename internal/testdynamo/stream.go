@@ -37,10 +37,12 @@ func NewStream(ctx context.Context, endpoint, accessKey, region, table string) (
 	if err := s.call(ctx, "ListStreams", map[string]any{"TableName": table}, &out); err != nil {
 		return nil, err
 	}
-	if len(out.Streams) != 1 {
-		return nil, fmt.Errorf("table %s has %d streams, want 1", table, len(out.Streams))
+	for _, one := range out.Streams { // those of deleted tables of its name stay for a while; each ends with the time of its beginning
+		s.arn = max(s.arn, one.StreamArn)
 	}
-	s.arn = out.Streams[0].StreamArn
+	if s.arn == "" {
+		return nil, fmt.Errorf("table %s has no stream", table)
+	}
 	return s, nil
 }
 
