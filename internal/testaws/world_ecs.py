@@ -564,17 +564,13 @@ def services(backend):
     return [service for service in backend.services.values() if isinstance(service, Service)]
 
 
-def step():
-    """Lets all that was due happen, a second of AWS after the other."""
-    now, last = CLOCK.now(), CLOCK.seen
-    for second in range(last + 1, int(now) + 1):
-        CLOCK.seen = second
-        for regions in ecs_backends.values():
-            for backend in regions.values():
-                for service in services(backend):
-                    service.step(second)
-                for task in tasks_of(backend):
-                    task.step(second)
+def step(second):
+    for regions in ecs_backends.values():
+        for backend in regions.values():
+            for service in services(backend):
+                service.step(second)
+            for task in tasks_of(backend):
+                task.step(second)
 
 
 def tasks_of(backend):
