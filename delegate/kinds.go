@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/slipway-cd/slipway/delegate/artifact"
+	"github.com/slipway-cd/slipway/delegate/aws"
+	functions "github.com/slipway-cd/slipway/delegate/awslambda"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
@@ -27,6 +29,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
@@ -62,9 +65,10 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	// It fetches nothing; the keys of hosts that it learns are those of who does.
 	hosts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
 	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
-	pods := watching.New()
+	pods, accesses := watching.New(), &aws.Accesses{}
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
+		awslambda.Kind:      {Do: functions.New(functions.Config{Cache: cfg.Cache, HostKeys: cfg.HostKeys, Accesses: accesses}), Watch: functions.Watch(accesses)},
 		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},

@@ -30,10 +30,25 @@ func ConfigOver(ctx context.Context, a task.AWS, t http.RoundTripper) (sdk.Confi
 // S3 makes a client for a bucket, in its own region unless the connector or
 // the source names one. That needs the right s3:GetBucketLocation.
 func S3(ctx context.Context, o task.S3Objects, t http.RoundTripper) (*s3.Client, error) {
+	return clientOf(ctx, o, func(account task.AWS) (sdk.Config, error) { return ConfigOver(ctx, account, t) })
+}
+
+// S3 is the function S3 for an execution's task.
+func (s *Accesses) S3(ctx context.Context, o task.S3Objects, execution string) (*s3.Client, error) {
+	return clientOf(ctx, o, func(account task.AWS) (sdk.Config, error) {
+		a, err := s.Get(ctx, account, execution)
+		if err != nil {
+			return sdk.Config{}, err
+		}
+		return a.Config, nil
+	})
+}
+
+func clientOf(ctx context.Context, o task.S3Objects, config func(task.AWS) (sdk.Config, error)) (*s3.Client, error) {
 	in := func(region string) (*s3.Client, error) {
 		account := o.AWS
 		account.Region = region
-		cfg, err := ConfigOver(ctx, account, t)
+		cfg, err := config(account)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/internal/testmail"
 	"github.com/slipway-cd/slipway/pkg/api"
@@ -114,6 +115,12 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 	if strings.Contains(example, "deploymentType: CustomDeployment") {
 		s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})
 		applyFleet(t, s)
+		return s
+	}
+	if strings.Contains(example, "deploymentType: AwsLambda") {
+		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		s.Apply(t, lambdaEntities(t, w))
 		return s
 	}
 	kubeconfig, namespace := testcluster.Namespace(t)

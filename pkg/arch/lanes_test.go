@@ -17,6 +17,7 @@ func foldersOf() map[string][]string {
 		"Kubernetes":       {"pkg/swimlane/kubernetes", "delegate/kubernetes/..."},
 		"NativeHelm":       {"pkg/swimlane/nativehelm", "delegate/helm/..."},
 		"CustomDeployment": {"pkg/swimlane/custom", "delegate/instances"},
+		"AwsLambda":        {"pkg/swimlane/awslambda", "delegate/awslambda"},
 	}
 }
 
@@ -25,6 +26,7 @@ func foldersOf() map[string][]string {
 func namedElsewhere() map[string]string {
 	return map[string]string{
 		"pkg/entity/deployment.go":              "lists what Harness has, supported or not",
+		"pkg/entity/infrastructure.go":          "lists what Harness has, supported or not",
 		"pkg/entity/customdeployment.go":        "only its stages have a customDeploymentRef",
 		"pkg/template/kind.go":                  "its templates are a kind of template",
 		"pkg/swimlane/kubernetes/kubernetes.go": "native Helm's steps work in its stages",

@@ -40,6 +40,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/shellscript"
 	"github.com/slipway-cd/slipway/pkg/step/wait"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
@@ -56,6 +57,7 @@ func lanes() []lane {
 		{kubernetes.Lane(), kubernetes.Steps()},
 		{nativehelm.Lane(), nativehelm.Steps()},
 		{custom.Lane(), custom.Steps()},
+		{awslambda.Lane(), awslambda.Steps()},
 	}
 }
 

@@ -44,7 +44,7 @@ func laneSteps(deployment string) []string {
 	switch deployment {
 	case "ECS":
 		return []string{"Ecs"}
-	case "Asg", "AwsLambda", "ServerlessAwsLambda", "Elastigroup", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
+	case "Asg", "ServerlessAwsLambda", "Elastigroup", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
 		return []string{deployment}
 	case "AWS_SAM":
 		return []string{"AwsSam"}

@@ -178,7 +178,7 @@ func (r *reach) Artifact() (image, version string, err error) {
 	if err != nil || source == nil {
 		return "", "", err
 	}
-	found, err := r.artifactResults(r.Node.Stage())
+	found, err := r.artifactResults(r.Node.Stage(), "primary")
 	if err != nil {
 		return "", "", err
 	}
@@ -188,6 +188,31 @@ func (r *reach) Artifact() (image, version string, err error) {
 	}
 	v, err = r.artifactVersion(source, found)
 	return "", known(v), err
+}
+
+// Source is where the primary artifact is kept, with what is deployed of it.
+func (r *reach) Source() (*task.Artifact, []string, error) {
+	source, err := r.primarySource(r.Deployment)
+	if err != nil || source == nil {
+		return nil, nil, err
+	}
+	a, err := r.artifactOf(source)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := r.artifactResults(r.Node.Stage(), "primary")
+	if err != nil {
+		return nil, nil, err
+	}
+	version, err := r.artifactVersion(source, found)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.Choice = task.ArtifactChoice{Version: known(version), Digest: a.Choice.Digest}
+	if digest, ok := found["digest"].(string); ok {
+		a.Choice.Digest = digest
+	}
+	return &a.Artifact, a.Selectors, nil
 }
 
 // known is a value's text; empty for none.

@@ -155,6 +155,10 @@ type Reach interface {
 	// Artifact is the image of the primary artifact, and its version; both are
 	// empty if there is none.
 	Artifact() (image, version string, err error)
+	// Source is where the primary artifact is kept, with the version and the digest
+	// that are deployed, and the selectors of the delegates that reach it; nil if
+	// there is none.
+	Source() (*task.Artifact, []string, error)
 	// PullSelectors are those of the delegates that can make the pull secret of
 	// the primary artifact.
 	PullSelectors() ([]string, error)

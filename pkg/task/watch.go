@@ -10,6 +10,8 @@ import (
 type Workload struct {
 	Resource string   `json:"resource"` // as in Change, e.g. "apps/Deployment/guestbook/web"
 	Images   []string `json:"images,omitempty"`
+	// Traffic is where it sends its requests, where it is what does so.
+	Traffic []string `json:"traffic,omitempty"`
 	// Selector finds its instances, for the watcher of its kind: of Kubernetes
 	// pods, by their labels. Empty if the workload doesn't say.
 	Selector string `json:"selector,omitempty"`

@@ -60,6 +60,9 @@ func (*Reach) File(path string) (string, error) { return "content of " + path, n
 // Artifact is none.
 func (*Reach) Artifact() (image, version string, err error) { return "", "", nil }
 
+// Source is none.
+func (*Reach) Source() (*task.Artifact, []string, error) { return nil, nil, nil }
+
 // PullSelectors are none.
 func (*Reach) PullSelectors() ([]string, error) { return nil, nil }
 

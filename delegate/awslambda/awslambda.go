@@ -1,0 +1,122 @@
+// Package awslambda deploys functions of AWS Lambda: it makes and updates them,
+// publishes versions, points aliases to them, and goes back to what a stage has
+// found before its first change.
+//
+// Which documents a function is made of is said by pkg/swimlane/awslambda, and
+// how they are read by delegate/awsdoc.
+package awslambda
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The command units of the log.
+const (
+	unitFetch    = "Fetch Manifests"
+	unitPrepare  = "Prepare Rollback Data"
+	unitDeploy   = "Deploy"
+	unitTraffic  = "Traffic Shift"
+	unitRollback = "Rollback"
+)
+
+// Config is what Lambda tasks need.
+type Config struct {
+	Cache    string // the folder of fetched repositories
+	HostKeys gitfetch.HostKeys
+	Accesses *aws.Accesses
+	// Pace is how often a function that changes is looked at; nil:
+	// awswait.Function.
+	Pace awswait.Pace
+}
+
+// New makes the executor of Lambda tasks.
+func New(cfg Config) executor.Executor {
+	git := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
+	if cfg.Pace == nil {
+		cfg.Pace = awswait.Function()
+	}
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		w, p, err := executor.Work[lane.Spec](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		access, err := cfg.Accesses.Get(ctx, p.Target.AWS, w.Execution)
+		if err != nil {
+			return task.Result{}, err
+		}
+		s := &session{
+			cfg: cfg, git: git, work: w, spec: p, env: env, access: access, client: lambda.NewFromConfig(access.Config), http: http.DefaultClient,
+		}
+		r, err := s.run(ctx)
+		if err != nil {
+			s.complain(err)
+			if refused := executor.Refusal(ctx, r, err); refused != nil {
+				return *refused, nil
+			}
+		}
+		return r, err
+	}
+}
+
+// session is one task.
+type session struct {
+	cfg    Config
+	git    *gitfetch.Fetcher
+	work   task.Work
+	spec   lane.Spec
+	env    executor.Env
+	access *aws.Access
+	client *lambda.Client
+	http   *http.Client // downloads the code of versions
+	unit   string       // of the log, where things are now
+}
+
+func (s *session) run(ctx context.Context) (task.Result, error) {
+	switch s.spec.Op {
+	case lane.OpDeploy, lane.OpCanary:
+		return s.deploy(ctx)
+	case lane.OpShift:
+		return s.shift(ctx)
+	case lane.OpRollback, lane.OpCanaryRollback:
+		return s.rollback(ctx)
+	}
+	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of Lambda", s.spec.Op)
+}
+
+// say writes a line to the unit's log. A log that can't be written is the agent's
+// to report; the work goes on.
+func (s *session) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.env.Log(s.unit), format+"\n", args...) // see above
+}
+
+func (s *session) complain(err error) {
+	if s.unit == "" {
+		s.unit = unitPrepare
+	}
+	_, _ = fmt.Fprintln(s.env.LogError(s.unit), err) // likewise
+}
+
+// failed is the error of a call of Lambda.
+func (s *session) failed(ctx context.Context, operation string, err error) error {
+	return s.access.Failed(ctx, "lambda:"+operation, err)
+}
+
+// wrong is an error of what a user has written.
+func wrong(format string, args ...any) error {
+	return fault.New(fault.Invalid, format, args...).Causing(fault.ConfigurationFailure)
+}
+
+const notFound = "ResourceNotFoundException"

@@ -1,0 +1,71 @@
+package awslambda
+
+import (
+	"context"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// tries is how often a change is made that somebody else's has come before.
+const tries = 3
+
+// settled waits until a function, or a version of it, goes through no change. A
+// change that failed is an error only if it was ours.
+func (s *session) settled(ctx context.Context, name, version string, ours bool) (*lambda.GetFunctionConfigurationOutput, error) {
+	var found *lambda.GetFunctionConfigurationOutput
+	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.env.Log(s.unit)}
+	err := awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
+		out, err := s.client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name, Qualifier: some(version)})
+		if err != nil {
+			if aws.Throttled(err) {
+				return awswait.State{}, err
+			}
+			return awswait.State{}, s.failed(ctx, "GetFunctionConfiguration", err)
+		}
+		found = out
+		return changing(name, out, ours)
+	})
+	return found, err
+}
+
+// changing says what a function goes through.
+func changing(name string, f *lambda.GetFunctionConfigurationOutput, ours bool) (awswait.State, error) {
+	switch {
+	case f.State == types.StatePending:
+		return awswait.State{Progress: "Function " + name + " is pending: " + sdk.ToString(f.StateReason)}, nil
+	case f.LastUpdateStatus == types.LastUpdateStatusInProgress:
+		return awswait.State{Progress: "Function " + name + " is being updated"}, nil
+	case ours && f.State == types.StateFailed:
+		return awswait.State{}, fault.New(fault.Conflict, "function %s couldn't be made: %s (%s)", name, sdk.ToString(f.StateReason), f.StateReasonCode).Causing(fault.Unknown)
+	case ours && f.LastUpdateStatus == types.LastUpdateStatusFailed:
+		return awswait.State{}, fault.New(fault.Conflict, "function %s couldn't be updated: %s (%s)", name, sdk.ToString(f.LastUpdateStatusReason), f.LastUpdateStatusReasonCode).Causing(fault.Unknown)
+	}
+	return awswait.State{Done: true}, nil
+}
+
+// change changes a function once nothing else does. revision is that of what was
+// found, so that the change of somebody else isn't lost.
+func (s *session) change(ctx context.Context, operation, name string, call func(revision *string) error) error {
+	var err error
+	for range tries {
+		var now *lambda.GetFunctionConfigurationOutput
+		if now, err = s.settled(ctx, name, "", false); err != nil {
+			return err
+		}
+		if err = call(now.RevisionId); err == nil {
+			_, err := s.settled(ctx, name, "", true)
+			return err
+		}
+		if !aws.Is(err, "ResourceConflictException", "PreconditionFailedException") {
+			break
+		}
+		s.say("Somebody else changes function %s; waiting", name)
+	}
+	return s.failed(ctx, operation, err)
+}

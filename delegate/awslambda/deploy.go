@@ -1,0 +1,211 @@
+package awslambda
+
+import (
+	"context"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// published is a version of a function.
+type published struct {
+	version, arn, function, sha string
+}
+
+// deploy makes or updates the function and publishes a version of it. Its aliases
+// point to that, unless it is a canary.
+func (s *session) deploy(ctx context.Context) (task.Result, error) {
+	d, err := s.read(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	canary := s.spec.Op == lane.OpCanary
+	if canary && len(d.aliases) == 0 {
+		d.aliases = []*lambda.CreateAliasInput{{Name: sdk.String(defaultAlias)}}
+		s.say("There is no manifest of an alias: the canary's is %s", defaultAlias)
+	}
+	c, err := s.artifact(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	s.unit = unitPrepare
+	now, err := s.look(ctx, d.name)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if err := suits(d.name, now, c); err != nil {
+		return task.Result{}, err
+	}
+	was, err := s.prepare(ctx, d, now)
+	if err != nil {
+		return task.Result{}, err
+	}
+	s.unit = unitDeploy
+	s.note(d.ignored(c.image != "", !now.first))
+	v, err := s.publish(ctx, d, c, now)
+	if err != nil {
+		return task.Result{}, err
+	}
+	s.say("Published new version: [%s]", v.version)
+	if err := s.keep(ctx, release{Function: d.name, Version: v.version, Aliases: d.named(), Canary: canary}); err != nil {
+		return task.Result{}, err
+	}
+	if canary {
+		err = s.canaryAliases(ctx, d, was, v.version)
+	} else {
+		err = s.pointAliases(ctx, d, v.version)
+	}
+	if err != nil {
+		return task.Result{}, err
+	}
+	return s.result(ctx, d.name, d.named(), v.version, "applied", map[string]any{
+		"functionName": short(d.name), "version": v.version, "functionArn": v.function, "versionArn": v.arn, "codeSha256": v.sha,
+		"previousVersion": was.Version, "aliases": d.named(),
+	})
+}
+
+// description marks a version that this step publishes, so that it is known again
+// when the step is done twice.
+func (s *session) description(artifact string) string {
+	text := "slipway " + s.work.Execution + " " + s.work.Step + ": " + artifact
+	return text[:min(len(text), 256)]
+}
+
+// artifactOf is the artifact of a version by its description; empty if another
+// has published it.
+func artifactOf(description *string) string {
+	text := sdk.ToString(description)
+	if !strings.HasPrefix(text, "slipway ") {
+		return ""
+	}
+	_, artifact, _ := strings.Cut(text, ": ")
+	return artifact
+}
+
+// publish gives the function its code and its configuration, and publishes a
+// version. One that this step has published already is taken as it is.
+func (s *session) publish(ctx context.Context, d definition, c code, now found) (published, error) {
+	if !now.first {
+		last, err := s.newest(ctx, d.name)
+		if err != nil {
+			return published{}, err
+		}
+		if last != nil && sdk.ToString(last.Description) == s.description(c.name) {
+			s.say("Version %s was published by this step already", sdk.ToString(last.Version))
+			return published{
+				version: sdk.ToString(last.Version), arn: sdk.ToString(last.FunctionArn), sha: sdk.ToString(last.CodeSha256),
+				function: strings.TrimSuffix(sdk.ToString(last.FunctionArn), ":"+sdk.ToString(last.Version)),
+			}, nil
+		}
+	}
+	made := now.first
+	if made {
+		there, err := s.create(ctx, d, c)
+		if err != nil {
+			return published{}, err
+		}
+		made = !there
+	}
+	if !made {
+		if err := s.update(ctx, d, c); err != nil {
+			return published{}, err
+		}
+	}
+	return s.publishVersion(ctx, d.name, s.description(c.name))
+}
+
+// create makes the function; there says that it has come meanwhile.
+func (s *session) create(ctx context.Context, d definition, c code) (there bool, err error) {
+	s.say("Creating function %s", d.name)
+	_, err = s.client.CreateFunction(ctx, d.create(c, s.tags(d)))
+	if unread(err) {
+		s.say("Lambda can't read the object itself: the delegate sends it")
+		if c, err = c.sent(ctx); err != nil {
+			return false, err
+		}
+		_, err = s.client.CreateFunction(ctx, d.create(c, s.tags(d)))
+	}
+	if aws.Is(err, "ResourceConflictException") { // the answer of an earlier try was lost
+		return true, nil
+	}
+	if err != nil {
+		return false, advised(s.failed(ctx, "CreateFunction", err))
+	}
+	_, err = s.settled(ctx, d.name, "", true)
+	return false, err
+}
+
+// update changes the function that is there: its code, then its configuration.
+func (s *session) update(ctx context.Context, d definition, c code) error {
+	s.say("Updating the code of function %s", d.name)
+	if err := s.updateCode(ctx, d.name, d.Architectures, c); err != nil {
+		return err
+	}
+	s.say("Updating the configuration of function %s", d.name)
+	in := d.update(c)
+	err := s.change(ctx, "UpdateFunctionConfiguration", d.name, func(revision *string) error {
+		in.RevisionId = revision
+		_, err := s.client.UpdateFunctionConfiguration(ctx, in)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now, err := s.settled(ctx, d.name, "", false)
+	if err != nil {
+		return err
+	}
+	if _, err := s.client.TagResource(ctx, &lambda.TagResourceInput{Resource: now.FunctionArn, Tags: s.tags(d)}); err != nil {
+		return s.failed(ctx, "TagResource", err)
+	}
+	return nil
+}
+
+// updateCode changes the code of $LATEST.
+func (s *session) updateCode(ctx context.Context, name string, architectures []types.Architecture, c code) error {
+	err := s.change(ctx, "UpdateFunctionCode", name, func(revision *string) error {
+		in := c.update(name, architectures)
+		in.RevisionId = revision
+		_, err := s.client.UpdateFunctionCode(ctx, in)
+		if unread(err) && c.read != nil {
+			s.say("Lambda can't read the object itself: the delegate sends it")
+			if c, err = c.sent(ctx); err != nil {
+				return err
+			}
+			in = c.update(name, architectures)
+			in.RevisionId = revision
+			_, err = s.client.UpdateFunctionCode(ctx, in)
+		}
+		return err
+	})
+	if err != nil {
+		return advised(err)
+	}
+	return nil
+}
+
+// publishVersion publishes $LATEST as it is.
+func (s *session) publishVersion(ctx context.Context, name, description string) (published, error) {
+	var out *lambda.PublishVersionOutput
+	err := s.change(ctx, "PublishVersion", name, func(revision *string) error {
+		var err error
+		out, err = s.client.PublishVersion(ctx, &lambda.PublishVersionInput{FunctionName: &name, Description: &description, RevisionId: revision})
+		return err
+	})
+	if err != nil {
+		return published{}, err
+	}
+	version := sdk.ToString(out.Version)
+	if _, err := s.settled(ctx, name, version, true); err != nil {
+		return published{}, err
+	}
+	return published{
+		version: version, arn: sdk.ToString(out.FunctionArn), function: strings.TrimSuffix(sdk.ToString(out.FunctionArn), ":"+version), sha: sdk.ToString(out.CodeSha256),
+	}, nil
+}

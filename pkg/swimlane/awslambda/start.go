@@ -1,0 +1,61 @@
+package awslambda
+
+import (
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// start makes the task of an operation. What only deploys needs is left out of
+// the others' tasks. A delegate must have the step's selectors and those of the
+// connectors.
+func start(in step.In, p Spec) (step.Action, error) {
+	target, err := step.TargetOf[*Target](in)
+	if err != nil {
+		return step.Action{}, err
+	}
+	p.Target = *target
+	if !p.Deploys() {
+		p.Target.Function, p.Target.Aliases, p.Target.Artifact = nil, nil, nil
+	} else if err := complete(p.Target); err != nil {
+		return step.Action{}, err
+	}
+	selectors := slices.Concat(in.Selectors, target.Selectors)
+	p.Target.Selectors = nil
+	a, err := step.Deploy(in, Kind, p, Place{AWS: p.Target.AWS})
+	if err != nil {
+		return a, err
+	}
+	a.Task.Selectors = selectors
+	return a, nil
+}
+
+// complete says what is missing of a function that is deployed.
+func complete(t Target) error {
+	switch {
+	case len(t.Function) == 0:
+		return fault.New(fault.Invalid, "the service has no manifest of the type %s", definition).Causing(fault.ConfigurationFailure)
+	case t.Artifact == nil:
+		return fault.New(fault.Invalid, "the service has no artifact, which is the function's code").Causing(fault.ConfigurationFailure)
+	case t.Artifact.S3 == nil && t.Artifact.ECR == nil:
+		return fault.New(fault.Unsupported, "a function can't be made of an artifact of the type %s", t.Artifact.Type).Causing(fault.ConfigurationFailure)
+	}
+	return nil
+}
+
+// plain is the spec of a step that has no fields of its own.
+type plain struct{ op Op }
+
+// plainType is such a step type.
+func plainType(op Op) step.Type {
+	return step.Type{Name: string(op), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
+		d.Fields(v, document.Keys{"delegateSelectors": d.Words(nil)}) // the plan's
+		return plain{op}
+	}}
+}
+
+// Start has a delegate do it.
+func (s plain) Start(in step.In) (step.Action, error) { return start(in, Spec{Op: s.op}) }

@@ -1,0 +1,14 @@
+package awslambda
+
+import "github.com/slipway-cd/slipway/pkg/step"
+
+// Steps lists the step types of its stages.
+func Steps() []step.Type {
+	return []step.Type{
+		canaryDeployType(),
+		canaryRollbackType(),
+		deployType(),
+		rollbackType(),
+		trafficShiftType(),
+	}
+}
