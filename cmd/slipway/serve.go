@@ -11,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-cd/slipway/delegate"
-	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/wire"
@@ -36,13 +34,8 @@ func serveCommand(a *app) *cobra.Command {
 			if cfg.Insecure, err = a.insecure(); err != nil {
 				return err
 			}
-			memory, keys, err := fetch.read()
-			if err != nil {
+			if cfg.RenderMemory, cfg.HostKeys, err = fetch.read(); err != nil {
 				return err
-			}
-			cfg.HostKeys = keys
-			cfg.Kinds = func(cache string) map[task.Kind]executor.Kind {
-				return delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys})
 			}
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err

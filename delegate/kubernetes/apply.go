@@ -13,9 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // manager owns the fields that Slipway applies.
@@ -24,26 +22,9 @@ const manager = "slipway"
 // atOnce bounds the requests of one wave.
 const atOnce = 16
 
-// applier makes a cluster's objects what manifests say, and takes them away.
-type applier struct {
-	client  *client
-	env     executor.Env
-	p       lane.Spec
-	lookout *lookout
-	flags   lane.Flags
-	// beside is a workload that serves nobody yet, as Kind/name: it is made
-	// anew if it can't be changed.
-	beside string
-	// brings are the namespaces that the manifests make themselves.
-	brings map[string]bool
-	// older are the names that versioned objects, as Kind/name, had in the
-	// previous release.
-	older map[string]string
-}
-
 // apply applies objects in the order of their kinds, those of one kind side
 // by side.
-func (a *applier) apply(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) error {
+func (s *session) apply(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) error {
 	for start := 0; start < len(objects); {
 		end := start
 		for end < len(objects) && order(objects[end].GetKind()) == order(objects[start].GetKind()) {
@@ -53,7 +34,7 @@ func (a *applier) apply(ctx context.Context, objects []*unstructured.Unstructure
 		g.SetLimit(atOnce)
 		for _, o := range objects[start:end] {
 			g.Go(func() error {
-				_, err := a.applyOne(waveCtx, o, false, log)
+				_, err := s.applyOne(waveCtx, o, false, log)
 				return err
 			})
 		}
@@ -63,7 +44,7 @@ func (a *applier) apply(ctx context.Context, objects []*unstructured.Unstructure
 		for _, o := range objects[start:end] {
 			say(log, "%s applied", display(o))
 		}
-		if err := a.define(ctx, objects[start:end]); err != nil {
+		if err := s.define(ctx, objects[start:end]); err != nil {
 			return err
 		}
 		start = end
@@ -73,45 +54,45 @@ func (a *applier) apply(ctx context.Context, objects []*unstructured.Unstructure
 
 // applyOne is a server-side apply and gives the object as the server has it
 // then, or would have it. That is nil if only the real thing can tell.
-func (a *applier) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool, log io.Writer) (*unstructured.Unstructured, error) {
-	res, err := a.client.resource(o)
+func (s *session) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool, log io.Writer) (*unstructured.Unstructured, error) {
+	res, err := s.client.resource(o)
 	if err != nil {
 		if dryRun && errors.Is(err, errNoKind) {
 			return nil, nil // of a kind that the manifests define themselves
 		}
 		return nil, err
 	}
-	live, err := a.patch(ctx, res, o, dryRun)
+	live, err := s.patch(ctx, res, o, dryRun)
 	for err != nil { // the server tells of some at a time
-		known := a.mend(o, err, log)
+		known := s.mend(o, err, log)
 		if known == nil {
 			break
 		}
 		o = known
-		live, err = a.patch(ctx, res, o, dryRun)
+		live, err = s.patch(ctx, res, o, dryRun)
 	}
-	if err != nil && (a.flags.Recreate || a.beside == display(o)) && immutable(err) {
+	if err != nil && (s.flags.Recreate || s.beside == display(o)) && immutable(err) {
 		if dryRun {
 			return nil, nil
 		}
-		if err = a.recreate(ctx, res, o); err == nil {
+		if err = s.recreate(ctx, res, o); err == nil {
 			say(log, "%s can't be changed and is made anew", display(o))
-			live, err = a.patch(ctx, res, o, dryRun)
+			live, err = s.patch(ctx, res, o, dryRun)
 		}
 	}
 	if err == nil && !dryRun {
 		var ours bool
-		if ours, err = takeOver(ctx, res, live, a.patchOptions(false).FieldManager); ours {
-			live, err = a.patch(ctx, res, o, dryRun)
+		if ours, err = takeOver(ctx, res, live, s.patchOptions(false).FieldManager); ours {
+			live, err = s.patch(ctx, res, o, dryRun)
 		}
 	}
 	if err == nil {
 		if !dryRun {
-			a.lookout.past.note(live)
+			s.past.note(live)
 		}
 		return live, nil
 	}
-	if dryRun && a.brings[missingNamespace(err)] {
+	if dryRun && s.brings[missingNamespace(err)] {
 		return nil, nil // so only the real thing can tell
 	}
 	return nil, about(o, classify(err))
@@ -129,22 +110,22 @@ func about(o *unstructured.Unstructured, err error) error {
 	return fmt.Errorf("%s: %w", display(o), err)
 }
 
-func (a *applier) patch(ctx context.Context, res dynamic.ResourceInterface, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
-	body, err := a.body(o)
+func (s *session) patch(ctx context.Context, res dynamic.ResourceInterface, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+	body, err := s.body(o)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%w", err)
 	}
-	return res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, a.patchOptions(dryRun))
+	return res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, s.patchOptions(dryRun))
 }
 
 // dryRun has the server check all objects before anything is changed, and
 // tells what will change.
-func (a *applier) dryRun(ctx context.Context, objects []*unstructured.Unstructured) error {
-	if a.p.SkipDryRun {
+func (s *session) dryRun(ctx context.Context, objects []*unstructured.Unstructured) error {
+	if s.p.SkipDryRun {
 		return nil
 	}
-	log := a.env.Log(unitInitialize)
-	found, err := a.rehearse(ctx, objects, log)
+	log := s.env.Log(unitInitialize)
+	found, err := s.rehearse(ctx, objects, log)
 	if err != nil {
 		return err
 	}
@@ -155,15 +136,15 @@ func (a *applier) dryRun(ctx context.Context, objects []*unstructured.Unstructur
 
 // delete deletes an object and its dependents; one that isn't there is fine,
 // and so is one whose very kind has gone.
-func (a *applier) delete(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
-	res, err := a.client.resource(o)
+func (s *session) delete(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
+	res, err := s.client.resource(o)
 	if errors.Is(err, errNoKind) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	err = res.Delete(ctx, o.GetName(), a.deleteOptions())
+	err = res.Delete(ctx, o.GetName(), s.deleteOptions())
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -171,8 +152,8 @@ func (a *applier) delete(ctx context.Context, o *unstructured.Unstructured) (boo
 }
 
 // get reads an object as it is in the cluster; nil if it isn't there.
-func (c *client) get(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	res, err := c.resource(o)
+func (s *session) get(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	res, err := s.client.resource(o)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 // keepBefore keeps with a release the workloads as they are, until one has
 // succeeded: what deployed them before can't be asked to go back. A release
 // that is gone on with has kept them already.
-func (a *applier) keepBefore(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
+func (s *session) keepBefore(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
 	if current.version != "" || lastGood(all, current, modeRolling) != nil {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (a *applier) keepBefore(ctx context.Context, all []*release, current *relea
 		}
 	}
 	for _, w := range awaited(objects) {
-		live, err := a.present(ctx, w)
+		live, err := s.present(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -32,21 +32,21 @@ func (a *applier) keepBefore(ctx context.Context, all []*release, current *relea
 }
 
 // announcePruning says what will be deleted once the release stands.
-func (p *pruner) announcePruning(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
+func (s *session) announcePruning(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
 	previous := lastGood(all, current, modeRolling)
-	if !p.p.Pruning || p.p.SkipDryRun || previous == nil || !previous.Pruning {
+	if !s.p.Pruning || s.p.SkipDryRun || previous == nil || !previous.Pruning {
 		return nil
 	}
 	for _, o := range missing(previous, objects) {
 		if o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning) {
 			continue
 		}
-		live, err := p.applier.present(ctx, o)
+		live, err := s.present(ctx, o)
 		if err != nil {
 			return err
 		}
 		if live != nil {
-			say(p.env.Log(unitInitialize), "%s isn't in the manifests any more and will be pruned", display(o))
+			say(s.env.Log(unitInitialize), "%s isn't in the manifests any more and will be pruned", display(o))
 		}
 	}
 	return nil

@@ -110,21 +110,21 @@ const (
 
 // define waits until the kinds that were just defined can be used: the server
 // has accepted them, and it lists them.
-func (a *applier) define(ctx context.Context, objects []*unstructured.Unstructured) error {
+func (s *session) define(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if len(objects) == 0 || objects[0].GetKind() != kindDefinition {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, kindLimit, fault.New(fault.Unavailable, "the cluster doesn't serve the new kinds after %s", kindLimit))
 	defer cancel()
 	for _, o := range objects {
-		if err := a.lookout.steadyOne(ctx, o, a.env.Log(unitApply)); err != nil {
+		if err := s.steadyOne(ctx, o, s.env.Log(unitApply)); err != nil {
 			return err
 		}
 	}
 	again := time.NewTicker(kindEvery)
 	defer again.Stop()
 	for _, o := range objects {
-		for !a.client.serves(o) {
+		for !s.serves(o) {
 			select {
 			case <-again.C:
 			case <-ctx.Done():
@@ -136,7 +136,7 @@ func (a *applier) define(ctx context.Context, objects []*unstructured.Unstructur
 }
 
 // serves says whether the cluster lists the kind of a definition.
-func (c *client) serves(definition *unstructured.Unstructured) bool {
+func (s *session) serves(definition *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, v := range versions {
 		m, _ := v.(map[string]any)
@@ -147,7 +147,7 @@ func (c *client) serves(definition *unstructured.Unstructured) bool {
 		o := &unstructured.Unstructured{}
 		o.SetAPIVersion(text(definition, "spec", "group") + "/" + text(one, "name"))
 		o.SetKind(text(definition, "spec", "names", "kind"))
-		if _, err := c.mapping(o.GroupVersionKind()); err != nil {
+		if _, err := s.client.mapping(o.GroupVersionKind()); err != nil {
 			return false
 		}
 	}
