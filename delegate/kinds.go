@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/aws"
 	functions "github.com/slipway-cd/slipway/delegate/awslambda"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
+	"github.com/slipway-cd/slipway/delegate/ecs"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/helm"
@@ -31,6 +32,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
+	laneecs "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -73,6 +75,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},
 		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
+		laneecs.Kind:        ecs.Kind(ecs.Config{Git: gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys), Accesses: accesses}),
 		task.KindJenkins:    {Do: jenkins.New(nil)},
 		task.KindJira:       {Do: jira.New(nil)},
 		lane.Kind:           {Do: kubernetes.New(manifests), Watch: pods},

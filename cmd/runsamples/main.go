@@ -27,10 +27,12 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -164,13 +166,18 @@ func messages(n *execution.TreeNode) []string {
 	return out
 }
 
+// kinds are what the delegate of the control plane does.
+func kinds(cache string) map[task.Kind]executor.Kind {
+	return delegate.Kinds(delegate.Config{Cache: cache})
+}
+
 // serve starts a control plane with a delegate in this process.
 func serve(ctx context.Context, data string) (*apiclient.Client, func() error, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ready, ended := make(chan wire.Info, 1), make(chan error, 1)
 	go func() {
 		ended <- wire.Serve(ctx, wire.ServeConfig{
-			Addr: "127.0.0.1:0", Data: data, EmbeddedDelegate: true, Log: slog.New(slog.DiscardHandler), Ready: func(i wire.Info) { ready <- i },
+			Addr: "127.0.0.1:0", Data: data, EmbeddedDelegate: true, Kinds: kinds, Log: slog.New(slog.DiscardHandler), Ready: func(i wire.Info) { ready <- i },
 		})
 	}()
 	select {

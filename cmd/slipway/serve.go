@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/wire"
@@ -34,8 +36,13 @@ func serveCommand(a *app) *cobra.Command {
 			if cfg.Insecure, err = a.insecure(); err != nil {
 				return err
 			}
-			if cfg.RenderMemory, cfg.HostKeys, err = fetch.read(); err != nil {
+			memory, keys, err := fetch.read()
+			if err != nil {
 				return err
+			}
+			cfg.HostKeys = keys
+			cfg.Kinds = func(cache string) map[task.Kind]executor.Kind {
+				return delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys})
 			}
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err

@@ -16,18 +16,18 @@ import (
 
 // chosen renders the manifests of some files: paths below the manifest's
 // path, also of files that ask to be skipped by deployments.
-func (s *session) chosen(ctx context.Context, paths []string, everything bool) ([]*unstructured.Unstructured, error) {
-	m := s.p.Target.Manifest
-	if s.p.ApplySource != nil {
-		m = s.p.ApplySource
+func (r *renderer) chosen(ctx context.Context, paths []string, everything bool) ([]*unstructured.Unstructured, error) {
+	m := r.p.Target.Manifest
+	if r.p.ApplySource != nil {
+		m = r.p.ApplySource
 	}
-	if err := s.overridesFit(m); err != nil {
+	if err := r.overridesFit(m); err != nil {
 		return nil, err
 	}
-	if objects, ok, err := s.builtChosen(ctx, m, paths, everything); ok {
+	if objects, ok, err := r.builtChosen(ctx, m, paths, everything); ok {
 		return objects, err
 	}
-	got, err := s.source().Fetch(ctx, m)
+	got, err := r.source().Fetch(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -38,23 +38,23 @@ func (s *session) chosen(ctx context.Context, paths []string, everything bool) (
 		}
 	}
 	values := map[string]any{}
-	if !s.p.SkipRendering {
-		if values, err = s.source().Values(ctx, m, got, slices.Concat(s.p.Target.Values, s.p.ApplyValues)); err != nil {
+	if !r.p.SkipRendering {
+		if values, err = r.source().Values(ctx, m, got, slices.Concat(r.p.Target.Values, r.p.ApplyValues)); err != nil {
 			return nil, err
 		}
 	}
-	objects, err := s.render(ctx, files, values, s.p.SkipRendering)
+	objects, err := r.render(ctx, files, values, r.p.SkipRendering)
 	if err != nil {
 		return nil, err
 	}
 	if len(objects) == 0 {
 		return nil, fault.New(fault.Invalid, "the files render to nothing")
 	}
-	return sorted(objects), s.place(objects)
+	return sorted(objects), r.place(objects)
 }
 
 // overridesFit refuses a step's overrides that the manifest has no use for.
-func (s *session) overridesFit(m *lane.Manifest) error {
+func (r *renderer) overridesFit(m *lane.Manifest) error {
 	if m == nil {
 		return nil // reported when it is fetched
 	}
@@ -63,9 +63,9 @@ func (s *session) overridesFit(m *lane.Manifest) error {
 		layers []lane.ValuesFile
 		of     []string
 	}{
-		{"Values", s.p.ApplyValues, []string{lane.PlainManifest, lane.HelmChart}},
-		{"KustomizePatches", s.p.ApplyPatches, []string{lane.Kustomization}},
-		{"OpenshiftParam", s.p.ApplyParams, []string{lane.OpenshiftTemplate}},
+		{"Values", r.p.ApplyValues, []string{lane.PlainManifest, lane.HelmChart}},
+		{"KustomizePatches", r.p.ApplyPatches, []string{lane.Kustomization}},
+		{"OpenshiftParam", r.p.ApplyParams, []string{lane.OpenshiftTemplate}},
 	} {
 		if len(o.layers) > 0 && !slices.Contains(o.of, m.Type) {
 			return fault.New(fault.Invalid, "override %s is of the type %s, but manifest %s is a %s", o.layers[0].ID, o.typ, m.ID, m.Type)
@@ -113,17 +113,17 @@ func below(files []manifest.File, at string) []manifest.File {
 // applyStep is K8sApply (semantics/kubernetes §15): nothing is versioned,
 // nothing is kept for a rollback, and every kind is waited for, Jobs too.
 func (s *session) applyStep(ctx context.Context) (task.Result, error) {
-	objects, err := s.chosen(ctx, s.p.FilePaths, len(s.p.FilePaths) == 0 && s.p.ApplySource != nil)
+	objects, err := s.renderer.chosen(ctx, s.p.FilePaths, len(s.p.FilePaths) == 0 && s.p.ApplySource != nil)
 	if err != nil {
 		return task.Result{}, err
 	}
-	if s.flags.DryRun {
+	if s.applier.flags.DryRun {
 		return s.onlyDryRun(ctx, objects)
 	}
-	if err := s.dryRun(ctx, objects); err != nil {
+	if err := s.applier.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.apply(ctx, objects, s.env.Log(unitApply)); err != nil {
+	if err := s.applier.apply(ctx, objects, s.env.Log(unitApply)); err != nil {
 		return task.Result{}, err
 	}
 	var waited []*unstructured.Unstructured
@@ -132,7 +132,7 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 			waited = append(waited, o)
 		}
 	}
-	if err := s.steady(ctx, waited); err != nil {
+	if err := s.lookout.steady(ctx, waited); err != nil {
 		return task.Result{}, err
 	}
 	return s.done(nil, s.changed("applied", objects, nil))
@@ -141,7 +141,7 @@ func (s *session) applyStep(ctx context.Context) (task.Result, error) {
 // onlyDryRun is K8sApply with --dry-run: nothing is changed, so nothing is
 // waited for.
 func (s *session) onlyDryRun(ctx context.Context, objects []*unstructured.Unstructured) (task.Result, error) {
-	found, err := s.rehearse(ctx, objects, s.env.Log(unitApply))
+	found, err := s.applier.rehearse(ctx, objects, s.env.Log(unitApply))
 	if err != nil {
 		return task.Result{}, err
 	}

@@ -9,7 +9,7 @@ import (
 // keepBefore keeps with a release the workloads as they are, until one has
 // succeeded: what deployed them before can't be asked to go back. A release
 // that is gone on with has kept them already.
-func (s *session) keepBefore(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
+func (a *applier) keepBefore(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
 	if current.version != "" || lastGood(all, current, modeRolling) != nil {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (s *session) keepBefore(ctx context.Context, all []*release, current *relea
 		}
 	}
 	for _, w := range awaited(objects) {
-		live, err := s.present(ctx, w)
+		live, err := a.present(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -32,21 +32,21 @@ func (s *session) keepBefore(ctx context.Context, all []*release, current *relea
 }
 
 // announcePruning says what will be deleted once the release stands.
-func (s *session) announcePruning(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
+func (p *pruner) announcePruning(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) error {
 	previous := lastGood(all, current, modeRolling)
-	if !s.p.Pruning || s.p.SkipDryRun || previous == nil || !previous.Pruning {
+	if !p.p.Pruning || p.p.SkipDryRun || previous == nil || !previous.Pruning {
 		return nil
 	}
 	for _, o := range missing(previous, objects) {
 		if o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning) {
 			continue
 		}
-		live, err := s.present(ctx, o)
+		live, err := p.applier.present(ctx, o)
 		if err != nil {
 			return err
 		}
 		if live != nil {
-			say(s.env.Log(unitInitialize), "%s isn't in the manifests any more and will be pruned", display(o))
+			say(p.env.Log(unitInitialize), "%s isn't in the manifests any more and will be pruned", display(o))
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func (f *Foreign) layOut(rendered, strategy string, b Beside) (*layout, error) {
 		}
 		walkSelectors(o.Object, l.common)
 		// A kind that the chart brings itself isn't known yet.
-		if err := f.s.place([]*unstructured.Unstructured{o}); err != nil && !errors.Is(err, errNoKind) {
+		if err := f.s.renderer.place([]*unstructured.Unstructured{o}); err != nil && !errors.Is(err, errNoKind) {
 			return nil, err
 		}
 	}
@@ -147,7 +147,7 @@ func (f *Foreign) Canary(ctx context.Context, rendered string, b Beside, pick *l
 	}
 	serving := l.workload.DeepCopy()
 	serving.SetName(l.common(serving.GetName()))
-	base, err := f.s.baseReplicas(ctx, l.objects, l.workload, serving)
+	base, err := f.s.client.baseReplicas(ctx, l.objects, l.workload, serving)
 	if err != nil {
 		return Aside{}, err
 	}
@@ -189,7 +189,7 @@ func (f *Foreign) canaryNeeds(ctx context.Context, l *layout, o *unstructured.Un
 	if l.named(o.GetName()) {
 		return true, nil
 	}
-	live, err := f.s.present(ctx, o)
+	live, err := f.s.applier.present(ctx, o)
 	return live == nil || live.GetAnnotations()[annotationHelm] == l.Release, err
 }
 

@@ -30,7 +30,7 @@ func (f *Foreign) Color(ctx context.Context, rendered string, b Beside) (Aside, 
 	if err != nil {
 		return Aside{}, err
 	}
-	if c.Serving, err = f.s.primaryColor(ctx, primary); err != nil {
+	if c.Serving, err = f.s.client.primaryColor(ctx, primary); err != nil {
 		return Aside{}, err
 	}
 	c.Next = otherColor(c.Serving)

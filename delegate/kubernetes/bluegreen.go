@@ -39,7 +39,7 @@ func (s *session) colors(ctx context.Context, objects []*unstructured.Unstructur
 	if c.primary, c.stage, c.objects, err = stagedServices(objects); err != nil {
 		return nil, err
 	}
-	if c.serving, err = s.primaryColor(ctx, c.primary); err != nil {
+	if c.serving, err = s.client.primaryColor(ctx, c.primary); err != nil {
 		return nil, err
 	}
 	c.next = otherColor(c.serving)
@@ -55,12 +55,12 @@ func (s *session) paint(c *colors) {
 
 // blueGreen is K8sBlueGreenDeploy (semantics/kubernetes §14.2).
 func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
 	current := s.begin(all, modeBlueGreen)
-	objects, err := s.manifests(ctx)
+	objects, err := s.renderer.manifests(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -81,19 +81,19 @@ func (s *session) blueGreen(ctx context.Context) (task.Result, error) {
 		say(s.env.Log(unitPrepare), "The manifests are those of release %d: nothing is deployed", last.Number)
 		current.Skipped, out["skipped"] = true, true
 		current.Status = releaseFailed // it is no release to go back to
-		if err := s.save(ctx, current); err != nil {
+		if err := s.history.save(ctx, current); err != nil {
 			return task.Result{}, err
 		}
 		return s.done(out)
 	}
 	s.paint(c)
-	s.beside = display(c.workload)
+	s.applier.beside = display(c.workload)
 	return s.deployColor(ctx, all, current, c.objects, c.workload, out)
 }
 
 // deployColor applies the stage colour and waits for its workload.
 func (s *session) deployColor(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured, w *unstructured.Unstructured, out outputs) (task.Result, error) {
-	if err := s.dryRun(ctx, objects); err != nil {
+	if err := s.applier.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
 	say(s.env.Log(unitPrepare), "Deploying %s; the primary service %s keeps %s", display(w), current.PrimaryService, current.PrimaryColor)
@@ -105,28 +105,28 @@ func (s *session) deployColor(ctx context.Context, all []*release, current *rele
 	}
 	err = s.applyRelease(ctx, current, objects, late)
 	if err == nil {
-		err = s.wake(ctx, w, s.env.Log(unitApply))
+		err = s.kubectl.wake(ctx, w, s.env.Log(unitApply))
 	}
 	if err == nil {
-		err = s.steady(ctx, []*unstructured.Unstructured{w})
+		err = s.lookout.steady(ctx, []*unstructured.Unstructured{w})
 	}
 	if err == nil && s.p.Traffic != nil {
-		_, err = s.routeTraffic(ctx, s.p.Traffic, current)
+		_, err = s.network.routeTraffic(ctx, s.p.Traffic, current)
 	}
 	if err != nil {
-		_ = s.mark(ctx, current, releaseFailed) // the step fails either way
+		_ = s.history.mark(ctx, current, releaseFailed) // the step fails either way
 		r, _ := s.done(out, s.changed("applied", objects, nil))
 		return r, err
 	}
 	if s.p.Pruning {
-		current.Pruned = s.pruneColors(ctx, all, current, objects)
+		current.Pruned = s.pruner.pruneColors(ctx, all, current, objects)
 		out["prunedResourceIds"] = current.Pruned
 	}
-	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
+	if err := s.history.mark(ctx, current, releaseSucceeded); err != nil {
 		return task.Result{}, err
 	}
-	s.cleanUp(ctx, all, current, s.env.Log(unitWrapUp))
-	return s.done(out, s.changed("applied", objects, s.instances(ctx, managed(objects), nil)))
+	s.history.cleanUp(ctx, all, current, s.env.Log(unitWrapUp))
+	return s.done(out, s.changed("applied", objects, s.lookout.instances(ctx, managed(objects), nil)))
 }
 
 // color gives the workload and what follows it the stage's colour.

@@ -22,13 +22,15 @@ import (
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // bombSession renders in little memory.
 func bombSession(t *testing.T) *session {
 	t.Helper()
-	s := &session{env: executortest.New(t, nil).Env, sandbox: sandbox.New(256 << 20)}
-	t.Cleanup(s.sandbox.Close)
+	s := newSession(task.Work{}, lane.Spec{}, executortest.New(t, nil).Env, nil)
+	s.renderer.sandbox = sandbox.New(256 << 20)
+	t.Cleanup(s.renderer.sandbox.Close)
 	return s
 }
 
@@ -38,7 +40,7 @@ type bomb func(ctx context.Context, t *testing.T, s *session) ([]*unstructured.U
 // inManifest is a bomb of a plain manifest.
 func inManifest(text string) bomb {
 	return func(ctx context.Context, _ *testing.T, s *session) ([]*unstructured.Unstructured, error) {
-		return s.render(ctx, []manifest.File{{Name: "bomb.yaml", Text: text}}, nil, false)
+		return s.renderer.render(ctx, []manifest.File{{Name: "bomb.yaml", Text: text}}, nil, false)
 	}
 }
 
@@ -62,7 +64,7 @@ func inChart(template string, others map[string]string) bomb {
 			files[name] = text
 		}
 		job := chart.Job{Manifest: &lane.Manifest{ID: "bomb"}, Files: laid(t, files), Dir: t.TempDir(), Release: chart.Release{Name: "bomb", Namespace: "default"}}
-		return s.make(ctx, sandbox.Work{Verb: verbChart, What: "rendering the chart of bomb", Log: s.env.Log(unitFetch), Request: chartWork{Job: job}})
+		return s.renderer.make(ctx, sandbox.Work{Verb: verbChart, What: "rendering the chart of bomb", Log: s.env.Log(unitFetch), Request: chartWork{Job: job}})
 	}
 }
 
@@ -71,7 +73,7 @@ func inKustomize(files map[string]string) bomb {
 	return func(ctx context.Context, t *testing.T, s *session) ([]*unstructured.Unstructured, error) {
 		t.Helper()
 		w := kustomizeWork{&lane.Manifest{ID: "bomb"}, laid(t, files), []string{"top"}, nil, t.TempDir()}
-		return s.make(ctx, sandbox.Work{Verb: verbKustomize, What: "building the kustomization of bomb", Log: s.env.Log(unitFetch), Request: w})
+		return s.renderer.make(ctx, sandbox.Work{Verb: verbKustomize, What: "building the kustomization of bomb", Log: s.env.Log(unitFetch), Request: w})
 	}
 }
 
@@ -126,8 +128,8 @@ func TestBombsFailTheirStepAlone(t *testing.T) {
 		{"a manifest that doubles", inManifest(`{{ $a := "x" }}{{ range until 40 }}{{ $a = print $a $a }}{{ end }}`), tooMuch},
 		{"a large manifest", func(ctx context.Context, t *testing.T, s *session) ([]*unstructured.Unstructured, error) {
 			t.Helper()
-			s.sandbox = sandbox.New(0)
-			defer s.sandbox.Close()
+			s.renderer.sandbox = sandbox.New(0)
+			defer s.renderer.sandbox.Close()
 			return inManifest("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: {{ repeat 17000000 \"x\" }}}\n")(ctx, t, s)
 		}, "it makes more than 16 MiB"},
 		{"a long range in a chart", inChart("{{ range until 1000000000 }}x{{ end }}", nil), "rendering the chart of bomb " + tooMuch},
@@ -142,7 +144,7 @@ func TestBombsFailTheirStepAlone(t *testing.T) {
 			file := manifest.File{Name: "t.yaml", Text: "apiVersion: template.openshift.io/v1\nkind: Template\nparameters: [{name: A}]\nobjects:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: \"" +
 				strings.Repeat("${A}", 100_000) + "\"}}\n"}
 			w := openshiftWork{File: file, Params: map[string]string{"A": strings.Repeat("x", 100_000)}}
-			return s.make(ctx, sandbox.Work{Verb: verbOpenshift, What: "processing it", Log: s.env.Log(unitFetch), Request: w})
+			return s.renderer.make(ctx, sandbox.Work{Verb: verbOpenshift, What: "processing it", Log: s.env.Log(unitFetch), Request: w})
 		}, "processing it " + tooMuch},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

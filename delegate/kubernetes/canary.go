@@ -16,12 +16,12 @@ const canarySuffix = "-canary"
 
 // canary is K8sCanaryDeploy of the standard type (semantics/kubernetes §13.1).
 func (s *session) canary(ctx context.Context) (task.Result, error) {
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
 	current := s.begin(all, modeCanary)
-	objects, err := s.manifests(ctx)
+	objects, err := s.renderer.manifests(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -29,7 +29,7 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	base, err := s.baseReplicas(ctx, objects, w, w)
+	base, err := s.client.baseReplicas(ctx, objects, w, w)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -43,8 +43,8 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	current.Made = slices.Concat(made, more, current.Versioned)
-	s.beside = display(w)
-	if err := s.dryRun(ctx, objects); err != nil {
+	s.applier.beside = display(w)
+	if err := s.applier.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
 	say(s.env.Log(unitPrepare), "Canary %s with %d instances", display(w), count)
@@ -55,24 +55,24 @@ func (s *session) canary(ctx context.Context) (task.Result, error) {
 	}
 	err = s.applyRelease(ctx, current, objects, late)
 	if err == nil {
-		err = s.steady(ctx, []*unstructured.Unstructured{w})
+		err = s.lookout.steady(ctx, []*unstructured.Unstructured{w})
 	}
 	if err == nil && s.p.Traffic != nil {
-		_, err = s.routeTraffic(ctx, s.p.Traffic, current)
+		_, err = s.network.routeTraffic(ctx, s.p.Traffic, current)
 	}
 	out := outputs{"canaryWorkload": w.GetNamespace() + "/" + display(w), "targetInstances": count}
 	if current.StableService != "" {
 		out["stableService"], out["canaryService"] = current.StableService, current.CanaryService
 	}
 	if err != nil {
-		_ = s.mark(ctx, current, releaseFailed) // the step fails either way; the record is found by its stage
+		_ = s.history.mark(ctx, current, releaseFailed) // the step fails either way; the record is found by its stage
 		r, _ := s.done(out, s.changed("applied", objects, nil))
 		return r, err
 	}
-	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
+	if err := s.history.mark(ctx, current, releaseSucceeded); err != nil {
 		return task.Result{}, err
 	}
-	return s.done(out, s.changed("applied", objects, s.instances(ctx, managed(objects), nil)))
+	return s.done(out, s.changed("applied", objects, s.lookout.instances(ctx, managed(objects), nil)))
 }
 
 // single is the one managed workload that canary and blue-green need.
@@ -113,7 +113,7 @@ func (s *session) turnCanary(w *unstructured.Unstructured, count int64) {
 
 // baseReplicas is what a percentage is of: the manifest's replicas. Where an
 // autoscaler has them, it is what serves now, else the autoscaler's minimum.
-func (s *session) baseReplicas(ctx context.Context, objects []*unstructured.Unstructured, w, serving *unstructured.Unstructured) (int64, error) {
+func (c *client) baseReplicas(ctx context.Context, objects []*unstructured.Unstructured, w, serving *unstructured.Unstructured) (int64, error) {
 	if _, ok := number(w, "spec", "replicas"); ok {
 		return replicas(w), nil
 	}
@@ -121,7 +121,7 @@ func (s *session) baseReplicas(ctx context.Context, objects []*unstructured.Unst
 		if !scales(o, w.GetKind(), w.GetName()) {
 			continue
 		}
-		live, err := s.get(ctx, serving)
+		live, err := c.get(ctx, serving)
 		if err != nil {
 			return 0, err
 		}
@@ -182,31 +182,31 @@ func renameFollowers(objects []*unstructured.Unstructured, w *unstructured.Unstr
 // what the stage's canary step made, and never what serves.
 func (s *session) canaryDelete(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitDelete)
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	made := s.ofStage(all, modeCanary)
+	made := s.history.ofStage(all, modeCanary)
 	if made == nil {
 		say(log, "This stage has no canary, so there is nothing to delete")
 		return s.done(nil)
 	}
-	if err := s.toStable(ctx, made.CanaryService, made.StableService); err != nil {
+	if err := s.network.toStable(ctx, made.CanaryService, made.StableService); err != nil {
 		return task.Result{}, err
 	}
 	objects := slices.DeleteFunc(made.objects(), func(o *unstructured.Unstructured) bool {
 		return !slices.Contains(made.Made, display(o))
 	})
 	slices.Reverse(objects)
-	deleted, err := s.deleteAll(ctx, objects, log)
+	deleted, err := s.applier.deleteAll(ctx, objects, log)
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := s.allGone(ctx, deleted); err != nil {
+	if err := s.applier.allGone(ctx, deleted); err != nil {
 		return task.Result{}, err
 	}
 	made.Deleted = true // so the record needn't be kept for this step
-	if err := s.mark(ctx, made, made.Status); err != nil {
+	if err := s.history.mark(ctx, made, made.Status); err != nil {
 		say(log, "release %d couldn't be marked as deleted: %s", made.Number, err)
 	}
 	return s.done(nil, s.changed("deleted", deleted, nil))

@@ -18,22 +18,22 @@ import (
 // Helm release is made (semantics/kubernetes §4.3). only names files of the
 // chart, which count even if they ask to be left out of deployments; nil: all
 // others.
-func (s *session) chart(ctx context.Context, m *lane.Manifest, only []string, over []lane.ValuesFile) ([]*unstructured.Unstructured, error) {
+func (r *renderer) chart(ctx context.Context, m *lane.Manifest, only []string, over []lane.ValuesFile) ([]*unstructured.Unstructured, error) {
 	flags, err := m.Chart.Flags(lane.HelmTemplate)
 	if err != nil {
 		return nil, err
 	}
 	flags.ShowOnly = append(flags.ShowOnly, only...)
-	source := s.source()
+	source := r.source()
 	download, err := m.Chart.Download()
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.charts.Fetch(ctx, source, m, download)
+	files, err := r.charts.Fetch(ctx, source, m, download)
 	if err != nil {
 		return nil, err
 	}
-	values, err := source.Values(ctx, m, files, slices.Concat(s.p.Target.Values, over))
+	values, err := source.Values(ctx, m, files, slices.Concat(r.p.Target.Values, over))
 	if err != nil {
 		return nil, err
 	}
@@ -42,21 +42,21 @@ func (s *session) chart(ctx context.Context, m *lane.Manifest, only []string, ov
 	}
 	// A kind that the chart looks for may be younger than what was found out for
 	// other tasks. What the cluster says now is there for this one's objects, too.
-	s.client.mapper.Reset()
-	cluster, err := chart.Capabilities(s.client.kinds)
+	r.client.mapper.Reset()
+	cluster, err := chart.Capabilities(r.client.kinds)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := s.env.Dir()
+	dir, err := r.env.Dir()
 	if err != nil {
 		return nil, err
 	}
 	job := chart.Job{
 		Manifest: bare(m), Files: files, Dir: dir, Load: flags, Flags: flags, Values: values,
-		Release: chart.Release{Name: s.p.Target.ReleaseName, Namespace: s.p.Target.Namespace, Cluster: cluster},
+		Release: chart.Release{Name: r.p.Target.ReleaseName, Namespace: r.p.Target.Namespace, Cluster: cluster},
 	}
-	return s.make(ctx, sandbox.Work{
-		Verb: verbChart, What: "rendering the chart of " + m.ID, Log: s.env.Log(unitFetch), Request: chartWork{job, only != nil},
+	return r.make(ctx, sandbox.Work{
+		Verb: verbChart, What: "rendering the chart of " + m.ID, Log: r.env.Log(unitFetch), Request: chartWork{job, only != nil},
 	})
 }
 

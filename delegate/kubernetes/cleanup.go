@@ -21,7 +21,7 @@ const underWay = 24 * time.Hour
 // that only they use (semantics/kubernetes §9). Those of each line are kept:
 // what a rolling deployment made serves until the first colour does, and is
 // what is gone back to from it. What fails is only said.
-func (s *session) cleanUp(ctx context.Context, all []*release, current *release, log io.Writer) {
+func (h *history) cleanUp(ctx context.Context, all []*release, current *release, log io.Writer) {
 	used := map[string]bool{}
 	var old []*release
 	good := map[string]int{}
@@ -41,7 +41,7 @@ func (s *session) cleanUp(ctx context.Context, all []*release, current *release,
 		}
 	}
 	for _, r := range old {
-		if err := s.forget(ctx, r, used); err != nil {
+		if err := h.forget(ctx, r, used); err != nil {
 			say(log, "Release %d couldn't be cleaned up: %s", r.Number, err)
 		}
 	}
@@ -63,17 +63,17 @@ func line(mode string) string {
 	return mode
 }
 
-func (s *session) forget(ctx context.Context, r *release, used map[string]bool) error {
+func (h *history) forget(ctx context.Context, r *release, used map[string]bool) error {
 	for _, o := range r.objects() {
 		name := o.GetKind() + "/" + o.GetName()
 		if !slices.Contains(r.Versioned, name) || used[name] {
 			continue
 		}
-		if _, err := s.delete(ctx, o); err != nil {
+		if _, err := h.applier.delete(ctx, o); err != nil {
 			return err
 		}
 	}
-	err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).Delete(ctx, s.secretName(r.Number), metav1.DeleteOptions{})
+	err := h.client.dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace).Delete(ctx, h.secretName(r.Number), metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

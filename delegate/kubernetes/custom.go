@@ -110,21 +110,21 @@ const (
 
 // define waits until the kinds that were just defined can be used: the server
 // has accepted them, and it lists them.
-func (s *session) define(ctx context.Context, objects []*unstructured.Unstructured) error {
+func (a *applier) define(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if len(objects) == 0 || objects[0].GetKind() != kindDefinition {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, kindLimit, fault.New(fault.Unavailable, "the cluster doesn't serve the new kinds after %s", kindLimit))
 	defer cancel()
 	for _, o := range objects {
-		if err := s.steadyOne(ctx, o, s.env.Log(unitApply)); err != nil {
+		if err := a.lookout.steadyOne(ctx, o, a.env.Log(unitApply)); err != nil {
 			return err
 		}
 	}
 	again := time.NewTicker(kindEvery)
 	defer again.Stop()
 	for _, o := range objects {
-		for !s.serves(o) {
+		for !a.client.serves(o) {
 			select {
 			case <-again.C:
 			case <-ctx.Done():
@@ -136,7 +136,7 @@ func (s *session) define(ctx context.Context, objects []*unstructured.Unstructur
 }
 
 // serves says whether the cluster lists the kind of a definition.
-func (s *session) serves(definition *unstructured.Unstructured) bool {
+func (c *client) serves(definition *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, v := range versions {
 		m, _ := v.(map[string]any)
@@ -147,7 +147,7 @@ func (s *session) serves(definition *unstructured.Unstructured) bool {
 		o := &unstructured.Unstructured{}
 		o.SetAPIVersion(text(definition, "spec", "group") + "/" + text(one, "name"))
 		o.SetKind(text(definition, "spec", "names", "kind"))
-		if _, err := s.client.mapping(o.GroupVersionKind()); err != nil {
+		if _, err := c.mapping(o.GroupVersionKind()); err != nil {
 			return false
 		}
 	}

@@ -27,11 +27,11 @@ type difference struct {
 // rehearse has the server say what applying objects would do, without doing
 // it, and compares that with what there is. Everything that the server refuses
 // is said; the error is the first of it.
-func (s *session) rehearse(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) ([]difference, error) {
-	s.brings = map[string]bool{}
+func (a *applier) rehearse(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) ([]difference, error) {
+	a.brings = map[string]bool{}
 	for _, o := range objects {
 		if o.GetKind() == "Namespace" {
-			s.brings[o.GetName()] = true
+			a.brings[o.GetName()] = true
 		}
 	}
 	found := make([]difference, len(objects))
@@ -40,7 +40,7 @@ func (s *session) rehearse(ctx context.Context, objects []*unstructured.Unstruct
 	g.SetLimit(atOnce)
 	for i, o := range objects {
 		g.Go(func() error {
-			found[i], refused[i] = s.rehearseOne(waveCtx, o, log)
+			found[i], refused[i] = a.rehearseOne(waveCtx, o, log)
 			if fault.Is(refused[i], fault.Unavailable) || fault.Is(refused[i], fault.Unauthenticated) {
 				return refused[i] // so would be the rest
 			}
@@ -56,27 +56,27 @@ func (s *session) rehearse(ctx context.Context, objects []*unstructured.Unstruct
 	}
 	if len(refused) > 1 && ctx.Err() == nil {
 		for _, err := range refused {
-			say(s.env.LogError(unitInitialize), "%s", err)
+			say(a.env.LogError(unitInitialize), "%s", err)
 		}
 		return nil, fmt.Errorf("the cluster refuses %d of %d objects, first %w", len(refused), len(objects), refused[0])
 	}
 	return nil, refused[0]
 }
 
-func (s *session) rehearseOne(ctx context.Context, o *unstructured.Unstructured, log io.Writer) (difference, error) {
+func (a *applier) rehearseOne(ctx context.Context, o *unstructured.Unstructured, log io.Writer) (difference, error) {
 	d := difference{object: o}
-	after, err := s.applyOne(ctx, o, true, log)
+	after, err := a.applyOne(ctx, o, true, log)
 	if err != nil {
 		return d, err
 	}
-	before, err := s.present(ctx, o)
+	before, err := a.present(ctx, o)
 	if err != nil {
 		return d, err
 	}
 	d.made = before == nil
-	if older := s.older[display(o)]; d.made && older != "" {
+	if older := a.older[display(o)]; d.made && older != "" {
 		d.than = older
-		if before, err = s.present(ctx, olderOf(o, older)); err != nil {
+		if before, err = a.present(ctx, olderOf(o, older)); err != nil {
 			return d, err
 		}
 		if before != nil {
@@ -98,8 +98,8 @@ func olderOf(o *unstructured.Unstructured, name string) *unstructured.Unstructur
 }
 
 // present reads an object if its kind is known.
-func (s *session) present(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live, err := s.get(ctx, o)
+func (a *applier) present(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live, err := a.client.get(ctx, o)
 	if errors.Is(err, errNoKind) {
 		return nil, nil
 	}

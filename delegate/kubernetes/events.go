@@ -21,11 +21,11 @@ func events() schema.GroupVersionResource {
 // followEvents logs what happens to workloads and what is theirs until stop is
 // called (semantics/kubernetes §10). It is best effort: a cluster that doesn't
 // show its events is no reason to fail.
-func (s *session) followEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) (stop func()) {
+func (c *client) followEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var ended []chan struct{}
 	for _, namespace := range namespaces(workloads) {
-		res := s.client.dynamic.Resource(events()).Namespace(namespace)
+		res := c.dynamic.Resource(events()).Namespace(namespace)
 		now, err := res.List(ctx, metav1.ListOptions{Limit: 1})
 		if err != nil {
 			continue

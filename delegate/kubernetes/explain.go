@@ -45,40 +45,40 @@ func because(reasons []string, err error) error {
 // explain says in the log why workloads that failed aren't ready: what the
 // controller can't do, what their containers wait for, the last lines of those
 // that ended, and the newest warnings. It gives the reasons, the plainest first.
-func (s *session) explain(ctx context.Context, workloads []*unstructured.Unstructured, unit string) []string {
+func (l *lookout) explain(ctx context.Context, workloads []*unstructured.Unstructured, unit string) []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
 	defer cancel()
-	log := s.env.LogError(unit)
+	log := l.env.LogError(unit)
 	var reasons []string
 	for _, w := range workloads {
-		live, err := s.get(ctx, w)
+		live, err := l.client.get(ctx, w)
 		if err != nil || live == nil {
 			continue
 		}
 		if done, _, err := rollout(live); done && err == nil {
 			continue
 		}
-		reasons = append(reasons, s.explainOne(ctx, live, log)...)
+		reasons = append(reasons, l.client.explainOne(ctx, live, log)...)
 	}
-	s.explainEvents(ctx, workloads, log)
+	l.client.explainEvents(ctx, workloads, log)
 	return reasons
 }
 
 // explainOne explains one workload. Pods that have the same trouble are
 // counted in the reasons; the log names each.
-func (s *session) explainOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) []string {
+func (c *client) explainOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) []string {
 	var reasons []string
-	if c := condition(w, "ReplicaFailure"); c["status"] == "True" {
-		reasons = append(reasons, fmt.Sprintf("%s can't make its pods: %s", display(w), c["message"]))
+	if told := condition(w, "ReplicaFailure"); told["status"] == "True" {
+		reasons = append(reasons, fmt.Sprintf("%s can't make its pods: %s", display(w), told["message"]))
 		say(log, "%s", reasons[0])
 	}
 	seen := map[string]int{}
 	var order []string
-	for _, p := range s.podsOf(ctx, w) {
+	for _, p := range c.podsOf(ctx, w) {
 		for _, t := range troubles(p) {
 			say(log, "pod %s: %s", p.GetName(), t.what)
 			if t.ended {
-				s.lastWords(ctx, p, t, log)
+				c.lastWords(ctx, p, t, log)
 			}
 			if seen[t.what]++; seen[t.what] == 1 {
 				order = append(order, t.what)
@@ -99,10 +99,10 @@ func (s *session) explainOne(ctx context.Context, w *unstructured.Unstructured, 
 }
 
 // explainEvents says the newest warnings about workloads and what is theirs.
-func (s *session) explainEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) {
+func (c *client) explainEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) {
 	var found []unstructured.Unstructured
 	for _, namespace := range namespaces(workloads) {
-		list, err := s.client.dynamic.Resource(events()).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
+		list, err := c.dynamic.Resource(events()).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
 		if err == nil {
 			found = append(found, list.Items...)
 		}
@@ -118,7 +118,7 @@ func (s *session) explainEvents(ctx context.Context, workloads []*unstructured.U
 
 // podsOf lists the pods that a workload selects, the newest first; a pod is
 // its own.
-func (s *session) podsOf(ctx context.Context, w *unstructured.Unstructured) []*unstructured.Unstructured {
+func (c *client) podsOf(ctx context.Context, w *unstructured.Unstructured) []*unstructured.Unstructured {
 	if w.GetKind() == "Pod" { // such as a hook
 		return []*unstructured.Unstructured{w}
 	}
@@ -127,7 +127,7 @@ func (s *session) podsOf(ctx context.Context, w *unstructured.Unstructured) []*u
 		return nil
 	}
 	var out []*unstructured.Unstructured
-	_, err := list(ctx, s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
+	_, err := list(ctx, c.dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
 	}, func(p *unstructured.Unstructured) {
 		at, _ := slices.BinarySearchFunc(out, p, func(a, b *unstructured.Unstructured) int {
@@ -206,18 +206,18 @@ func troubleOf(c *unstructured.Unstructured) (trouble, bool) {
 
 // lastWords copies the end of the log of a container that ended. What can't
 // be read is left out.
-func (s *session) lastWords(ctx context.Context, pod *unstructured.Unstructured, t trouble, log io.Writer) {
+func (c *client) lastWords(ctx context.Context, pod *unstructured.Unstructured, t trouble, log io.Writer) {
 	query := url.Values{"container": {t.container}, "tailLines": {fmt.Sprint(lastLines)}, "limitBytes": {fmt.Sprint(maxLastLines)}}
 	if t.previous {
 		query.Set("previous", "true")
 	}
-	place := s.client.base.JoinPath("api", "v1", "namespaces", pod.GetNamespace(), "pods", pod.GetName(), "log")
+	place := c.base.JoinPath("api", "v1", "namespaces", pod.GetNamespace(), "pods", pod.GetName(), "log")
 	place.RawQuery = query.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.String(), nil)
 	if err != nil {
 		return
 	}
-	answer, err := s.client.http.Do(r)
+	answer, err := c.http.Do(r)
 	if err != nil {
 		return
 	}

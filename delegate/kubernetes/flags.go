@@ -17,10 +17,10 @@ const annotationCause = "kubernetes.io/change-cause"
 
 // patchOptions are those of a server-side apply. It takes over fields of other
 // owners, as a client-side apply would, unless a flag asks for conflicts.
-func (s *session) patchOptions(dryRun bool) metav1.PatchOptions {
-	force := !s.flags.Conflicts
+func (a *applier) patchOptions(dryRun bool) metav1.PatchOptions {
+	force := !a.flags.Conflicts
 	opts := metav1.PatchOptions{
-		FieldManager: cmp.Or(s.flags.FieldManager, manager), Force: &force, FieldValidation: cmp.Or(s.flags.Validation, metav1.FieldValidationStrict),
+		FieldManager: cmp.Or(a.flags.FieldManager, manager), Force: &force, FieldValidation: cmp.Or(a.flags.Validation, metav1.FieldValidationStrict),
 	}
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
@@ -30,24 +30,24 @@ func (s *session) patchOptions(dryRun bool) metav1.PatchOptions {
 
 // deleteOptions are those of a deletion, with its dependents unless a flag
 // spares them.
-func (s *session) deleteOptions() metav1.DeleteOptions {
-	policy := metav1.DeletionPropagation(cmp.Or(s.flags.Cascade, string(metav1.DeletePropagationBackground)))
-	opts := metav1.DeleteOptions{PropagationPolicy: &policy, GracePeriodSeconds: s.flags.GracePeriod}
-	if s.flags.DryRun {
+func (a *applier) deleteOptions() metav1.DeleteOptions {
+	policy := metav1.DeletionPropagation(cmp.Or(a.flags.Cascade, string(metav1.DeletePropagationBackground)))
+	opts := metav1.DeleteOptions{PropagationPolicy: &policy, GracePeriodSeconds: a.flags.GracePeriod}
+	if a.flags.DryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
 	return opts
 }
 
 // body is what is sent of an object.
-func (s *session) body(o *unstructured.Unstructured) ([]byte, error) {
-	if s.flags.Record {
+func (a *applier) body(o *unstructured.Unstructured) ([]byte, error) {
+	if a.flags.Record {
 		o = o.DeepCopy()
 		notes := o.GetAnnotations()
 		if notes == nil {
 			notes = map[string]string{}
 		}
-		notes[annotationCause] = fmt.Sprintf("%s of %s", s.p.Op, s.p.Target.ReleaseName)
+		notes[annotationCause] = fmt.Sprintf("%s of %s", a.p.Op, a.p.Target.ReleaseName)
 		o.SetAnnotations(notes)
 	}
 	return o.MarshalJSON()
@@ -60,11 +60,11 @@ func immutable(err error) bool {
 }
 
 // recreate deletes an object that can't be changed, so that it can be made anew.
-func (s *session) recreate(ctx context.Context, res dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+func (a *applier) recreate(ctx context.Context, res dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 	policy, now := metav1.DeletePropagationBackground, int64(0)
 	err := res.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &policy, GracePeriodSeconds: &now})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	return s.gone(ctx, o)
+	return a.client.gone(ctx, o)
 }

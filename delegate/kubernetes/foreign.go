@@ -33,7 +33,7 @@ func (c *Clusters) Foreign(w task.Work, target lane.Target, env executor.Env) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Foreign{s: &session{work: w, p: lane.Spec{Target: target}, env: env, client: client}}, nil
+	return &Foreign{s: newSession(w, lane.Spec{Target: target}, env, client)}, nil
 }
 
 // ToRESTConfig is how the cluster is reached.
@@ -70,7 +70,7 @@ func (f *Foreign) MakeWay(ctx context.Context, manifest, unit string) error {
 	}
 	var deleted []*unstructured.Unstructured
 	for _, w := range managed(all) {
-		live, err := f.s.get(ctx, w)
+		live, err := f.s.client.get(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -78,12 +78,12 @@ func (f *Foreign) MakeWay(ctx context.Context, manifest, unit string) error {
 			continue
 		}
 		say(f.s.env.Log(unit), "%s selects its pods otherwise and is made anew", display(w))
-		if _, err := f.s.delete(ctx, live); err != nil {
+		if _, err := f.s.applier.delete(ctx, live); err != nil {
 			return err
 		}
 		deleted = append(deleted, live)
 	}
-	return f.s.allGone(ctx, deleted)
+	return f.s.applier.allGone(ctx, deleted)
 }
 
 // podsSelectedBy is a workload's selector in one form.
@@ -118,7 +118,7 @@ func (f *Foreign) objects(manifest string) ([]*unstructured.Unstructured, error)
 	if err != nil {
 		return nil, err
 	}
-	return all, f.s.place(all)
+	return all, f.s.renderer.place(all)
 }
 
 // Names lists the objects of a manifest as people see them: Kind/name.
@@ -142,12 +142,12 @@ func (f *Foreign) Remember(ctx context.Context, manifest string) error {
 		return err
 	}
 	for _, w := range awaited(all) {
-		live, err := f.s.get(ctx, w)
+		live, err := f.s.client.get(ctx, w)
 		if err != nil {
 			return err
 		}
 		if live != nil {
-			f.s.past.remember(live)
+			f.s.lookout.past.remember(live)
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ func (f *Foreign) Steady(ctx context.Context, manifest string, jobs bool) error 
 			waited = append(waited, o)
 		}
 	}
-	return f.s.steady(ctx, waited)
+	return f.s.lookout.steady(ctx, waited)
 }
 
 // Explain puts before an error why the objects of a manifest that run pods
@@ -178,7 +178,7 @@ func (f *Foreign) Explain(ctx context.Context, manifest, unit string, err error)
 		return err
 	}
 	all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return podSpecPath(o.GetKind()) == nil })
-	return because(f.s.explain(ctx, all, unit), err)
+	return because(f.s.lookout.explain(ctx, all, unit), err)
 }
 
 // Changed is the ledger's entry of a change by which a manifest's objects were
@@ -217,7 +217,7 @@ func (f *Foreign) Instances(ctx context.Context, manifest string) []task.Instanc
 		_, err := list(ctx, f.s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
 			LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
 		}, func(p *unstructured.Unstructured) {
-			one, alive := f.s.instance(p)
+			one, alive := f.s.lookout.instance(p)
 			if name := one.Namespace + "/" + one.Name; alive && !seen[name] {
 				seen[name] = true
 				out = append(out, one)

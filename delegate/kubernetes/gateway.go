@@ -12,7 +12,7 @@ import (
 )
 
 // gateway is one HTTPRoute of the Gateway API, with a rule for each route.
-func (s *session) gateway(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (n *network) gateway(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	var rules []any
 	for _, r := range t.Routes {
 		var to []any
@@ -48,7 +48,7 @@ func (s *session) gateway(t *lane.TrafficRouting) ([]*unstructured.Unstructured,
 	if len(parents) > 0 {
 		spec["parentRefs"] = parents
 	}
-	o, err := s.routeObject("gateway.networking.k8s.io", "HTTPRoute", t.Name, spec)
+	o, err := n.routeObject("gateway.networking.k8s.io", "HTTPRoute", t.Name, spec)
 	return []*unstructured.Unstructured{o}, err
 }
 
@@ -94,7 +94,7 @@ const (
 // nginx is two Ingresses for each route: one to the first destination, one to
 // the second, which ingress-nginx takes for the canary of the first. A header
 // sends a request to the canary whatever its weight.
-func (s *session) nginx(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (n *network) nginx(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, r := range t.Routes {
 		if len(r.Destinations) != 2 {
@@ -108,7 +108,7 @@ func (s *session) nginx(t *lane.TrafficRouting) ([]*unstructured.Unstructured, e
 			if d.Port == 0 {
 				return nil, fault.New(fault.Invalid, "the destination %s of the route %s has no port, which an Ingress needs", d.Host, r.Name)
 			}
-			o, err := s.routeObject("networking.k8s.io", "Ingress", t.Name+"-"+r.Name, nginxSpec(t.Hosts, path, d))
+			o, err := n.routeObject("networking.k8s.io", "Ingress", t.Name+"-"+r.Name, nginxSpec(t.Hosts, path, d))
 			if err != nil {
 				return nil, err
 			}

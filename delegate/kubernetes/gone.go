@@ -16,8 +16,8 @@ var errWaitLimit = errors.New("--timeout is over")
 
 // gone waits until a deleted object isn't there any more, finalizers and grace
 // periods included. One that was made anew meanwhile counts as gone.
-func (s *session) gone(ctx context.Context, o *unstructured.Unstructured) error {
-	err := s.watchOne(ctx, o, func(live *unstructured.Unstructured) (bool, error) {
+func (c *client) gone(ctx context.Context, o *unstructured.Unstructured) error {
+	err := c.watchOne(ctx, o, func(live *unstructured.Unstructured) (bool, error) {
 		return live == nil || live.GetDeletionTimestamp() == nil, nil
 	})
 	switch {
@@ -32,17 +32,17 @@ func (s *session) gone(ctx context.Context, o *unstructured.Unstructured) error 
 }
 
 // allGone waits for deleted objects, unless a flag says not to.
-func (s *session) allGone(ctx context.Context, deleted []*unstructured.Unstructured) error {
-	if s.flags.NoWait || s.flags.DryRun {
+func (a *applier) allGone(ctx context.Context, deleted []*unstructured.Unstructured) error {
+	if a.flags.NoWait || a.flags.DryRun {
 		return nil
 	}
-	if limit := s.flags.WaitLimit; limit > 0 {
+	if limit := a.flags.WaitLimit; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errWaitLimit)
 		defer cancel()
 	}
 	for _, o := range deleted {
-		if err := s.gone(ctx, o); err != nil {
+		if err := a.client.gone(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -50,10 +50,10 @@ func (s *session) allGone(ctx context.Context, deleted []*unstructured.Unstructu
 }
 
 // deleteAll deletes objects, says which of them were there, and gives these.
-func (s *session) deleteAll(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) ([]*unstructured.Unstructured, error) {
+func (a *applier) deleteAll(ctx context.Context, objects []*unstructured.Unstructured, log io.Writer) ([]*unstructured.Unstructured, error) {
 	var deleted []*unstructured.Unstructured
 	for _, o := range objects {
-		was, err := s.delete(ctx, o)
+		was, err := a.delete(ctx, o)
 		if err != nil {
 			return nil, err
 		}

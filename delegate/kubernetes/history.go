@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // The modes of a release.
@@ -87,17 +89,25 @@ type release struct {
 // maxRelease is what fits into a Secret with its base64 and its metadata.
 const maxRelease = 1 << 20
 
+// history is the releases of a name, which the cluster keeps.
+type history struct {
+	client  *client
+	work    task.Work
+	p       lane.Spec
+	applier *applier
+}
+
 // historySelector finds the releases of a name.
-func (s *session) historySelector() string {
-	return labels.Set{labelRelease: s.p.Target.ReleaseName, "owner": manager}.String()
+func (h *history) historySelector() string {
+	return labels.Set{labelRelease: h.p.Target.ReleaseName, "owner": manager}.String()
 }
 
 // history reads the releases, the newest first. In a namespace that doesn't
 // exist yet there are none.
-func (s *session) history(ctx context.Context) ([]*release, error) {
+func (h *history) all(ctx context.Context) ([]*release, error) {
 	var out []*release
 	var bad error
-	_, err := list(ctx, s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace), metav1.ListOptions{LabelSelector: s.historySelector()}, func(kept *unstructured.Unstructured) {
+	_, err := list(ctx, h.client.dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace), metav1.ListOptions{LabelSelector: h.historySelector()}, func(kept *unstructured.Unstructured) {
 		r, err := unpack(kept)
 		if err != nil {
 			bad = fmt.Errorf("release %s: %w", kept.GetName(), err)
@@ -138,7 +148,7 @@ func unpack(o *unstructured.Unstructured) (*release, error) {
 	return r, json.Unmarshal(doc, r)
 }
 
-func (s *session) secretOf(r *release) (*unstructured.Unstructured, error) {
+func (h *history) secretOf(r *release) (*unstructured.Unstructured, error) {
 	doc, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -158,24 +168,24 @@ func (s *session) secretOf(r *release) (*unstructured.Unstructured, error) {
 		"apiVersion": "v1", "kind": "Secret", "type": "harness.io/release",
 		"data": map[string]any{"release": base64.StdEncoding.EncodeToString(b.Bytes())},
 	}}
-	o.SetNamespace(s.p.Target.Namespace)
-	o.SetName(s.secretName(r.Number))
+	o.SetNamespace(h.p.Target.Namespace)
+	o.SetName(h.secretName(r.Number))
 	o.SetLabels(map[string]string{
-		labelRelease: s.p.Target.ReleaseName, labelNumber: strconv.Itoa(r.Number), labelStatus: r.Status,
+		labelRelease: h.p.Target.ReleaseName, labelNumber: strconv.Itoa(r.Number), labelStatus: r.Status,
 		"owner": manager, "app.kubernetes.io/managed-by": manager,
 	})
 	return o, nil
 }
 
-func (s *session) secretName(number int) string {
-	return fmt.Sprintf("harness.release.%s.%d", s.p.Target.ReleaseName, number)
+func (h *history) secretName(number int) string {
+	return fmt.Sprintf("harness.release.%s.%d", h.p.Target.ReleaseName, number)
 }
 
 // own finds the release that this very step began in an earlier try, so that
 // a retry goes on with it (semantics/kubernetes §21).
-func (s *session) own(all []*release) *release {
+func (h *history) own(all []*release) *release {
 	for _, r := range all {
-		if r.Execution == s.work.Execution && r.Step == s.work.Step && r.Status == releaseInProgress {
+		if r.Execution == h.work.Execution && r.Step == h.work.Step && r.Status == releaseInProgress {
 			return r
 		}
 	}
@@ -183,9 +193,9 @@ func (s *session) own(all []*release) *release {
 }
 
 // ofStage finds the newest release that this stage made in a mode.
-func (s *session) ofStage(all []*release, mode string) *release {
+func (h *history) ofStage(all []*release, mode string) *release {
 	for _, r := range all {
-		if r.Execution == s.work.Execution && r.Stage == s.work.Stage && r.Mode == mode {
+		if r.Execution == h.work.Execution && r.Stage == h.work.Stage && r.Mode == mode {
 			return r
 		}
 	}
@@ -208,7 +218,7 @@ func lastGood(all []*release, before *release, mode string) *release {
 // begin gives a new release its number; the number is this step's once the
 // record is made. Two pipelines that share a release name never get one number.
 func (s *session) begin(all []*release, mode string) *release {
-	r := s.own(all)
+	r := s.history.own(all)
 	if r == nil {
 		r = &release{Number: 1}
 		if len(all) > 0 {
@@ -224,7 +234,7 @@ func (s *session) begin(all []*release, mode string) *release {
 	r.Status, r.Mode, r.CreatedAt = releaseInProgress, mode, time.Now().UTC()
 	r.Execution, r.Stage, r.Step, r.Service = s.work.Execution, s.work.Stage, s.work.Step, s.work.Target.Service
 	r.Pruning, r.Deleted = s.p.Pruning, false
-	s.number = r.Number
+	s.renderer.number = r.Number
 	return r
 }
 
@@ -260,12 +270,12 @@ var errTaken = errors.New("the number is taken")
 
 // save writes a release: a new one must not exist, an older one must be as
 // it was read. A lost race is a conflict.
-func (s *session) save(ctx context.Context, r *release) error {
-	o, err := s.secretOf(r)
+func (h *history) save(ctx context.Context, r *release) error {
+	o, err := h.secretOf(r)
 	if err != nil {
 		return err
 	}
-	res := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace)
+	res := h.client.dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace)
 	var saved *unstructured.Unstructured
 	if r.version == "" {
 		saved, err = res.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
@@ -289,7 +299,7 @@ func (s *session) save(ctx context.Context, r *release) error {
 }
 
 // mark ends a release with a status, even when the task's time is up.
-func (s *session) mark(ctx context.Context, r *release, status string) error {
+func (h *history) mark(ctx context.Context, r *release, status string) error {
 	limit := outage
 	if ctx.Err() != nil {
 		limit = 10 * time.Second // the control plane waits no longer for what is late
@@ -297,5 +307,5 @@ func (s *session) mark(ctx context.Context, r *release, status string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	r.Status = status
-	return s.save(ctx, r)
+	return h.save(ctx, r)
 }

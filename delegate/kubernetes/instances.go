@@ -14,18 +14,18 @@ import (
 // instances lists the pods of the release that live, in the infrastructure's
 // namespace and in those of the workloads (semantics/kubernetes §18). It is
 // best effort: the deployment stands whether or not its pods can be listed.
-func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstructured, before map[string]bool) []task.Instance {
+func (l *lookout) instances(ctx context.Context, workloads []*unstructured.Unstructured, before map[string]bool) []task.Instance {
 	in := namespaces(workloads)
-	if !slices.Contains(in, s.p.Target.Namespace) {
-		in = append(in, s.p.Target.Namespace)
+	if !slices.Contains(in, l.p.Target.Namespace) {
+		in = append(in, l.p.Target.Namespace)
 	}
 	var out []task.Instance
 	for _, namespace := range in {
 		known := len(out)
-		_, err := list(ctx, s.client.dynamic.Resource(pods()).Namespace(namespace), metav1.ListOptions{
-			LabelSelector: labels.Set{labelRelease: s.p.Target.ReleaseName}.String(),
+		_, err := list(ctx, l.client.dynamic.Resource(pods()).Namespace(namespace), metav1.ListOptions{
+			LabelSelector: labels.Set{labelRelease: l.p.Target.ReleaseName}.String(),
 		}, func(p *unstructured.Unstructured) {
-			if one, alive := s.instance(p); alive {
+			if one, alive := l.instance(p); alive {
 				one.New = !before[one.Namespace+"/"+one.Name]
 				out = append(out, one)
 			}
@@ -39,9 +39,9 @@ func (s *session) instances(ctx context.Context, workloads []*unstructured.Unstr
 
 // instance is a pod of the session's release as the ledger has it, whether or
 // not it is marked with that.
-func (s *session) instance(p *unstructured.Unstructured) (one task.Instance, alive bool) {
+func (l *lookout) instance(p *unstructured.Unstructured) (one task.Instance, alive bool) {
 	one, alive = InstanceOf(p)
-	one.Release = s.p.Target.ReleaseName
+	one.Release = l.p.Target.ReleaseName
 	return one, alive
 }
 

@@ -13,25 +13,25 @@ import (
 
 // kustomize builds the objects of a Kustomize manifest, or of other folders of
 // its repository.
-func (s *session) kustomize(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
-	source := s.source()
+func (r *renderer) kustomize(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
+	source := r.source()
 	files, err := source.Fetch(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	patches, err := source.Patches(ctx, m, files, slices.Concat(s.p.Target.Patches, s.p.ApplyPatches))
+	patches, err := source.Patches(ctx, m, files, slices.Concat(r.p.Target.Patches, r.p.ApplyPatches))
 	if err != nil {
 		return nil, err
 	}
 	if len(paths) == 0 {
 		paths = []string{""}
 	}
-	dir, err := s.env.Dir()
+	dir, err := r.env.Dir()
 	if err != nil {
 		return nil, err
 	}
-	return s.make(ctx, sandbox.Work{
-		Verb: verbKustomize, What: "building the kustomization of " + m.ID, Log: s.env.Log(unitInitialize),
+	return r.make(ctx, sandbox.Work{
+		Verb: verbKustomize, What: "building the kustomization of " + m.ID, Log: r.env.Log(unitInitialize),
 		Request: kustomizeWork{bare(m), files, paths, patches, dir},
 	})
 }
@@ -39,20 +39,20 @@ func (s *session) kustomize(ctx context.Context, m *lane.Manifest, paths []strin
 // built renders a manifest that a tool makes objects of; ok is false for plain
 // manifests. paths are files of a chart or folders of kustomizations; nil: all
 // that a deployment takes.
-func (s *session) built(ctx context.Context, m *lane.Manifest, paths []string, over []lane.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
+func (r *renderer) built(ctx context.Context, m *lane.Manifest, paths []string, over []lane.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
 	if m == nil || m.Type == lane.PlainManifest {
 		return nil, false, nil
 	}
-	if s.p.SkipRendering {
+	if r.p.SkipRendering {
 		return nil, true, fault.New(fault.Invalid, "skipRendering is for plain manifests; a %s is none until it is rendered", m.Type)
 	}
 	switch m.Type {
 	case lane.Kustomization:
-		objects, err = s.kustomize(ctx, m, paths)
+		objects, err = r.kustomize(ctx, m, paths)
 	case lane.OpenshiftTemplate:
-		objects, err = s.openshift(ctx, m, paths)
+		objects, err = r.openshift(ctx, m, paths)
 	case lane.HelmChart:
-		objects, err = s.chart(ctx, m, paths, over)
+		objects, err = r.chart(ctx, m, paths, over)
 	default:
 		err = fault.New(fault.Unsupported, "manifest %s is a %s, which isn't known to this delegate", m.ID, m.Type)
 	}
@@ -60,16 +60,16 @@ func (s *session) built(ctx context.Context, m *lane.Manifest, paths []string, o
 }
 
 // builtChosen is built for steps that choose files.
-func (s *session) builtChosen(ctx context.Context, m *lane.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, bool, error) {
+func (r *renderer) builtChosen(ctx context.Context, m *lane.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, bool, error) {
 	if everything {
 		paths = []string{}
 	}
-	objects, ok, err := s.built(ctx, m, slices.Clip(paths), s.p.ApplyValues)
+	objects, ok, err := r.built(ctx, m, slices.Clip(paths), r.p.ApplyValues)
 	if !ok || err != nil {
 		return nil, ok, err
 	}
 	if len(objects) == 0 {
 		return nil, true, fault.New(fault.Invalid, "manifest %s renders to nothing", m.ID)
 	}
-	return sorted(objects), true, s.place(objects)
+	return sorted(objects), true, r.place(objects)
 }

@@ -25,13 +25,13 @@ func (s *session) dryRunStep(ctx context.Context) (task.Result, error) {
 	if err := s.next(ctx); err != nil {
 		return task.Result{}, err
 	}
-	objects, err := s.manifests(ctx)
+	objects, err := s.renderer.manifests(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.number = 0 // nothing is deployed
+	s.renderer.number = 0 // nothing is deployed
 	log := s.env.Log(unitInitialize)
-	found, err := s.rehearse(ctx, objects, log)
+	found, err := s.applier.rehearse(ctx, objects, log)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -63,7 +63,7 @@ func (s *session) next(ctx context.Context) error {
 	if err := checkRelease(s.p.Target.ReleaseName); err != nil {
 		return err
 	}
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *session) diffStep(ctx context.Context) (task.Result, error) {
 	if err := checkRelease(s.p.Target.ReleaseName); err != nil {
 		return task.Result{}, err
 	}
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -108,9 +108,9 @@ func (s *session) diffStep(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.number = 0 // nothing is deployed
+	s.renderer.number = 0 // nothing is deployed
 	log := s.env.Log(unitDiff)
-	found, err := s.rehearse(ctx, objects, log)
+	found, err := s.applier.rehearse(ctx, objects, log)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -139,7 +139,7 @@ func (s *session) planned(ctx context.Context, all []*release) ([]*unstructured.
 		return objects, err
 	}
 	s.begin(all, modeBlueGreen)
-	objects, err := s.manifests(ctx)
+	objects, err := s.renderer.manifests(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -155,15 +155,15 @@ func (s *session) planned(ctx context.Context, all []*release) ([]*unstructured.
 // them: with names of their own for ConfigMaps and Secrets, and labelled.
 func (s *session) rendered(ctx context.Context, all []*release) ([]*unstructured.Unstructured, *release, error) {
 	current := s.begin(all, modeRolling)
-	objects, err := s.manifests(ctx)
+	objects, err := s.renderer.manifests(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	m := s.p.Target.Manifest
 	current.Hash, current.Declarative = hashOf(objects), m.Declarative
 	if !m.SkipVersioning && !m.Declarative {
-		current.Versioned = version(objects, s.number)
-		s.older = olderNames(current, lastGood(all, current, modeRolling))
+		current.Versioned = version(objects, s.renderer.number)
+		s.applier.older = olderNames(current, lastGood(all, current, modeRolling))
 	}
 	return objects, current, s.label(ctx, objects)
 }

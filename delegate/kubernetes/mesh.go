@@ -14,31 +14,31 @@ import (
 
 // mesh makes the objects of a routing whose hosts are services and whose
 // weights add up (semantics/kubernetes §16).
-func (s *session) mesh(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (n *network) mesh(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	switch t.Provider {
 	case lane.TrafficIstio:
-		return s.istio(t)
+		return n.istio(t)
 	case lane.TrafficSMI:
-		return s.smi(t)
+		return n.smi(t)
 	case lane.TrafficGateway:
-		return s.gateway(t)
+		return n.gateway(t)
 	case lane.TrafficNginx:
-		return s.nginx(t)
+		return n.nginx(t)
 	}
 	return nil, fault.New(fault.Invalid, "the provider of traffic routing is %q; want istio, smi, k8s-native or nginx", t.Provider)
 }
 
 // route makes an object of a kind in the version that the cluster prefers.
-func (s *session) routeObject(group, kind, name string, spec map[string]any) (*unstructured.Unstructured, error) {
-	m, err := s.client.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
+func (n *network) routeObject(group, kind, name string, spec map[string]any) (*unstructured.Unstructured, error) {
+	m, err := n.client.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the cluster has no kind %s of %s, so the provider isn't installed: %w", kind, group, err)
 	}
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	o.SetGroupVersionKind(m.GroupVersionKind)
 	o.SetName(name)
-	o.SetNamespace(s.p.Target.Namespace)
-	o.SetLabels(map[string]string{labelRelease: s.p.Target.ReleaseName})
+	o.SetNamespace(n.p.Target.Namespace)
+	o.SetLabels(map[string]string{labelRelease: n.p.Target.ReleaseName})
 	return o, nil
 }
 
@@ -52,7 +52,7 @@ func texts(list []string) []any {
 }
 
 // istio is one VirtualService.
-func (s *session) istio(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (n *network) istio(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	var routes []any
 	for _, r := range t.Routes {
 		route := map[string]any{"name": r.Name}
@@ -80,7 +80,7 @@ func (s *session) istio(t *lane.TrafficRouting) ([]*unstructured.Unstructured, e
 		}
 		spec["hosts"] = texts(t.Hosts)
 	}
-	o, err := s.routeObject("networking.istio.io", "VirtualService", t.Name, spec)
+	o, err := n.routeObject("networking.istio.io", "VirtualService", t.Name, spec)
 	return []*unstructured.Unstructured{o}, err
 }
 
@@ -117,7 +117,7 @@ func istioText(m lane.TrafficMatch) map[string]any {
 }
 
 // smi is a TrafficSplit for each route, and an HTTPRouteGroup for its rules.
-func (s *session) smi(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
+func (n *network) smi(t *lane.TrafficRouting) ([]*unstructured.Unstructured, error) {
 	if t.RootService == "" {
 		return nil, fault.New(fault.Invalid, "the routing %s names no rootService", t.Name)
 	}
@@ -130,14 +130,14 @@ func (s *session) smi(t *lane.TrafficRouting) ([]*unstructured.Unstructured, err
 		}
 		spec := map[string]any{"service": t.RootService, "backends": backends}
 		if len(r.Rules) > 0 {
-			group, err := s.routeObject("specs.smi-spec.io", "HTTPRouteGroup", name+"-http-rule", map[string]any{"matches": []any{smiMatch(r)}})
+			group, err := n.routeObject("specs.smi-spec.io", "HTTPRouteGroup", name+"-http-rule", map[string]any{"matches": []any{smiMatch(r)}})
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, group)
 			spec["matches"] = []any{map[string]any{"kind": "HTTPRouteGroup", "name": name + "-http-rule"}}
 		}
-		split, err := s.routeObject("split.smi-spec.io", "TrafficSplit", name, spec)
+		split, err := n.routeObject("split.smi-spec.io", "TrafficSplit", name, spec)
 		if err != nil {
 			return nil, err
 		}

@@ -69,7 +69,7 @@ func (m *mover) settled(ctx context.Context) error {
 	if m.from == nil {
 		return nil
 	}
-	return about(m.from, m.s.watchOne(ctx, m.from, func(live *unstructured.Unstructured) (bool, error) {
+	return about(m.from, m.s.client.watchOne(ctx, m.from, func(live *unstructured.Unstructured) (bool, error) {
 		if live == nil {
 			return true, nil
 		}
@@ -84,7 +84,7 @@ func (m *mover) pods(ctx context.Context, w *unstructured.Unstructured) (int64, 
 	if w == nil {
 		return 0, nil
 	}
-	live, err := m.s.get(ctx, w)
+	live, err := m.s.client.get(ctx, w)
 	if err != nil {
 		return 0, err
 	}
@@ -124,7 +124,7 @@ func (m *mover) limit(key string, up bool) int64 {
 // it is to have more.
 func (m *mover) scale(ctx context.Context, w *unstructured.Unstructured, to int64, wait bool) error {
 	say(m.log, "%s gets %d pods", display(w), to)
-	if err := m.s.rescale(ctx, w, fmt.Sprintf(`{"spec":{"replicas":%d}}`, to)); err != nil {
+	if err := m.s.kubectl.rescale(ctx, w, fmt.Sprintf(`{"spec":{"replicas":%d}}`, to)); err != nil {
 		return err
 	}
 	if !wait {
@@ -133,5 +133,5 @@ func (m *mover) scale(ctx context.Context, w *unstructured.Unstructured, to int6
 	// A Deployment that was complete doesn't watch its progress when it grows.
 	ctx, cancel := context.WithTimeoutCause(ctx, progressDeadline(w), noProgress(w))
 	defer cancel()
-	return m.s.steady(ctx, []*unstructured.Unstructured{w})
+	return m.s.lookout.steady(ctx, []*unstructured.Unstructured{w})
 }

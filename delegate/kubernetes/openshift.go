@@ -24,8 +24,8 @@ const minHidden = 8
 
 // openshift processes an OpenShift template. paths name its file again, as
 // K8sApply wants it; nil for a deployment.
-func (s *session) openshift(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
-	source := s.source()
+func (r *renderer) openshift(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
+	source := r.source()
 	files, err := source.Fetch(ctx, m)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s *session) openshift(ctx context.Context, m *lane.Manifest, paths []strin
 	if _, err := choose(files.Manifests, paths); err != nil {
 		return nil, err
 	}
-	layers, err := source.Params(ctx, m, files, slices.Concat(s.p.Target.Params, s.p.ApplyParams))
+	layers, err := source.Params(ctx, m, files, slices.Concat(r.p.Target.Params, r.p.ApplyParams))
 	if err != nil {
 		return nil, err
 	}
@@ -45,20 +45,20 @@ func (s *session) openshift(ctx context.Context, m *lane.Manifest, paths []strin
 		return nil, err
 	}
 	file := files.Manifests[0]
-	return s.make(ctx, sandbox.Work{
-		Verb: verbOpenshift, What: "processing the template " + file.Name, Log: s.env.Log(unitInitialize),
-		Request: openshiftWork{file, params, s.stageSeed()}, Asked: s.hide,
+	return r.make(ctx, sandbox.Work{
+		Verb: verbOpenshift, What: "processing the template " + file.Name, Log: r.env.Log(unitInitialize),
+		Request: openshiftWork{file, params, r.stageSeed()}, Asked: r.hide,
 	})
 }
 
 // hide keeps a generated value out of the log.
-func (s *session) hide(_ context.Context, _ string, question json.RawMessage) (any, error) {
+func (r *renderer) hide(_ context.Context, _ string, question json.RawMessage) (any, error) {
 	var value string
 	if err := json.Unmarshal(question, &value); err != nil {
 		return nil, err
 	}
 	if len(value) >= minHidden {
-		s.env.Mask(value)
+		r.env.Mask(value)
 	}
 	return true, nil
 }
@@ -72,9 +72,9 @@ func newSeed() []byte {
 
 // stageSeed is what generated values come from: the same for all steps of a
 // stage on this delegate, so that they deploy the same.
-func (s *session) stageSeed() []byte {
-	mac := hmac.New(sha256.New, s.seed)
-	_, _ = io.WriteString(mac, s.work.Execution+"\n"+s.work.Stage) // a hash takes all
+func (r *renderer) stageSeed() []byte {
+	mac := hmac.New(sha256.New, r.seed)
+	_, _ = io.WriteString(mac, r.work.Execution+"\n"+r.work.Stage) // a hash takes all
 	return mac.Sum(nil)
 }
 

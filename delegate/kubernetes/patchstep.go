@@ -20,7 +20,7 @@ func (s *session) patchStep(ctx context.Context) (task.Result, error) {
 	if s.p.Patch == nil {
 		return task.Result{}, fault.New(fault.Invalid, "the patch is missing")
 	}
-	w, err := s.named(s.p.Workload)
+	w, err := s.kubectl.named(s.p.Workload)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -29,31 +29,31 @@ func (s *session) patchStep(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	log := s.env.Log(unitPatch)
-	live, err := s.patchLive(ctx, w, body, log)
+	live, err := s.kubectl.patchLive(ctx, w, body, log)
 	if err != nil {
 		return task.Result{}, err
 	}
-	if s.flags.DryRun {
+	if s.applier.flags.DryRun {
 		say(log, "Dry run: nothing was changed")
 		return s.done(nil)
 	}
-	if s.p.Patch.RecordCause || s.flags.Record {
-		if err := s.recordCause(ctx, w, body, log); err != nil {
+	if s.p.Patch.RecordCause || s.applier.flags.Record {
+		if err := s.kubectl.recordCause(ctx, w, body, log); err != nil {
 			return task.Result{}, err
 		}
 	}
 	if isWorkload(live.GetKind()) || isCustom(live) {
-		if err := s.steady(ctx, []*unstructured.Unstructured{live}); err != nil {
+		if err := s.lookout.steady(ctx, []*unstructured.Unstructured{live}); err != nil {
 			return task.Result{}, err
 		}
 	}
 	all := []*unstructured.Unstructured{live}
-	return s.done(nil, s.changed("patched", all, s.instances(ctx, all, nil)))
+	return s.done(nil, s.changed("patched", all, s.lookout.instances(ctx, all, nil)))
 }
 
 // patchBody reads the patch, which is YAML or JSON, and gives it as JSON.
 func (s *session) patchBody(ctx context.Context) ([]byte, error) {
-	f, err := s.source().One(ctx, "patch", s.p.Patch.Source)
+	f, err := s.renderer.source().One(ctx, "patch", s.p.Patch.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -68,29 +68,29 @@ func (s *session) patchBody(ctx context.Context) ([]byte, error) {
 }
 
 // patchLive changes the object and tells what that changed.
-func (s *session) patchLive(ctx context.Context, w *unstructured.Unstructured, body []byte, log io.Writer) (*unstructured.Unstructured, error) {
+func (k *kubectl) patchLive(ctx context.Context, w *unstructured.Unstructured, body []byte, log io.Writer) (*unstructured.Unstructured, error) {
 	kind, ok := map[string]types.PatchType{
 		lane.PatchStrategic: types.StrategicMergePatchType, lane.PatchMerge: types.MergePatchType, lane.PatchJSON: types.JSONPatchType,
-	}[s.p.Patch.Strategy]
+	}[k.p.Patch.Strategy]
 	if !ok {
-		return nil, fault.New(fault.Invalid, "mergeStrategyType is %q; want Strategic, Merge or Json", s.p.Patch.Strategy)
+		return nil, fault.New(fault.Invalid, "mergeStrategyType is %q; want Strategic, Merge or Json", k.p.Patch.Strategy)
 	}
-	res, err := s.client.resource(w)
+	res, err := k.client.resource(w)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.get(ctx, w)
+	before, err := k.client.get(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	after, err := res.Patch(ctx, w.GetName(), kind, body, s.changeOptions(manager+"-patch"))
+	after, err := res.Patch(ctx, w.GetName(), kind, body, k.changeOptions(manager+"-patch"))
 	if apierrors.IsUnsupportedMediaType(err) {
-		return nil, fault.New(fault.Invalid, "%s can't be changed by a %s patch, because it is a custom resource; want Merge or Json", display(w), s.p.Patch.Strategy)
+		return nil, fault.New(fault.Invalid, "%s can't be changed by a %s patch, because it is a custom resource; want Merge or Json", display(w), k.p.Patch.Strategy)
 	}
 	if err != nil {
 		return nil, about(w, classify(err))
 	}
-	s.past.note(after)
+	k.lookout.past.note(after)
 	d := difference{object: after}
 	if d.text, err = compared(before, after); err != nil {
 		return nil, err
@@ -101,11 +101,11 @@ func (s *session) patchLive(ctx context.Context, w *unstructured.Unstructured, b
 
 // recordCause annotates an object with what changed it. The content of a
 // Secret's patch stays out of that.
-func (s *session) recordCause(ctx context.Context, w *unstructured.Unstructured, body []byte, log io.Writer) error {
-	cause := fmt.Sprintf("%s %s of %s", s.p.Op, s.p.Patch.Strategy, display(w))
+func (k *kubectl) recordCause(ctx context.Context, w *unstructured.Unstructured, body []byte, log io.Writer) error {
+	cause := fmt.Sprintf("%s %s of %s", k.p.Op, k.p.Patch.Strategy, display(w))
 	if w.GetKind() != "Secret" {
 		cause += ": " + string(body)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotationCause, cause)
-	return s.patchWorkload(ctx, w, patch, "annotated with the cause", log)
+	return k.patchWorkload(ctx, w, patch, "annotated with the cause", log)
 }

@@ -15,11 +15,11 @@ import (
 // the new Deployment takes over a share of the pods of the one that serves.
 // The first phase makes the release, the others of the stage go on with it.
 func (s *session) progressive(ctx context.Context) (task.Result, error) {
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	current := s.ofStage(all, modeProgressive)
+	current := s.history.ofStage(all, modeProgressive)
 	switch {
 	case current == nil:
 		current, err = s.firstPhase(ctx, all)
@@ -29,7 +29,7 @@ func (s *session) progressive(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.number = current.Number
+	s.renderer.number = current.Number
 	w := managed(current.objects())[0]
 	out := outputs{"canaryWorkload": w.GetNamespace() + "/" + display(w), "targetInstances": portion(current.Budget, int64(s.p.TargetPercentage))}
 	err = s.phase(ctx, current, w)
@@ -37,20 +37,20 @@ func (s *session) progressive(ctx context.Context) (task.Result, error) {
 		err = s.succeed(ctx, all, current)
 	}
 	if err != nil {
-		if markErr := s.mark(ctx, current, releaseFailed); markErr != nil {
+		if markErr := s.history.mark(ctx, current, releaseFailed); markErr != nil {
 			say(s.env.LogError(unitWrapUp), "release %d couldn't be marked as failed: %s", current.Number, markErr)
 		}
 		r, _ := s.done(out, s.changed("applied", current.objects(), nil))
 		return r, err
 	}
-	return s.done(out, s.changed("applied", current.objects(), s.instances(ctx, []*unstructured.Unstructured{w}, nil)))
+	return s.done(out, s.changed("applied", current.objects(), s.lookout.instances(ctx, []*unstructured.Unstructured{w}, nil)))
 }
 
 // firstPhase renders the manifests, makes the new Deployment without pods
 // beside the one that serves, and records both.
 func (s *session) firstPhase(ctx context.Context, all []*release) (*release, error) {
 	current := s.begin(all, modeProgressive)
-	objects, err := s.manifests(ctx)
+	objects, err := s.renderer.manifests(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,31 +58,31 @@ func (s *session) firstPhase(ctx context.Context, all []*release) (*release, err
 	if err != nil {
 		return nil, err
 	}
-	if current.Succeeds, err = s.predecessor(ctx, all, w); err != nil {
+	if current.Succeeds, err = s.client.predecessor(ctx, all, w); err != nil {
 		return nil, err
 	}
 	current.Hash = hashOf(objects)
-	if current.Budget, err = s.baseReplicas(ctx, objects, w, w); err != nil {
+	if current.Budget, err = s.client.baseReplicas(ctx, objects, w, w); err != nil {
 		return nil, err
 	}
 	if current.Succeeds != nil {
 		current.Budget = replicas(current.Succeeds.workload())
 	}
-	suffix, original := fmt.Sprintf("-v%d", s.number), w.GetName()
+	suffix, original := fmt.Sprintf("-v%d", s.renderer.number), w.GetName()
 	current.Versioned = rename(objects, suffix)
 	s.turnVersion(w, suffix)
 	current.Made = slices.Concat(renameFollowers(objects, w, original, suffix), []string{display(w)}, current.Versioned)
-	if err := s.dryRun(ctx, objects); err != nil {
+	if err := s.applier.dryRun(ctx, objects); err != nil {
 		return nil, err
 	}
-	say(s.env.Log(unitPrepare), "Release %s, number %d: %s takes over %d instances", s.p.Target.ReleaseName, s.number, display(w), current.Budget)
+	say(s.env.Log(unitPrepare), "Release %s, number %d: %s takes over %d instances", s.p.Target.ReleaseName, s.renderer.number, display(w), current.Budget)
 	current.fill(objects)
 	late, err := s.record(ctx, current)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.applyRelease(ctx, current, unscaled(objects, w), late); err != nil {
-		_ = s.mark(ctx, current, releaseFailed) // the step fails either way
+		_ = s.history.mark(ctx, current, releaseFailed) // the step fails either way
 		return nil, err
 	}
 	return current, nil
@@ -99,20 +99,20 @@ func unscaled(objects []*unstructured.Unstructured, w *unstructured.Unstructured
 // ended before what comes after it. The workload itself has the pods that it
 // has got by now.
 func (s *session) again(ctx context.Context, current *release) error {
-	s.number = current.Number
+	s.renderer.number = current.Number
 	objects := current.objects()
 	w := managed(objects)[0]
-	live, err := s.get(ctx, w)
+	live, err := s.client.get(ctx, w)
 	if err != nil {
 		return err
 	}
 	if live == nil || current.Step == s.work.Step || current.Status == releaseFailed {
 		objects = slices.DeleteFunc(unscaled(objects, w), func(o *unstructured.Unstructured) bool { return o == w && live != nil })
-		if err := s.apply(ctx, objects, s.env.Log(unitApply)); err != nil {
+		if err := s.applier.apply(ctx, objects, s.env.Log(unitApply)); err != nil {
 			return err
 		}
 	}
-	return s.mark(ctx, current, releaseInProgress)
+	return s.history.mark(ctx, current, releaseInProgress)
 }
 
 // turnVersion makes the workload one of its own without pods: its selector has
@@ -144,7 +144,7 @@ func (s *session) phase(ctx context.Context, current *release, w *unstructured.U
 			return err
 		}
 	}
-	if _, err := s.deleteAll(ctx, scalers, log); err != nil {
+	if _, err := s.applier.deleteAll(ctx, scalers, log); err != nil {
 		return err
 	}
 	if err := m.move(ctx, portion(current.Budget, share)); err != nil {
@@ -158,7 +158,7 @@ func (s *session) phase(ctx context.Context, current *release, w *unstructured.U
 func (s *session) bound(ctx context.Context, scalers []*unstructured.Unstructured, share int64, log io.Writer) error {
 	for _, o := range scalers {
 		if share == 0 {
-			if _, err := s.delete(ctx, o); err != nil {
+			if _, err := s.applier.delete(ctx, o); err != nil {
 				return err
 			}
 			say(log, "%s deleted", display(o))
@@ -171,7 +171,7 @@ func (s *session) bound(ctx context.Context, scalers []*unstructured.Unstructure
 		most, _ := number(o, "spec", "maxReplicas")
 		set(o, portion(least, share), "spec", "minReplicas")
 		set(o, portion(most, share), "spec", "maxReplicas")
-		if _, err := s.applyOne(ctx, o, false, log); err != nil {
+		if _, err := s.applier.applyOne(ctx, o, false, log); err != nil {
 			return err
 		}
 		say(log, "%s keeps %d to %d pods", display(o), portion(least, share), portion(most, share))
@@ -187,13 +187,13 @@ func portion(n, percent int64) int64 { return (n*percent + whole - 1) / whole }
 func (s *session) succeed(ctx context.Context, all []*release, current *release) error {
 	wrap := s.env.Log(unitWrapUp)
 	if was := current.Succeeds; was != nil {
-		if _, err := s.deleteAll(ctx, append([]*unstructured.Unstructured{was.workload()}, asObjects(was.Budgets)...), wrap); err != nil {
+		if _, err := s.applier.deleteAll(ctx, append([]*unstructured.Unstructured{was.workload()}, asObjects(was.Budgets)...), wrap); err != nil {
 			return err
 		}
 	}
-	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
+	if err := s.history.mark(ctx, current, releaseSucceeded); err != nil {
 		return err
 	}
-	s.cleanUp(ctx, all, current, wrap)
+	s.history.cleanUp(ctx, all, current, wrap)
 	return nil
 }

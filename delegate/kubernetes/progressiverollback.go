@@ -15,11 +15,11 @@ import (
 // is deleted.
 func (s *session) progressiveRollback(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitRollback)
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	made := s.ofStage(all, modeProgressive)
+	made := s.history.ofStage(all, modeProgressive)
 	if made == nil {
 		say(log, "This stage deployed nothing, so there is nothing to roll back")
 		return s.done(nil)
@@ -29,7 +29,7 @@ func (s *session) progressiveRollback(ctx context.Context) (task.Result, error) 
 		return s.done(nil, s.changed("kept", nil, nil))
 	}
 	if made.Status != releaseFailed { // however the rollback ends, nobody goes back to it
-		if err := s.mark(ctx, made, releaseFailed); err != nil {
+		if err := s.history.mark(ctx, made, releaseFailed); err != nil {
 			return task.Result{}, err
 		}
 	}
@@ -40,7 +40,7 @@ func (s *session) progressiveRollback(ctx context.Context) (task.Result, error) 
 	if err := s.giveBack(ctx, made, old, log); err != nil {
 		return task.Result{}, err
 	}
-	return s.done(nil, s.changed("rolled back", []*unstructured.Unstructured{old}, s.instances(ctx, []*unstructured.Unstructured{old}, nil)))
+	return s.done(nil, s.changed("rolled back", []*unstructured.Unstructured{old}, s.lookout.instances(ctx, []*unstructured.Unstructured{old}, nil)))
 }
 
 // giveBack moves the pods of a canary to the Deployment that served, and
@@ -57,7 +57,7 @@ func (s *session) giveBack(ctx context.Context, made *release, old *unstructured
 			others = append(others, o)
 		}
 	}
-	if _, err := s.deleteAll(ctx, scalers, log); err != nil {
+	if _, err := s.applier.deleteAll(ctx, scalers, log); err != nil {
 		return err
 	}
 	if err := s.bound(ctx, made.Succeeds.scalers(), whole, log); err != nil {
@@ -72,26 +72,26 @@ func (s *session) giveBack(ctx context.Context, made *release, old *unstructured
 	if err := m.move(ctx, m.budget); err != nil {
 		return err
 	}
-	_, err = s.deleteAll(ctx, others, log)
+	_, err = s.applier.deleteAll(ctx, others, log)
 	return err
 }
 
 // revive makes what served anew if it has been deleted, without pods.
 func (s *session) revive(ctx context.Context, was *succession, log io.Writer) (*unstructured.Unstructured, error) {
 	old := was.workload()
-	live, err := s.get(ctx, old)
+	live, err := s.client.get(ctx, old)
 	if err != nil || live != nil && live.GetDeletionTimestamp() == nil {
 		return old, err
 	}
 	if live != nil {
-		if err := s.gone(ctx, old); err != nil {
+		if err := s.client.gone(ctx, old); err != nil {
 			return nil, err
 		}
 	}
 	empty := was.workload()
 	set(empty, int64(0), "spec", "replicas")
 	for _, o := range append(asObjects(was.Budgets), empty) {
-		if _, err := s.applyOne(ctx, o, false, log); err != nil {
+		if _, err := s.applier.applyOne(ctx, o, false, log); err != nil {
 			return nil, err
 		}
 		say(log, "%s is made anew", display(o))

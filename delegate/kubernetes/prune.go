@@ -8,26 +8,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
+
+// pruner deletes what an earlier release has made and this one doesn't name.
+type pruner struct {
+	client  *client
+	p       lane.Spec
+	env     executor.Env
+	applier *applier
+}
 
 // prune deletes what the previous release had and this one hasn't, if that
 // release was made with pruning, too (semantics/kubernetes §17).
-func (s *session) prune(ctx context.Context, previous *release, objects []*unstructured.Unstructured) []string {
+func (p *pruner) prune(ctx context.Context, previous *release, objects []*unstructured.Unstructured) []string {
 	if previous == nil || !previous.Pruning {
-		say(s.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
+		say(p.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
 		return nil
 	}
-	return s.pruneAll(ctx, missing(previous, objects))
+	return p.pruneAll(ctx, missing(previous, objects))
 }
 
 // pruneColors deletes what neither colour has any more: objects of the
 // releases before the previous one, which stands by
 // (semantics/kubernetes §17). What serves stays, though it be older: a stage
 // may have failed before its swap.
-func (s *session) pruneColors(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) []string {
+func (p *pruner) pruneColors(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured) []string {
 	previous := lastGood(all, current, modeBlueGreen)
 	if previous == nil {
-		say(s.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
+		say(p.env.Log(unitPrune), "No previous successful deployment found, so no pruning required")
 		return nil
 	}
 	standing := append(previous.objects(), objects...)
@@ -41,7 +52,7 @@ func (s *session) pruneColors(ctx context.Context, all []*release, current *rele
 			gone, standing = append(gone, more...), append(standing, more...)
 		}
 	}
-	return s.pruneAll(ctx, sorted(gone))
+	return p.pruneAll(ctx, sorted(gone))
 }
 
 // lastOfColor is the newest release of a colour, which is what that colour
@@ -56,11 +67,11 @@ func lastOfColor(all []*release, color string) *release {
 
 // pruneAll deletes objects in the reverse of the order of apply, but for those
 // that are spared. What fails is a warning.
-func (s *session) pruneAll(ctx context.Context, gone []*unstructured.Unstructured) []string {
-	log := s.env.Log(unitPrune)
+func (p *pruner) pruneAll(ctx context.Context, gone []*unstructured.Unstructured) []string {
+	log := p.env.Log(unitPrune)
 	var pruned []string
-	for _, o := range slices.Backward(s.prunable(ctx, gone, log)) {
-		deleted, err := s.delete(ctx, o)
+	for _, o := range slices.Backward(p.prunable(ctx, gone, log)) {
+		deleted, err := p.applier.delete(ctx, o)
 		if err != nil {
 			say(log, "warning: %s wasn't pruned: %s", display(o), err)
 		}
@@ -75,14 +86,14 @@ func (s *session) pruneAll(ctx context.Context, gone []*unstructured.Unstructure
 // prunable are the objects that may be deleted because a release doesn't have
 // them: no Namespace, with which all that is in it would go, nothing that asks
 // to be spared, and nothing that another release has.
-func (s *session) prunable(ctx context.Context, gone []*unstructured.Unstructured, log io.Writer) []*unstructured.Unstructured {
+func (p *pruner) prunable(ctx context.Context, gone []*unstructured.Unstructured, log io.Writer) []*unstructured.Unstructured {
 	gone = slices.DeleteFunc(slices.Clone(gone), func(o *unstructured.Unstructured) bool {
 		return o.GetKind() == "Namespace" || annotated(o, annotationSkipPruning)
 	})
 	if len(gone) == 0 {
 		return nil
 	}
-	shared := s.shared(ctx, log)
+	shared := p.shared(ctx, log)
 	return slices.DeleteFunc(gone, func(o *unstructured.Unstructured) bool {
 		who := shared[identity(o)]
 		if who != "" {
@@ -94,13 +105,13 @@ func (s *session) prunable(ctx context.Context, gone []*unstructured.Unstructure
 
 // shared gives the objects of other releases in the namespace, with the name
 // of the release. What can't be read is no reason to keep an object.
-func (s *session) shared(ctx context.Context, log io.Writer) map[string]string {
+func (p *pruner) shared(ctx context.Context, log io.Writer) map[string]string {
 	out := map[string]string{}
 	opts := metav1.ListOptions{LabelSelector: labels.Set{"owner": manager}.String()}
-	_, err := list(ctx, s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace), opts, func(kept *unstructured.Unstructured) {
+	_, err := list(ctx, p.client.dynamic.Resource(secrets()).Namespace(p.p.Target.Namespace), opts, func(kept *unstructured.Unstructured) {
 		name := kept.GetLabels()[labelRelease]
 		r, err := unpack(kept)
-		if err != nil || name == s.p.Target.ReleaseName || r.Status != releaseSucceeded {
+		if err != nil || name == p.p.Target.ReleaseName || r.Status != releaseSucceeded {
 			return
 		}
 		for _, o := range r.objects() {

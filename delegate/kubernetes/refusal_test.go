@@ -18,6 +18,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // What a cluster refuses is told apart by what cures it.
@@ -115,11 +117,11 @@ func TestLastWords(t *testing.T) {
 	base, err := url.Parse(server.URL)
 	check(t, err)
 	env := executortest.New(t, nil)
-	s := &session{env: env.Env, client: &client{http: server.Client(), base: base}}
+	s := newSession(task.Work{}, lane.Spec{}, env.Env, &client{http: server.Client(), base: base})
 	pod := &unstructured.Unstructured{}
 	pod.SetNamespace("shop")
 	pod.SetName("web-1")
-	s.lastWords(t.Context(), pod, trouble{container: "main", ended: true, previous: true}, s.env.LogError(unitSteady))
+	s.client.lastWords(t.Context(), pod, trouble{container: "main", ended: true, previous: true}, s.env.LogError(unitSteady))
 	if diff := cmp.Diff("/api/v1/namespaces/shop/pods/web-1/log?container=main&limitBytes=4096&previous=true&tailLines=10", <-asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}

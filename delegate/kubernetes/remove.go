@@ -23,7 +23,7 @@ func (s *session) remove(ctx context.Context) (task.Result, error) {
 	}
 	var deleted []*unstructured.Unstructured
 	for _, o := range targets {
-		gone, err := s.delete(ctx, o)
+		gone, err := s.applier.delete(ctx, o)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -34,11 +34,11 @@ func (s *session) remove(ctx context.Context) (task.Result, error) {
 			say(log, "%s isn't there", display(o))
 		}
 	}
-	if s.flags.DryRun {
+	if s.applier.flags.DryRun {
 		say(log, "Dry run: nothing was deleted")
 		return s.done(nil)
 	}
-	if err := s.allGone(ctx, deleted); err != nil {
+	if err := s.applier.allGone(ctx, deleted); err != nil {
 		r, _ := s.done(nil, s.changed("deleted", deleted, nil))
 		return r, err
 	}
@@ -67,7 +67,7 @@ func (s *session) picked(ctx context.Context, d lane.ResourceSelection) ([]*unst
 	case "ResourceName":
 		var out []*unstructured.Unstructured
 		for _, name := range d.Names {
-			o, err := s.named(name)
+			o, err := s.kubectl.named(name)
 			if err != nil {
 				return nil, err
 			}
@@ -75,7 +75,7 @@ func (s *session) picked(ctx context.Context, d lane.ResourceSelection) ([]*unst
 		}
 		return out, nil
 	case "ManifestPath":
-		return s.chosen(ctx, d.ManifestPaths, d.AllManifests)
+		return s.renderer.chosen(ctx, d.ManifestPaths, d.AllManifests)
 	}
 	return nil, fault.New(fault.Invalid, "the type of resources is %q; want ResourceName, ManifestPath or ReleaseName", d.Type)
 }
@@ -83,7 +83,7 @@ func (s *session) picked(ctx context.Context, d lane.ResourceSelection) ([]*unst
 // ofRelease is everything that the release's history tells of, workloads
 // first, the records last; the namespace only if that is asked for.
 func (s *session) ofRelease(ctx context.Context, withNamespace bool) ([]*unstructured.Unstructured, error) {
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +96,13 @@ func (s *session) ofRelease(ctx context.Context, withNamespace bool) ([]*unstruc
 				out = append(out, o)
 			}
 		}
-		record, err := s.secretOf(r)
+		record, err := s.history.secretOf(r)
 		if err != nil {
 			return nil, err
 		}
 		records = append(records, record)
 	}
-	routes, err := s.routes(ctx)
+	routes, err := s.network.routes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // skipDirective excludes a file, if it is its first line
@@ -25,17 +30,32 @@ import (
 const skipDirective = "# harness.io/skip-file-for-deploy"
 
 // source reads the task's manifests and values.
-func (s *session) source() manifest.Source {
-	t, m := s.p.Target, s.p.Target.Manifest
-	if s.p.ApplySource != nil {
-		m = s.p.ApplySource
+// renderer makes objects of what the service's manifests say, whatever they are
+// written in.
+type renderer struct {
+	client  *client
+	work    task.Work
+	p       lane.Spec
+	env     executor.Env
+	git     *gitfetch.Fetcher
+	charts  *chart.Repos
+	seed    []byte // of random values
+	sandbox *sandbox.Sandbox
+	extract *manifest.Extractor
+	number  int // of the release that is being made, which manifests may name; 0: none
+}
+
+func (r *renderer) source() manifest.Source {
+	t, m := r.p.Target, r.p.Target.Manifest
+	if r.p.ApplySource != nil {
+		m = r.p.ApplySource
 	}
 	source := manifest.Source{
-		Git: s.git, Stage: s.work.Execution + s.work.Stage, Revision: s.number, Resolve: s.env.Resolve, Files: s.env.Files,
-		Dir: s.env.Dir, Log: s.env.Log(unitFetch), Extract: s.extract,
-		Places: manifest.Places(m, t.Values, t.Patches, t.Params, s.p.ApplyValues, s.p.ApplyPatches, s.p.ApplyParams),
+		Git: r.git, Stage: r.work.Execution + r.work.Stage, Revision: r.number, Resolve: r.env.Resolve, Files: r.env.Files,
+		Dir: r.env.Dir, Log: r.env.Log(unitFetch), Extract: r.extract,
+		Places: manifest.Places(m, t.Values, t.Patches, t.Params, r.p.ApplyValues, r.p.ApplyPatches, r.p.ApplyParams),
 	}
-	if m != nil && m.Type == lane.Kustomization && (len(s.p.FilePaths) > 0 || s.p.Delete != nil) {
+	if m != nil && m.Type == lane.Kustomization && (len(r.p.FilePaths) > 0 || r.p.Delete != nil) {
 		return source.Needs(m) // folders from the repository's root
 	}
 	return source
@@ -218,10 +238,10 @@ func unique(objects []*unstructured.Unstructured) error {
 
 // place gives objects of namespaced kinds the infrastructure's namespace
 // unless they name one (semantics/kubernetes §2).
-func (s *session) place(objects []*unstructured.Unstructured) error {
+func (r *renderer) place(objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
-		m, err := s.client.mapping(o.GroupVersionKind())
-		if errors.Is(err, errNoKind) && s.definesKind(objects, o) {
+		m, err := r.client.mapping(o.GroupVersionKind())
+		if errors.Is(err, errNoKind) && r.definesKind(objects, o) {
 			continue
 		}
 		if err != nil {
@@ -230,7 +250,7 @@ func (s *session) place(objects []*unstructured.Unstructured) error {
 		if m.Scope.Name() != meta.RESTScopeNameNamespace {
 			o.SetNamespace("")
 		} else if o.GetNamespace() == "" {
-			o.SetNamespace(s.p.Target.Namespace)
+			o.SetNamespace(r.p.Target.Namespace)
 		}
 	}
 	return nil
@@ -238,13 +258,13 @@ func (s *session) place(objects []*unstructured.Unstructured) error {
 
 // definesKind says whether the manifests bring the definition of o's kind; a
 // namespaced one is given the namespace here, because the cluster can't tell.
-func (s *session) definesKind(objects []*unstructured.Unstructured, o *unstructured.Unstructured) bool {
+func (r *renderer) definesKind(objects []*unstructured.Unstructured, o *unstructured.Unstructured) bool {
 	for _, d := range objects {
 		if d.GetKind() != kindDefinition || text(d, "spec", "names", "kind") != o.GetKind() {
 			continue
 		}
 		if o.GetNamespace() == "" && text(d, "spec", "scope") == "Namespaced" {
-			o.SetNamespace(s.p.Target.Namespace)
+			o.SetNamespace(r.p.Target.Namespace)
 		}
 		return true
 	}

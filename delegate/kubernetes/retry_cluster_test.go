@@ -64,10 +64,10 @@ func TestRetryGoesOnWithItsRelease(t *testing.T) {
 	s.succeed(t, p)
 	c, err := newClient(s.cluster)
 	check(t, err)
-	died := &session{work: p.Work, p: p.Spec, env: executortest.New(t, nil).Env, client: c}
-	all, err := died.history(t.Context())
+	died := newSession(p.Work, p.Spec, executortest.New(t, nil).Env, c)
+	all, err := died.history.all(t.Context())
 	check(t, err)
-	check(t, died.mark(t.Context(), all[0], releaseInProgress))
+	check(t, died.history.mark(t.Context(), all[0], releaseInProgress))
 
 	if e := s.succeed(t, p); e.output(t, "releaseNumber") != 1.0 {
 		t.Errorf("the retry made release %v", e.output(t, "releaseNumber"))

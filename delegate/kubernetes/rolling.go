@@ -14,7 +14,7 @@ import (
 
 // rolling is K8sRollingDeploy (semantics/kubernetes §11).
 func (s *session) rolling(ctx context.Context) (task.Result, error) {
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -22,16 +22,16 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := s.dryRun(ctx, objects); err != nil {
+	if err := s.applier.dryRun(ctx, objects); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.announcePruning(ctx, all, current, objects); err != nil {
+	if err := s.pruner.announcePruning(ctx, all, current, objects); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.keepBefore(ctx, all, current, objects); err != nil {
+	if err := s.applier.keepBefore(ctx, all, current, objects); err != nil {
 		return task.Result{}, err
 	}
-	say(s.env.Log(unitPrepare), "Release %s, number %d", s.p.Target.ReleaseName, s.number)
+	say(s.env.Log(unitPrepare), "Release %s, number %d", s.p.Target.ReleaseName, s.renderer.number)
 	current.fill(objects)
 	late, err := s.record(ctx, current)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 func (s *session) label(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, w := range managed(objects) {
 		putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
-		live, err := s.get(ctx, w)
+		live, err := s.client.get(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *session) label(ctx context.Context, objects []*unstructured.Unstructure
 // record saves a release before anything is applied. Where the manifests
 // bring the namespace, that can only be done afterwards: late is true.
 func (s *session) record(ctx context.Context, r *release) (late bool, err error) {
-	err = s.save(ctx, r)
+	err = s.history.save(ctx, r)
 	if fault.Is(err, fault.NotFound) {
 		for _, o := range r.Objects {
 			if o["kind"] == "Namespace" && (&unstructured.Unstructured{Object: o}).GetName() == s.p.Target.Namespace {
@@ -78,13 +78,13 @@ func (s *session) record(ctx context.Context, r *release) (late bool, err error)
 // rollOut applies a release and waits for it; whatever goes wrong, the record
 // says so, because the rollback needs it.
 func (s *session) rollOut(ctx context.Context, all []*release, current *release, objects []*unstructured.Unstructured, late bool) (task.Result, error) {
-	before := names(s.instances(ctx, managed(objects), nil))
+	before := names(s.lookout.instances(ctx, managed(objects), nil))
 	err := s.applyRelease(ctx, current, objects, late)
 	if err == nil {
-		err = s.steady(ctx, awaited(objects))
+		err = s.lookout.steady(ctx, awaited(objects))
 	}
 	if err != nil {
-		if markErr := s.mark(ctx, current, releaseFailed); markErr != nil {
+		if markErr := s.history.mark(ctx, current, releaseFailed); markErr != nil {
 			say(s.env.LogError(unitWrapUp), "release %d couldn't be marked as failed: %s", current.Number, markErr)
 		}
 		r, _ := s.done(outputs{}, s.changed("applied", objects, nil))
@@ -92,14 +92,14 @@ func (s *session) rollOut(ctx context.Context, all []*release, current *release,
 	}
 	previous := lastGood(all, current, modeRolling)
 	if s.p.Pruning {
-		current.Pruned = s.prune(ctx, previous, objects)
+		current.Pruned = s.pruner.prune(ctx, previous, objects)
 	}
-	if err := s.mark(ctx, current, releaseSucceeded); err != nil {
+	if err := s.history.mark(ctx, current, releaseSucceeded); err != nil {
 		return task.Result{}, err
 	}
 	wrap := s.env.Log(unitWrapUp)
-	s.cleanUp(ctx, all, current, wrap)
-	now := s.instances(ctx, managed(objects), before)
+	s.history.cleanUp(ctx, all, current, wrap)
+	now := s.lookout.instances(ctx, managed(objects), before)
 	for _, i := range now {
 		say(wrap, "pod %s %v", i.Name, i.Images)
 	}
@@ -107,9 +107,9 @@ func (s *session) rollOut(ctx context.Context, all []*release, current *release,
 }
 
 func (s *session) applyRelease(ctx context.Context, r *release, objects []*unstructured.Unstructured, late bool) error {
-	err := s.apply(ctx, objects, s.env.Log(unitApply))
+	err := s.applier.apply(ctx, objects, s.env.Log(unitApply))
 	if err == nil && late {
-		return s.save(ctx, r)
+		return s.history.save(ctx, r)
 	}
 	return err
 }
@@ -119,11 +119,11 @@ func (s *session) applyRelease(ctx context.Context, r *release, objects []*unstr
 // one.
 func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitRollback)
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	current := s.ofStage(all, modeRolling)
+	current := s.history.ofStage(all, modeRolling)
 	if current == nil {
 		say(log, "This stage deployed nothing, so there is nothing to roll back")
 		return s.done(nil)
@@ -142,28 +142,28 @@ func (s *session) rollingRollback(ctx context.Context) (task.Result, error) {
 		return s.done(nil, s.changed("kept", nil, nil))
 	}
 	if current.Status != releaseFailed { // however the rollback ends, nobody goes back to it
-		if err := s.mark(ctx, current, releaseFailed); err != nil {
+		if err := s.history.mark(ctx, current, releaseFailed); err != nil {
 			return task.Result{}, err
 		}
 	}
-	if err := s.apply(ctx, objects, log); err != nil {
+	if err := s.applier.apply(ctx, objects, log); err != nil {
 		return task.Result{}, err
 	}
 	if previous != nil {
-		if err := s.unprune(ctx, current, previous); err != nil {
+		if err := s.pruner.unprune(ctx, current, previous); err != nil {
 			return task.Result{}, err
 		}
 	}
-	if err := s.unstick(ctx, managed(objects), log); err != nil {
+	if err := s.client.unstick(ctx, managed(objects), log); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.steady(ctx, awaited(objects)); err != nil {
+	if err := s.lookout.steady(ctx, awaited(objects)); err != nil {
 		return task.Result{}, err
 	}
 	if previous != nil {
-		s.number = previous.Number
+		s.renderer.number = previous.Number
 	}
-	return s.done(nil, s.changed("rolled back", objects, s.instances(ctx, managed(objects), nil)))
+	return s.done(nil, s.changed("rolled back", objects, s.lookout.instances(ctx, managed(objects), nil)))
 }
 
 // restored is what a rollback applies: everything of a declarative release,
@@ -183,16 +183,16 @@ func restored(current, previous *release) []*unstructured.Unstructured {
 
 // unprune brings back what the failed release had pruned and deletes what it
 // had added, if both releases were made with pruning.
-func (s *session) unprune(ctx context.Context, current, previous *release) error {
-	if !s.p.Pruning || !current.Pruning || !previous.Pruning {
+func (p *pruner) unprune(ctx context.Context, current, previous *release) error {
+	if !p.p.Pruning || !current.Pruning || !previous.Pruning {
 		return nil
 	}
-	log := s.env.Log(unitRollback)
-	if err := s.apply(ctx, sorted(missing(previous, current.objects())), log); err != nil {
+	log := p.env.Log(unitRollback)
+	if err := p.applier.apply(ctx, sorted(missing(previous, current.objects())), log); err != nil {
 		return err
 	}
-	for _, o := range slices.Backward(s.prunable(ctx, missing(current, previous.objects()), log)) {
-		if _, err := s.delete(ctx, o); err != nil {
+	for _, o := range slices.Backward(p.prunable(ctx, missing(current, previous.objects()), log)) {
+		if _, err := p.applier.delete(ctx, o); err != nil {
 			return err
 		}
 		say(log, "%s deleted", display(o))

@@ -26,7 +26,7 @@ func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
 		return task.Result{}, fault.New(fault.Invalid, "the command of the roll-out is missing")
 	}
 	command := s.p.Rollout.Command
-	if err := lane.CheckRollout(command, s.flags); err != nil {
+	if err := lane.CheckRollout(command, s.applier.flags); err != nil {
 		return task.Result{}, err
 	}
 	targets, err := s.toRoll(ctx)
@@ -38,19 +38,19 @@ func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
 		say(log, "no resources found")
 	}
 	for i, w := range targets {
-		live, err := s.get(ctx, w)
+		live, err := s.client.get(ctx, w)
 		if err != nil {
 			return task.Result{}, err
 		}
 		if live == nil {
 			return task.Result{}, fault.New(fault.NotFound, "there is no %s in %s", display(w), w.GetNamespace())
 		}
-		if err := s.roll(ctx, live, log); err != nil {
+		if err := s.kubectl.roll(ctx, live, log); err != nil {
 			return task.Result{}, err
 		}
 		targets[i] = live
 	}
-	if s.flags.DryRun {
+	if s.applier.flags.DryRun {
 		say(log, "Dry run: nothing was changed")
 		return s.done(nil)
 	}
@@ -60,7 +60,7 @@ func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
 	if command == lane.RolloutHistory || command == lane.RolloutStatus {
 		return s.done(nil)
 	}
-	return s.done(nil, s.changed(command, targets, s.instances(ctx, targets, nil)))
+	return s.done(nil, s.changed(command, targets, s.lookout.instances(ctx, targets, nil)))
 }
 
 // toRoll are the workloads that are chosen: by name, those in the manifests,
@@ -73,7 +73,7 @@ func (s *session) toRoll(ctx context.Context) ([]*unstructured.Unstructured, err
 		}
 		return objects, err
 	}
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,15 +90,15 @@ func rolls(w *unstructured.Unstructured) bool {
 }
 
 // roll does the command to one workload.
-func (s *session) roll(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
-	kind, command := w.GetKind(), s.p.Rollout.Command
+func (k *kubectl) roll(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+	kind, command := w.GetKind(), k.p.Rollout.Command
 	if !rolls(w) {
 		return fault.New(fault.Invalid, "%s doesn't roll out; want a Deployment, a StatefulSet or a DaemonSet", display(w))
 	}
 	paused, _, _ := unstructured.NestedBool(w.Object, "spec", "paused")
 	switch command {
 	case lane.RolloutHistory:
-		return s.showHistory(ctx, w, log)
+		return k.showHistory(ctx, w, log)
 	case lane.RolloutStatus:
 		_, progress, err := rollout(w)
 		say(log, "%s: %s", display(w), progress)
@@ -107,13 +107,13 @@ func (s *session) roll(ctx context.Context, w *unstructured.Unstructured, log io
 		if paused {
 			return fault.New(fault.Conflict, "%s is paused, so it can't go back; resume it first", display(w)).Causing(fault.Unknown)
 		}
-		return s.undo(ctx, w, s.flags.Revision, log)
+		return k.undo(ctx, w, k.applier.flags.Revision, log)
 	case lane.RolloutRestart:
 		if paused {
 			return fault.New(fault.Conflict, "%s is paused, so it can't restart; resume it first", display(w)).Causing(fault.Unknown)
 		}
 		patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, annotationRestarted, time.Now().UTC().Format(time.RFC3339Nano))
-		return s.patchWorkload(ctx, w, patch, "restarted", log)
+		return k.patchWorkload(ctx, w, patch, "restarted", log)
 	}
 	if kind != "Deployment" {
 		return fault.New(fault.Invalid, "%s can't %s; only a Deployment can", display(w), command)
@@ -123,31 +123,31 @@ func (s *session) roll(ctx context.Context, w *unstructured.Unstructured, log io
 		say(log, "%s has that state already", display(w))
 		return nil
 	}
-	return s.patchWorkload(ctx, w, fmt.Sprintf(`{"spec":{"paused":%t}}`, want), command+"d", log)
+	return k.patchWorkload(ctx, w, fmt.Sprintf(`{"spec":{"paused":%t}}`, want), command+"d", log)
 }
 
 // patchWorkload changes a live workload in place.
-func (s *session) patchWorkload(ctx context.Context, w *unstructured.Unstructured, patch, what string, log io.Writer) error {
-	res, err := s.client.resource(w)
+func (k *kubectl) patchWorkload(ctx context.Context, w *unstructured.Unstructured, patch, what string, log io.Writer) error {
+	res, err := k.client.resource(w)
 	if err != nil {
 		return err
 	}
-	changed, err := res.Patch(ctx, w.GetName(), types.MergePatchType, []byte(patch), s.changeOptions(manager+"-rollout"))
+	changed, err := res.Patch(ctx, w.GetName(), types.MergePatchType, []byte(patch), k.changeOptions(manager+"-rollout"))
 	if err != nil {
 		return about(w, classify(err))
 	}
-	s.past.note(changed)
+	k.lookout.past.note(changed)
 	say(log, "%s %s", display(w), what)
 	return nil
 }
 
 // changeOptions are those of a change that isn't an apply.
-func (s *session) changeOptions(owner string) metav1.PatchOptions {
+func (k *kubectl) changeOptions(owner string) metav1.PatchOptions {
 	opts := metav1.PatchOptions{FieldManager: owner}
-	if s.flags.FieldManager != "" {
-		opts.FieldManager = s.flags.FieldManager
+	if k.applier.flags.FieldManager != "" {
+		opts.FieldManager = k.applier.flags.FieldManager
 	}
-	if s.flags.DryRun {
+	if k.applier.flags.DryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
 	return opts
@@ -159,14 +159,14 @@ func (s *session) rolled(ctx context.Context, workloads []*unstructured.Unstruct
 	case lane.RolloutHistory, lane.RolloutPause, lane.RolloutResume:
 		return nil
 	case lane.RolloutStatus:
-		if s.flags.NoWait {
+		if s.applier.flags.NoWait {
 			return nil
 		}
 	}
-	if limit := s.flags.WaitLimit; limit > 0 {
+	if limit := s.applier.flags.WaitLimit; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fault.New(fault.Conflict, "%w", errWaitLimit).Causing(fault.Unknown))
 		defer cancel()
 	}
-	return s.steady(ctx, workloads)
+	return s.lookout.steady(ctx, workloads)
 }

@@ -65,17 +65,17 @@ func dropNodePorts(service *unstructured.Unstructured) {
 
 // primaryColor is the colour that the live primary service points to; green
 // for the first deployment, so that the first workload is the blue one.
-func (s *session) primaryColor(ctx context.Context, primary *unstructured.Unstructured) (string, error) {
-	live, err := s.get(ctx, primary)
+func (c *client) primaryColor(ctx context.Context, primary *unstructured.Unstructured) (string, error) {
+	live, err := c.get(ctx, primary)
 	if err != nil {
 		return "", err
 	}
 	if live == nil {
 		return green, nil
 	}
-	c := text(live, "spec", "selector", labelColor)
-	if c == "" {
+	color := text(live, "spec", "selector", labelColor)
+	if color == "" {
 		return "", fault.New(fault.Invalid, "service %s exists and its selector has no %s: label the pods of the running workload and the service's selector with %s: blue first", primary.GetName(), labelColor, labelColor)
 	}
-	return c, nil
+	return color, nil
 }

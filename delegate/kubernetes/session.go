@@ -66,41 +66,49 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{work: w, p: p, env: env, client: c, git: git, charts: charts, seed: seed, sandbox: cfg.Sandbox}
-		s.extract = manifest.NewExtractor(cfg.Script, a, env, unitFetch)
+		s := newSession(w, p, env, c)
+		s.renderer.git, s.renderer.charts, s.renderer.seed, s.renderer.sandbox = git, charts, seed, cfg.Sandbox
+		s.renderer.extract = manifest.NewExtractor(cfg.Script, a, env, unitFetch)
 		return s.run(ctx)
 	}
 }
 
-// session is one task.
+// session is one task: what each operation does, in its order. What it is made
+// of has what it needs of the task, and no more.
 type session struct {
-	work    task.Work
-	p       lane.Spec // its spec
-	flags   lane.Flags
-	env     executor.Env
-	client  *client
-	git     *gitfetch.Fetcher
-	charts  *chart.Repos
-	seed    []byte // of random values
-	sandbox *sandbox.Sandbox
-	extract *manifest.Extractor
-	number  int // of the release that is being made; 0: none
-	past    past
+	work     task.Work
+	p        lane.Spec // its spec
+	env      executor.Env
+	client   *client
+	renderer *renderer
+	applier  *applier
+	lookout  *lookout
+	kubectl  *kubectl
+	history  *history
+	network  *network
+	pruner   *pruner
 	// taken are numbers of releases that turned out to be somebody else's.
 	taken map[int]bool
-	// beside is a workload that serves nobody yet, as Kind/name: it is made
-	// anew if it can't be changed.
-	beside string
-	// brings are the namespaces that the manifests make themselves.
-	brings map[string]bool
-	// older are the names that versioned objects, as Kind/name, had in the
-	// previous release.
-	older map[string]string
+}
+
+// newSession puts a task's session together; what brings manifests is still
+// missing.
+func newSession(w task.Work, p lane.Spec, env executor.Env, c *client) *session {
+	l := &lookout{client: c, env: env, p: p}
+	a := &applier{client: c, env: env, p: p, lookout: l}
+	return &session{
+		work: w, p: p, env: env, client: c, lookout: l, applier: a,
+		renderer: &renderer{client: c, work: w, p: p, env: env},
+		kubectl:  &kubectl{client: c, work: w, p: p, applier: a, lookout: l},
+		history:  &history{client: c, work: w, p: p, applier: a},
+		network:  &network{client: c, work: w, p: p, env: env, applier: a},
+		pruner:   &pruner{client: c, p: p, env: env, applier: a},
+	}
 }
 
 // author is what a workload is annotated with by a step whose effect another
 // try of it would double.
-func (s *session) author() string { return s.work.Execution + " " + s.work.Step }
+func (k *kubectl) author() string { return k.work.Execution + " " + k.work.Step }
 
 // outputs is what expressions read below the step (semantics/kubernetes §18).
 type outputs map[string]any
@@ -111,8 +119,8 @@ func (s *session) done(out outputs, changes ...task.Change) (task.Result, error)
 		out = outputs{}
 	}
 	out["releaseName"] = s.p.Target.ReleaseName
-	if s.number > 0 {
-		out["releaseNumber"] = s.number
+	if s.renderer.number > 0 {
+		out["releaseNumber"] = s.renderer.number
 	}
 	return executor.Succeed(out, changes...)
 }
@@ -133,7 +141,7 @@ const maxTries = 20
 
 func (s *session) operate(ctx context.Context) (task.Result, error) {
 	var err error
-	if s.flags, err = lane.ParseFlags(s.p.Op, s.p.CommandFlags); err != nil {
+	if s.applier.flags, err = lane.ParseFlags(s.p.Op, s.p.CommandFlags); err != nil {
 		return task.Result{}, err
 	}
 	switch s.p.Op {
@@ -193,7 +201,7 @@ func (s *session) numbered(ctx context.Context, step func(context.Context) (task
 		if s.taken == nil {
 			s.taken = map[int]bool{}
 		}
-		s.taken[s.number] = true
+		s.taken[s.renderer.number] = true
 	}
 	return task.Result{}, fault.New(fault.Conflict, "no number for a release of %s was free in %d tries", s.p.Target.ReleaseName, maxTries)
 }
@@ -217,40 +225,40 @@ func (s *session) say(w io.Writer, format string, args ...any) { say(w, format, 
 
 // manifests fetches and renders what the service deploys, without the files
 // that ask to be skipped.
-func (s *session) manifests(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	m := s.p.Target.Manifest
-	if objects, ok, err := s.built(ctx, m, nil, nil); ok {
+func (r *renderer) manifests(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	m := r.p.Target.Manifest
+	if objects, ok, err := r.built(ctx, m, nil, nil); ok {
 		if err != nil {
 			return nil, err
 		}
-		return s.placed(objects)
+		return r.placed(objects)
 	}
-	files, err := s.source().Fetch(ctx, m)
+	files, err := r.source().Fetch(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	values, err := s.source().Values(ctx, m, files, s.p.Target.Values)
+	values, err := r.source().Values(ctx, m, files, r.p.Target.Values)
 	if err != nil {
 		return nil, err
 	}
-	return s.renderAll(ctx, files.Manifests, values)
+	return r.renderAll(ctx, files.Manifests, values)
 }
 
-func (s *session) renderAll(ctx context.Context, files []manifest.File, values map[string]any) ([]*unstructured.Unstructured, error) {
-	files = slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool { return skipped(f) || isValues(s.p.Target.Manifest, f) })
-	objects, err := s.render(ctx, files, values, false)
+func (r *renderer) renderAll(ctx context.Context, files []manifest.File, values map[string]any) ([]*unstructured.Unstructured, error) {
+	files = slices.DeleteFunc(slices.Clone(files), func(f manifest.File) bool { return skipped(f) || isValues(r.p.Target.Manifest, f) })
+	objects, err := r.render(ctx, files, values, false)
 	if err != nil {
 		return nil, err
 	}
-	return s.placed(objects)
+	return r.placed(objects)
 }
 
 // placed gives rendered objects their namespaces and the order of apply.
-func (s *session) placed(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	if err := s.place(objects); err != nil {
+func (r *renderer) placed(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if err := r.place(objects); err != nil {
 		return nil, err
 	}
-	log := s.env.Log(unitInitialize)
+	log := r.env.Log(unitInitialize)
 	for _, o := range objects {
 		say(log, "Rendered %s", display(o))
 	}
@@ -270,8 +278,8 @@ func (s *session) changed(action string, objects []*unstructured.Unstructured, i
 		Target: "kubernetes:" + s.p.Target.Namespace + "/" + s.p.Target.ReleaseName, Action: action, Instances: instances,
 		Workloads: workloads(objects), Whole: s.p.Op == lane.OpRolling || s.p.Op == lane.OpRollingRollback && len(objects) > 0,
 	}
-	if s.number > 0 {
-		c.Revision = fmt.Sprint(s.number)
+	if s.renderer.number > 0 {
+		c.Revision = fmt.Sprint(s.renderer.number)
 	}
 	for _, o := range objects {
 		c.Resources = append(c.Resources, resourceName(o))

@@ -18,18 +18,18 @@ const modeColors = "helm-bluegreen"
 
 // colorsOf are the records of the release's colours, the newest first.
 func (f *Foreign) colorsOf(ctx context.Context) ([]*release, error) {
-	all, err := f.s.history(ctx)
+	all, err := f.s.history.all(ctx)
 	return slices.DeleteFunc(all, func(r *release) bool { return r.Mode != modeColors }), err
 }
 
 // Begin writes down how the shared objects stand before a stage changes them.
 // A retry keeps what its first try found.
 func (f *Foreign) Begin(ctx context.Context, c *Colors) error {
-	all, err := f.s.history(ctx)
+	all, err := f.s.history.all(ctx)
 	if err != nil {
 		return err
 	}
-	r := f.s.ofStage(all, modeColors)
+	r := f.s.history.ofStage(all, modeColors)
 	if r == nil {
 		r = f.s.begin(all, modeColors)
 	}
@@ -38,7 +38,7 @@ func (f *Foreign) Begin(ctx context.Context, c *Colors) error {
 		if slices.ContainsFunc(r.objects(), func(known *unstructured.Unstructured) bool { return identity(known) == identity(o) }) {
 			continue
 		}
-		live, err := f.s.present(ctx, o)
+		live, err := f.s.applier.present(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (f *Foreign) Begin(ctx context.Context, c *Colors) error {
 		}
 		r.Objects = append(r.Objects, o.Object)
 	}
-	if err := f.s.save(ctx, r); err != nil {
+	if err := f.s.history.save(ctx, r); err != nil {
 		return err
 	}
 	for _, old := range all { // what they kept is in the new one
@@ -91,7 +91,7 @@ func carried(all []*release, now []*unstructured.Unstructured) []*unstructured.U
 }
 
 func (f *Foreign) forget(ctx context.Context, r *release) error {
-	err := f.s.client.dynamic.Resource(secrets()).Namespace(f.s.p.Target.Namespace).Delete(ctx, f.s.secretName(r.Number), metav1.DeleteOptions{})
+	err := f.s.client.dynamic.Resource(secrets()).Namespace(f.s.p.Target.Namespace).Delete(ctx, f.s.history.secretName(r.Number), metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (f *Foreign) Ground(ctx context.Context, c *Colors, log io.Writer) error {
 		if order(o.GetKind()) >= order("Service") {
 			continue
 		}
-		live, err := f.s.present(ctx, o)
+		live, err := f.s.applier.present(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -114,12 +114,12 @@ func (f *Foreign) Ground(ctx context.Context, c *Colors, log io.Writer) error {
 			absent = append(absent, o)
 		}
 	}
-	return f.s.apply(ctx, absent, log)
+	return f.s.applier.apply(ctx, absent, log)
 }
 
 // Share applies what both colours share.
 func (f *Foreign) Share(ctx context.Context, c *Colors, log io.Writer) error {
-	return f.s.apply(ctx, c.shared, log)
+	return f.s.applier.apply(ctx, c.shared, log)
 }
 
 // Stage is how the colours stood when this stage began to deploy one; nil if
@@ -129,7 +129,7 @@ func (f *Foreign) Stage(ctx context.Context) (*Colors, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := f.s.ofStage(all, modeColors)
+	r := f.s.history.ofStage(all, modeColors)
 	if r == nil {
 		return nil, nil
 	}
@@ -143,7 +143,7 @@ func (f *Foreign) Serving(ctx context.Context) (string, error) {
 	if err != nil || len(all) == 0 {
 		return "", err
 	}
-	c, err := f.s.serviceColor(ctx, all[0].ServiceSpace, all[0].PrimaryService)
+	c, err := f.s.client.serviceColor(ctx, all[0].ServiceSpace, all[0].PrimaryService)
 	if fault.Is(err, fault.NotFound) {
 		return "", nil
 	}
@@ -163,7 +163,7 @@ func (f *Foreign) Restore(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := f.s.ofStage(all, modeColors)
+	r := f.s.history.ofStage(all, modeColors)
 	if r == nil {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (f *Foreign) Restore(ctx context.Context, log io.Writer) error {
 			return err
 		}
 	}
-	return f.s.mark(ctx, r, releaseFailed)
+	return f.s.history.mark(ctx, r, releaseFailed)
 }
 
 // Colored says whether colours of the release were ever deployed.
@@ -228,7 +228,7 @@ func (f *Foreign) takeAway(ctx context.Context, o *unstructured.Unstructured, lo
 		say(log, "%s stays", display(o))
 		return nil
 	}
-	_, err := f.s.deleteAll(ctx, []*unstructured.Unstructured{o}, log)
+	_, err := f.s.applier.deleteAll(ctx, []*unstructured.Unstructured{o}, log)
 	return err
 }
 
@@ -238,7 +238,7 @@ func (f *Foreign) putBack(ctx context.Context, was *unstructured.Unstructured, l
 	if err != nil {
 		return err
 	}
-	live, err := f.s.get(ctx, was)
+	live, err := f.s.client.get(ctx, was)
 	if err != nil {
 		return err
 	}

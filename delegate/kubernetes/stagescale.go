@@ -29,11 +29,11 @@ type standby struct {
 // standby finds the colour that the stage service points to; nil where there
 // is none. The release is the stage's own or, from another stage, the newest.
 func (s *session) standby(ctx context.Context, log io.Writer) (*standby, error) {
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made := s.ofStage(all, modeBlueGreen)
+	made := s.history.ofStage(all, modeBlueGreen)
 	for _, r := range all {
 		if made == nil && r.Mode == modeBlueGreen {
 			made = r
@@ -43,7 +43,7 @@ func (s *session) standby(ctx context.Context, log io.Writer) (*standby, error) 
 		say(log, "There is no blue-green release of %s", s.p.Target.ReleaseName)
 		return nil, nil
 	}
-	color, err := s.serviceColor(ctx, made.ServiceSpace, made.StageService)
+	color, err := s.client.serviceColor(ctx, made.ServiceSpace, made.StageService)
 	if fault.Is(err, fault.NotFound) {
 		say(log, "There is no service %s", made.StageService)
 		return nil, nil
@@ -51,25 +51,25 @@ func (s *session) standby(ctx context.Context, log io.Writer) (*standby, error) 
 	if err != nil {
 		return nil, err
 	}
-	primary, err := s.serviceColor(ctx, made.ServiceSpace, made.PrimaryService)
+	primary, err := s.client.serviceColor(ctx, made.ServiceSpace, made.PrimaryService)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
 	if color == primary {
 		return nil, fault.New(fault.Conflict, "the services %s and %s both point to %q, so no colour stands by", made.PrimaryService, made.StageService, color).Causing(fault.Unknown)
 	}
-	return s.ofColor(ctx, all, color, log)
+	return s.client.ofColor(ctx, all, color, log)
 }
 
 // ofColor finds what a colour is made of; nil if it isn't there.
-func (s *session) ofColor(ctx context.Context, all []*release, color string, log io.Writer) (*standby, error) {
+func (c *client) ofColor(ctx context.Context, all []*release, color string, log io.Writer) (*standby, error) {
 	for _, r := range all {
 		if r.Mode != modeBlueGreen || r.Color != color || r.Skipped {
 			continue
 		}
 		objects := r.objects()
 		for _, w := range managed(objects) {
-			live, err := s.get(ctx, w)
+			live, err := c.get(ctx, w)
 			if err != nil || live == nil {
 				say(log, "%s isn't there", display(w))
 				return nil, err
@@ -95,11 +95,11 @@ func (s *session) stageScaleDown(ctx context.Context) (task.Result, error) {
 	if err != nil || by == nil {
 		return s.nothing(err)
 	}
-	deleted, err := s.deleteAll(ctx, by.followers, log) // an autoscaler would scale it up again
+	deleted, err := s.applier.deleteAll(ctx, by.followers, log) // an autoscaler would scale it up again
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := s.allGone(ctx, deleted); err != nil {
+	if err := s.applier.allGone(ctx, deleted); err != nil {
 		return task.Result{}, err
 	}
 	w := by.workload
@@ -109,14 +109,14 @@ func (s *session) stageScaleDown(ctx context.Context) (task.Result, error) {
 	}
 	say(log, "Scaling %s from %d to 0", display(w), replicas(w))
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}},"spec":{"replicas":0}}`, annotationReplicas, replicas(w))
-	if err := s.rescale(ctx, w, patch); err != nil {
+	if err := s.kubectl.rescale(ctx, w, patch); err != nil {
 		return task.Result{}, err
 	}
 	all := []*unstructured.Unstructured{w}
-	if err := s.steady(ctx, all); err != nil {
+	if err := s.lookout.steady(ctx, all); err != nil {
 		return task.Result{}, err
 	}
-	return s.done(nil, s.changed("scaled", all, s.instances(ctx, all, nil)))
+	return s.done(nil, s.changed("scaled", all, s.lookout.instances(ctx, all, nil)))
 }
 
 // nothing ends a step that has found nothing to do.
@@ -143,17 +143,17 @@ func (s *session) stageScaleUp(ctx context.Context) (task.Result, error) {
 	w := by.workload
 	say(log, "Scaling %s from %d to %d", display(w), replicas(w), want)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}},"spec":{"replicas":%d}}`, annotationReplicas, want)
-	if err := s.rescale(ctx, w, patch); err != nil {
+	if err := s.kubectl.rescale(ctx, w, patch); err != nil {
 		return task.Result{}, err
 	}
-	if err := s.apply(ctx, sorted(by.followers), log); err != nil {
+	if err := s.applier.apply(ctx, sorted(by.followers), log); err != nil {
 		return task.Result{}, err
 	}
 	all := []*unstructured.Unstructured{w}
-	if err := s.steady(ctx, all); err != nil {
+	if err := s.lookout.steady(ctx, all); err != nil {
 		return task.Result{}, err
 	}
-	return s.done(nil, s.changed("scaled", all, s.instances(ctx, all, nil)))
+	return s.done(nil, s.changed("scaled", all, s.lookout.instances(ctx, all, nil)))
 }
 
 // upTo is how many instances the colour gets: those that it had, unless the
@@ -169,11 +169,11 @@ func (s *session) upTo(ctx context.Context, by *standby, log io.Writer) (int64, 
 	if s.p.Instances == nil && replicas(by.workload) > 0 {
 		return replicas(by.workload), nil
 	}
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return 0, err
 	}
-	serving, err := s.ofColor(ctx, all, otherColor(by.release.Color), log)
+	serving, err := s.client.ofColor(ctx, all, otherColor(by.release.Color), log)
 	if err != nil {
 		return 0, err
 	}
@@ -189,8 +189,8 @@ func (s *session) upTo(ctx context.Context, by *standby, log io.Writer) (int64, 
 // wake ends the scale-down of a colour that has just been deployed anew. If its
 // manifest leaves the number of instances open, nothing but this brings back
 // those that the workload had.
-func (s *session) wake(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
-	live, err := s.get(ctx, w)
+func (k *kubectl) wake(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+	live, err := k.client.get(ctx, w)
 	if err != nil || live == nil {
 		return err
 	}
@@ -207,21 +207,21 @@ func (s *session) wake(ctx context.Context, w *unstructured.Unstructured, log io
 		say(log, "%s was scaled down and gets %d instances again", display(w), had)
 		patch = fmt.Sprintf(`{"metadata":{"annotations":{%q:null}},"spec":{"replicas":%d}}`, annotationReplicas, had)
 	}
-	return s.rescale(ctx, w, patch)
+	return k.rescale(ctx, w, patch)
 }
 
-func (s *session) rescale(ctx context.Context, w *unstructured.Unstructured, patch string) error {
-	res, err := s.client.resource(w)
+func (k *kubectl) rescale(ctx context.Context, w *unstructured.Unstructured, patch string) error {
+	res, err := k.client.resource(w)
 	if err != nil {
 		return err
 	}
-	_, err = res.Patch(ctx, w.GetName(), types.MergePatchType, []byte(patch), s.changeOptions(manager+"-scale"))
+	_, err = res.Patch(ctx, w.GetName(), types.MergePatchType, []byte(patch), k.changeOptions(manager+"-scale"))
 	return about(w, classify(err))
 }
 
 // hasInstances refuses to point users to a colour that was scaled down.
-func (s *session) hasInstances(ctx context.Context, all []*release, color string, log io.Writer) error {
-	to, err := s.ofColor(ctx, all, color, log)
+func (c *client) hasInstances(ctx context.Context, all []*release, color string, log io.Writer) error {
+	to, err := c.ofColor(ctx, all, color, log)
 	if err != nil || to == nil {
 		return err
 	}

@@ -10,30 +10,40 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
 // deadlineExceeded is the reason with which a Deployment gives up.
 const deadlineExceeded = "ProgressDeadlineExceeded"
 
+// lookout waits for workloads, and finds out why they don't come.
+type lookout struct {
+	client *client
+	env    executor.Env
+	p      lane.Spec
+	past   past
+}
+
 // steady waits until every workload has rolled out, all side by side; the
 // first that fails ends the wait (semantics/kubernetes §10).
-func (s *session) steady(ctx context.Context, workloads []*unstructured.Unstructured) error {
-	if s.p.SkipSteadyState || len(workloads) == 0 {
+func (l *lookout) steady(ctx context.Context, workloads []*unstructured.Unstructured) error {
+	if l.p.SkipSteadyState || len(workloads) == 0 {
 		return nil
 	}
-	log := s.env.Log(unitSteady)
-	stop := s.followEvents(ctx, workloads, log)
+	log := l.env.Log(unitSteady)
+	stop := l.client.followEvents(ctx, workloads, log)
 	g, waitCtx := errgroup.WithContext(ctx)
 	for _, w := range workloads {
-		g.Go(func() error { return s.steadyOne(waitCtx, w, log) })
+		g.Go(func() error { return l.steadyOne(waitCtx, w, log) })
 	}
 	err := g.Wait()
 	stop()
 	if err == nil {
 		return nil
 	}
-	return because(s.explain(ctx, workloads, unitSteady), err)
+	return because(l.explain(ctx, workloads, unitSteady), err)
 }
 
 // progressDeadline is how long a workload may make no progress.
@@ -57,7 +67,7 @@ const longerThanController = 10 * time.Second
 // early, when nothing moves until its progress deadline is over: a Deployment's
 // controller doesn't, if its note that the roll-out began was lost to another
 // change.
-func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+func (l *lookout) steadyOne(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
 	last := ""
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -67,11 +77,11 @@ func (s *session) steadyOne(ctx context.Context, w *unstructured.Unstructured, l
 			patience.Stop()
 		}
 	}()
-	err := s.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
+	err := l.client.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
 		if live == nil {
 			return false, fault.New(fault.NotFound, "%s was deleted while it rolled out", display(w))
 		}
-		done, progress, err := rollout(s.past.without(live))
+		done, progress, err := rollout(l.past.without(live))
 		if progress != last {
 			last = progress
 			say(log, "%s: %s", display(live), progress)

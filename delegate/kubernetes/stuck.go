@@ -16,21 +16,21 @@ import (
 // become ready, for ever if that is the broken one, whatever its template says
 // by now. Only pods of another revision that aren't ready are deleted: nobody
 // is served by them.
-func (s *session) unstick(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) error {
+func (c *client) unstick(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) error {
 	for _, w := range workloads {
 		if w.GetKind() != "StatefulSet" || text(w, "spec", "podManagementPolicy") == "Parallel" || text(w, "spec", "updateStrategy", "type") == "OnDelete" {
 			continue
 		}
-		live, err := s.observed(ctx, w)
+		live, err := c.observed(ctx, w)
 		if err != nil {
 			return err
 		}
-		for _, p := range s.podsOf(ctx, live) {
+		for _, p := range c.podsOf(ctx, live) {
 			revision := p.GetLabels()["controller-revision-hash"]
 			if revision == text(live, "status", "updateRevision") || condition(p, "Ready")["status"] == "True" || p.GetDeletionTimestamp() != nil {
 				continue
 			}
-			if err := s.deletePod(ctx, p); err != nil {
+			if err := c.deletePod(ctx, p); err != nil {
 				return err
 			}
 			say(log, "%s waits for %s, which isn't ready: deleted", display(w), display(p))
@@ -40,9 +40,9 @@ func (s *session) unstick(ctx context.Context, workloads []*unstructured.Unstruc
 }
 
 // observed waits until the controller has seen what a workload is to be.
-func (s *session) observed(ctx context.Context, w *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c *client) observed(ctx context.Context, w *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	var last *unstructured.Unstructured
-	err := s.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
+	err := c.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
 		if live == nil {
 			return false, fault.New(fault.NotFound, "%s isn't there any more", display(w))
 		}
@@ -54,9 +54,9 @@ func (s *session) observed(ctx context.Context, w *unstructured.Unstructured) (*
 }
 
 // deletePod deletes a pod, unless another one has its name by now.
-func (s *session) deletePod(ctx context.Context, p *unstructured.Unstructured) error {
+func (c *client) deletePod(ctx context.Context, p *unstructured.Unstructured) error {
 	uid := p.GetUID()
-	err := s.client.dynamic.Resource(pods()).Namespace(p.GetNamespace()).
+	err := c.dynamic.Resource(pods()).Namespace(p.GetNamespace()).
 		Delete(ctx, p.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -25,7 +25,7 @@ func (o *succession) workload() *unstructured.Unstructured {
 
 // predecessor finds the Deployment that serves: the one of the newest good
 // release, be it a version of its own or the manifests' name.
-func (s *session) predecessor(ctx context.Context, all []*release, w *unstructured.Unstructured) (*succession, error) {
+func (c *client) predecessor(ctx context.Context, all []*release, w *unstructured.Unstructured) (*succession, error) {
 	candidate := w
 	for _, r := range all {
 		if r.Status == releaseSucceeded && (r.Mode == modeRolling || r.Mode == modeProgressive) {
@@ -35,29 +35,29 @@ func (s *session) predecessor(ctx context.Context, all []*release, w *unstructur
 			break
 		}
 	}
-	live, err := s.get(ctx, candidate)
+	live, err := c.get(ctx, candidate)
 	if err == nil && live == nil {
-		live, err = s.get(ctx, w)
+		live, err = c.get(ctx, w)
 	}
 	if err != nil || live == nil {
 		return nil, err
 	}
 	out := &succession{Workload: plain(live)}
-	if out.Scalers, err = s.followers(ctx, "autoscaling", "HorizontalPodAutoscaler", func(o *unstructured.Unstructured) bool { return scales(o, "Deployment", live.GetName()) }, live); err != nil {
+	if out.Scalers, err = c.followers(ctx, "autoscaling", "HorizontalPodAutoscaler", func(o *unstructured.Unstructured) bool { return scales(o, "Deployment", live.GetName()) }, live); err != nil {
 		return nil, err
 	}
-	out.Budgets, err = s.followers(ctx, "policy", "PodDisruptionBudget", func(o *unstructured.Unstructured) bool { return protects(o, live) }, live)
+	out.Budgets, err = c.followers(ctx, "policy", "PodDisruptionBudget", func(o *unstructured.Unstructured) bool { return protects(o, live) }, live)
 	return out, err
 }
 
 // followers lists objects of a kind in a workload's namespace.
-func (s *session) followers(ctx context.Context, group, kind string, follows func(*unstructured.Unstructured) bool, w *unstructured.Unstructured) ([]map[string]any, error) {
-	m, err := s.client.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
+func (c *client) followers(ctx context.Context, group, kind string, follows func(*unstructured.Unstructured) bool, w *unstructured.Unstructured) ([]map[string]any, error) {
+	m, err := c.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
 	if err != nil {
 		return nil, err
 	}
 	var out []map[string]any
-	_, err = list(ctx, s.client.dynamic.Resource(m.Resource).Namespace(w.GetNamespace()), metav1.ListOptions{}, func(o *unstructured.Unstructured) {
+	_, err = list(ctx, c.dynamic.Resource(m.Resource).Namespace(w.GetNamespace()), metav1.ListOptions{}, func(o *unstructured.Unstructured) {
 		if follows(o) {
 			out = append(out, plain(o))
 		}

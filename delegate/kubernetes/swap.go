@@ -16,11 +16,11 @@ import (
 // rollback only if they have been exchanged (semantics/kubernetes §14.3).
 func (s *session) swap(ctx context.Context) (task.Result, error) {
 	log := s.env.Log(unitSwap)
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	made := s.ofStage(all, modeBlueGreen)
+	made := s.history.ofStage(all, modeBlueGreen)
 	if made == nil {
 		if s.work.Rollback {
 			say(log, "This stage deployed no colour, so there is nothing to swap back")
@@ -36,7 +36,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 	if s.work.Rollback {
 		wanted = made.PrimaryColor
 	}
-	if err := s.hasInstances(ctx, all, wanted, log); err != nil {
+	if err := s.client.hasInstances(ctx, all, wanted, log); err != nil {
 		return task.Result{}, err
 	}
 	swapped, err := s.pointBoth(ctx, made, wanted, log)
@@ -44,7 +44,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	if s.work.Rollback { // what is behind the stage service now is what failed
-		if err := s.toStable(ctx, made.StageService, made.PrimaryService); err != nil {
+		if err := s.network.toStable(ctx, made.StageService, made.PrimaryService); err != nil {
 			return task.Result{}, err
 		}
 	}
@@ -52,7 +52,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 		return s.done(nil)
 	}
 	if s.work.Rollback { // the same manifests mustn't be skipped the next time
-		if err := s.mark(ctx, made, releaseFailed); err != nil {
+		if err := s.history.mark(ctx, made, releaseFailed); err != nil {
 			return task.Result{}, err
 		}
 	}
@@ -65,7 +65,7 @@ func (s *session) swap(ctx context.Context) (task.Result, error) {
 func (s *session) pointBoth(ctx context.Context, made *release, primaryColor string, log io.Writer) (bool, error) {
 	swapped := false
 	for _, to := range []struct{ service, color string }{{made.PrimaryService, primaryColor}, {made.StageService, otherColor(primaryColor)}} {
-		now, err := s.serviceColor(ctx, made.ServiceSpace, to.service)
+		now, err := s.client.serviceColor(ctx, made.ServiceSpace, to.service)
 		if s.work.Rollback && fault.Is(err, fault.NotFound) {
 			say(log, "Service %s was never made, so there is nothing to swap back", to.service)
 			continue
@@ -77,7 +77,7 @@ func (s *session) pointBoth(ctx context.Context, made *release, primaryColor str
 			say(log, "Service %s points to %s already", to.service, to.color)
 			continue
 		}
-		if err := s.point(ctx, made.ServiceSpace, to.service, to.color); err != nil {
+		if err := s.client.point(ctx, made.ServiceSpace, to.service, to.color); err != nil {
 			return false, err
 		}
 		say(log, "Service %s pointed to %s and now points to %s", to.service, now, to.color)
@@ -86,8 +86,8 @@ func (s *session) pointBoth(ctx context.Context, made *release, primaryColor str
 	return swapped, nil
 }
 
-func (s *session) serviceColor(ctx context.Context, namespace, name string) (string, error) {
-	live, err := s.client.dynamic.Resource(services()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+func (c *client) serviceColor(ctx context.Context, namespace, name string) (string, error) {
+	live, err := c.dynamic.Resource(services()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return "", classify(err)
 	}
@@ -96,9 +96,9 @@ func (s *session) serviceColor(ctx context.Context, namespace, name string) (str
 
 // point changes the colour in a service's selector. As the owner of the
 // field it is Slipway that a later apply takes it over from.
-func (s *session) point(ctx context.Context, namespace, service, color string) error {
+func (c *client) point(ctx context.Context, namespace, service, color string) error {
 	patch := fmt.Sprintf(`{"spec":{"selector":{%q:%q}}}`, labelColor, color)
-	_, err := s.client.dynamic.Resource(services()).Namespace(namespace).
+	_, err := c.dynamic.Resource(services()).Namespace(namespace).
 		Patch(ctx, service, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
 	return classify(err)
 }

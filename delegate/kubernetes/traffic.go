@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -27,7 +28,7 @@ func (s *session) trafficStep(ctx context.Context) (task.Result, error) {
 	if s.p.Traffic == nil {
 		return task.Result{}, fault.New(fault.Invalid, "trafficRouting is missing")
 	}
-	all, err := s.history(ctx)
+	all, err := s.history.all(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -38,36 +39,45 @@ func (s *session) trafficStep(ctx context.Context) (task.Result, error) {
 			break
 		}
 	}
-	objects, err := s.routeTraffic(ctx, s.p.Traffic, made)
+	objects, err := s.network.routeTraffic(ctx, s.p.Traffic, made)
 	if err != nil {
 		return task.Result{}, err
 	}
 	return s.done(nil, s.changed("routed", objects, nil))
 }
 
+// network has the cluster's network send shares of the traffic to versions.
+type network struct {
+	client  *client
+	work    task.Work
+	p       lane.Spec
+	env     executor.Env
+	applier *applier
+}
+
 // routeTraffic makes or changes routes and gives the objects that say so. made
 // is the release whose services the words stand for; nil if there is none.
-func (s *session) routeTraffic(ctx context.Context, t *lane.TrafficRouting, made *release) ([]*unstructured.Unstructured, error) {
-	log := s.env.Log(unitTraffic)
-	kept, err := s.routing(ctx)
+func (n *network) routeTraffic(ctx context.Context, t *lane.TrafficRouting, made *release) ([]*unstructured.Unstructured, error) {
+	log := n.env.Log(unitTraffic)
+	kept, err := n.routing(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t = withServices(t, made)
 	if t.Inherit {
 		if kept == nil {
-			return nil, fault.New(fault.NotFound, "no earlier step has made routes for the release %s, so there are none to change", s.p.Target.ReleaseName)
+			return nil, fault.New(fault.NotFound, "no earlier step has made routes for the release %s, so there are none to change", n.p.Target.ReleaseName)
 		}
 		if t, err = inherited(kept.Routing, t); err != nil {
 			return nil, err
 		}
 	}
-	return s.applyRouting(ctx, kept, t, log)
+	return n.applyRouting(ctx, kept, t, log)
 }
 
 // applyRouting brings a routing's weights in order, applies its objects and
 // keeps it.
-func (s *session) applyRouting(ctx context.Context, kept *routed, t *lane.TrafficRouting, log io.Writer) ([]*unstructured.Unstructured, error) {
+func (n *network) applyRouting(ctx context.Context, kept *routed, t *lane.TrafficRouting, log io.Writer) ([]*unstructured.Unstructured, error) {
 	out := *t
 	out.Routes = slices.Clone(t.Routes)
 	for i, r := range out.Routes {
@@ -81,16 +91,16 @@ func (s *session) applyRouting(ctx context.Context, kept *routed, t *lane.Traffi
 				return nil, fault.New(fault.Invalid, "the destination %s of the route %s stands for no service: this stage has made none for it", word, r.Name)
 			}
 			if d.Port == 0 && (t.Provider == lane.TrafficGateway || t.Provider == lane.TrafficNginx) {
-				out.Routes[i].Destinations[k].Port = s.portOf(ctx, d.Host)
+				out.Routes[i].Destinations[k].Port = n.portOf(ctx, d.Host)
 			}
 		}
 	}
-	objects, err := s.mesh(&out)
+	objects, err := n.mesh(&out)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range objects {
-		if _, err := s.applyOne(ctx, o, false, log); err != nil {
+		if _, err := n.applier.applyOne(ctx, o, false, log); err != nil {
 			return nil, err
 		}
 		say(log, "%s applied", display(o))
@@ -98,7 +108,7 @@ func (s *session) applyRouting(ctx context.Context, kept *routed, t *lane.Traffi
 	for _, r := range out.Routes {
 		say(log, "Route %s: %s", r.Name, shares(r.Destinations))
 	}
-	return objects, s.keepRouting(ctx, kept, &out)
+	return objects, n.keepRouting(ctx, kept, &out)
 }
 
 func shares(list []lane.TrafficDestination) string {
@@ -110,8 +120,8 @@ func shares(list []lane.TrafficDestination) string {
 }
 
 // portOf is a service's first port; 0 if that can't be told.
-func (s *session) portOf(ctx context.Context, service string) int {
-	live, err := s.client.dynamic.Resource(services()).Namespace(s.p.Target.Namespace).Get(ctx, service, metav1.GetOptions{})
+func (n *network) portOf(ctx context.Context, service string) int {
+	live, err := n.client.dynamic.Resource(services()).Namespace(n.p.Target.Namespace).Get(ctx, service, metav1.GetOptions{})
 	if err != nil {
 		return 0
 	}
@@ -171,8 +181,8 @@ func inherited(kept, updates *lane.TrafficRouting) (*lane.TrafficRouting, error)
 
 // toStable takes all requests from a service, before it is deleted or has
 // nothing behind it that should be seen. A route to it alone stays as it is.
-func (s *session) toStable(ctx context.Context, from, stable string) error {
-	kept, err := s.routing(ctx)
+func (n *network) toStable(ctx context.Context, from, stable string) error {
+	kept, err := n.routing(ctx)
 	if err != nil || kept == nil || from == "" {
 		return err
 	}
@@ -195,6 +205,6 @@ func (s *session) toStable(ctx context.Context, from, stable string) error {
 	if !changed {
 		return nil
 	}
-	_, err = s.applyRouting(ctx, kept, &t, s.env.Log(unitTraffic))
+	_, err = n.applyRouting(ctx, kept, &t, n.env.Log(unitTraffic))
 	return err
 }

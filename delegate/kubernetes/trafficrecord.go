@@ -21,11 +21,11 @@ type routed struct {
 	version   string
 }
 
-func (s *session) routedName() string { return "harness.traffic." + s.p.Target.ReleaseName }
+func (n *network) routedName() string { return "harness.traffic." + n.p.Target.ReleaseName }
 
 // routing reads what is kept; nil if there is nothing.
-func (s *session) routing(ctx context.Context) (*routed, error) {
-	o, err := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace).Get(ctx, s.routedName(), metav1.GetOptions{})
+func (n *network) routing(ctx context.Context) (*routed, error) {
+	o, err := n.client.dynamic.Resource(secrets()).Namespace(n.p.Target.Namespace).Get(ctx, n.routedName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -34,25 +34,25 @@ func (s *session) routing(ctx context.Context) (*routed, error) {
 	}
 	doc, err := decode64(text(o, "data", "routing"))
 	if err != nil {
-		return nil, fmt.Errorf("secret %s: %w", s.routedName(), err)
+		return nil, fmt.Errorf("secret %s: %w", n.routedName(), err)
 	}
 	r := &routed{version: o.GetResourceVersion()}
 	if err := json.Unmarshal(doc, r); err != nil {
-		return nil, fmt.Errorf("secret %s: %w", s.routedName(), err)
+		return nil, fmt.Errorf("secret %s: %w", n.routedName(), err)
 	}
 	return r, nil
 }
 
 // routes are the objects of the routing that is kept, and its record.
-func (s *session) routes(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	kept, err := s.routing(ctx)
+func (n *network) routes(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	kept, err := n.routing(ctx)
 	if err != nil || kept == nil {
 		return nil, err
 	}
 	record := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
-	record.SetName(s.routedName())
-	record.SetNamespace(s.p.Target.Namespace)
-	objects, err := s.mesh(kept.Routing)
+	record.SetName(n.routedName())
+	record.SetNamespace(n.p.Target.Namespace)
+	objects, err := n.mesh(kept.Routing)
 	if errors.Is(err, errNoKind) { // and so its objects have gone
 		return []*unstructured.Unstructured{record}, nil
 	}
@@ -60,18 +60,18 @@ func (s *session) routes(ctx context.Context) ([]*unstructured.Unstructured, err
 }
 
 // keepRouting keeps a routing as the newest; a lost race is a conflict.
-func (s *session) keepRouting(ctx context.Context, before *routed, t *lane.TrafficRouting) error {
-	doc, err := json.Marshal(routed{Execution: s.work.Execution, Routing: t})
+func (n *network) keepRouting(ctx context.Context, before *routed, t *lane.TrafficRouting) error {
+	doc, err := json.Marshal(routed{Execution: n.work.Execution, Routing: t})
 	if err != nil {
 		return err
 	}
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "harness.io/traffic", "stringData": map[string]any{"routing": string(doc)},
 	}}
-	o.SetName(s.routedName())
-	o.SetNamespace(s.p.Target.Namespace)
-	o.SetLabels(map[string]string{labelRelease: s.p.Target.ReleaseName, "app.kubernetes.io/managed-by": manager})
-	res := s.client.dynamic.Resource(secrets()).Namespace(s.p.Target.Namespace)
+	o.SetName(n.routedName())
+	o.SetNamespace(n.p.Target.Namespace)
+	o.SetLabels(map[string]string{labelRelease: n.p.Target.ReleaseName, "app.kubernetes.io/managed-by": manager})
+	res := n.client.dynamic.Resource(secrets()).Namespace(n.p.Target.Namespace)
 	if before == nil {
 		_, err = res.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
 	} else {

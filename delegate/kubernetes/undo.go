@@ -39,13 +39,13 @@ type revision struct {
 }
 
 // revisions lists those of a workload, the oldest first.
-func (s *session) revisions(ctx context.Context, w *unstructured.Unstructured) ([]revision, error) {
+func (c *client) revisions(ctx context.Context, w *unstructured.Unstructured) ([]revision, error) {
 	kept := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "controllerrevisions"}
 	if w.GetKind() == "Deployment" {
 		kept.Resource = "replicasets"
 	}
 	selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
-	list, err := listAll(ctx, s.client.dynamic.Resource(kept).Namespace(w.GetNamespace()), metav1.ListOptions{
+	list, err := listAll(ctx, c.dynamic.Resource(kept).Namespace(w.GetNamespace()), metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
 	})
 	if err != nil {
@@ -71,12 +71,12 @@ func (s *session) revisions(ctx context.Context, w *unstructured.Unstructured) (
 }
 
 // showHistory tells of the revisions, or of one with its pod template.
-func (s *session) showHistory(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
-	all, err := s.revisions(ctx, w)
+func (k *kubectl) showHistory(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
+	all, err := k.client.revisions(ctx, w)
 	if err != nil {
 		return err
 	}
-	if want := s.flags.Revision; want > 0 {
+	if want := k.applier.flags.Revision; want > 0 {
 		r, err := find(w, all, want)
 		if err != nil {
 			return err
@@ -121,12 +121,12 @@ func find(w *unstructured.Unstructured, all []revision, want int64) (revision, e
 // undo gives a workload the pod template of an earlier revision; 0 is the one
 // before the newest. What an earlier try of this step has brought back is the
 // newest by now, under a number of its own.
-func (s *session) undo(ctx context.Context, w *unstructured.Unstructured, to int64, log io.Writer) error {
-	if w.GetAnnotations()[annotationUndone] == s.author() {
+func (k *kubectl) undo(ctx context.Context, w *unstructured.Unstructured, to int64, log io.Writer) error {
+	if w.GetAnnotations()[annotationUndone] == k.author() {
 		say(log, "%s has gone back in an earlier try of this step", display(w))
 		return nil
 	}
-	all, err := s.revisions(ctx, w)
+	all, err := k.client.revisions(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -153,21 +153,21 @@ func (s *session) undo(ctx context.Context, w *unstructured.Unstructured, to int
 		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations", "value": map[string]any{}})
 	}
 	ops = append(ops,
-		map[string]any{"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(annotationUndone, "/", "~1"), "value": s.author()},
+		map[string]any{"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(annotationUndone, "/", "~1"), "value": k.author()},
 		map[string]any{"op": "replace", "path": "/spec/template", "value": template})
 	patch, err := json.Marshal(ops)
 	if err != nil {
 		return fmt.Errorf("encode the pod template: %w", err)
 	}
-	res, err := s.client.resource(w)
+	res, err := k.client.resource(w)
 	if err != nil {
 		return err
 	}
-	changed, err := res.Patch(ctx, w.GetName(), types.JSONPatchType, patch, s.changeOptions(undoManager))
+	changed, err := res.Patch(ctx, w.GetName(), types.JSONPatchType, patch, k.changeOptions(undoManager))
 	if err != nil {
 		return about(w, classify(err))
 	}
-	s.past.note(changed)
+	k.lookout.past.note(changed)
 	say(log, "%s goes back to revision %d", display(w), to)
 	return nil
 }

@@ -51,9 +51,9 @@ func madeOf(objects []*unstructured.Unstructured, err error) (any, error) {
 }
 
 // make has the sandbox do a piece of work.
-func (s *session) make(ctx context.Context, w sandbox.Work) ([]*unstructured.Unstructured, error) {
+func (r *renderer) make(ctx context.Context, w sandbox.Work) ([]*unstructured.Unstructured, error) {
 	var got made
-	if err := s.sandbox.Run(ctx, w, &got); err != nil {
+	if err := r.sandbox.Run(ctx, w, &got); err != nil {
 		return nil, err
 	}
 	var all []map[string]any
@@ -82,9 +82,9 @@ type manifestsWork struct {
 }
 
 // render makes objects of manifest files.
-func (s *session) render(ctx context.Context, files []manifest.File, values map[string]any, plain bool) ([]*unstructured.Unstructured, error) {
-	return s.make(ctx, sandbox.Work{
-		Verb: verbManifests, What: "rendering the manifests", Log: s.env.Log(unitInitialize), Request: manifestsWork{files, values, plain},
+func (r *renderer) render(ctx context.Context, files []manifest.File, values map[string]any, plain bool) ([]*unstructured.Unstructured, error) {
+	return r.make(ctx, sandbox.Work{
+		Verb: verbManifests, What: "rendering the manifests", Log: r.env.Log(unitInitialize), Request: manifestsWork{files, values, plain},
 	})
 }
 

@@ -23,8 +23,8 @@ const lookAgain = time.Minute
 
 // watchOne shows an object to judge, as it is now and after each change. If
 // the time is up before judge is done, the error is the cause of that.
-func (s *session) watchOne(ctx context.Context, o *unstructured.Unstructured, judge judge) error {
-	res, err := s.client.resource(o)
+func (c *client) watchOne(ctx context.Context, o *unstructured.Unstructured, judge judge) error {
+	res, err := c.resource(o)
 	if err != nil {
 		return err
 	}

@@ -123,6 +123,12 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		s.Apply(t, lambdaEntities(t, w))
 		return s
 	}
+	if strings.Contains(example, "deploymentType: ECS") {
+		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		s.Apply(t, ecsEntities(t, w))
+		return s
+	}
 	kubeconfig, namespace := testcluster.Namespace(t)
 	if strings.Contains(example, "provider: istio\n") {
 		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

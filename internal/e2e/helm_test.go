@@ -163,7 +163,7 @@ func TestABombInAChartFailsItsStepAlone(t *testing.T) {
 		t.Run(c.typ, func(t *testing.T) {
 			t.Parallel()
 			_, namespace := testcluster.Namespace(t)
-			s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}, Capacity: 1, RenderMemory: 256 << 20})
+			s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true, Tags: []string{"embedded"}, Capacity: 1, Kinds: e2e.Kinds(256 << 20)})
 			stage := func(url string) {
 				chartStage(t, s, url, namespace, c.typ, "chart", kubeStep("bomb", c.step, "{}"), kubeStep("back", c.back, "{}"))
 			}

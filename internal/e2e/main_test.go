@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 			lease = d
 		}
 		err = wire.Serve(ctx, wire.ServeConfig{
-			Addr: os.Getenv(addrEnv), Data: os.Getenv(serveEnv), EmbeddedDelegate: os.Getenv(delegateEnv) != "", Heartbeat: lease,
+			Addr: os.Getenv(addrEnv), Data: os.Getenv(serveEnv), EmbeddedDelegate: os.Getenv(delegateEnv) != "", Kinds: e2e.Kinds(0), Heartbeat: lease,
 			Traces: os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "",
 			Log:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			Ready:  func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },

@@ -20,6 +20,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -38,6 +41,14 @@ type Server struct {
 	stop func() error
 }
 
+// Kinds are what the delegate in a control plane's process does, with so much
+// memory for rendering; 0: as much as by default.
+func Kinds(memory int64) func(cache string) map[task.Kind]executor.Kind {
+	return func(cache string) map[task.Kind]executor.Kind {
+		return delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory})
+	}
+}
+
 // Start runs a control plane in this process, on a data folder of its own.
 func Start(tb testing.TB, cfg wire.ServeConfig) *Server {
 	tb.Helper()
@@ -45,6 +56,9 @@ func Start(tb testing.TB, cfg wire.ServeConfig) *Server {
 		cfg.Data = tb.TempDir()
 	}
 	cfg.Addr = "127.0.0.1:0"
+	if cfg.Kinds == nil {
+		cfg.Kinds = Kinds(0)
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}

@@ -18,6 +18,7 @@ func foldersOf() map[string][]string {
 		"NativeHelm":       {"pkg/swimlane/nativehelm", "delegate/helm/..."},
 		"CustomDeployment": {"pkg/swimlane/custom", "delegate/instances"},
 		"AwsLambda":        {"pkg/swimlane/awslambda", "delegate/awslambda"},
+		"ECS":              {"pkg/swimlane/ecs", "delegate/ecs"},
 	}
 }
 

@@ -42,6 +42,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
+	"github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 )
@@ -58,6 +59,7 @@ func lanes() []lane {
 		{nativehelm.Lane(), nativehelm.Steps()},
 		{custom.Lane(), custom.Steps()},
 		{awslambda.Lane(), awslambda.Steps()},
+		{ecs.Lane(), ecs.Steps()},
 	}
 }
 

@@ -42,8 +42,6 @@ func (p place) ofRefused(step string) bool {
 // one type have.
 func laneSteps(deployment string) []string {
 	switch deployment {
-	case "ECS":
-		return []string{"Ecs"}
 	case "Asg", "ServerlessAwsLambda", "Elastigroup", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
 		return []string{deployment}
 	case "AWS_SAM":

@@ -53,12 +53,12 @@ func TestWhatFollowsFromARefusalIsntTold(t *testing.T) {
 			[]string{"properties"},
 		},
 		"steps of a deployment type": {
-			stage("Deployment", "deploymentType: ECS, service: {serviceRef: a}, environment: {environmentRef: b, infrastructureDefinitions: [{identifier: c}]}, "+
-				"execution: {steps: [{step: {identifier: a, name: a, type: EcsRollingDeploy}}, {step: {identifier: t, name: t, type: TerraformPlan}}]}"),
+			stage("Deployment", "deploymentType: TAS, service: {serviceRef: a}, environment: {environmentRef: b, infrastructureDefinitions: [{identifier: c}]}, "+
+				"execution: {steps: [{step: {identifier: a, name: a, type: TasRollingDeploy}}, {step: {identifier: t, name: t, type: TerraformPlan}}]}"),
 			[]string{"stages[0].stage.spec.deploymentType", "stages[0].stage.spec.execution.steps[1].step.type"},
 		},
 		"the infrastructure of a deployment type": {
-			"infrastructureDefinition: {identifier: i, name: i, environmentRef: e, deploymentType: ECS, type: ECS, spec: {}}", []string{"deploymentType"},
+			"infrastructureDefinition: {identifier: i, name: i, environmentRef: e, deploymentType: TAS, type: TAS, spec: {}}", []string{"deploymentType"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/inprocess"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
@@ -39,6 +39,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/statemachine/embedded"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/trace"
 	"github.com/slipway-cd/slipway/pkg/trace/otlp"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
@@ -58,9 +59,10 @@ type ServeConfig struct {
 	EmbeddedDelegate bool
 	Tags             []string // of the embedded delegate
 	Capacity         int      // tasks that it runs at once; 0: 10
-	// RenderMemory and HostKeys are delegate.Config's, of that delegate.
-	RenderMemory int64
-	HostKeys     gitfetch.HostKeys
+	// Kinds are what it does for each kind of task; what it keeps between tasks
+	// is in the folder. HostKeys are those of hosts that it fetches from.
+	Kinds    func(cache string) map[task.Kind]executor.Kind
+	HostKeys gitfetch.HostKeys
 	// Heartbeat and NoDelegateAfter are plane.Parts'.
 	Heartbeat       time.Duration
 	NoDelegateAfter time.Duration
@@ -337,13 +339,13 @@ func (m *machine) delegate(ctx context.Context) error {
 			m.cfg.Log.WarnContext(ctx, "the embedded delegate's token wasn't revoked", "error", err)
 		}
 	}()
-	kinds := delegate.Config{Cache: filepath.Join(m.cfg.Data, "cache"), RenderMemory: m.cfg.RenderMemory, HostKeys: m.cfg.HostKeys}
+	cache := filepath.Join(m.cfg.Data, "cache")
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
-		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(m.cfg.Data, "cache", "files"), m.cfg.HostKeys),
-		Kinds:   delegate.Kinds(kinds),
+		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(cache, "files"), m.cfg.HostKeys),
+		Kinds:   m.cfg.Kinds(cache),
 		HTTP:    &http.Client{Transport: inprocess.RoundTripper(m.api)},
-		Journal: filepath.Join(m.cfg.Data, "cache", "journal"),
+		Journal: filepath.Join(cache, "journal"),
 		Drain:   grace / 2, Log: m.cfg.Log,
 	})
 	return a.Run(ctx)

@@ -1,0 +1,151 @@
+// Package ecs deploys services to clusters of Amazon ECS: the steps of the
+// deployment type ECS, and the watch of what they have put there.
+//
+// Before the first change of a service it is kept as it was, for the rollback of
+// the stage. How documents are read is delegate/awsdoc's, how long is waited
+// delegate/awswait's.
+package ecs
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The sections of a step's log.
+const (
+	fetchUnit    = "Fetch Manifests"
+	prepareUnit  = "Prepare Rollback Data"
+	deployUnit   = "Deploy"
+	rollbackUnit = "Rollback"
+	canaryUnit   = "Delete Canary"
+)
+
+// Config is what the executor needs.
+type Config struct {
+	Git      *gitfetch.Fetcher
+	Accesses *aws.Accesses
+	// Pace is how often ECS is asked while something is waited for; nil:
+	// awswait.Steady.
+	Pace awswait.Pace
+}
+
+// Kind does the tasks of the deployment type, and watches what they have put
+// somewhere.
+func Kind(cfg Config) executor.Kind {
+	if cfg.Pace == nil {
+		cfg.Pace = awswait.Steady()
+	}
+	services := new(awswait.Batches[types.Service])
+	do := func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		s, err := newSession(ctx, cfg, services, a, env)
+		if err != nil {
+			return task.Result{}, err
+		}
+		return s.run(ctx)
+	}
+	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses)}
+}
+
+// session is one task.
+type session struct {
+	cluster
+	Config
+	waits *awswait.Batches[types.Service]
+	task  task.Assignment
+	work  task.Work
+	spec  lane.Spec
+	env   executor.Env
+	unit  string // of the log, where the task is
+	// deployed are the deployments that the task has asked for, and so is who
+	// started tasks of its own.
+	deployed []string
+	// outputs are those of the step, as far as it has come; touched are the
+	// services that it may have changed.
+	outputs outputs
+	touched []string
+}
+
+// cluster is a cluster of ECS as a delegate works in it.
+type cluster struct {
+	*aws.Access
+	ecs     *ecs.Client
+	scaling *applicationautoscaling.Client
+	name    string // or ARN, as the infrastructure definition says it
+}
+
+func open(ctx context.Context, accesses *aws.Accesses, account task.AWS, name, execution string) (cluster, error) {
+	access, err := accesses.Get(ctx, account, execution)
+	if err != nil {
+		return cluster{}, err
+	}
+	if name == "" {
+		return cluster{}, fault.New(fault.Invalid, "the infrastructure definition's cluster is empty")
+	}
+	return cluster{
+		Access: access, name: name,
+		ecs: ecs.NewFromConfig(access.Config), scaling: applicationautoscaling.NewFromConfig(access.Config),
+	}, nil
+}
+
+// short is the cluster's name, without the rest of its ARN.
+func (c cluster) short() string { return c.name[strings.LastIndexByte(c.name, '/')+1:] }
+
+func newSession(ctx context.Context, cfg Config, services *awswait.Batches[types.Service], a task.Assignment, env executor.Env) (*session, error) {
+	w, spec, err := executor.Work[lane.Spec](a)
+	if err != nil {
+		return nil, err
+	}
+	c, err := open(ctx, cfg.Accesses, spec.Target.AWS, spec.Target.Cluster, w.Execution)
+	return &session{cluster: c, Config: cfg, waits: services, task: a, work: w, spec: spec, env: env}, err
+}
+
+// run does the task. What is known about it stays in the result of one that
+// failed: the ledger goes by it.
+func (s *session) run(ctx context.Context) (task.Result, error) {
+	err := s.perform(ctx)
+	r := task.Result{Status: task.Succeeded}
+	if err != nil && context.Cause(ctx) != nil {
+		return r, err
+	}
+	if more := s.describeChanges(ctx, &r); err == nil {
+		err = more
+	}
+	if err == nil {
+		return r, nil
+	}
+	s.fails(err)
+	if failed := executor.Refusal(ctx, r, err); failed != nil {
+		return *failed, nil
+	}
+	return r, err
+}
+
+func (s *session) perform(ctx context.Context) error {
+	switch s.spec.Op {
+	case lane.OpRolling:
+		return s.rolling(ctx)
+	case lane.OpRollingRollback:
+		return s.rollBack(ctx)
+	case lane.OpCanary:
+		return s.canary(ctx)
+	case lane.OpCanaryDelete:
+		return s.deleteCanary(ctx)
+	case lane.OpRunTask:
+		return s.runTask(ctx)
+	case lane.OpScale:
+		return s.scaleService(ctx)
+	}
+	return fault.New(fault.Unsupported, "this delegate can't do %q for ECS; it is older than the control plane", s.spec.Op)
+}

@@ -1,0 +1,189 @@
+package ecs_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	scaling "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/ecs"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
+	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The documents of a service, as people write them.
+const (
+	taskDefinition = `
+family: web
+networkMode: awsvpc
+requiresCompatibilities: [FARGATE]
+cpu: 256 # a number, where AWS has a text
+memory: "512"
+containerDefinitions:
+  - {name: web, image: IMAGE, portMappings: [{containerPort: 80}]}
+`
+	serviceDefinition = `
+serviceName: web
+launchType: FARGATE
+desiredCount: 2
+networkConfiguration: {awsvpcConfiguration: {subnets: [SUBNET]}}
+deploymentConfiguration: {deploymentCircuitBreaker: {enable: true, rollback: true}}
+`
+	scalableTarget = "minCapacity: 1\nmaxCapacity: 4\n"
+	scalingPolicy  = `
+policyName: cpu
+policyType: TargetTrackingScaling
+targetTrackingScalingPolicyConfiguration:
+  targetValue: 60.0
+  predefinedMetricSpecification: {predefinedMetricType: ECSServiceAverageCPUUtilization}
+`
+)
+
+// stage is a stage that deploys to an account's cluster.
+type stage struct {
+	*testaws.World
+	kind    executor.Kind
+	env     *executortest.Env
+	image   string
+	service string
+	attempt int
+	// execution is another for each stage of an account.
+	execution string
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	w := testaws.NewWorld(t)
+	s := &stage{World: w, service: strings.Replace(serviceDefinition, "SUBNET", w.Network().Subnets[0], 1)}
+	s.kind = ecs.Kind(ecs.Config{
+		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}, Pace: awswait.Every(10 * time.Millisecond),
+	})
+	s.underPolicy(t)
+	return s.next(t, "web:1")
+}
+
+// next is another execution, of another image.
+func (s *stage) next(t *testing.T, image string) *stage {
+	t.Helper()
+	other := *s
+	other.env, other.image, other.attempt = executortest.New(t, nil), image, 1
+	other.execution = "e" + image
+	return &other
+}
+
+func manifest(kind, text string) *lane.Manifest {
+	return &lane.Manifest{ID: strings.ToLower(kind), Type: kind, Store: task.Store{Inline: text}}
+}
+
+// assignment is a task of the stage.
+func (s *stage) assignment(t *testing.T, op ecslane.Op, change ...func(*ecslane.Spec)) task.Assignment {
+	t.Helper()
+	account := task.AWS{Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "s", Region: testaws.Region}
+	spec := ecslane.Spec{Op: op, Target: ecslane.Target{
+		AWS: account, Cluster: "test",
+		TaskDefinition: manifest("EcsTaskDefinition", strings.Replace(taskDefinition, "IMAGE", s.image, 1)),
+		Service:        manifest("EcsServiceDefinition", s.service),
+	}}
+	for _, c := range change {
+		c(&spec)
+	}
+	w := task.Work{Execution: s.execution, Stage: "deploy", Step: string(op), Target: task.Target{Service: "web", Environment: "dev", Infrastructure: "ecs"}}
+	a := executortest.Work(t, ecslane.Kind, w, spec, ecslane.Place{AWS: account, Cluster: "test"})
+	a.Execution, a.Node, a.Attempt = s.execution, string(op), s.attempt
+	return a
+}
+
+// does does a task.
+func (s *stage) does(t *testing.T, op ecslane.Op, change ...func(*ecslane.Spec)) task.Result {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	r, err := s.kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", op, err, s.log())
+	}
+	return r
+}
+
+// succeeds does a task that must go well.
+func (s *stage) succeeds(t *testing.T, op ecslane.Op, change ...func(*ecslane.Spec)) task.Result {
+	t.Helper()
+	r := s.does(t, op, change...)
+	if r.Status != task.Succeeded {
+		t.Fatalf("%s is %s: %s\n%s", op, r.Status, r.Message, s.log())
+	}
+	return r
+}
+
+// refused does a task that must fail with a message.
+func (s *stage) refused(t *testing.T, message string, op ecslane.Op, change ...func(*ecslane.Spec)) task.Result {
+	t.Helper()
+	r := s.does(t, op, change...)
+	if r.Status != task.Failed || !strings.Contains(r.Message, message) {
+		t.Fatalf("%s is %s: %s; want a failure with %q\n%s", op, r.Status, r.Message, message, s.log())
+	}
+	return r
+}
+
+func (s *stage) log() string {
+	var b strings.Builder
+	for _, unit := range s.env.Units() {
+		b.WriteString("-- " + unit + "\n" + s.env.Text(unit, executor.Info) + s.env.Text(unit, executor.Error))
+	}
+	return b.String()
+}
+
+func (s *stage) client() *awsecs.Client  { return awsecs.NewFromConfig(s.Config()) }
+func (s *stage) scaler() *scaling.Client { return scaling.NewFromConfig(s.Config()) }
+func resource(service string) string     { return "service/test/" + service }
+
+// live is a service of the cluster; nil for none.
+func (s *stage) live(t *testing.T, name string) *types.Service {
+	t.Helper()
+	out, err := s.client().DescribeServices(t.Context(), &awsecs.DescribeServicesInput{Cluster: sdk.String("test"), Services: []string{name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Services) == 0 || sdk.ToString(out.Services[0].Status) == "INACTIVE" {
+		return nil
+	}
+	return &out.Services[0]
+}
+
+// calls are the operations that changed something since a number of calls, in
+// their order.
+func (s *stage) changes(since int) []string {
+	var out []string
+	for _, c := range s.Calls()[since:] {
+		name := c.Operation[strings.IndexByte(c.Operation, ':')+1:]
+		if !strings.HasPrefix(name, "Describe") && !strings.HasPrefix(name, "List") && !strings.HasPrefix(name, "Get") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// output is one of a result's outputs.
+func output(t *testing.T, r task.Result, name string) any {
+	t.Helper()
+	var doc struct {
+		Output map[string]any `json:"output"`
+	}
+	if err := json.Unmarshal(r.Outputs, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc.Output[name]
+}

@@ -1,0 +1,331 @@
+package ecs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/config"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/smithy-go"
+	smithymiddleware "github.com/aws/smithy-go/middleware"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/ecs"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// killer is a delegate that is killed before or after one of the calls by which it
+// changes something: from then on it calls nothing.
+type killer struct {
+	at     int // which of those calls, from 1 on; 0: none
+	before bool
+
+	mu    sync.Mutex
+	calls []string // that changed something
+	dead  bool
+	kill  context.CancelCauseFunc
+}
+
+var errKilled = errors.New("killed")
+
+// changing says whether an operation of AWS changes something.
+func changing(operation string) bool {
+	return !strings.HasPrefix(operation, "Describe") && !strings.HasPrefix(operation, "List") && !strings.HasPrefix(operation, "Get")
+}
+
+// comes says whether a call is made.
+func (k *killer) comes(operation string) (mine, made bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead || !changing(operation) {
+		return false, !k.dead
+	}
+	k.calls = append(k.calls, operation)
+	mine = len(k.calls) == k.at
+	if mine && k.before {
+		k.dies()
+	}
+	return mine, !k.dead
+}
+
+func (k *killer) dies() {
+	k.dead = true
+	k.kill(errKilled)
+}
+
+// handle is a step of the SDK's way to AWS.
+func (k *killer) handle(ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
+	mine, made := k.comes(middleware.GetOperationName(ctx))
+	if !made {
+		return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, errKilled
+	}
+	out, meta, err := next.HandleInitialize(ctx, in)
+	if mine {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.dies()
+		return out, meta, errKilled
+	}
+	return out, meta, err
+}
+
+// with is a delegate whose calls go through middleware.
+func (s *stage) with(add func(*smithymiddleware.Stack) error) executor.Kind {
+	return ecs.Kind(ecs.Config{
+		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{
+			config.WithBaseEndpoint(s.Endpoint), config.WithAPIOptions([]func(*smithymiddleware.Stack) error{add}),
+		}},
+		Pace: awswait.Every(10 * time.Millisecond),
+	})
+}
+
+// killed does a task until the delegate is killed.
+func (s *stage) killed(t *testing.T, k *killer, op ecslane.Op, change ...func(*ecslane.Spec)) {
+	t.Helper()
+	ctx, kill := context.WithCancelCause(t.Context())
+	defer kill(nil)
+	k.kill = kill
+	kind := s.with(func(stack *smithymiddleware.Stack) error {
+		return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("killer", k.handle), smithymiddleware.After)
+	})
+	r, err := kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
+	if k.at == 0 && (err != nil || r.Status != task.Succeeded) {
+		t.Fatalf("%s is %s: %s, %v\n%s", op, r.Status, r.Message, err, s.log())
+	}
+	if k.at > 0 && err == nil {
+		t.Errorf("killed at %d, %s is %s: %s", k.at, op, r.Status, r.Message)
+	}
+}
+
+// state is all that the stage may have changed, for people.
+func (s *stage) state(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for _, name := range []string{"web", "webCanary"} {
+		one := s.live(t, name)
+		if one == nil {
+			fmt.Fprintln(&b, name, "isn't there")
+			continue
+		}
+		d, err := s.client().DescribeTaskDefinition(t.Context(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: one.TaskDefinition})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&b, name, *d.TaskDefinition.ContainerDefinitions[0].Image, one.DesiredCount, "desired", one.RunningCount, "running", len(one.Deployments), "deployments")
+	}
+	all, err := s.client().ListTaskDefinitions(t.Context(), &awsecs.ListTaskDefinitionsInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scales := s.scales(t)
+	fmt.Fprintln(&b, len(all.TaskDefinitionArns), "task definitions\n", scales.targets, "\n", scales.policies)
+	return b.String()
+}
+
+// Killed before and after every call that changes something, a step that is tried
+// again comes to the same end, and a rollback to what was there before.
+func TestKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	none := func(*testing.T, *stage) *stage { return nil }
+	deployed := func(t *testing.T, s *stage) *stage {
+		t.Helper()
+		s.succeeds(t, ecslane.OpRolling, withScaling)
+		return s.next(t, "web:2")
+	}
+	for name, tt := range map[string]struct {
+		first  func(*testing.T, *stage) *stage // what was there before
+		op     ecslane.Op
+		change func(*ecslane.Spec)
+		undo   ecslane.Op // takes back what the step has done
+	}{
+		"the first deployment": {none, ecslane.OpRolling, withScaling, ""}, // which leaves the service, without tasks
+		"an update":            {deployed, ecslane.OpRolling, withScaling, ecslane.OpRollingRollback},
+		"an update by force":   {deployed, ecslane.OpRolling, func(s *ecslane.Spec) { s.Force = true }, ecslane.OpRollingRollback},
+		"a canary":             {deployed, ecslane.OpCanary, func(*ecslane.Spec) {}, ecslane.OpCanaryDelete},
+		"a rollback": {func(t *testing.T, s *stage) *stage {
+			t.Helper()
+			s = deployed(t, s)
+			s.succeeds(t, ecslane.OpRolling)
+			return s
+		}, ecslane.OpRollingRollback, func(*ecslane.Spec) {}, ""},
+		"a rollback of the first": {func(t *testing.T, s *stage) *stage {
+			t.Helper()
+			s.succeeds(t, ecslane.OpRolling, withScaling)
+			return s
+		}, ecslane.OpRollingRollback, func(*ecslane.Spec) {}, ""},
+		"the deletion of a canary": {func(t *testing.T, s *stage) *stage {
+			t.Helper()
+			s.succeeds(t, ecslane.OpCanary)
+			return s
+		}, ecslane.OpCanaryDelete, func(*ecslane.Spec) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fresh := func(t *testing.T) *stage {
+				t.Helper()
+				s := newStage(t)
+				if next := tt.first(t, s); next != nil {
+					return next
+				}
+				return s
+			}
+			whole := fresh(t)
+			before := whole.state(t)
+			k := &killer{}
+			whole.killed(t, k, tt.op, tt.change)
+			after := whole.state(t)
+			if len(k.calls) == 0 {
+				t.Fatal("the step changes nothing")
+			}
+			for n, call := range k.calls {
+				for _, early := range []bool{true, false} {
+					when := map[bool]string{true: "before", false: "after"}[early]
+					t.Run(fmt.Sprintf("%s %d %s", when, n+1, call), func(t *testing.T) {
+						t.Parallel()
+						s := fresh(t)
+						s.killed(t, &killer{at: n + 1, before: early}, tt.op, tt.change)
+						s.attempt++
+						if tt.undo == "" || early == (n%2 == 0) { // one of both ends for each, which are many
+							s.succeeds(t, tt.op, tt.change)
+							if diff := cmp.Diff(after, s.state(t)); diff != "" {
+								t.Errorf("tried again (-want +got):\n%s", diff)
+							}
+						}
+						if tt.undo == "" {
+							return
+						}
+						s.succeeds(t, tt.undo)
+						if diff := cmp.Diff(definitionsAside(before), definitionsAside(s.state(t))); diff != "" {
+							t.Errorf("taken back (-want +got):\n%s", diff)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// definitionsAside is a state without its task definitions, of which none is ever
+// deregistered.
+func definitionsAside(state string) string {
+	var lines []string
+	for line := range strings.Lines(state) {
+		if !strings.Contains(line, "task definitions") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// A step that AWS refuses in the middle fails with its reason, and is taken back.
+func TestDeniedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	first.succeeds(t, ecslane.OpRolling, withScaling)
+	before := first.state(t)
+	s := first.next(t, "web:2")
+	s.Fail("ecs:UpdateService", testaws.Fault{Code: "AccessDeniedException", Message: "User is not authorized to perform: ecs:UpdateService on web", Times: 1})
+	r := s.refused(t, "ecs:UpdateService", ecslane.OpRolling, withScaling)
+	if len(r.FailureTypes) != 1 || r.FailureTypes[0] != fault.Authorization || !strings.Contains(r.Message, "the caller is arn:aws:") {
+		t.Errorf("it failed by %v: %s", r.FailureTypes, r.Message)
+	}
+	s.succeeds(t, ecslane.OpRollingRollback)
+	if diff := cmp.Diff(definitionsAside(before), definitionsAside(s.state(t))); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+}
+
+// An account that throttles every third call makes a step slower, and no worse.
+func TestThrottled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	var mu sync.Mutex
+	calls := 0
+	s.kind = s.with(func(stack *smithymiddleware.Stack) error {
+		return stack.Deserialize.Add(smithymiddleware.DeserializeMiddlewareFunc("throttles", func(ctx context.Context, in smithymiddleware.DeserializeInput, next smithymiddleware.DeserializeHandler) (smithymiddleware.DeserializeOutput, smithymiddleware.Metadata, error) {
+			mu.Lock()
+			calls++
+			third := calls%3 == 0
+			mu.Unlock()
+			if third {
+				return smithymiddleware.DeserializeOutput{}, smithymiddleware.Metadata{}, &smithy.GenericAPIError{Code: "ThrottlingException", Message: "Rate exceeded"}
+			}
+			return next.HandleDeserialize(ctx, in)
+		}), smithymiddleware.After)
+	})
+	backOff := func(s *ecslane.Spec) {
+		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
+	}
+	s.succeeds(t, ecslane.OpRolling, withScaling, backOff)
+	next := s.next(t, "web:2")
+	next.succeeds(t, ecslane.OpRolling, withScaling, backOff)
+	next.succeeds(t, ecslane.OpRollingRollback, backOff)
+	if got := next.running(t); got != "web:1" {
+		t.Errorf("after the rollback runs %s", got)
+	}
+}
+
+// A step whose time is up says how things stood; one that is aborted changes
+// nothing any more. ECS goes on in both cases, until the rollback.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	first.succeeds(t, ecslane.OpRolling)
+	for name, tt := range map[string]struct {
+		image string
+		stop  func(ctx context.Context, s *stage) (context.Context, context.CancelFunc)
+		want  func(t *testing.T, r task.Result, err error)
+	}{
+		"timeout": {
+			"web:slow-2", func(ctx context.Context, _ *stage) (context.Context, context.CancelFunc) {
+				return context.WithTimeoutCause(ctx, 2*time.Second, executor.ErrTimeout)
+			},
+			func(t *testing.T, r task.Result, err error) {
+				t.Helper()
+				if err != nil || r.Status != task.Failed || len(r.FailureTypes) != 1 || r.FailureTypes[0] != fault.Timeout || !strings.Contains(r.Message, "running") {
+					t.Errorf("got %+v, %v; want a timeout with the last counts", r, err)
+				}
+			},
+		},
+		"abort": {
+			"web:slow-3", func(ctx context.Context, s *stage) (context.Context, context.CancelFunc) {
+				ctx, stop := context.WithCancelCause(ctx)
+				go func() {
+					s.Await("ecs:UpdateService", s.Count("ecs:UpdateService")+1)
+					stop(executor.ErrCancelled)
+				}()
+				return ctx, func() { stop(nil) }
+			},
+			func(t *testing.T, _ task.Result, err error) {
+				t.Helper()
+				if !errors.Is(err, executor.ErrCancelled) {
+					t.Errorf("got %v; want that it was cancelled", err)
+				}
+			},
+		},
+	} {
+		s := first.next(t, tt.image)
+		s.Hold()
+		ctx, stop := tt.stop(t.Context(), s)
+		r, err := s.kind.Do(ctx, s.assignment(t, ecslane.OpRolling), s.env.Env)
+		stop()
+		tt.want(t, r, err)
+		s.Go()
+		s.succeeds(t, ecslane.OpRollingRollback)
+		if got := s.running(t); got != "web:1" {
+			t.Errorf("%s: after the rollback runs %s", name, got)
+		}
+	}
+}

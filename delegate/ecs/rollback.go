@@ -1,0 +1,154 @@
+package ecs
+
+import (
+	"context"
+	"slices"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// rollBack makes the services that the stage has changed what they were before.
+func (s *session) rollBack(ctx context.Context) error {
+	s.in(rollbackUnit)
+	all, err := s.kept(ctx, serviceKept)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		s.say("Nothing to roll back: EcsRollingDeploy changed nothing")
+		return nil
+	}
+	for _, was := range all {
+		if err := s.restore(ctx, was); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore makes one service what it was. One that the stage has made stays,
+// without tasks.
+func (s *session) restore(ctx context.Context, was before) error {
+	live, err := s.live(ctx, was.Service)
+	if err != nil {
+		return err
+	}
+	if live == nil {
+		if !was.First {
+			return fault.New(fault.NotFound, "service %s isn't there any more; it can't be rolled back", was.Service)
+		}
+		s.say("Nothing to roll back: there is no service %s, as before", was.Service)
+		return nil
+	}
+	s.touch(was.Service)
+	if was.First {
+		return s.empty(ctx, live, was)
+	}
+	if live, err = s.undone(ctx, live, was); err != nil {
+		return err
+	}
+	if err := s.putBack(ctx, live, was); err != nil {
+		return err
+	}
+	if was.Scaling == nil {
+		return nil
+	}
+	return s.converge(ctx, *was.Scaling, was.Service)
+}
+
+// empty leaves a service that the stage has made without tasks. One that has a
+// task on each instance can't be scaled, so that it is deleted.
+func (s *session) empty(ctx context.Context, live *types.Service, was before) error {
+	if was.Daemon {
+		return s.remove(ctx, was.Service)
+	}
+	if was.Scaling != nil {
+		if err := s.converge(ctx, *was.Scaling, was.Service); err != nil {
+			return err
+		}
+	}
+	if live.DesiredCount > 0 {
+		var err error
+		if live, err = s.update(ctx, live, &ecs.UpdateServiceInput{DesiredCount: sdk.Int32(0)}); err != nil {
+			return err
+		}
+	}
+	s.outputs.of(live, true)
+	return s.until(ctx, was.Service, func(one types.Service, found bool) (awswait.State, error) {
+		empty := !found || one.RunningCount == 0 && one.PendingCount == 0
+		return awswait.State{Done: empty, Progress: sayCount(one)}, nil
+	})
+}
+
+// undone waits while ECS rolls the service back by itself, and gives how the
+// service is then.
+func (s *session) undone(ctx context.Context, live *types.Service, was before) (*types.Service, error) {
+	d := newest(live)
+	if d == nil || sdk.ToString(d.TaskDefinition) != was.definition() || d.RolloutState != types.DeploymentRolloutStateInProgress {
+		return live, nil
+	}
+	s.say("ECS is rolling service %s back", was.Service)
+	if err := s.settle(ctx, rollout{service: was.Service, deployment: sdk.ToString(d.Id)}, known(live)); err != nil {
+		return nil, err
+	}
+	return s.appear(ctx, was.Service)
+}
+
+// putBack updates a service to what it was, unless it is so.
+func (s *session) putBack(ctx context.Context, live *types.Service, was before) error {
+	in, differs := difference(was.Update, live)
+	if !differs {
+		s.say("Service %s is already as before", was.Service)
+		s.outputs.of(live, false)
+		s.outputs.TaskDefinition = was.definition()
+		return s.markBack(ctx, live, was)
+	}
+	if in.TaskDefinition != nil {
+		arn, err := s.registerAgain(ctx, was.definition())
+		if err != nil {
+			return err
+		}
+		in.TaskDefinition = &arn
+		s.say("Rolling service %s back from task definition %s to %s", was.Service, sdk.ToString(live.TaskDefinition), arn)
+	}
+	one, err := s.update(ctx, live, in)
+	if err != nil {
+		return err
+	}
+	s.outputs.of(one, false)
+	s.outputs.TaskDefinition = sdk.ToString(one.TaskDefinition)
+	if err := s.markBack(ctx, live, was); err != nil {
+		return err
+	}
+	return s.settle(ctx, rollout{service: was.Service, deployment: newestID(one), previous: newestID(live)}, known(live))
+}
+
+// markBack gives a service the tags again that it had.
+func (s *session) markBack(ctx context.Context, live *types.Service, was before) error {
+	tags := slices.DeleteFunc(slices.Clone(was.Tags), func(t types.Tag) bool { return has(live.Tags, sdk.ToString(t.Key), sdk.ToString(t.Value)) })
+	if len(tags) > 0 {
+		if _, err := s.ecs.TagResource(ctx, &ecs.TagResourceInput{ResourceArn: live.ServiceArn, Tags: tags}); err != nil {
+			return s.Failed(ctx, "ecs:TagResource", err)
+		}
+	}
+	var more []string
+	for _, t := range live.Tags {
+		key := sdk.ToString(t.Key)
+		if aws.Own(key) && !slices.ContainsFunc(was.Tags, func(o types.Tag) bool { return sdk.ToString(o.Key) == key }) {
+			more = append(more, key)
+		}
+	}
+	if len(more) == 0 {
+		return nil
+	}
+	if _, err := s.ecs.UntagResource(ctx, &ecs.UntagResourceInput{ResourceArn: live.ServiceArn, TagKeys: more}); err != nil {
+		return s.Failed(ctx, "ecs:UntagResource", err)
+	}
+	return nil
+}

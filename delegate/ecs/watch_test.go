@@ -1,0 +1,118 @@
+package ecs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/slipway-cd/slipway/internal/testaws"
+	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// watch is what a watch of what was deployed reports first.
+func (s *stage) watch(t *testing.T, deployed task.Change) task.Observed {
+	t.Helper()
+	place, err := json.Marshal(ecslane.Place{AWS: task.AWS{Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "s", Region: testaws.Region}, Cluster: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var got task.Observed
+	err = s.kind.Watch(ctx, task.Watch{Kind: ecslane.Kind, Place: place, Workloads: deployed.Workloads}, func(_ context.Context, o task.Observed) error {
+		got = o
+		stop()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("the watch ended by %v", err)
+	}
+	return got
+}
+
+// What runs is seen, and what differs from what was deployed: a count that
+// somebody has set, a service that is gone, but no count where something scales.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	deployed := s.succeeds(t, ecslane.OpRolling).Changes[0]
+	o := s.watch(t, deployed)
+	if len(o.Instances) != 2 || o.Instances[0].Images[0] != "web:1" || !o.Instances[0].Ready || o.Instances[0].Properties["launchType"] != "FARGATE" {
+		t.Errorf("instances %+v", o.Instances)
+	}
+	if want := deployed.Workloads[0]; len(o.Workloads) != 1 || *o.Workloads[0].Replicas != *want.Replicas || !slices.Equal(o.Workloads[0].Images, want.Images) {
+		t.Errorf("workloads %+v; want %+v", o.Workloads, deployed.Workloads)
+	}
+	if _, err := s.client().UpdateService(t.Context(), &awsecs.UpdateServiceInput{Cluster: sdk.String("test"), Service: sdk.String("web"), DesiredCount: sdk.Int32(3)}); err != nil {
+		t.Fatal(err)
+	}
+	if o = s.watch(t, deployed); *o.Workloads[0].Replicas != 3 {
+		t.Errorf("scaled by hand, workloads %+v", o.Workloads)
+	}
+	scaled := s.next(t, "web:2")
+	if o = s.watch(t, scaled.succeeds(t, ecslane.OpRolling, withScaling).Changes[0]); o.Workloads[0].Replicas != nil {
+		t.Errorf("scaled by Application Auto Scaling, workloads %+v", o.Workloads)
+	}
+	if _, err := s.client().DeleteService(t.Context(), &awsecs.DeleteServiceInput{Cluster: sdk.String("test"), Service: sdk.String("web"), Force: sdk.Bool(true)}); err != nil {
+		t.Fatal(err)
+	}
+	s.Pass(time.Hour)
+	s.Go()
+	if o = s.watch(t, deployed); !o.Workloads[0].Gone || len(o.Instances) != 0 {
+		t.Errorf("of a service that is gone is seen %+v", o)
+	}
+	s.Fail("ecs:DescribeServices", testaws.Fault{Code: "AccessDeniedException", Times: 1})
+	if o = s.watch(t, deployed); !strings.Contains(o.Trouble, "AccessDenied") {
+		t.Errorf("of what is denied is seen %+v", o)
+	}
+}
+
+// policy are the actions that docs/ecs.md has a connector do.
+func policy(t *testing.T) []string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/ecs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
+	if block == nil {
+		t.Fatal("docs/ecs.md has no policy")
+	}
+	var doc struct {
+		Statement []struct{ Action []string }
+	}
+	if err := json.Unmarshal(block[1], &doc); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, s := range doc.Statement {
+		all = append(all, s.Action...)
+	}
+	return all
+}
+
+// underPolicy checks at the end of a test that all that the delegate has called is
+// in the policy that people copy.
+func (s *stage) underPolicy(t *testing.T) {
+	t.Helper()
+	allowed := append(policy(t), "sts:GetCallerIdentity", // which needs no right
+		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions") // tests themselves
+	t.Cleanup(func() {
+		for _, c := range s.Calls() {
+			if !slices.Contains(allowed, c.Operation) {
+				t.Errorf("%s isn't in the policy of docs/ecs.md", c.Operation)
+				allowed = append(allowed, c.Operation)
+			}
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/api"
+)
+
+// ecsFolder is what the ECS examples deploy.
+const ecsFolder = "../../examples/ecs"
+
+// ecsEntities are the documents of examples/ecs for an account.
+func ecsEntities(t *testing.T, w *testaws.World) string {
+	t.Helper()
+	return strings.NewReplacer("eu-central-1", testaws.Region, "subnet-1", w.Network().Subnets[0]).Replace(read(t, ecsFolder+"/entities.yaml"))
+}
+
+// ecsPipeline rolls out, and rolls back if it should fail.
+const ecsPipeline = `pipeline:
+  identifier: ecs
+  name: ECS
+  orgIdentifier: default
+  projectIdentifier: default_project
+  variables:
+    - {name: script, type: String, value: <+input>}
+  stages:
+    - stage:
+        identifier: deploy
+        name: deploy
+        type: Deployment
+        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
+        spec:
+          deploymentType: ECS
+          service: {serviceRef: webecs}
+          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: ecs}]}
+          execution:
+            steps:
+              - step: {identifier: roll, name: Roll, type: EcsRollingDeploy, timeout: 5m, spec: {}}
+              - step:
+                  identifier: check
+                  name: Check
+                  type: ShellScript
+                  timeout: 1m
+                  spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: <+pipeline.variables.script>}}}
+            rollbackSteps:
+              - step: {identifier: back, name: Back, type: EcsRollingRollback, timeout: 5m, spec: {}}
+`
+
+// TestECSRollsOutAndBack: a service is made, updated, and rolled back to what it
+// was, with what scales it; the ledger knows which tasks run.
+func TestECSRollsOutAndBack(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w := start(t), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		// The host's own delegate has no credentials of the account.
+		entities := strings.Replace(ecsEntities(t, w), "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1)
+		s.Apply(t, entities)
+		s.Apply(t, ecsPipeline)
+		run := func(script string) e2e.Execution {
+			t.Helper()
+			return finish(t, s, s.Begin(t, "ecs", map[string]string{"variables.script": script}))
+		}
+		runs := func(image string) {
+			t.Helper()
+			var l api.PlacementList
+			if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
+				t.Fatal(err)
+			}
+			if len(l.Placements) != 1 || l.Placements[0].Count != 2 || l.Placements[0].Artifact != image {
+				t.Errorf("the ledger has %+v; want two tasks of %s", l.Placements, image)
+			}
+			service := describeService(t, w)
+			definition, err := ecs.NewFromConfig(w.Config()).DescribeTaskDefinition(t.Context(), &ecs.DescribeTaskDefinitionInput{TaskDefinition: service.TaskDefinition})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := *definition.TaskDefinition.ContainerDefinitions[0].Image; got != image || service.RunningCount != 2 {
+				t.Errorf("the service runs %d tasks of %s; want 2 of %s", service.RunningCount, got, image)
+			}
+		}
+		const image = "registry.example.com/web:"
+		if e := run("true"); e.Status != "Success" {
+			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
+		}
+		runs(image + "1")
+		s.Apply(t, strings.Replace(service(entities), `value: "1"`, `value: "2"`, 1))
+		if e := run("true"); e.Status != "Success" {
+			t.Fatalf("the update is %s: %s", e.Status, e.Message)
+		}
+		runs(image + "2")
+		s.Apply(t, strings.Replace(service(entities), `value: "1"`, `value: crash-3`, 1))
+		if e := run("true"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" || !strings.Contains(e.Root.Find("roll").Message, "ECS rolled back") {
+			t.Fatalf("what crashes is %s: %s", e.Status, e.Message)
+		}
+		runs(image + "2")
+		s.Apply(t, strings.Replace(service(entities), `value: "1"`, `value: "4"`, 1))
+		if e := run("exit 1"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
+			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
+		}
+		runs(image + "2")
+		rests := w.CallsOf("application-autoscaling:RegisterScalableTarget")
+		if last := string(rests[len(rests)-1].Parameters); !strings.Contains(last, `"DynamicScalingInSuspended": false`) && !strings.Contains(last, `"DynamicScalingInSuspended":false`) {
+			t.Errorf("scaling was put back as %s", last)
+		}
+	})
+}
+
+// service is the document of the service among some.
+func service(documents string) string {
+	return documents[strings.Index(documents, "service:\n"):]
+}
+
+func describeService(t *testing.T, w *testaws.World) types.Service {
+	t.Helper()
+	name, cluster := "web", "test"
+	out, err := ecs.NewFromConfig(w.Config()).DescribeServices(t.Context(), &ecs.DescribeServicesInput{Cluster: &cluster, Services: []string{name}})
+	if err != nil || len(out.Services) != 1 {
+		t.Fatalf("describe the service: %v, %v", out, err)
+	}
+	return out.Services[0]
+}

@@ -1,0 +1,37 @@
+package ecs
+
+import (
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
+)
+
+// start makes the task of a spec: it adds what its stage deploys to. A delegate
+// must have the step's selectors and those of the connector.
+func start(in step.In, s Spec) (step.Action, error) {
+	target, err := step.TargetOf[*Target](in)
+	if err != nil {
+		return step.Action{}, err
+	}
+	s.Target = *target
+	selectors := slices.Concat(in.Selectors, s.Target.Selectors)
+	s.Target.Selectors = nil
+	a, err := step.Deploy(in, Kind, s, Place{AWS: s.Target.AWS, Cluster: s.Target.Cluster})
+	if err != nil {
+		return a, err
+	}
+	a.Task.Selectors = selectors
+	return a, nil
+}
+
+// own is a document that a step has of its own, below one of its keys.
+func own(in step.In, key string, from *filesource.Store) (aws.Manifest, error) {
+	files, err := in.Store(from)
+	if err != nil {
+		return aws.Manifest{}, fault.New(fault.CodeOf(err), "%s: %w", key, err)
+	}
+	return aws.Manifest{ID: key, Type: key, Store: files}, nil
+}

@@ -1,0 +1,15 @@
+package ecs
+
+import "github.com/slipway-cd/slipway/pkg/step"
+
+// Steps lists the step types of its stages.
+func Steps() []step.Type {
+	return []step.Type{
+		canaryDeleteType(),
+		canaryDeployType(),
+		rollingDeployType(),
+		rollingRollbackType(),
+		runTaskType(),
+		scaleType(),
+	}
+}
