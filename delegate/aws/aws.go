@@ -29,6 +29,11 @@ import (
 // say: the SDK's own three are few for an account that others use, too.
 const attempts = 5
 
+// roleFor is how long a role is assumed for where the connector doesn't say: what
+// every role allows, also to who has assumed another before. The SDK assumes it
+// again before that is over.
+const roleFor = time.Hour
+
 // Config makes the SDK's configuration of a connector. Nothing is asked of AWS
 // before the first use. more is applied last, such as an endpoint.
 func Config(ctx context.Context, a task.AWS, more ...func(*config.LoadOptions) error) (sdk.Config, error) {
@@ -67,7 +72,7 @@ func configAs(ctx context.Context, a task.AWS, session string, more ...func(*con
 	if a.Role != "" {
 		cfg.Credentials = sdk.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), a.Role, func(o *stscreds.AssumeRoleOptions) {
 			o.RoleSessionName = session
-			if a.RoleSeconds > 0 {
+			if o.Duration = roleFor; a.RoleSeconds > 0 {
 				o.Duration = time.Duration(a.RoleSeconds) * time.Second
 			}
 			if a.ExternalID != "" {

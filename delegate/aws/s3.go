@@ -89,6 +89,16 @@ func OpenBucket(ctx context.Context, o task.S3Objects, t http.RoundTripper) (Buc
 	return Bucket{client, o.Bucket}, err
 }
 
+// OpenBucket is the function OpenBucket for an execution's task. Without accesses
+// it is that function.
+func (s *Accesses) OpenBucket(ctx context.Context, o task.S3Objects, execution string) (Bucket, error) {
+	if s == nil {
+		return OpenBucket(ctx, o, nil)
+	}
+	client, err := s.S3(ctx, o, execution)
+	return Bucket{client, o.Bucket}, err
+}
+
 // Keys lists the objects whose keys begin with a prefix, but not those in
 // folders below it.
 func (b Bucket) Keys(ctx context.Context, prefix string) ([]string, error) {

@@ -31,6 +31,9 @@ type Source struct {
 	Stage string // an execution's stage, for which a branch is resolved once
 	Env   executor.Env
 	Log   io.Writer
+	// Accesses are the delegate's, for the files in buckets; Execution is who asks.
+	Accesses  *aws.Accesses
+	Execution string
 }
 
 // File is a fetched file with its expressions resolved. It may hold secrets.
@@ -71,7 +74,7 @@ func (s Source) one(ctx context.Context, m lane.Manifest) ([]manifest.File, erro
 
 // objects reads files of a bucket.
 func (s Source) objects(ctx context.Context, from task.S3Objects) ([]manifest.File, error) {
-	bucket, err := aws.OpenBucket(ctx, from, nil)
+	bucket, err := s.Accesses.OpenBucket(ctx, from, s.Execution)
 	if err != nil {
 		return nil, err
 	}

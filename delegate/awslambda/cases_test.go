@@ -434,7 +434,7 @@ func TestADelegateDiesAnywhere(t *testing.T) {
 						t.Parallel()
 						a := newAccount(t)
 						s, back := a.scenario(t, first)
-						a.killed(t, s, operation, after, cut)
+						a.killed(t, s, lane.OpDeploy, operation, after, cut)
 						if !rolls {
 							s.attempt = 2
 							out := s.good(lane.OpDeploy, 0)
@@ -460,9 +460,43 @@ func countOf(list []string, one string) int {
 	return n
 }
 
-// killed runs a deployment whose delegate dies at a call: its context ends while
+// A delegate that dies anywhere in a rollback: the next one ends as well as it
+// would have.
+func TestADelegateDiesInARollback(t *testing.T) {
+	t.Parallel()
+	for op, calls := range map[lane.Op][]string{
+		lane.OpRollback:       {"UpdateAlias", "UpdateFunctionCode", "UpdateFunctionConfiguration", "PublishVersion"},
+		lane.OpCanaryRollback: {"UpdateAlias", "UpdateFunctionCode", "UpdateFunctionConfiguration", "DeleteFunction"},
+	} {
+		for _, operation := range calls {
+			for _, cut := range []testaws.Cut{testaws.CutBefore, testaws.Stall} {
+				t.Run(fmt.Sprintf("%s, %s, %s", op, operation, cut), func(t *testing.T) {
+					t.Parallel()
+					a := newAccount(t)
+					s, _ := a.scenario(t, false)
+					s.good(lane.OpCanary, 0)
+					s.good(lane.OpShift, 40)
+					a.killed(t, s, op, operation, 0, cut)
+					s.good(op, 0)
+					if got := a.alias("live"); got != "1" {
+						t.Errorf("the alias is at %s; want 1", got)
+					}
+					latest, v := a.function(""), a.function("1")
+					if *latest.CodeSha256 != *v.CodeSha256 || sdk.ToInt32(latest.Timeout) != sdk.ToInt32(v.Timeout) {
+						t.Error("$LATEST isn't as version 1")
+					}
+					if want := map[lane.Op]string{lane.OpRollback: "1 2 3", lane.OpCanaryRollback: "1"}[op]; a.versions() != want {
+						t.Errorf("versions %s; want %s", a.versions(), want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// killed runs a step whose delegate dies at a call: its context ends while
 // the call has no answer.
-func (a *account) killed(t *testing.T, s *stage, operation string, after int, cut testaws.Cut) {
+func (a *account) killed(t *testing.T, s *stage, op lane.Op, operation string, after int, cut testaws.Cut) {
 	t.Helper()
 	operation = "lambda:" + operation
 	times := 1
@@ -474,7 +508,7 @@ func (a *account) killed(t *testing.T, s *stage, operation string, after int, cu
 	ctx, kill := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.try(ctx, lane.OpDeploy, 0)
+		_, err := s.try(ctx, op, 0)
 		done <- err
 	}()
 	a.Await(operation, had+after+1)

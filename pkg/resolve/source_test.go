@@ -1,0 +1,74 @@
+package resolve_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// deployedFunction is what a stage deploys of a service with a source, of which
+// found was found.
+func deployedFunction(t *testing.T, source, found string) (image string, target *awslambda.Target) {
+	t.Helper()
+	p, err := plan.Build(plan.Source{
+		LookedUp: builtin.Types().Artifacts.LookedUp,
+		Pipeline: parse(t, pipelineYAML),
+		Deployments: map[string]*plan.Deployment{"deploy": {
+			Type: "AwsLambda", ServiceRef: "shop", EnvironmentRef: "dev",
+			Service:        parse(t, "identifier: shop\nserviceDefinition: {spec: {artifacts: {primary: {sources: ["+source+"]}}}}"),
+			Environment:    parse(t, environmentYAML),
+			Infrastructure: parse(t, "identifier: i\ntype: AwsLambda\nspec: {connectorRef: inherit, region: eu-central-1}"),
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := resolve.New(resolve.Config{
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: awsEntities{},
+		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State { return plan.State{Status: plan.Success, Outputs: []byte(found)} },
+		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
+	})
+	d, err := s.Deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, ok := d.Target.(*awslambda.Target)
+	if !ok {
+		t.Fatalf("the target is a %T", d.Target)
+	}
+	return d.Image, target
+}
+
+// What is deployed is the version that was found, wherever the source says to look;
+// every call is made in the infrastructure's region.
+func TestTheSourceOfWhatIsDeployed(t *testing.T) {
+	t.Parallel()
+	const looked = `{"output":{"artifactResults":{"primary":{"version":"1.7","image":"1.dkr.ecr.eu-west-1.amazonaws.com/web:1.7","digest":"sha256:ab"}}}}`
+	image, target := deployedFunction(t, "{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: eu-west-1, imagePath: web, tagRegex: .*}}", looked)
+	want := &task.Artifact{
+		Type: "Ecr", Name: "web", Choice: task.ArtifactChoice{Version: "1.7", Digest: "sha256:ab"},
+		ECR: &task.ECRImages{AWS: task.AWS{Auth: task.AWSInherit, Region: "eu-west-1"}, Repository: "web"},
+	}
+	if diff := cmp.Diff(want, target.Artifact); diff != "" || image != "1.dkr.ecr.eu-west-1.amazonaws.com/web:1.7" {
+		t.Errorf("image %s (-want +got):\n%s", image, diff)
+	}
+	if target.AWS.Region != "eu-central-1" {
+		t.Errorf("the function's region is %s", target.AWS.Region)
+	}
+	image, target = deployedFunction(t, "{identifier: o, type: AmazonS3, spec: {connectorRef: aws, bucketName: builds, filePath: web-1.zip}}", `{}`)
+	if image != "web-1.zip" || target.Artifact.Choice.Version != "web-1.zip" || target.Artifact.S3.Bucket != "builds" {
+		t.Errorf("image %s, %+v", image, target.Artifact)
+	}
+	if diff := cmp.Diff([]string{"eu"}, target.Selectors); diff != "" {
+		t.Errorf("selectors (-want +got):\n%s", diff)
+	}
+}
