@@ -22,8 +22,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// maxObjects is how many objects of a bucket the paths of a store may name.
-const maxObjects = 1000
+// What the paths of a store in a bucket may name: objects, and bytes of all.
+const (
+	maxObjects = 1000
+	maxBytes   = 64 << 20
+)
 
 // Source fetches the manifests of one task.
 type Source struct {
@@ -99,10 +102,14 @@ func (s Source) objects(ctx context.Context, from task.S3Objects) ([]manifest.Fi
 		return nil, fault.New(fault.TooLarge, "s3://%s: the paths name %d objects; the limit is %d", from.Bucket, len(keys), maxObjects)
 	}
 	var files []manifest.File
+	left := maxBytes
 	for _, key := range keys {
 		text, err := bucket.Get(ctx, key)
 		if err != nil {
 			return nil, err
+		}
+		if left -= len(text); left < 0 {
+			return nil, fault.New(fault.TooLarge, "s3://%s: the objects that the paths name have more than %d MiB", from.Bucket, maxBytes>>20)
 		}
 		files = append(files, manifest.File{Name: path.Base(key), Place: key, Text: string(text)})
 	}

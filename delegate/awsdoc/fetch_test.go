@@ -76,6 +76,7 @@ func TestStores(t *testing.T) {
 		"nothing of a place": {task.Store{S3: bucket("empty/")}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got, err := from.Fetch(t.Context(), lane.Manifest{ID: "m", Store: c.store})
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
@@ -87,5 +88,21 @@ func TestStores(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// Paths may name many objects, but not any number.
+func TestABucketIsBounded(t *testing.T) {
+	t.Parallel()
+	w := testaws.NewWorld(t)
+	from := awsdoc.Source{Env: executortest.New(t, nil).Env, Log: new(bytes.Buffer), Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}}
+	paths := make([]string, 1001)
+	for n := range paths {
+		paths[n] = "task.yaml"
+	}
+	account := task.AWS{Auth: task.AWSKeys, AccessKey: "test", SecretKey: "test", Region: testaws.Region}
+	_, err := from.Fetch(t.Context(), lane.Manifest{ID: "m", Store: task.Store{S3: &task.S3Objects{AWS: account, Bucket: "docs", Paths: paths}}})
+	if !fault.Is(err, fault.TooLarge) || !strings.Contains(err.Error(), "name 1001 objects; the limit is 1000") {
+		t.Errorf("error %v; want the limit", err)
 	}
 }

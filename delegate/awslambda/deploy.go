@@ -70,11 +70,14 @@ func (s *session) deploy(ctx context.Context) (task.Result, error) {
 	})
 }
 
+// maxDescription is how long Lambda lets a version's description be.
+const maxDescription = 256
+
 // description marks a version that this step publishes, so that it is known again
 // when the step is done twice.
 func (s *session) description(artifact string) string {
-	text := "slipway " + s.work.Execution + " " + s.work.Step + ": " + artifact
-	return text[:min(len(text), 256)]
+	text := []rune("slipway " + s.work.Execution + " " + s.work.Step + ": " + artifact)
+	return string(text[:min(len(text), maxDescription)])
 }
 
 // artifactOf is the artifact of a version by its description; empty if another

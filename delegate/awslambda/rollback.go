@@ -119,6 +119,9 @@ func (s *session) restoreLatest(ctx context.Context, b before, from *lambda.GetF
 		return err
 	}
 	version := sdk.ToString(from.Configuration.Version)
+	if e := from.Configuration.Environment; e != nil && e.Error != nil { // else it would be emptied
+		return fault.New(fault.Unavailable, "the environment of version %s can't be read: %s", version, sdk.ToString(e.Error.Message)).Causing(fault.Authorization)
+	}
 	if sdk.ToString(now.CodeSha256) == sdk.ToString(from.Configuration.CodeSha256) {
 		s.say("Function %s has the code of version %s", name, version)
 	} else {
