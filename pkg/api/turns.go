@@ -50,8 +50,6 @@ func inTurn[I, O any](s *Server, f func(context.Context, *I) (*O, error)) func(c
 	}
 }
 
-type projectKey struct{}
-
 // project keeps whose request it is: a project's token stands for it, whatever
 // the request says, and so does an organization's; that of the account for what
 // the request names. Without a token it is the address's.
@@ -66,7 +64,7 @@ func (s *Server) project(next http.Handler) http.Handler {
 			}
 			who = scope.String()
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), projectKey{}, who)))
+		next.ServeHTTP(w, r.WithContext(share.With(r.Context(), who)))
 	})
 }
 
@@ -78,14 +76,13 @@ func (w *Work) enter(ctx context.Context) (leave func(), err error) {
 	if w.full() {
 		return nil, fault.New(fault.Unavailable, "the server has hardly any memory left; try again later")
 	}
-	who, _ := ctx.Value(projectKey{}).(string)
 	places, whose := w.people, "this project"
 	if caller(ctx).ID == "" {
 		places, whose = w.strangers, "this address"
 	}
 	waiting, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
-	leave, err = places.Enter(waiting, who)
+	leave, err = places.Enter(waiting, share.Who(ctx))
 	switch {
 	case err == nil:
 		return leave, nil

@@ -109,7 +109,7 @@ func (e *Engine) taken(name string) (bool, error) {
 		return true, nil
 	}
 	var n int
-	err := e.DB.Read(e.ctx, func(tx *sqlitedb.Tx) error {
+	err := e.DB.ReadSoon(e.ctx, func(tx *sqlitedb.Tx) error {
 		return tx.QueryRow(`SELECT count(*) FROM asl_runs WHERE name = ?`, name).Scan(&n)
 	})
 	return n > 0, err

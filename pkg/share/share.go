@@ -16,6 +16,21 @@ import (
 // ErrFull is of somebody for whom as many wait already as may.
 var ErrFull = errors.New("too many are waiting")
 
+type whoKey struct{}
+
+// With gives a context whose work is somebody's, for places that are divided
+// further in.
+func With(ctx context.Context, who string) context.Context {
+	return context.WithValue(ctx, whoKey{}, who)
+}
+
+// Who is whose work a context's is; empty for what is nobody's own, such as what
+// the process does by itself.
+func Who(ctx context.Context) string {
+	who, _ := ctx.Value(whoKey{}).(string)
+	return who
+}
+
 // Places are what is divided.
 type Places struct {
 	most, each, waiting int

@@ -27,6 +27,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/share"
 )
 
 // maxGroup bounds one transaction, so that its first caller isn't kept
@@ -52,7 +53,9 @@ func IsConflict(err error) bool {
 type DB struct {
 	lock    *os.File
 	writer  *conn
+	turns   *share.Places // at reads
 	reads   chan *conn
+	soon    chan *conn // for ReadSoon
 	pool    *sql.DB
 	queue   chan *write
 	closing chan struct{}
@@ -86,7 +89,7 @@ func OpenOn(ctx context.Context, path string, bring func(*os.File) error) (*DB, 
 		return nil, err
 	}
 	db := &DB{
-		lock: lock, reads: make(chan *conn, readers), queue: make(chan *write, maxGroup),
+		lock: lock, turns: share.New(readers, readers-1, 0), reads: make(chan *conn, readers), soon: make(chan *conn, 1), queue: make(chan *write, maxGroup),
 		closing: make(chan struct{}), done: make(chan struct{}), disk: newDisk(path, bring),
 	}
 	if err := private(path); err != nil {
@@ -118,18 +121,22 @@ func (db *DB) connect(ctx context.Context, path string) error {
 		"temp_store(MEMORY)", "cache_size(-8000)", "wal_autocheckpoint(4000)",
 	}}
 	db.pool = sql.OpenDB(connector{dsn: "file:" + path + "?" + q.Encode()})
-	db.pool.SetMaxOpenConns(readers + 1)
+	db.pool.SetMaxOpenConns(1 + readers + 1) // the writer, those that read, and the one of ReadSoon
 	var err error
 	if db.writer, err = newConn(ctx, db.pool); err != nil {
 		return errors.Join(err, db.pool.Close())
 	}
-	for range readers {
+	for i := range readers + 1 {
 		c, err := newConn(ctx, db.pool)
 		if err != nil {
 			return errors.Join(err, db.pool.Close())
 		}
 		if _, err := c.exec("PRAGMA query_only = 1"); err != nil {
 			return errors.Join(err, db.pool.Close())
+		}
+		if i == readers {
+			db.soon <- c
+			break
 		}
 		db.reads <- c
 	}
@@ -375,20 +382,38 @@ func (db *DB) savepoint(tx *Tx, w *write) error {
 }
 
 // Read runs fn over a consistent view of what has been committed, unless ctx
-// has ended.
+// has ended. Those whose work it is (share.Who) take turns, and nobody reads
+// with all connections: however many pages of lists one asks for, another
+// waits for one of them.
 func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
+	leave, err := db.turns.Enter(ctx, share.Who(ctx))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return db.read(ctx, db.reads, fn)
+}
+
+// ReadSoon is Read for who keeps others waiting meanwhile, as who has a lock
+// does: it has a connection of its own, and doesn't wait for however many long
+// reads have come before it. fn is short.
+func (db *DB) ReadSoon(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.read(ctx, db.soon, fn)
+}
+
+func (db *DB) read(ctx context.Context, from chan *conn, fn func(tx *Tx) error) error {
 	if err := context.Cause(ctx); err != nil { // of several cases that are ready select takes any
 		return err
 	}
 	var c *conn
 	select {
-	case c = <-db.reads:
+	case c = <-from:
 	case <-db.closing:
 		return ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { db.reads <- c }()
+	defer func() { from <- c }()
 	return fn(&Tx{conn: c})
 }
 
@@ -402,6 +427,7 @@ func (db *DB) Close() error {
 		for range readers { // a read under way ends first
 			err = errors.Join(err, (<-db.reads).close())
 		}
+		err = errors.Join(err, (<-db.soon).close())
 		// The writer is the last, because the last one moves what is in the log into
 		// the database.
 		err = errors.Join(err, db.writer.close(), db.pool.Close(), db.disk.close(), unlockFile(db.lock))

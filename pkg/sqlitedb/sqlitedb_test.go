@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/slipway-cd/slipway/pkg/share"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 )
 
@@ -192,4 +194,45 @@ func TestNothingIsReadOrWrittenAfterTheEnd(t *testing.T) {
 			t.Fatalf("writing gives %v", err)
 		}
 	}
+}
+
+// However many long reads one has asked for, another's comes at once; so does
+// one of who keeps others waiting, whoever reads.
+func TestReadsTakeTurns(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	in, let := make(chan struct{}, 99), make(chan struct{})
+	var all sync.WaitGroup
+	long := func(who string) {
+		all.Go(func() {
+			err := db.Read(share.With(t.Context(), who), func(*sqlitedb.Tx) error {
+				in <- struct{}{}
+				<-let
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 20 {
+		long("greedy")
+	}
+	for range 3 {
+		<-in
+	}
+	read := false
+	if err := db.Read(share.With(t.Context(), "other"), func(*sqlitedb.Tx) error { read = true; return nil }); err != nil || !read {
+		t.Errorf("the other's read: %v", err)
+	}
+	long("other")
+	<-in
+	if err := db.ReadSoon(t.Context(), func(*sqlitedb.Tx) error { read = false; return nil }); err != nil || read {
+		t.Errorf("the read of who keeps others waiting: %v", err)
+	}
+	if len(in) > 0 {
+		t.Errorf("%d reads more are under way than there may be", len(in))
+	}
+	close(let)
+	all.Wait()
 }
