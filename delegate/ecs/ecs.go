@@ -71,6 +71,9 @@ type session struct {
 	// deployed are the deployments that the task has asked for, and so is who
 	// started tasks of its own.
 	deployed []string
+	// near are services that the task doesn't change, whose tasks are those of what
+	// is deployed too.
+	near []string
 	// outputs are those of the step, as far as it has come; touched are the
 	// services that it may have changed.
 	outputs outputs
@@ -143,9 +146,15 @@ func (s *session) perform(ctx context.Context) error {
 	case lane.OpCanaryDelete:
 		return s.deleteCanary(ctx)
 	case lane.OpRunTask:
-		return s.runTask(ctx)
+		return once{s}.runTask(ctx)
 	case lane.OpScale:
 		return s.scaleService(ctx)
+	case lane.OpSetup:
+		return move{s}.setUp(ctx)
+	case lane.OpUpgrade:
+		return move{s}.upgrade(ctx)
+	case lane.OpBasicRollback:
+		return move{s}.rollBackPhases(ctx)
 	}
 	return fault.New(fault.Unsupported, "this delegate can't do %q for ECS; it is older than the control plane", s.spec.Op)
 }

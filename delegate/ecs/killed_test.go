@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/config"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/aws/smithy-go"
 	smithymiddleware "github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
@@ -327,5 +328,44 @@ func TestStopped(t *testing.T) {
 		if got := s.running(t); got != "web:1" {
 			t.Errorf("%s: after the rollback runs %s", name, got)
 		}
+	}
+}
+
+// ECS is still rolling back by itself when the stage does: that is waited for, and
+// what scales the service goes on.
+func TestRollbackWhileECSRollsBack(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	first.succeeds(t, ecslane.OpRolling, withScaling)
+	before, scales := first.state(t), first.scales(t)
+	s := first.next(t, "web:crash-2")
+	k := &killer{at: 3} // after UpdateService
+	s.killed(t, k, ecslane.OpRolling, withScaling)
+	if k.calls[2] != "UpdateService" {
+		t.Fatalf("the calls are %v", k.calls)
+	}
+	s.Hold()
+	back := func() bool {
+		d := s.live(t, "web").Deployments[0]
+		return *d.TaskDefinition == *first.live(t, "web").TaskDefinition && d.RolloutState == types.DeploymentRolloutStateInProgress && s.running(t) == "web:1"
+	}
+	for n := 0; !back(); n++ {
+		if s.Pass(time.Second); n > 600 {
+			t.Fatalf("ECS doesn't roll back: %+v", s.live(t, "web").Deployments)
+		}
+	}
+	since := len(s.Calls())
+	go func() {
+		s.Await("ecs:DescribeServices", s.Count("ecs:DescribeServices")+3)
+		s.Go()
+	}()
+	s.succeeds(t, ecslane.OpRollingRollback)
+	for _, call := range s.changes(since) {
+		if call == "UpdateService" {
+			t.Error("the rollback updates the service")
+		}
+	}
+	if diff := cmp.Diff(definitionsAside(before), definitionsAside(s.state(t))); diff != "" || s.scales(t) != scales {
+		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 }

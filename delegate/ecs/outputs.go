@@ -29,6 +29,12 @@ type outputs struct {
 	Service  string `json:"service,omitempty"`
 	Previous *int32 `json:"previousCount,omitempty"`
 	Count    *int32 `json:"count,omitempty"`
+	// Of EcsServiceSetup and EcsUpgradeContainer.
+	New      string `json:"newServiceName,omitempty"`
+	Old      string `json:"oldServiceName,omitempty"`
+	Target   *int32 `json:"targetCount,omitempty"`
+	NewCount *int32 `json:"newServiceCount,omitempty"`
+	OldCount *int32 `json:"oldServiceCount,omitempty"`
 	// Of EcsRunTask.
 	Tasks []taskRun `json:"tasks,omitempty"`
 }
@@ -92,7 +98,7 @@ func (s *session) describeChanges(ctx context.Context, r *task.Result) error {
 // the task has changed, and their canaries.
 func (s *session) beside() []string {
 	var names []string
-	for _, one := range s.touched {
+	for _, one := range append(slices.Clone(s.touched), s.near...) {
 		of := strings.TrimSuffix(one, canarySuffix)
 		for _, name := range []string{of, canaryName(of), one} {
 			if !slices.Contains(names, name) {
@@ -107,13 +113,13 @@ func (s *session) beside() []string {
 func (s *session) change(found looked) task.Change {
 	c := task.Change{Target: "ecs:" + s.Region + "/" + s.short(), Action: "applied", Counted: true}
 	switch s.spec.Op {
-	case lane.OpRollingRollback:
+	case lane.OpRollingRollback, lane.OpBasicRollback:
 		c.Action = "rolled back"
 	case lane.OpCanaryDelete:
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpRunTask:
+	case lane.OpRolling, lane.OpCanary, lane.OpRunTask, lane.OpSetup, lane.OpUpgrade:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))

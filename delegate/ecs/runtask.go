@@ -31,8 +31,11 @@ type taskRun struct {
 	ExitCodes map[string]int32 `json:"exitCodes"` // by container, of those that have one
 }
 
+// once is a task that runs tasks of ECS once.
+type once struct{ *session }
+
 // runTask runs tasks that no service keeps, and waits until they have ended.
-func (s *session) runTask(ctx context.Context) error {
+func (s once) runTask(ctx context.Context) error {
 	run := s.spec.RunTask
 	if run == nil {
 		return fault.New(fault.Invalid, "the task says nothing of what is run")
@@ -67,7 +70,7 @@ func (s *session) runTask(ctx context.Context) error {
 }
 
 // request reads how tasks are run.
-func (s *session) request(ctx context.Context) (*ecs.RunTaskInput, error) {
+func (s once) request(ctx context.Context) (*ecs.RunTaskInput, error) {
 	files, err := s.source().Fetch(ctx, s.spec.RunTask.Request)
 	if err != nil {
 		return nil, err
@@ -96,7 +99,7 @@ func (s *session) request(ctx context.Context) (*ecs.RunTaskInput, error) {
 
 // start runs as many tasks as are wanted, a few with each call. Where the cluster
 // has no room for all, the rest is tried again.
-func (s *session) start(ctx context.Context, in ecs.RunTaskInput) ([]types.Task, error) {
+func (s once) start(ctx context.Context, in ecs.RunTaskInput) ([]types.Task, error) {
 	var all []types.Task
 	calls := 0
 	for left := *in.Count; left > 0; {
@@ -158,7 +161,7 @@ func reasons(all []types.Failure) string {
 // ended waits until tasks have stopped, and fails if one of their essential
 // containers did. A step that is stopped leaves them running: half a migration is
 // worse than a whole one.
-func (s *session) ended(ctx context.Context, definition string, started []types.Task) error {
+func (s once) ended(ctx context.Context, definition string, started []types.Task) error {
 	essential, err := s.essential(ctx, definition, started)
 	if err != nil {
 		return err
@@ -193,7 +196,7 @@ func (s *session) ended(ctx context.Context, definition string, started []types.
 }
 
 // essential are the containers that must end well. Where their logs go is said.
-func (s *session) essential(ctx context.Context, definition string, started []types.Task) (map[string]bool, error) {
+func (s once) essential(ctx context.Context, definition string, started []types.Task) (map[string]bool, error) {
 	d, err := s.described(ctx, definition)
 	if err != nil || d == nil {
 		return nil, err
@@ -212,7 +215,7 @@ func (s *session) essential(ctx context.Context, definition string, started []ty
 }
 
 // judgeRuns says how tasks that have stopped ended.
-func (s *session) judgeRuns(tasks []types.Task, essential map[string]bool) error {
+func (s once) judgeRuns(tasks []types.Task, essential map[string]bool) error {
 	s.outputs.Tasks = nil
 	var bad []string
 	for _, t := range tasks {

@@ -106,6 +106,7 @@ if "deploy" in sys.argv:
     import mend_elb  # noqa: F401
     import mend_lambda  # noqa: F401
     import mend_scaling  # noqa: F401
+    import world_asg  # noqa: F401
     import world_ecs  # noqa: F401
 
     world.warm(["ecs", "elbv2", "awslambda", "applicationautoscaling", "autoscaling", "cloudformation", "ec2", "s3", "sts", "iam"])

@@ -23,11 +23,15 @@ func (s *Spec) documents() []aws.Manifest {
 	case OpRolling, OpCanary:
 		with(s.Target.TaskDefinition, s.Target.Service)
 		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
+	case OpSetup:
+		with(s.Target.TaskDefinition, s.Target.Service)
+	case OpUpgrade:
+		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
 	case OpCanaryDelete:
 		with(s.Target.Service)
 	case OpRunTask:
 		with(&s.RunTask.Request, s.RunTask.TaskDefinition)
-	case OpRollingRollback, OpScale:
+	case OpRollingRollback, OpScale, OpBasicRollback:
 	}
 	return all
 }

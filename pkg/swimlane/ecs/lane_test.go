@@ -18,6 +18,7 @@ func TestLane(t *testing.T) {
 		Infrastructures: map[string]string{ecs.Type: "{connectorRef: c, region: eu-central-1, cluster: web}"},
 		Undo: map[string]string{
 			"EcsRollingDeploy": "EcsRollingRollback", "EcsCanaryDeploy": "EcsCanaryDelete",
+			"EcsServiceSetup": "EcsBasicRollback", "EcsUpgradeContainer": "EcsBasicRollback",
 			// A task that ran can't be taken back, and what EcsScale does is done by hand.
 			"EcsRunTask": "", "EcsScale": "EcsScale",
 		},

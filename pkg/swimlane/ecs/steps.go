@@ -5,11 +5,14 @@ import "github.com/slipway-cd/slipway/pkg/step"
 // Steps lists the step types of its stages.
 func Steps() []step.Type {
 	return []step.Type{
+		basicRollbackType(),
 		canaryDeleteType(),
 		canaryDeployType(),
 		rollingDeployType(),
 		rollingRollbackType(),
 		runTaskType(),
 		scaleType(),
+		serviceSetupType(),
+		upgradeContainerType(),
 	}
 }

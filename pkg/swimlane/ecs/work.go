@@ -19,6 +19,9 @@ const (
 	OpCanaryDelete    Op = "EcsCanaryDelete"
 	OpRunTask         Op = "EcsRunTask"
 	OpScale           Op = "EcsScale"
+	OpSetup           Op = "EcsServiceSetup"
+	OpUpgrade         Op = "EcsUpgradeContainer"
+	OpBasicRollback   Op = "EcsBasicRollback"
 )
 
 // Spec is the spec of every step's Work.
@@ -34,8 +37,12 @@ type Spec struct {
 	SkipScaling bool `json:"skipScaling,omitempty"`
 	SkipSteady  bool `json:"skipSteady,omitempty"` // run task, scale
 
+	// Resize is which of two services EcsUpgradeContainer scales first.
+	Resize string `json:"resize,omitempty"`
+
 	RunTask *RunTask `json:"runTask,omitempty"`
 	Scale   *Scale   `json:"scale,omitempty"`
+	Upgrade *Upgrade `json:"upgrade,omitempty"`
 }
 
 // Target is a cluster and the documents of what is deployed there. Those are in
@@ -69,6 +76,25 @@ type Scale struct {
 	Service    string `json:"service"`
 	Count      *int   `json:"count,omitempty"`
 	Percentage *int   `json:"percentage,omitempty"`
+}
+
+// The order in which two services are scaled.
+const (
+	ResizeNewFirst   = "ResizeNewFirst"
+	DownsizeOldFirst = "DownsizeOldFirst"
+)
+
+// Upgrade says how many tasks a service gets, and how many the one before it is
+// left; nil: those that the new one doesn't replace.
+type Upgrade struct {
+	New Amount  `json:"new"`
+	Old *Amount `json:"old,omitempty"`
+}
+
+// Amount is a count or a percentage.
+type Amount struct {
+	Value   int  `json:"value"`
+	Percent bool `json:"percent,omitempty"`
 }
 
 // Place is the cluster in which a deployment's tasks run. Of which services they

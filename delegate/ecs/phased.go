@@ -1,0 +1,309 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+)
+
+// phasedKept begins the keys of what EcsServiceSetup has found.
+const phasedKept = "ecs/phased/"
+
+// phases are a service that serves and the one that follows it: each has the
+// service definition's name, and a number of its own behind that.
+type phases struct {
+	New    string `json:"new"`
+	Target int32  `json:"target"` // how many tasks the new one is to have in the end
+	Resize string `json:"resize"`
+	Old    before `json:"old,omitzero"` // its Service is empty where nothing served
+}
+
+// oldCount is how many tasks the old service should have had before.
+func (p phases) oldCount() int32 {
+	if p.Old.Update == nil {
+		return 0
+	}
+	return sdk.ToInt32(p.Old.Update.DesiredCount)
+}
+
+// numbered is a service whose name has a number behind another's.
+type numbered struct {
+	types.Service
+	number int
+}
+
+// numberedServices are the services <name>__<n> that are there, by their numbers.
+func (c cluster) numberedServices(ctx context.Context, name string) ([]numbered, error) {
+	pattern := regexp.MustCompile("^" + regexp.QuoteMeta(name) + `__(\d+)$`)
+	var names []string
+	pages := ecs.NewListServicesPaginator(c.ecs, &ecs.ListServicesInput{Cluster: &c.name, MaxResults: sdk.Int32(mostTasks)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, c.Failed(ctx, "ecs:ListServices", err)
+		}
+		for _, arn := range page.ServiceArns {
+			if pattern.MatchString(last(arn)) {
+				names = append(names, last(arn))
+			}
+		}
+	}
+	found, err := c.describe(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	var out []numbered
+	for name, one := range found {
+		n, err := strconv.Atoi(pattern.FindStringSubmatch(name)[1])
+		if err == nil && sdk.ToString(one.Status) != inactive {
+			out = append(out, numbered{one, n})
+		}
+	}
+	slices.SortFunc(out, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	return out, nil
+}
+
+// move is a task that moves tasks of ECS in phases from one service to the next.
+type move struct{ *session }
+
+// setUp makes the service that follows the one that serves, without tasks.
+func (s move) setUp(ctx context.Context) error {
+	w, err := s.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	if w.daemon() {
+		return fault.New(fault.Invalid, "service %s has the scheduling strategy DAEMON, a task on each instance; it can't be moved in phases", w.name).Causing(fault.ConfigurationFailure)
+	}
+	s.in(prepareUnit)
+	all, err := s.numberedServices(ctx, w.name)
+	if err != nil {
+		return err
+	}
+	p, err := s.keepPhases(ctx, w, all)
+	if err != nil {
+		return err
+	}
+	s.outputs.New, s.outputs.Old, s.outputs.Target = p.New, p.Old.Service, &p.Target
+	s.deploying(p)
+
+	s.in(deployUnit)
+	if err := s.tidy(ctx, all, p); err != nil {
+		return err
+	}
+	live, err := s.ready(ctx, p.New)
+	if err != nil {
+		return err
+	}
+	definition, err := s.toDeploy(ctx, w)
+	if err != nil {
+		return err
+	}
+	w = w.named(p.New)
+	w.create.DesiredCount, w.update.DesiredCount = sdk.Int32(0), sdk.Int32(0)
+	return s.deploy(ctx, w, live, definition, before{Service: p.New, First: true})
+}
+
+// keepPhases keeps which service serves, and how, before the first change.
+func (s move) keepPhases(ctx context.Context, w *wanted, all []numbered) (phases, error) {
+	p := phases{Target: 1, Resize: s.spec.Resize}
+	if w.create.DesiredCount != nil {
+		p.Target = *w.create.DesiredCount
+	}
+	number := 0
+	for _, one := range all {
+		number = one.number
+		if one.DesiredCount == 0 {
+			continue
+		}
+		scales, err := s.scalingOf(ctx, sdk.ToString(one.ServiceName))
+		if err != nil {
+			return p, err
+		}
+		p.Old = before{Service: sdk.ToString(one.ServiceName), Update: snapshot(&one.Service), Deployment: newestID(&one.Service), Tags: one.Tags, Scaling: &scales}
+	}
+	p.New = fmt.Sprintf("%s__%d", w.name, number+1)
+	if s.spec.SameCount && p.Old.Service != "" {
+		p.Target = p.oldCount()
+	}
+	kept, err := s.env.Checkpoint(ctx, phasedKept+s.Region+"/"+s.short()+"/"+w.name, p)
+	if err != nil {
+		return p, err
+	}
+	p = phases{}
+	if err := json.Unmarshal(kept.Data, &p); err != nil {
+		return p, fmt.Errorf("decode which service serves: %w", err)
+	}
+	if p.Old.Service == "" {
+		s.say("No service serves yet; the new one is %s", p.New)
+	} else {
+		s.say("Service %s serves, with %d tasks; the new one is %s", p.Old.Service, p.oldCount(), p.New)
+	}
+	return p, nil
+}
+
+// deploying notes the services whose tasks are those of what is deployed.
+func (s move) deploying(p phases) {
+	s.near = append(s.near, p.New)
+	if p.Old.Service != "" {
+		s.near = append(s.near, p.Old.Service)
+	}
+}
+
+// tidy deletes what earlier stages have left without tasks, but for the newest of
+// these.
+func (s move) tidy(ctx context.Context, all []numbered, p phases) error {
+	idle := slices.DeleteFunc(slices.Clone(all), func(one numbered) bool {
+		return one.DesiredCount > 0 || sdk.ToString(one.ServiceName) == p.New || sdk.ToString(one.ServiceName) == p.Old.Service
+	})
+	for _, one := range idle[:max(0, len(idle)-1)] {
+		if err := s.remove(ctx, sdk.ToString(one.ServiceName)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// phasesOf is what EcsServiceSetup has found in the stage; false: it hasn't run.
+func (s move) phasesOf(ctx context.Context) (phases, bool, error) {
+	all, err := s.env.Checkpoints(ctx)
+	if err != nil {
+		return phases{}, false, err
+	}
+	for _, c := range all {
+		if len(c.Key) < len(phasedKept) || c.Key[:len(phasedKept)] != phasedKept {
+			continue
+		}
+		var p phases
+		if err := json.Unmarshal(c.Data, &p); err != nil {
+			return p, false, fmt.Errorf("decode which service serves: %w", err)
+		}
+		s.outputs.New, s.outputs.Old = p.New, p.Old.Service
+		s.deploying(p)
+		return p, true, nil
+	}
+	return phases{}, false, nil
+}
+
+// upgrade moves tasks from the old service to the new one.
+func (s move) upgrade(ctx context.Context) error {
+	s.in(fetchUnit)
+	w := &wanted{}
+	if err := s.scalingWanted(ctx, w); err != nil {
+		return err
+	}
+	s.in(deployUnit)
+	p, ok, err := s.phasesOf(ctx)
+	if err != nil {
+		return err
+	}
+	if !ok || s.spec.Upgrade == nil {
+		return fault.New(fault.Invalid, "there is no service to give tasks to; EcsServiceSetup must run before, in the same stage").Causing(fault.ConfigurationFailure)
+	}
+	up, old := resized(*s.spec.Upgrade, p)
+	s.outputs.NewCount, s.outputs.OldCount = &up, &old
+	grow := func() error {
+		if err := s.resize(ctx, p.New, up); err != nil {
+			return err
+		}
+		if up < p.Target {
+			return nil
+		}
+		return s.converge(ctx, w.scaling.of(s.cluster, p.New), p.New)
+	}
+	shrink := func() error {
+		if p.Old.Service == "" {
+			return nil
+		}
+		if err := s.converge(ctx, scaling{}, p.Old.Service); err != nil { // it would bring the tasks back
+			return err
+		}
+		return s.resize(ctx, p.Old.Service, old)
+	}
+	first, then := grow, shrink
+	if p.Resize == lane.DownsizeOldFirst {
+		first, then = shrink, grow
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return then()
+}
+
+// resized is how many tasks the new and the old service get.
+func resized(u lane.Upgrade, p phases) (up, old int32) {
+	original := p.oldCount()
+	up = int32(u.New.Value) //nolint:gosec // a number of tasks
+	if u.New.Percent {
+		up = int32((int64(p.Target)*int64(u.New.Value) + 99) / 100) //nolint:gosec // likewise
+	}
+	switch {
+	case u.Old != nil && u.Old.Percent:
+		old = int32(int64(original) * int64(u.Old.Value) / 100) //nolint:gosec // likewise
+	case u.Old != nil:
+		old = int32(u.Old.Value) //nolint:gosec // likewise
+	case u.New.Percent:
+		old = int32(int64(original) * int64(100-min(100, u.New.Value)) / 100) //nolint:gosec // likewise
+	default:
+		old = max(0, original-up)
+	}
+	return up, old
+}
+
+// resize gives a service a number of tasks, and waits until they run.
+func (s move) resize(ctx context.Context, name string, n int32) error {
+	live, err := s.live(ctx, name)
+	if err != nil {
+		return err
+	}
+	if live == nil || sdk.ToString(live.Status) == draining {
+		return fault.New(fault.NotFound, "service %s isn't there any more", name)
+	}
+	one := live
+	if live.DesiredCount != n {
+		if one, err = s.update(ctx, live, &ecs.UpdateServiceInput{DesiredCount: &n}); err != nil {
+			return err
+		}
+	}
+	s.touch(name)
+	return s.settle(ctx, rollout{service: name, deployment: newestID(one)}, known(live))
+}
+
+// rollBackPhases gives the old service its tasks again, and deletes the new one.
+func (s move) rollBackPhases(ctx context.Context) error {
+	s.in(rollbackUnit)
+	p, ok, err := s.phasesOf(ctx)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		s.say("Nothing to roll back: EcsServiceSetup changed nothing")
+		return nil
+	}
+	if p.Old.Service != "" {
+		if err := s.restore(ctx, p.Old); err != nil {
+			return err
+		}
+	}
+	live, err := s.live(ctx, p.New)
+	if err != nil {
+		return err
+	}
+	if live != nil {
+		if err := s.converge(ctx, scaling{}, p.New); err != nil {
+			return err
+		}
+	}
+	return s.remove(ctx, p.New)
+}
