@@ -118,17 +118,11 @@ func (s *session) registerAgain(ctx context.Context, arn string) (string, error)
 		return arn, nil
 	}
 	s.say("Task definition %s was deregistered meanwhile; registering it anew", arn)
-	d := out.TaskDefinition
-	return s.register(ctx, &ecs.RegisterTaskDefinitionInput{
-		ContainerDefinitions: d.ContainerDefinitions, Family: d.Family, Cpu: d.Cpu, EnableFaultInjection: d.EnableFaultInjection,
-		EphemeralStorage: d.EphemeralStorage, ExecutionRoleArn: d.ExecutionRoleArn,
-		IpcMode: d.IpcMode, Memory: d.Memory, NetworkMode: d.NetworkMode, PidMode: d.PidMode, PlacementConstraints: d.PlacementConstraints,
-		ProxyConfiguration: d.ProxyConfiguration, RequiresCompatibilities: d.RequiresCompatibilities, RuntimePlatform: d.RuntimePlatform,
-		TaskRoleArn: d.TaskRoleArn, Volumes: d.Volumes,
-		Tags: slices.DeleteFunc(slices.Clone(out.Tags), func(t types.Tag) bool {
-			return aws.Own(sdk.ToString(t.Key)) || strings.HasPrefix(sdk.ToString(t.Key), "aws:")
-		}),
+	d := registered(out.TaskDefinition)
+	d.Tags = slices.DeleteFunc(slices.Clone(out.Tags), func(t types.Tag) bool {
+		return aws.Own(sdk.ToString(t.Key)) || strings.HasPrefix(sdk.ToString(t.Key), "aws:")
 	})
+	return s.register(ctx, &d)
 }
 
 // tagged are tags with more, which give way to those that are there.

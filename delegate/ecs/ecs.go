@@ -30,6 +30,7 @@ const (
 	deployUnit   = "Deploy"
 	rollbackUnit = "Rollback"
 	canaryUnit   = "Delete Canary"
+	diffUnit     = "Diff"
 )
 
 // Config is what the executor needs.
@@ -149,6 +150,8 @@ func (s *session) perform(ctx context.Context) error {
 		return once{s}.runTask(ctx)
 	case lane.OpScale:
 		return s.scaleService(ctx)
+	case lane.OpDiff:
+		return (&comparing{session: s}).compare(ctx)
 	case lane.OpSetup:
 		return move{s}.setUp(ctx)
 	case lane.OpUpgrade:

@@ -35,6 +35,10 @@ type outputs struct {
 	Target   *int32 `json:"targetCount,omitempty"`
 	NewCount *int32 `json:"newServiceCount,omitempty"`
 	OldCount *int32 `json:"oldServiceCount,omitempty"`
+	// Of a preview.
+	Diff       string   `json:"diff,omitempty"`
+	Changed    []string `json:"changed,omitempty"`
+	HasChanges *bool    `json:"hasChanges,omitempty"`
 	// Of EcsRunTask.
 	Tasks []taskRun `json:"tasks,omitempty"`
 }
@@ -119,7 +123,7 @@ func (s *session) change(found looked) task.Change {
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpRunTask, lane.OpSetup, lane.OpUpgrade:
+	case lane.OpRolling, lane.OpCanary, lane.OpRunTask, lane.OpSetup, lane.OpUpgrade, lane.OpDiff:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))

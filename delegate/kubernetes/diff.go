@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-cd/slipway/delegate/textdiff"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -120,7 +121,7 @@ func compared(before, after *unstructured.Unstructured) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return textDiff(a, b), nil
+	return textdiff.Unified(a, b), nil
 }
 
 // plain is an object without what the server alone writes.
@@ -210,7 +211,7 @@ func tell(found []difference, all bool, log io.Writer) {
 		if d.made && d.than == "" && !all {
 			continue
 		}
-		lines := split(d.text)
+		lines := textdiff.Lines(d.text)
 		for _, line := range lines[:min(len(lines), left)] {
 			say(log, "%s", line)
 		}

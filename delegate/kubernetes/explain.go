@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/textdiff"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -226,7 +227,7 @@ func (c *client) lastWords(ctx context.Context, pod *unstructured.Unstructured, 
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return
 	}
-	for _, line := range split(string(doc)) {
+	for _, line := range textdiff.Lines(string(doc)) {
 		say(log, "pod %s, container %s: %s", pod.GetName(), t.container, line)
 	}
 }

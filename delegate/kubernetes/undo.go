@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/textdiff"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -87,7 +88,7 @@ func (k *kubectl) showHistory(ctx context.Context, w *unstructured.Unstructured,
 			return err
 		}
 		say(log, "%s with revision %d:", display(w), want)
-		for _, line := range split(doc) {
+		for _, line := range textdiff.Lines(doc) {
 			say(log, "%s", line)
 		}
 		return nil

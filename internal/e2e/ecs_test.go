@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,13 @@ func TestECSRollsOutAndBack(t *testing.T) {
 		}
 		runs(image + "1")
 		s.Apply(t, strings.Replace(service(entities), `value: "1"`, `value: "2"`, 1))
+		updates := w.Count("ecs:UpdateService")
+		if d := preview(t, s, "ecs", map[string]string{"variables.script": "true"}); !slices.Equal(d.Changed, []string{"TaskDefinition/web"}) || !strings.Contains(d.Diff, "+      \"image\": \""+image+"2\",\n") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
+		if n := w.Count("ecs:UpdateService"); n != updates {
+			t.Errorf("the preview has updated the service %d times", n-updates)
+		}
 		if e := run("true"); e.Status != "Success" {
 			t.Fatalf("the update is %s: %s", e.Status, e.Message)
 		}

@@ -1,9 +1,9 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -32,8 +32,8 @@ type Left struct {
 	Why   string `json:"why"`
 }
 
-// StartPreview starts one: of each stage that deploys to Kubernetes delegates render
-// the manifests and ask the cluster what they would change. Its execution is
+// StartPreview starts one: of each stage whose deployment can be seen before, delegates
+// read what it would deploy and compare that with what there is. Its execution is
 // none of the pipeline's.
 func (s *Service) StartPreview(ctx context.Context, r launch.Request) (Preview, error) {
 	made, err := s.Launch.Plan(ctx, r)
@@ -155,7 +155,7 @@ func (c *comparison) incomparable(n *plan.Node, deploying []deployer) string {
 	case n.Asks == plan.AsksNeeded:
 		return "it asks for inputs when it starts"
 	case len(deploying) == 0:
-		return "it has no step " + c.seen()
+		return "it has no step " + c.seen(n.Deployment.Type)
 	}
 	return ""
 }
@@ -192,10 +192,18 @@ func (c *comparison) deployers(n *plan.Node) []deployer {
 	return found
 }
 
-// seen names the step types whose changes can be seen, as a sentence has them.
-func (c *comparison) seen() string {
-	names := slices.SortedFunc(maps.Keys(c.previews), func(a, b string) int { return c.previews[a].Part - c.previews[b].Part })
+// seen names the step types of a deployment type whose changes can be seen, as a
+// sentence has them.
+func (c *comparison) seen(deployment string) string {
+	lane, _ := c.conditions.types.Lanes.Of(deployment)
+	names := slices.DeleteFunc(slices.Clone(lane.Steps), func(name string) bool { return c.previews[name] == nil })
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(c.previews[a].Part-c.previews[b].Part, strings.Compare(a, b))
+	})
 	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 

@@ -15,7 +15,7 @@ import (
 // output.desiredCount and output.firstDeployment. The deployment itself is done
 // by delegate/ecs.
 func rollingDeployType() step.Type {
-	return step.Type{Name: string(OpRolling), Deploys: true, New: decodeRollingDeploy}
+	return step.Type{Name: string(OpRolling), Deploys: true, New: decodeRollingDeploy, Preview: &step.Preview{By: string(OpDiff)}}
 }
 
 // rollingDeploy is the step's spec.

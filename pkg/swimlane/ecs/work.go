@@ -22,6 +22,7 @@ const (
 	OpSetup           Op = "EcsServiceSetup"
 	OpUpgrade         Op = "EcsUpgradeContainer"
 	OpBasicRollback   Op = "EcsBasicRollback"
+	OpDiff            Op = "EcsDiff" // of a preview
 )
 
 // Spec is the spec of every step's Work.

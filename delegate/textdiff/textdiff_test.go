@@ -1,4 +1,4 @@
-package kubernetes
+package textdiff
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTextDiff(t *testing.T) {
+func TestUnified(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, before, after, want string }{
 		{"the same", "a\nb\n", "a\nb\n", ""},
@@ -23,20 +23,20 @@ func TestTextDiff(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, textDiff(tt.before, tt.after)); diff != "" {
+			if diff := cmp.Diff(tt.want, Unified(tt.before, tt.after)); diff != "" {
 				t.Errorf("hunks (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// FuzzTextDiff: what a comparison keeps and adds is the later text, what it
+// FuzzUnified: what a comparison keeps and adds is the later text, what it
 // keeps and drops the earlier one.
-func FuzzTextDiff(f *testing.F) {
+func FuzzUnified(f *testing.F) {
 	f.Add("a\nb", "b\na")
 	f.Add("", "x")
 	f.Fuzz(func(t *testing.T, before, after string) {
-		a, b := split(before), split(after)
+		a, b := Lines(before), Lines(after)
 		var was, is []string
 		for _, e := range editsOf(a, b) {
 			if e.sign != '+' {

@@ -1,4 +1,8 @@
-package kubernetes
+// Package textdiff tells how a text differs from an earlier one, as previews of
+// deployments show it.
+//
+// What is compared, and how it becomes text, is said by who asks.
+package textdiff
 
 import (
 	"fmt"
@@ -11,18 +15,19 @@ const around = 3
 // maxTable bounds the memory of a comparison, in pairs of lines.
 const maxTable = 4 << 20
 
-// textDiff is how a text differs from an earlier one, as unified hunks without
+// Unified is how a text differs from an earlier one, as unified hunks without
 // the names of files; empty if it doesn't. Texts that differ in very many
 // lines are shown as replaced.
-func textDiff(before, after string) string {
+func Unified(before, after string) string {
 	if before == after {
 		return ""
 	}
-	a, b := split(before), split(after)
+	a, b := Lines(before), Lines(after)
 	return hunks(editsOf(a, b))
 }
 
-func split(text string) []string {
+// Lines are those of a text, without the end of the last one.
+func Lines(text string) []string {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {
 		return nil
