@@ -9,7 +9,7 @@ import (
 )
 
 func abortCommand(a *app) *cobra.Command {
-	return a.onExecution(&cobra.Command{
+	return a.naming.onExecution(&cobra.Command{
 		Use: "abort EXECUTION|PIPELINE", Short: "End an execution without rolling anything back", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long:    "Abort ends an execution. A pipeline stands for its newest execution that is under way.",
 		Example: "  slipway abort x6920f1ab3c0d6e5f7a81\n  slipway abort guestbook",

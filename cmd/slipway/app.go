@@ -14,19 +14,40 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
-// app is what the commands share: the terminal, the environment and the flags
-// that every command has.
-type app struct {
+// process is how a command was called.
+type process struct {
 	in       io.Reader
 	out, err io.Writer
 	env      func(string) string
 	stop     func() // lets a second Ctrl-C end the process at once
+}
 
-	flags settings
+// app is what the commands share, and what each of them does.
+type app struct {
+	process
+	caller    *caller
+	shows     *output
+	naming    *naming
+	reader    *reader
+	linter    *linter
+	follower  *follower
+	fileStore *files
+	installer *installer
+	decider   *decider
+}
 
-	tokenFile string
-	output    string
-	changed   func(flag string) bool // whether a flag was given
+func newApp(p process) *app {
+	c, o := &caller{env: p.env}, &output{out: p.out, err: p.err}
+	r := &reader{in: p.in, shows: o}
+	return &app{
+		process: p, caller: c, shows: o, reader: r,
+		naming:    &naming{err: p.err, caller: c},
+		linter:    &linter{caller: c, shows: o, reader: r},
+		follower:  &follower{env: p.env, out: p.out, err: p.err, stop: p.stop, shows: o},
+		fileStore: &files{out: p.out, err: p.err, caller: c, shows: o, reader: r},
+		installer: &installer{in: p.in, err: p.err, shows: o},
+		decider:   &decider{in: p.in, err: p.err, caller: c, shows: o},
+	}
 }
 
 // groups of commands in the help.
@@ -44,7 +65,7 @@ func root(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return a.checkOutput() // before anything is done
+			return a.shows.checkOutput() // before anything is done
 		},
 	}
 	c.SetIn(a.in)
@@ -52,16 +73,16 @@ func root(a *app) *cobra.Command {
 	c.SetErr(a.err)
 	c.SetVersionTemplate("slipway {{.Version}}\n")
 	f := c.PersistentFlags()
-	f.StringVar(&a.flags.Server, "server", "", "address of the server (SLIPWAY_SERVER)")
-	f.StringVar(&a.flags.Token, "token", "", "API token (SLIPWAY_TOKEN)")
-	f.StringVar(&a.tokenFile, "token-file", "", "file with the token, which --token would show to every user of the machine (SLIPWAY_TOKEN_FILE)")
-	f.StringVar(&a.flags.Org, "org", "", "organization; \"\" is the account itself (SLIPWAY_ORG)")
-	f.StringVar(&a.flags.Project, "project", "", "project; \"\" is the organization itself (SLIPWAY_PROJECT)")
-	f.BoolVar(&a.flags.Insecure, "insecure", false, "let tokens go over plain HTTP to other machines, and serve listen for them (SLIPWAY_INSECURE)")
-	f.StringVar(&a.flags.CAFile, "ca-file", "", "certificates, in PEM, that the server's is checked with besides the system's (SLIPWAY_CA_FILE)")
-	f.StringVarP(&a.output, "output", "o", "table", "table, wide, name, json, yaml or jsonpath=TEMPLATE, as kubectl has them")
+	f.StringVar(&a.caller.flags.Server, "server", "", "address of the server (SLIPWAY_SERVER)")
+	f.StringVar(&a.caller.flags.Token, "token", "", "API token (SLIPWAY_TOKEN)")
+	f.StringVar(&a.caller.tokenFile, "token-file", "", "file with the token, which --token would show to every user of the machine (SLIPWAY_TOKEN_FILE)")
+	f.StringVar(&a.caller.flags.Org, "org", "", "organization; \"\" is the account itself (SLIPWAY_ORG)")
+	f.StringVar(&a.caller.flags.Project, "project", "", "project; \"\" is the organization itself (SLIPWAY_PROJECT)")
+	f.BoolVar(&a.caller.flags.Insecure, "insecure", false, "let tokens go over plain HTTP to other machines, and serve listen for them (SLIPWAY_INSECURE)")
+	f.StringVar(&a.caller.flags.CAFile, "ca-file", "", "certificates, in PEM, that the server's is checked with besides the system's (SLIPWAY_CA_FILE)")
+	f.StringVarP(&a.shows.output, "output", "o", "table", "table, wide, name, json, yaml or jsonpath=TEMPLATE, as kubectl has them")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "wide", "name", "json", "yaml", jsonPath}, cobra.ShellCompDirectiveNoFileComp))
-	a.changed = f.Changed
+	a.caller.changed = f.Changed
 	c.AddGroup(
 		&cobra.Group{ID: groupWrite, Title: "What you write:"},
 		&cobra.Group{ID: groupRun, Title: "What runs:"},
@@ -95,27 +116,36 @@ const (
 	defaultProject = "default_project"
 )
 
+// caller says where the server is and who calls it: flags, the environment and
+// the config file.
+type caller struct {
+	env       func(string) string
+	flags     settings
+	tokenFile string
+	changed   func(flag string) bool // whether a flag was given
+}
+
 // settings are what a command needs to call the server: the flags, else the environment, else the config file.
-func (a *app) settings() (settings, error) {
-	file, err := a.readConfig()
+func (c *caller) settings() (settings, error) {
+	file, err := c.readConfig()
 	if err != nil {
 		return settings{}, err
 	}
 	s := settings{
-		Server: cmp.Or(a.flags.Server, a.env("SLIPWAY_SERVER"), file.Server),
+		Server: cmp.Or(c.flags.Server, c.env("SLIPWAY_SERVER"), file.Server),
 		Token:  file.Token,
-		CAFile: cmp.Or(a.flags.CAFile, a.env("SLIPWAY_CA_FILE"), file.CAFile),
+		CAFile: cmp.Or(c.flags.CAFile, c.env("SLIPWAY_CA_FILE"), file.CAFile),
 	}
-	if s.Insecure, err = a.insecure(); err != nil {
+	if s.Insecure, err = c.insecure(); err != nil {
 		return settings{}, err
 	}
-	token, err := a.token()
+	token, err := c.token()
 	if err != nil {
 		return settings{}, err
 	}
 	s.Token = cmp.Or(token, s.Token)
 	s.Insecure = s.Insecure || file.Insecure
-	scope := a.scope(file)
+	scope := c.scope(file)
 	s.Org, s.Project = scope.Org, scope.Project
 	return s, s.check()
 }
@@ -125,8 +155,8 @@ const maxTokenFile = 4 << 10
 
 // token is the token that the caller gives, itself or by its file; empty if
 // none is. What stands on a command line, every user of the machine can read.
-func (a *app) token() (string, error) {
-	for _, given := range [][2]string{{a.flags.Token, a.tokenFile}, {a.env("SLIPWAY_TOKEN"), a.env("SLIPWAY_TOKEN_FILE")}} {
+func (c *caller) token() (string, error) {
+	for _, given := range [][2]string{{c.flags.Token, c.tokenFile}, {c.env("SLIPWAY_TOKEN"), c.env("SLIPWAY_TOKEN_FILE")}} {
 		token, path := given[0], given[1]
 		switch {
 		case token != "" && path != "":
@@ -175,29 +205,29 @@ func (s settings) check() error {
 // scope is where commands look. A flag that is given counts even if it is
 // empty: that is how the account and the organization are named. An --org
 // alone means the organization.
-func (a *app) scope(file settings) ref.Scope {
+func (c *caller) scope(file settings) ref.Scope {
 	s := ref.Scope{
-		Org:     cmp.Or(a.env("SLIPWAY_ORG"), file.Org, defaultOrg),
-		Project: cmp.Or(a.env("SLIPWAY_PROJECT"), file.Project, defaultProject),
+		Org:     cmp.Or(c.env("SLIPWAY_ORG"), file.Org, defaultOrg),
+		Project: cmp.Or(c.env("SLIPWAY_PROJECT"), file.Project, defaultProject),
 	}
-	if a.changed("org") {
-		s.Org, s.Project = a.flags.Org, ""
+	if c.changed("org") {
+		s.Org, s.Project = c.flags.Org, ""
 	}
-	if a.changed("project") {
-		s.Project = a.flags.Project
+	if c.changed("project") {
+		s.Project = c.flags.Project
 	}
 	return s
 }
 
 // localScope is the scope of a command that needs no server.
-func (a *app) localScope() (ref.Scope, error) {
-	file, err := a.readConfig()
-	return a.scope(file), err
+func (c *caller) localScope() (ref.Scope, error) {
+	file, err := c.readConfig()
+	return c.scope(file), err
 }
 
 // connect gives the API and the scope that commands look in.
-func (a *app) connect() (*apiclient.Client, ref.Scope, error) {
-	s, err := a.settings()
+func (c *caller) connect() (*apiclient.Client, ref.Scope, error) {
+	s, err := c.settings()
 	if err != nil {
 		return nil, ref.Scope{}, err
 	}

@@ -40,15 +40,15 @@ func applyCommand(a *app) *cobra.Command {
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
-	read, err := a.readDocuments(ctx, f.files, f.documentFlags)
+	read, err := a.reader.readDocuments(ctx, f.files, f.documentFlags)
 	if err != nil {
 		return err
 	}
-	defer a.tellSkipped(read.skipped, f.verbose)
+	defer a.shows.tellSkipped(read.skipped, f.verbose)
 	set, err := a.setOf(read.docs, scope)
 	if err != nil {
 		return err
@@ -62,19 +62,19 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return interrupted
 	}
 	if bad := append(read.wrong, refused(err)...); len(bad) > 0 {
-		return a.nothingDone(bad, "saved")
+		return a.shows.nothingDone(bad, "saved")
 	}
 	if err != nil {
 		return err
 	}
-	return a.showSaved(saved.Entities, f.dryRun)
+	return a.shows.showSaved(saved.Entities, f.dryRun)
 }
 
 // setOf is what is sent to a server to be saved together.
 func (a *app) setOf(docs []document, scope ref.Scope) (api.DocumentSet, error) {
 	var set api.DocumentSet
 	for _, d := range docs {
-		to := d.scope(a, scope)
+		to := d.scope(a.caller, scope)
 		set.Documents = append(set.Documents, api.SetDocument{
 			Org: to.Org, Project: to.Project, File: d.file, Before: d.before, YAML: string(d.yaml),
 		})
@@ -100,32 +100,32 @@ func refused(err error) []fault.Detail {
 }
 
 // nothingDone says what is wrong, and that for it nothing was done.
-func (a *app) nothingDone(wrong []fault.Detail, done string) error {
+func (o *output) nothingDone(wrong []fault.Detail, done string) error {
 	sortFindings(wrong)
 	for _, w := range wrong {
-		fmt.Fprintln(a.err, finding(w))
+		fmt.Fprintln(o.err, finding(w))
 	}
 	n, _ := count(wrong)
-	fmt.Fprintf(a.err, "%s; nothing was %s\n", plural(n, "error"), done)
+	fmt.Fprintf(o.err, "%s; nothing was %s\n", plural(n, "error"), done)
 	return failed
 }
 
-func (a *app) showSaved(saved []api.SavedEntity, dryRun bool) error {
+func (o *output) showSaved(saved []api.SavedEntity, dryRun bool) error {
 	var warnings []fault.Detail
 	for _, one := range saved {
 		warnings = append(warnings, one.Warnings...)
 	}
 	sortFindings(warnings)
 	for _, w := range warnings {
-		fmt.Fprintln(a.err, finding(w))
+		fmt.Fprintln(o.err, finding(w))
 	}
 	note := ""
 	if dryRun {
 		note = " (dry run)"
 	}
-	return a.print(saved, func() error {
+	return o.print(saved, func() error {
 		for _, one := range saved {
-			fmt.Fprintf(a.people(), "%s %s%s\n", nameOf(one.EntityKey), one.Change, note)
+			fmt.Fprintf(o.people(), "%s %s%s\n", nameOf(one.EntityKey), one.Change, note)
 		}
 		return nil
 	})

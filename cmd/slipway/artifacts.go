@@ -18,7 +18,7 @@ func artifactsCommand(a *app) *cobra.Command {
 		Long:    "Artifacts has a delegate ask the source of a service's artifact which versions there are, the newest first.",
 		Example: "  slipway artifacts web --limit 5\n  slipway artifacts web --source proxy",
 		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return a.completeIDs(c, string(ref.Service), len(args) > 0)
+			return a.naming.completeIDs(c, string(ref.Service), len(args) > 0)
 		},
 		RunE: func(c *cobra.Command, args []string) error { return a.artifacts(c.Context(), args[0], ask) },
 	}
@@ -28,7 +28,7 @@ func artifactsCommand(a *app) *cobra.Command {
 }
 
 func (a *app) artifacts(ctx context.Context, service string, ask api.AskVersions) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *app) artifacts(ctx context.Context, service string, ask api.AskVersions
 	if !found.Status.Good() {
 		return errors.New(found.Message)
 	}
-	return a.print(found.Versions, func() error {
+	return a.shows.print(found.Versions, func() error {
 		rows := make([][]string, len(found.Versions))
 		for i, v := range found.Versions {
 			made := ""
@@ -55,6 +55,6 @@ func (a *app) artifacts(ctx context.Context, service string, ask api.AskVersions
 			}
 			rows[i] = []string{v.Version, made}
 		}
-		return a.table("VERSION CREATED", rows)
+		return a.shows.table("VERSION CREATED", rows)
 	})
 }

@@ -30,7 +30,7 @@ func auditCommand(a *app) *cobra.Command {
 }
 
 func (a *app) auditList(ctx context.Context) error {
-	client, _, err := a.connect()
+	client, _, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -38,19 +38,19 @@ func (a *app) auditList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		var rows [][]string
 		for _, r := range all {
 			rows = append(rows, []string{
 				strconv.FormatInt(r.Sequence, 10), r.Time.Format("2006-01-02T15:04:05Z"), r.Actor, string(r.Action), r.Kind + "/" + r.ID, r.Scope.String(),
 			})
 		}
-		return a.table("NUMBER TIME ACTOR ACTION WHAT SCOPE", rows)
+		return a.shows.table("NUMBER TIME ACTOR ACTION WHAT SCOPE", rows)
 	})
 }
 
 func (a *app) auditVerify(ctx context.Context) error {
-	client, _, err := a.connect()
+	client, _, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (a *app) auditVerify(ctx context.Context) error {
 		Records int64  `json:"records"`
 		Hash    string `json:"hash"` // of the last
 	}{last.Sequence, last.Hash}
-	return a.print(found, func() error {
-		fmt.Fprintf(a.people(), "%s, unbroken; the last hash is %s\n", plural(int(found.Records), "record"), found.Hash)
+	return a.shows.print(found, func() error {
+		fmt.Fprintf(a.shows.people(), "%s, unbroken; the last hash is %s\n", plural(int(found.Records), "record"), found.Hash)
 		return nil
 	})
 }

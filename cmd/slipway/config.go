@@ -16,29 +16,29 @@ import (
 )
 
 // configPath is where the config file is or will be.
-func (a *app) configPath() string {
-	if path := a.env("SLIPWAY_CONFIG"); path != "" {
+func (c *caller) configPath() string {
+	if path := c.env("SLIPWAY_CONFIG"); path != "" {
 		return path
 	}
-	return filepath.Join(cmp.Or(a.env("XDG_CONFIG_HOME"), filepath.Join(a.env("HOME"), ".config")), "slipway", "config.yaml")
+	return filepath.Join(cmp.Or(c.env("XDG_CONFIG_HOME"), filepath.Join(c.env("HOME"), ".config")), "slipway", "config.yaml")
 }
 
 // cachePath is where what can be made anew is kept.
-func (a *app) cachePath() string {
-	return filepath.Join(cmp.Or(a.env("XDG_CACHE_HOME"), filepath.Join(a.env("HOME"), ".cache")), "slipway")
+func (c *caller) cachePath() string {
+	return filepath.Join(cmp.Or(c.env("XDG_CACHE_HOME"), filepath.Join(c.env("HOME"), ".cache")), "slipway")
 }
 
 // dataPath is where "slipway serve" keeps its state.
-func (a *app) dataPath() string {
-	return filepath.Join(cmp.Or(a.env("XDG_DATA_HOME"), filepath.Join(a.env("HOME"), ".local", "share")), "slipway")
+func (c *caller) dataPath() string {
+	return filepath.Join(cmp.Or(c.env("XDG_DATA_HOME"), filepath.Join(c.env("HOME"), ".local", "share")), "slipway")
 }
 
 // homed is an error where there is no folder to keep something in: neither the
 // variable that names one nor HOME is set to a whole path. Nothing is put into
 // whatever folder the command happens to run in.
-func (a *app) homed(what, instead string, variables ...string) error {
+func (c *caller) homed(what, instead string, variables ...string) error {
 	for _, v := range append(variables, "HOME") {
-		if filepath.IsAbs(a.env(v)) {
+		if filepath.IsAbs(c.env(v)) {
 			return nil
 		}
 	}
@@ -46,20 +46,20 @@ func (a *app) homed(what, instead string, variables ...string) error {
 }
 
 // configHomed says whether there is a place for the config file.
-func (a *app) configHomed() error {
-	if a.env("SLIPWAY_CONFIG") != "" {
+func (c *caller) configHomed() error {
+	if c.env("SLIPWAY_CONFIG") != "" {
 		return nil // where one wants it
 	}
-	return a.homed("the config file", "SLIPWAY_CONFIG to the file", "XDG_CONFIG_HOME")
+	return c.homed("the config file", "SLIPWAY_CONFIG to the file", "XDG_CONFIG_HOME")
 }
 
 // readConfig reads the config file; none is as good as an empty one.
-func (a *app) readConfig() (settings, error) {
+func (c *caller) readConfig() (settings, error) {
 	var s settings
-	if a.configHomed() != nil {
+	if c.configHomed() != nil {
 		return s, nil
 	}
-	doc, err := os.ReadFile(a.configPath())
+	doc, err := os.ReadFile(c.configPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
@@ -71,26 +71,26 @@ func (a *app) readConfig() (settings, error) {
 		err = yaml.Unmarshal(doc, &s)
 	}
 	if err != nil {
-		return s, fault.New(fault.Invalid, "the config file %s: %w", a.configPath(), err)
+		return s, fault.New(fault.Invalid, "the config file %s: %w", c.configPath(), err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if !slices.Contains([]string{"server", "token", "org", "project", "insecure", "caFile"}, key) {
-			return s, fault.New(fault.Invalid, "the config file %s has the key %q; want server, token, org, project, insecure and caFile", a.configPath(), key)
+			return s, fault.New(fault.Invalid, "the config file %s has the key %q; want server, token, org, project, insecure and caFile", c.configPath(), key)
 		}
 	}
 	return s, nil
 }
 
 // writeConfig writes the config file, for its owner alone.
-func (a *app) writeConfig(s settings) error {
-	if err := a.configHomed(); err != nil {
+func (c *caller) writeConfig(s settings) error {
+	if err := c.configHomed(); err != nil {
 		return err
 	}
 	doc, err := yaml.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode the config file: %w", err)
 	}
-	path := a.configPath()
+	path := c.configPath()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the config file's folder: %w", err)
 	}

@@ -36,7 +36,7 @@ func connectorTestCommand(a *app) *cobra.Command {
 			"It fails unless each connector is let in.",
 		Example: "  slipway connector test my_cluster account.images\n  slipway connector test -f connector.yaml",
 		ValidArgsFunction: func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return a.completeIDs(c, string(ref.Connector), false)
+			return a.naming.completeIDs(c, string(ref.Connector), false)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if (len(args) > 0) == (len(f.files) > 0) {
@@ -67,7 +67,7 @@ type toTest struct {
 }
 
 func (a *app) testSaved(ctx context.Context, names []string) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -80,17 +80,17 @@ func (a *app) testSaved(ctx context.Context, names []string) error {
 
 // testDocuments tests the connectors among documents.
 func (a *app) testDocuments(ctx context.Context, files []string, flags documentFlags) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
-	read, err := a.readDocuments(ctx, files, flags)
+	read, err := a.reader.readDocuments(ctx, files, flags)
 	if err != nil {
 		return err
 	}
-	defer a.tellSkipped(read.skipped, flags.verbose)
+	defer a.shows.tellSkipped(read.skipped, flags.verbose)
 	if len(read.wrong) > 0 {
-		return a.nothingDone(read.wrong, "tested")
+		return a.shows.nothingDone(read.wrong, "tested")
 	}
 	var all []toTest
 	for _, d := range read.docs {
@@ -99,7 +99,7 @@ func (a *app) testDocuments(ctx context.Context, files []string, flags documentF
 			continue
 		}
 		all = append(all, toTest{textOf(doc.Get("identifier")), func(ctx context.Context) (api.StartedTest, error) {
-			started, err := client.TestDocument(ctx, apiclient.Document{Scope: d.scope(a, scope), File: d.file, YAML: d.yaml, Strict: flags.strict})
+			started, err := client.TestDocument(ctx, apiclient.Document{Scope: d.scope(a.caller, scope), File: d.file, YAML: d.yaml, Strict: flags.strict})
 			for _, w := range started.Warnings {
 				fmt.Fprintln(a.err, finding(d.place(w)))
 			}
@@ -135,11 +135,11 @@ func (a *app) testAll(ctx context.Context, client *apiclient.Client, all []toTes
 		}
 		results = append(results, found)
 		bad = bad || found.Status != execution.ProbeStatus(task.ProbeSuccess) && found.Status != execution.ProbeStatus(task.ProbePartial)
-		if a.outputIn("table", "wide", "") {
-			a.showTest(found) // each as it comes
+		if a.shows.outputIn("table", "wide", "") {
+			a.shows.showTest(found) // each as it comes
 		}
 	}
-	if err := a.print(results, func() error { return nil }); err != nil {
+	if err := a.shows.print(results, func() error { return nil }); err != nil {
 		return err
 	}
 	if bad {
@@ -170,20 +170,20 @@ func (a *app) testOne(ctx context.Context, client *apiclient.Client, one toTest)
 }
 
 // showTest shows a test to people.
-func (a *app) showTest(t testedConnector) {
+func (o *output) showTest(t testedConnector) {
 	head := fmt.Sprintf("connector %s: %s", t.Connector, t.Status)
 	if t.Delegate != nil {
 		head += fmt.Sprintf(", tested by delegate %s on %s", t.Delegate.Name, t.Delegate.Host)
 	}
-	fmt.Fprintln(a.people(), head)
+	fmt.Fprintln(o.people(), head)
 	for _, c := range t.Checks {
 		mark := "✓"
 		if !c.OK {
 			mark = "✗"
 		}
-		fmt.Fprintf(a.people(), "  %s %-13s %6s  %s\n", mark, c.Name, time.Duration(c.Took)*time.Millisecond, printable.Line(c.Message))
+		fmt.Fprintf(o.people(), "  %s %-13s %6s  %s\n", mark, c.Name, time.Duration(c.Took)*time.Millisecond, printable.Line(c.Message))
 	}
 	if t.Message != "" {
-		fmt.Fprintf(a.people(), "  %s\n", printable.Line(t.Message))
+		fmt.Fprintf(o.people(), "  %s\n", printable.Line(t.Message))
 	}
 }

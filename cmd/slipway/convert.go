@@ -33,7 +33,7 @@ func convertCommand(a *app) *cobra.Command {
 }
 
 func (a *app) convert(ctx context.Context, paths []string, folder string, f documentFlags) error {
-	read, err := a.readDocuments(ctx, paths, f)
+	read, err := a.reader.readDocuments(ctx, paths, f)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,10 @@ func (a *app) convert(ctx context.Context, paths []string, folder string, f docu
 		}
 	}
 	out := set.Documents()
-	a.tellSkipped(read.skipped, f.verbose)
+	a.shows.tellSkipped(read.skipped, f.verbose)
 	switch {
 	case len(wrong) > 0:
-		if err := a.printFindings(wrong, len(read.docs), ""); err != nil {
+		if err := a.shows.printFindings(wrong, len(read.docs), ""); err != nil {
 			return err
 		}
 		return failed
@@ -100,7 +100,7 @@ func (a *app) writeConverted(folder string, docs []legacy.Document) error {
 		if err := os.WriteFile(name(d), d.YAML, 0o600); err != nil {
 			return fmt.Errorf("write a document: %w", err)
 		}
-		fmt.Fprintln(a.people(), name(d))
+		fmt.Fprintln(a.shows.people(), name(d))
 	}
 	return nil
 }

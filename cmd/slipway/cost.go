@@ -92,7 +92,7 @@ func (a *app) cost(steps, runs, delegates int) error {
 	all := map[string]any{
 		"run": run, "idleMonth": idle, "runDollars": perRun, "idleMonthDollars": perMonth, "monthDollars": perMonth + float64(runs)*perRun,
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		var rows [][]string
 		for _, part := range []struct {
 			name  string
@@ -105,7 +105,7 @@ func (a *app) cost(steps, runs, delegates int) error {
 			rows = append(rows, []string{part.name, "together", "", fmt.Sprintf("%.6f", part.sum)})
 		}
 		rows = append(rows, []string{fmt.Sprintf("a month of %d pipelines", runs), "together", "", fmt.Sprintf("%.2f", perMonth+float64(runs)*perRun)})
-		return a.table("FOR WHAT COUNT DOLLARS", rows)
+		return a.shows.table("FOR WHAT COUNT DOLLARS", rows)
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -13,9 +14,17 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
 
+// decider takes what people decide to the executions that wait for it.
+type decider struct {
+	in     io.Reader
+	err    io.Writer
+	caller *caller
+	shows  *output
+}
+
 // waiting finds the step of an execution that waits for people: the named
 // one, or the only one.
-func (a *app) waiting(ctx context.Context, client *apiclient.Client, args []string, status plan.Status) (*execution.TreeNode, error) {
+func (d *decider) waiting(ctx context.Context, client *apiclient.Client, args []string, status plan.Status) (*execution.TreeNode, error) {
 	tree, err := client.ExecutionPart(ctx, args[0], apiclient.Part{Status: []plan.Status{status}})
 	if err != nil {
 		return nil, err
@@ -75,19 +84,19 @@ func walk(n *execution.TreeNode, visit func(*execution.TreeNode)) {
 }
 
 // answerApproval answers an approval, bound to what is shown here.
-func (a *app) answerApproval(ctx context.Context, client *apiclient.Client, args []string, answer api.ApprovalAnswer) error {
-	n, err := a.waiting(ctx, client, args, plan.ApprovalWaiting)
+func (d *decider) answerApproval(ctx context.Context, client *apiclient.Client, args []string, answer api.ApprovalAnswer) error {
+	n, err := d.waiting(ctx, client, args, plan.ApprovalWaiting)
 	if err != nil {
 		return err
 	}
 	if n.Approval != nil {
-		fmt.Fprintln(a.err, strings.TrimSpace(n.Approval.Message))
+		fmt.Fprintln(d.err, strings.TrimSpace(n.Approval.Message))
 		answer.Digest = n.Approval.Digest
 	}
 	if err := client.Answer(ctx, args[0], string(n.ID), answer); err != nil {
 		return err
 	}
 	done := map[string]string{"APPROVE": "approved", "REJECT": "rejected"}[answer.Action]
-	fmt.Fprintf(a.people(), "%s of %s %s\n", n.Identifier, args[0], done)
+	fmt.Fprintf(d.shows.people(), "%s of %s %s\n", n.Identifier, args[0], done)
 	return nil
 }

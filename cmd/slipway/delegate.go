@@ -32,7 +32,7 @@ func delegateCommand(a *app) *cobra.Command {
 			if err := conceal(); err != nil {
 				return err
 			}
-			s, err := a.settings()
+			s, err := a.caller.settings()
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func delegateCommand(a *app) *cobra.Command {
 				return fault.New(fault.Invalid, "--capacity is %d; want 1 to %d", cfg.Capacity, task.MaxTasks)
 			}
 			if cache == "" {
-				if err := a.homed("what is kept between tasks", "give --cache", "XDG_CACHE_HOME"); err != nil {
+				if err := a.caller.homed("what is kept between tasks", "give --cache", "XDG_CACHE_HOME"); err != nil {
 					return err
 				}
 			}
@@ -54,7 +54,7 @@ func delegateCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cache = cmp.Or(cache, filepath.Join(a.cachePath(), "delegate", cfg.Name))
+			cache = cmp.Or(cache, filepath.Join(a.caller.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version = s.Server, s.Token, currentVersion()
 			kinds := delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys}
 			cfg.Kinds = delegate.Kinds(kinds)

@@ -20,7 +20,7 @@ func delegatesCommand(a *app) *cobra.Command {
 }
 
 func (a *app) delegates(ctx context.Context) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -28,14 +28,14 @@ func (a *app) delegates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		var rows [][]string
 		for _, d := range all {
 			rows = append(rows, []string{
 				d.Name, delegateState(d), fmt.Sprintf("%d/%d", d.Running, d.Capacity), strings.Join(d.Tags, ","), d.Host, d.Version, age(d.LastSeen, time.Now()),
 			})
 		}
-		return a.table("NAME STATE TASKS TAGS HOST VERSION SEEN", rows)
+		return a.shows.table("NAME STATE TASKS TAGS HOST VERSION SEEN", rows)
 	})
 }
 

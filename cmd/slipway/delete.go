@@ -29,7 +29,7 @@ func deleteCommand(a *app) *cobra.Command {
 			"them. Documents need to be right only as far as they say which entity they are. What isn't there is an error, told\n" +
 			"after the others were deleted, unless --ignore-not-found is given.",
 		Example:           "  slipway delete pipeline guestbook\n  slipway delete infra dev/cluster\n  slipway delete -f slipway/",
-		ValidArgsFunction: a.completeKinds,
+		ValidArgsFunction: a.naming.completeKinds,
 	}
 	c.Flags().StringVar(&f.env, "env", "", "environment of an infrastructure definition or of overrides; pipeline of a trigger or an input set")
 	c.Flags().Int64Var(&version, "version", 0, "delete this version only")
@@ -54,7 +54,7 @@ func deleteCommand(a *app) *cobra.Command {
 }
 
 func (a *app) delete(ctx context.Context, args []string, f deleteFlags) error {
-	client, key, err := a.entityArgs(args, f.env)
+	client, key, err := a.naming.entityArgs(args, f.env)
 	if err != nil {
 		return err
 	}
@@ -70,6 +70,6 @@ func (a *app) deleteOne(ctx context.Context, client *apiclient.Client, key apicl
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.people(), "%s/%s deleted\n", key.Kind, key.ID)
+	fmt.Fprintf(a.shows.people(), "%s/%s deleted\n", key.Kind, key.ID)
 	return nil
 }

@@ -14,18 +14,18 @@ import (
 // deleteDocuments deletes what documents describe. If one of them doesn't say
 // which entity it is, nothing is deleted.
 func (a *app) deleteDocuments(ctx context.Context, f deleteFlags) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
-	read, err := a.readDocuments(ctx, f.files, f.documentFlags)
+	read, err := a.reader.readDocuments(ctx, f.files, f.documentFlags)
 	if err != nil {
 		return err
 	}
-	defer a.tellSkipped(read.skipped, f.verbose)
+	defer a.shows.tellSkipped(read.skipped, f.verbose)
 	keys, wrong := a.allDescribed(read.docs, scope)
 	if wrong = append(read.wrong, wrong...); len(wrong) > 0 {
-		return a.nothingDone(wrong, "deleted")
+		return a.shows.nothingDone(wrong, "deleted")
 	}
 	return a.deleteAll(ctx, client, keys, f)
 }
@@ -37,7 +37,7 @@ func (a *app) allDescribed(docs []document, scope ref.Scope) ([]apiclient.Entity
 	var wrong []fault.Detail
 	for _, d := range docs {
 		report := yamldoc.NewReport(d.file)
-		key, ok := described(d.node, report, d.scope(a, scope))
+		key, ok := described(d.node, report, d.scope(a.caller, scope))
 		switch {
 		case !ok:
 			for _, f := range report.Details() {

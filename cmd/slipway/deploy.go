@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ func deployCommand(a *app) *cobra.Command {
 		Long: "Deploy builds the functions from a clone of Slipway's repository, shows what would change in the AWS account of\n" +
 			"this machine's credentials, asks, and changes it. What is deployed is what was shown. It needs Go and Node.js.",
 		Example: "  slipway deploy --stage prod --bootstrap -c alarms=ops@example.com",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.deploy(c.Context(), d) },
+		RunE:    func(c *cobra.Command, _ []string) error { return a.installer.deploy(c.Context(), d) },
 	}
 	f := c.Flags()
 	f.StringVar(&d.stage, "stage", "prod", "stage of the installation; it names everything")
@@ -45,9 +46,16 @@ func deployCommand(a *app) *cobra.Command {
 	return c
 }
 
+// installer puts Slipway into an account of AWS, asking before each change.
+type installer struct {
+	in    io.Reader
+	err   io.Writer
+	shows *output
+}
+
 // deploy tells on standard error what it does; on standard output are the
 // stacks' outputs alone.
-func (a *app) deploy(ctx context.Context, d deployment) error {
+func (i *installer) deploy(ctx context.Context, d deployment) error {
 	root, err := findClone(d.source)
 	if err != nil {
 		return err
@@ -63,27 +71,27 @@ func (a *app) deploy(ctx context.Context, d deployment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "stage %s in account %s, region %s, as %s\n", d.stage, at.id, sdk.Region, at.caller)
-	t := toolbox{root: root, region: sdk.Region, out: a.err}
+	fmt.Fprintf(i.err, "stage %s in account %s, region %s, as %s\n", d.stage, at.id, sdk.Region, at.caller)
+	t := toolbox{root: root, region: sdk.Region, out: i.err}
 	if err := t.installCDK(ctx); err != nil {
 		return err
 	}
-	if err := a.prepareAccount(ctx, sdk, t, d, at.id); err != nil {
+	if err := i.prepareAccount(ctx, sdk, t, d, at.id); err != nil {
 		return err
 	}
-	if err := a.change(ctx, t, d); err != nil || d.diffOnly {
+	if err := i.change(ctx, t, d); err != nil || d.diffOnly {
 		return err
 	}
 	outputs, err := stackOutputs(ctx, sdk, d.stage)
 	if err != nil {
 		return err
 	}
-	return a.deployed(d.stage, outputs)
+	return i.deployed(d.stage, outputs)
 }
 
 // prepareAccount lets the CDK make its bucket and its roles, unless they are
 // there.
-func (a *app) prepareAccount(ctx context.Context, sdk aws.Config, t toolbox, d deployment, id string) error {
+func (i *installer) prepareAccount(ctx context.Context, sdk aws.Config, t toolbox, d deployment, id string) error {
 	version, err := bootstrapVersion(ctx, sdk)
 	if err != nil || version >= minBootstrap || d.diffOnly {
 		return err
@@ -92,14 +100,14 @@ func (a *app) prepareAccount(ctx context.Context, sdk aws.Config, t toolbox, d d
 		return notPrepared(version, id, sdk.Region)
 	}
 	environment := "aws://" + id + "/" + sdk.Region
-	if err := a.agree(ctx, d, "Prepare "+environment+" for the CDK, with a bucket, a repository and roles?"); err != nil {
+	if err := i.agree(ctx, d, "Prepare "+environment+" for the CDK, with a bucket, a repository and roles?"); err != nil {
 		return err
 	}
 	return t.cdk(ctx, "bootstrap", environment)
 }
 
 // change shows what would change, and changes it unless that isn't wanted.
-func (a *app) change(ctx context.Context, t toolbox, d deployment) error {
+func (i *installer) change(ctx context.Context, t toolbox, d deployment) error {
 	if err := t.run(ctx, t.root, "go", "run", "./tools/functions"); err != nil {
 		return err
 	}
@@ -115,21 +123,21 @@ func (a *app) change(ctx context.Context, t toolbox, d deployment) error {
 	if err := t.cdk(ctx, "diff", "--app", assembly); err != nil || d.diffOnly {
 		return err
 	}
-	if err := a.agree(ctx, d, "Change stage "+d.stage+" like this?"); err != nil {
+	if err := i.agree(ctx, d, "Change stage "+d.stage+" like this?"); err != nil {
 		return err
 	}
 	return t.cdk(ctx, "deploy", "--all", "--app", assembly, "--require-approval", "never")
 }
 
 // agree asks; anything but yes is an error.
-func (a *app) agree(ctx context.Context, d deployment, question string) error {
+func (i *installer) agree(ctx context.Context, d deployment, question string) error {
 	if d.yes {
 		return nil
 	}
-	fmt.Fprint(a.err, question+" [y/N] ")
+	fmt.Fprint(i.err, question+" [y/N] ")
 	answer := make(chan string, 1)
 	go func() { // ends with the process at the latest
-		line, _ := bufio.NewReader(a.in).ReadString('\n') // the end of the input is a no
+		line, _ := bufio.NewReader(i.in).ReadString('\n') // the end of the input is a no
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
@@ -144,15 +152,15 @@ func (a *app) agree(ctx context.Context, d deployment, question string) error {
 }
 
 // deployed shows the outputs, and what to do with them.
-func (a *app) deployed(stage string, outputs map[string]string) error {
-	err := a.print(outputs, func() error {
+func (i *installer) deployed(stage string, outputs map[string]string) error {
+	err := i.shows.print(outputs, func() error {
 		var rows [][]string
 		for _, name := range slices.Sorted(maps.Keys(outputs)) {
 			rows = append(rows, []string{name, outputs[name]})
 		}
-		return a.table("OUTPUT VALUE", rows)
+		return i.shows.table("OUTPUT VALUE", rows)
 	})
-	fmt.Fprintf(a.err, "\nNext:\n"+
+	fmt.Fprintf(i.err, "\nNext:\n"+
 		"  slipway login --stage %s\n"+
 		"  slipway doctor\n"+
 		"  slipway token create --delegate NAME   # docs/delegate.md says how to run the delegate\n", stage)

@@ -25,9 +25,9 @@ func describeCommand(a *app) *cobra.Command {
 		Example: "  slipway describe pipeline guestbook\n  slipway describe execution x6920f1ab",
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 && strings.EqualFold(args[0], "execution") {
-				return a.completeExecutions(c, len(args) > 1, newest)
+				return a.naming.completeExecutions(c, len(args) > 1, newest)
 			}
-			return a.completeKinds(c, args, word)
+			return a.naming.completeKinds(c, args, word)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if strings.EqualFold(args[0], "execution") {
@@ -41,19 +41,19 @@ func describeCommand(a *app) *cobra.Command {
 }
 
 func (a *app) describeExecution(ctx context.Context, name string) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
-	id, err := a.executionID(ctx, client, scope, name, newest)
+	id, err := a.naming.executionID(ctx, client, scope, name, newest)
 	if err != nil {
 		return err
 	}
-	return a.showExecution(ctx, client, id, apiclient.Part{})
+	return a.shows.showExecution(ctx, client, id, apiclient.Part{})
 }
 
 func (a *app) describe(ctx context.Context, args []string, env string) error {
-	client, key, err := a.entityArgs(args, env)
+	client, key, err := a.naming.entityArgs(args, env)
 	if err != nil {
 		return err
 	}
@@ -68,19 +68,19 @@ func (a *app) describe(ctx context.Context, args []string, env string) error {
 			return err
 		}
 	}
-	return a.print(e, func() error {
-		fmt.Fprintf(a.people(), "%s %s in %s\nname:     %s\nversion:  %d\nupdated:  %s ago by %s\n",
+	return a.shows.print(e, func() error {
+		fmt.Fprintf(a.shows.people(), "%s %s in %s\nname:     %s\nversion:  %d\nupdated:  %s ago by %s\n",
 			e.Kind, e.ID, scopeName(key.Scope), e.Name, e.Version, age(e.UpdatedAt, time.Now()), e.UpdatedBy)
 		a.describeInputs(e)
 		if len(runs) > 0 {
-			fmt.Fprintln(a.people(), "latest executions:")
+			fmt.Fprintln(a.shows.people(), "latest executions:")
 			for _, r := range runs {
-				fmt.Fprintf(a.people(), "  %s  #%d  %s  %s ago\n", r.ID, r.Sequence, r.Status, age(r.StartedAt, time.Now()))
+				fmt.Fprintf(a.shows.people(), "  %s  #%d  %s  %s ago\n", r.ID, r.Sequence, r.Status, age(r.StartedAt, time.Now()))
 			}
 		}
-		fmt.Fprintln(a.people(), "document:")
+		fmt.Fprintln(a.shows.people(), "document:")
 		for line := range strings.Lines(e.YAML) {
-			fmt.Fprint(a.people(), "  ", line)
+			fmt.Fprint(a.shows.people(), "  ", line)
 		}
 		if !bytes.HasSuffix([]byte(e.YAML), []byte("\n")) {
 			fmt.Fprintln(a.out)
@@ -99,8 +99,8 @@ func (a *app) describeInputs(e api.Entity) {
 	if len(inputs) == 0 {
 		return
 	}
-	fmt.Fprintln(a.people(), "runtime inputs (slipway inputs", e.ID+"):")
+	fmt.Fprintln(a.shows.people(), "runtime inputs (slipway inputs", e.ID+"):")
 	for _, in := range inputs {
-		fmt.Fprintf(a.people(), "  %s  (%s)\n", in.Path, in.Describe())
+		fmt.Fprintf(a.shows.people(), "  %s  (%s)\n", in.Path, in.Describe())
 	}
 }

@@ -35,7 +35,7 @@ type diagnosis struct {
 const maxSkew = 10 * time.Second
 
 func (a *app) doctor(ctx context.Context) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (a *app) doctor(ctx context.Context) error {
 	}
 	list = append(list, checkDelegates(delegates, about.Version)...)
 	bad := 0
-	err = a.print(list, func() error {
+	err = a.shows.print(list, func() error {
 		var rows [][]string
 		for _, f := range list {
 			mark := "ok"
@@ -63,7 +63,7 @@ func (a *app) doctor(ctx context.Context) error {
 			}
 			rows = append(rows, []string{mark, f.Check, f.Found, f.Cure})
 		}
-		return a.table("STATE CHECK FOUND CURE", rows)
+		return a.shows.table("STATE CHECK FOUND CURE", rows)
 	})
 	for _, f := range list {
 		if f.Bad {

@@ -40,8 +40,8 @@ func (d document) place(f fault.Detail) fault.Detail {
 }
 
 // scope is where a document goes: where it says, unless flags say otherwise.
-func (d document) scope(a *app, otherwise ref.Scope) ref.Scope {
-	if a.changed("org") || a.changed("project") {
+func (d document) scope(c *caller, otherwise ref.Scope) ref.Scope {
+	if c.changed("org") || c.changed("project") {
 		return otherwise
 	}
 	for _, e := range d.node.Entries {

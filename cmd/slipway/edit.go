@@ -27,7 +27,7 @@ func editCommand(a *app) *cobra.Command {
 			"wrong with it is shown above it in the editor, until it is right or left as it is. The editor is that of SLIPWAY_EDITOR, VISUAL\n" +
 			"or EDITOR, else vi. A document that isn't saved is kept in a file, whose name is told.",
 		Example:           "  slipway edit pipeline guestbook\n  EDITOR='code --wait' slipway edit infra dev/cluster",
-		ValidArgsFunction: a.completeKinds,
+		ValidArgsFunction: a.naming.completeKinds,
 		RunE:              func(c *cobra.Command, args []string) error { return a.edit(c.Context(), args, env) },
 	}
 	c.Flags().StringVar(&env, "env", "", "environment of an infrastructure definition or of overrides; pipeline of a trigger or an input set")
@@ -36,7 +36,7 @@ func editCommand(a *app) *cobra.Command {
 
 // edit changes a document by an editor, as often as it takes.
 func (a *app) edit(ctx context.Context, args []string, env string) error {
-	client, key, err := a.entityArgs(args, env)
+	client, key, err := a.naming.entityArgs(args, env)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *app) edit(ctx context.Context, args []string, env string) error {
 	if err != nil || saved == nil {
 		return err
 	}
-	return a.showSaved([]api.SavedEntity{*saved}, false)
+	return a.shows.showSaved([]api.SavedEntity{*saved}, false)
 }
 
 // keep gives what a file has besides what was found in it, if that is anything.
@@ -91,7 +91,7 @@ func (a *app) edited(ctx context.Context, client *apiclient.Client, e api.Entity
 		case wrong != nil && bytes.Equal(got, text):
 			return nil, wrong // it was left as it is
 		case bytes.Equal(got, []byte(e.YAML)), len(bytes.TrimSpace(got)) == 0:
-			fmt.Fprintln(a.people(), "Nothing was changed")
+			fmt.Fprintln(a.shows.people(), "Nothing was changed")
 			return nil, nil //nolint:nilnil // that is what nothing saved is
 		}
 		if err := sameEntity(got, e, key.Scope); err != nil {

@@ -31,10 +31,10 @@ func eventCommand(a *app) *cobra.Command {
 				return err
 			}
 			if cfg.Data == "" {
-				if err := a.homed("the database", "give --data", "XDG_DATA_HOME"); err != nil {
+				if err := a.caller.homed("the database", "give --data", "XDG_DATA_HOME"); err != nil {
 					return err
 				}
-				cfg.Data = a.dataPath()
+				cfg.Data = a.caller.dataPath()
 			}
 			return a.invoke(c.Context(), cfg, args[0], args[1])
 		},

@@ -41,14 +41,14 @@ func executionsCommand(a *app) *cobra.Command {
 	c.Flags().IntVar(&f.limit, "limit", 20, "at most so many, newest first; 0 means all")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pipeline", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.completePipelines(c, nil, "")
+		return a.naming.completePipelines(c, nil, "")
 	})
 	c.AddCommand(
 		executionsGetCommand(a),
-		a.onExecution(&cobra.Command{
+		a.naming.onExecution(&cobra.Command{
 			Use: "watch EXECUTION|PIPELINE", Short: "Follow an execution until its end", Args: cobra.ExactArgs(1),
 		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
-			return a.follow(ctx, client, args[0])
+			return a.follower.follow(ctx, client, args[0])
 		}),
 	)
 	return c
@@ -57,7 +57,7 @@ func executionsCommand(a *app) *cobra.Command {
 func executionsGetCommand(a *app) *cobra.Command {
 	var part apiclient.Part
 	var statuses []string
-	c := a.onExecution(&cobra.Command{
+	c := a.naming.onExecution(&cobra.Command{
 		Use: "get EXECUTION|PIPELINE", Short: "Show an execution with its stages and steps", Args: cobra.ExactArgs(1),
 		Long: fmt.Sprintf("Get shows an execution with its stages and steps. Of one with more than %s the first of each level are\n", thousands(execution.MaxShown)) +
 			"shown, and how many there are below them; --node and --from show the rest, --status those that are looked for.",
@@ -67,7 +67,7 @@ func executionsGetCommand(a *app) *cobra.Command {
 		if part.Status, err = statusesOf(statuses); err != nil {
 			return err
 		}
-		return a.showExecution(ctx, client, args[0], part)
+		return a.shows.showExecution(ctx, client, args[0], part)
 	})
 	partFlags(c.Flags(), &part)
 	c.Flags().StringSliceVar(&statuses, "status", nil, "only nodes with one of these statuses, in any case, and those above them")
@@ -131,7 +131,7 @@ func (a *app) executions(ctx context.Context, f executionsFlags) error {
 	if err != nil {
 		return err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (a *app) executions(ctx context.Context, f executionsFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		var rows [][]string
 		for _, e := range all {
 			rows = append(rows, []string{
@@ -149,7 +149,7 @@ func (a *app) executions(ctx context.Context, f executionsFlags) error {
 				e.StartedAt.UTC().Format(time.RFC3339), cmp.Or(e.RetryOf, e.Undoes, e.Parent, "-"), cmp.Or(firstLine(e.Message), "-"),
 			})
 		}
-		return a.table("ID PIPELINE RUN STATUS STARTED TOOK BY | AT OF MESSAGE", rows)
+		return a.shows.table("ID PIPELINE RUN STATUS STARTED TOOK BY | AT OF MESSAGE", rows)
 	})
 }
 
@@ -166,28 +166,28 @@ func took(e api.Execution, now time.Time) string {
 	return span(now.Sub(e.StartedAt))
 }
 
-func (a *app) showExecution(ctx context.Context, client *apiclient.Client, id string, part apiclient.Part) error {
+func (o *output) showExecution(ctx context.Context, client *apiclient.Client, id string, part apiclient.Part) error {
 	tree, err := client.ExecutionPart(ctx, id, part)
 	if err != nil {
 		return err
 	}
-	return a.print(tree, func() error {
+	return o.print(tree, func() error {
 		if part.Node != "" { // the view has what is below its root
 			tree.Root = &execution.TreeNode{Children: []*execution.TreeNode{tree.Root}}
 		}
 		for _, line := range (view{now: time.Now()}).lines(tree) {
-			fmt.Fprintln(a.people(), line)
+			fmt.Fprintln(o.people(), line)
 		}
 		var made []string
 		for _, u := range tree.Templates {
 			made = append(made, u.Template)
 		}
 		if len(made) > 0 {
-			fmt.Fprintln(a.people(), "made of", strings.Join(made, ", "))
+			fmt.Fprintln(o.people(), "made of", strings.Join(made, ", "))
 		}
-		a.epilogue(tree)
+		o.epilogue(tree)
 		if h := rest(tree); h != "" {
-			fmt.Fprintln(a.err, h)
+			fmt.Fprintln(o.err, h)
 		}
 		return nil
 	})

@@ -30,13 +30,15 @@ func filesCommand(a *app) *cobra.Command {
 func filesListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls [FOLDER]", Short: "List the files of a folder and of those in it", Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.listFiles(c.Context(), append(args, "/")[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.fileStore.listFiles(c.Context(), append(args, "/")[0])
+		},
 	}
 }
 
 // file connects, and reads a path as documents have it.
-func (a *app) file(path string) (*apiclient.Client, ref.File, error) {
-	client, scope, err := a.connect()
+func (s *files) file(path string) (*apiclient.Client, ref.File, error) {
+	client, scope, err := s.caller.connect()
 	if err != nil {
 		return nil, ref.File{}, err
 	}
@@ -52,8 +54,16 @@ func filesIn(ctx context.Context, client *apiclient.Client, folder ref.File) ([]
 	return apiclient.All(0, func(p apiclient.Page) ([]api.File, string, error) { return client.Files(ctx, folder, p) })
 }
 
-func (a *app) listFiles(ctx context.Context, path string) error {
-	client, folder, err := a.file(path)
+// files are the commands on the file store.
+type files struct {
+	out, err io.Writer
+	caller   *caller
+	shows    *output
+	reader   *reader
+}
+
+func (s *files) listFiles(ctx context.Context, path string) error {
+	client, folder, err := s.file(path)
 	if err != nil {
 		return err
 	}
@@ -61,16 +71,16 @@ func (a *app) listFiles(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return s.shows.print(all, func() error {
 		if len(all) == 0 {
-			fmt.Fprintf(a.err, "there are no files in %s\n", path)
+			fmt.Fprintf(s.err, "there are no files in %s\n", path)
 			return nil
 		}
 		var rows [][]string
 		for _, f := range all {
 			rows = append(rows, []string{f.Path, fmt.Sprint(f.Size), fmt.Sprint(f.Version), age(f.UpdatedAt, time.Now()), f.UpdatedBy})
 		}
-		return a.table("PATH SIZE VERSION UPDATED BY", rows)
+		return s.shows.table("PATH SIZE VERSION UPDATED BY", rows)
 	})
 }
 
@@ -80,13 +90,13 @@ func filesGetCommand(a *app) *cobra.Command {
 		Long:    "Get writes a file to the standard output, or to the file TO. Of a folder it writes all files below the directory TO.",
 		Example: "  slipway files get /manifests/web.yaml\n  slipway files get account:/charts ./charts",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.getFiles(c.Context(), args[0], append(args, "")[1])
+			return a.fileStore.getFiles(c.Context(), args[0], append(args, "")[1])
 		},
 	}
 }
 
-func (a *app) getFiles(ctx context.Context, path, to string) error {
-	client, f, err := a.file(path)
+func (s *files) getFiles(ctx context.Context, path, to string) error {
+	client, f, err := s.file(path)
 	if err != nil {
 		return err
 	}
@@ -100,7 +110,7 @@ func (a *app) getFiles(ctx context.Context, path, to string) error {
 			return err
 		}
 		if to == "" {
-			_, err = a.out.Write(one.Content)
+			_, err = s.out.Write(one.Content)
 			return err
 		}
 		return writeFile(to, one.Content)
@@ -121,7 +131,7 @@ func (a *app) getFiles(ctx context.Context, path, to string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.err, "%s written to %s\n", plural(len(all), "file"), to)
+	fmt.Fprintf(s.err, "%s written to %s\n", plural(len(all), "file"), to)
 	return nil
 }
 
@@ -142,7 +152,7 @@ func filesRemoveCommand(a *app) *cobra.Command {
 		Use: "rm PATH...", Short: "Delete files", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, path := range args {
-				if err := a.removeFiles(c.Context(), path, folders, forced); err != nil {
+				if err := a.fileStore.removeFiles(c.Context(), path, folders, forced); err != nil {
 					return err
 				}
 			}
@@ -158,8 +168,8 @@ func forceFlag(c *cobra.Command, forced *bool) {
 	c.Flags().BoolVar(forced, "force", false, "delete files although documents name them or a folder that they are in")
 }
 
-func (a *app) removeFiles(ctx context.Context, path string, folders, forced bool) error {
-	client, f, err := a.file(path)
+func (s *files) removeFiles(ctx context.Context, path string, folders, forced bool) error {
+	client, f, err := s.file(path)
 	if err != nil {
 		return err
 	}
@@ -168,30 +178,30 @@ func (a *app) removeFiles(ctx context.Context, path string, folders, forced bool
 	case err != nil:
 		return err
 	case len(all) == 0:
-		return a.removeFile(ctx, client, f, forced)
+		return s.removeFile(ctx, client, f, forced)
 	case !folders:
 		return fault.New(fault.Invalid, "%s is a folder with %s; -r deletes them", path, plural(len(all), "file"))
 	}
 	for _, known := range all {
-		if err := a.removeFile(ctx, client, ref.File{Scope: f.Scope, Path: known.Path}, forced); err != nil {
+		if err := s.removeFile(ctx, client, ref.File{Scope: f.Scope, Path: known.Path}, forced); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) removeFile(ctx context.Context, client *apiclient.Client, f ref.File, forced bool) error {
+func (s *files) removeFile(ctx context.Context, client *apiclient.Client, f ref.File, forced bool) error {
 	if err := client.DeleteFile(ctx, f, forced); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.people(), "%s deleted\n", f.Path)
+	fmt.Fprintf(s.shows.people(), "%s deleted\n", f.Path)
 	return nil
 }
 
 // readAll reads a file, or the standard input.
-func (a *app) readAll(from string) ([]byte, error) {
+func (r *reader) readAll(from string) ([]byte, error) {
 	if from == "-" {
-		return io.ReadAll(a.in)
+		return io.ReadAll(r.in)
 	}
 	content, err := os.ReadFile(from)
 	if err != nil {

@@ -24,7 +24,7 @@ func filesPutCommand(a *app) *cobra.Command {
 			"directory it writes all files but those of a .git folder. It checks all of them first. What is there already is left as it is.",
 		Example: "  slipway files put web.yaml /manifests/\n  slipway files put ./chart account:/charts/web --delete",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.putFiles(c.Context(), args[0], args[1], tidy, forced)
+			return a.fileStore.putFiles(c.Context(), args[0], args[1], tidy, forced)
 		},
 	}
 	c.Flags().BoolVar(&tidy, "delete", false, "of a directory: delete files of the folder that it hasn't")
@@ -38,8 +38,8 @@ type upload struct {
 	to   ref.File
 }
 
-func (a *app) putFiles(ctx context.Context, from, path string, tidy, forced bool) error {
-	client, to, err := a.file(path)
+func (s *files) putFiles(ctx context.Context, from, path string, tidy, forced bool) error {
+	client, to, err := s.file(path)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (a *app) putFiles(ctx context.Context, from, path string, tidy, forced bool
 	saved := []api.SavedFile{}
 	kept := map[string]bool{}
 	for _, u := range uploads {
-		content, err := a.readAll(u.from)
+		content, err := s.reader.readAll(u.from)
 		if err != nil {
 			return err
 		}
@@ -63,20 +63,20 @@ func (a *app) putFiles(ctx context.Context, from, path string, tidy, forced bool
 			return fault.New(fault.CodeOf(err), "%s: %w", u.from, err)
 		}
 		saved, kept[one.Path] = append(saved, one), true
-		if a.output == "table" {
-			fmt.Fprintf(a.people(), "%s %s\n", one.Path, one.Change)
+		if s.shows.output == "table" {
+			fmt.Fprintf(s.shows.people(), "%s %s\n", one.Path, one.Change)
 		}
 	}
 	if tidy {
-		if err := a.removeOthers(ctx, client, to, kept, forced); err != nil {
+		if err := s.removeOthers(ctx, client, to, kept, forced); err != nil {
 			return err
 		}
 	}
-	return a.print(saved, func() error { return nil })
+	return s.shows.print(saved, func() error { return nil })
 }
 
 // removeOthers deletes the files of a folder that aren't among those kept.
-func (a *app) removeOthers(ctx context.Context, client *apiclient.Client, folder ref.File, kept map[string]bool, forced bool) error {
+func (s *files) removeOthers(ctx context.Context, client *apiclient.Client, folder ref.File, kept map[string]bool, forced bool) error {
 	all, err := filesIn(ctx, client, folder)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (a *app) removeOthers(ctx context.Context, client *apiclient.Client, folder
 		if kept[f.Path] {
 			continue
 		}
-		if err := a.removeFile(ctx, client, ref.File{Scope: folder.Scope, Path: f.Path}, forced); err != nil {
+		if err := s.removeFile(ctx, client, ref.File{Scope: folder.Scope, Path: f.Path}, forced); err != nil {
 			return err
 		}
 	}

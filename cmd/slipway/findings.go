@@ -12,30 +12,30 @@ import (
 
 // printFindings shows what is wrong with documents in a format; none means
 // that of --output.
-func (a *app) printFindings(wrong []fault.Detail, documents int, format string) error {
+func (o *output) printFindings(wrong []fault.Detail, documents int, format string) error {
 	text := func() error {
 		for _, f := range wrong {
-			fmt.Fprintln(a.people(), finding(f))
+			fmt.Fprintln(o.people(), finding(f))
 		}
 		errors, warnings := count(wrong)
-		fmt.Fprintf(a.people(), "%s in %s, %s\n", plural(errors, "error"), plural(documents, "document"), plural(warnings, "warning"))
+		fmt.Fprintf(o.people(), "%s in %s, %s\n", plural(errors, "error"), plural(documents, "document"), plural(warnings, "warning"))
 		return nil
 	}
 	switch format {
 	case "":
-		return a.print(wrong, text)
+		return o.print(wrong, text)
 	case "text":
 		return text()
 	case "json":
-		return a.printJSON(wrong)
+		return o.printJSON(wrong)
 	case "sarif":
-		return a.printJSON(sarifOf(wrong))
+		return o.printJSON(sarifOf(wrong))
 	}
 	return fault.New(fault.Invalid, "the format %q isn't one of text, json and sarif", format)
 }
 
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.out)
+func (o *output) printJSON(v any) error {
+	enc := json.NewEncoder(o.out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)

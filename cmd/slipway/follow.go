@@ -17,18 +17,26 @@ import (
 	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
+// follower shows an execution until it ends.
+type follower struct {
+	env      func(string) string
+	out, err io.Writer
+	stop     func()
+	shows    *output
+}
+
 // follow shows an execution until it ends: in place on a terminal, else line
 // by line. The exit code is the execution's success. If the output is JSON or
 // YAML, it is the execution at its end, and the progress goes where errors go.
-func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) error {
+func (w *follower) follow(ctx context.Context, client *apiclient.Client, id string) error {
 	var last api.ExecutionTree
 	var err error
-	table, progress := true, a.people()
-	if a.output == "json" || a.output == "yaml" {
-		table, progress = false, a.err
+	table, progress := true, w.shows.people()
+	if w.shows.output == "json" || w.shows.output == "yaml" {
+		table, progress = false, w.err
 	}
-	if width, height, ok := terminal(a.out); ok && table {
-		last, err = a.animate(ctx, client, id, width, height)
+	if width, height, ok := terminal(w.out); ok && table {
+		last, err = w.animate(ctx, client, id, width, height)
 	} else {
 		told := &narrator{}
 		err = client.Watch(ctx, id, func(t api.ExecutionTree) {
@@ -36,20 +44,20 @@ func (a *app) follow(ctx context.Context, client *apiclient.Client, id string) e
 			for _, line := range told.lines(t) {
 				fmt.Fprintln(progress, printable.Line(line))
 			}
-			a.prompt(t, told)
+			w.prompt(t, told)
 		})
 	}
 	if ctx.Err() != nil {
-		a.stop()
-		fmt.Fprintf(a.err, "\nStopped looking; the execution goes on.\n  slipway executions watch %s   follows it again\n  slipway abort %s              ends it\n", id, id)
+		w.stop()
+		fmt.Fprintf(w.err, "\nStopped looking; the execution goes on.\n  slipway executions watch %s   follows it again\n  slipway abort %s              ends it\n", id, id)
 		return interrupted
 	}
 	if err != nil {
 		return err
 	}
-	err = a.print(last, func() error {
-		fmt.Fprintf(a.people(), "%s %s in %s\n", last.ID, last.Status, took(last.Execution, last.EndedAt))
-		a.epilogue(last)
+	err = w.shows.print(last, func() error {
+		fmt.Fprintf(w.shows.people(), "%s %s in %s\n", last.ID, last.Status, took(last.Execution, last.EndedAt))
+		w.shows.epilogue(last)
 		return nil
 	})
 	if err != nil {
@@ -75,7 +83,7 @@ func terminal(w io.Writer) (width, height int, ok bool) {
 const frameEvery = 500 * time.Millisecond
 
 // animate redraws the tree in place.
-func (a *app) animate(ctx context.Context, client *apiclient.Client, id string, width, height int) (api.ExecutionTree, error) {
+func (w *follower) animate(ctx context.Context, client *apiclient.Client, id string, width, height int) (api.ExecutionTree, error) {
 	trees := make(chan api.ExecutionTree)
 	ended := make(chan error, 1)
 	go func() {
@@ -89,7 +97,7 @@ func (a *app) animate(ctx context.Context, client *apiclient.Client, id string, 
 	}()
 	tick := time.NewTicker(frameEvery)
 	defer tick.Stop()
-	s := screen{out: a.out}
+	s := screen{out: w.out}
 	var last api.ExecutionTree
 	for {
 		select {
@@ -101,7 +109,7 @@ func (a *app) animate(ctx context.Context, client *apiclient.Client, id string, 
 		if last.Root == nil {
 			continue
 		}
-		v := view{now: time.Now(), width: width, height: height - 2, color: a.env("NO_COLOR") == ""}
+		v := view{now: time.Now(), width: width, height: height - 2, color: w.env("NO_COLOR") == ""}
 		s.draw(v.lines(last), hints(last))
 	}
 }
@@ -176,7 +184,7 @@ func hint(id string, n *execution.TreeNode) string {
 }
 
 // prompt says once for each wait how to answer it.
-func (a *app) prompt(t api.ExecutionTree, told *narrator) {
+func (w *follower) prompt(t api.ExecutionTree, told *narrator) {
 	walk(t.Root, func(n *execution.TreeNode) {
 		key := n.ID + "?"
 		switch h := hint(t.ID, n); {
@@ -184,7 +192,7 @@ func (a *app) prompt(t api.ExecutionTree, told *narrator) {
 			delete(told.told, key)
 		case told.told[key] == "":
 			told.told[key] = h
-			fmt.Fprintln(a.err, h)
+			fmt.Fprintln(w.err, h)
 		}
 	})
 	const key = "?"
@@ -192,12 +200,12 @@ func (a *app) prompt(t api.ExecutionTree, told *narrator) {
 		delete(told.told, key)
 	} else if told.told[key] != h {
 		told.told[key] = h
-		fmt.Fprintln(a.err, h)
+		fmt.Fprintln(w.err, h)
 	}
 }
 
 // epilogue says why an execution failed and where to look.
-func (a *app) epilogue(t api.ExecutionTree) {
+func (o *output) epilogue(t api.ExecutionTree) {
 	if !t.Status.Bad() {
 		return
 	}
@@ -207,15 +215,15 @@ func (a *app) epilogue(t api.ExecutionTree) {
 			return
 		}
 		found = true
-		fmt.Fprintf(a.err, "%s %s: %s\n", n.Identifier, n.Status, strings.TrimSpace(n.Message))
+		fmt.Fprintf(o.err, "%s %s: %s\n", n.Identifier, n.Status, strings.TrimSpace(n.Message))
 		if n.LogStream != "" {
-			fmt.Fprintf(a.err, "  slipway logs %s %s\n", t.ID, n.Identifier)
+			fmt.Fprintf(o.err, "  slipway logs %s %s\n", t.ID, n.Identifier)
 		}
 	})
 	if !found && t.Message != "" {
-		fmt.Fprintln(a.err, t.Message)
+		fmt.Fprintln(o.err, t.Message)
 	}
 	if n := unseen(t, plan.Status.Bad); n > 0 {
-		fmt.Fprintf(a.err, "%s more failed; see them with: slipway executions get %s --status Failed,Errored,Expired,Aborted,ApprovalRejected\n", thousands(n), t.ID)
+		fmt.Fprintf(o.err, "%s more failed; see them with: slipway executions get %s --status Failed,Errored,Expired,Aborted,ApprovalRejected\n", thousands(n), t.ID)
 	}
 }

@@ -34,8 +34,8 @@ func TestCtrlCStopsLookingOnly(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	var complaints bytes.Buffer
 	stopped := false
-	a := &app{out: writerFunc(func([]byte) { interrupt() }), err: &complaints, stop: func() { stopped = true }}
-	err := a.follow(ctx, apiclient.New(s.URL, "pat.x"), "x1")
+	a := newApp(process{out: writerFunc(func([]byte) { interrupt() }), err: &complaints, stop: func() { stopped = true }})
+	err := a.follower.follow(ctx, apiclient.New(s.URL, "pat.x"), "x1")
 	var code exitCode
 	if !errors.As(err, &code) || code != interrupted || !stopped {
 		t.Errorf("ended with %v, stopped %v; want exit code 130, and that a second Ctrl-C ends the process", err, stopped)

@@ -24,7 +24,7 @@ func getCommand(a *app) *cobra.Command {
 			"with --resolved, as a run would have it: with what templates bring, each line of theirs naming the template.",
 		Example: "  slipway get pipelines\n  slipway get pipeline guestbook -o yaml\n  slipway get pipeline guestbook --resolved\n  slipway get infra dev/cluster -o yaml\n" +
 			"  slipway get pipelines -o name\n  slipway get services -o 'jsonpath={range [*]}{.id}{\"\\t\"}{.updatedBy}{\"\\n\"}{end}'",
-		ValidArgsFunction: a.completeKinds,
+		ValidArgsFunction: a.naming.completeKinds,
 		RunE: func(c *cobra.Command, args []string) error {
 			if resolved {
 				return a.resolved(c.Context(), args, env)
@@ -38,14 +38,14 @@ func getCommand(a *app) *cobra.Command {
 }
 
 func (a *app) get(ctx context.Context, args []string, env string) error {
-	client, key, err := a.entityArgs(args, env)
+	client, key, err := a.naming.entityArgs(args, env)
 	if err != nil {
 		return err
 	}
 	if key.ID == "" {
 		return a.list(ctx, client, key)
 	}
-	if a.output == "yaml" {
+	if a.shows.output == "yaml" {
 		doc, err := client.EntityYAML(ctx, key)
 		if err != nil {
 			return err
@@ -57,11 +57,11 @@ func (a *app) get(ctx context.Context, args []string, env string) error {
 	if err != nil {
 		return err
 	}
-	return a.print(e, func() error { return a.entityTable([]api.Entity{e}) })
+	return a.shows.print(e, func() error { return a.shows.entityTable([]api.Entity{e}) })
 }
 
 func (a *app) resolved(ctx context.Context, args []string, env string) error {
-	client, key, err := a.entityArgs(args, env)
+	client, key, err := a.naming.entityArgs(args, env)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (a *app) resolved(ctx context.Context, args []string, env string) error {
 	if err != nil {
 		return err
 	}
-	if a.output == "json" {
-		return a.print(e, nil)
+	if a.shows.output == "json" {
+		return a.shows.print(e, nil)
 	}
 	for _, f := range e.Findings {
 		fmt.Fprintln(a.err, finding(f))
@@ -87,21 +87,21 @@ func (a *app) list(ctx context.Context, client *apiclient.Client, key apiclient.
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		if len(all) == 0 {
 			fmt.Fprintf(a.err, "there is no %s in %s\n", key.Kind, scopeName(key.Scope))
 			return nil
 		}
-		return a.entityTable(all)
+		return a.shows.entityTable(all)
 	})
 }
 
-func (a *app) entityTable(all []api.Entity) error {
+func (o *output) entityTable(all []api.Entity) error {
 	var rows [][]string
 	for _, e := range all {
 		rows = append(rows, []string{
 			shownID(e.EntityKey), e.Name, strconv.FormatInt(e.Version, 10), age(e.UpdatedAt, time.Now()), e.UpdatedBy, cmp.Or(e.Org, "-"), cmp.Or(e.Project, "-"), e.CreatedAt.UTC().Format(time.RFC3339),
 		})
 	}
-	return a.table("ID NAME VERSION UPDATED BY | ORG PROJECT CREATED", rows)
+	return o.table("ID NAME VERSION UPDATED BY | ORG PROJECT CREATED", rows)
 }

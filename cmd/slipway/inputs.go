@@ -24,13 +24,13 @@ func inputsCommand(a *app) *cobra.Command {
 			"comment at each input that says what it may be. What stays <+input> counts as no value.",
 		Example: "  slipway inputs guestbook > inputs.yaml\n  slipway run guestbook --inputs inputs.yaml\n" +
 			"  slipway inputs merge guestbook --input-set staging\n  slipway inputs reconcile guestbook staging",
-		ValidArgsFunction: a.completePipelines,
+		ValidArgsFunction: a.naming.completePipelines,
 		RunE:              func(c *cobra.Command, args []string) error { return a.inputs(c.Context(), args[0]) },
 	}
 	c.AddCommand(
 		&cobra.Command{
 			Use: "sets PIPELINE", Short: "List a pipeline's input sets and overlays, and say which fit it", Args: cobra.ExactArgs(1),
-			ValidArgsFunction: a.completePipelines,
+			ValidArgsFunction: a.naming.completePipelines,
 			RunE:              func(c *cobra.Command, args []string) error { return a.inputSets(c.Context(), args[0]) },
 		},
 		inputsMergeCommand(a), inputsReconcileCommand(a), inputsAnswerCommand(a),
@@ -42,7 +42,7 @@ func inputsMergeCommand(a *app) *cobra.Command {
 	var f inputFlags
 	c := &cobra.Command{
 		Use: "merge PIPELINE", Short: "Show the inputs that a run would have, and start nothing", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.completePipelines,
+		ValidArgsFunction: a.naming.completePipelines,
 		RunE:              func(c *cobra.Command, args []string) error { return a.mergeInputs(c.Context(), args[0], f) },
 	}
 	f.add(c.Flags())
@@ -55,7 +55,7 @@ func inputsReconcileCommand(a *app) *cobra.Command {
 		Use: "reconcile PIPELINE [SET...]", Short: "Drop from input sets what the pipeline no longer has", Args: cobra.MinimumNArgs(1),
 		Long: "Reconcile shows what it drops, as a difference between the documents. Without SET it goes through all that don't\n" +
 			"fit. Values that aren't allowed stay: only a person knows better ones.",
-		ValidArgsFunction: a.completePipelines,
+		ValidArgsFunction: a.naming.completePipelines,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.reconcile(c.Context(), args[0], args[1:], dryRun)
 		},
@@ -71,7 +71,7 @@ func inputsAnswerCommand(a *app) *cobra.Command {
 		Long: "Answer lists what is asked if no value is given. Values without a default are needed; paths are those in the step\n" +
 			"or the stage.",
 		Example: "  slipway inputs answer x6920f1ab\n  slipway inputs answer x6920f1ab notify --input spec.url=https://example.com",
-		RunE:    func(c *cobra.Command, args []string) error { return a.answerInputs(c.Context(), args, f) },
+		RunE:    func(c *cobra.Command, args []string) error { return a.decider.answerInputs(c.Context(), args, f) },
 	}
 	f.addValues(c.Flags())
 	return c
@@ -135,7 +135,7 @@ func (f *inputFlags) place(pipeline string, d fault.Detail) fault.Detail {
 }
 
 func (a *app) inputs(ctx context.Context, pipeline string) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func (a *app) inputs(ctx context.Context, pipeline string) error {
 	if err != nil {
 		return err
 	}
-	if a.output == "json" {
-		return a.print(in, nil)
+	if a.shows.output == "json" {
+		return a.shows.print(in, nil)
 	}
 	if in.YAML == "" {
 		fmt.Fprintf(a.err, "pipeline %s has no runtime inputs\n", pipeline)
@@ -158,7 +158,7 @@ func (a *app) mergeInputs(ctx context.Context, pipeline string, f inputFlags) er
 	if err != nil {
 		return err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (a *app) mergeInputs(ctx context.Context, pipeline string, f inputFlags) er
 	if err != nil {
 		return f.named(pipeline, err)
 	}
-	return a.print(m, func() error {
+	return a.shows.print(m, func() error {
 		fmt.Fprint(a.out, m.YAML)
 		for _, d := range append(append(m.Missing, m.Wrong...), m.Warnings...) {
 			fmt.Fprintln(a.err, finding(f.place(pipeline, d)))
@@ -179,7 +179,7 @@ func (a *app) mergeInputs(ctx context.Context, pipeline string, f inputFlags) er
 }
 
 func (a *app) inputSets(ctx context.Context, pipeline string) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (a *app) inputSets(ctx context.Context, pipeline string) error {
 	if err != nil {
 		return err
 	}
-	return a.print(sets, func() error {
+	return a.shows.print(sets, func() error {
 		var rows [][]string
 		for _, s := range sets {
 			fits := "yes"
@@ -196,7 +196,7 @@ func (a *app) inputSets(ctx context.Context, pipeline string) error {
 			}
 			rows = append(rows, []string{s.ID, string(s.Kind), s.Name, fits})
 		}
-		if err := a.table("ID KIND NAME FITS", rows); err != nil {
+		if err := a.shows.table("ID KIND NAME FITS", rows); err != nil {
 			return err
 		}
 		for _, s := range sets {
@@ -210,7 +210,7 @@ func (a *app) inputSets(ctx context.Context, pipeline string) error {
 }
 
 func (a *app) reconcile(ctx context.Context, pipeline string, ids []string, dryRun bool) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -233,44 +233,44 @@ func (a *app) reconcile(ctx context.Context, pipeline string, ids []string, dryR
 		}
 		done = append(done, r)
 	}
-	return a.print(done, func() error {
+	return a.shows.print(done, func() error {
 		for _, r := range done {
-			fmt.Fprintf(a.people(), "%s/%s/%s: %s dropped\n", r.Kind, pipeline, r.ID, plural(len(r.Dropped), "value"))
+			fmt.Fprintf(a.shows.people(), "%s/%s/%s: %s dropped\n", r.Kind, pipeline, r.ID, plural(len(r.Dropped), "value"))
 			for _, line := range difference(r.Before, r.After) {
-				fmt.Fprintln(a.people(), line)
+				fmt.Fprintln(a.shows.people(), line)
 			}
 		}
 		return nil
 	})
 }
 
-func (a *app) answerInputs(ctx context.Context, args []string, f inputFlags) error {
-	values, err := f.read(a.in)
+func (d *decider) answerInputs(ctx context.Context, args []string, f inputFlags) error {
+	values, err := f.read(d.in)
 	if err != nil {
 		return err
 	}
-	client, _, err := a.connect()
+	client, _, err := d.caller.connect()
 	if err != nil {
 		return err
 	}
-	n, err := a.waiting(ctx, client, args, plan.InputWaiting)
+	n, err := d.waiting(ctx, client, args, plan.InputWaiting)
 	if err != nil {
 		return err
 	}
 	if f.file == "" && len(f.pairs) == 0 && slices.ContainsFunc(n.Asks, func(q input.Question) bool { return q.Required }) {
 		for _, q := range n.Asks {
-			fmt.Fprintf(a.people(), "%s  (%s)\n", q.Path, q.Help)
+			fmt.Fprintf(d.shows.people(), "%s  (%s)\n", q.Path, q.Help)
 		}
-		fmt.Fprintf(a.err, "answer with: slipway inputs answer %s %s --input PATH=VALUE\n", args[0], n.Identifier)
+		fmt.Fprintf(d.err, "answer with: slipway inputs answer %s %s --input PATH=VALUE\n", args[0], n.Identifier)
 		return failed
 	}
 	if err := client.AnswerInputs(ctx, args[0], string(n.ID), api.InputsAnswer{InputsYAML: values.InputsYAML, Inputs: values.Inputs}); err != nil {
 		return f.named("", err)
 	}
 	if len(n.Asks) == 0 {
-		fmt.Fprintf(a.people(), "%s of %s runs\n", n.Identifier, args[0])
+		fmt.Fprintf(d.shows.people(), "%s of %s runs\n", n.Identifier, args[0])
 		return nil
 	}
-	fmt.Fprintf(a.people(), "%s of %s has its inputs\n", n.Identifier, args[0])
+	fmt.Fprintf(d.shows.people(), "%s of %s has its inputs\n", n.Identifier, args[0])
 	return nil
 }

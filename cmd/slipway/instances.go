@@ -48,7 +48,7 @@ func instancesCommand(a *app) *cobra.Command {
 }
 
 func (a *app) instances(ctx context.Context, service string, f instancesFlags) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -58,9 +58,9 @@ func (a *app) instances(ctx context.Context, service string, f instancesFlags) e
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		if f.pods {
-			return a.podTable(all, time.Now())
+			return a.shows.podTable(all, time.Now())
 		}
 		var rows [][]string
 		for _, p := range all {
@@ -68,15 +68,15 @@ func (a *app) instances(ctx context.Context, service string, f instancesFlags) e
 				p.Service, p.Environment, cmp.Or(p.Infrastructure, "-"), versionsText(p.Versions), fmt.Sprint(p.Count), placementState(p), age(p.Deployed.At, time.Now()), p.Deployed.Execution,
 			})
 		}
-		if err := a.table("SERVICE ENVIRONMENT INFRASTRUCTURE VERSION INSTANCES STATE DEPLOYED EXECUTION", rows); err != nil {
+		if err := a.shows.table("SERVICE ENVIRONMENT INFRASTRUCTURE VERSION INSTANCES STATE DEPLOYED EXECUTION", rows); err != nil {
 			return err
 		}
 		for _, p := range all {
 			for _, difference := range p.Drift {
-				fmt.Fprintf(a.people(), "%s in %s drifted: %s\n", p.Service, p.Environment, difference)
+				fmt.Fprintf(a.shows.people(), "%s in %s drifted: %s\n", p.Service, p.Environment, difference)
 			}
 			if p.Trouble != "" {
-				fmt.Fprintf(a.people(), "%s in %s: %s\n", p.Service, p.Environment, p.Trouble)
+				fmt.Fprintf(a.shows.people(), "%s in %s: %s\n", p.Service, p.Environment, p.Trouble)
 			}
 		}
 		return nil
@@ -108,7 +108,7 @@ func versionsText(versions []api.Version) string {
 	return cmp.Or(strings.Join(out, ","), "-")
 }
 
-func (a *app) podTable(all []api.Placement, now time.Time) error {
+func (o *output) podTable(all []api.Placement, now time.Time) error {
 	var rows [][]string
 	for _, p := range all {
 		for _, i := range p.Instances {
@@ -117,7 +117,7 @@ func (a *app) podTable(all []api.Placement, now time.Time) error {
 			})
 		}
 	}
-	return a.table("SERVICE ENVIRONMENT INSTANCE VERSION STATE IP AGE BY", rows)
+	return o.table("SERVICE ENVIRONMENT INSTANCE VERSION STATE IP AGE BY", rows)
 }
 
 // stateOf is an instance's state for people. One that isn't a pod has none.
@@ -142,7 +142,7 @@ func (a *app) instanceHistory(ctx context.Context, service string, f instancesFl
 	if service == "" {
 		return fault.New(fault.Invalid, "--history is of one service; say which")
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -152,11 +152,11 @@ func (a *app) instanceHistory(ctx context.Context, service string, f instancesFl
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		var rows [][]string
 		for _, m := range all {
 			rows = append(rows, []string{m.At.Local().Format(time.DateTime), m.Environment, m.Cause, fmt.Sprint(m.Count), versionsText(m.Versions), cmp.Or(m.Execution, "-")})
 		}
-		return a.table("AT ENVIRONMENT CAUSE INSTANCES VERSION EXECUTION", rows)
+		return a.shows.table("AT ENVIRONMENT CAUSE INSTANCES VERSION EXECUTION", rows)
 	})
 }

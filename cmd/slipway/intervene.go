@@ -15,13 +15,13 @@ import (
 
 func interveneCommand(a *app) *cobra.Command {
 	var action string
-	c := a.onExecution(&cobra.Command{
+	c := a.naming.onExecution(&cobra.Command{
 		Use: "intervene EXECUTION|PIPELINE [STEP] --action ACTION", Short: "Decide about a failed step that waits for a person", GroupID: groupRun,
 		Args:    cobra.RangeArgs(1, 2),
 		Long:    "Intervene answers a manual intervention. Actions: " + strings.Join(interventionNames(), ", ") + ".",
 		Example: "  slipway intervene guestbook --action Retry",
 	}, newestUnderWay, func(ctx context.Context, client *apiclient.Client, args []string) error {
-		return a.intervene(ctx, client, args, action)
+		return a.decider.intervene(ctx, client, args, action)
 	})
 	c.Flags().StringVar(&action, "action", "", "what to do")
 	_ = c.MarkFlagRequired("action") // it was defined above
@@ -51,18 +51,18 @@ func interventionOf(text string) (plan.ActionType, error) {
 	return "", fault.New(fault.Invalid, "the action %q isn't one of %s", text, strings.Join(interventionNames(), ", "))
 }
 
-func (a *app) intervene(ctx context.Context, client *apiclient.Client, args []string, text string) error {
+func (d *decider) intervene(ctx context.Context, client *apiclient.Client, args []string, text string) error {
 	action, err := interventionOf(text)
 	if err != nil {
 		return err
 	}
-	n, err := a.waiting(ctx, client, args, plan.InterventionWaiting)
+	n, err := d.waiting(ctx, client, args, plan.InterventionWaiting)
 	if err != nil {
 		return err
 	}
 	if err := client.Intervene(ctx, args[0], string(n.ID), api.Intervention{Action: action}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.people(), "%s of %s: %s\n", n.Identifier, args[0], action)
+	fmt.Fprintf(d.shows.people(), "%s of %s: %s\n", n.Identifier, args[0], action)
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,13 +46,19 @@ func kindNames() []string {
 	return names
 }
 
+// naming finds what arguments name, and completes them.
+type naming struct {
+	err    io.Writer
+	caller *caller
+}
+
 // entityArgs are the arguments KIND [ID] and the flag --env.
-func (a *app) entityArgs(args []string, env string) (*apiclient.Client, apiclient.EntityKey, error) {
+func (n *naming) entityArgs(args []string, env string) (*apiclient.Client, apiclient.EntityKey, error) {
 	kind, err := kindOf(args[0])
 	if err != nil {
 		return nil, apiclient.EntityKey{}, err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := n.caller.connect()
 	key := apiclient.EntityKey{Scope: scope, Kind: kind, Env: env}
 	if len(args) > 1 {
 		key.ID = args[1]
@@ -66,20 +73,20 @@ func (a *app) entityArgs(args []string, env string) (*apiclient.Client, apiclien
 }
 
 // completeKinds completes KIND, and ID from the server.
-func (a *app) completeKinds(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (n *naming) completeKinds(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return kindNames(), cobra.ShellCompDirectiveNoFileComp
 	}
-	return a.completeIDs(c, args[0], len(args) > 1)
+	return n.completeIDs(c, args[0], len(args) > 1)
 }
 
 // completePipelines completes the ID of a pipeline.
-func (a *app) completePipelines(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.completeIDs(c, string(ref.Pipeline), len(args) > 0)
+func (n *naming) completePipelines(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return n.completeIDs(c, string(ref.Pipeline), len(args) > 0)
 }
 
-func (a *app) completeIDs(c *cobra.Command, kind string, done bool) ([]string, cobra.ShellCompDirective) {
-	client, key, err := a.entityArgs([]string{kind}, "")
+func (n *naming) completeIDs(c *cobra.Command, kind string, done bool) ([]string, cobra.ShellCompDirective) {
+	client, key, err := n.entityArgs([]string{kind}, "")
 	if err != nil || done {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

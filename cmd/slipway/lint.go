@@ -39,32 +39,40 @@ func lintCommand(a *app) *cobra.Command {
 			"References are looked up among the documents given. With --server what isn't there is asked of the server,\n" +
 			"and unknown references are errors; without, they are warnings.",
 		Example: "  slipway lint slipway/\n  slipway lint --strict --format sarif slipway/ >slipway.sarif\n  slipway lint --server https://slipway.example.com pipeline.yaml",
-		RunE:    func(c *cobra.Command, paths []string) error { return a.lint(c.Context(), paths, f) },
+		RunE:    func(c *cobra.Command, paths []string) error { return a.linter.lint(c.Context(), paths, f) },
 	}
 	f.documentFlags.add(c)
 	c.Flags().StringVar(&f.format, "format", "", "text, json or sarif (default is text, or what --output says)")
 	return c
 }
 
-func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
-	read, err := a.readDocuments(ctx, paths, f.documentFlags)
+// linter finds what is wrong with documents, asking a server for what isn't
+// among them if it may.
+type linter struct {
+	caller *caller
+	shows  *output
+	reader *reader
+}
+
+func (l *linter) lint(ctx context.Context, paths []string, f lintFlags) error {
+	read, err := l.reader.readDocuments(ctx, paths, f.documentFlags)
 	if err != nil {
 		return err
 	}
 	docs, wrong := read.docs, read.wrong
-	scope, err := a.localScope()
+	scope, err := l.caller.localScope()
 	if err != nil {
 		return err
 	}
-	find := a.templates(docs, scope)
-	if a.asksServer() {
-		client, _, err := a.connect()
+	find := l.templates(docs, scope)
+	if l.caller.asksServer() {
+		client, _, err := l.caller.connect()
 		if err != nil {
 			return err
 		}
 		find = withServer(client, find)
 	}
-	bad, err := a.check(ctx, docs, scope, f.strict, find)
+	bad, err := l.check(ctx, docs, scope, f.strict, find)
 	if err != nil {
 		return err
 	}
@@ -76,15 +84,15 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 		wrong = append(wrong, names(d)...)
 		wrong = append(wrong, untrusted(d, docs, f.strict)...)
 	}
-	unmet, err := a.unmet(ctx, docs)
+	unmet, err := l.unmet(ctx, docs)
 	if err != nil {
 		return err
 	}
-	files, err := a.unmetFiles(ctx, docs)
+	files, err := l.unmetFiles(ctx, docs)
 	if err != nil {
 		return err
 	}
-	unfit, err := a.unfit(ctx, docs, scope)
+	unfit, err := l.unfit(ctx, docs, scope)
 	if ctx.Err() != nil {
 		return interrupted
 	}
@@ -93,8 +101,8 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	}
 	wrong = slices.Concat(wrong, unmet, files, unfit)
 	sortFindings(wrong)
-	err = a.printFindings(wrong, len(docs), f.format)
-	a.tellSkipped(read.skipped, f.verbose)
+	err = l.shows.printFindings(wrong, len(docs), f.format)
+	l.shows.tellSkipped(read.skipped, f.verbose)
 	if errors, _ := count(wrong); err == nil && errors > 0 {
 		err = failed
 	}
@@ -103,7 +111,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 
 // check decodes documents and gives what is wrong with them. Links to
 // templates that find doesn't know stay, and what they bring isn't checked.
-func (a *app) check(ctx context.Context, docs []document, scope ref.Scope, strict bool, find template.Lookup) ([]fault.Detail, error) {
+func (l *linter) check(ctx context.Context, docs []document, scope ref.Scope, strict bool, find template.Lookup) ([]fault.Detail, error) {
 	wrong := []fault.Detail{}
 	for i := range docs {
 		report := yamldoc.NewReport(docs[i].file)
@@ -111,7 +119,7 @@ func (a *app) check(ctx context.Context, docs []document, scope ref.Scope, stric
 			report.Strict()
 		}
 		var err error
-		if docs[i].entity, _, err = catalog.Resolve(ctx, docs[i].node, report, builtin.Options(docs[i].scope(a, scope)), find); err != nil {
+		if docs[i].entity, _, err = catalog.Resolve(ctx, docs[i].node, report, builtin.Options(docs[i].scope(l.caller, scope)), find); err != nil {
 			return nil, err
 		}
 		for _, f := range report.Details() {
@@ -142,12 +150,12 @@ func repeated(docs []document) []fault.Detail {
 
 // unfit says which documents don't fit each other, or what a server that is
 // named has: input sets and triggers their pipelines.
-func (a *app) unfit(ctx context.Context, docs []document, scope ref.Scope) ([]fault.Detail, error) {
+func (l *linter) unfit(ctx context.Context, docs []document, scope ref.Scope) ([]fault.Detail, error) {
 	saved := func(_ context.Context, key store.EntityKey) (store.Entity, error) {
 		return store.Entity{}, fault.New(fault.NotFound, "%s isn't in the files that were given", key.Describe())
 	}
-	if a.asksServer() {
-		client, _, err := a.connect()
+	if l.caller.asksServer() {
+		client, _, err := l.caller.connect()
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +163,7 @@ func (a *app) unfit(ctx context.Context, docs []document, scope ref.Scope) ([]fa
 	}
 	set := make([]catalog.Decoded, len(docs))
 	for i, d := range docs {
-		set[i] = catalog.Decoded{Draft: d.draft(d.scope(a, scope)), Entity: d.entity}
+		set[i] = catalog.Decoded{Draft: d.draft(d.scope(l.caller, scope)), Entity: d.entity}
 	}
 	return catalog.Misfits(ctx, set, saved, builtin.Options(scope))
 }
@@ -200,19 +208,19 @@ func untrusted(d document, docs []document, strict bool) []fault.Detail {
 }
 
 // asksServer says whether documents are checked against a server as well.
-func (a *app) asksServer() bool { return a.changed("server") }
+func (c *caller) asksServer() bool { return c.changed("server") }
 
 // unmet gives the references to what is neither among the documents nor, if
 // a server is named, there.
-func (a *app) unmet(ctx context.Context, docs []document) ([]fault.Detail, error) {
+func (l *linter) unmet(ctx context.Context, docs []document) ([]fault.Detail, error) {
 	from := map[*entity.Entity]document{}
 	for _, d := range docs {
 		from[d.entity] = d
 	}
 	severity, where := "warning", "in the files that were given"
 	there := func(apiclient.EntityKey) (bool, error) { return false, nil }
-	if a.asksServer() {
-		client, _, err := a.connect()
+	if l.caller.asksServer() {
+		client, _, err := l.caller.connect()
 		if err != nil {
 			return nil, err
 		}

@@ -11,11 +11,11 @@ import (
 
 // unmetFiles gives the files that documents name and that a server's file
 // store doesn't have. Without a server nothing is known of it.
-func (a *app) unmetFiles(ctx context.Context, docs []document) ([]fault.Detail, error) {
-	if !a.asksServer() {
+func (l *linter) unmetFiles(ctx context.Context, docs []document) ([]fault.Detail, error) {
+	if !l.caller.asksServer() {
 		return nil, nil
 	}
-	client, _, err := a.connect()
+	client, _, err := l.caller.connect()
 	if err != nil {
 		return nil, err
 	}

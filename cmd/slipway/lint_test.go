@@ -29,9 +29,10 @@ func BenchmarkLint(b *testing.B) {
 		}
 	}
 	var out bytes.Buffer
-	a := &app{out: &out, output: "table", env: func(string) string { return "" }, changed: func(string) bool { return false }}
+	a := newApp(process{out: &out, env: func(string) string { return "" }})
+	a.shows.output, a.caller.changed = "table", func(string) bool { return false }
 	for b.Loop() {
-		if err := a.lint(b.Context(), []string{dir}, lintFlags{}); err != nil {
+		if err := a.linter.lint(b.Context(), []string{dir}, lintFlags{}); err != nil {
 			b.Fatal(err, out.String())
 		}
 	}
@@ -40,8 +41,8 @@ func BenchmarkLint(b *testing.B) {
 func TestSARIFOfNothingHasNoNulls(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	a := &app{out: &out}
-	if err := a.printFindings([]fault.Detail{}, 1, "sarif"); err != nil || strings.Contains(out.String(), "null") {
+	a := newApp(process{out: &out})
+	if err := a.shows.printFindings([]fault.Detail{}, 1, "sarif"); err != nil || strings.Contains(out.String(), "null") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

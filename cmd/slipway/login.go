@@ -56,15 +56,15 @@ func (a *app) login(ctx context.Context, stage, actor string) error {
 	if err := table.PutToken(ctx, t); err != nil {
 		return fmt.Errorf("store the token's hash in table %s: %w", outputs["TableName"], err)
 	}
-	s, err := a.readConfig()
+	s, err := a.caller.readConfig()
 	if err != nil {
 		return err
 	}
 	s.Server, s.Token = outputs["ApiUrl"], text
-	if err := a.writeConfig(s); err != nil {
+	if err := a.caller.writeConfig(s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.people(), "logged in to %s as %s\n", s.Server, actor)
+	_, err = fmt.Fprintf(a.shows.people(), "logged in to %s as %s\n", s.Server, actor)
 	return err
 }
 

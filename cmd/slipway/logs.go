@@ -26,7 +26,7 @@ type logFormat struct {
 
 func logsCommand(a *app) *cobra.Command {
 	var f logFormat
-	c := a.onExecution(&cobra.Command{
+	c := a.naming.onExecution(&cobra.Command{
 		Use: "logs EXECUTION|PIPELINE [STEP]", Short: "Show the logs of an execution's steps", GroupID: groupRun, Args: cobra.RangeArgs(1, 2),
 		Long: "Logs shows the log of a step, which is named by its identifier, or by its whole path where several have the same.\n" +
 			"Without STEP it shows the logs of all steps that have run, each line behind its step's identifier.\n" +
@@ -35,8 +35,8 @@ func logsCommand(a *app) *cobra.Command {
 		Example: "  slipway logs guestbook rollout -f\n  slipway logs x6920f1ab3c0d6e5f7a81 --timestamps",
 	}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
 		switch {
-		case !a.outputIn("table", "json"):
-			return fault.New(fault.Invalid, "the output of logs is a table or json; found %s", a.output)
+		case !a.shows.outputIn("table", "json"):
+			return fault.New(fault.Invalid, "the output of logs is a table or json; found %s", a.shows.output)
 		case len(args) == 2:
 			return a.stepLog(ctx, client, args[0], args[1], f)
 		}
@@ -201,7 +201,7 @@ func (p *logPrinter) print(step string, lines []api.LogLine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range lines {
-		if p.app.output == "json" {
+		if p.app.shows.output == "json" {
 			_ = json.NewEncoder(p.app.out).Encode(struct { // like Fprintln below
 				Step string `json:"step,omitempty"`
 				api.LogLine
@@ -215,6 +215,6 @@ func (p *logPrinter) print(step string, lines []api.LogLine) {
 		if p.format.timestamps {
 			prefix += time.UnixMilli(l.Time).UTC().Format("2006-01-02T15:04:05.000Z") + " "
 		}
-		fmt.Fprintln(p.app.people(), printable.Line(prefix)+printable.Log(l.Text))
+		fmt.Fprintln(p.app.shows.people(), printable.Line(prefix)+printable.Log(l.Text))
 	}
 }

@@ -20,7 +20,7 @@ type templateVersion struct {
 
 // templates finds templates among documents. The stable version is the first
 // one, as it is if they are saved in that order.
-func (a *app) templates(docs []document, scope ref.Scope) template.Lookup {
+func (l *linter) templates(docs []document, scope ref.Scope) template.Lookup {
 	known := map[templateVersion]template.Version{}
 	for _, d := range docs {
 		body := d.node.Get(string(ref.Template))
@@ -28,7 +28,7 @@ func (a *app) templates(docs []document, scope ref.Scope) template.Lookup {
 			continue
 		}
 		v := template.Version{Label: textOf(body.Get("versionLabel")), Doc: body}
-		name := ref.Ref{Scope: d.scope(a, scope), ID: textOf(body.Get("identifier"))}
+		name := ref.Ref{Scope: d.scope(l.caller, scope), ID: textOf(body.Get("identifier"))}
 		known[templateVersion{name, v.Label}] = v
 		if _, ok := known[templateVersion{name, ""}]; !ok {
 			known[templateVersion{name, ""}] = v

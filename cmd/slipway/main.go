@@ -26,7 +26,7 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once, whatever it does
-	a := &app{in: os.Stdin, out: os.Stdout, err: printable.Writer(os.Stderr), env: os.Getenv, stop: stop}
+	a := newApp(process{in: os.Stdin, out: os.Stdout, err: printable.Writer(os.Stderr), env: os.Getenv, stop: stop})
 	err := root(a).ExecuteContext(ctx)
 	var code exitCode
 	switch {

@@ -15,7 +15,7 @@ import (
 
 func markCommand(a *app) *cobra.Command {
 	var as string
-	c := a.onExecution(&cobra.Command{
+	c := a.naming.onExecution(&cobra.Command{
 		Use: "mark EXECUTION|PIPELINE NODE --as failed|success", Short: "End a running step as failed, or a Wait step as a success", GroupID: groupRun,
 		Args: cobra.ExactArgs(2),
 		Long: "Mark ends a running step as failed: its task is cancelled and its failure strategies decide what follows, by the type\n" +
@@ -23,7 +23,7 @@ func markCommand(a *app) *cobra.Command {
 			"Only a Wait step can be marked as a success.",
 		Example: "  slipway mark guestbook rollout --as failed",
 	}, newestUnderWay, func(ctx context.Context, client *apiclient.Client, args []string) error {
-		return a.mark(ctx, client, args, as)
+		return a.decider.mark(ctx, client, args, as)
 	})
 	c.Flags().StringVar(&as, "as", "", "failed or success")
 	_ = c.MarkFlagRequired("as") // it was defined above
@@ -31,7 +31,7 @@ func markCommand(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) mark(ctx context.Context, client *apiclient.Client, args []string, as string) error {
+func (d *decider) mark(ctx context.Context, client *apiclient.Client, args []string, as string) error {
 	status := map[string]plan.Status{"failed": plan.Failed, "success": plan.Success}[strings.ToLower(as)]
 	if status == "" {
 		return fault.New(fault.Invalid, "--as is %q; want failed or success", as)
@@ -39,6 +39,6 @@ func (a *app) mark(ctx context.Context, client *apiclient.Client, args []string,
 	if err := client.Mark(ctx, args[0], args[1], api.Marking{As: status}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.people(), "%s of %s is marked as %s\n", args[1], args[0], status)
+	fmt.Fprintf(d.shows.people(), "%s of %s is marked as %s\n", args[1], args[0], status)
 	return nil
 }

@@ -27,17 +27,17 @@ const (
 // onExecution makes a command whose first argument is an execution's id, or a
 // pipeline's identifier, which stands for the newest of its executions. run
 // gets the id in its place.
-func (a *app) onExecution(c *cobra.Command, which newestOf, run func(ctx context.Context, client *apiclient.Client, args []string) error) *cobra.Command {
+func (n *naming) onExecution(c *cobra.Command, which newestOf, run func(ctx context.Context, client *apiclient.Client, args []string) error) *cobra.Command {
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.completeExecutions(c, len(args) > 0, which)
+		return n.completeExecutions(c, len(args) > 0, which)
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		client, scope, err := a.connect()
+		client, scope, err := n.caller.connect()
 		if err != nil {
 			return err
 		}
 		if len(args) > 0 {
-			if args[0], err = a.executionID(c.Context(), client, scope, args[0], which); err != nil {
+			if args[0], err = n.executionID(c.Context(), client, scope, args[0], which); err != nil {
 				return err
 			}
 		}
@@ -53,7 +53,7 @@ var executionIDs = regexp.MustCompile(`^x([0-9a-f]{20}|[0-9a-f]{8}[A-Z2-7]{10})$
 
 // executionID is the id that an argument stands for. It is told which it is
 // where a pipeline was named: somebody may have started another one since.
-func (a *app) executionID(ctx context.Context, client *apiclient.Client, scope ref.Scope, arg string, which newestOf) (string, error) {
+func (n *naming) executionID(ctx context.Context, client *apiclient.Client, scope ref.Scope, arg string, which newestOf) (string, error) {
 	if executionIDs.MatchString(arg) {
 		return arg, nil
 	}
@@ -66,7 +66,7 @@ func (a *app) executionID(ctx context.Context, client *apiclient.Client, scope r
 	}
 	for _, e := range list {
 		if which == newest || !e.Status.Terminal() {
-			fmt.Fprintf(a.err, "execution %s, #%d of %s\n", e.ID, e.Sequence, e.Pipeline)
+			fmt.Fprintf(n.err, "execution %s, #%d of %s\n", e.ID, e.Sequence, e.Pipeline)
 			return e.ID, nil
 		}
 	}
@@ -78,9 +78,9 @@ func (a *app) executionID(ctx context.Context, client *apiclient.Client, scope r
 
 // completeExecutions completes EXECUTION with the latest ones, each with what
 // it is.
-func (a *app) completeExecutions(c *cobra.Command, done bool, which newestOf) ([]string, cobra.ShellCompDirective) {
+func (n *naming) completeExecutions(c *cobra.Command, done bool, which newestOf) ([]string, cobra.ShellCompDirective) {
 	const shown = 50
-	client, scope, err := a.connect()
+	client, scope, err := n.caller.connect()
 	if err != nil || done {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -110,8 +110,8 @@ func (a *app) steered(e api.Execution, err error, done string) error {
 	if err != nil {
 		return err
 	}
-	return a.print(e, func() error {
-		fmt.Fprintf(a.people(), "%s %s\n", e.ID, done)
+	return a.shows.print(e, func() error {
+		fmt.Fprintf(a.shows.people(), "%s %s\n", e.ID, done)
 		return nil
 	})
 }

@@ -9,13 +9,13 @@ import (
 
 // printNames shows what v lists as KIND/ID, one a line, as other commands take
 // them.
-func (a *app) printNames(v any) error {
+func (o *output) printNames(v any) error {
 	names, ok := namesOf(v)
 	if !ok {
 		return fault.New(fault.Invalid, "this command's answer has no names; want the output table, json, yaml or jsonpath=TEMPLATE")
 	}
 	for _, n := range names {
-		fmt.Fprintln(a.people(), n)
+		fmt.Fprintln(o.people(), n)
 	}
 	return nil
 }

@@ -16,46 +16,52 @@ import (
 	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
+// output shows results as -o asks, and says what people should know besides.
+type output struct {
+	out, err io.Writer
+	output   string // the flag
+}
+
 // people is where what people read goes: nothing in it does anything to their
 // terminal. What programs read goes to out as it is.
-func (a *app) people() io.Writer { return printable.Writer(a.out) }
+func (o *output) people() io.Writer { return printable.Writer(o.out) }
 
 // jsonPath begins an output that is a template of kubectl's, e.g. "jsonpath={[*].id}".
 const jsonPath = "jsonpath="
 
 // print shows v in the form that was asked for; table shows it to people.
-func (a *app) print(v any, table func() error) error {
+func (o *output) print(v any, table func() error) error {
 	switch {
-	case a.outputIn("table", "wide", ""):
+	case o.outputIn("table", "wide", ""):
 		return table()
-	case a.output == "name":
-		return a.printNames(v)
-	case a.output == "json":
-		enc := json.NewEncoder(a.out)
+	case o.output == "name":
+		return o.printNames(v)
+	case o.output == "json":
+		enc := json.NewEncoder(o.out)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		return enc.Encode(v)
-	case a.output == "yaml":
-		return a.printYAML(v)
-	case strings.HasPrefix(a.output, jsonPath):
-		return a.printPath(v, strings.TrimPrefix(a.output, jsonPath))
+	case o.output == "yaml":
+		return o.printYAML(v)
+	case strings.HasPrefix(o.output, jsonPath):
+		return o.printPath(v, strings.TrimPrefix(o.output, jsonPath))
 	}
-	return a.checkOutput()
+	return o.checkOutput()
 }
 
 // outputIn says whether the output is one of some.
-func (a *app) outputIn(some ...string) bool { return slices.Contains(some, a.output) }
+func (o *output) outputIn(some ...string) bool { return slices.Contains(some, o.output) }
 
 // checkOutput says whether there is such an output.
-func (a *app) checkOutput() error {
-	if template, found := strings.CutPrefix(a.output, jsonPath); found {
+func (o *output) checkOutput() error {
+	if template, found := strings.CutPrefix(o.output, jsonPath); found {
 		_, err := parsePath(template)
 		return err
 	}
-	if a.outputIn("table", "wide", "name", "json", "yaml", "") {
+	if o.outputIn("table", "wide", "name", "json", "yaml", "") {
 		return nil
 	}
-	return fault.New(fault.Invalid, "the output %q isn't one of table, wide, name, json, yaml and jsonpath=TEMPLATE", a.output)
+	return fault.New(fault.Invalid, "the output %q isn't one of table, wide, name, json, yaml and jsonpath=TEMPLATE", o.output)
 }
 
 // parsePath reads a template as kubectl does: "{.a}", or ".a" alone.
@@ -72,7 +78,7 @@ func parsePath(template string) (*jsonpath.JSONPath, error) {
 
 // printPath shows what a template makes of v's JSON form, without a line's end
 // of its own.
-func (a *app) printPath(v any, template string) error {
+func (o *output) printPath(v any, template string) error {
 	path, err := parsePath(template)
 	if err != nil {
 		return err
@@ -81,7 +87,7 @@ func (a *app) printPath(v any, template string) error {
 	if err != nil {
 		return err
 	}
-	if err := path.Execute(a.out, doc); err != nil {
+	if err := path.Execute(o.out, doc); err != nil {
 		return fault.New(fault.Invalid, "the output's JSONPath template %q: %w", template, err)
 	}
 	return nil
@@ -101,12 +107,12 @@ func plainOf(v any) (any, error) {
 }
 
 // printYAML shows v with the keys of its JSON form.
-func (a *app) printYAML(v any) error {
+func (o *output) printYAML(v any) error {
 	plain, err := plainOf(v)
 	if err != nil {
 		return err
 	}
-	enc := yaml.NewEncoder(a.out)
+	enc := yaml.NewEncoder(o.out)
 	enc.SetIndent(2)
 	defer enc.Close()
 	return enc.Encode(plain)
@@ -114,13 +120,13 @@ func (a *app) printYAML(v any) error {
 
 // table shows rows below a header. Columns behind a "|" in the header are
 // shown with -o wide alone.
-func (a *app) table(header string, rows [][]string) error {
+func (o *output) table(header string, rows [][]string) error {
 	usual, more, _ := strings.Cut(header, " | ")
 	columns := strings.Fields(usual)
-	if a.output == "wide" {
+	if o.output == "wide" {
 		columns = append(columns, strings.Fields(more)...)
 	}
-	w := tabwriter.NewWriter(a.people(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(o.people(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(columns, "\t"))
 	for _, r := range rows {
 		cells := make([]string, len(columns))

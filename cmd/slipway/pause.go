@@ -9,7 +9,7 @@ import (
 )
 
 func pauseCommand(a *app) *cobra.Command {
-	return a.onExecution(&cobra.Command{
+	return a.naming.onExecution(&cobra.Command{
 		Use: "pause EXECUTION|PIPELINE", Short: "Let an execution start nothing new", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Pause lets what runs go on and starts nothing after it until \"slipway resume\". Timeouts go on, too.",
 	}, newestUnderWay, func(ctx context.Context, client *apiclient.Client, args []string) error {
@@ -19,7 +19,7 @@ func pauseCommand(a *app) *cobra.Command {
 }
 
 func resumeCommand(a *app) *cobra.Command {
-	return a.onExecution(&cobra.Command{
+	return a.naming.onExecution(&cobra.Command{
 		Use: "resume EXECUTION|PIPELINE", Short: "Let a paused execution go on", GroupID: groupRun, Args: cobra.ExactArgs(1),
 	}, newestUnderWay, func(ctx context.Context, client *apiclient.Client, args []string) error {
 		e, err := client.Resume(ctx, args[0])

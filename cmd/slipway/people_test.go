@@ -23,8 +23,8 @@ const evil = "x\n1 admin ok\x1b[2J\x1b]0;t\x07\u202e"
 func TestNamesDontReachTheTerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	a := &app{out: &out, err: &out}
-	if err := a.table("NAME TAGS", [][]string{{evil, evil}}); err != nil {
+	a := newApp(process{out: &out, err: &out})
+	if err := a.shows.table("NAME TAGS", [][]string{{evil, evil}}); err != nil {
 		t.Fatal(err)
 	}
 	p := &logPrinter{app: a}

@@ -25,7 +25,7 @@ func planCommand(a *app) *cobra.Command {
 			"With --diff delegates render what the stages would deploy to Kubernetes and ECS, and say how that differs from what there\n" +
 			"is. Nothing is changed: clusters of Kubernetes are asked by dry runs.",
 		Example:           "  slipway plan guestbook --input-set staging\n  slipway plan guestbook --diff",
-		ValidArgsFunction: a.completePipelines,
+		ValidArgsFunction: a.naming.completePipelines,
 		RunE: func(c *cobra.Command, args []string) error {
 			if diff {
 				return a.preview(c.Context(), args[0], inputs, chosen)
@@ -45,7 +45,7 @@ func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chos
 	if err != nil {
 		return err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -53,20 +53,20 @@ func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chos
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
-	a.warn(pipeline, inputs, p.Warnings)
-	return a.print(p, func() error {
-		fmt.Fprintf(a.people(), "pipeline %s\n", p.Pipeline)
+	a.shows.warn(pipeline, inputs, p.Warnings)
+	return a.shows.print(p, func() error {
+		fmt.Fprintf(a.shows.people(), "pipeline %s\n", p.Pipeline)
 		if part.Node != "" {
-			a.rehearsed(p.Root, "  ")
+			a.shows.rehearsed(p.Root, "  ")
 			return nil
 		}
-		a.rehearsedBelow(p.Root, "  ")
+		a.shows.rehearsedBelow(p.Root, "  ")
 		return nil
 	})
 }
 
 // rehearsed prints a node that would run, and what is below it.
-func (a *app) rehearsed(n *execution.Rehearsed, indent string) {
+func (o *output) rehearsed(n *execution.Rehearsed, indent string) {
 	parts := []string{string(n.Kind)}
 	for _, p := range []struct{ before, text string }{{"", n.Identifier}, {"", bracketed(n.Type)}, {"timeout ", n.Timeout}} {
 		if p.text != "" {
@@ -92,39 +92,39 @@ func (a *app) rehearsed(n *execution.Rehearsed, indent string) {
 	case n.Runs == execution.Unknown:
 		parts = append(parts, "perhaps: "+n.Condition)
 	}
-	fmt.Fprintln(a.people(), indent+strings.Join(parts, "  "))
+	fmt.Fprintln(o.people(), indent+strings.Join(parts, "  "))
 	if n.Kind == plan.KindStep && n.Runs != execution.No {
-		a.taker(n, indent+"    ")
+		o.taker(n, indent+"    ")
 	}
 	if d := n.Deploys; d != nil && n.Runs != execution.No {
-		fmt.Fprintf(a.people(), "%s    deploys %s to %s of %s\n", indent, d.Service, d.Infrastructure, d.Environment)
+		fmt.Fprintf(o.people(), "%s    deploys %s to %s of %s\n", indent, d.Service, d.Infrastructure, d.Environment)
 	}
 	for _, u := range n.Unknown {
-		fmt.Fprintf(a.people(), "%s    not known yet: %s\n", indent, u)
+		fmt.Fprintf(o.people(), "%s    not known yet: %s\n", indent, u)
 	}
 	if n.Runs == execution.No {
 		return
 	}
-	a.rehearsedBelow(n, indent+"  ")
+	o.rehearsedBelow(n, indent+"  ")
 }
 
-func (a *app) rehearsedBelow(n *execution.Rehearsed, indent string) {
+func (o *output) rehearsedBelow(n *execution.Rehearsed, indent string) {
 	for _, c := range n.Children {
-		a.rehearsed(c, indent)
+		o.rehearsed(c, indent)
 	}
 	if n.Hidden != nil {
-		fmt.Fprintf(a.people(), "%s%s: --node %s --from %d\n", indent, more(n.Hidden), n.ID, n.Hidden.From)
+		fmt.Fprintf(o.people(), "%s%s: --node %s --from %d\n", indent, more(n.Hidden), n.ID, n.Hidden.From)
 	}
 }
 
 // taker says which delegates could take a step. A step that needs none says
 // nothing of selectors.
-func (a *app) taker(n *execution.Rehearsed, indent string) {
+func (o *output) taker(n *execution.Rehearsed, indent string) {
 	switch {
 	case len(n.Delegates) > 0 && len(n.Selectors) > 0:
-		fmt.Fprintf(a.people(), "%sdelegates with %s: %s\n", indent, strings.Join(n.Selectors, ", "), strings.Join(n.Delegates, ", "))
+		fmt.Fprintf(o.people(), "%sdelegates with %s: %s\n", indent, strings.Join(n.Selectors, ", "), strings.Join(n.Delegates, ", "))
 	case len(n.Selectors) > 0:
-		fmt.Fprintf(a.people(), "%sno connected delegate has %s\n", indent, strings.Join(n.Selectors, ", "))
+		fmt.Fprintf(o.people(), "%sno connected delegate has %s\n", indent, strings.Join(n.Selectors, ", "))
 	}
 }
 

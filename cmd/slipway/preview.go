@@ -17,7 +17,7 @@ func (a *app) preview(ctx context.Context, pipeline string, inputs inputFlags, c
 	if err != nil {
 		return err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (a *app) preview(ctx context.Context, pipeline string, inputs inputFlags, c
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
-	a.warn(pipeline, inputs, p.Warnings)
+	a.shows.warn(pipeline, inputs, p.Warnings)
 	for _, l := range p.Left {
 		fmt.Fprintf(a.err, "stage %s isn't compared: %s\n", l.Stage, l.Why)
 	}
@@ -45,7 +45,7 @@ func (a *app) preview(ctx context.Context, pipeline string, inputs inputFlags, c
 	if err != nil {
 		return err
 	}
-	if err := a.print(found, func() error { a.differences(found); return nil }); err != nil {
+	if err := a.shows.print(found, func() error { a.shows.differences(found); return nil }); err != nil {
 		return err
 	}
 	if !found.Status.Good() {
@@ -54,26 +54,26 @@ func (a *app) preview(ctx context.Context, pipeline string, inputs inputFlags, c
 	return nil
 }
 
-func (a *app) differences(found api.Differences) {
+func (o *output) differences(found api.Differences) {
 	for _, d := range found.Stages {
-		a.difference(d)
+		o.difference(d)
 	}
 }
 
-func (a *app) difference(d execution.Difference) {
+func (o *output) difference(d execution.Difference) {
 	head := "stage " + d.Stage
 	if d.Deploys != nil {
 		head += fmt.Sprintf("  deploys %s to %s of %s", d.Deploys.Service, d.Deploys.Infrastructure, d.Deploys.Environment)
 	}
-	fmt.Fprintln(a.people(), head)
+	fmt.Fprintln(o.people(), head)
 	switch {
 	case d.Status == plan.Skipped:
-		fmt.Fprintln(a.people(), "  skipped")
+		fmt.Fprintln(o.people(), "  skipped")
 	case !d.Status.Good():
-		fmt.Fprintf(a.people(), "  isn't known: %s\n", d.Message)
+		fmt.Fprintf(o.people(), "  isn't known: %s\n", d.Message)
 	case len(d.Changed) == 0:
-		fmt.Fprintln(a.people(), "  nothing would change")
+		fmt.Fprintln(o.people(), "  nothing would change")
 	default:
-		fmt.Fprint(a.people(), d.Diff)
+		fmt.Fprint(o.people(), d.Diff)
 	}
 }

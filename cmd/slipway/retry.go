@@ -12,7 +12,7 @@ import (
 func retryCommand(a *app) *cobra.Command {
 	var in api.Retry
 	var follow bool
-	c := a.onExecution(&cobra.Command{
+	c := a.naming.onExecution(&cobra.Command{
 		Use: "retry EXECUTION|PIPELINE", Short: "Run the pipeline of an execution again with the same inputs", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Retry runs the pipeline as it is now. With --from or --from-failed the stages before that one aren't run again: they\n" +
 			"keep what they came to, and so do stages beside it that ended well.",
@@ -22,7 +22,7 @@ func retryCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.started(ctx, client, e, follow)
+		return a.follower.started(ctx, client, e, follow)
 	})
 	c.Flags().StringVar(&in.FromStage, "from", "", "go on from this stage")
 	c.Flags().BoolVar(&in.FromFailed, "from-failed", false, "go on from the first stage that failed")

@@ -16,7 +16,7 @@ func rollbackCommand(a *app) *cobra.Command {
 		service string
 		at      api.RollbackPlace
 	)
-	c := a.onExecution(&cobra.Command{
+	c := a.naming.onExecution(&cobra.Command{
 		Use: "rollback [EXECUTION|PIPELINE]", Short: "Roll an execution back that succeeded", GroupID: groupRun, Args: cobra.MaximumNArgs(1),
 		Long: "Rollback runs the rollback steps of an execution's stages in reverse, as an execution of their own. It must be the\n" +
 			"latest that has deployed its services where it put them, or of its pipeline if it has deployed nothing, and at most 30\n" +
@@ -37,7 +37,7 @@ func rollbackCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.started(ctx, client, e, follow)
+		return a.follower.started(ctx, client, e, follow)
 	})
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the progress until the end")
 	c.Flags().StringVar(&service, "service", "", "roll back what this service runs")
@@ -47,7 +47,7 @@ func rollbackCommand(a *app) *cobra.Command {
 }
 
 func (a *app) rollbackService(ctx context.Context, client *apiclient.Client, service string, at api.RollbackPlace) (api.Execution, error) {
-	_, scope, err := a.connect()
+	_, scope, err := a.caller.connect()
 	if err != nil {
 		return api.Execution{}, err
 	}

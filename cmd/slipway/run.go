@@ -24,7 +24,7 @@ func runCommand(a *app) *cobra.Command {
 			"What a pipeline asks for is shown by \"slipway inputs\".",
 		Example: "  slipway run guestbook --follow\n  slipway run guestbook --input variables.image=nginx:1.29\n" +
 			"  slipway run guestbook --input-set staging --input-set latest --inputs inputs.yaml",
-		ValidArgsFunction: a.completePipelines,
+		ValidArgsFunction: a.naming.completePipelines,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.run(c.Context(), args[0], inputs, chosen, follow)
 		},
@@ -40,7 +40,7 @@ func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chose
 	if err != nil {
 		return err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chose
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
-	a.warn(pipeline, inputs, e.Warnings)
-	return a.started(ctx, client, e, follow)
+	a.shows.warn(pipeline, inputs, e.Warnings)
+	return a.follower.started(ctx, client, e, follow)
 }
 
 // startRequest is what flags ask of a pipeline.
@@ -62,9 +62,9 @@ func (a *app) startRequest(inputs inputFlags, chosen stageFlags) (api.StartExecu
 }
 
 // warn tells of values that had no place in a pipeline.
-func (a *app) warn(pipeline string, inputs inputFlags, list []fault.Detail) {
+func (o *output) warn(pipeline string, inputs inputFlags, list []fault.Detail) {
 	for _, w := range list {
-		fmt.Fprintln(a.err, finding(inputs.place(pipeline, w)))
+		fmt.Fprintln(o.err, finding(inputs.place(pipeline, w)))
 	}
 }
 

@@ -13,7 +13,7 @@ func schemaCommand(a *app) *cobra.Command {
 		Long: "Schema shows the JSON Schema of a kind's documents, or of those of all kinds, as this version reads them.\n" +
 			"A server has the same at /schema/KIND.json and /schema/slipway.json.",
 		Example:           "  slipway schema > slipway.schema.json\n  slipway schema pipeline",
-		ValidArgsFunction: a.completeKinds,
+		ValidArgsFunction: a.naming.completeKinds,
 		RunE: func(_ *cobra.Command, args []string) error {
 			kinds := ref.Kinds()
 			if len(args) > 0 {

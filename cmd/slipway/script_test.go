@@ -75,7 +75,7 @@ type server struct {
 func (s *servers) start(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	read, write := io.Pipe()
-	a := &app{in: strings.NewReader(""), out: write, err: write, env: ts.Getenv, stop: func() {}}
+	a := newApp(process{in: strings.NewReader(""), out: write, err: write, env: ts.Getenv, stop: func() {}})
 	command := root(a)
 	at := ts.Getenv("ADDR") // the same again after a stop
 	if at == "" {
@@ -158,8 +158,9 @@ func utf16(ts *testscript.TestScript, _ bool, args []string) {
 
 // untilStatus waits until an execution has a status: "until-status ID STATUS".
 func untilStatus(ts *testscript.TestScript, _ bool, args []string) {
-	a := &app{env: ts.Getenv, changed: func(string) bool { return false }}
-	client, _, err := a.connect()
+	a := newApp(process{env: ts.Getenv})
+	a.caller.changed = func(string) bool { return false }
+	client, _, err := a.caller.connect()
 	ts.Check(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

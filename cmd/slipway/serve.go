@@ -33,7 +33,7 @@ func serveCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if cfg.Insecure, err = a.insecure(); err != nil {
+			if cfg.Insecure, err = a.caller.insecure(); err != nil {
 				return err
 			}
 			memory, keys, err := fetch.read()
@@ -99,10 +99,10 @@ func (a *app) serve(ctx context.Context, cfg wire.ServeConfig) error {
 		return err
 	}
 	if cfg.Data == "" {
-		if err := a.homed("the database", "give --data", "XDG_DATA_HOME"); err != nil {
+		if err := a.caller.homed("the database", "give --data", "XDG_DATA_HOME"); err != nil {
 			return err
 		}
-		cfg.Data = a.dataPath()
+		cfg.Data = a.caller.dataPath()
 	}
 	cfg.Version = currentVersion()
 	cfg.Ready = func(i wire.Info) {
@@ -129,17 +129,17 @@ func (a *app) introduce(i wire.Info) {
 	if i.Token == "" {
 		return
 	}
-	file, err := a.readConfig()
+	file, err := a.caller.readConfig()
 	switch {
 	case err != nil:
 		fmt.Fprintln(a.err, "The config file can't be used:", err)
 	case file.Server != "" && file.Server != i.URL:
-		fmt.Fprintf(a.err, "The config file %s tells of another server.\n", a.configPath())
+		fmt.Fprintf(a.err, "The config file %s tells of another server.\n", a.caller.configPath())
 	default:
 		file.Server, file.Token = i.URL, i.Token
 		file.Org, file.Project = cmp.Or(file.Org, defaultOrg), cmp.Or(file.Project, defaultProject)
-		if err = a.writeConfig(file); err == nil {
-			fmt.Fprintf(a.err, "Made an API token; it is in %s.\n", a.configPath())
+		if err = a.caller.writeConfig(file); err == nil {
+			fmt.Fprintf(a.err, "Made an API token; it is in %s.\n", a.caller.configPath())
 			return
 		}
 		fmt.Fprintln(a.err, "The config file can't be used:", err)

@@ -27,17 +27,23 @@ func (f *documentFlags) add(c *cobra.Command) {
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "list the documents that were skipped")
 }
 
+// reader reads the documents that commands are given.
+type reader struct {
+	in    io.Reader
+	shows *output
+}
+
 // readDocuments reads files, folders (their .yaml and .yml files, at any
 // depth), addresses that begin with https:// and, as "-", the standard input.
-func (a *app) readDocuments(ctx context.Context, paths []string, f documentFlags) (documents, error) {
+func (r *reader) readDocuments(ctx context.Context, paths []string, f documentFlags) (documents, error) {
 	var found documents
 	for _, path := range paths {
-		if err := a.readPath(ctx, path, f.strict, &found); err != nil {
+		if err := r.readPath(ctx, path, f.strict, &found); err != nil {
 			return documents{}, err
 		}
 	}
 	if len(found.docs) == 0 && len(found.wrong) == 0 {
-		a.tellSkipped(found.skipped, f.verbose)
+		r.shows.tellSkipped(found.skipped, f.verbose)
 		return documents{}, fault.New(fault.Invalid, "found no documents in %s; want YAML files", strings.Join(paths, ", "))
 	}
 	return found, nil
@@ -45,10 +51,10 @@ func (a *app) readDocuments(ctx context.Context, paths []string, f documentFlags
 
 // readPath reads what one argument names. A folder's documents are taken if
 // they are Slipway's; what is named by itself is taken anyway.
-func (a *app) readPath(ctx context.Context, path string, strict bool, found *documents) error {
+func (r *reader) readPath(ctx context.Context, path string, strict bool, found *documents) error {
 	switch {
 	case path == "-":
-		data, err := io.ReadAll(a.in)
+		data, err := io.ReadAll(r.in)
 		if err != nil {
 			return fmt.Errorf("read the standard input: %w", err)
 		}
@@ -112,7 +118,7 @@ func yamlFiles(root string) ([]string, error) {
 }
 
 // tellSkipped says how many documents of folders were somebody else's.
-func (a *app) tellSkipped(places []string, verbose bool) {
+func (o *output) tellSkipped(places []string, verbose bool) {
 	if len(places) == 0 {
 		return
 	}
@@ -123,10 +129,10 @@ func (a *app) tellSkipped(places []string, verbose bool) {
 	if verbose {
 		hint = ":"
 	}
-	fmt.Fprintf(a.err, "skipped %d document%s%s\n", len(places), end, hint)
+	fmt.Fprintf(o.err, "skipped %d document%s%s\n", len(places), end, hint)
 	if verbose {
 		for _, p := range places {
-			fmt.Fprintln(a.err, "  "+p)
+			fmt.Fprintln(o.err, "  "+p)
 		}
 	}
 }

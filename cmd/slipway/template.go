@@ -19,20 +19,20 @@ func templateCommand(a *app) *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use: "list [ID]", Short: "List templates with their versions", Args: cobra.MaximumNArgs(1),
 		Example:           "  slipway template list\n  slipway template list build",
-		ValidArgsFunction: a.completeTemplates,
+		ValidArgsFunction: a.naming.completeTemplates,
 		RunE:              func(c *cobra.Command, args []string) error { return a.listTemplates(c.Context(), args) },
 	}, &cobra.Command{
 		Use: "set-stable ID@VERSION", Short: "Say which version links without one mean", Args: cobra.ExactArgs(1),
 		Long:              "Set-stable makes a version the stable one: from the next run on, links without a versionLabel mean it.",
 		Example:           "  slipway template set-stable build@v2",
-		ValidArgsFunction: a.completeTemplates,
+		ValidArgsFunction: a.naming.completeTemplates,
 		RunE:              func(c *cobra.Command, args []string) error { return a.setStable(c.Context(), args[0]) },
 	})
 	return c
 }
 
 func (a *app) listTemplates(ctx context.Context, args []string) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -56,17 +56,17 @@ func (a *app) listTemplates(ctx context.Context, args []string) error {
 		found = append(found, e)
 		rows = append(rows, []string{id, label, stable, e.Name, age(e.UpdatedAt, time.Now()), e.UpdatedBy})
 	}
-	return a.print(found, func() error {
+	return a.shows.print(found, func() error {
 		if len(rows) == 0 {
 			fmt.Fprintf(a.err, "there is no such template in %s\n", scopeName(scope))
 			return nil
 		}
-		return a.table("ID VERSION STABLE NAME UPDATED BY", rows)
+		return a.shows.table("ID VERSION STABLE NAME UPDATED BY", rows)
 	})
 }
 
 func (a *app) setStable(ctx context.Context, name string) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (a *app) setStable(ctx context.Context, name string) error {
 	if err := client.SetStableTemplate(ctx, scope, id, label); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.people(), "%s is the stable version of template %s\n", label, id)
+	fmt.Fprintf(a.shows.people(), "%s is the stable version of template %s\n", label, id)
 	return nil
 }
 
 // completeTemplates completes the ID of a template's version.
-func (a *app) completeTemplates(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.completeIDs(c, string(ref.Template), len(args) > 0)
+func (n *naming) completeTemplates(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return n.completeIDs(c, string(ref.Template), len(args) > 0)
 }

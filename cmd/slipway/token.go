@@ -20,14 +20,14 @@ func tokenCommand(a *app) *cobra.Command {
 	c.AddCommand(tokenCreateCommand(a), tokenListCommand(a), &cobra.Command{
 		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			client, _, err := a.connect()
+			client, _, err := a.caller.connect()
 			if err != nil {
 				return err
 			}
 			if err := client.RevokeToken(c.Context(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintln(a.people(), args[0], "revoked")
+			fmt.Fprintln(a.shows.people(), args[0], "revoked")
 			return nil
 		},
 	})
@@ -63,24 +63,24 @@ func tokenCreateCommand(a *app) *cobra.Command {
 }
 
 // tokenScope is what a token is for: what flags name, else the account.
-func (a *app) tokenScope(scope ref.Scope) ref.Scope {
-	if a.changed("org") || a.changed("project") {
+func (c *caller) tokenScope(scope ref.Scope) ref.Scope {
+	if c.changed("org") || c.changed("project") {
 		return scope
 	}
 	return ref.Scope{}
 }
 
 func (a *app) createToken(ctx context.Context, in api.CreateToken) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
-	t, err := client.CreateToken(ctx, a.tokenScope(scope), in)
+	t, err := client.CreateToken(ctx, a.caller.tokenScope(scope), in)
 	if err != nil {
 		return err
 	}
-	return a.print(t, func() error {
-		fmt.Fprintln(a.people(), t.Secret)
+	return a.shows.print(t, func() error {
+		fmt.Fprintln(a.shows.people(), t.Secret)
 		fmt.Fprintln(a.err, "This is shown once; keep it safe.")
 		return nil
 	})
@@ -104,18 +104,18 @@ func tokenListCommand(a *app) *cobra.Command {
 }
 
 func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) error {
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
 	all, err := apiclient.All(0, func(p apiclient.Page) ([]api.Token, string, error) {
-		return client.Tokens(ctx, a.tokenScope(scope), kind, p)
+		return client.Tokens(ctx, a.caller.tokenScope(scope), kind, p)
 	})
 	if err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(t api.Token) bool { return t.Revoked && !revoked })
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		var rows [][]string
 		for _, t := range all {
 			state := "valid"
@@ -124,7 +124,7 @@ func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) er
 			}
 			rows = append(rows, []string{t.ID, t.Name, t.Actor, scopeName(ref.Scope{Org: t.Org, Project: t.Project}), state, boundTo(t), age(t.CreatedAt, time.Now())})
 		}
-		return a.table("ID NAME ACTOR SCOPE STATE BOUND AGE", rows)
+		return a.shows.table("ID NAME ACTOR SCOPE STATE BOUND AGE", rows)
 	})
 }
 

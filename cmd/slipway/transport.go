@@ -20,10 +20,10 @@ func here(host string) bool {
 }
 
 // insecure says whether plain HTTP may leave the machine.
-func (a *app) insecure() (bool, error) {
-	text := a.env("SLIPWAY_INSECURE")
-	if a.flags.Insecure || text == "" {
-		return a.flags.Insecure, nil
+func (c *caller) insecure() (bool, error) {
+	text := c.env("SLIPWAY_INSECURE")
+	if c.flags.Insecure || text == "" {
+		return c.flags.Insecure, nil
 	}
 	on, err := strconv.ParseBool(text)
 	if err != nil {

@@ -56,7 +56,7 @@ func (a *app) fires(ctx context.Context, name string, limit int) error {
 	if err != nil {
 		return err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -66,12 +66,12 @@ func (a *app) fires(ctx context.Context, name string, limit int) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func() error {
+	return a.shows.print(all, func() error {
 		var rows [][]string
 		for _, f := range all {
 			rows = append(rows, []string{f.At, string(f.Outcome), f.Execution, f.Event, f.Reason})
 		}
-		return a.table("AT OUTCOME EXECUTION EVENT REASON", rows)
+		return a.shows.table("AT OUTCOME EXECUTION EVENT REASON", rows)
 	})
 }
 
@@ -81,7 +81,7 @@ func (a *app) switchTrigger(ctx context.Context, name string, on bool) error {
 	if err != nil {
 		return err
 	}
-	client, scope, err := a.connect()
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) switchTrigger(ctx context.Context, name string, on bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.people(), "trigger %s %s: enabled is %t\n", name, done.Change, on)
+	fmt.Fprintf(a.shows.people(), "trigger %s %s: enabled is %t\n", name, done.Change, on)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (a *app) testTrigger(file, payload string, headers []string, repository str
 			return fault.New(fault.Conflict, "the trigger wouldn't fire: %s", mismatch)
 		}
 	}
-	fmt.Fprintln(a.people(), "the trigger would fire")
+	fmt.Fprintln(a.shows.people(), "the trigger would fire")
 	return nil
 }
 
@@ -197,7 +197,7 @@ func (a *app) testArtifact(t entity.ArtifactTrigger, body []byte) error {
 	if mismatch != "" {
 		return fault.New(fault.Conflict, "the trigger wouldn't fire: %s", mismatch)
 	}
-	fmt.Fprintln(a.people(), "the trigger would fire")
+	fmt.Fprintln(a.shows.people(), "the trigger would fire")
 	return nil
 }
 

@@ -15,8 +15,8 @@ func versionCommand(a *app) *cobra.Command {
 		Use: "version", Short: "Say which version this is", GroupID: groupAdmin, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := map[string]string{"version": currentVersion()}
-			return a.print(v, func() error {
-				fmt.Fprintln(a.people(), "slipway", v["version"])
+			return a.shows.print(v, func() error {
+				fmt.Fprintln(a.shows.people(), "slipway", v["version"])
 				return nil
 			})
 		},

@@ -28,7 +28,8 @@ func manyNames() map[string]int {
 // manyMethods are the types that have more.
 func manyMethods() map[string]int {
 	return map[string]int{
-		"cmd/slipway.app": 134, "pkg/api.Server": 122, "pkg/engine.Handler": 85, "pkg/engine.walk": 78,
+		"delegate/ecs.session": 67,
+		"pkg/api.Server":       122, "pkg/engine.Handler": 85, "pkg/engine.walk": 78,
 		"pkg/entity.decoder": 193, "pkg/execution.Service": 74, "pkg/resolve.Scope": 144, "pkg/store/dynamo.Store": 134, "pkg/store/sqlite.Store": 71,
 	}
 }
@@ -49,20 +50,63 @@ func TestPackagesHaveFewNames(t *testing.T) {
 }
 
 // TestTypesHaveFewMethods: a type whose methods share all of its fields is as
-// hard to follow as a program of global variables.
+// hard to follow as a program of global variables. What it embeds of its own
+// package counts: methods that are moved there are still its own.
 func TestTypesHaveFewMethods(t *testing.T) {
 	t.Parallel()
 	sizes := map[string]int{}
 	for _, p := range packages(t) {
+		own, embeds := map[string]int{}, map[string][]string{}
 		for _, file := range filesOf(t, p) {
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-					sizes[p.path()+"."+receiver(f.Recv.List[0].Type)]++
+					own[receiver(f.Recv.List[0].Type)]++
 				}
 			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if s, ok := n.(*ast.TypeSpec); ok {
+					embeds[s.Name.Name] = embedded(s.Type)
+				}
+				return true
+			})
+		}
+		var methods func(name string) int
+		methods = func(name string) int {
+			sum := own[name]
+			for _, in := range embeds[name] {
+				if manyMethods()[p.path()+"."+in] == 0 { // else its own row says that it has too many
+					sum += methods(in)
+				}
+			}
+			return sum
+		}
+		for name := range embeds {
+			sizes[p.path()+"."+name] = methods(name)
 		}
 	}
 	fits(t, sizes, maxMethods, manyMethods(), "methods")
+}
+
+// embedded are the types of its own package that a struct embeds.
+func embedded(typ ast.Expr) []string {
+	s, ok := typ.(*ast.StructType)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for _, f := range s.Fields.List {
+		if len(f.Names) > 0 {
+			continue
+		}
+		in := f.Type
+		if pointer, ok := in.(*ast.StarExpr); ok {
+			in = pointer.X
+		}
+		if name, ok := in.(*ast.Ident); ok {
+			names = append(names, name.Name)
+		}
+	}
+	return names
 }
 
 // fits compares sizes with a limit, and with what is listed of those beyond it.
