@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/internal/testaws"
@@ -234,6 +236,44 @@ func TestInstanceRefresh(t *testing.T) {
 		_, err := g.RollbackInstanceRefresh(t.Context(), &autoscaling.RollbackInstanceRefreshInput{AutoScalingGroupName: aws.String("web")})
 		wantCode(t, "roll back", err, "IrreversibleInstanceRefresh")
 	})
+}
+
+// Instances are targets of the groups that are attached, from when they serve
+// until they are detached.
+func TestAutoScalingTargets(t *testing.T) {
+	t.Parallel()
+	g := newGroups(t, "good")
+	b := newBalancer(t, cluster{world: g.world})
+	machines, err := b.CreateTargetGroup(t.Context(), &elb.CreateTargetGroupInput{
+		Name: aws.String("machines"), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(80), VpcId: aws.String(g.world.Network().VPC),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arn := *machines.TargetGroups[0].TargetGroupArn
+	if _, err := b.ModifyRule(t.Context(), &elb.ModifyRuleInput{RuleArn: &b.rule, Actions: forward(arn)}); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "create", g.create(t, "web", "1"), "")
+	_, err = g.AttachLoadBalancerTargetGroups(t.Context(), &autoscaling.AttachLoadBalancerTargetGroupsInput{
+		AutoScalingGroupName: aws.String("web"), TargetGroupARNs: []string{arn},
+	})
+	wantCode(t, "attach while nothing is registered", err, "")
+	got := []string{b.health(t, arn)}
+	g.world.Pass(12 * time.Second)
+	got = append(got, b.health(t, arn))
+	g.world.Pass(time.Minute)
+	got = append(got, b.health(t, arn))
+	for range 2 {
+		_, err = g.DetachLoadBalancerTargetGroups(t.Context(), &autoscaling.DetachLoadBalancerTargetGroupsInput{
+			AutoScalingGroupName: aws.String("web"), TargetGroupARNs: []string{arn},
+		})
+		wantCode(t, "detach", err, "")
+	}
+	got = append(got, b.health(t, arn))
+	if d := cmp.Diff([]string{"", "initial initial", "healthy healthy", "draining draining"}, got); d != "" {
+		t.Errorf("states (-want +got):\n%s", d)
+	}
 }
 
 // An image without room gives failed activities.

@@ -2,6 +2,7 @@ package testaws_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +237,19 @@ func TestStackChecks(t *testing.T) {
 	}
 	_, err = s.ValidateTemplate(t.Context(), &cloudformation.ValidateTemplateInput{TemplateBody: secret})
 	wantCode(t, "a template with a parameter that isn't used", err, "")
+}
+
+// A name is exported by one stack.
+func TestStackExports(t *testing.T) {
+	t.Parallel()
+	s := newStacks(t)
+	body := aws.String(*template("Orders") + "\n  Shared: {Value: x, Export: {Name: shared}}")
+	s.create(t, "first", body)
+	s.create(t, "second", body)
+	s.world.Pass(time.Minute)
+	if got := []string{s.status(t, "first"), s.status(t, "second")}; !slices.Equal(got, []string{"CREATE_COMPLETE 2", "ROLLBACK_COMPLETE 0"}) {
+		t.Errorf("stacks that export one name: %s", got)
+	}
 }
 
 // Change sets belong to a stack, tell when nothing changes, and what they make
