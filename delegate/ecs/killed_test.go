@@ -369,3 +369,18 @@ func TestRollbackWhileECSRollsBack(t *testing.T) {
 		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 }
+
+// A call that is sent twice because its answer was lost deletes what is gone.
+func TestDeletedTwice(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	first.succeeds(t, ecslane.OpRolling, withScaling)
+	s := first.next(t, "web:2")
+	for _, operation := range []string{"application-autoscaling:DeleteScalingPolicy", "application-autoscaling:DeregisterScalableTarget"} {
+		s.Fail(operation, testaws.Fault{Cut: testaws.CutAfter, Times: 1})
+	}
+	s.succeeds(t, ecslane.OpRolling)
+	if got := s.scales(t); got.policies != "" {
+		t.Errorf("the service is scaled by %+v", got)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	scalingtypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
 )
 
 // scaling is what scales a service: its scalable targets, of which it has one for
@@ -136,7 +138,8 @@ func (s *session) converge(ctx context.Context, want scaling, service string) er
 	return s.prune(ctx, want, live)
 }
 
-// prune deletes the policies and targets that aren't wanted.
+// prune deletes the policies and targets that aren't wanted. One that is gone by
+// then is as good: the call may have been sent twice.
 func (s *session) prune(ctx context.Context, want, live scaling) error {
 	for _, p := range live.Policies {
 		if slices.ContainsFunc(want.Policies, func(o applicationautoscaling.PutScalingPolicyInput) bool {
@@ -146,7 +149,7 @@ func (s *session) prune(ctx context.Context, want, live scaling) error {
 		}
 		if _, err := s.scaling.DeleteScalingPolicy(ctx, &applicationautoscaling.DeleteScalingPolicyInput{
 			PolicyName: p.PolicyName, ResourceId: p.ResourceId, ScalableDimension: p.ScalableDimension, ServiceNamespace: p.ServiceNamespace,
-		}); err != nil {
+		}); err != nil && !aws.Is(err, "ObjectNotFoundException") {
 			return s.Failed(ctx, "application-autoscaling:DeleteScalingPolicy", err)
 		}
 		s.say("Deleted scaling policy %s", sdk.ToString(p.PolicyName))
@@ -159,7 +162,7 @@ func (s *session) prune(ctx context.Context, want, live scaling) error {
 		}
 		if _, err := s.scaling.DeregisterScalableTarget(ctx, &applicationautoscaling.DeregisterScalableTargetInput{
 			ResourceId: t.ResourceId, ScalableDimension: t.ScalableDimension, ServiceNamespace: t.ServiceNamespace,
-		}); err != nil {
+		}); err != nil && !aws.Is(err, "ObjectNotFoundException") {
 			return s.Failed(ctx, "application-autoscaling:DeregisterScalableTarget", err)
 		}
 		s.say("Deregistered scalable target %s", sdk.ToString(t.ResourceId))
