@@ -47,6 +47,10 @@ type Config struct {
 // Server answers the API's requests.
 type Server struct {
 	Config
+	station   *station
+	saved     *documents
+	steering  *steering
+	kept      kept
 	mux       *http.ServeMux
 	endpoints []func(huma.API) // each registers one
 	root      http.Handler
@@ -95,7 +99,14 @@ func NewWebhooks(cfg Config) *Server {
 
 // empty is a Server without endpoints.
 func empty(cfg Config) *Server {
-	s := &Server{Config: cfg, mux: http.NewServeMux()}
+	s := &Server{
+		Config: cfg, mux: http.NewServeMux(), kept: kept{Store: cfg.Store, Now: cfg.Now},
+		station: &station{Store: cfg.Store, Executions: cfg.Executions, Ledger: cfg.Ledger, Timing: cfg.Timing, Now: cfg.Now, Log: cfg.Log},
+		saved:   &documents{Store: cfg.Store, Catalog: cfg.Catalog, Launch: cfg.Launch},
+	}
+	s.steering = &steering{
+		Store: cfg.Store, Launch: cfg.Launch, Executions: cfg.Executions, Feed: cfg.Feed, Work: cfg.Work, Now: cfg.Now, Log: cfg.Log, saved: s.saved, kept: s.kept,
+	}
 	s.mux.HandleFunc("/", s.nowhere)
 	s.root = s.identify(s.guard(paced(s.authenticate(s.take(s.project(s.mux))))))
 	return s

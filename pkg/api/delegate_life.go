@@ -3,13 +3,17 @@ package api
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -29,12 +33,22 @@ func delegateOp(id, method, path, summary string) huma.Operation {
 }
 
 func (s *Server) delegateLife() {
-	handle(s, delegateOp("registerDelegate", http.MethodPost, "/register", "Say hello"), s.registerDelegate)
-	handle(s, delegateOp("delegateHeartbeat", http.MethodPost, "/{id}/heartbeat", "Renew leases, hear of cancels"), s.heartbeat)
-	handle(s, delegateOp("delegateGoodbye", http.MethodDelete, "/{id}", "Say goodbye"), s.goodbye)
+	handle(s, delegateOp("registerDelegate", http.MethodPost, "/register", "Say hello"), s.station.registerDelegate)
+	handle(s, delegateOp("delegateHeartbeat", http.MethodPost, "/{id}/heartbeat", "Renew leases, hear of cancels"), s.station.heartbeat)
+	handle(s, delegateOp("delegateGoodbye", http.MethodDelete, "/{id}", "Say goodbye"), s.station.goodbye)
 }
 
-func (s *Server) registerDelegate(ctx context.Context, in *struct{ Body task.Register }) (*struct{ Body task.Registered }, error) {
+// station is what delegates call: it registers them, and gives and takes tasks.
+type station struct {
+	Store      store.Store
+	Executions *execution.Service
+	Ledger     *ledger.Ledger
+	Timing     task.Registered
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+func (s *station) registerDelegate(ctx context.Context, in *struct{ Body task.Register }) (*struct{ Body task.Registered }, error) {
 	r, t := in.Body, caller(ctx)
 	if err := checkHello(r); err != nil {
 		return nil, err
@@ -85,7 +99,7 @@ func boundTags(t store.AccessToken, r task.Register) ([]string, error) {
 
 // delegate reads the delegate that a request speaks for: one that registered
 // with the token that it uses.
-func (s *Server) delegate(ctx context.Context, id string) (store.Delegate, error) {
+func (s *station) delegate(ctx context.Context, id string) (store.Delegate, error) {
 	t := caller(ctx)
 	d, err := s.Store.Delegate(ctx, t.Scope.Account, id)
 	if err == nil && d.TokenID != t.ID {
@@ -94,7 +108,7 @@ func (s *Server) delegate(ctx context.Context, id string) (store.Delegate, error
 	return d, err
 }
 
-func (s *Server) heartbeat(ctx context.Context, in *struct {
+func (s *station) heartbeat(ctx context.Context, in *struct {
 	OfDelegate
 	Body task.Heartbeat
 }) (*struct{ Body task.HeartbeatAnswer }, error) {
@@ -109,7 +123,7 @@ func (s *Server) heartbeat(ctx context.Context, in *struct {
 	return &struct{ Body task.HeartbeatAnswer }{out}, err
 }
 
-func (s *Server) goodbye(ctx context.Context, in *OfDelegate) (*nothing, error) {
+func (s *station) goodbye(ctx context.Context, in *OfDelegate) (*nothing, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
 		return nil, err

@@ -19,18 +19,18 @@ type OfTask struct {
 const maxDelegateBody = 16 << 20
 
 func (s *Server) delegateTasks() {
-	handle(s, delegateOp("claimTasks", http.MethodPost, "/{id}/claim", "Ask for work"), s.claim)
+	handle(s, delegateOp("claimTasks", http.MethodPost, "/{id}/claim", "Ask for work"), s.station.claim)
 	logs := delegateOp("appendLog", http.MethodPost, "/{id}/tasks/{task}/logs", "Send log chunks")
 	logs.MaxBodyBytes = maxDelegateBody
-	handle(s, logs, s.appendLog)
+	handle(s, logs, s.station.appendLog)
 	resolve := delegateOp("resolveTexts", http.MethodPost, "/{id}/tasks/{task}/resolve", "Resolve expressions of fetched texts")
 	resolve.MaxBodyBytes = maxDelegateBody
-	handle(s, resolve, s.resolveTexts)
-	handle(s, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.readFiles)
-	handle(s, delegateOp("keepCheckpoint", http.MethodPost, "/{id}/tasks/{task}/checkpoint", "Keep what is there before a change"), s.keepCheckpoint)
-	handle(s, delegateOp("readCheckpoints", http.MethodPost, "/{id}/tasks/{task}/checkpoints", "Read what a task's stage has found before its changes"), s.readCheckpoints)
-	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.completeTask)
-	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.releaseTask)
+	handle(s, resolve, s.station.resolveTexts)
+	handle(s, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.station.readFiles)
+	handle(s, delegateOp("keepCheckpoint", http.MethodPost, "/{id}/tasks/{task}/checkpoint", "Keep what is there before a change"), s.station.keepCheckpoint)
+	handle(s, delegateOp("readCheckpoints", http.MethodPost, "/{id}/tasks/{task}/checkpoints", "Read what a task's stage has found before its changes"), s.station.readCheckpoints)
+	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.station.completeTask)
+	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.station.releaseTask)
 }
 
 // Claimed is the answer to a claim.
@@ -38,7 +38,7 @@ type Claimed struct {
 	Tasks []task.Assignment `json:"tasks" nullable:"false"`
 }
 
-func (s *Server) claim(ctx context.Context, in *struct {
+func (s *station) claim(ctx context.Context, in *struct {
 	OfDelegate
 	Body task.Claim
 }) (*struct{ Body Claimed }, error) {
@@ -53,7 +53,7 @@ func (s *Server) claim(ctx context.Context, in *struct {
 	return &struct{ Body Claimed }{Claimed{Tasks: list(tasks)}}, err
 }
 
-func (s *Server) appendLog(ctx context.Context, in *struct {
+func (s *station) appendLog(ctx context.Context, in *struct {
 	OfTask
 	Body task.LogBatch
 }) (*nothing, error) {
@@ -64,7 +64,7 @@ func (s *Server) appendLog(ctx context.Context, in *struct {
 	return nil, s.Executions.AppendLog(ctx, d, in.Task, in.Body)
 }
 
-func (s *Server) resolveTexts(ctx context.Context, in *struct {
+func (s *station) resolveTexts(ctx context.Context, in *struct {
 	OfTask
 	Body task.Resolve
 }) (*struct{ Body task.Resolved }, error) {
@@ -76,7 +76,7 @@ func (s *Server) resolveTexts(ctx context.Context, in *struct {
 	return &struct{ Body task.Resolved }{out}, err
 }
 
-func (s *Server) readFiles(ctx context.Context, in *struct {
+func (s *station) readFiles(ctx context.Context, in *struct {
 	OfTask
 	Body task.ReadFiles
 }) (*struct{ Body task.FilesRead }, error) {
@@ -89,7 +89,7 @@ func (s *Server) readFiles(ctx context.Context, in *struct {
 	return &struct{ Body task.FilesRead }{out}, err
 }
 
-func (s *Server) keepCheckpoint(ctx context.Context, in *struct {
+func (s *station) keepCheckpoint(ctx context.Context, in *struct {
 	OfTask
 	Body task.KeepCheckpoint
 }) (*struct{ Body task.Checkpoint }, error) {
@@ -101,7 +101,7 @@ func (s *Server) keepCheckpoint(ctx context.Context, in *struct {
 	return &struct{ Body task.Checkpoint }{kept}, err
 }
 
-func (s *Server) readCheckpoints(ctx context.Context, in *struct {
+func (s *station) readCheckpoints(ctx context.Context, in *struct {
 	OfTask
 	Body task.ReadCheckpoints
 }) (*struct{ Body task.CheckpointsRead }, error) {
@@ -113,7 +113,7 @@ func (s *Server) readCheckpoints(ctx context.Context, in *struct {
 	return &struct{ Body task.CheckpointsRead }{task.CheckpointsRead{Checkpoints: list(all)}}, err
 }
 
-func (s *Server) completeTask(ctx context.Context, in *struct {
+func (s *station) completeTask(ctx context.Context, in *struct {
 	OfTask
 	RawBody []byte
 	Body    task.Report
@@ -128,7 +128,7 @@ func (s *Server) completeTask(ctx context.Context, in *struct {
 	return nil, s.Executions.CompleteTask(ctx, d, in.Task, in.Body)
 }
 
-func (s *Server) releaseTask(ctx context.Context, in *struct {
+func (s *station) releaseTask(ctx context.Context, in *struct {
 	OfTask
 	Body task.Held
 }) (*nothing, error) {

@@ -8,13 +8,13 @@ import (
 )
 
 func (s *Server) delegateWatches() {
-	handle(s, delegateOp("watches", http.MethodPost, "/{id}/watches", "Ask for releases to watch"), s.watches)
+	handle(s, delegateOp("watches", http.MethodPost, "/{id}/watches", "Ask for releases to watch"), s.station.watches)
 	observe := delegateOp("observe", http.MethodPost, "/{id}/instances", "Report what runs of a watched release")
 	observe.MaxBodyBytes = maxDelegateBody
-	handle(s, observe, s.observe)
+	handle(s, observe, s.station.observe)
 }
 
-func (s *Server) watches(ctx context.Context, in *struct {
+func (s *station) watches(ctx context.Context, in *struct {
 	OfDelegate
 	Body task.Watching
 }) (*struct{ Body task.Watches }, error) {
@@ -29,7 +29,7 @@ func (s *Server) watches(ctx context.Context, in *struct {
 	return &struct{ Body task.Watches }{out}, err
 }
 
-func (s *Server) observe(ctx context.Context, in *struct {
+func (s *station) observe(ctx context.Context, in *struct {
 	OfDelegate
 	Body task.Observed
 }) (*nothing, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -70,22 +71,22 @@ func (s *Server) entities() {
 	handle(s, huma.Operation{
 		OperationID: "saveEntity", Method: http.MethodPut, Path: "/v1/entities", Tags: tags, MaxBodyBytes: limit,
 		Summary: "Create or update the entity of a document",
-	}, inTurn(s, s.saveEntity))
+	}, inTurn(s, s.saved.saveEntity))
 	handle(s, huma.Operation{
 		OperationID: "validateEntity", Method: http.MethodPost, Path: "/v1/entities:validate", Tags: tags, MaxBodyBytes: limit,
 		Summary: "Say what saving a document would do, and what is wrong with it",
-	}, inTurn(s, s.validateEntity))
+	}, inTurn(s, s.saved.validateEntity))
 	handle(s, huma.Operation{
 		OperationID: "listEntities", Method: http.MethodGet, Path: "/v1/entities/{kind}", Tags: tags, Summary: "List entities of a kind",
-	}, s.listEntities)
+	}, s.saved.listEntities)
 	handle(s, huma.Operation{
 		OperationID: "getEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}", Tags: tags,
 		Summary: "Get an entity; with Accept: application/yaml, its document as it was saved",
-	}, s.getEntity)
+	}, s.saved.getEntity)
 	handle(s, huma.Operation{
 		OperationID: "deleteEntity", Method: http.MethodDelete, Path: "/v1/entities/{kind}/{id}", Tags: tags,
 		Summary: "Delete an entity that nothing refers to",
-	}, inTurn(s, s.deleteEntity))
+	}, inTurn(s, s.saved.deleteEntity))
 }
 
 // Versioned says which version a change was made from.
@@ -126,7 +127,14 @@ func savedEntity(r catalog.Result) SavedEntity {
 	return SavedEntity{EntityKey: keyOf(r.Key), Version: r.Version, Change: r.Change, Warnings: list(r.Warnings)}
 }
 
-func (s *Server) saveEntity(ctx context.Context, in *Document) (*savedAnswer, error) {
+// documents are what people write, what they come to, and their inputs.
+type documents struct {
+	Store   store.Entities
+	Catalog *catalog.Catalog
+	Launch  *launch.Launcher
+}
+
+func (s *documents) saveEntity(ctx context.Context, in *Document) (*savedAnswer, error) {
 	d, err := in.draft(ctx)
 	if err != nil {
 		return nil, err
@@ -134,7 +142,7 @@ func (s *Server) saveEntity(ctx context.Context, in *Document) (*savedAnswer, er
 	return saved(s.Catalog.Save(ctx, d, author(ctx)))
 }
 
-func (s *Server) validateEntity(ctx context.Context, in *Document) (*savedAnswer, error) {
+func (s *documents) validateEntity(ctx context.Context, in *Document) (*savedAnswer, error) {
 	d, err := in.draft(ctx)
 	if err != nil {
 		return nil, err
@@ -173,7 +181,7 @@ func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 // parent is the kind within which the identifier is unique; empty: the scope.
 func (in OfKind) parent() ref.Kind { return ref.Parent(in.Kind) }
 
-func (s *Server) listEntities(ctx context.Context, in *struct {
+func (s *documents) listEntities(ctx context.Context, in *struct {
 	OfKind
 	Paged
 }) (*struct{ Body EntityList }, error) {
@@ -210,7 +218,7 @@ func (in OfEntity) key(ctx context.Context) (store.EntityKey, error) {
 	return store.EntityKey{Scope: scope, Kind: in.Kind, Env: env, ID: in.ID}, err
 }
 
-func (s *Server) getEntity(ctx context.Context, in *OfEntity) (*struct{ Body Entity }, error) {
+func (s *documents) getEntity(ctx context.Context, in *OfEntity) (*struct{ Body Entity }, error) {
 	key, err := in.key(ctx)
 	if err != nil {
 		return nil, err
@@ -224,7 +232,7 @@ func (s *Server) getEntity(ctx context.Context, in *OfEntity) (*struct{ Body Ent
 
 // exists is an error if a list was asked for by the name of something that
 // isn't there: an empty list would hide the slip. An empty name is no error.
-func (s *Server) exists(ctx context.Context, scope ref.Scope, kind ref.Kind, name string) error {
+func (s *documents) exists(ctx context.Context, scope ref.Scope, kind ref.Kind, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -236,7 +244,7 @@ func (s *Server) exists(ctx context.Context, scope ref.Scope, kind ref.Kind, nam
 	return err
 }
 
-func (s *Server) deleteEntity(ctx context.Context, in *struct {
+func (s *documents) deleteEntity(ctx context.Context, in *struct {
 	OfEntity
 	Versioned
 }) (*nothing, error) {

@@ -43,10 +43,10 @@ func (s *Server) entitySets() {
 		OperationID: "applyEntities", Method: http.MethodPost, Path: "/v1/entities:apply", Tags: []string{"Entities"},
 		MaxBodyBytes: MaxSetBytes + 1, // the framework compares with >=
 		Summary:      "Create or update the entities of a set of documents, which are checked together; nothing is saved if one of them is wrong",
-	}, inTurn(s, s.applyEntities))
+	}, inTurn(s, s.saved.applyEntities))
 }
 
-func (s *Server) applyEntities(ctx context.Context, in *struct{ Body DocumentSet }) (*struct{ Body SavedSet }, error) {
+func (s *documents) applyEntities(ctx context.Context, in *struct{ Body DocumentSet }) (*struct{ Body SavedSet }, error) {
 	set := make([]catalog.Draft, len(in.Body.Documents))
 	for i, d := range in.Body.Documents {
 		scope, err := Scoped{Org: d.Org, Project: d.Project}.scope(ctx)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -90,47 +91,47 @@ func (s *Server) executions() {
 	handle(s, huma.Operation{
 		OperationID: "startExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/executions", Tags: tags,
 		Summary: "Run a pipeline",
-	}, inTurn(s, s.startExecution))
+	}, inTurn(s, s.steering.startExecution))
 	handle(s, huma.Operation{
 		OperationID: "planExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/plan", Tags: tags,
 		Summary: "Say what a run of a pipeline would do, and start nothing",
-	}, inTurn(s, s.planExecution))
+	}, inTurn(s, s.steering.planExecution))
 	handle(s, huma.Operation{
 		OperationID: "previewExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/preview", Tags: tags,
 		Summary: "Have delegates compare what a run of a pipeline would deploy with what there is, and change nothing",
-	}, inTurn(s, s.previewExecution))
+	}, inTurn(s, s.steering.previewExecution))
 	handle(s, huma.Operation{
 		OperationID: "getDifferences", Method: http.MethodGet, Path: "/v1/executions/{execution}/differences", Tags: tags,
 		Summary: "Get what a preview has found out so far",
-	}, inTurn(s, s.getDifferences))
+	}, inTurn(s, s.steering.getDifferences))
 	handle(s, huma.Operation{
 		OperationID: "listExecutions", Method: http.MethodGet, Path: "/v1/executions", Tags: tags,
 		Summary: "List executions, newest first",
-	}, s.listExecutions)
+	}, s.steering.listExecutions)
 	handle(s, huma.Operation{
 		OperationID: "getExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}", Tags: tags,
 		Summary: "Get an execution with its nodes",
-	}, s.getExecution)
+	}, s.steering.getExecution)
 	handle(s, huma.Operation{
 		OperationID: "abortExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/abort", Tags: tags,
 		Summary: "End an execution without rolling anything back",
-	}, s.abortExecution)
+	}, s.steering.abortExecution)
 	handle(s, huma.Operation{
 		OperationID: "pauseExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/pause", Tags: tags,
 		Summary: "Let an execution start nothing new",
-	}, s.pauseExecution)
+	}, s.steering.pauseExecution)
 	handle(s, huma.Operation{
 		OperationID: "resumeExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/resume", Tags: tags,
 		Summary: "Let a paused execution go on",
-	}, inTurn(s, s.resumeExecution))
+	}, inTurn(s, s.steering.resumeExecution))
 	handle(s, huma.Operation{
 		OperationID: "retryExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/retry", Tags: tags,
 		Summary: "Run the pipeline again with the same inputs, as a whole or from a stage on",
-	}, inTurn(s, s.retryExecution))
+	}, inTurn(s, s.steering.retryExecution))
 	handle(s, huma.Operation{
 		OperationID: "rollbackExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/rollback", Tags: tags,
 		Summary: "Roll an execution back that succeeded: the rollback steps of its stages run in reverse, as an execution of their own",
-	}, inTurn(s, s.rollbackExecution))
+	}, inTurn(s, s.steering.rollbackExecution))
 	handle(s, huma.Operation{
 		OperationID: "rollbackService", Method: http.MethodPost, Path: "/v1/services/{service}/rollback", Tags: tags,
 		Summary: "Roll the execution back that has deployed what a service runs in an environment",
@@ -149,7 +150,20 @@ func (in OfPipeline) start(ctx context.Context, body StartExecution) (launch.Req
 	}, err
 }
 
-func (s *Server) startExecution(ctx context.Context, in *struct {
+// steering starts executions, shows them and takes what people decide on them.
+type steering struct {
+	Store      store.Store
+	Launch     *launch.Launcher
+	Executions *execution.Service
+	Feed       *Feed
+	Work       *Work
+	Now        func() time.Time
+	Log        *slog.Logger
+	saved      *documents
+	kept       kept
+}
+
+func (s *steering) startExecution(ctx context.Context, in *struct {
 	OfPipeline
 	Keyed
 	Body    StartExecution `required:"false"`
@@ -159,7 +173,7 @@ func (s *Server) startExecution(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", r.Scope, in.Pipeline), func(key string) (Execution, error) {
+	body, err := once(ctx, s.kept, in.Keyed, in.RawBody, fmt.Sprint("startExecution ", r.Scope, in.Pipeline), func(key string) (Execution, error) {
 		r.Key = key
 		e, err := s.Launch.Start(ctx, r)
 		if err != nil {
@@ -178,7 +192,7 @@ type Plan struct {
 	Root     *execution.Rehearsed `json:"root"`
 }
 
-func (s *Server) planExecution(ctx context.Context, in *struct {
+func (s *steering) planExecution(ctx context.Context, in *struct {
 	OfPipeline
 	OfPart
 	Body StartExecution `required:"false"`
@@ -197,7 +211,7 @@ type ExecutionList struct {
 	NextPageToken string      `json:"nextPageToken,omitempty"`
 }
 
-func (s *Server) listExecutions(ctx context.Context, in *struct {
+func (s *steering) listExecutions(ctx context.Context, in *struct {
 	Scoped
 	Paged
 	Pipeline string    `query:"pipeline" maxLength:"128" doc:"Only those of this pipeline"`
@@ -214,7 +228,7 @@ func (s *Server) listExecutions(ctx context.Context, in *struct {
 	}
 	list, next, err := s.Store.ListExecutions(ctx, wanted, in.page())
 	if err == nil && len(list) == 0 && next == "" && scope.Project != "" {
-		err = s.exists(ctx, scope, ref.Pipeline, in.Pipeline)
+		err = s.saved.exists(ctx, scope, ref.Pipeline, in.Pipeline)
 	}
 	if err != nil {
 		return nil, err
@@ -251,7 +265,7 @@ type OfPart struct {
 
 func (p OfPart) part() execution.Part { return execution.Part{Node: p.Node, From: p.From} }
 
-func (s *Server) getExecution(ctx context.Context, in *struct {
+func (s *steering) getExecution(ctx context.Context, in *struct {
 	OfExecution
 	OfPart
 	Status []string `query:"status" maxItems:"20" doc:"Only nodes with one of these statuses, and those above them, e.g. Failed,ApprovalWaiting. Those that wait for a delegate count as Running"`
@@ -276,7 +290,7 @@ func (s *Server) getExecution(ctx context.Context, in *struct {
 
 // awaitEnd waits for an execution's end, for some time, out of turn: each look
 // is at one record.
-func (s *Server) awaitEnd(ctx context.Context, id string, most time.Duration) error {
+func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) error {
 	if most == 0 {
 		return nil
 	}
@@ -302,21 +316,21 @@ func (s *Server) awaitEnd(ctx context.Context, id string, most time.Duration) er
 	return access.Recheck(ctx, s.Store, caller(ctx))
 }
 
-func (s *Server) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
+func (s *steering) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	return answer(s.Executions.Abort(ctx, in.ID, author(ctx)))
 }
 
-func (s *Server) pauseExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
+func (s *steering) pauseExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	return answer(s.Executions.Pause(ctx, in.ID, author(ctx)))
 }
 
-func (s *Server) resumeExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
+func (s *steering) resumeExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
@@ -330,7 +344,7 @@ type Retry struct {
 	All        bool   `json:"all,omitempty" doc:"Of parallel stages repeat those that ended well, too"`
 }
 
-func (s *Server) retryExecution(ctx context.Context, in *struct {
+func (s *steering) retryExecution(ctx context.Context, in *struct {
 	OfExecution
 	Keyed
 	Body *Retry
@@ -342,7 +356,7 @@ func (s *Server) retryExecution(ctx context.Context, in *struct {
 	if in.Body != nil {
 		asked = *in.Body
 	}
-	body, err := once(ctx, s, in.Keyed, fmt.Append(nil, asked), "retryExecution "+in.ID, func(key string) (Execution, error) {
+	body, err := once(ctx, s.kept, in.Keyed, fmt.Append(nil, asked), "retryExecution "+in.ID, func(key string) (Execution, error) {
 		r := execution.RetryRequest{
 			From: asked.FromStage, FromFailed: asked.FromFailed, All: asked.All, By: author(ctx), Key: key, Within: caller(ctx).Scope,
 		}
@@ -355,14 +369,14 @@ func (s *Server) retryExecution(ctx context.Context, in *struct {
 	return &executionAnswer{Body: body}, err
 }
 
-func (s *Server) rollbackExecution(ctx context.Context, in *struct {
+func (s *steering) rollbackExecution(ctx context.Context, in *struct {
 	OfExecution
 	Keyed
 }) (*executionAnswer, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, nil, "rollbackExecution "+in.ID, func(key string) (Execution, error) {
+	body, err := once(ctx, s.kept, in.Keyed, nil, "rollbackExecution "+in.ID, func(key string) (Execution, error) {
 		e, err := s.Executions.Rollback(ctx, in.ID, execution.RollbackRequest{By: author(ctx), Key: key})
 		if err != nil {
 			return Execution{}, err
@@ -389,7 +403,7 @@ func (s *Server) rollbackService(ctx context.Context, in *struct {
 		return nil, err
 	}
 	at := execution.Place{Service: in.Service, Environment: in.Body.Environment, Infrastructure: in.Body.Infrastructure}
-	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("rollbackService ", scope, in.Service), func(key string) (Execution, error) {
+	body, err := once(ctx, s.kept, in.Keyed, in.RawBody, fmt.Sprint("rollbackService ", scope, in.Service), func(key string) (Execution, error) {
 		e, err := s.Executions.RollbackPlace(ctx, scope, at, execution.RollbackRequest{By: author(ctx), Key: key})
 		if err != nil {
 			return Execution{}, err
@@ -401,7 +415,7 @@ func (s *Server) rollbackService(ctx context.Context, in *struct {
 
 // visible says whether the caller may see an execution. One outside the
 // token's scope is as good as none.
-func (s *Server) visible(ctx context.Context, id string) error {
+func (s *steering) visible(ctx context.Context, id string) error {
 	e, err := s.Store.Execution(ctx, id)
 	if err == nil && !caller(ctx).Scope.Covers(e.Scope) {
 		err = notFound("no execution %q", id)
@@ -410,7 +424,7 @@ func (s *Server) visible(ctx context.Context, id string) error {
 }
 
 // tree reads an execution that the caller may see, with the nodes that are wanted.
-func (s *Server) tree(ctx context.Context, id string, part execution.Part) (ExecutionTree, error) {
+func (s *steering) tree(ctx context.Context, id string, part execution.Part) (ExecutionTree, error) {
 	if err := s.visible(ctx, id); err != nil {
 		return ExecutionTree{}, err
 	}

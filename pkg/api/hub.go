@@ -129,7 +129,7 @@ func (h *Hub) serve(ctx context.Context, d store.Delegate, conn *websocket.Conn)
 
 // socket opens a delegate's WebSocket.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
-	d, err := s.delegate(r.Context(), r.PathValue("id"))
+	d, err := s.station.delegate(r.Context(), r.PathValue("id"))
 	if err != nil {
 		s.refuse(w, r, err)
 		return

@@ -69,22 +69,22 @@ func (s *Server) inputs() {
 	handle(s, huma.Operation{
 		OperationID: "getInputs", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/inputs", Tags: tags,
 		Summary: "Say what a run of a pipeline asks for",
-	}, inTurn(s, s.getInputs))
+	}, inTurn(s, s.saved.getInputs))
 	handle(s, huma.Operation{
 		OperationID: "mergeInputs", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/inputs:merge", Tags: tags,
 		Summary: "Show a pipeline with inputs as a run would have it, and start nothing",
-	}, inTurn(s, s.mergeInputs))
+	}, inTurn(s, s.saved.mergeInputs))
 	handle(s, huma.Operation{
 		OperationID: "listInputSets", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/input-sets", Tags: tags,
 		Summary: "List the input sets and overlays of a pipeline, and say which fit it",
-	}, inTurn(s, s.listInputSets))
+	}, inTurn(s, s.saved.listInputSets))
 	handle(s, huma.Operation{
 		OperationID: "reconcileInputSet", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/input-sets/{id}/reconcile", Tags: tags,
 		Summary: "Drop from an input set what its pipeline no longer has",
-	}, inTurn(s, s.reconcileInputSet))
+	}, inTurn(s, s.saved.reconcileInputSet))
 }
 
-func (s *Server) getInputs(ctx context.Context, in *OfPipeline) (*struct{ Body PipelineInputs }, error) {
+func (s *documents) getInputs(ctx context.Context, in *OfPipeline) (*struct{ Body PipelineInputs }, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *Server) getInputs(ctx context.Context, in *OfPipeline) (*struct{ Body P
 	return &struct{ Body PipelineInputs }{out}, nil
 }
 
-func (s *Server) mergeInputs(ctx context.Context, in *struct {
+func (s *documents) mergeInputs(ctx context.Context, in *struct {
 	OfPipeline
 	Body StartExecution `required:"false"`
 }) (*struct{ Body MergedInputs }, error) {
@@ -122,7 +122,7 @@ func (s *Server) mergeInputs(ctx context.Context, in *struct {
 	}}, nil
 }
 
-func (s *Server) listInputSets(ctx context.Context, in *OfPipeline) (*struct{ Body InputSetList }, error) {
+func (s *documents) listInputSets(ctx context.Context, in *OfPipeline) (*struct{ Body InputSetList }, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func inputSetOf(r catalog.SetReport) InputSet {
 	}
 }
 
-func (s *Server) reconcileInputSet(ctx context.Context, in *struct {
+func (s *documents) reconcileInputSet(ctx context.Context, in *struct {
 	OfPipeline
 	ID   string    `path:"id" maxLength:"128" doc:"Of the input set or the overlay"`
 	Body Reconcile `required:"false"`

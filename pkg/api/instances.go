@@ -125,7 +125,7 @@ func (in OfService) known(ctx context.Context, s *Server) (ref.Scope, error) {
 	if err != nil {
 		return ref.Scope{}, err
 	}
-	return scope, s.exists(ctx, scope, ref.Service, in.Service)
+	return scope, s.saved.exists(ctx, scope, ref.Service, in.Service)
 }
 
 func (s *Server) listInstances(ctx context.Context, in *struct {
@@ -171,10 +171,10 @@ func (s *Server) placements(ctx context.Context, scope ref.Scope, service, envir
 		}
 	}
 	if len(found) == 0 && scope.Project != "" {
-		if err := s.exists(ctx, scope, ref.Service, service); err != nil {
+		if err := s.saved.exists(ctx, scope, ref.Service, service); err != nil {
 			return nil, err
 		}
-		if err := s.exists(ctx, scope, ref.Environment, environment); err != nil {
+		if err := s.saved.exists(ctx, scope, ref.Environment, environment); err != nil {
 			return nil, err
 		}
 	}

@@ -20,15 +20,15 @@ func (s *Server) approvalLinks() {
 	handle(s, huma.Operation{
 		OperationID: "makeApprovalLink", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/approval/links", Tags: tags,
 		Summary: "Make a link by which one person can answer an approval once, without a token",
-	}, inTurn(s, s.makeLink))
+	}, inTurn(s, s.steering.makeLink))
 	handle(s, huma.Operation{
 		OperationID: "readApprovalLink", Method: http.MethodGet, Path: linkPaths + "{link}", Tags: tags,
 		Summary: "Show what a link asks; it needs no token and changes nothing",
-	}, s.readLink)
+	}, s.steering.readLink)
 	handle(s, huma.Operation{
 		OperationID: "answerApprovalLink", Method: http.MethodPost, Path: linkPaths + "{link}", Tags: tags,
 		Summary: "Approve or reject by a link, which is used up; it needs no token",
-	}, inTurn(s, s.answerLink))
+	}, inTurn(s, s.steering.answerLink))
 }
 
 // MakeLink is the body of a request for a link.
@@ -44,7 +44,7 @@ type NewApprovalLink struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-func (s *Server) makeLink(ctx context.Context, in *struct {
+func (s *steering) makeLink(ctx context.Context, in *struct {
 	OfNode
 	Body MakeLink
 }) (*struct{ Body NewApprovalLink }, error) {
@@ -83,7 +83,7 @@ type LinkedApproval struct {
 	Values    map[string]string    `json:"values" doc:"The inputs as they are now, by name"`
 }
 
-func (s *Server) readLink(ctx context.Context, in *OfLink) (*struct{ Body LinkedApproval }, error) {
+func (s *steering) readLink(ctx context.Context, in *OfLink) (*struct{ Body LinkedApproval }, error) {
 	l, err := s.Executions.ReadLink(ctx, in.Link)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ type LinkAnswer struct {
 	Inputs   map[string]string `json:"inputs,omitempty" doc:"Values of the approver's inputs by name"`
 }
 
-func (s *Server) answerLink(ctx context.Context, in *struct {
+func (s *steering) answerLink(ctx context.Context, in *struct {
 	OfLink
 	Body LinkAnswer
 }) (*nothing, error) {

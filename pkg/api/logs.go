@@ -41,7 +41,7 @@ const (
 	logRead = 16
 )
 
-func (s *Server) readLog(ctx context.Context, in *struct {
+func (s *steering) readLog(ctx context.Context, in *struct {
 	OfNode
 	Attempt int   `query:"attempt" minimum:"0" doc:"1 is the first; none means the latest"`
 	From    int64 `query:"from" minimum:"0" doc:"next of the part before; none for the beginning"`
@@ -67,7 +67,7 @@ func (s *Server) readLog(ctx context.Context, in *struct {
 }
 
 // logNow reads what there is of a log in the turn of the reader's project.
-func (s *Server) logNow(ctx context.Context, of OfNode, attempt int, from int64) (Log, error) {
+func (s *steering) logNow(ctx context.Context, of OfNode, attempt int, from int64) (Log, error) {
 	leave, err := s.Work.enter(ctx)
 	if err != nil {
 		return Log{}, err
@@ -81,7 +81,7 @@ func (s *Server) logNow(ctx context.Context, of OfNode, attempt int, from int64)
 	return s.logOf(ctx, of.ID, n, attempt, from)
 }
 
-func (s *Server) logOf(ctx context.Context, id string, n *execution.TreeNode, attempt int, from int64) (Log, error) {
+func (s *steering) logOf(ctx context.Context, id string, n *execution.TreeNode, attempt int, from int64) (Log, error) {
 	if attempt == 0 {
 		attempt = max(n.Attempt, 1)
 	}

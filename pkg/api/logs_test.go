@@ -40,7 +40,7 @@ func TestAPartOfALogIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Config: Config{Store: kept}}
+	s := &steering{Store: kept}
 	for name, c := range map[string]struct {
 		size   int // of a chunk
 		chunks int

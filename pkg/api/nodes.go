@@ -22,31 +22,31 @@ func (s *Server) nodes() {
 	handle(s, huma.Operation{
 		OperationID: "intervene", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/intervene", Tags: tags,
 		Summary: "Decide what happens to a failed step that waits for a person",
-	}, inTurn(s, s.intervene))
+	}, inTurn(s, s.steering.intervene))
 	handle(s, huma.Operation{
 		OperationID: "answerApproval", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/approval", Tags: tags,
 		Summary: "Approve or reject a step that waits for approval",
-	}, inTurn(s, s.answerApproval))
+	}, inTurn(s, s.steering.answerApproval))
 	handle(s, huma.Operation{
 		OperationID: "markNode", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/mark", Tags: tags,
 		Summary: "End a running step, or all in a stage, as failed; or a Wait step as a success",
-	}, inTurn(s, s.markNode))
+	}, inTurn(s, s.steering.markNode))
 	handle(s, huma.Operation{
 		OperationID: "answerInputs", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/inputs", Tags: tags,
 		Summary: "Give a step or a stage the inputs that it waits for",
-	}, inTurn(s, s.answerInputs))
+	}, inTurn(s, s.steering.answerInputs))
 	handle(s, huma.Operation{
 		OperationID: "answerCallback", Method: http.MethodPost, Path: "/v1/executions/{execution}/approval", Tags: tags,
 		Summary: "Approve or reject the one step that waits for approval with a callback id",
-	}, inTurn(s, s.answerCallback))
+	}, inTurn(s, s.steering.answerCallback))
 	handle(s, huma.Operation{
 		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
 		Summary: "Read a step's log; with wait, follow it",
-	}, s.readLog)
+	}, s.steering.readLog)
 }
 
 // node finds a node of an execution that the caller may see.
-func (s *Server) node(ctx context.Context, in OfNode) (*execution.TreeNode, error) {
+func (s *steering) node(ctx context.Context, in OfNode) (*execution.TreeNode, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ type Intervention struct {
 	Action plan.ActionType `json:"action" enum:"MarkAsSuccess,Ignore,Retry,Abort,StageRollback,MarkAsFailure,PipelineRollback,StepGroupRollback"`
 }
 
-func (s *Server) intervene(ctx context.Context, in *struct {
+func (s *steering) intervene(ctx context.Context, in *struct {
 	OfNode
 	Body Intervention
 }) (*nothing, error) {
@@ -74,7 +74,7 @@ type Marking struct {
 	As plan.Status `json:"as" enum:"Failed,Success"`
 }
 
-func (s *Server) markNode(ctx context.Context, in *struct {
+func (s *steering) markNode(ctx context.Context, in *struct {
 	OfNode
 	Body Marking
 }) (*nothing, error) {
@@ -93,7 +93,7 @@ type ApprovalAnswer struct {
 	Digest   string            `json:"digest,omitempty" doc:"Of what was shown; without it, what is asked now is meant"`
 }
 
-func (s *Server) answerApproval(ctx context.Context, in *struct {
+func (s *steering) answerApproval(ctx context.Context, in *struct {
 	OfNode
 	Body ApprovalAnswer
 }) (*nothing, error) {
@@ -108,7 +108,7 @@ func (a ApprovalAnswer) by(ctx context.Context) execution.ApprovalAnswer {
 	return execution.ApprovalAnswer{Action: a.Action, Comments: a.Comments, Inputs: a.Inputs, Digest: a.Digest, By: author(ctx)}
 }
 
-func (s *Server) answerCallback(ctx context.Context, in *struct {
+func (s *steering) answerCallback(ctx context.Context, in *struct {
 	OfExecution
 	CallbackID string `query:"callbackId" maxLength:"256" doc:"The step's callbackId; none means the one step that waits"`
 	Body       ApprovalAnswer
@@ -130,7 +130,7 @@ type InputsAnswer struct {
 	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values by path in the step or the stage, e.g. spec.url"`
 }
 
-func (s *Server) answerInputs(ctx context.Context, in *struct {
+func (s *steering) answerInputs(ctx context.Context, in *struct {
 	OfNode
 	Body InputsAnswer
 }) (*nothing, error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/launch"
@@ -32,17 +33,23 @@ func (k Keyed) scopedKey(ctx context.Context, route string) string {
 	return fmt.Sprintf("%x", h)
 }
 
+// kept are the answers that were given to keys.
+type kept struct {
+	Store store.Keys
+	Now   func() time.Time
+}
+
 // once does f, or gives back what it answered to the same key before. What it
 // made must be safe to make twice: between making it and keeping the answer
 // the process may die.
-func once[T any](ctx context.Context, s *Server, k Keyed, request []byte, route string, f func(key string) (T, error)) (T, error) {
+func once[T any](ctx context.Context, answers kept, k Keyed, request []byte, route string, f func(key string) (T, error)) (T, error) {
 	key := k.scopedKey(ctx, route)
 	if key == "" {
 		return f("")
 	}
 	var none T
 	body := sha256.Sum256(request)
-	known, err := s.Store.Answer(ctx, key, s.Now())
+	known, err := answers.Store.Answer(ctx, key, answers.Now())
 	if err == nil {
 		return again[T](known, body[:])
 	}
@@ -57,8 +64,8 @@ func once[T any](ctx context.Context, s *Server, k Keyed, request []byte, route 
 	if err != nil {
 		return none, fmt.Errorf("encode the answer to keep: %w", err)
 	}
-	kept, first, err := s.Store.PutAnswer(ctx, store.Answer{
-		Key: key, RequestHash: body[:], Status: http.StatusOK, Body: doc, Expires: s.Now().Add(answersKept),
+	kept, first, err := answers.Store.PutAnswer(ctx, store.Answer{
+		Key: key, RequestHash: body[:], Status: http.StatusOK, Body: doc, Expires: answers.Now().Add(answersKept),
 	})
 	if err != nil {
 		return none, err

@@ -22,7 +22,7 @@ type Differences struct {
 	Stages []execution.Difference `json:"stages" nullable:"false"`
 }
 
-func (s *Server) previewExecution(ctx context.Context, in *struct {
+func (s *steering) previewExecution(ctx context.Context, in *struct {
 	OfPipeline
 	Keyed
 	Body    StartExecution `required:"false"`
@@ -32,7 +32,7 @@ func (s *Server) previewExecution(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("previewExecution ", r.Scope, in.Pipeline), func(key string) (Preview, error) {
+	body, err := once(ctx, s.kept, in.Keyed, in.RawBody, fmt.Sprint("previewExecution ", r.Scope, in.Pipeline), func(key string) (Preview, error) {
 		r.Key = key
 		p, err := s.Executions.StartPreview(ctx, r)
 		return Preview{Execution: p.Execution.ID, Warnings: p.Warnings, Left: p.Left}, err
@@ -40,7 +40,7 @@ func (s *Server) previewExecution(ctx context.Context, in *struct {
 	return &struct{ Body Preview }{body}, err
 }
 
-func (s *Server) getDifferences(ctx context.Context, in *OfExecution) (*struct{ Body Differences }, error) {
+func (s *steering) getDifferences(ctx context.Context, in *OfExecution) (*struct{ Body Differences }, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (s *Server) probes() {
 	handle(s, huma.Operation{
 		OperationID: "getConnectorTest", Method: http.MethodGet, Path: "/v1/executions/{execution}/test", Tags: tags,
 		Summary: "Get what the test of a connector has come to",
-	}, s.getTest)
+	}, s.steering.getTest)
 }
 
 func (s *Server) testConnector(ctx context.Context, in *struct {
@@ -60,7 +60,7 @@ func (s *Server) testConnector(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, nil, fmt.Sprint("testConnector ", scope, in.Connector), func(key string) (StartedTest, error) {
+	body, err := once(ctx, s.kept, in.Keyed, nil, fmt.Sprint("testConnector ", scope, in.Connector), func(key string) (StartedTest, error) {
 		e, err := s.Executions.StartProbe(ctx, execution.ProbeRequest{Scope: scope, Connector: in.Connector, By: author(ctx), Key: key})
 		return StartedTest{Execution: e.ID, Warnings: list[fault.Detail](nil)}, err
 	})
@@ -75,7 +75,7 @@ func (s *Server) testDocument(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("testConnectorDocument ", d.Scope), func(key string) (StartedTest, error) {
+	body, err := once(ctx, s.kept, in.Keyed, in.RawBody, fmt.Sprint("testConnectorDocument ", d.Scope), func(key string) (StartedTest, error) {
 		checked, err := s.Catalog.Check(ctx, d)
 		if err != nil {
 			return StartedTest{}, err
@@ -91,7 +91,7 @@ func (s *Server) testDocument(ctx context.Context, in *struct {
 	return &struct{ Body StartedTest }{body}, err
 }
 
-func (s *Server) getTest(ctx context.Context, in *OfExecution) (*struct{ Body ConnectorTest }, error) {
+func (s *steering) getTest(ctx context.Context, in *OfExecution) (*struct{ Body ConnectorTest }, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}

@@ -17,10 +17,10 @@ func (s *Server) secrets() {
 	handle(s, huma.Operation{
 		OperationID: "setSecretFile", Method: http.MethodPut, Path: "/v1/secrets/{id}/file", Tags: []string{"Entities"},
 		MaxBodyBytes: maxSecretFile + 1, Summary: "Set the content of a SecretFile, which is never given out",
-	}, inTurn(s, s.setSecretFile))
+	}, inTurn(s, s.saved.setSecretFile))
 }
 
-func (s *Server) setSecretFile(ctx context.Context, in *struct {
+func (s *documents) setSecretFile(ctx context.Context, in *struct {
 	Scoped
 	ID      string `path:"id" maxLength:"128"`
 	RawBody []byte `contentType:"application/octet-stream"`

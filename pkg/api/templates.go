@@ -45,14 +45,14 @@ func (s *Server) templates() {
 	handle(s, huma.Operation{
 		OperationID: "getResolvedEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}/resolved", Tags: []string{"Entities"},
 		Summary: "Show a document with what templates bring in place of the links to them",
-	}, inTurn(s, s.getResolved))
+	}, inTurn(s, s.saved.getResolved))
 	handle(s, huma.Operation{
 		OperationID: "setStableTemplate", Method: http.MethodPut, Path: "/v1/templates/{id}/stable", Tags: []string{"Entities"},
 		Summary: "Say which version of a template links without a version mean, from the next run on",
-	}, inTurn(s, s.setStableTemplate))
+	}, inTurn(s, s.saved.setStableTemplate))
 }
 
-func (s *Server) setStableTemplate(ctx context.Context, in *struct {
+func (s *documents) setStableTemplate(ctx context.Context, in *struct {
 	Scoped
 	ID   string `path:"id" maxLength:"128"`
 	Body StableVersion
@@ -64,7 +64,7 @@ func (s *Server) setStableTemplate(ctx context.Context, in *struct {
 	return nil, s.Catalog.SetStable(ctx, ref.Ref{Scope: scope, ID: in.ID}, in.Body.VersionLabel, author(ctx))
 }
 
-func (s *Server) getResolved(ctx context.Context, in *OfEntity) (*struct{ Body ResolvedEntity }, error) {
+func (s *documents) getResolved(ctx context.Context, in *OfEntity) (*struct{ Body ResolvedEntity }, error) {
 	key, err := in.key(ctx)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Server) getResolved(ctx context.Context, in *OfEntity) (*struct{ Body R
 
 // getTemplate gives the version of a template that a key names, or the stable
 // one.
-func (s *Server) getTemplate(ctx context.Context, key store.EntityKey) (*struct{ Body Entity }, error) {
+func (s *documents) getTemplate(ctx context.Context, key store.EntityKey) (*struct{ Body Entity }, error) {
 	id, label := template.SplitID(key.ID)
 	found, err := templatestore.Version(ctx, s.Store.Entity, ref.Ref{Scope: key.Scope, ID: id}, label)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) getTemplate(ctx context.Context, key store.EntityKey) (*struct{
 }
 
 // markStable marks those versions of a scope's templates that are stable.
-func (s *Server) markStable(ctx context.Context, scope ref.Scope, list []Entity) error {
+func (s *documents) markStable(ctx context.Context, scope ref.Scope, list []Entity) error {
 	labels, err := s.Catalog.StableTemplates(ctx, scope)
 	if err != nil {
 		return err

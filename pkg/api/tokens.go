@@ -94,7 +94,7 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 	// What is remembered for the key has no secret in it, so that a repetition
 	// can't show it again.
 	t, secret := access.Mint(access.Grant{Kind: in.Body.Kind, Scope: scope, Name: in.Body.Name, Actor: actor, Binding: in.Body.Binding}, s.Now())
-	made, err := once(ctx, s, in.Keyed, in.RawBody, "createToken", func(string) (Token, error) {
+	made, err := once(ctx, s.kept, in.Keyed, in.RawBody, "createToken", func(string) (Token, error) {
 		if err := s.Store.PutToken(ctx, t); err != nil {
 			return Token{}, err
 		}

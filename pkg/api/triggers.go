@@ -32,10 +32,10 @@ func (s *Server) triggers() {
 	handle(s, huma.Operation{
 		OperationID: "listFires", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/triggers/{trigger}/fires", Tags: []string{"Triggers"},
 		Summary: "List what a trigger did in the last 30 days, newest first",
-	}, s.listFires)
+	}, s.steering.listFires)
 }
 
-func (s *Server) listFires(ctx context.Context, in *struct {
+func (s *steering) listFires(ctx context.Context, in *struct {
 	OfTrigger
 	Paged
 }) (*struct{ Body FireList }, error) {

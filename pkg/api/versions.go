@@ -39,7 +39,7 @@ func (s *Server) versions() {
 	handle(s, huma.Operation{
 		OperationID: "getArtifactVersions", Method: http.MethodGet, Path: "/v1/executions/{execution}/artifacts", Tags: tags,
 		Summary: "Get the versions that a delegate has found",
-	}, s.getVersions)
+	}, s.steering.getVersions)
 }
 
 func (s *Server) askVersions(ctx context.Context, in *struct {
@@ -52,7 +52,7 @@ func (s *Server) askVersions(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	body, err := once(ctx, s, in.Keyed, in.RawBody, fmt.Sprint("askArtifactVersions ", scope, in.Service), func(key string) (AskedVersions, error) {
+	body, err := once(ctx, s.kept, in.Keyed, in.RawBody, fmt.Sprint("askArtifactVersions ", scope, in.Service), func(key string) (AskedVersions, error) {
 		e, err := s.Executions.StartVersions(ctx, execution.VersionsRequest{
 			Scope: scope, Service: in.Service, Source: in.Body.Source, Limit: max(in.Body.Limit, 1), By: author(ctx), Key: key,
 		})
@@ -61,7 +61,7 @@ func (s *Server) askVersions(ctx context.Context, in *struct {
 	return &struct{ Body AskedVersions }{body}, err
 }
 
-func (s *Server) getVersions(ctx context.Context, in *OfExecution) (*struct{ Body ArtifactVersions }, error) {
+func (s *steering) getVersions(ctx context.Context, in *OfExecution) (*struct{ Body ArtifactVersions }, error) {
 	if err := s.visible(ctx, in.ID); err != nil {
 		return nil, err
 	}

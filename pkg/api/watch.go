@@ -48,7 +48,7 @@ func (s *Server) watching() {
 	handle(s, huma.Operation{
 		OperationID: "watchExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}/events", Tags: []string{"Executions"},
 		Summary: "Follow an execution as server-sent events: first the tree, then each change",
-	}, s.watchExecution, func(api huma.API, op *huma.Operation) {
+	}, s.steering.watchExecution, func(api huma.API, op *huma.Operation) {
 		op.Responses["200"] = &huma.Response{
 			Description: "Events named tree, whose data is an ExecutionTree, and change, whose data is an ExecutionChange",
 			Content: map[string]*huma.MediaType{"text/event-stream": {
@@ -58,7 +58,7 @@ func (s *Server) watching() {
 	})
 }
 
-func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.StreamResponse, error) {
+func (s *steering) watchExecution(ctx context.Context, in *OfExecution) (*huma.StreamResponse, error) {
 	changed, stop := s.Feed.Follow(in.ID)
 	tree, err := s.look(ctx, in.ID)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Server) watchExecution(ctx context.Context, in *OfExecution) (*huma.Str
 
 // follow sends the tree and then what changes, until the execution ends or the
 // caller's token is revoked.
-func (s *Server) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
+func (s *steering) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
 	seen, _ := sightings{}.look(tree.Root)
 	if err := stream.open(EventTree, tree); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Server) follow(ctx context.Context, stream *eventStream, tree Execution
 }
 
 // look reads an execution in the turn of its watcher's project.
-func (s *Server) look(ctx context.Context, id string) (ExecutionTree, error) {
+func (s *steering) look(ctx context.Context, id string) (ExecutionTree, error) {
 	leave, err := s.Work.enter(ctx)
 	if err != nil {
 		return ExecutionTree{}, err

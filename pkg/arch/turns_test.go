@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -109,13 +110,13 @@ type handlers struct {
 }
 
 // nameOf is a function's name as handlers call it, e.g. s.tree for a method of
-// the server; empty for the methods of other types.
+// the server or of a part of it; empty for the methods of other types.
 func nameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
 	}
 	if of, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
-		if name, ok := of.X.(*ast.Ident); ok && name.Name == "Server" {
+		if name, ok := of.X.(*ast.Ident); ok && slices.Contains([]string{"Server", "station", "documents", "steering"}, name.Name) {
 			return "s." + f.Name.Name
 		}
 	}
@@ -138,6 +139,9 @@ func (h *handlers) follow(n ast.Node) {
 				if h.light[call] == "" {
 					h.heavy = append(h.heavy, call)
 				}
+			}
+			if of, ok := n.X.(*ast.SelectorExpr); ok && slices.Contains([]string{"station", "saved", "steering"}, of.Sel.Name) {
+				h.into("s." + n.Sel.Name)
 			}
 			if of, ok := n.X.(*ast.Ident); ok && of.Name == "s" {
 				h.into("s." + n.Sel.Name)
