@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
@@ -37,6 +38,26 @@ type Source struct {
 	// Accesses are the delegate's, for the files in buckets; Execution is who asks.
 	Accesses  *aws.Accesses
 	Execution string
+	// Known are values of names that only the task knows, such as targetGroupArn:
+	// in the files <+name> is the value. See swimlane.ManifestKind.Later.
+	Known map[string]string
+}
+
+// known puts the values of names that only the task knows in their places.
+func (s Source) known(text string) string {
+	for name, value := range s.Known {
+		text = regexp.MustCompile(`<\+\s*`+regexp.QuoteMeta(name)+`\s*>`).ReplaceAllLiteralString(text, value)
+	}
+	return text
+}
+
+// resolve has the expressions of texts resolved, but those names.
+func (s Source) resolve(ctx context.Context, texts map[string]string) (map[string]string, error) {
+	own := make(map[string]string, len(texts))
+	for name, text := range texts {
+		own[name] = s.known(text)
+	}
+	return s.Env.Resolve(ctx, own)
 }
 
 // File is a fetched file with its expressions resolved. It may hold secrets.
@@ -63,8 +84,9 @@ func (s Source) Fetch(ctx context.Context, manifests ...lane.Manifest) ([]File, 
 
 func (s Source) one(ctx context.Context, m lane.Manifest) ([]manifest.File, error) {
 	from := manifest.Source{
-		Git: s.Git, Stage: s.Stage, JSON: true, Resolve: s.Env.Resolve, Files: s.Env.Files, Dir: s.Env.Dir, Log: s.Log,
+		Git: s.Git, Stage: s.Stage, JSON: true, Resolve: s.resolve, Files: s.Env.Files, Dir: s.Env.Dir, Log: s.Log,
 	}
+	m.Store.Inline = s.known(m.Store.Inline) // the rest of it is resolved
 	if m.Store.S3 == nil {
 		return from.All(ctx, m.ID, m.Store)
 	}

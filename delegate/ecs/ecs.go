@@ -75,6 +75,9 @@ type session struct {
 	// near are services that the task doesn't change, whose tasks are those of what
 	// is deployed too.
 	near []string
+	// group is the target group of the service that the step makes; empty: it makes
+	// none beside another one.
+	group string
 	// outputs are those of the step, as far as it has come; touched are the
 	// services that it may have changed.
 	outputs outputs
@@ -158,6 +161,16 @@ func (s *session) perform(ctx context.Context) error {
 		return move{s}.upgrade(ctx)
 	case lane.OpBasicRollback:
 		return move{s}.rollBackPhases(ctx)
+	case lane.OpBlueGreenCreate:
+		return newBluegreen(s).createGreen(ctx)
+	case lane.OpBlueGreenSwap:
+		return newBluegreen(s).swap(ctx)
+	case lane.OpBlueGreenRollback:
+		return newBluegreen(s).rollGreenBack(ctx)
+	case lane.OpTrafficShift:
+		return newBluegreen(s).shift(ctx)
+	case lane.OpShiftRollback:
+		return newBluegreen(s).shiftBack(ctx)
 	}
 	return fault.New(fault.Unsupported, "this delegate can't do %q for ECS; it is older than the control plane", s.spec.Op)
 }

@@ -25,13 +25,21 @@ type outputs struct {
 	Desired        *int32 `json:"desiredCount,omitempty"`
 	First          *bool  `json:"firstDeployment,omitempty"`
 	Canary         string `json:"canaryServiceName,omitempty"`
+	// Of steps whose stage has two services.
+	New string `json:"newServiceName,omitempty"`
+	Old string `json:"oldServiceName,omitempty"`
+	// Of the blue/green steps.
+	Balancer   string           `json:"loadBalancer,omitempty"`
+	ProdRule   string           `json:"prodListenerRuleArn,omitempty"`
+	StageRule  string           `json:"stageListenerRuleArn,omitempty"`
+	ProdGroup  string           `json:"prodTargetGroupArn,omitempty"`
+	StageGroup string           `json:"stageTargetGroupArn,omitempty"`
+	Weights    map[string]int32 `json:"weights,omitempty"` // by target group
 	// Of EcsScale.
 	Service  string `json:"service,omitempty"`
 	Previous *int32 `json:"previousCount,omitempty"`
 	Count    *int32 `json:"count,omitempty"`
 	// Of EcsServiceSetup and EcsUpgradeContainer.
-	New      string `json:"newServiceName,omitempty"`
-	Old      string `json:"oldServiceName,omitempty"`
 	Target   *int32 `json:"targetCount,omitempty"`
 	NewCount *int32 `json:"newServiceCount,omitempty"`
 	OldCount *int32 `json:"oldServiceCount,omitempty"`
@@ -47,6 +55,15 @@ type outputs struct {
 func (o *outputs) of(one *types.Service, first bool) {
 	o.ServiceName, o.ServiceARN = sdk.ToString(one.ServiceName), sdk.ToString(one.ServiceArn)
 	o.Deployment, o.Desired, o.First = newestID(one), &one.DesiredCount, &first
+}
+
+// colours are those of a stage with two services.
+func (o *outputs) colours(c *colours) {
+	o.ServiceName, o.New, o.Old, o.Balancer = c.New, c.New, c.Old, c.LoadBalancer
+	o.ProdGroup, o.StageGroup, o.ProdRule = c.ProdGroup, c.StageGroup, c.Prod.ARN()
+	if c.Stage != nil {
+		o.StageRule = c.Stage.ARN()
+	}
 }
 
 // touch notes a service that the task may have changed.

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -45,7 +43,6 @@ type numbered struct {
 
 // numberedServices are the services <name>__<n> that are there, by their numbers.
 func (c cluster) numberedServices(ctx context.Context, name string) ([]numbered, error) {
-	pattern := regexp.MustCompile("^" + regexp.QuoteMeta(name) + `__(\d+)$`)
 	var names []string
 	pages := ecs.NewListServicesPaginator(c.ecs, &ecs.ListServicesInput{Cluster: &c.name, MaxResults: sdk.Int32(mostTasks)})
 	for pages.HasMorePages() {
@@ -54,7 +51,7 @@ func (c cluster) numberedServices(ctx context.Context, name string) ([]numbered,
 			return nil, c.Failed(ctx, "ecs:ListServices", err)
 		}
 		for _, arn := range page.ServiceArns {
-			if pattern.MatchString(last(arn)) {
+			if _, ok := numberOf(name, last(arn)); ok {
 				names = append(names, last(arn))
 			}
 		}
@@ -64,9 +61,8 @@ func (c cluster) numberedServices(ctx context.Context, name string) ([]numbered,
 		return nil, err
 	}
 	var out []numbered
-	for name, one := range found {
-		n, err := strconv.Atoi(pattern.FindStringSubmatch(name)[1])
-		if err == nil && sdk.ToString(one.Status) != inactive {
+	for full, one := range found {
+		if n, _ := numberOf(name, full); sdk.ToString(one.Status) != inactive {
 			out = append(out, numbered{one, n})
 		}
 	}

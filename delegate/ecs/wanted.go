@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
@@ -13,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/awsdoc"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
+	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 )
 
 // wanted is what the documents of a service say.
@@ -27,7 +29,11 @@ type wanted struct {
 
 // source fetches documents.
 func (s *session) source() awsdoc.Source {
-	return awsdoc.Source{Git: s.Git, Stage: s.work.Execution + "/" + s.work.Stage, Env: s.env, Log: s.env.Log(fetchUnit)}
+	known := map[string]string{}
+	if s.group != "" {
+		known[ecslane.TargetGroup] = s.group
+	}
+	return awsdoc.Source{Known: known, Git: s.Git, Stage: s.work.Execution + "/" + s.work.Stage, Env: s.env, Log: s.env.Log(fetchUnit)}
 }
 
 // wanted reads the service's documents.
@@ -154,6 +160,9 @@ func (w *wanted) check() error {
 		return nil // what is registered already, AWS has checked
 	}
 	for _, lb := range w.create.LoadBalancers {
+		if strings.HasPrefix(sdk.ToString(lb.TargetGroupArn), "<+") {
+			return wrong("only the step EcsBlueGreenCreateService knows <+%s>; want the ARN of a target group", ecslane.TargetGroup)
+		}
 		if lb.ContainerPort != nil && !w.maps(sdk.ToString(lb.ContainerName), *lb.ContainerPort) {
 			return wrong("No container definition has port mapping that matches the target port: container %s, port %d", sdk.ToString(lb.ContainerName), *lb.ContainerPort)
 		}

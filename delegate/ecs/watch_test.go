@@ -106,7 +106,8 @@ func policy(t *testing.T) []string {
 func (s *stage) underPolicy(t *testing.T) {
 	t.Helper()
 	allowed := append(policy(t), "sts:GetCallerIdentity", // which needs no right
-		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions") // tests themselves
+		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions", // tests themselves
+		"elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:CreateTargetGroup", "elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule")
 	t.Cleanup(func() {
 		for _, c := range s.Calls() {
 			if !slices.Contains(allowed, c.Operation) {

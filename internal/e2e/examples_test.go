@@ -127,6 +127,9 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
 		delegateOf(t, s, w)
 		s.Apply(t, ecsEntities(t, w))
+		if strings.Contains(example, "webcolours") {
+			s.Apply(t, colours(t, w))
+		}
 		return s
 	}
 	kubeconfig, namespace := testcluster.Namespace(t)

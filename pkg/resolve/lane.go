@@ -137,7 +137,11 @@ func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.M
 			if !wanted(kind) {
 				continue
 			}
-			resolved, err := r.tree(m.Get("spec"), "manifests of "+layer.What)
+			later := map[string]expr.Value{}
+			for _, name := range kind.Later {
+				later[name] = expr.String("<+" + name + ">")
+			}
+			resolved, err := r.With(later).tree(m.Get("spec"), "manifests of "+layer.What)
 			if err != nil {
 				return nil, err
 			}

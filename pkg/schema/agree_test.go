@@ -206,6 +206,7 @@ func near(place string) string {
 // of the change, and of the finding.
 func beyond() []string {
 	return []string{
+		"which isTrafficShift: ", // one flag says which other keys are needed
 		// what one of several keys says
 		`one of the keys `, `nobody would be told`, `key "fixedValue" is missing`, `for a script that doesn't run on the delegate`,
 		`key "ticketNumber" is missing`, `key "authToken" is missing`, `key "templateName" is missing`, `key "filePaths" is missing`,

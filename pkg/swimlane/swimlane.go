@@ -99,6 +99,9 @@ type ManifestKind struct {
 	Type string // as in YAML, e.g. K8sManifest
 	// New decodes a spec, as Infrastructure.New does.
 	New func(d *document.Decoder, spec yamldoc.Value) any
+	// Later are names in its files that only a delegate knows: in the document,
+	// where files may be written too, their expressions stay as they are.
+	Later []string
 	// Main says that it is deployed itself: a service has manifests of one main
 	// kind alone.
 	Main bool

@@ -30,7 +30,7 @@ func Lane() swimlane.Lane {
 	return swimlane.Lane{
 		Type: Type, Service: decodeService, Steps: step.Names(Steps()),
 		Manifests: []swimlane.ManifestKind{
-			aws.Document(taskDefinition, filesource.S3), aws.Document(serviceDefinition, filesource.S3),
+			aws.Document(taskDefinition, filesource.S3), behind(aws.Document(serviceDefinition, filesource.S3)),
 			aws.Documents(scalableTarget, filesource.S3), aws.Documents(scalingPolicy, filesource.S3),
 		},
 		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodeCluster, Key: []string{"connectorRef", "region", "cluster"}}},
@@ -74,4 +74,14 @@ func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
 		d.Errorf(manifests, document.MissingKey, "found no manifest of the type %s; want one", serviceDefinition)
 	}
 	return s
+}
+
+// TargetGroup is a name in service definitions: of the target group that a
+// blue/green step gives the service.
+const TargetGroup = "targetGroupArn"
+
+// behind is a kind of manifest whose files may name the target group.
+func behind(k swimlane.ManifestKind) swimlane.ManifestKind {
+	k.Later = []string{TargetGroup}
+	return k
 }

@@ -20,7 +20,7 @@ func (s *Spec) documents() []aws.Manifest {
 		}
 	}
 	switch s.Op {
-	case OpRolling, OpCanary, OpDiff:
+	case OpRolling, OpCanary, OpDiff, OpBlueGreenCreate:
 		with(s.Target.TaskDefinition, s.Target.Service)
 		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
 	case OpSetup:
@@ -31,7 +31,9 @@ func (s *Spec) documents() []aws.Manifest {
 		with(s.Target.Service)
 	case OpRunTask:
 		with(&s.RunTask.Request, s.RunTask.TaskDefinition)
-	case OpRollingRollback, OpScale, OpBasicRollback:
+	case OpBlueGreenSwap:
+		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
+	case OpRollingRollback, OpScale, OpBasicRollback, OpTrafficShift, OpBlueGreenRollback, OpShiftRollback:
 	}
 	return all
 }

@@ -19,6 +19,8 @@ func TestLane(t *testing.T) {
 		Undo: map[string]string{
 			"EcsRollingDeploy": "EcsRollingRollback", "EcsCanaryDeploy": "EcsCanaryDelete",
 			"EcsServiceSetup": "EcsBasicRollback", "EcsUpgradeContainer": "EcsBasicRollback",
+			"EcsBlueGreenCreateService": "EcsBlueGreenRollback", "EcsBlueGreenSwapTargetGroups": "EcsBlueGreenRollback",
+			"EcsBlueGreenTrafficShift": "StandAloneTrafficShiftRollback",
 			// A task that ran can't be taken back, and what EcsScale does is done by hand.
 			"EcsRunTask": "", "EcsScale": "EcsScale",
 		},

@@ -6,6 +6,9 @@ import "github.com/slipway-cd/slipway/pkg/step"
 func Steps() []step.Type {
 	return []step.Type{
 		basicRollbackType(),
+		blueGreenCreateType(),
+		blueGreenRollbackType(),
+		blueGreenSwapType(),
 		canaryDeleteType(),
 		canaryDeployType(),
 		rollingDeployType(),
@@ -14,5 +17,7 @@ func Steps() []step.Type {
 		scaleType(),
 		serviceSetupType(),
 		upgradeContainerType(),
+		shiftRollbackType(),
+		trafficShiftType(),
 	}
 }

@@ -23,6 +23,12 @@ const (
 	OpUpgrade         Op = "EcsUpgradeContainer"
 	OpBasicRollback   Op = "EcsBasicRollback"
 	OpDiff            Op = "EcsDiff" // of a preview
+
+	OpBlueGreenCreate   Op = "EcsBlueGreenCreateService"
+	OpBlueGreenSwap     Op = "EcsBlueGreenSwapTargetGroups"
+	OpTrafficShift      Op = "EcsBlueGreenTrafficShift"
+	OpBlueGreenRollback Op = "EcsBlueGreenRollback"
+	OpShiftRollback     Op = "StandAloneTrafficShiftRollback"
 )
 
 // Spec is the spec of every step's Work.
@@ -44,6 +50,10 @@ type Spec struct {
 	RunTask *RunTask `json:"runTask,omitempty"`
 	Scale   *Scale   `json:"scale,omitempty"`
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
+
+	BlueGreen *BlueGreen `json:"blueGreen,omitempty"`
+	Swap      *Swap      `json:"swap,omitempty"`
+	Shift     *Shift     `json:"shift,omitempty"`
 }
 
 // Target is a cluster and the documents of what is deployed there. Those are in

@@ -1,0 +1,490 @@
+package ecs_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	scaling "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	scalingtypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// front is a load balancer with two listeners, each with a rule that forwards to a
+// target group of its own: the prod listener's to a, the stage's to b.
+type front struct {
+	stage     *stage
+	api       *elb.Client
+	balancer  string
+	listeners [2]string
+	rules     [2]string
+	a, b      string
+}
+
+const balanced = "loadBalancers: [{targetGroupArn: <+targetGroupArn>, containerName: web, containerPort: 80}]\n"
+
+// newFront puts a load balancer before the services of a stage.
+func newFront(t *testing.T, s *stage) *front {
+	t.Helper()
+	f := &front{stage: s, api: elb.NewFromConfig(s.Config())}
+	net := s.Network()
+	s.service += balanced
+	made, err := f.api.CreateLoadBalancer(t.Context(), &elb.CreateLoadBalancerInput{Name: sdk.String("shop"), Subnets: net.Subnets[:2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.balancer = *made.LoadBalancers[0].LoadBalancerArn
+	for i, group := range []*string{&f.a, &f.b} {
+		g, err := f.api.CreateTargetGroup(t.Context(), &elb.CreateTargetGroupInput{
+			Name: sdk.String(string(rune('a' + i))), Protocol: elbtypes.ProtocolEnumHttp, Port: sdk.Int32(80), VpcId: &net.VPC, TargetType: elbtypes.TargetTypeEnumIp,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*group = *g.TargetGroups[0].TargetGroupArn
+		l, err := f.api.CreateListener(t.Context(), &elb.CreateListenerInput{
+			LoadBalancerArn: &f.balancer, Protocol: elbtypes.ProtocolEnumHttp, Port: sdk.Int32(int32(80 + i)), DefaultActions: to(*group, 1),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.listeners[i] = *l.Listeners[0].ListenerArn
+		f.rules[i] = f.rule(t, f.listeners[i], to(*group, 1))
+	}
+	return f
+}
+
+// to forwards to a target group, and to others by weights.
+func to(group string, weight int32, more ...elbtypes.TargetGroupTuple) []elbtypes.Action {
+	groups := append([]elbtypes.TargetGroupTuple{{TargetGroupArn: &group, Weight: &weight}}, more...)
+	return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: groups}}}
+}
+
+// rule makes a rule of a listener.
+func (f *front) rule(t *testing.T, listener string, actions []elbtypes.Action) string {
+	t.Helper()
+	out, err := f.api.CreateRule(t.Context(), &elb.CreateRuleInput{
+		ListenerArn: &listener, Priority: sdk.Int32(int32(len(f.stage.CallsOf("elasticloadbalancing:CreateRule")) + 1)), Actions: actions,
+		Conditions: []elbtypes.RuleCondition{{Field: sdk.String("path-pattern"), Values: []string{"/*"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *out.Rules[0].RuleArn
+}
+
+// set gives a rule other actions, as somebody else does.
+func (f *front) set(t *testing.T, rule string, actions []elbtypes.Action) {
+	t.Helper()
+	if _, err := f.api.ModifyRule(t.Context(), &elb.ModifyRuleInput{RuleArn: &rule, Actions: actions}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// traffic is where a rule sends it, as the letters of target groups with their
+// weights.
+func (f *front) traffic(t *testing.T, rule string) string {
+	t.Helper()
+	out, err := f.api.DescribeRules(t.Context(), &elb.DescribeRulesInput{RuleArns: []string{rule}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	letter := map[string]string{f.a: "a", f.b: "b"}
+	for _, a := range out.Rules[0].Actions {
+		if a.Type != elbtypes.ActionTypeEnumForward {
+			continue
+		}
+		if a.ForwardConfig == nil || len(a.ForwardConfig.TargetGroups) < 2 {
+			return letter[sdk.ToString(a.TargetGroupArn)]
+		}
+		var parts []string
+		for _, g := range a.ForwardConfig.TargetGroups {
+			parts = append(parts, fmt.Sprintf("%s %d", letter[*g.TargetGroupArn], *g.Weight))
+		}
+		return strings.Join(parts, ", ")
+	}
+	return ""
+}
+
+// swapped are the fields of a step whose target groups will be swapped.
+func (f *front) swapped(s *ecslane.Spec) {
+	s.BlueGreen = &ecslane.BlueGreen{
+		LoadBalancer: "shop", ProdListener: f.listeners[0], ProdRule: f.rules[0], StageListener: f.listeners[1], StageRule: f.rules[1],
+	}
+}
+
+// shifted are the fields of a step whose new service is behind b, at one rule.
+func (f *front) shifted(s *ecslane.Spec) {
+	s.BlueGreen = &ecslane.BlueGreen{LoadBalancer: "shop", ProdListener: f.listeners[0], ProdRule: f.rules[0], Shift: true, StageTargetGroup: f.b}
+}
+
+// next is the next execution, with another image.
+func (f *front) next(t *testing.T, image string) *stage {
+	t.Helper()
+	f.stage = f.stage.next(t, image)
+	return f.stage
+}
+
+// bluegreen makes a service and swaps the target groups.
+func (f *front) bluegreen(t *testing.T, image string) *stage {
+	t.Helper()
+	s := f.next(t, image)
+	s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped)
+	s.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+	return s
+}
+
+func swapping(s *ecslane.Spec) { s.Swap = &ecslane.Swap{} }
+
+// colour is what the tag of a service says.
+func (s *stage) colour(t *testing.T, name string) string {
+	t.Helper()
+	out, err := s.client().DescribeServices(t.Context(), &awsecs.DescribeServicesInput{
+		Cluster: sdk.String("test"), Services: []string{name}, Include: []types.ServiceField{types.ServiceFieldTags},
+	})
+	if err != nil || len(out.Services) == 0 {
+		t.Fatalf("describe %s: %v", name, err)
+	}
+	for _, tag := range out.Services[0].Tags {
+		if *tag.Key == "BG_VERSION" {
+			return *tag.Value
+		}
+	}
+	return ""
+}
+
+// tasks is how many a service should have; -1 if there is no such service.
+func (s *stage) tasks(t *testing.T, name string) int32 {
+	t.Helper()
+	if live := s.live(t, name); live != nil {
+		return live.DesiredCount
+	}
+	return -1
+}
+
+// The first service, the next ones, what makes
+// room, and the way back.
+func TestBlueGreen(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, newStage(t))
+	s := f.next(t, "web:1")
+	r := s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped)
+	if got := s.colour(t, "web__1"); got != "GREEN" {
+		t.Errorf("before the swap the first service is %q", got)
+	}
+	for name, want := range map[string]any{"newServiceName": "web__1", "prodTargetGroupArn": f.a, "stageTargetGroupArn": f.b, "prodListenerRuleArn": f.rules[0], "oldServiceName": nil} {
+		if got := output(t, r, name); got != want {
+			t.Errorf("output %s is %v; want %v", name, got, want)
+		}
+	}
+	s.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+	if prod, stage := f.traffic(t, f.rules[0]), f.traffic(t, f.rules[1]); prod != "b" || stage != "a" || s.colour(t, "web__1") != "BLUE" {
+		t.Errorf("after the first swap traffic goes to %s, the stage's to %s, the service is %s", prod, stage, s.colour(t, "web__1"))
+	}
+
+	s = f.bluegreen(t, "web:2")
+	if s.tasks(t, "web__1") != 0 || s.tasks(t, "web__2") != 2 || s.colour(t, "web__1") != "GREEN" || s.colour(t, "web__2") != "BLUE" || f.traffic(t, f.rules[0]) != "a" {
+		t.Errorf("after the second: %d and %d tasks, %s and %s, traffic to %s",
+			s.tasks(t, "web__1"), s.tasks(t, "web__2"), s.colour(t, "web__1"), s.colour(t, "web__2"), f.traffic(t, f.rules[0]))
+	}
+	s = f.bluegreen(t, "web:3")
+	if s.live(t, "web__1") != nil || s.tasks(t, "web__2") != 0 || s.tasks(t, "web__3") != 2 {
+		t.Errorf("after the third: web__1 %d, web__2 %d, web__3 %d tasks", s.tasks(t, "web__1"), s.tasks(t, "web__2"), s.tasks(t, "web__3"))
+	}
+
+	since := len(s.Calls())
+	s.succeeds(t, ecslane.OpBlueGreenRollback)
+	want := []string{"UpdateService", "ModifyRule", "ModifyRule", "TagResource", "TagResource", "UpdateService"}
+	if diff := cmp.Diff(want, s.changes(since)); diff != "" {
+		t.Errorf("changes of the rollback (-want +got):\n%s", diff)
+	}
+	if s.tasks(t, "web__2") != 2 || s.tasks(t, "web__3") != 0 || f.traffic(t, f.rules[0]) != "a" || f.traffic(t, f.rules[1]) != "b" || s.colour(t, "web__2") != "BLUE" || s.colour(t, "web__3") != "GREEN" {
+		t.Errorf("after the rollback: %d and %d tasks, traffic to %s and %s, %s and %s",
+			s.tasks(t, "web__2"), s.tasks(t, "web__3"), f.traffic(t, f.rules[0]), f.traffic(t, f.rules[1]), s.colour(t, "web__2"), s.colour(t, "web__3"))
+	}
+	since = len(s.Calls())
+	s.succeeds(t, ecslane.OpBlueGreenRollback)
+	if got := s.changes(since); len(got) > 0 {
+		t.Errorf("the second rollback changes %v", got)
+	}
+
+	// The one without traffic is updated.
+	s = f.next(t, "web:4")
+	s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, func(s *ecslane.Spec) { s.BlueGreen.UpdateGreen = true })
+	if s.tasks(t, "web__3") != 2 || s.tasks(t, "web__4") != -1 || s.Count("ecs:DeleteService") != 1 {
+		t.Errorf("after an update: web__3 %d, web__4 %d tasks, %d services deleted", s.tasks(t, "web__3"), s.tasks(t, "web__4"), s.Count("ecs:DeleteService"))
+	}
+}
+
+// A rollback where nothing was done changes nothing, and asks nothing of AWS.
+func TestNothingToGiveBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, op := range []ecslane.Op{ecslane.OpBlueGreenRollback, ecslane.OpShiftRollback} {
+		s.succeeds(t, op)
+	}
+	if got := s.Calls(); len(got) > 0 {
+		t.Errorf("it asks %v", got)
+	}
+	if log := s.env.Text("Rollback", executor.Info); strings.Count(log, "Nothing to roll back") != 2 {
+		t.Errorf("the log is\n%s", log)
+	}
+}
+
+// What has traffic never makes room.
+func TestTheLiveServiceStays(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, newStage(t))
+	f.bluegreen(t, "web:1") // behind b, which has the traffic now
+	s := f.next(t, "web:2")
+	since := len(s.Calls())
+	// The rules were given the other way round: the stage's is where the traffic goes.
+	turned := func(s *ecslane.Spec) {
+		f.swapped(s)
+		s.BlueGreen.StageListener, s.BlueGreen.StageRule = f.listeners[0], f.rules[0]
+	}
+	s.succeeds(t, ecslane.OpBlueGreenCreate, turned) // one rule for both: no swap, nothing deleted
+	if got := s.changes(since); cmp.Diff([]string{"RegisterTaskDefinition", "CreateService", "TagResource"}, got) != "" {
+		t.Errorf("with one rule for both it changes %v\n%s", got, s.log())
+	}
+	f.set(t, f.rules[0], to(f.a, 0, elbtypes.TargetGroupTuple{TargetGroupArn: &f.b, Weight: sdk.Int32(100)}))
+	s = f.next(t, "web:3")
+	since = len(s.Calls())
+	s.refused(t, "want "+f.a+" there", ecslane.OpBlueGreenCreate, f.shifted)
+	if got := s.changes(since); len(got) > 0 {
+		t.Errorf("it was refused and changes %v", got)
+	}
+}
+
+// A swap that was killed half way is finished.
+func TestASwapThatWasKilled(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, newStage(t))
+	s := f.next(t, "web:1")
+	s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped)
+	s.Fail("elasticloadbalancing:ModifyRule", testaws.Fault{Code: "AccessDenied", Message: "not you", After: 1, Times: 1})
+	r := s.does(t, ecslane.OpBlueGreenSwap, swapping)
+	if r.Status != task.Failed || f.traffic(t, f.rules[0]) != "b" || f.traffic(t, f.rules[1]) != "b" {
+		t.Fatalf("half way it is %s with traffic to %s and %s", r.Status, f.traffic(t, f.rules[0]), f.traffic(t, f.rules[1]))
+	}
+	since := len(s.Calls())
+	s.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+	if got := s.changes(since); cmp.Diff([]string{"ModifyRule", "TagResource"}, got) != "" || f.traffic(t, f.rules[1]) != "a" {
+		t.Errorf("the second time it changes %v; the stage's traffic goes to %s", got, f.traffic(t, f.rules[1]))
+	}
+}
+
+// Traffic isn't given to a service that can't answer.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, newStage(t))
+	s := f.next(t, "web:1")
+	s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped)
+	if _, err := s.client().UpdateService(t.Context(), &awsecs.UpdateServiceInput{Cluster: sdk.String("test"), Service: sdk.String("web__1"), DesiredCount: sdk.Int32(0)}); err != nil {
+		t.Fatal(err)
+	}
+	for f.targets(t, f.b) > 0 {
+		s.live(t, "web__1") // time passes with the calls
+	}
+	s.refused(t, "none of the 0 targets", ecslane.OpBlueGreenSwap, swapping)
+	if f.traffic(t, f.rules[0]) != "a" {
+		t.Errorf("traffic goes to %s", f.traffic(t, f.rules[0]))
+	}
+}
+
+// targets counts a target group's.
+func (f *front) targets(t *testing.T, group string) int {
+	t.Helper()
+	out, err := f.api.DescribeTargetHealth(t.Context(), &elb.DescribeTargetHealthInput{TargetGroupArn: &group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(out.TargetHealthDescriptions)
+}
+
+// Only the action that forwards is changed.
+func TestALoginStays(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, newStage(t))
+	login := elbtypes.Action{Type: elbtypes.ActionTypeEnumAuthenticateOidc, Order: sdk.Int32(1), AuthenticateOidcConfig: &elbtypes.AuthenticateOidcActionConfig{
+		Issuer: sdk.String("https://id.example.com"), AuthorizationEndpoint: sdk.String("https://id.example.com/a"), TokenEndpoint: sdk.String("https://id.example.com/t"),
+		UserInfoEndpoint: sdk.String("https://id.example.com/u"), ClientId: sdk.String("web"), ClientSecret: sdk.String("s3cret"),
+	}}
+	forward := to(f.a, 1)
+	forward[0].Order = sdk.Int32(2)
+	f.set(t, f.rules[0], append([]elbtypes.Action{login}, forward...))
+	s := f.bluegreen(t, "web:1")
+	calls := s.CallsOf("elasticloadbalancing:ModifyRule")
+	var in elb.ModifyRuleInput
+	calls[1].Decode(t, &in) // the first is the test's own
+	if len(in.Actions) != 2 || in.Actions[0].AuthenticateOidcConfig == nil || in.Actions[0].AuthenticateOidcConfig.ClientSecret != nil || !sdk.ToBool(in.Actions[0].AuthenticateOidcConfig.UseExistingClientSecret) {
+		t.Errorf("the rule gets %+v", in.Actions)
+	}
+	if strings.Contains(string(s.env.Kept()[0].Data), "s3cret") {
+		t.Error("the checkpoint has the client secret")
+	}
+}
+
+// Shifts at the rule of the new service, and at
+// another one.
+func TestTrafficShift(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, newStage(t))
+	f.set(t, f.rules[0], to(f.a, 100, elbtypes.TargetGroupTuple{TargetGroupArn: &f.b, Weight: sdk.Int32(0)}))
+	dev := f.rule(t, f.listeners[0], to(f.a, 1))
+	s := f.next(t, "web:1")
+	s.succeeds(t, ecslane.OpBlueGreenCreate, f.shifted)
+	shift := func(p int) func(*ecslane.Spec) {
+		return func(s *ecslane.Spec) { s.Shift = &ecslane.Shift{Percentage: &p} }
+	}
+	alone := func(rule string, weights ...int) func(*ecslane.Spec) {
+		return func(s *ecslane.Spec) {
+			s.Shift = &ecslane.Shift{LoadBalancer: f.balancer, Listener: f.listeners[0], Rule: rule}
+			for i, w := range weights {
+				s.Shift.Forward = append(s.Shift.Forward, ecslane.Forward{TargetGroup: []string{f.b, f.a, "c", "d", "e", "f"}[i], Weight: w})
+			}
+		}
+	}
+	for _, step := range []struct {
+		change func(*ecslane.Spec)
+		rule   string
+		want   string
+		colour string
+		calls  []string
+	}{
+		{shift(50), f.rules[0], "a 50, b 50", "GREEN", []string{"ModifyRule"}},
+		{shift(50), f.rules[0], "a 50, b 50", "GREEN", nil},
+		{shift(100), f.rules[0], "a 0, b 100", "BLUE", []string{"ModifyRule", "TagResource"}},
+		{shift(100), f.rules[0], "a 0, b 100", "BLUE", nil},
+		{alone(dev, 70, 30), dev, "a 30, b 70", "BLUE", []string{"ModifyRule"}},
+		{alone(dev, 7), dev, "b", "BLUE", []string{"ModifyRule"}},
+	} {
+		since := len(s.Calls())
+		s.succeeds(t, ecslane.OpTrafficShift, step.change)
+		if got := f.traffic(t, step.rule); got != step.want || s.colour(t, "web__1") != step.colour {
+			t.Errorf("traffic goes to %s, the service is %s; want %s, %s", got, s.colour(t, "web__1"), step.want, step.colour)
+		}
+		if diff := cmp.Diff(step.calls, s.changes(since)); diff != "" {
+			t.Errorf("changes for %s (-want +got):\n%s", step.want, diff)
+		}
+	}
+	since := len(s.Calls())
+	s.refused(t, "is the rule of the stage's EcsBlueGreenCreateService", ecslane.OpTrafficShift, alone(f.rules[0], 1, 1))
+	s.refused(t, "found 6 target groups", ecslane.OpTrafficShift, alone(dev, 1, 1, 1, 1, 1, 1))
+	s.refused(t, "all weights are 0", ecslane.OpTrafficShift, alone(dev, 0, 0))
+	s.refused(t, "isTrafficShift: true", ecslane.OpBlueGreenSwap, swapping)
+	if got := s.changes(since); len(got) > 0 {
+		t.Errorf("what was refused changes %v", got)
+	}
+	s.succeeds(t, ecslane.OpShiftRollback)
+	if got := f.traffic(t, dev); got != "a" {
+		t.Errorf("after the rollback of the shift traffic goes to %s", got)
+	}
+	s.succeeds(t, ecslane.OpBlueGreenRollback)
+	if got := f.traffic(t, f.rules[0]); got != "a 100, b 0" || s.tasks(t, "web__1") != 0 {
+		t.Errorf("after the rollback traffic goes to %s, the new service has %d tasks", got, s.tasks(t, "web__1"))
+	}
+}
+
+// state is all that blue/green steps of a stage may have changed, for people.
+// Aside is a service that isn't told of.
+func (f *front) state(t *testing.T, aside string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, name := range []string{"web__1", "web__2", "web__3"} {
+		one := f.stage.live(t, name)
+		if name == aside {
+			continue
+		}
+		if one == nil {
+			fmt.Fprintln(&b, name, "isn't there")
+			continue
+		}
+		d, err := f.stage.client().DescribeTaskDefinition(t.Context(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: one.TaskDefinition})
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets, err := f.stage.scaler().DescribeScalableTargets(t.Context(), &scaling.DescribeScalableTargetsInput{
+			ServiceNamespace: scalingtypes.ServiceNamespaceEcs, ResourceIds: []string{resource(name)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&b, name, *d.TaskDefinition.ContainerDefinitions[0].Image, one.DesiredCount, "desired", f.stage.colour(t, name), len(targets.ScalableTargets), "scalable targets")
+	}
+	fmt.Fprintln(&b, "traffic to", f.traffic(t, f.rules[0]), "and", f.traffic(t, f.rules[1]))
+	return b.String()
+}
+
+// Killed at every call that changes something, before it or after it, a step that
+// is tried again comes to the same end, and the rollback gives the traffic back.
+func TestBlueGreenKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	made := func(t *testing.T, f *front) {
+		t.Helper()
+		f.stage.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, withScaling)
+	}
+	for name, tt := range map[string]struct {
+		first  func(*testing.T, *front) // besides two whole deployments
+		op     ecslane.Op
+		change func(*front) func(*ecslane.Spec)
+	}{
+		"a new service": {func(*testing.T, *front) {}, ecslane.OpBlueGreenCreate, func(f *front) func(*ecslane.Spec) {
+			return func(s *ecslane.Spec) { f.swapped(s); withScaling(s) }
+		}},
+		"a swap": {made, ecslane.OpBlueGreenSwap, func(*front) func(*ecslane.Spec) { return swapping }},
+		"a rollback": {func(t *testing.T, f *front) {
+			t.Helper()
+			made(t, f)
+			f.stage.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+		}, ecslane.OpBlueGreenRollback, func(*front) func(*ecslane.Spec) { return func(*ecslane.Spec) {} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fresh := func(t *testing.T) (*front, string) {
+				t.Helper()
+				f := newFront(t, newStage(t))
+				f.bluegreen(t, "web:1")
+				f.bluegreen(t, "web:2")
+				f.next(t, "web:3")
+				before := f.state(t, "web__3")
+				tt.first(t, f)
+				return f, before
+			}
+			whole, _ := fresh(t)
+			k := &killer{}
+			whole.stage.killed(t, k, tt.op, tt.change(whole))
+			after := whole.state(t, "")
+			if len(k.calls) == 0 {
+				t.Fatal("the step changes nothing")
+			}
+			for n, call := range k.calls {
+				t.Run(fmt.Sprintf("%d %s", n+1, call), func(t *testing.T) {
+					t.Parallel()
+					f, before := fresh(t)
+					f.stage.killed(t, &killer{at: n + 1, before: n%2 == 0}, tt.op, tt.change(f))
+					f.stage.attempt++
+					f.stage.succeeds(t, tt.op, tt.change(f))
+					if diff := cmp.Diff(after, f.state(t, "")); diff != "" {
+						t.Errorf("tried again (-want +got):\n%s", diff)
+					}
+					f.stage.succeeds(t, ecslane.OpBlueGreenRollback)
+					before = strings.Replace(before, "web__1 web:1 0 desired GREEN 0 scalable targets\n", "web__1 isn't there\n", 1) // it made room
+					if diff := cmp.Diff(before, f.state(t, "web__3")); diff != "" {
+						t.Errorf("taken back (-want +got):\n%s", diff)
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package ecs
+
+import (
+	"context"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// rollGreenBack gives the traffic back to the service that had it. Its order
+// matters: traffic never goes to a service that isn't steady.
+func (g bluegreen) rollGreenBack(ctx context.Context) error {
+	g.s.in(rollbackUnit)
+	c, err := g.colours(ctx)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		g.s.say("Nothing to roll back: EcsBlueGreenCreateService changed nothing")
+		return nil
+	}
+	g.s.outputs.colours(c)
+	if err := g.refill(ctx, c); err != nil {
+		return err
+	}
+	if err := g.route(ctx, c.Prod); err != nil {
+		return err
+	}
+	if c.Stage != nil {
+		if err := g.route(ctx, *c.Stage); err != nil {
+			return err
+		}
+	}
+	for _, one := range c.Services {
+		if err := g.colourBack(ctx, one); err != nil {
+			return err
+		}
+	}
+	if _, there := c.was(c.New); !there {
+		if err := g.colour(ctx, c.New, green); err != nil {
+			return err
+		}
+	}
+	if old, ok := c.was(c.Old); ok && old.Scaling != nil {
+		if err := g.s.converge(ctx, *old.Scaling, c.Old); err != nil {
+			return err
+		}
+	}
+	return g.drain(ctx, c)
+}
+
+// refill gives the service that had the traffic as many tasks as it had, and
+// waits for them.
+func (g bluegreen) refill(ctx context.Context, c *colours) error {
+	old, ok := c.was(c.Old)
+	if !ok {
+		return nil
+	}
+	live, err := g.s.live(ctx, c.Old)
+	if err != nil {
+		return err
+	}
+	if live == nil {
+		return fault.New(fault.NotFound, "service %s, which had the traffic, isn't there any more; the traffic stays where it is", c.Old)
+	}
+	count := sdk.ToInt32(old.Update.DesiredCount)
+	if live.DesiredCount >= count {
+		return nil
+	}
+	one, err := g.s.update(ctx, live, &ecs.UpdateServiceInput{DesiredCount: &count})
+	if err != nil {
+		return err
+	}
+	return g.s.settle(ctx, rollout{service: c.Old, deployment: newestID(one)}, known(live))
+}
+
+// colourBack gives a service the colour that it had.
+func (g bluegreen) colourBack(ctx context.Context, was before) error {
+	for _, colour := range []string{blue, green} {
+		if has(was.Tags, colourTag, colour) {
+			return g.colour(ctx, was.Service, colour)
+		}
+	}
+	live, err := g.s.live(ctx, was.Service)
+	if err != nil || live == nil || !has(live.Tags, colourTag, blue) && !has(live.Tags, colourTag, green) {
+		return err
+	}
+	if _, err := g.s.ecs.UntagResource(ctx, &ecs.UntagResourceInput{ResourceArn: live.ServiceArn, TagKeys: []string{colourTag}}); err != nil {
+		return g.s.Failed(ctx, "ecs:UntagResource", err)
+	}
+	return nil
+}
+
+// drain leaves the new service without tasks, and without anything that would
+// start some.
+func (g bluegreen) drain(ctx context.Context, c *colours) error {
+	live, err := g.s.live(ctx, c.New)
+	if err != nil {
+		return err
+	}
+	if live == nil || sdk.ToString(live.Status) == draining {
+		g.s.say("There is no service %s", c.New)
+		return nil
+	}
+	if err := g.s.converge(ctx, scaling{}, c.New); err != nil {
+		return err
+	}
+	if live.DesiredCount > 0 {
+		if _, err := g.s.update(ctx, live, &ecs.UpdateServiceInput{DesiredCount: sdk.Int32(0)}); err != nil {
+			return err
+		}
+	}
+	return g.s.until(ctx, c.New, func(one types.Service, found bool) (awswait.State, error) {
+		return awswait.State{Done: !found || one.RunningCount == 0 && one.PendingCount == 0, Progress: sayCount(one)}, nil
+	})
+}
