@@ -35,6 +35,8 @@ func (c *Compute) httpAPI() {
 		Path: jsii.String("/webhooks/{proxy+}"), Methods: &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_POST},
 		Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Webhooks"), c.functions["webhooks"].Function, nil),
 	})
+	// The issuer of the tokens that clouds trust has this name.
+	c.functions["api"].AddEnvironment(jsii.String("SLIPWAY_URL"), c.url(), nil)
 	stage, _ := c.http.DefaultStage().Node().DefaultChild().(awsapigatewayv2.CfnStage)
 	stage.SetAccessLogSettings(c.requestLog("HttpApiLog", "http"))
 	stage.SetDefaultRouteSettings(&awsapigatewayv2.CfnStage_RouteSettingsProperty{ThrottlingBurstLimit: jsii.Number(1000), ThrottlingRateLimit: jsii.Number(500)})

@@ -54,6 +54,7 @@ func serveCommand(a *app) *cobra.Command {
 	f.StringVar(&cfg.Addr, "addr", "127.0.0.1:8484", "address to listen at; port 0 takes a free one")
 	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file of the certificate with its chain, in PEM; it is read again when it changes")
 	f.StringVar(&cfg.TLSKey, "tls-key", "", "file of its key, in PEM")
+	f.StringVar(&cfg.URL, "url", "", "URL at which clouds reach this server, such as https://slipway.example.com: the issuer of tokens for connectors of the type OidcAuthentication")
 	f.StringVar(&cfg.Data, "data", "", "folder of the database and the key of secrets (default ~/.local/share/slipway)")
 	f.BoolVar(&cfg.NewToken, "new-token", false, "make an API token as the first start does, for whoever has lost theirs")
 	f.BoolVar(&cfg.EmbeddedDelegate, "delegate", true, "run a delegate in this process")

@@ -32,6 +32,7 @@ type environment struct {
 	secret atomic.Bool // there is something to hide
 	dir    func() (string, error)
 	clean  func() error
+	tokens *tokens
 
 	mu      sync.Mutex
 	log     *logstream.Log // nil until its first use
@@ -46,6 +47,8 @@ func newEnvironment(a *Agent, r *running) *environment {
 	for _, value := range r.Secrets {
 		e.mask(value)
 	}
+	e.tokens = &tokens{fresh: e.freshToken, mask: e.mask}
+	e.tokens.add(r.Tokens)
 	return e
 }
 
@@ -167,6 +170,7 @@ func (e *environment) opened(ctx context.Context, out task.Resolved) (map[string
 	for _, value := range out.Secrets {
 		e.mask(value)
 	}
+	e.tokens.add(out.Tokens)
 	secrets, err := e.withLate(ctx, out.Secrets, out.LateSecrets)
 	if err != nil {
 		return nil, err

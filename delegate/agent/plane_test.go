@@ -45,9 +45,11 @@ type plane struct {
 	stored    func(task.ReadFiles) (task.FilesRead, error)
 	// checkpoint answers the nth request to keep a checkpoint.
 	checkpoint func(n int, in task.KeepCheckpoint) (task.Checkpoint, error)
-	socket     *websocket.Conn
-	opened     chan struct{} // a signal for each socket
-	deaf       bool          // sockets stay open but nobody reads them
+	// token answers a request for another token; of a watch the task is empty.
+	token  func(of task.ID, identity string) (any, error)
+	socket *websocket.Conn
+	opened chan struct{} // a signal for each socket
+	deaf   bool          // sockets stay open but nobody reads them
 
 	watch    []task.Watch // to be watched; of each id the one with the highest fence
 	asked    []task.Watching
@@ -89,6 +91,8 @@ func (p *plane) handler() http.Handler {
 		asked++
 		return p.checkpoint(asked, in)
 	})
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/token", "token", func(id task.ID, in task.FreshToken) (any, error) { return p.token(id, in.Identity) })
+	handle(p, mux, "POST /v1/delegate/{id}/watches/token", "token", func(id task.ID, in task.WatchToken) (any, error) { return p.token(id, in.Identity) })
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/result", "result", p.result)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/release", "release", p.release)
 	handle(p, mux, "POST /v1/delegate/{id}/watches", "watches", p.watches)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/identity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -77,7 +78,7 @@ func (a *Agent) perform(r *running) task.Result {
 		defer stop()
 	}
 	env := newEnvironment(a, r)
-	result, err := env.execute(ctx, do)
+	result, err := env.execute(identity.With(ctx, env.tokens.get), do)
 	result = settle(result, err, context.Cause(ctx))
 	env.close()
 	return env.hide(result)
@@ -96,7 +97,7 @@ func (e *environment) execute(ctx context.Context, execute executor.Executor) (t
 	if assignment.Payload, err = reveal(assignment.Payload, secrets); err != nil {
 		return task.Result{}, err
 	}
-	assignment.Secrets, assignment.LateSecrets, assignment.LateTexts = nil, nil, nil
+	assignment.Secrets, assignment.LateSecrets, assignment.LateTexts, assignment.Tokens = nil, nil, nil, nil
 	return guarded(ctx, execute, assignment, e.env())
 }
 

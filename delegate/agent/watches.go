@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/identity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -150,7 +151,7 @@ func (a *Agent) beginWatch(ctx context.Context, w task.Watch) {
 // says.
 func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
 	mask := redact.New()
-	hides := len(w.Secrets)+len(w.LateSecrets) > 0
+	hides := len(w.Secrets)+len(w.LateSecrets)+len(w.Tokens) > 0
 	for _, value := range w.Secrets {
 		mask.Add(value)
 	}
@@ -162,14 +163,16 @@ func (a *Agent) watch(ctx context.Context, w task.Watch) (err error) {
 			err = hidden{mask.Text(err.Error()), err}
 		}
 	}()
-	secrets, err := a.made(ctx, w.Secrets, w.LateSecrets, func(values ...string) { mask.Add(values...) })
+	hide := func(values ...string) { mask.Add(values...) }
+	ctx = identity.With(ctx, a.watchTokens(w, hide).get)
+	secrets, err := a.made(ctx, w.Secrets, w.LateSecrets, hide)
 	if err != nil {
 		return err
 	}
 	if w.Place, err = reveal(w.Place, secrets); err != nil {
 		return fmt.Errorf("the place of service %s: %w", w.Target.Service, err)
 	}
-	w.Secrets, w.LateSecrets = nil, nil
+	w.Secrets, w.LateSecrets, w.Tokens = nil, nil, nil
 	watcher := a.Kinds[w.Kind].Watch
 	if watcher == nil {
 		watcher = a.unwatched

@@ -53,6 +53,11 @@ func configAs(ctx context.Context, a task.AWS, session string, more ...func(*con
 	case task.AWSKeys:
 		options = append(options, config.WithCredentialsProvider(
 			credentials.NewStaticCredentialsProvider(a.AccessKey, a.SecretKey, a.SessionToken)))
+	case task.AWSOIDC:
+		if a.Web == nil {
+			return sdk.Config{}, fault.New(fault.Invalid, "the connector's type is OidcAuthentication, and no role has come with it")
+		}
+		options = append(options, config.WithCredentialsProvider(sdk.AnonymousCredentials{})) // those around the delegate aren't asked for
 	case task.AWSInherit, task.AWSIRSA:
 	default:
 		return sdk.Config{}, fault.New(fault.Unsupported, "the AWS authentication %q can't be used", a.Auth)
@@ -64,7 +69,10 @@ func configAs(ctx context.Context, a task.AWS, session string, more ...func(*con
 	if cfg.Region == "" {
 		return sdk.Config{}, fault.New(fault.Invalid, "neither the connector nor the delegate names a region of AWS")
 	}
-	if a.Auth == task.AWSIRSA {
+	switch a.Auth { //nolint:exhaustive // the others have theirs already
+	case task.AWSOIDC:
+		cfg.Credentials = web(cfg, *a.Web, session)
+	case task.AWSIRSA:
 		if cfg.Credentials, err = serviceAccount(cfg, session); err != nil {
 			return sdk.Config{}, err
 		}
@@ -72,15 +80,26 @@ func configAs(ctx context.Context, a task.AWS, session string, more ...func(*con
 	if a.Role != "" {
 		cfg.Credentials = sdk.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), a.Role, func(o *stscreds.AssumeRoleOptions) {
 			o.RoleSessionName = session
-			if o.Duration = roleFor; a.RoleSeconds > 0 {
-				o.Duration = time.Duration(a.RoleSeconds) * time.Second
-			}
+			o.Duration = duration(a)
 			if a.ExternalID != "" {
 				o.ExternalID = sdk.String(a.ExternalID)
 			}
 		}))
 	}
 	return cfg, nil
+}
+
+// duration is how long the role of another account is assumed for. Credentials
+// that may be a role's themselves can't have it for longer.
+func duration(a task.AWS) time.Duration {
+	asked := time.Duration(a.RoleSeconds) * time.Second
+	switch {
+	case asked == 0:
+		return roleFor
+	case a.Auth == task.AWSOIDC || a.Auth == task.AWSIRSA:
+		return min(asked, roleFor)
+	}
+	return asked
 }
 
 // serviceAccount is the role of the delegate's service account in EKS, by the

@@ -44,7 +44,8 @@ func TestLogin(t *testing.T) {
 func TestConfigRefuses(t *testing.T) {
 	t.Parallel()
 	for name, connector := range map[string]task.AWS{
-		"another authentication":      {Auth: "OidcAuthentication", Region: "eu-central-1"},
+		"another authentication":      {Auth: "Kerberos", Region: "eu-central-1"},
+		"no role to take by a token":  {Auth: task.AWSOIDC, Region: "eu-central-1"},
 		"no service account has come": {Auth: task.AWSIRSA, Region: "eu-central-1"},
 	} {
 		t.Run(name, func(t *testing.T) {

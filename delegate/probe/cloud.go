@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/azure"
 	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -102,15 +103,37 @@ func (x *exam) refusedByAWS(ctx context.Context, a task.AWS, err error) {
 	switch {
 	case late(ctx, err):
 		x.fail(task.CheckAnswer, "AWS took longer than %s", longest)
+	case a.Web != nil && x.refusedByIssuer(*a.Web, code, said):
 	case strings.HasPrefix(code, "AccessDenied") && a.Role != "":
 		x.fail(task.CheckPermission, "the role %s can't be assumed (%s); its trust policy has to name who asks, and the external id if it wants one", a.Role, said)
 	case code != "":
 		x.fail(task.CheckLogin, "AWS doesn't let the connector in (%s); correct its keys", said)
-	case a.Auth != task.AWSKeys:
+	case a.Auth != task.AWSKeys && a.Web == nil:
 		x.fail(task.CheckLogin, "the connector uses the delegate's own credentials, and there are none (environment, instance or task role, service account): %s", err)
 	default:
 		x.fail(task.CheckLogin, "%s", err)
 	}
+}
+
+// refusedByIssuer notes why AWS doesn't take the token of a connector of
+// OidcAuthentication; false: it has, and refuses something else.
+func (x *exam) refusedByIssuer(w task.AWSWeb, code, said string) bool {
+	has := func(words string) bool { return strings.Contains(said, words) }
+	switch {
+	case code == "IDPCommunicationError" || has("retrieve verification key"):
+		x.fail(task.CheckReach, "AWS can't fetch the keys of this server's issuer of tokens (%s): the URL that the server was given (slipway serve --url) has to be reachable from the internet, with a certificate that everybody trusts", said)
+	case has("No OpenIDConnect provider"):
+		x.fail(task.CheckLogin, "the account of the role %s knows no issuer of this name (%s); make an IAM OIDC identity provider there with the URL that AWS names", w.Role, said)
+	case has("token audience"):
+		x.fail(task.CheckLogin, "the IAM OIDC identity provider isn't for the audience %s (%s); add it to the provider's client ids", identity.AWSAudience, said)
+	case code == "InvalidIdentityToken" || strings.HasPrefix(code, "ExpiredToken"):
+		x.fail(task.CheckLogin, "AWS doesn't take the token of this server (%s); see that the server's clock is right and that its URL is the provider's, letter by letter", said)
+	case strings.HasPrefix(code, "AccessDenied") && has("AssumeRoleWithWebIdentity"):
+		x.fail(task.CheckPermission, "the role %s can't be assumed (%s); its trust policy has to allow sts:AssumeRoleWithWebIdentity for the subject %s, and sts:TagSession if the connector has sessionTagKeys", w.Role, said, w.Subject)
+	default:
+		return false
+	}
+	return true
 }
 
 // google asks Google Cloud for a token.

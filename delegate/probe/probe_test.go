@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/identity"
 	"github.com/slipway-cd/slipway/delegate/probe"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/gitserver"
@@ -33,7 +35,8 @@ import (
 func examine(t *testing.T, cfg probe.Config, p task.Probe) string {
 	t.Helper()
 	env := executortest.New(t, nil)
-	r, err := probe.New(cfg)(t.Context(), executortest.Assignment(t, task.KindProbe, p), env.Env)
+	ctx := identity.With(t.Context(), func(context.Context, string) (string, error) { return "eyToken", nil })
+	r, err := probe.New(cfg)(ctx, executortest.Assignment(t, task.KindProbe, p), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,16 +322,20 @@ func TestAWS(t *testing.T) {
 // TestAWSRefuses: what AWS documents that it says.
 func TestAWSRefuses(t *testing.T) {
 	t.Parallel()
-	says := func(action, status, code, message string) func(*config.LoadOptions) error {
+	says := func(wanted, status, code, message string) func(*config.LoadOptions) error {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = r.ParseForm()
-			if r.Header.Get("X-Amz-Target") == "secretsmanager."+action {
+			if r.Header.Get("X-Amz-Target") == "secretsmanager."+wanted {
 				w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 				w.WriteHeader(http.StatusBadRequest)
 				_ = json.NewEncoder(w).Encode(map[string]string{"__type": code, "Message": message})
 				return
 			}
-			if r.Form.Get("Action") != action {
+			if action := r.Form.Get("Action"); action == "AssumeRoleWithWebIdentity" && r.Form.Get("WebIdentityToken") == "eyToken" && action != wanted {
+				_, _ = io.WriteString(w, `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2100-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`)
+				return
+			}
+			if r.Form.Get("Action") != wanted {
 				_, _ = io.WriteString(w, `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:iam::1:user/u</Arn><Account>1</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
 				return
 			}
@@ -341,6 +348,11 @@ func TestAWSRefuses(t *testing.T) {
 	keys := task.AWS{Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "opensesame", Region: "eu-central-1"}
 	role := keys
 	role.Role = "arn:aws:iam::210987654321:role/deployer"
+	web := task.AWS{Auth: task.AWSOIDC, Region: "eu-central-1", Web: &task.AWSWeb{
+		Role: "arn:aws:iam::210987654321:role/deployer", Identity: "aws", Subject: "account:default:org:shop:project:web",
+	}}
+	both := web
+	both.Role = "arn:aws:iam::333333333333:role/target"
 	for name, tt := range map[string]struct {
 		aws                           task.AWSProbe
 		action, code, message, status string
@@ -348,6 +360,13 @@ func TestAWSRefuses(t *testing.T) {
 	}{
 		"wrong keys":       {task.AWSProbe{AWS: keys}, "GetCallerIdentity", "SignatureDoesNotMatch", "The request signature we calculated does not match", "FAILURE", "login failed: AWS doesn't let the connector in (SignatureDoesNotMatch: The request"},
 		"not in the role":  {task.AWSProbe{AWS: role}, "AssumeRole", "AccessDenied", "User u is not authorized to perform sts:AssumeRole", "FAILURE", "permission failed: the role arn:aws:iam::210987654321:role/deployer can't be assumed (AccessDenied: User u"},
+		"no provider":      {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "No OpenIDConnect provider found in your account for https://slipway.example.com/oidc/account/default", "FAILURE", "login failed: the account of the role arn:aws:iam::210987654321:role/deployer knows no issuer of this name (InvalidIdentityToken: No OpenIDConnect"},
+		"not reachable":    {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "Couldn't retrieve verification key from your identity provider, please reference AssumeRoleWithWebIdentity documentation for requirements", "FAILURE", "reach failed: AWS can't fetch the keys of this server's issuer of tokens (InvalidIdentityToken: Couldn't retrieve"},
+		"no answer there":  {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "IDPCommunicationError", "timed out", "FAILURE", "reach failed: AWS can't fetch the keys of this server's issuer of tokens (IDPCommunicationError: timed out)"},
+		"its audience":     {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "Incorrect token audience", "FAILURE", "login failed: the IAM OIDC identity provider isn't for the audience sts.amazonaws.com"},
+		"a wrong clock":    {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "ExpiredTokenException", "Token expired", "FAILURE", "login failed: AWS doesn't take the token of this server (ExpiredTokenException: Token expired)"},
+		"another subject":  {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity", "FAILURE", "for the subject account:default:org:shop:project:web"},
+		"the second role":  {task.AWSProbe{AWS: both}, "AssumeRole", "AccessDenied", "User u is not authorized to perform: sts:AssumeRole on resource", "FAILURE", "permission failed: the role arn:aws:iam::333333333333:role/target can't be assumed"},
 		"may not list any": {task.AWSProbe{AWS: keys, Secrets: true}, "ListSecrets", "AccessDeniedException", "User u may not", "PARTIAL", "permission failed: it may not list secrets"},
 	} {
 		t.Run(name, func(t *testing.T) {

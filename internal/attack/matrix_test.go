@@ -49,6 +49,10 @@ func rows() map[string]row {
 		"releaseTask":           {body: `{}`},
 		"resolveTexts":          {body: `{}`},
 		"completeTask":          {body: `{}`},
+		"freshToken":            {body: `{}`},
+		"freshWatchToken":       {body: `{}`},
+		"getIssuer":             {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestWhoHasNoIssuer"},
+		"getIssuerKeys":         {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestKeysAreSealed"},
 		"keepCheckpoint":        {body: `{"key":"a","data":{}}`},
 		"readCheckpoints":       {body: `{}`},
 		"watches":               {body: `{}`},
@@ -137,7 +141,7 @@ type plane struct {
 // the function's handler that answers.
 func newPlane(t *testing.T, byLambda bool) *plane {
 	t.Helper()
-	local, err := wire.Open(t.Context(), wire.ServeConfig{Data: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	local, err := wire.Open(t.Context(), wire.ServeConfig{Data: t.TempDir(), URL: "https://slipway.example.com", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

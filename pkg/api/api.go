@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -31,6 +32,7 @@ type Config struct {
 	Executions *execution.Service
 	Ledger     *ledger.Ledger
 	Launch     *launch.Launcher
+	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
 	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole
@@ -79,6 +81,7 @@ func New(cfg Config) *Server {
 	s.versions()
 	s.probes()
 	s.health()
+	identityProvider(s)
 	s.triggers()
 	s.webhooks()
 	if s.Hub != nil {

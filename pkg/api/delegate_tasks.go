@@ -29,6 +29,7 @@ func (s *Server) delegateTasks() {
 	handle(s, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.station.readFiles)
 	handle(s, delegateOp("keepCheckpoint", http.MethodPost, "/{id}/tasks/{task}/checkpoint", "Keep what is there before a change"), s.station.keepCheckpoint)
 	handle(s, delegateOp("readCheckpoints", http.MethodPost, "/{id}/tasks/{task}/checkpoints", "Read what a task's stage has found before its changes"), s.station.readCheckpoints)
+	handle(s, delegateOp("freshToken", http.MethodPost, "/{id}/tasks/{task}/token", "Ask for another token before one that came with a task has ended"), s.station.freshToken)
 	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.station.completeTask)
 	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.station.releaseTask)
 }
@@ -111,6 +112,18 @@ func (s *station) readCheckpoints(ctx context.Context, in *struct {
 	}
 	all, err := s.Executions.Checkpoints(ctx, d, in.Task, in.Body.Fence)
 	return &struct{ Body task.CheckpointsRead }{task.CheckpointsRead{Checkpoints: list(all)}}, err
+}
+
+func (s *station) freshToken(ctx context.Context, in *struct {
+	OfTask
+	Body task.FreshToken
+}) (*struct{ Body task.IdentityToken }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Executions.FreshToken(ctx, d, in.Task, in.Body)
+	return &struct{ Body task.IdentityToken }{t}, err
 }
 
 func (s *station) completeTask(ctx context.Context, in *struct {

@@ -9,6 +9,7 @@ import (
 
 func (s *Server) delegateWatches() {
 	handle(s, delegateOp("watches", http.MethodPost, "/{id}/watches", "Ask for releases to watch"), s.station.watches)
+	handle(s, delegateOp("freshWatchToken", http.MethodPost, "/{id}/watches/token", "Ask for another token before one that came with a watch has ended"), s.station.freshWatchToken)
 	observe := delegateOp("observe", http.MethodPost, "/{id}/instances", "Report what runs of a watched release")
 	observe.MaxBodyBytes = maxDelegateBody
 	handle(s, observe, s.station.observe)
@@ -27,6 +28,18 @@ func (s *station) watches(ctx context.Context, in *struct {
 	}
 	out, err := s.Ledger.Watches(ctx, d, in.Body)
 	return &struct{ Body task.Watches }{out}, err
+}
+
+func (s *station) freshWatchToken(ctx context.Context, in *struct {
+	OfDelegate
+	Body task.WatchToken
+}) (*struct{ Body task.IdentityToken }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Ledger.WatchToken(ctx, d, in.Body)
+	return &struct{ Body task.IdentityToken }{t}, err
 }
 
 func (s *station) observe(ctx context.Context, in *struct {

@@ -21,7 +21,7 @@ func description(version string) huma.Config {
 		"json": huma.DefaultJSONFormat, // of the framework's own refusals, whose type ends in +json
 	}
 	cfg.Transformers = []huma.Transformer{asProblem}
-	cfg.Info.Description = "Continuous delivery with Harness NG YAML. Every endpoint but those of webhooks needs a token."
+	cfg.Info.Description = "Continuous delivery with Harness NG YAML. Every endpoint but those of webhooks, approval links and the issuer of tokens needs a token."
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearer": {Type: "http", Scheme: "bearer", Description: "Authorization: Bearer pat.<account>.<id>.<random>"},
 		"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key"},

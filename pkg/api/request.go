@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -20,7 +21,7 @@ const RequestIDHeader = "X-Request-Id"
 const delegatePaths = "/v1/delegate/"
 
 // healthPath tells load balancers that the process lives. It answers without
-// a body. It, linkPaths and deliveries of webhooks are all that needs no token.
+// a body. It, linkPaths, issuer.Path and deliveries of webhooks are all that needs no token.
 const healthPath = "/healthz"
 
 // linkPaths is where people answer approvals by one-time links.
@@ -72,7 +73,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 const webhookPaths = "/webhooks/"
 
 // authenticate lets known callers through: delegates to their endpoints,
-// people to all others but schemas and webhooks, which are open. Endpoints can't forget to ask.
+// people to all others but schemas, keys of tokens and webhooks, which are open. Endpoints can't forget to ask.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == healthPath {
@@ -87,7 +88,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, schemaPaths) {
+		if strings.HasPrefix(r.URL.Path, schemaPaths) || strings.HasPrefix(r.URL.Path, issuer.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}

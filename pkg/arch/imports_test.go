@@ -55,7 +55,7 @@ func rules() []rule {
 		{
 			name: "what decides is pure",
 			packages: []string{
-				"pkg/artifact", "pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
+				"pkg/artifact", "pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/identity", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
 				"pkg/trigger", "pkg/trigger/cron", "pkg/trigger/match", "pkg/yamldoc",
 			},
 			except: []string{"pkg/step/steptest"},

@@ -29,6 +29,7 @@ func light() map[string]string {
 		"Executions.Checkpoints":    own,
 		"Executions.ClaimTasks":     own,
 		"Executions.CompleteTask":   own,
+		"Executions.FreshToken":     own,
 		"Executions.Goodbye":        own,
 		"Executions.Heartbeat":      own,
 		"Executions.KeepCheckpoint": own,

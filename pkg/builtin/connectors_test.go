@@ -162,6 +162,10 @@ func (*reach) Secret(name yamldoc.Field[string]) (string, error) {
 	return "⟦" + name.Value + "⟧", nil
 }
 
+func (*reach) Identity(audience string, tags []string) (name, subject string) {
+	return "identity-1", "account:default"
+}
+
 func (*reach) SSHKey(name string) (task.SSH, error) {
 	return task.SSH{User: "git", Key: "⟦" + name + "⟧"}, nil
 }

@@ -52,6 +52,10 @@ type Reach interface {
 	// Secret is the placeholder of a secret that the connector names; empty if it
 	// names none.
 	Secret(name yamldoc.Field[string]) (string, error)
+	// Identity is as whom the connector's tasks show up before an audience: the
+	// name by which a delegate has its token, and the token's subject. tags are the
+	// claims that AWS's session gets as tags.
+	Identity(audience string, tags []string) (name, subject string)
 	// SSHKey is who logs in with a secret of type SSHKey.
 	SSHKey(name string) (task.SSH, error)
 	// Template reads a template of secret managers.

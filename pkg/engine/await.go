@@ -177,7 +177,7 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 	}
 	made := store.Task{
 		ID: TaskID(e.ID, n.ID, s.Attempt, s.Look), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt, Look: s.Look,
-		Kind: work.Kind, Selectors: selectors, Payload: payload, Secrets: scope.Secrets(), LateSecrets: late, LateTexts: scope.LateTexts(),
+		Kind: work.Kind, Selectors: selectors, Payload: payload, Secrets: scope.Secrets(), LateSecrets: late, LateTexts: scope.LateTexts(), Identities: scope.Identities(),
 		Timeout: timeout, LogStream: LogStream(e.ID, n.ID, s.Attempt),
 		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID),
 	}

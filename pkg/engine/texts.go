@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -26,6 +27,7 @@ type Texts struct {
 	Secrets     map[string]string // placeholder -> name of the secret
 	LateSecrets map[string]task.LateSecret
 	LateTexts   map[string]task.LateText
+	Identities  map[string]identity.Identity // that the late secrets name
 	// Named are the secrets behind the placeholders, also those that whoever
 	// keeps a late one is asked with.
 	Named []resolve.Named
@@ -112,5 +114,5 @@ func (h *Handler) texts(
 	if snap.err != nil {
 		return Texts{}, fmt.Errorf("read states: %w", snap.err)
 	}
-	return Texts{Texts: out, Secrets: scope.Secrets(), LateSecrets: scope.LateSecrets(), LateTexts: scope.LateTexts(), Named: named}, nil
+	return Texts{Texts: out, Secrets: scope.Secrets(), LateSecrets: scope.LateSecrets(), LateTexts: scope.LateTexts(), Identities: scope.Identities(), Named: named}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -34,6 +35,7 @@ type Config struct {
 	Types  entity.Types // of documents
 	Steps  step.Types
 	Secret *secret.Keeper
+	Issuer *issuer.Issuer // of the tokens that tasks come with
 	Ledger *ledger.Ledger // of what tasks change
 	Lease  time.Duration  // of a claimed task; heartbeats renew it
 	Now    func() time.Time

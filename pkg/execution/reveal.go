@@ -45,7 +45,11 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 		return task.Resolved{}, err
 	}
 	values, err := s.Secret.RevealAll(ctx, t.Scope, out.Secrets)
-	return task.Resolved{Texts: out.Texts, Secrets: values, LateSecrets: out.LateSecrets, LateTexts: out.LateTexts}, err
+	if err != nil {
+		return task.Resolved{}, err
+	}
+	tokens, err := s.Issuer.SignAll(ctx, out.Identities, t.ID)
+	return task.Resolved{Texts: out.Texts, Secrets: values, LateSecrets: out.LateSecrets, LateTexts: out.LateTexts, Tokens: tokens}, err
 }
 
 // mayAsk refuses the tasks whose texts all came with them, resolved.

@@ -160,7 +160,7 @@ func (s *Service) openFor(ctx context.Context, d store.Delegate, most int) ([]ta
 	return ids, nil
 }
 
-// assignment opens a claimed task's secrets.
+// assignment opens a claimed task's secrets and signs its tokens.
 func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment, error) {
 	a := task.Assignment{
 		ID: t.ID, Fence: t.Fence, Kind: t.Kind, Payload: t.Payload, LateSecrets: t.LateSecrets, LateTexts: t.LateTexts, Timeout: t.Timeout - s.Now().Sub(t.CreatedAt), Lease: s.Lease,
@@ -168,8 +168,26 @@ func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment
 	}
 	a.Timeout = max(a.Timeout, time.Second)
 	values, err := s.Secret.RevealAll(ctx, t.Scope, t.Secrets)
+	if err != nil {
+		return a, err
+	}
 	a.Secrets = values
+	a.Tokens, err = s.Issuer.SignAll(ctx, t.Identities, t.ID)
 	return a, err
+}
+
+// FreshToken signs an identity of a task anew, for the delegate that holds the
+// task.
+func (s *Service) FreshToken(ctx context.Context, d store.Delegate, id task.ID, r task.FreshToken) (task.IdentityToken, error) {
+	t, err := s.held(ctx, d, id, r.Fence)
+	if err != nil {
+		return task.IdentityToken{}, err
+	}
+	identity, ok := t.Identities[r.Identity]
+	if !ok {
+		return task.IdentityToken{}, fault.New(fault.NotFound, "task %s came with no token of %.64q", id, r.Identity)
+	}
+	return s.Issuer.Sign(ctx, identity, id)
 }
 
 // refuse ends a task whose secrets can't be opened, as its delegate would.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -23,6 +24,7 @@ import (
 type Config struct {
 	Store  store.Store
 	Secret *secret.Keeper
+	Issuer *issuer.Issuer // of the tokens that watches come with
 	Now    func() time.Time
 }
 

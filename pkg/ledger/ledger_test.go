@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -38,6 +39,8 @@ type books struct {
 	// cluster is where the tasks deploy to.
 	cluster task.Cluster
 	pulls   map[string]task.LateSecret // that the tasks have
+	// identities are those that the tasks have.
+	identities map[string]identity.Identity
 }
 
 func scope() ref.Scope { return ref.Scope{Account: "acme", Org: "default", Project: "shop"} }
@@ -96,7 +99,7 @@ func (b *books) deploy(image string, changes ...task.Change) task.ID {
 	b.must(err)
 	_, err = b.store.CreateTask(b.Context(), store.Task{
 		ID: id, Scope: scope(), Execution: execution, Node: "step", Kind: kubernetes.Kind, Selectors: []string{"prod"}, Payload: payload,
-		Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"}), "((2))": "other"}, LateSecrets: b.pulls, CreatedAt: b.now,
+		Secrets: map[string]string{"((1))": secret.Name(ref.Ref{Scope: scope(), ID: "token"}), "((2))": "other"}, LateSecrets: b.pulls, Identities: b.identities, CreatedAt: b.now,
 	})
 	b.must(err)
 	b.must(b.Settle(b.Context(), id, task.Result{Status: task.Succeeded, Changes: changes}))

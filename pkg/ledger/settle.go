@@ -35,6 +35,9 @@ func (l *Ledger) Settle(ctx context.Context, id task.ID, r task.Result) error {
 	if t.LateSecrets, err = reaching(w.Place, t.LateSecrets); err != nil {
 		return err
 	}
+	if t.Identities, err = reaching([]any{w.Place, t.LateSecrets}, t.Identities); err != nil {
+		return err
+	}
 	if t.Secrets, err = reaching([]any{w.Place, t.LateSecrets}, t.Secrets); err != nil {
 		return err
 	}
@@ -92,7 +95,7 @@ func (l *Ledger) settled(p *store.Placement, e store.Execution, t store.Task, w 
 		d.Previous = was.Previous
 	}
 	p.Deployed = d
-	p.Look = store.Look{Kind: t.Kind, Selectors: t.Selectors, Secrets: t.Secrets, Made: t.LateSecrets, Place: w.Place}
+	p.Look = store.Look{Kind: t.Kind, Selectors: t.Selectors, Secrets: t.Secrets, Made: t.LateSecrets, Identities: t.Identities, Place: w.Place}
 	p.Fence++
 	l.counted(p)
 	p.Seen.At, p.Seen.Trouble = d.At, ""

@@ -146,6 +146,10 @@ func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKe
 	if err != nil {
 		return l.trouble(ctx, p, err)
 	}
+	tokens, err := l.Issuer.SignAll(ctx, p.Look.Identities, p.Deployed.Task)
+	if err != nil {
+		return l.trouble(ctx, p, err)
+	}
 	if p.Watcher != d.ID {
 		p.Watcher = d.ID
 		p.Fence++
@@ -154,7 +158,7 @@ func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKe
 		}
 	}
 	w := task.Watch{
-		ID: watchID(k), Fence: p.Fence, Kind: p.Look.Kind, Place: p.Look.Place, Secrets: values, LateSecrets: p.Look.Made,
+		ID: watchID(k), Fence: p.Fence, Kind: p.Look.Kind, Place: p.Look.Place, Secrets: values, LateSecrets: p.Look.Made, Tokens: tokens,
 		Target: task.Target{
 			Service: k.Service, Environment: k.Environment, Infrastructure: k.Infrastructure,
 			Release: p.Deployed.Release, Namespace: p.Deployed.Namespace, Image: p.Deployed.Artifact,
@@ -165,6 +169,30 @@ func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKe
 	}
 	out.Watch = append(out.Watch, w)
 	return nil
+}
+
+// WatchToken signs an identity of a watch anew, for the delegate whose it is. The
+// token is of the task that has deployed there last.
+func (l *Ledger) WatchToken(ctx context.Context, d store.Delegate, r task.WatchToken) (task.IdentityToken, error) {
+	k, err := parseWatchID(r.ID)
+	if err != nil {
+		return task.IdentityToken{}, err
+	}
+	if !d.Scope.Covers(k.Scope) {
+		return task.IdentityToken{}, fault.New(fault.Forbidden, "delegate %s isn't for %s", d.Name, k.Scope)
+	}
+	p, err := l.Store.Placement(ctx, k)
+	if err != nil {
+		return task.IdentityToken{}, err
+	}
+	if p.Watcher != d.ID || p.Fence != r.Fence {
+		return task.IdentityToken{}, fault.New(fault.LeaseLost, "delegate %s doesn't watch %s with fence %d", d.Name, k, r.Fence)
+	}
+	identity, ok := p.Look.Identities[r.Identity]
+	if !ok {
+		return task.IdentityToken{}, fault.New(fault.NotFound, "the watch of %s came with no token of %.64q", k, r.Identity)
+	}
+	return l.Issuer.Sign(ctx, identity, p.Deployed.Task)
 }
 
 // trouble writes down why a placement can't be watched.

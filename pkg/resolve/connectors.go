@@ -70,7 +70,7 @@ func (s *Scope) connector(r ref.Ref, doc *yamldoc.Node) (connector.Connector, er
 	if err != nil {
 		return connector.Connector{}, err
 	}
-	return s.Connectors.Use(r.ID, typ, r.Scope, spec, connecting{s, r.Scope}), nil
+	return s.Connectors.Use(r.ID, typ, r.Scope, spec, connecting{s, r}), nil
 }
 
 // raw reads an entity's document below its root key, as it was saved. What a
@@ -169,7 +169,7 @@ func (s *Scope) unsaved(document string) (connector.Connector, ref.Ref, error) {
 // (connector.Reach).
 type connecting struct {
 	*Scope
-	of ref.Scope // where the connector lives
+	of ref.Ref // the connector
 }
 
 // Secret is the placeholder of a secret that the connector names.
@@ -177,13 +177,13 @@ func (c connecting) Secret(name yamldoc.Field[string]) (string, error) {
 	if name.Value == "" {
 		return "", nil
 	}
-	v, err := c.secret(name.Value, c.of)
+	v, err := c.secret(name.Value, c.of.Scope)
 	return v.Text(), err
 }
 
 // SSHKey is who logs in with a secret of type SSHKey.
 func (c connecting) SSHKey(name string) (task.SSH, error) {
-	r, err := ref.Parse(name, c.of)
+	r, err := ref.Parse(name, c.of.Scope)
 	if err != nil {
 		return task.SSH{}, fault.New(fault.Invalid, "secret %q: %w", name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -20,6 +21,8 @@ type placeholders struct {
 	byRef map[string]string
 	late  map[string]task.LateSecret // by placeholder
 	texts map[string]task.LateText   // by placeholder
+	// identities are by the names that stand for them, which are no secret.
+	identities map[string]identity.Identity
 	// kept says under which placeholder a secret is handed out that somebody
 	// else keeps, by its name; empty: Slipway keeps it itself.
 	kept map[string]string
@@ -32,7 +35,8 @@ type placeholders struct {
 
 func newPlaceholders() *placeholders {
 	return &placeholders{
-		byRef: map[string]string{}, late: map[string]task.LateSecret{}, texts: map[string]task.LateText{}, kept: map[string]string{},
+		byRef: map[string]string{}, late: map[string]task.LateSecret{}, texts: map[string]task.LateText{},
+		identities: map[string]identity.Identity{}, kept: map[string]string{},
 		named: map[string]bool{},
 	}
 }

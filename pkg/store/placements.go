@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -70,8 +71,10 @@ type Look struct {
 	Place   json.RawMessage   `json:"place"`             // task.Work's; holds placeholders where secrets go
 	Secrets map[string]string `json:"secrets,omitempty"` // placeholder -> scoped secret reference
 	// Made are those of the place that the delegate makes, as in Task.
-	Made      map[string]task.LateSecret `json:"made,omitempty"`
-	Selectors []string                   `json:"selectors,omitempty"`
+	Made map[string]task.LateSecret `json:"made,omitempty"`
+	// Identities are those that the place names, as in Task.
+	Identities map[string]identity.Identity `json:"identities,omitempty"`
+	Selectors  []string                     `json:"selectors,omitempty"`
 }
 
 // Seen is what runs.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -312,29 +313,30 @@ const (
 // Task is a piece of work for a delegate. Its JSON is what never changes and no
 // condition asks for: a store keeps that as one document, and the rest by name.
 type Task struct {
-	ID          task.ID                    `json:"-"`
-	Scope       ref.Scope                  `json:"scope"` // of the execution: which delegates may see it
-	Execution   string                     `json:"execution"`
-	Node        plan.NodeID                `json:"node"`
-	Attempt     int                        `json:"attempt"`
-	Look        int                        `json:"look,omitempty"` // plan.State.Look when it was made
-	Kind        task.Kind                  `json:"kind"`
-	Selectors   []string                   `json:"selectors,omitempty"`
-	Payload     json.RawMessage            `json:"-"`                 // holds placeholders where secrets go
-	Secrets     map[string]string          `json:"secrets,omitempty"` // placeholder -> scoped secret reference; never a value
-	LateSecrets map[string]task.LateSecret `json:"pulls,omitempty"`
-	LateTexts   map[string]task.LateText   `json:"texts,omitempty"`
-	Timeout     time.Duration              `json:"timeout"` // of the work, from the claim on
-	LogStream   string                     `json:"log"`
-	Token       string                     `json:"-"` // of the state machine's wait
-	Status      TaskStatus                 `json:"-"`
-	Delegate    string                     `json:"-"` // who holds it
-	Claim       int64                      `json:"-"` // the number of its holder's claim that got it
-	Fence       int64                      `json:"-"` // 1 for the first claim
-	LeaseUntil  time.Time                  `json:"-"`
-	Result      *task.Result               `json:"-"`
-	CreatedAt   time.Time                  `json:"-"`
-	Traceparent string                     `json:"trace,omitempty"`
+	ID          task.ID                      `json:"-"`
+	Scope       ref.Scope                    `json:"scope"` // of the execution: which delegates may see it
+	Execution   string                       `json:"execution"`
+	Node        plan.NodeID                  `json:"node"`
+	Attempt     int                          `json:"attempt"`
+	Look        int                          `json:"look,omitempty"` // plan.State.Look when it was made
+	Kind        task.Kind                    `json:"kind"`
+	Selectors   []string                     `json:"selectors,omitempty"`
+	Payload     json.RawMessage              `json:"-"`                 // holds placeholders where secrets go
+	Secrets     map[string]string            `json:"secrets,omitempty"` // placeholder -> scoped secret reference; never a value
+	LateSecrets map[string]task.LateSecret   `json:"pulls,omitempty"`
+	LateTexts   map[string]task.LateText     `json:"texts,omitempty"`
+	Identities  map[string]identity.Identity `json:"identities,omitempty"` // by the names that the payload has for them; a claim signs them
+	Timeout     time.Duration                `json:"timeout"`              // of the work, from the claim on
+	LogStream   string                       `json:"log"`
+	Token       string                       `json:"-"` // of the state machine's wait
+	Status      TaskStatus                   `json:"-"`
+	Delegate    string                       `json:"-"` // who holds it
+	Claim       int64                        `json:"-"` // the number of its holder's claim that got it
+	Fence       int64                        `json:"-"` // 1 for the first claim
+	LeaseUntil  time.Time                    `json:"-"`
+	Result      *task.Result                 `json:"-"`
+	CreatedAt   time.Time                    `json:"-"`
+	Traceparent string                       `json:"trace,omitempty"`
 }
 
 // Tasks keeps work for delegates. A task's payload is for who reads it alone
@@ -595,7 +597,7 @@ type Keys interface {
 
 // Answer is what was answered to a request with an idempotency key.
 type Answer struct {
-	Key         string // account, actor, route and the client's key; of a notification, what it tells whom; of a start, what else begins it
+	Key         string // account, actor, route and the client's key; of a notification, what it tells whom; of a start, what else begins it; of a key of tokens, its year
 	RequestHash []byte // of the body: the same key with another body is a conflict
 	Status      int
 	Body        []byte

@@ -8,6 +8,7 @@ type AWS struct {
 	AccessKey    string  `json:"accessKey,omitempty"`
 	SecretKey    string  `json:"secretKey,omitempty"`
 	SessionToken string  `json:"sessionToken,omitempty"`
+	Web          *AWSWeb `json:"web,omitempty"` // of OidcAuthentication alone
 	Region       string  `json:"region,omitempty"`
 	// Role is assumed with the credentials above; empty: they are used themselves.
 	Role       string `json:"role,omitempty"`
@@ -25,7 +26,17 @@ const (
 	AWSKeys    AWSAuth = "ManualConfig"        // the keys of the connector
 	AWSInherit AWSAuth = "InheritFromDelegate" // what the delegate finds around it: environment, instance, task role
 	AWSIRSA    AWSAuth = "Irsa"                // the delegate's service account in EKS
+	AWSOIDC    AWSAuth = "OidcAuthentication"  // a token that the control plane signs
 )
+
+// AWSWeb is a role that is assumed with a token.
+type AWSWeb struct {
+	Role string `json:"role"`
+	// Identity is its name, see Assignment.Tokens. It is the same where AWS would
+	// see no difference.
+	Identity string `json:"identity"`
+	Subject  string `json:"subject"` // the token's, for people
+}
 
 // AWSBackOff replaces the way in which requests that failed are sent again.
 // All times are milliseconds.

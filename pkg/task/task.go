@@ -53,12 +53,14 @@ type Assignment struct {
 	// hold placeholders of Secrets.
 	LateSecrets map[string]LateSecret `json:"lateSecrets,omitempty"`
 	LateTexts   map[string]LateText   `json:"lateTexts,omitempty"` // likewise
-	Timeout     time.Duration         `json:"timeout"`             // nanoseconds, from now on
-	Lease       time.Duration         `json:"lease"`               // renew well before it ends
-	LogStream   string                `json:"logStream"`
-	Execution   string                `json:"execution"`
-	Node        string                `json:"node"`
-	Attempt     int                   `json:"attempt"`
+	// Tokens are those of the identities that the payload and LateSecrets name.
+	Tokens    map[string]IdentityToken `json:"tokens,omitempty"`
+	Timeout   time.Duration            `json:"timeout"` // nanoseconds, from now on
+	Lease     time.Duration            `json:"lease"`   // renew well before it ends
+	LogStream string                   `json:"logStream"`
+	Execution string                   `json:"execution"`
+	Node      string                   `json:"node"`
+	Attempt   int                      `json:"attempt"`
 	// Traceparent continues the execution's trace (W3C trace context).
 	Traceparent string `json:"traceparent,omitempty"`
 }
@@ -215,10 +217,11 @@ type Resolve struct {
 // Resolved answers Resolve. Secrets are placeholders in the texts, with their
 // values beside them.
 type Resolved struct {
-	Texts       map[string]string     `json:"texts"`
-	Secrets     map[string]string     `json:"secrets,omitempty"`
-	LateSecrets map[string]LateSecret `json:"lateSecrets,omitempty"` // as in Assignment
-	LateTexts   map[string]LateText   `json:"lateTexts,omitempty"`
+	Texts       map[string]string        `json:"texts"`
+	Secrets     map[string]string        `json:"secrets,omitempty"`
+	LateSecrets map[string]LateSecret    `json:"lateSecrets,omitempty"` // as in Assignment
+	LateTexts   map[string]LateText      `json:"lateTexts,omitempty"`
+	Tokens      map[string]IdentityToken `json:"tokens,omitempty"`
 }
 
 // Report posts a result.

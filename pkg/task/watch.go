@@ -56,7 +56,8 @@ type Watch struct {
 	// Secrets are the values of the placeholders in Place.
 	Secrets map[string]string `json:"secrets,omitempty"`
 	// LateSecrets are as in Assignment.
-	LateSecrets map[string]LateSecret `json:"lateSecrets,omitempty"`
+	LateSecrets map[string]LateSecret    `json:"lateSecrets,omitempty"`
+	Tokens      map[string]IdentityToken `json:"tokens,omitempty"` // likewise
 }
 
 // MaxInstances bounds how many instances an Observed lists.

@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/feed/webhook"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -53,6 +54,8 @@ type ServeConfig struct {
 	// loopback only if it is said to be Insecure.
 	TLSCert, TLSKey string
 	Insecure        bool
+	// URL is where clouds reach the server; empty: it signs no tokens for them.
+	URL string
 	// NewToken makes an API token even if this isn't the first start.
 	NewToken bool
 	// EmbeddedDelegate runs a delegate in the same process.
@@ -169,6 +172,9 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	if err != nil {
 		return nil, err
 	}
+	if err := issuer.CheckURL(cfg.URL); err != nil {
+		return nil, err
+	}
 	server, err := cfg.Mail.Server()
 	if err != nil {
 		return nil, err
@@ -197,7 +203,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	m.plane = plane.New(plane.Parts{
-		Store: m.store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, Alone: true, Changed: m.changes.Changed,
+		Store: m.store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Changed: m.changes.Changed,
 		Mail: server, Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.server = api.New(m.served())
@@ -209,7 +215,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 func (m *machine) served() api.Config {
 	p := m.plane
 	return api.Config{
-		Store: m.store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Ledger: p.Ledger, Triggers: p.Triggers,
+		Store: m.store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers,
 		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version,
 		Hub: m.hub, Feed: m.changes, Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(m.cfg.Data),
 	}

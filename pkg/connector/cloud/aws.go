@@ -1,10 +1,13 @@
 package cloud
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -12,12 +15,16 @@ import (
 // AWS is an account of AWS and how a delegate proves there who it is. Fields
 // that end in Ref name secrets.
 type AWS struct {
-	Credential      yamldoc.Field[string] // ManualConfig, InheritFromDelegate or Irsa
+	Credential      yamldoc.Field[string] // ManualConfig, InheritFromDelegate, Irsa or OidcAuthentication
 	AccessKey       yamldoc.Field[string]
 	AccessKeyRef    yamldoc.Field[string]
 	SecretKeyRef    yamldoc.Field[string]
 	SessionTokenRef yamldoc.Field[string]
 	Region          yamldoc.Field[string]
+	// WebRole is assumed with a token of OidcAuthentication, whose claims TagKeys
+	// AWS's session gets as tags.
+	WebRole yamldoc.Field[string]
+	TagKeys []string
 	// Role is assumed with the credentials above; none: they are used themselves.
 	Role       yamldoc.Field[string]
 	ExternalID yamldoc.Field[string]
@@ -53,7 +60,7 @@ func decodeAWS(d *connector.Decoder, v yamldoc.Value) *AWS {
 func (a *AWS) credential(d *connector.Decoder, v yamldoc.Value) {
 	typ := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
-		"type":   d.Supported(&a.Credential, "AWS authentication", []string{manual, inherit, "Irsa"}, oidc),
+		"type":   d.Supported(&a.Credential, "AWS authentication", []string{manual, inherit, "Irsa", oidc}),
 		"region": d.Text(&a.Region),
 		"crossAccountAccess": func(v yamldoc.Value) {
 			if v.Null() {
@@ -63,24 +70,45 @@ func (a *AWS) credential(d *connector.Decoder, v yamldoc.Value) {
 			d.Need(v, "crossAccountRoleArn")
 		},
 		"spec": func(v yamldoc.Value) {
-			if typ != manual {
-				return // blank, or left over from another type
-			}
-			d.Fields(v, document.Keys{
-				"accessKey":       d.Text(&a.AccessKey),
-				"accessKeyRef":    d.Secret(&a.AccessKeyRef),
-				"secretKeyRef":    d.Secret(&a.SecretKeyRef),
-				"sessionTokenRef": d.Secret(&a.SessionTokenRef),
-			})
-			d.Need(v, "secretKeyRef")
-			if document.Neutral(v.Node.Get("accessKey")) && document.Neutral(v.Node.Get("accessKeyRef")) && v.Is(yamldoc.Mapping) {
-				d.Errorf(v, document.MissingKey, "one of the keys accessKey, accessKeyRef is missing")
+			switch typ { // of others it is blank, or left over
+			case manual:
+				a.keys(d, v)
+			case oidc:
+				d.Fields(v, document.Keys{"iamRoleArn": d.Role(&a.WebRole), "sessionTagKeys": a.tagKeys(d)})
+				d.Need(v, "iamRoleArn")
 			}
 		},
 	})
 	d.Need(v, "type")
-	if typ == manual {
+	if typ == manual || typ == oidc {
 		d.Need(v, "spec")
+	}
+}
+
+func (a *AWS) keys(d *connector.Decoder, v yamldoc.Value) {
+	d.Fields(v, document.Keys{
+		"accessKey":       d.Text(&a.AccessKey),
+		"accessKeyRef":    d.Secret(&a.AccessKeyRef),
+		"secretKeyRef":    d.Secret(&a.SecretKeyRef),
+		"sessionTokenRef": d.Secret(&a.SessionTokenRef),
+	})
+	d.Need(v, "secretKeyRef")
+	if document.Neutral(v.Node.Get("accessKey")) && document.Neutral(v.Node.Get("accessKeyRef")) && v.Is(yamldoc.Mapping) {
+		d.Errorf(v, document.MissingKey, "one of the keys accessKey, accessKeyRef is missing")
+	}
+}
+
+// tagKeys are names of claims.
+func (a *AWS) tagKeys(d *connector.Decoder) document.Rule {
+	return func(v yamldoc.Value) {
+		for item := range d.Items(v) {
+			var key yamldoc.Field[string]
+			d.Literal(&key, identity.Claims()...)(item)
+			if key.Value != "" && slices.Contains(a.TagKeys, key.Value) {
+				d.Errorf(item, document.WrongValue, "found %q twice", key.Value)
+			}
+			a.TagKeys = append(a.TagKeys, key.Value)
+		}
 	}
 }
 
@@ -118,8 +146,14 @@ func (a *AWS) AWS(r connector.Reach, region string) (task.AWS, error) {
 	if b := a.BackOff; b.Strategy.Value != "" { // else as the SDK does
 		out.BackOff = &task.AWSBackOff{Strategy: b.Strategy.Value, Retries: b.Retries.Value, Fixed: b.Fixed.Value, Base: b.Base.Value, Max: b.Max.Value}
 	}
-	if out.Auth != task.AWSKeys {
+	switch out.Auth {
+	case task.AWSOIDC:
+		name, subject := r.Identity(identity.AWSAudience, a.TagKeys)
+		out.Web = &task.AWSWeb{Role: a.WebRole.Value, Identity: name, Subject: subject}
 		return out, nil
+	case task.AWSInherit, task.AWSIRSA:
+		return out, nil
+	case task.AWSKeys:
 	}
 	var err error
 	if out.AccessKey = a.AccessKey.Value; out.AccessKey == "" {
@@ -134,9 +168,9 @@ func (a *AWS) AWS(r connector.Reach, region string) (task.AWS, error) {
 	return out, err
 }
 
-// Account is that of the role which the connector assumes.
+// Account is that of the role which the connector assumes last.
 func (a *AWS) Account() string {
-	if parts := strings.Split(a.Role.Value, ":"); len(parts) > 4 {
+	if parts := strings.Split(cmp.Or(a.Role.Value, a.WebRole.Value), ":"); len(parts) > 4 {
 		return parts[4]
 	}
 	return ""

@@ -18,8 +18,8 @@ func Types() []connector.Type {
 	}
 }
 
-// The ways to get credentials: the connector has them, or the delegate; one that
-// Harness has besides.
+// The ways to get credentials: the connector has them, or the delegate; or a
+// token of the control plane stands for them, which only AWS takes so far.
 const (
 	manual  = "ManualConfig"
 	inherit = "InheritFromDelegate"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -31,6 +32,7 @@ func (b *bench) task(name string) store.Task {
 		Selectors: []string{"linux", "eu"}, Payload: json.RawMessage(`{"script":"echo <+x> && true"}`),
 		Secrets:     map[string]string{"⟦1⟧": "secret:acme:x"},
 		LateSecrets: map[string]task.LateSecret{"⟦2⟧": {Pull: &task.PullSecret{Form: task.PullDockerCfg, Registry: "https://r", ECR: &task.AWS{Auth: task.AWSKeys, SecretKey: "⟦1⟧"}}}},
+		Identities:  map[string]identity.Identity{"identity-1": {Audience: identity.AWSAudience, Subject: "account:acme", Claims: map[string]string{"account_id": "acme"}, Tags: []string{"account_id"}}},
 		LateTexts:   map[string]task.LateText{"⟦3⟧": {Name: "a", Git: &task.Git{URL: "https://g", Paths: []string{"b"}}, Base64: true}},
 		Timeout:     90 * time.Second, LogStream: "x1/a/1", Token: "token-1",
 		Status: store.TaskOpen, CreatedAt: at(1), Traceparent: "00-1-2-01",

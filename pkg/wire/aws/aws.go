@@ -27,6 +27,7 @@ import (
 
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
 	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
 	"github.com/slipway-cd/slipway/pkg/socket"
@@ -42,6 +43,7 @@ type Config struct {
 	KMSKey   string // ARN of the key under which secrets are kept
 	Machine  string // ARN of the node state machine
 	EventBus string // of EventBridge, for Slipway's own events
+	URL      string // of the HTTP API; only the function api signs tokens, and has it
 	Socket   string // endpoint of the WebSocket API, https:// with the stage
 	Mail     mail.Setting
 	Limits   engine.Limits // on executions at the same time
@@ -63,6 +65,10 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 	c := Config{
 		Table: need("SLIPWAY_TABLE"), Bucket: need("SLIPWAY_BUCKET"), KMSKey: need("SLIPWAY_KMS_KEY"),
 		Machine: need("SLIPWAY_MACHINE"), EventBus: need("SLIPWAY_EVENT_BUS"), Socket: need("SLIPWAY_SOCKET"),
+	}
+	c.URL, _ = lookup("SLIPWAY_URL")
+	if err := issuer.CheckURL(c.URL); err != nil {
+		errs = append(errs, fmt.Errorf("the environment variable SLIPWAY_URL: %w", err))
 	}
 	c.Mail.URL, _ = lookup("SLIPWAY_SMTP_SERVER")
 	c.Mail.From, _ = lookup("SLIPWAY_SMTP_FROM")
@@ -124,7 +130,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 	})
 	p := plane.New(plane.Parts{
 		Store: st, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st, gateway, log),
-		Master: master, Socket: address, Poll: 5 * time.Minute, // each poll is billed
+		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
 	})
 	return &Parts{Plane: p, Store: st, Log: log, sdk: sdk, cfg: cfg}, nil

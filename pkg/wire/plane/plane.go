@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/mail"
@@ -45,6 +46,8 @@ type Parts struct {
 	// Settle returns when all that can be read is on disk; nil: it always is.
 	Settle func() error
 	Master secret.Master // opens and closes secrets
+	// URL is where clouds reach the API, see issuer.Config.
+	URL string
 	// Heartbeat is how long a running task may give no sign of life; 0: 30 s.
 	Heartbeat time.Duration
 	// NoDelegateAfter is how long a task waits for a delegate to become
@@ -75,6 +78,7 @@ type Plane struct {
 	Launch     *launch.Launcher
 	Executions *execution.Service
 	Ledger     *ledger.Ledger
+	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
@@ -105,18 +109,19 @@ func New(p Parts) *Plane {
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: p.Changed, Trace: p.Trace,
 	})
-	places := ledger.New(ledger.Config{Store: p.Store, Secret: keeper, Now: time.Now})
+	signs := issuer.New(issuer.Config{URL: p.URL, Account: Account, Store: p.Store, Secret: keeper, Now: time.Now})
+	places := ledger.New(ledger.Config{Store: p.Store, Secret: keeper, Issuer: signs, Now: time.Now})
 	documents := builtin.Options(ref.Scope{})
 	starts := launch.New(launch.Config{Store: p.Store, Runner: p.Runner, Options: documents, Now: time.Now})
 	executions := execution.New(execution.Config{
-		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
+		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
 	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now})
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{
 		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}), Launch: starts, Executions: executions,
-		Ledger: places, Triggers: triggers, Parts: p,
+		Ledger: places, Issuer: signs, Triggers: triggers, Parts: p,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
 			Executions: p.Store, Entities: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Alone), Mail: p.Mail, Alone: p.Alone,

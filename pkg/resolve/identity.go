@@ -1,0 +1,98 @@
+package resolve
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/identity"
+	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
+)
+
+// Identity is as whom the connector's tasks show up before an audience
+// (connector.Reach). The subject is that of the connector's own scope: whoever
+// may save connectors there can have it, and nobody in another project.
+func (c connecting) Identity(audience string, tags []string) (name, subject string) {
+	i := identity.Identity{Audience: audience, Subject: subjectOf(c.of.Scope), Claims: claims(c.Scope, c.of), Tags: tags}
+	name = nameOf(i)
+	c.secrets.identities[name] = i
+	return name, i.Subject
+}
+
+// nameOf names an identity by what an audience sees of it, so that the tasks of
+// an execution can share what they get for it. Those of one task that have the
+// same name are the same.
+func nameOf(i identity.Identity) string {
+	text := fmt.Sprintf("%q %q %q", i.Audience, i.Subject, i.Claims[identity.Connector])
+	for _, tag := range i.Tags {
+		text += fmt.Sprintf(" %q %q", tag, i.Claims[tag])
+	}
+	sum := sha256.Sum256([]byte(text))
+	return fmt.Sprintf("identity-%x", sum[:12])
+}
+
+// subjectOf is a scope as the subject of a token.
+func subjectOf(s ref.Scope) string {
+	text := "account:" + s.Account
+	if s.Org != "" {
+		text += ":org:" + s.Org
+	}
+	if s.Project != "" {
+		text += ":project:" + s.Project
+	}
+	return text
+}
+
+// qualified is a connector's name as documents of a project have it.
+func qualified(connector ref.Ref) string {
+	switch s := connector.Scope; {
+	case s.Org == "":
+		return "account." + connector.ID
+	case s.Project == "":
+		return "org." + connector.ID
+	}
+	return connector.ID
+}
+
+// claims say for what a scope's node uses a connector.
+func claims(s *Scope, connector ref.Ref) map[string]string {
+	e := s.Execution
+	out := map[string]string{
+		identity.Account: e.Scope.Account, identity.Org: e.Scope.Org, identity.Project: e.Scope.Project,
+		identity.Connector: qualified(connector), identity.Pipeline: e.Pipeline, identity.Context: "execution",
+	}
+	if strings.Contains(e.Actor, "@") {
+		out[identity.Email] = e.Actor
+	}
+	if s.Node.Kind == plan.KindStep {
+		out[identity.StepType] = s.Node.Type
+	}
+	switch {
+	case s.Node.Type == plan.TypeProbe:
+		out[identity.Context], out[identity.Pipeline] = "test", ""
+	case e.Preview:
+		out[identity.Context] = "preview"
+	}
+	if d, err := s.deploys(s.Node.Stage()); err == nil {
+		out[identity.Service], out[identity.Environment] = d.ServiceRef, d.EnvironmentRef
+		out[identity.EnvironmentType] = text(d.Environment.Get("type"))
+	}
+	maps.DeleteFunc(out, func(_, value string) bool { return value == "" })
+	return out
+}
+
+// Identities are those that connectors were given, by their names.
+func (s *Scope) Identities() map[string]identity.Identity {
+	if len(s.secrets.identities) == 0 {
+		return nil
+	}
+	out := make(map[string]identity.Identity, len(s.secrets.identities))
+	for name, i := range s.secrets.identities {
+		i.Tags = slices.Clone(i.Tags)
+		out[name] = i
+	}
+	return out
+}
