@@ -30,6 +30,17 @@ type bluegreen struct {
 
 func newBluegreen(s *session) bluegreen { return bluegreen{s, alb.New(s.Access)} }
 
+// tell gives the two services as outputs, and to the ledger: both run what is
+// deployed, as long as they have tasks.
+func (g bluegreen) tell(c *colours) {
+	g.s.outputs.colours(c)
+	for _, name := range []string{c.New, c.Old} {
+		if name != "" {
+			g.s.near = append(g.s.near, name)
+		}
+	}
+}
+
 // createGreen makes the new version a service beside the one that has the
 // traffic.
 func (g bluegreen) createGreen(ctx context.Context) error {
@@ -56,7 +67,7 @@ func (g bluegreen) createGreen(ctx context.Context) error {
 		return err
 	}
 	g.s.say("Traffic goes to %s, by %s", cmp.Or(c.Old, "no service"), c.Prod)
-	g.s.outputs.colours(c)
+	g.tell(c)
 	g.s.in(deployUnit)
 	if err := g.makeRoom(ctx, c); err != nil {
 		return err
@@ -188,7 +199,7 @@ func (g bluegreen) made(ctx context.Context, shift bool) (*colours, error) {
 	case !shift && c.Stage == nil:
 		return nil, fault.New(fault.Invalid, "the stage's EcsBlueGreenCreateService has isTrafficShift: true; want EcsBlueGreenTrafficShift, or isTrafficShift: false").Causing(fault.ConfigurationFailure)
 	}
-	g.s.outputs.colours(c)
+	g.tell(c)
 	return c, nil
 }
 

@@ -23,7 +23,7 @@ func (g bluegreen) rollGreenBack(ctx context.Context) error {
 		g.s.say("Nothing to roll back: EcsBlueGreenCreateService changed nothing")
 		return nil
 	}
-	g.s.outputs.colours(c)
+	g.tell(c)
 	if err := g.refill(ctx, c); err != nil {
 		return err
 	}

@@ -134,13 +134,13 @@ func (s *session) beside() []string {
 func (s *session) change(found looked) task.Change {
 	c := task.Change{Target: "ecs:" + s.Region + "/" + s.short(), Action: "applied", Counted: true}
 	switch s.spec.Op {
-	case lane.OpRollingRollback, lane.OpBasicRollback:
+	case lane.OpRollingRollback, lane.OpBasicRollback, lane.OpBlueGreenRollback, lane.OpShiftRollback:
 		c.Action = "rolled back"
 	case lane.OpCanaryDelete:
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpRunTask, lane.OpSetup, lane.OpUpgrade, lane.OpDiff:
+	case lane.OpRolling, lane.OpCanary, lane.OpRunTask, lane.OpSetup, lane.OpUpgrade, lane.OpDiff, lane.OpBlueGreenCreate, lane.OpBlueGreenSwap, lane.OpTrafficShift:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))
