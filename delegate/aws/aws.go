@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
+	"github.com/slipway-cd/slipway/pkg/awshttp"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -69,6 +70,7 @@ func configAs(ctx context.Context, a task.AWS, session string, more ...func(*con
 	if cfg.Region == "" {
 		return sdk.Config{}, fault.New(fault.Invalid, "neither the connector nor the delegate names a region of AWS")
 	}
+	cfg.HTTPClient = awshttp.Client(cfg.HTTPClient)
 	switch a.Auth { //nolint:exhaustive // the others have theirs already
 	case task.AWSOIDC:
 		cfg.Credentials = web(cfg, *a.Web, session)

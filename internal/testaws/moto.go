@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/slipway-cd/slipway/internal/testport"
+	"github.com/slipway-cd/slipway/pkg/awshttp"
 )
 
 // The region and the account in which everything is.
@@ -192,7 +193,7 @@ func Config(endpoint string) aws.Config { return ConfigWith("test", endpoint) }
 // different tables in DynamoDB Local.
 func ConfigWith(accessKey, endpoint string) aws.Config {
 	return aws.Config{
-		Region: Region, BaseEndpoint: aws.String(endpoint),
+		Region: Region, BaseEndpoint: aws.String(endpoint), HTTPClient: awshttp.Client(nil),
 		Credentials: credentials.NewStaticCredentialsProvider(accessKey, "test", ""),
 	}
 }

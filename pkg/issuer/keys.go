@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
-
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"

@@ -25,6 +25,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/slipway-cd/slipway/pkg/awshttp"
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/issuer"
@@ -115,6 +116,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the AWS configuration: %w", err)
 	}
+	sdk.HTTPClient = awshttp.Client(sdk.HTTPClient)
 	address, err := socket.Address(cfg.Socket)
 	if err != nil {
 		return nil, err
