@@ -196,7 +196,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	a.Outputs = map[string]string{"TableName": cfg.Table, "BucketName": cfg.Bucket, "KeyArn": cfg.KMSKey}
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
-		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_LOG_LEVEL": "WARN",
+		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_URL": "https://slipway.example.com", "SLIPWAY_LOG_LEVEL": "WARN",
 	}
 }
 
