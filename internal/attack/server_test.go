@@ -53,7 +53,7 @@ type process struct {
 func start(t *testing.T, data string) *process {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), serveEnv+"="+data)
+	cmd.Env = append(os.Environ(), serveEnv+"="+data, "GOGC=100") // its memory is measured, as users have it
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -27,7 +27,7 @@ type process struct {
 func spawn(tb testing.TB, env ...string) *process {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), "GOGC=100"), env...) // of some the memory is measured, as users have it
 	cmd.Stderr = tb.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
