@@ -102,6 +102,9 @@ func build(args ...string) (string, error) {
 // functions know the end of their time, so what they do then is theirs to test.
 const slack = 10
 
+// reached is the URL under which functions are told that clouds reach them.
+const reached = "https://slipway.example.com"
+
 // StartAWS installs Slipway and runs a delegate for it, for the test's time.
 // More variables ("NAME=value") may be given to all functions. It skips the test where an emulator is missing.
 func StartAWS(tb testing.TB, more ...string) *AWS {
@@ -196,7 +199,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	a.Outputs = map[string]string{"TableName": cfg.Table, "BucketName": cfg.Bucket, "KeyArn": cfg.KMSKey}
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
-		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_URL": "https://slipway.example.com", "SLIPWAY_LOG_LEVEL": "WARN",
+		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_URL": reached, "SLIPWAY_LOG_LEVEL": "WARN",
 	}
 }
 
