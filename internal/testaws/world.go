@@ -57,7 +57,8 @@ func (w *World) Role(name string) string {
 	return arn
 }
 
-// Call is a request that the account got. S3's aren't among them.
+// Call is a request that the account got and has done, whether its answer was
+// heard or not. S3's aren't among them.
 type Call struct {
 	// Operation is as policies name it: "ecs:CreateService".
 	Operation string
@@ -76,7 +77,7 @@ func (c Call) Decode(tb testing.TB, into any) {
 }
 
 // Calls are the requests so far, those that failed too, in the order in which
-// they came.
+// they were done.
 func (w *World) Calls() []Call {
 	w.tb.Helper()
 	var calls []Call
@@ -102,8 +103,8 @@ func (w *World) Count(operation string) int {
 	return len(w.CallsOf(operation))
 }
 
-// Await waits until an operation was called that often, as before a test ends
-// whoever calls it.
+// Await waits until an operation was called and done that often, as before a test
+// ends whoever calls it.
 func (w *World) Await(operation string, n int) {
 	w.tb.Helper()
 	for w.Count(operation) < n {

@@ -234,10 +234,10 @@ def dispatch(self, request, full_url, headers):
     prefix = operation.service_model.signing_name
     call = {"operation": f"{PREFIXES.get(prefix, prefix)}:{operation.name}", "parameters": {}, "code": ""}
     with LOCK:
-        CALLS.append(call)
         fault = fault_of(call["operation"])
     if fault and fault["cut"] == "before":
         call["code"] = "cut"
+        CALLS.append(call)
         cut(request)
         return 500, {}, ""
     try:
@@ -250,9 +250,9 @@ def dispatch(self, request, full_url, headers):
             answer = act(self, request, parses)
     except Refused as e:
         answer = failed(self, e)
-    call["code"] = code_of(answer)
+    call["code"] = "cut" if fault and fault["cut"] else code_of(answer)
+    CALLS.append(call)  # only now: who waits for a call waits for what it does
     if fault and fault["cut"]:
-        call["code"] = "cut"
         if fault["cut"] == "stall":
             request.environ["werkzeug.socket"].recv(1)  # until the caller has gone
         cut(request)
