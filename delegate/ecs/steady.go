@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -40,6 +41,9 @@ type progress struct {
 	text   string // for people
 	// calm: what ECS doesn't judge itself looks as it should. It has to do so twice.
 	calm bool
+	// seen: ECS has described the deployment, so an answer without it isn't one
+	// from before it.
+	seen bool
 }
 
 // judge says how far a rollout is by a description of its service, which is nil
@@ -56,11 +60,12 @@ func (r rollout) judge(s *types.Service, after time.Duration, was progress) prog
 		return progress{failed: fmt.Sprintf("service %s was deleted meanwhile: it is %s", r.service, status)}
 	}
 	own, newest := found(s, r.deployment), newest(s)
-	if own == nil && newest != nil && r.previous != "" && sdk.ToString(newest.Id) == r.previous && after < unseen {
+	seen := was.seen || own != nil || told(s, r.deployment) != ""
+	if !seen && newest != nil && r.previous != "" && sdk.ToString(newest.Id) == r.previous && after < unseen {
 		return progress{text: "Waiting for ECS to know the deployment " + r.deployment}
 	}
 	if own == nil || sdk.ToString(own.Status) != primary {
-		return progress{failed: r.replaced(own, newest)}
+		return progress{failed: r.replaced(s, own, newest)}
 	}
 	text := fmt.Sprintf("Waiting for pending tasks to finish. %d/%d running, %d pending", s.RunningCount, s.DesiredCount, s.PendingCount)
 	if own.FailedTasks > 0 {
@@ -69,26 +74,26 @@ func (r rollout) judge(s *types.Service, after time.Duration, was progress) prog
 	whole := s.RunningCount == s.DesiredCount && s.PendingCount == 0
 	switch own.RolloutState {
 	case types.DeploymentRolloutStateFailed:
-		return progress{failed: "the deployment failed: " + reason(own)}
+		return progress{failed: "the deployment failed: " + reason(s, own, r.deployment)}
 	case types.DeploymentRolloutStateCompleted:
-		return progress{done: whole, text: text}
+		return progress{done: whole, text: text, seen: true}
 	case types.DeploymentRolloutStateInProgress:
-		return progress{text: text}
+		return progress{text: text, seen: true}
 	}
 	// ECS judges no deployments behind a Classic Load Balancer.
 	calm := whole && len(s.Deployments) == 1
-	return progress{done: calm && was.calm, calm: calm, text: text}
+	return progress{done: calm && was.calm, calm: calm, text: text, seen: true}
 }
 
 // replaced says why a deployment isn't the primary one any more.
-func (r rollout) replaced(own, newest *types.Deployment) string {
+func (r rollout) replaced(s *types.Service, own, newest *types.Deployment) string {
 	now := ""
 	if newest != nil {
 		now = sdk.ToString(newest.TaskDefinition)
 	}
 	failed := own != nil && own.RolloutState == types.DeploymentRolloutStateFailed
 	if failed || r.before != "" && now == r.before {
-		return "ECS rolled back: " + reason(own)
+		return "ECS rolled back: " + reason(s, own, r.deployment)
 	}
 	if newest == nil {
 		return fmt.Sprintf("service %s has no deployment any more", r.service)
@@ -96,11 +101,27 @@ func (r rollout) replaced(own, newest *types.Deployment) string {
 	return fmt.Sprintf("superseded by deployment %s (task definition %s)", sdk.ToString(newest.Id), now)
 }
 
-func reason(d *types.Deployment) string {
-	if d == nil || sdk.ToString(d.RolloutStateReason) == "" {
-		return "it doesn't say why"
+// reason is why a deployment has failed: as it says itself or, once ECS describes
+// it no more, as the service's events do.
+func reason(s *types.Service, own *types.Deployment, id string) string {
+	if own != nil && sdk.ToString(own.RolloutStateReason) != "" {
+		return sdk.ToString(own.RolloutStateReason)
 	}
-	return sdk.ToString(d.RolloutStateReason)
+	if text := told(s, id); text != "" {
+		return text
+	}
+	return "it doesn't say why"
+}
+
+// told is the newest event of a service about a deployment, without their names;
+// empty if there is none.
+func told(s *types.Service, id string) string {
+	for _, e := range s.Events {
+		if _, text, ok := strings.Cut(sdk.ToString(e.Message), "(deployment "+id+") "); ok {
+			return strings.TrimSuffix(text, ".")
+		}
+	}
+	return ""
 }
 
 // found is the deployment with an id; nil if the service has none.

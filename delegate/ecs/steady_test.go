@@ -19,6 +19,14 @@ func deployment(id, status string, state types.DeploymentRolloutState, definitio
 	return types.Deployment{Id: &id, Status: &status, RolloutState: state, TaskDefinition: &definition, RolloutStateReason: &why}
 }
 
+// said is a service that tells that the deployment "new" has failed.
+func said(why string, s *types.Service) *types.Service {
+	for _, text := range []string{"(service web) rolling back to deployment old.", "(service web) (deployment new) deployment failed: " + why + "."} {
+		s.Events = append(s.Events, types.ServiceEvent{Message: &text})
+	}
+	return s
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	const (
@@ -35,7 +43,7 @@ func TestJudge(t *testing.T) {
 		r     rollout
 		s     *types.Service
 		after time.Duration
-		calm  bool // so it was before
+		was   progress
 		want  progress
 	}{
 		"just made, and not known yet":     {r: first, after: 59 * time.Second, want: progress{text: "Waiting for ECS to know the service web"}},
@@ -43,9 +51,9 @@ func TestJudge(t *testing.T) {
 		"updated, and gone":                {r: update, want: progress{failed: "service web was deleted meanwhile"}},
 		"inactive":                         {r: update, s: described("INACTIVE", 0, 0), want: progress{failed: "service web was deleted meanwhile: it is INACTIVE"}},
 		"draining":                         {r: update, s: described("DRAINING", 2, 0), want: progress{failed: "service web was deleted meanwhile: it is DRAINING"}},
-		"under way":                        {r: update, s: described("ACTIVE", 2, 1, d("new", "PRIMARY", going, "web:2", ""), d("old", "ACTIVE", completed, "web:1", "")), want: progress{text: waiting}},
-		"completed":                        {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", completed, "web:2", "")), want: progress{done: true, text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
-		"completed, but a task has died":   {r: update, s: described("ACTIVE", 2, 1, d("new", "PRIMARY", completed, "web:2", "")), want: progress{text: waiting}},
+		"under way":                        {r: update, s: described("ACTIVE", 2, 1, d("new", "PRIMARY", going, "web:2", ""), d("old", "ACTIVE", completed, "web:1", "")), want: progress{text: waiting, seen: true}},
+		"completed":                        {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", completed, "web:2", "")), want: progress{done: true, seen: true, text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
+		"completed, but a task has died":   {r: update, s: described("ACTIVE", 2, 1, d("new", "PRIMARY", completed, "web:2", "")), want: progress{text: waiting, seen: true}},
 		"failed":                           {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", failed, "web:2", "tasks failed to start")), want: progress{failed: "the deployment failed: tasks failed to start"}},
 		"rolled back by ECS, told as failed": {
 			r: update, s: described("ACTIVE", 3, 0, d("new", "INACTIVE", failed, "web:2", "tasks failed to start"), d("third", "PRIMARY", completed, "web:1", "rolling back")),
@@ -65,15 +73,17 @@ func TestJudge(t *testing.T) {
 			want: progress{failed: "superseded by deployment third (task definition web:3)"},
 		},
 		"an answer from before the update":     {r: update, s: described("ACTIVE", 3, 0, d("old", "PRIMARY", completed, "web:1", "")), after: 59 * time.Second, want: progress{text: "Waiting for ECS to know the deployment new"}},
+		"an answer from after it":              {r: update, s: described("ACTIVE", 3, 0, d("old", "PRIMARY", completed, "web:1", "")), was: progress{seen: true}, want: progress{failed: "ECS rolled back: it doesn't say why"}},
+		"failed between two looks":             {r: update, s: said("tasks failed to start", described("ACTIVE", 3, 0, d("old", "PRIMARY", completed, "web:1", ""))), want: progress{failed: "ECS rolled back: deployment failed: tasks failed to start"}},
 		"an update that ECS doesn't know of":   {r: update, s: described("ACTIVE", 3, 0, d("old", "PRIMARY", completed, "web:1", "")), after: time.Minute, want: progress{failed: "ECS rolled back: it doesn't say why"}},
 		"no deployment":                        {r: first, s: described("ACTIVE", 0, 0), want: progress{failed: "service web has no deployment any more"}},
-		"Classic Load Balancer, calm once":     {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", none, "web:2", "")), want: progress{calm: true, text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
-		"Classic Load Balancer, calm twice":    {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", none, "web:2", "")), calm: true, want: progress{calm: true, done: true, text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
-		"Classic Load Balancer, old tasks too": {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", none, "web:2", ""), d("old", "ACTIVE", none, "web:1", "")), calm: true, want: progress{text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
+		"Classic Load Balancer, calm once":     {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", none, "web:2", "")), want: progress{calm: true, seen: true, text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
+		"Classic Load Balancer, calm twice":    {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", none, "web:2", "")), was: progress{calm: true}, want: progress{calm: true, done: true, seen: true, text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
+		"Classic Load Balancer, old tasks too": {r: update, s: described("ACTIVE", 3, 0, d("new", "PRIMARY", none, "web:2", ""), d("old", "ACTIVE", none, "web:1", "")), was: progress{calm: true}, want: progress{seen: true, text: "Waiting for pending tasks to finish. 3/3 running, 0 pending"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := tt.r.judge(tt.s, tt.after, progress{calm: tt.calm}); got != tt.want {
+			if got := tt.r.judge(tt.s, tt.after, tt.was); got != tt.want {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}
 		})
