@@ -7,4 +7,4 @@ import "github.com/slipway-cd/slipway/pkg/step"
 // instead of another one being published.
 //
 // Outputs: output.functionName, output.version and output.deletedVersion.
-func canaryRollbackType() step.Type { return plainType(OpCanaryRollback) }
+func canaryRollbackType() step.Type { return fieldless(OpCanaryRollback) }

@@ -7,4 +7,4 @@ import "github.com/slipway-cd/slipway/pkg/step"
 // version that was the newest then. A function that the stage has made is deleted.
 //
 // Outputs: output.functionName, output.version and output.restoredVersion.
-func rollbackType() step.Type { return plainType(OpRollback) }
+func rollbackType() step.Type { return fieldless(OpRollback) }

@@ -3,10 +3,8 @@ package awslambda
 import (
 	"slices"
 
-	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // start makes the task of an operation. What only deploys needs is left out of
@@ -46,16 +44,7 @@ func complete(t Target) error {
 	return nil
 }
 
-// plain is the spec of a step that has no fields of its own.
-type plain struct{ op Op }
-
-// plainType is such a step type.
-func plainType(op Op) step.Type {
-	return step.Type{Name: string(op), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
-		d.Fields(v, document.Keys{"delegateSelectors": d.Words(nil)}) // the plan's
-		return plain{op}
-	}}
+// fieldless is the step type of an operation that has nothing to be told.
+func fieldless(op Op) step.Type {
+	return step.Type{Name: string(op), Deploys: true}.Fieldless(func(in step.In) (step.Action, error) { return start(in, Spec{Op: op}) })
 }
-
-// Start has a delegate do it.
-func (s plain) Start(in step.In) (step.Action, error) { return start(in, Spec{Op: s.op}) }

@@ -27,6 +27,11 @@ func start(in step.In, s Spec) (step.Action, error) {
 	return a, nil
 }
 
+// fieldless is the step type of an operation that has nothing to be told.
+func fieldless(op Op) step.Type {
+	return step.Type{Name: string(op), Deploys: true}.Fieldless(func(in step.In) (step.Action, error) { return start(in, Spec{Op: op}) })
+}
+
 // own is a document that a step has of its own, below one of its keys.
 func own(in step.In, key string, from *filesource.Store) (aws.Manifest, error) {
 	files, err := in.Store(from)

@@ -35,3 +35,8 @@ func start(in step.In, p Spec) (step.Action, error) {
 	a.Task.Selectors, a.Task.Timeout = selectors, in.Timeout-min(in.Timeout/10, lastWords)
 	return a, nil
 }
+
+// fieldless is the step type of an operation that has nothing to be told.
+func fieldless(op Op) step.Type {
+	return step.Type{Name: string(op), Deploys: true}.Fieldless(func(in step.In) (step.Action, error) { return start(in, Spec{Op: op}) })
+}
