@@ -3,6 +3,7 @@ package step
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -12,8 +13,9 @@ import (
 // task of a kind, with the spec of that kind's executor (nil: the place says it
 // all), and the place in which that kind's watcher finds it again. What is
 // deployed where, and by which step, is filled in here, so that no step can
-// forget it.
-func Deploy(in In, kind task.Kind, spec, place any) (Action, error) {
+// forget it. A delegate needs the step's selectors, and more: those of the
+// connectors that lead there (semantics/entities §9.1).
+func Deploy(in In, kind task.Kind, spec, place any, more ...string) (Action, error) {
 	if in.Deployment == nil {
 		return Action{}, fault.New(fault.Invalid, "the step needs a Deployment stage")
 	}
@@ -27,7 +29,7 @@ func Deploy(in In, kind task.Kind, spec, place any) (Action, error) {
 	if w.Place, err = json.Marshal(place); err != nil {
 		return Action{}, fmt.Errorf("encode the place of %s: %w", in.Node, err)
 	}
-	return Action{Task: &Task{Kind: kind, Payload: w, Selectors: in.Selectors}}, nil
+	return Action{Task: &Task{Kind: kind, Payload: w, Selectors: slices.Concat(in.Selectors, more)}}, nil
 }
 
 // Work is the payload of a step that puts nothing anywhere, of a kind whose

@@ -25,9 +25,9 @@ func TestDeploySaysWhatGoesWhere(t *testing.T) {
 	t.Parallel()
 	typ := step.Type{Name: "Trial", Deploys: true}
 	got, err := typ.Start(starts(func(in step.In) (step.Action, error) {
-		return step.Deploy(in, "trial", map[string]int{"key": 1}, map[string]string{"door": "((1))"})
+		return step.Deploy(in, "trial", map[string]int{"key": 1}, map[string]string{"door": "((1))"}, "connector")
 	}), deploying())
-	want := step.Action{Task: &step.Task{Kind: "trial", Selectors: []string{"near"}, Payload: task.Work{
+	want := step.Action{Task: &step.Task{Kind: "trial", Selectors: []string{"near", "connector"}, Payload: task.Work{
 		Target:    task.Target{Service: "web", Environment: "prod", Infrastructure: "hall", Release: "r", Namespace: "shop", Image: "web:1"},
 		Execution: "e", Stage: "s", Step: "n", Rollback: true, Place: []byte(`{"door":"((1))"}`), Spec: []byte(`{"key":1}`),
 	}}}

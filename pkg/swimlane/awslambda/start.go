@@ -1,34 +1,25 @@
 package awslambda
 
 import (
-	"slices"
-
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 )
 
 // start makes the task of an operation. What only deploys needs is left out of
-// the others' tasks. A delegate must have the step's selectors and those of the
-// connectors.
+// the others' tasks.
 func start(in step.In, p Spec) (step.Action, error) {
 	target, err := step.TargetOf[*Target](in)
 	if err != nil {
 		return step.Action{}, err
 	}
 	p.Target = *target
+	p.Target.Selectors = nil
 	if !p.Deploys() {
 		p.Target.Function, p.Target.Aliases, p.Target.Artifact = nil, nil, nil
 	} else if err := complete(p.Target); err != nil {
 		return step.Action{}, err
 	}
-	selectors := slices.Concat(in.Selectors, target.Selectors)
-	p.Target.Selectors = nil
-	a, err := step.Deploy(in, Kind, p, Place{AWS: p.Target.AWS})
-	if err != nil {
-		return a, err
-	}
-	a.Task.Selectors = selectors
-	return a, nil
+	return step.Deploy(in, Kind, p, Place{AWS: p.Target.AWS}, target.Selectors...)
 }
 
 // complete says what is missing of a function that is deployed.

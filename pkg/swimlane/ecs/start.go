@@ -1,30 +1,21 @@
 package ecs
 
 import (
-	"slices"
-
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
-// start makes the task of a spec: it adds what its stage deploys to. A delegate
-// must have the step's selectors and those of the connector.
+// start makes the task of a spec: it adds what its stage deploys to.
 func start(in step.In, s Spec) (step.Action, error) {
 	target, err := step.TargetOf[*Target](in)
 	if err != nil {
 		return step.Action{}, err
 	}
 	s.Target = *target
-	selectors := slices.Concat(in.Selectors, s.Target.Selectors)
 	s.Target.Selectors = nil
-	a, err := step.Deploy(in, Kind, s, Place{AWS: s.Target.AWS, Cluster: s.Target.Cluster})
-	if err != nil {
-		return a, err
-	}
-	a.Task.Selectors = selectors
-	return a, nil
+	return step.Deploy(in, Kind, s, Place{AWS: s.Target.AWS, Cluster: s.Target.Cluster}, target.Selectors...)
 }
 
 // fieldless is the step type of an operation that has nothing to be told.

@@ -12,9 +12,8 @@ import (
 const lastWords = 15 * time.Second
 
 // start makes the task of a spec: it adds what its stage deploys to, and where
-// the release's pods are then: those that are marked with it. A delegate must
-// have the step's selectors and those of the cluster's connector
-// (semantics/entities §9.1), and what p.Target.Selectors asks for besides.
+// the release's pods are then: those that are marked with it. A delegate needs
+// what p.Target.Selectors asks for besides.
 func start(in step.In, p Spec) (step.Action, error) {
 	target, err := step.TargetOf[*Target](in)
 	if err != nil {
@@ -24,15 +23,14 @@ func start(in step.In, p Spec) (step.Action, error) {
 	p.Target = *target
 	p.CanaryInStage = slices.Contains(in.Siblings, string(OpCanary))
 	p.BlueGreenInStage = p.Op == OpDiff && slices.Contains(in.Siblings, string(OpBlueGreen))
-	selectors := slices.Concat(in.Selectors, own, p.Target.Selectors)
 	p.Target.Selectors = nil
 	a, err := step.Deploy(in, Kind, p, Place{
 		Cluster: p.Target.Cluster, Pods: []Pods{{Namespace: p.Target.Namespace, Selector: ReleaseLabel + "=" + p.Target.ReleaseName}},
-	})
+	}, slices.Concat(own, target.Selectors)...)
 	if err != nil {
 		return a, err
 	}
-	a.Task.Selectors, a.Task.Timeout = selectors, in.Timeout-min(in.Timeout/10, lastWords)
+	a.Task.Timeout = in.Timeout - min(in.Timeout/10, lastWords)
 	return a, nil
 }
 

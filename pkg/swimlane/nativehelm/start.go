@@ -1,7 +1,6 @@
 package nativehelm
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
@@ -11,23 +10,15 @@ import (
 )
 
 // start makes the task of a spec: it adds what its stage deploys to. Charts
-// needn't mark their pods, so those of its workloads are the release's. A
-// delegate must have the step's selectors and those of the cluster's connector
-// (semantics/entities §9.1).
+// needn't mark their pods, so those of its workloads are the release's.
 func start(in step.In, p Spec) (step.Action, error) {
 	target, err := step.TargetOf[*kubernetes.Target](in)
 	if err != nil {
 		return step.Action{}, err
 	}
 	p.Target = *target
-	selectors := slices.Concat(in.Selectors, p.Target.Selectors)
 	p.Target.Selectors = nil
-	a, err := step.Deploy(in, Kind, p, kubernetes.Place{Cluster: p.Target.Cluster})
-	if err != nil {
-		return a, err
-	}
-	a.Task.Selectors = selectors
-	return a, nil
+	return step.Deploy(in, Kind, p, kubernetes.Place{Cluster: p.Target.Cluster}, target.Selectors...)
 }
 
 // common are the fields of every Helm step that changes a release.
