@@ -53,6 +53,17 @@ func Function() Pace { return between(time.Second, 5*time.Second) }
 // Slow is the pace for what takes minutes: machines that start.
 func Slow() Pace { return Every(20 * time.Second) }
 
+// Watch is the pace for looking at what was deployed: often just after a
+// deployment, when a watch begins anew, and then seldom.
+func Watch() Pace {
+	return func(watched time.Duration) time.Duration {
+		if watched < 5*time.Minute {
+			return time.Minute
+		}
+		return 10 * time.Minute
+	}
+}
+
 // Every is a pace that stays, such as that of a test.
 func Every(d time.Duration) Pace { return between(d, d) }
 

@@ -56,6 +56,16 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// What was just deployed is looked at often, and then seldom.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for watched, want := range map[time.Duration]time.Duration{0: time.Minute, 4 * time.Minute: time.Minute, 5 * time.Minute: 10 * time.Minute, time.Hour: 10 * time.Minute} {
+		if got := awswait.Watch()(watched); got != want {
+			t.Errorf("after %s the next look is in %s; want %s", watched, got, want)
+		}
+	}
+}
+
 // The step's time is a minute, so the wait ends after 45 s.
 func TestTheTimeIsUp(t *testing.T) {
 	t.Parallel()

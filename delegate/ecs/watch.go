@@ -2,25 +2,18 @@ package ecs
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// The times of a watch: how often it looks, and how often just after a
-// deployment, when it begins anew.
-const (
-	lookEvery  = 10 * time.Minute
-	lookSooner = time.Minute
-	sooner     = 5 * time.Minute
-	lookFor    = 2 * time.Minute
-)
+// lookFor is how long one look of a watch may take.
+const lookFor = 2 * time.Minute
 
 // watcher watches the services that were deployed to a cluster, and their tasks.
 func watcher(accesses *aws.Accesses) executor.Watcher {
@@ -29,32 +22,8 @@ func watcher(accesses *aws.Accesses) executor.Watcher {
 		if err != nil {
 			return err
 		}
-		var last task.Observed
-		var told time.Time // when the control plane was told last
-		for began := time.Now(); ; {
-			o := observe(ctx, accesses, place, w.Workloads)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if time.Since(told) >= task.ObserveEvery || !reflect.DeepEqual(o, last) {
-				err := report(ctx, o)
-				if fault.Is(err, fault.LeaseLost) {
-					return err
-				}
-				if err == nil {
-					last, told = o, time.Now()
-				}
-			}
-			every := lookEvery
-			if time.Since(began) < sooner {
-				every = lookSooner
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(every):
-			}
-		}
+		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, place, w.Workloads) }
+		return executor.Watch(ctx, look, awswait.Watch(), report)
 	}
 }
 

@@ -1,9 +1,9 @@
 // Package executor is the contract of a task kind on a delegate: a function
 // from an assignment to a result, and what the agent gives it besides.
 //
-// It holds no executor and no loop: the kinds are the folders beside it,
-// listed by package delegate; claiming, leases and reporting are
-// delegate/agent's.
+// It holds no executor, and no loop but that of watchers which look again and
+// again: the kinds are the folders beside it, listed by package delegate;
+// claiming, leases and reporting are delegate/agent's.
 package executor
 
 import (

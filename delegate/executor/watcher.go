@@ -2,7 +2,10 @@ package executor
 
 import (
 	"context"
+	"reflect"
+	"time"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -24,3 +27,34 @@ type Kind struct {
 // because the credentials are no longer taken; the agent asks for the watch
 // anew.
 type Watcher func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error
+
+// Watch is the loop of a Watcher whose target doesn't say by itself that
+// something has changed: it looks again and again. every says after which time,
+// by how long the watch has lasted.
+func Watch(
+	ctx context.Context, look func(context.Context) task.Observed, every func(watched time.Duration) time.Duration,
+	report func(context.Context, task.Observed) error,
+) error {
+	var last task.Observed
+	var told time.Time // when the control plane was told last
+	for began := time.Now(); ; {
+		o := look(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if time.Since(told) >= task.ObserveEvery || !reflect.DeepEqual(o, last) {
+			err := report(ctx, o)
+			if fault.Is(err, fault.LeaseLost) {
+				return err
+			}
+			if err == nil {
+				last, told = o, time.Now()
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(every(time.Since(began))):
+		}
+	}
+}

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -28,28 +26,8 @@ func Watch(script executor.Executor) executor.Watcher {
 		if err != nil {
 			return err
 		}
-		var last task.Observed
-		var told time.Time // when the control plane was told last
-		for {
-			o := look(ctx, w.Target, place.Script, script)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if time.Since(told) >= task.ObserveEvery || !reflect.DeepEqual(o, last) {
-				err := report(ctx, o)
-				if fault.Is(err, fault.LeaseLost) {
-					return err
-				}
-				if err == nil {
-					last, told = o, time.Now()
-				}
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(lookEvery):
-			}
-		}
+		once := func(ctx context.Context) task.Observed { return look(ctx, w.Target, place.Script, script) }
+		return executor.Watch(ctx, once, func(time.Duration) time.Duration { return lookEvery }, report)
 	}
 }
 
