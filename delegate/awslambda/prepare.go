@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -96,18 +97,11 @@ func (s *session) prepare(ctx context.Context, d definition, now found) (before,
 		b.Version = sdk.ToString(v.Version)
 		s.say("Function %s: version %s, code %s, %d MB, %s %s %v", d.name, b.Version, sdk.ToString(v.CodeSha256), sdk.ToInt32(v.MemorySize), v.Runtime, sdk.ToString(v.Handler), v.Architectures)
 	}
-	kept, err := s.env.Checkpoint(ctx, s.key(beforeKey, d.name), b)
-	if err != nil {
-		return b, err
-	}
-	var first before
-	if err := json.Unmarshal(kept.Data, &first); err != nil {
-		return b, fmt.Errorf("decode the checkpoint %s: %w", kept.Key, err)
-	}
+	first, err := executor.Keep(ctx, s.env, s.key(beforeKey, d.name), b)
 	if first.First {
 		s.say("Function %s isn't there before this stage", d.name)
 	}
-	return first, nil
+	return first, err
 }
 
 // newest is the newest published version; nil for none.
@@ -194,6 +188,6 @@ func (s *session) checkpoints(ctx context.Context) (found []before, releases map
 
 // keep keeps what was published.
 func (s *session) keep(ctx context.Context, r release) error {
-	_, err := s.env.Checkpoint(ctx, s.key(releaseKey, r.Function), r)
+	_, err := executor.Keep(ctx, s.env, s.key(releaseKey, r.Function), r)
 	return err
 }

@@ -2,13 +2,12 @@ package ecs
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
 )
 
 // The sorts of checkpoints, which begin their keys.
@@ -38,6 +37,11 @@ func (b before) definition() string {
 	return sdk.ToString(b.Update.TaskDefinition)
 }
 
+// key is that of a checkpoint about a service of the cluster.
+func (c cluster) key(sort, service string) string {
+	return sort + c.Region + "/" + c.short() + "/" + service
+}
+
 // keep keeps how a service is before the first change, unless the stage has
 // changed it before: then that is what counts.
 func (s *session) keep(ctx context.Context, sort, name string, daemon bool, live *types.Service, scales *scaling) (before, error) {
@@ -46,39 +50,14 @@ func (s *session) keep(ctx context.Context, sort, name string, daemon bool, live
 		was.Update, was.Deployment, was.Tags = snapshot(live), newestID(live), live.Tags
 		was.Daemon = live.SchedulingStrategy == types.SchedulingStrategyDaemon
 	}
-	kept, err := s.env.Checkpoint(ctx, sort+s.Region+"/"+s.short()+"/"+name, was)
+	kept, err := executor.Keep(ctx, s.env, s.key(sort, name), was)
 	if err != nil {
-		return before{}, err
+		return kept, err
 	}
-	was = before{}
-	if err := json.Unmarshal(kept.Data, &was); err != nil {
-		return before{}, fmt.Errorf("decode how service %s was: %w", name, err)
-	}
-	if was.First {
+	if kept.First {
 		s.say("There was no service %s", name)
 	} else {
-		s.say("Service %s had the task definition %s", name, was.definition())
+		s.say("Service %s had the task definition %s", name, kept.definition())
 	}
-	return was, nil
-}
-
-// kept are the services that the stage has changed, of one sort, the newest change
-// first.
-func (s *session) kept(ctx context.Context, sort string) ([]before, error) {
-	all, err := s.env.Checkpoints(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []before
-	for _, c := range all {
-		if !strings.HasPrefix(c.Key, sort) {
-			continue
-		}
-		var was before
-		if err := json.Unmarshal(c.Data, &was); err != nil {
-			return nil, fmt.Errorf("decode what %s was: %w", c.Key, err)
-		}
-		out = append(out, was)
-	}
-	return out, nil
+	return kept, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -54,7 +55,7 @@ func (s *session) canary(ctx context.Context) error {
 // has made it.
 func (s *session) deleteCanary(ctx context.Context) error {
 	s.in(canaryUnit)
-	all, err := s.kept(ctx, canaryKept)
+	all, err := executor.Kept[before](ctx, s.env, canaryKept)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package ecs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/slipway-cd/slipway/delegate/alb"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 )
@@ -200,24 +200,11 @@ func behind(one types.Service, group string) bool {
 // colours are those that the stage has found before; nil: it has made no service
 // beside another one.
 func (g bluegreen) colours(ctx context.Context) (*colours, error) {
-	all, err := g.s.env.Checkpoints(ctx)
-	if err != nil {
+	all, err := executor.Kept[*colours](ctx, g.s.env, coloursKept)
+	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	for _, c := range all {
-		if strings.HasPrefix(c.Key, coloursKept) {
-			return decodeColours(c.Data)
-		}
-	}
-	return nil, nil //nolint:nilnil // as documented
-}
-
-func decodeColours(doc []byte) (*colours, error) {
-	c := new(colours)
-	if err := json.Unmarshal(doc, c); err != nil {
-		return nil, fmt.Errorf("decode what there was before: %w", err)
-	}
-	return c, nil
+	return all[0], nil
 }
 
 // find looks for what there is and keeps it, for the steps that follow and for
@@ -246,9 +233,5 @@ func (g bluegreen) find(ctx context.Context, c *colours, updateGreen bool) (*col
 			Service: nameOf(&one), Update: snapshot(&one), Deployment: newestID(&one), Tags: one.Tags, Scaling: &scales,
 		})
 	}
-	kept, err := g.s.env.Checkpoint(ctx, coloursKept+g.s.Region+"/"+g.s.short()+"/"+c.Service, c)
-	if err != nil {
-		return nil, err
-	}
-	return decodeColours(kept.Data)
+	return executor.Keep(ctx, g.s.env, g.s.key(coloursKept, c.Service), c)
 }

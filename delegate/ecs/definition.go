@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -92,16 +93,11 @@ func (s *session) resolvedDefinition(ctx context.Context, named string) (string,
 	if status := out.TaskDefinition.Status; status != types.TaskDefinitionStatusActive {
 		return "", fault.New(fault.Invalid, "task definition %s is %s; want one that is ACTIVE", named, status).Causing(fault.ConfigurationFailure)
 	}
-	kept, err := s.env.Checkpoint(ctx, "ecs/definition/"+named, sdk.ToString(out.TaskDefinition.TaskDefinitionArn))
-	if err != nil {
-		return "", err
+	arn, err := executor.Keep(ctx, s.env, "ecs/definition/"+named, sdk.ToString(out.TaskDefinition.TaskDefinitionArn))
+	if err == nil {
+		s.say("Task definition %s", arn)
 	}
-	var arn string
-	if err := json.Unmarshal(kept.Data, &arn); err != nil {
-		return "", fmt.Errorf("decode which task definition the stage deploys: %w", err)
-	}
-	s.say("Task definition %s", arn)
-	return arn, nil
+	return arn, err
 }
 
 // registerAgain gives a task definition that a service may be updated to, in place

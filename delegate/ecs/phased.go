@@ -3,7 +3,6 @@ package ecs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 )
@@ -133,13 +133,9 @@ func (s move) keepPhases(ctx context.Context, w *wanted, all []numbered) (phases
 	if s.spec.SameCount && p.Old.Service != "" {
 		p.Target = p.oldCount()
 	}
-	kept, err := s.env.Checkpoint(ctx, phasedKept+s.Region+"/"+s.short()+"/"+w.name, p)
+	p, err := executor.Keep(ctx, s.env, s.key(phasedKept, w.name), p)
 	if err != nil {
 		return p, err
-	}
-	p = phases{}
-	if err := json.Unmarshal(kept.Data, &p); err != nil {
-		return p, fmt.Errorf("decode which service serves: %w", err)
 	}
 	if p.Old.Service == "" {
 		s.say("No service serves yet; the new one is %s", p.New)
@@ -173,23 +169,14 @@ func (s move) tidy(ctx context.Context, all []numbered, p phases) error {
 
 // phasesOf is what EcsServiceSetup has found in the stage; false: it hasn't run.
 func (s move) phasesOf(ctx context.Context) (phases, bool, error) {
-	all, err := s.env.Checkpoints(ctx)
-	if err != nil {
+	all, err := executor.Kept[phases](ctx, s.env, phasedKept)
+	if err != nil || len(all) == 0 {
 		return phases{}, false, err
 	}
-	for _, c := range all {
-		if len(c.Key) < len(phasedKept) || c.Key[:len(phasedKept)] != phasedKept {
-			continue
-		}
-		var p phases
-		if err := json.Unmarshal(c.Data, &p); err != nil {
-			return p, false, fmt.Errorf("decode which service serves: %w", err)
-		}
-		s.outputs.New, s.outputs.Old = p.New, p.Old.Service
-		s.deploying(p)
-		return p, true, nil
-	}
-	return phases{}, false, nil
+	p := all[0]
+	s.outputs.New, s.outputs.Old = p.New, p.Old.Service
+	s.deploying(p)
+	return p, true, nil
 }
 
 // upgrade moves tasks from the old service to the new one.

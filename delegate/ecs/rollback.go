@@ -10,13 +10,14 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 // rollBack makes the services that the stage has changed what they were before.
 func (s *session) rollBack(ctx context.Context) error {
 	s.in(rollbackUnit)
-	all, err := s.kept(ctx, serviceKept)
+	all, err := executor.Kept[before](ctx, s.env, serviceKept)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,9 @@ package ecs
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/slipway-cd/slipway/delegate/alb"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 )
@@ -70,7 +68,7 @@ func (g bluegreen) shiftAlone(ctx context.Context, how lane.Shift) error {
 	if err != nil {
 		return err
 	}
-	if _, err := g.s.env.Checkpoint(ctx, shiftKept+live.ARN(), live); err != nil {
+	if _, err := executor.Keep(ctx, g.s.env, shiftKept+live.ARN(), live); err != nil {
 		return err
 	}
 	changed, err := g.b.Set(ctx, want)
@@ -98,26 +96,17 @@ func weighed(to []alb.Weight) map[string]int32 {
 // were, the newest change first.
 func (g bluegreen) shiftBack(ctx context.Context) error {
 	g.s.in(rollbackUnit)
-	all, err := g.s.env.Checkpoints(ctx)
+	all, err := executor.Kept[alb.Route](ctx, g.s.env, shiftKept)
 	if err != nil {
 		return err
 	}
-	any := false
-	for _, c := range all {
-		if !strings.HasPrefix(c.Key, shiftKept) {
-			continue
-		}
-		var was alb.Route
-		if err := json.Unmarshal(c.Data, &was); err != nil {
-			return fmt.Errorf("decode what %s was: %w", c.Key, err)
-		}
-		any = true
+	if len(all) == 0 {
+		g.s.say("Nothing to roll back: no EcsBlueGreenTrafficShift of the type Standalone has changed a rule")
+	}
+	for _, was := range all {
 		if err := g.route(ctx, was); err != nil {
 			return err
 		}
-	}
-	if !any {
-		g.s.say("Nothing to roll back: no EcsBlueGreenTrafficShift of the type Standalone has changed a rule")
 	}
 	return nil
 }
