@@ -80,14 +80,10 @@ const asking = `pipeline:
 func TestWhatIsEmitted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	changes, ok := b.Store.(store.Changes)
-	if !ok {
-		t.Fatalf("%T keeps no changes", b.Store)
-	}
 	heard := make(chan feed.Event, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	loop := feed.Loop{Changes: changes, Reader: b.Feed, Now: time.Now, Log: slog.New(slog.DiscardHandler), Subscribers: []feed.Subscriber{{
+	loop := feed.Loop{Changes: b.Store.Changes, Reader: b.Feed, Now: time.Now, Log: slog.New(slog.DiscardHandler), Subscribers: []feed.Subscriber{{
 		Name: "test", Handle: func(ctx context.Context, e feed.Event) error {
 			select {
 			case heard <- e:

@@ -110,7 +110,7 @@ func (b *bench) Connections(context.Context, string) ([]store.Connection, error)
 func (b *bench) DeleteConnection(context.Context, store.Connection) error        { return nil }
 
 func (b *bench) lobby() lambda.Handler {
-	return function.Connect(&socket.Lobby{Store: b.Store, Connections: b, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	return function.Connect(&socket.Lobby{Store: b.Store.Store, Connections: b, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 }
 
 // stream reads the table's stream; the records of the sample hold all of

@@ -286,5 +286,5 @@ func beside(t *testing.T, data string, f func(store.Store)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f(kept)
+	f(kept.Store)
 }

@@ -103,9 +103,9 @@ func NewWebhooks(cfg Config) *Server {
 // empty is a Server without endpoints.
 func empty(cfg Config) *Server {
 	s := &Server{
-		Config: cfg, mux: http.NewServeMux(), kept: kept{Store: cfg.Store, Now: cfg.Now},
+		Config: cfg, mux: http.NewServeMux(), kept: kept{Store: cfg.Store.Keys, Now: cfg.Now},
 		station: &station{Store: cfg.Store, Executions: cfg.Executions, Ledger: cfg.Ledger, Timing: cfg.Timing, Now: cfg.Now, Log: cfg.Log},
-		saved:   &documents{Store: cfg.Store, Catalog: cfg.Catalog, Launch: cfg.Launch},
+		saved:   &documents{Store: cfg.Store.Entities, Catalog: cfg.Catalog, Launch: cfg.Launch},
 	}
 	s.steering = &steering{
 		Store: cfg.Store, Launch: cfg.Launch, Executions: cfg.Executions, Feed: cfg.Feed, Work: cfg.Work, Now: cfg.Now, Log: cfg.Log, saved: s.saved, kept: s.kept,

@@ -313,7 +313,7 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 			return ctx.Err()
 		}
 	}
-	return access.Recheck(ctx, s.Store, caller(ctx))
+	return access.Recheck(ctx, s.Store.Keys, caller(ctx))
 }
 
 func (s *steering) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {

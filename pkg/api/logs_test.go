@@ -40,7 +40,7 @@ func TestAPartOfALogIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &steering{Store: kept}
+	s := &steering{Store: kept.Store}
 	for name, c := range map[string]struct {
 		size   int // of a chunk
 		chunks int

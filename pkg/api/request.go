@@ -96,7 +96,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		t, err := access.Verify(r.Context(), s.Store, bearer(r))
+		t, err := access.Verify(r.Context(), s.Store.Keys, bearer(r))
 		if err == nil {
 			err = admit(t, r.URL.Path)
 		}

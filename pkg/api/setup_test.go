@@ -52,13 +52,13 @@ func setup(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, store: kept}
+	s := &server{t: t, store: kept.Store}
 	keeper, log := secret.New(key, kept, time.Now), slog.New(slog.DiscardHandler)
 	s.cfg = api.Config{
-		Store: kept, Catalog: catalog.New(catalog.Config{Store: kept, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: time.Now}),
+		Store: kept.Store, Catalog: catalog.New(catalog.Config{Store: kept.Store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: time.Now}),
 		Files:    filestore.New(filestore.Config{Store: kept, Now: time.Now}),
 		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Types: builtin.Types(), Now: time.Now, Log: log}),
-		Ledger:   ledger.New(ledger.Config{Store: kept, Secret: keeper, Now: time.Now}),
+		Ledger:   ledger.New(ledger.Config{Store: kept.Store, Secret: keeper, Now: time.Now}),
 		Issuer:   issuer.New(issuer.Config{URL: "https://slipway.example.com", Account: "default", Store: kept, Secret: keeper, Now: time.Now}),
 		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
 		Now: time.Now, Log: log, Version: "test",

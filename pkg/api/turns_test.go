@@ -18,7 +18,7 @@ import (
 
 // slow is a store in which a project's entities don't come before they are let go.
 type slow struct {
-	store.Store
+	store.Entities
 	project string
 	in      chan struct{}
 	free    chan struct{}
@@ -29,7 +29,7 @@ func (s *slow) Entity(ctx context.Context, k store.EntityKey) (store.Entity, err
 		s.in <- struct{}{}
 		<-s.free
 	}
-	return s.Store.Entity(ctx, k)
+	return s.Entities.Entity(ctx, k)
 }
 
 // greedy is an API of which eight heavy requests are answered at once, with a
@@ -37,8 +37,10 @@ func (s *slow) Entity(ctx context.Context, k store.EntityKey) (store.Entity, err
 func greedy(t *testing.T, full func() bool) (s *server, plane http.Handler, kept *slow, token string) {
 	t.Helper()
 	s = setup(t)
-	kept = &slow{Store: s.store, project: "greedy", in: make(chan struct{}, 1000), free: make(chan struct{})}
-	s.cfg.Catalog = catalog.New(catalog.Config{Store: kept, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+	kept = &slow{Entities: s.store.Entities, project: "greedy", in: make(chan struct{}, 1000), free: make(chan struct{})}
+	held := s.store
+	held.Entities = kept
+	s.cfg.Catalog = catalog.New(catalog.Config{Store: held, Options: builtin.Options(ref.Scope{}), Now: time.Now})
 	s.cfg.Work = api.NewWork(8, full)
 	scope := ref.Scope{Account: "default", Org: "default", Project: "greedy"}
 	token = s.mint(access.Grant{Kind: store.TokenUser, Scope: scope, Name: "greedy", Actor: "eve"})

@@ -87,7 +87,7 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 		if !await(ctx, changed, pause) {
 			return nil
 		}
-		if err := access.Recheck(ctx, s.Store, caller(ctx)); err != nil {
+		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx)); err != nil {
 			return err
 		}
 		begun := time.Now()

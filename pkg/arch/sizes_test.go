@@ -30,7 +30,7 @@ func manyMethods() map[string]int {
 	return map[string]int{
 		"delegate/ecs.session": 67,
 		"pkg/engine.Handler":   85, "pkg/engine.walk": 78,
-		"pkg/entity.decoder": 193, "pkg/execution.Service": 75, "pkg/resolve.Scope": 145, "pkg/store/dynamo.Store": 134, "pkg/store/sqlite.Store": 71,
+		"pkg/entity.decoder": 193, "pkg/execution.Service": 75, "pkg/resolve.Scope": 145,
 	}
 }
 

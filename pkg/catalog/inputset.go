@@ -149,7 +149,7 @@ func (c *Catalog) outdated(ctx context.Context, key store.EntityKey, d Draft) ([
 		return nil, err
 	}
 	left := checksOf(doc)
-	v, several := c.Store.(*view)
+	v, several := c.Store.Entities.(*view)
 	reports, err := c.reports(ctx, key.Scope, key.ID, doc, left, func(key store.EntityKey) bool {
 		return !several || !v.has(key) // those that are saved, too, are checked themselves
 	})

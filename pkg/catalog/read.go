@@ -204,7 +204,7 @@ func (c *Catalog) missingFiles(ctx context.Context, e *entity.Entity, out []faul
 	for _, f := range e.Files {
 		if _, known := there[f.File]; !known {
 			var err error
-			if there[f.File], err = filestore.Exists(ctx, c.Store, f.File); err != nil {
+			if there[f.File], err = filestore.Exists(ctx, c.Store.Files, f.File); err != nil {
 				return nil, err
 			}
 		}

@@ -97,9 +97,11 @@ func detailsOf(err error) []fault.Detail {
 // prepareAll checks a set. What is wrong with any of it is one error.
 func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *view, error) {
 	v := newView(c.Store.Entity)
-	v.Store = c.Store
+	v.Entities = c.Store.Entities
 	v.templates(set)
-	in := New(Config{Store: v, Secret: c.Secret, Options: c.Options, Now: c.Now})
+	then := c.Store
+	then.Entities = v
+	in := New(Config{Store: then, Secret: c.Secret, Options: c.Options, Now: c.Now})
 	read := make([]reading, len(set))
 	var bad faults
 	for i, d := range set {

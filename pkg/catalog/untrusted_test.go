@@ -90,7 +90,7 @@ func saver(t *testing.T) func(doc string, strict bool) (catalog.Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+	c := catalog.New(catalog.Config{Store: s.Store, Options: builtin.Options(ref.Scope{}), Now: time.Now})
 	return func(doc string, strict bool) (catalog.Result, error) {
 		return c.Save(t.Context(), catalog.Draft{
 			Scope: ref.Scope{Account: "acme", Org: "o", Project: "p"}, YAML: []byte(doc), Strict: strict, Version: catalog.AnyVersion,

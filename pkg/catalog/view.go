@@ -14,9 +14,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// view is the store as it will be once a set of documents is saved.
+// view is what entities there will be once a set of documents is saved.
 type view struct {
-	store.Store
+	store.Entities
 
 	saved Find // what is there already
 	mine  map[store.EntityKey]store.Entity
@@ -55,13 +55,13 @@ func (v *view) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store.
 			others = append(others, k)
 		}
 	}
-	saved, err := v.Store.EntitiesAt(ctx, others)
+	saved, err := v.Entities.EntitiesAt(ctx, others)
 	return append(found, saved...), err
 }
 
 // prefetch reads at once what is there already of the set.
 func (v *view) prefetch(ctx context.Context) error {
-	found, err := v.Store.EntitiesAt(ctx, slices.Collect(maps.Keys(v.mine)))
+	found, err := v.Entities.EntitiesAt(ctx, slices.Collect(maps.Keys(v.mine)))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (v *view) prefetch(ctx context.Context) error {
 // ListEntities lists what is there already, as it will be, and behind that what
 // isn't yet.
 func (v *view) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, parent string, page store.Page) ([]store.Entity, string, error) {
-	list, next, err := v.Store.ListEntities(ctx, scope, kind, parent, page)
+	list, next, err := v.Entities.ListEntities(ctx, scope, kind, parent, page)
 	if err != nil {
 		return nil, "", err
 	}

@@ -45,7 +45,7 @@ func (c *checks) message() string {
 
 // readAgain counts what a set of documents needs of others.
 func (v *view) readAgain(n int) error {
-	if v.read += n; v.Store == nil || v.read <= maxReadAgain {
+	if v.read += n; v.Entities == nil || v.read <= maxReadAgain {
 		return nil
 	}
 	return fault.New(fault.TooLarge, "what these documents are checked against, pipelines and templates, comes to more than %d MiB, each counted as often as it is named; save them in smaller parts", maxReadAgain>>20)

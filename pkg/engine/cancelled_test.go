@@ -45,7 +45,7 @@ func TestACancelChangesNoDecision(t *testing.T) {
 			kept := open(t)
 			now := began
 			h := NewHandler(Config{
-				Store: kept, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Steps: []step.Type{{Name: "work", Looks: tt.looks}},
+				Store: kept.Store, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Steps: []step.Type{{Name: "work", Looks: tt.looks}},
 			})
 			s := newSim(t, pipeline(stage("s", st("a", timeout("1h"), func(n *plan.Node) { n.Type = "work" }))))
 			first := s.advance("p", 0, At{})

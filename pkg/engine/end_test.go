@@ -74,7 +74,7 @@ func (quiet) Cancel(context.Context, string, string, task.ID) {}
 
 // faulty is a store whose commits fail, or make the caller panic.
 type faulty struct {
-	store.Store
+	store.Executions
 	commit func() error
 }
 
@@ -84,7 +84,7 @@ func (f *faulty) CommitExecution(ctx context.Context, id string, c store.Commit)
 			return err
 		}
 	}
-	return f.Store.CommitExecution(ctx, id, c)
+	return f.Executions.CommitExecution(ctx, id, c)
 }
 
 // driven is an execution, x1, of a pipeline with the stage s, whose machine run
@@ -93,7 +93,8 @@ type driven struct {
 	*Handler
 	t      *testing.T
 	runner *ends
-	kept   *faulty
+	kept   store.Store
+	broken *faulty // its executions
 	fence  map[task.ID]int64
 }
 
@@ -106,7 +107,9 @@ func drive(t *testing.T, steps ...*plan.Node) *driven {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &driven{t: t, runner: &ends{gone: map[string]bool{}}, kept: &faulty{Store: open(t)}, fence: map[task.ID]int64{}}
+	d := &driven{t: t, runner: &ends{gone: map[string]bool{}}, kept: open(t).Store, fence: map[task.ID]int64{}}
+	d.broken = &faulty{Executions: d.kept.Executions}
+	d.kept.Executions = d.broken
 	typ := func(name string, a step.Action) step.Type {
 		return step.Type{Name: name, New: func(*document.Decoder, yamldoc.Value) step.Spec { return does(a) }}
 	}
@@ -313,9 +316,9 @@ func TestWhoCannotDecideHasTheRunAsk(t *testing.T) {
 			d.advance("p.s", At{})
 			d.await(tried("p.s.a"), "t1")
 			a := d.result("p.s.a")
-			d.kept.commit = broken
+			d.broken.commit = broken
 			d.must(d.EndTask(t.Context(), a))
-			d.kept.commit = nil
+			d.broken.commit = nil
 			d.heard("t1: " + Interrupted)
 			if got := d.advance("p.s", tried("p.s.a")); got.At != tried("p.s.b") {
 				t.Errorf("the run hears of %+v", got)

@@ -381,7 +381,7 @@ const (
 func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
 	return resolve.New(resolve.Config{
 		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
-		Entities: h.Store, Files: snap.files(n), Types: h.Types, Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
+		Entities: h.Store.Entities, Files: snap.files(n), Types: h.Types, Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
 		Last: func(stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
 			return h.lastGood(ctx, snap.execution, stage, d)
 		},

@@ -74,7 +74,7 @@ func (h *Handler) ResolveOutside(
 	}
 	scope := resolve.New(resolve.Config{
 		Context: ctx, Plan: p, Node: p.Root, State: func(plan.NodeID) plan.State { return plan.State{} },
-		Execution: store.Execution{Scope: of.Scope, Pipeline: of.ID}, Entities: h.Store, Mail: h.Mail, Now: h.Now(),
+		Execution: store.Execution{Scope: of.Scope, Pipeline: of.ID}, Entities: h.Store.Entities, Mail: h.Mail, Now: h.Now(),
 	})
 	out := make(map[string]string, len(texts))
 	for name, text := range texts {

@@ -47,7 +47,7 @@ func (s *Service) Checkpoints(ctx context.Context, d store.Delegate, id task.ID,
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.Store.Checkpoints(ctx, t.Execution, plan.NodeID(w.Stage))
+	kept, err := s.Store.ListCheckpoints(ctx, t.Execution, plan.NodeID(w.Stage))
 	if err != nil {
 		return nil, err
 	}

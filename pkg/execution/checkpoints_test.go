@@ -66,7 +66,7 @@ func TestTheFirstCheckpointIsTheStages(t *testing.T) {
 	if diff := cmp.Diff(2, len(keys)); diff != "" {
 		t.Errorf("the stage has %v", keys)
 	}
-	stored, err := s.Store.Checkpoints(t.Context(), "x1", stage)
+	stored, err := s.Store.ListCheckpoints(t.Context(), "x1", stage)
 	must(t, err)
 	for _, c := range stored {
 		if bytes.Contains(c.Data, []byte("before")) {

@@ -143,9 +143,9 @@ func claiming(t *testing.T, runner error) (*Service, *moody, *bells) {
 	master, rung := &moody{Key: key}, &bells{}
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 	return New(Config{
-		Store: kept, Secret: secret.New(master, kept, noon), Lease: time.Minute, Now: noon,
-		Ledger: ledger.New(ledger.Config{Store: kept, Now: noon}), Log: slog.New(slog.DiscardHandler),
-		Engine: engine.NewHandler(engine.Config{Store: kept, Runner: answers{err: runner}, Waker: rung, Now: noon}),
+		Store: kept.Store, Secret: secret.New(master, kept, noon), Lease: time.Minute, Now: noon,
+		Ledger: ledger.New(ledger.Config{Store: kept.Store, Now: noon}), Log: slog.New(slog.DiscardHandler),
+		Engine: engine.NewHandler(engine.Config{Store: kept.Store, Runner: answers{err: runner}, Waker: rung, Now: noon}),
 	}), master, rung
 }
 

@@ -21,18 +21,19 @@ import (
 
 // watched counts what is read of a store.
 type watched struct {
-	store.Store
+	store.Executions
+	store.Tasks
 	all, tasks atomic.Int64
 }
 
 func (w *watched) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
 	w.all.Add(1)
-	return w.Store.AllNodes(ctx, execution)
+	return w.Executions.AllNodes(ctx, execution)
 }
 
 func (w *watched) Task(ctx context.Context, id task.ID) (store.Task, error) {
 	w.tasks.Add(1)
-	return w.Store.Task(ctx, id)
+	return w.Tasks.Task(ctx, id)
 }
 
 // wide is a running execution x1 with stages of so many steps each, which all
@@ -70,8 +71,9 @@ func wide(t *testing.T, stages, steps int, state plan.State) (*Service, *watched
 			t.Fatal(err)
 		}
 	}
-	w := &watched{Store: kept}
-	return service(w, time.Now), w
+	w := &watched{Executions: kept.Executions, Tasks: kept.Tasks}
+	kept.Executions, kept.Tasks = w, w
+	return service(kept, time.Now), w
 }
 
 // encoded is an answer as a function gives it back.

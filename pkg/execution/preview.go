@@ -58,7 +58,7 @@ func (s *Service) StartPreview(ctx context.Context, r launch.Request) (Preview, 
 	}
 	c := comparison{
 		previews:   s.Steps.Previews(),
-		conditions: &rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, types: s.Types, now: s.Now(), states: map[plan.NodeID]plan.State{}},
+		conditions: &rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store.Entities, types: s.Types, now: s.Now(), states: map[plan.NodeID]plan.State{}},
 	}
 	if c.stages(p.Root.Children); c.found == 0 {
 		return Preview{}, fault.New(fault.Invalid, "pipeline %s has no stage that could be compared with a cluster%s", r.Pipeline, c.reasons())

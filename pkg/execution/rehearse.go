@@ -96,7 +96,7 @@ func (s *Service) Rehearse(ctx context.Context, r launch.Request, part Part) (Re
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store, files: s.Store, types: s.Types, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}, steps: map[*Rehearsed]*plan.Node{}}
+	h := rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store.Entities, files: s.Store.Files, types: s.Types, delegates: delegates, now: s.Now(), states: map[plan.NodeID]plan.State{}, steps: map[*Rehearsed]*plan.Node{}}
 	root := h.node(p.Root)
 	if err := ctx.Err(); err != nil {
 		return Rehearsal{}, fmt.Errorf("rehearse: %w", err)

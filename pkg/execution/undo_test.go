@@ -45,18 +45,18 @@ func setup(t *testing.T) store.Store {
 	t.Cleanup(func() { _ = db.Close() }) // the test is over
 	s, err := sqlite.New(t.Context(), db)
 	must(t, err)
-	return s
+	return s.Store
 }
 
 // together is a store whose first readers of a list wait for each other.
 type together struct {
-	store.Store
+	store.Executions
 
 	all *sync.WaitGroup
 }
 
 func (t *together) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
-	list, next, err := t.Store.ListExecutions(ctx, f, page)
+	list, next, err := t.Executions.ListExecutions(ctx, f, page)
 	t.all.Done()
 	t.all.Wait()
 	return list, next, err
@@ -84,8 +84,10 @@ func TestRollbacksAtOnceAreOne(t *testing.T) {
 	}
 	before := ""
 	for _, key := range []string{"one", "two"} {
-		s, keys := &together{Store: kept, all: &sync.WaitGroup{}}, []string{"", "", key}
-		s.all.Add(len(keys))
+		first, keys := &together{Executions: kept.Executions, all: &sync.WaitGroup{}}, []string{"", "", key}
+		first.all.Add(len(keys))
+		s := kept
+		s.Executions = first
 		made, errs := make([]store.Execution, len(keys)), make([]error, len(keys))
 		var g sync.WaitGroup
 		for i, key := range keys {

@@ -51,7 +51,7 @@ func save(t *testing.T, s *sqlite.Store, n int) (ids []string) {
 func run(t *testing.T, s *sqlite.Store, now func() time.Time, subscribers ...feed.Subscriber) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	l := feed.Loop{Changes: s, Reader: feed.NewReader(s, nil), Subscribers: subscribers, Now: now, Log: slog.New(slog.DiscardHandler)}
+	l := feed.Loop{Changes: s.Changes, Reader: feed.NewReader(s, nil), Subscribers: subscribers, Now: now, Log: slog.New(slog.DiscardHandler)}
 	ended := make(chan error, 1)
 	go func() { ended <- l.Run(ctx) }()
 	return func() {

@@ -38,7 +38,7 @@ type Launcher struct {
 
 // New makes a Launcher.
 func New(cfg Config) *Launcher {
-	return &Launcher{Config: cfg, plans: newPlanner(cfg.Store, cfg.Options)}
+	return &Launcher{Config: cfg, plans: newPlanner(cfg.Store.Entities, cfg.Options)}
 }
 
 // Request asks for an execution of a pipeline.

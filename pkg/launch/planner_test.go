@@ -55,7 +55,7 @@ func setup(t *testing.T) (*catalog.Catalog, store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Now: time.Now}), s
+	return catalog.New(catalog.Config{Store: s.Store, Options: builtin.Options(ref.Scope{}), Now: time.Now}), s.Store
 }
 
 // TestAPlanIsRememberedByWhatWasRead: a version that becomes stable while a

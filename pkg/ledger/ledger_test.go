@@ -56,14 +56,14 @@ func open(t *testing.T) *books {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &books{T: t, store: s, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), cluster: task.Cluster{URL: "https://k8s", Token: "((1))"}}
+	b := &books{T: t, store: s.Store, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), cluster: task.Cluster{URL: "https://k8s", Token: "((1))"}}
 	clock := func() time.Time { return b.now }
 	master, err := secret.LoadKey(filepath.Join(t.TempDir(), "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.keep = secret.New(master, s, clock)
-	b.Ledger = ledger.New(ledger.Config{Store: s, Secret: b.keep, Now: clock})
+	b.Ledger = ledger.New(ledger.Config{Store: s.Store, Secret: b.keep, Now: clock})
 	for kind, id := range map[ref.Kind]string{ref.Service: "web", ref.Environment: "prod"} {
 		_, err := s.SaveEntity(t.Context(), store.Entity{Key: store.EntityKey{Scope: scope(), Kind: kind, ID: id}, YAML: []byte("x")}, audit.Record{Scope: scope()})
 		b.must(err)

@@ -107,7 +107,7 @@ func setup(t *testing.T, rules string, setting mail.Setting, sender mail.Sender)
 	log := slog.New(slog.NewTextHandler(&b.log, nil))
 	b.Notifier = notify.New(notify.Config{
 		Executions: s, Entities: s, Sent: s, Secret: keeper, Sender: send.New(sender, true), Mail: server, Now: b.clock, Log: log,
-		Engine: engine.NewHandler(engine.Config{Store: s, Now: b.clock, Log: log}),
+		Engine: engine.NewHandler(engine.Config{Store: s.Store, Now: b.clock, Log: log}),
 	})
 	return b
 }

@@ -97,7 +97,7 @@ func setup(t *testing.T, idle bool) bench {
 	b.runner = embedded.New(machines)
 	hub := api.NewHub()
 	parts := plane.Parts{
-		Store: s, Runner: b.runner, Waker: hub, Master: key, Log: slog.New(slog.DiscardHandler),
+		Store: s.Store, Runner: b.runner, Waker: hub, Master: key, Log: slog.New(slog.DiscardHandler),
 		Alone: true, Changed: api.NewFeed().Changed,
 	}
 	if idle {
@@ -197,7 +197,7 @@ func TestAStoppedRunBreaksItsExecutionOff(t *testing.T) {
 
 // dying is a store that fails to cancel tasks, as if the process had died.
 type dying struct {
-	store.Store
+	store.Tasks
 	dead atomic.Bool
 }
 
@@ -205,7 +205,7 @@ func (d *dying) CancelTask(ctx context.Context, id task.ID) (store.Task, error) 
 	if d.dead.Load() {
 		return store.Task{}, errors.New("cut off")
 	}
-	return d.Store.CancelTask(ctx, id)
+	return d.Tasks.CancelTask(ctx, id)
 }
 
 // The plan is written before the tasks are cancelled: a call that is cut off
@@ -213,8 +213,8 @@ func (d *dying) CancelTask(ctx context.Context, id task.ID) (store.Task, error) 
 func TestABreakThatIsCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	b := setup(t, false)
-	cut := &dying{Store: b.store}
-	b.Engine.Store = cut
+	cut := &dying{Tasks: b.store.Tasks}
+	b.Engine.Store.Tasks = cut
 	e := b.start(t)
 	b.status(t, e.ID, work, plan.TaskWaiting)
 	if err := b.runner.Stop(t.Context(), statemachine.RunName(e.ID, string(root)), "by hand"); err != nil {

@@ -55,7 +55,7 @@ func setup(t *testing.T) (*secret.Keeper, store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return secret.New(loadKey(t, filepath.Join(dir, "key")), s, now), s
+	return secret.New(loadKey(t, filepath.Join(dir, "key")), s, now), s.Store
 }
 
 func TestRevealGivesWhatWasPut(t *testing.T) {

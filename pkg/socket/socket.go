@@ -67,7 +67,7 @@ func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyReq
 }
 
 func (l *Lobby) enter(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) error {
-	t, err := access.Verify(ctx, l.Store, bearer(e.Headers))
+	t, err := access.Verify(ctx, l.Store.Keys, bearer(e.Headers))
 	if err != nil {
 		return err
 	}

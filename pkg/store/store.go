@@ -1,6 +1,6 @@
 // Package store says what Slipway keeps and how it may be changed: records
-// and the one interface that SQLite and DynamoDB implement and that the suite
-// in storetest checks.
+// and the interfaces that SQLite and DynamoDB implement and that the suite in
+// storetest checks.
 //
 // Every change is a conditional write on a version, a status or a fence, so
 // that doing it twice is harmless. The package holds no rules about what a
@@ -27,9 +27,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Store is all that is kept. Missing things are fault.NotFound; a lost
-// condition is fault.StaleVersion or fault.Conflict, as each method says.
-type Store interface {
+// Store is all that is kept, each sort by itself: who needs one asks for that
+// one. Missing things are fault.NotFound; a lost condition is
+// fault.StaleVersion or fault.Conflict, as each method says.
+type Store struct {
 	Entities
 	Executions
 	Turns
@@ -502,8 +503,8 @@ type Checkpoints interface {
 	// fault.LeaseLost if the task isn't the delegate's with that fence; fault.TooLarge
 	// if those of the stage would have more than most bytes together. AP-66
 	KeepCheckpoint(ctx context.Context, c Checkpoint, delegate string, fence, most int64) (Checkpoint, error)
-	// Checkpoints lists those of a stage, the newest first. AP-67
-	Checkpoints(ctx context.Context, execution string, stage plan.NodeID) ([]Checkpoint, error)
+	// ListCheckpoints lists those of a stage, the newest first. AP-67
+	ListCheckpoints(ctx context.Context, execution string, stage plan.NodeID) ([]Checkpoint, error)
 }
 
 // Size is how many bytes of its stage's a checkpoint takes.

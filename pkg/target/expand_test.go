@@ -41,9 +41,9 @@ func saved(t *testing.T, documents string) store.Store {
 		t.Fatal(err)
 	}
 	for doc := range strings.SplitSeq(documents, "---\n") {
-		saveIn(t, s, project(), doc)
+		saveIn(t, s.Store, project(), doc)
 	}
-	return s
+	return s.Store
 }
 
 func saveIn(t *testing.T, s store.Store, scope ref.Scope, doc string) {

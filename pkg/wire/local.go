@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/slipway-cd/slipway/pkg/api"
-	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
 )
 
@@ -13,7 +13,7 @@ import (
 // gives it single requests or events, and settles before he tells the answer.
 type Local struct {
 	*plane.Plane
-	Store   store.Store
+	Store   *sqlite.Store
 	machine *machine
 }
 

@@ -190,7 +190,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	}
 	m.machines, err = asl.Open(ctx, asl.Config{
 		DB: db, Machines: definitions, Now: time.Now, Log: cfg.Log, Concurrency: 64, CallTimeout: time.Minute, // as the function on AWS
-		Whose: newProjects(m.store).of,
+		Whose: newProjects(m.store.Executions).of,
 		Functions: map[string]asl.Handler{embedded.Function: func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
 			answer, err := m.plane.Engine.Handle(ctx, in)
 			if err != nil { // under a name that the machine's retries know
@@ -203,7 +203,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	m.plane = plane.New(plane.Parts{
-		Store: m.store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Changed: m.changes.Changed,
+		Store: m.store.Store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Changed: m.changes.Changed,
 		Mail: server, Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.server = api.New(m.served())
@@ -215,7 +215,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 func (m *machine) served() api.Config {
 	p := m.plane
 	return api.Config{
-		Store: m.store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers,
+		Store: m.store.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers,
 		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version,
 		Hub: m.hub, Feed: m.changes, Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(m.cfg.Data),
 	}
@@ -303,7 +303,7 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 // feed tells subscribers what happens.
 func (m *machine) feed() *feed.Loop {
 	l := &feed.Loop{
-		Changes: m.store, Reader: m.plane.Feed, Subscribers: []feed.Subscriber{m.plane.Notifier.Subscriber()}, Now: time.Now, Log: m.cfg.Log,
+		Changes: m.store.Changes, Reader: m.plane.Feed, Subscribers: []feed.Subscriber{m.plane.Notifier.Subscriber()}, Now: time.Now, Log: m.cfg.Log,
 	}
 	if m.cfg.Log.Enabled(context.Background(), slog.LevelDebug) {
 		l.Subscribers = append(l.Subscribers, feed.Logged(m.cfg.Log)) // it would read every change for nothing

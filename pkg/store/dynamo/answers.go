@@ -9,15 +9,15 @@ import (
 )
 
 // PutAnswer stores the first answer to a key; it says whether this one was.
-func (s *Store) PutAnswer(ctx context.Context, a store.Answer) (store.Answer, bool, error) {
+func (s keys) PutAnswer(ctx context.Context, a store.Answer) (store.Answer, bool, error) {
 	it := answerAt(a.Key).item()
 	it["request"], it["status"], it["until"] = bin(a.RequestHash), num(int64(a.Status)), num(millis(a.Expires))
 	it[Expires] = num(a.Expires.Add(time.Second).Unix()) // not before until, which has milliseconds
 	var err error
-	if it["body"], err = s.packed(ctx, a.Body, largestValue); err != nil {
+	if it["body"], err = s.table.packed(ctx, a.Body, largestValue); err != nil {
 		return store.Answer{}, false, err
 	}
-	kept, first, err := s.place(ctx, it, missing)
+	kept, first, err := s.table.place(ctx, it, missing)
 	if err != nil {
 		return store.Answer{}, false, err
 	}
@@ -25,8 +25,8 @@ func (s *Store) PutAnswer(ctx context.Context, a store.Answer) (store.Answer, bo
 	return answer, first, err
 }
 
-func (s *Store) readAnswer(ctx context.Context, name string, it item) (store.Answer, error) {
-	body, err := s.unpacked(ctx, it, "body")
+func (s keys) readAnswer(ctx context.Context, name string, it item) (store.Answer, error) {
+	body, err := s.table.unpacked(ctx, it, "body")
 	return store.Answer{
 		Key: name, RequestHash: bytes(it, "request"), Status: int(number(it, "status")), Body: body, Expires: fromMillis(number(it, "until")),
 	}, err
@@ -34,15 +34,15 @@ func (s *Store) readAnswer(ctx context.Context, name string, it item) (store.Ans
 
 // Answer reads one that hasn't expired. One that has is forgotten, so that its
 // key can be used again.
-func (s *Store) Answer(ctx context.Context, key string, now time.Time) (store.Answer, error) {
-	it, err := s.find(ctx, answerAt(key), "an answer to idempotency key %q", key)
+func (s keys) Answer(ctx context.Context, key string, now time.Time) (store.Answer, error) {
+	it, err := s.table.find(ctx, answerAt(key), "an answer to idempotency key %q", key)
 	if err != nil {
 		return store.Answer{}, err
 	}
 	if number(it, "until") > millis(now) {
 		return s.readAnswer(ctx, key, it)
 	}
-	if err := s.drop(ctx, answerAt(key), "#until = :until", item{":until": it["until"]}); err != nil {
+	if err := s.table.drop(ctx, answerAt(key), "#until = :until", item{":until": it["until"]}); err != nil {
 		return store.Answer{}, err
 	}
 	return store.Answer{}, fault.New(fault.NotFound, "the answer to idempotency key %q has expired", key)

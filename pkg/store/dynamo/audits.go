@@ -9,9 +9,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 )
 
+// audits is store.Audits, and enters the records of changes.
+type audits struct{ table *table }
+
 // appending gives a record its place after its account's last one, and the
 // writes that put it there unless another one has come in between.
-func (s *Store) appending(ctx context.Context, a audit.Record) (audit.Record, []write, error) {
+func (s audits) appending(ctx context.Context, a audit.Record) (audit.Record, []write, error) {
 	list, writes, err := s.linking(ctx, a.Scope.Account, a)
 	if err != nil {
 		return audit.Record{}, nil, err
@@ -20,8 +23,8 @@ func (s *Store) appending(ctx context.Context, a audit.Record) (audit.Record, []
 }
 
 // linking is appending for several records of an account.
-func (s *Store) linking(ctx context.Context, account string, list ...audit.Record) ([]audit.Record, []write, error) {
-	head, err := s.get(ctx, auditHeadAt(account))
+func (s audits) linking(ctx context.Context, account string, list ...audit.Record) ([]audit.Record, []write, error) {
+	head, err := s.table.get(ctx, auditHeadAt(account))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,7 +34,7 @@ func (s *Store) linking(ctx context.Context, account string, list ...audit.Recor
 	if head == nil {
 		asRead, values = missing, nil
 	}
-	writes := []write{s.put(next, asRead, values, errAgain)}
+	writes := []write{s.table.put(next, asRead, values, errAgain)}
 	linked := make([]audit.Record, len(list))
 	for i, a := range list {
 		r, err := audit.Chain(a, last, hash)
@@ -39,10 +42,10 @@ func (s *Store) linking(ctx context.Context, account string, list ...audit.Recor
 			return nil, nil, err
 		}
 		record := auditAt(account, r.Sequence).item()
-		if err := s.encode(ctx, record, "doc", r, largestValue); err != nil {
+		if err := s.table.encode(ctx, record, "doc", r, largestValue); err != nil {
 			return nil, nil, err
 		}
-		writes = append(writes, s.put(record, missing, nil, errAgain))
+		writes = append(writes, s.table.put(record, missing, nil, errAgain))
 		linked[i], last, hash = r, r.Sequence, r.Hash
 	}
 	next["sequence"], next["hash"] = num(last), str(hash)
@@ -51,7 +54,7 @@ func (s *Store) linking(ctx context.Context, account string, list ...audit.Recor
 
 // audited does the writes and enters the record in one transaction. If only
 // the trail has moved on, it is tried again with the same writes.
-func (s *Store) audited(ctx context.Context, a audit.Record, writes ...write) error {
+func (s audits) audited(ctx context.Context, a audit.Record, writes ...write) error {
 	return s.decided(ctx, a, func() ([]write, error) { return writes, nil })
 }
 
@@ -61,12 +64,12 @@ const mostEntering = 2
 
 // decided is audited for writes that each try finds anew. None: there is
 // nothing to change, and nothing to record.
-func (s *Store) decided(ctx context.Context, a audit.Record, decide func() ([]write, error)) error {
+func (s audits) decided(ctx context.Context, a audit.Record, decide func() ([]write, error)) error {
 	return s.recorded(ctx, []audit.Record{a}, decide)
 }
 
 // recorded is decided for several records of one account.
-func (s *Store) recorded(ctx context.Context, list []audit.Record, decide func() ([]write, error)) error {
+func (s audits) recorded(ctx context.Context, list []audit.Record, decide func() ([]write, error)) error {
 	e := entry{records: list}
 	err := again(ctx, func() error {
 		writes, err := decide()
@@ -77,7 +80,7 @@ func (s *Store) recorded(ctx context.Context, list []audit.Record, decide func()
 		if err != nil {
 			return err
 		}
-		return s.transact(ctx, append(writes[:len(writes):len(writes)], entering...)...)
+		return s.table.transact(ctx, append(writes[:len(writes):len(writes)], entering...)...)
 	})
 	if err == nil {
 		s.settle(ctx, e)
@@ -86,7 +89,7 @@ func (s *Store) recorded(ctx context.Context, list []audit.Record, decide func()
 }
 
 // AppendAudit appends a record that belongs to no other change.
-func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error) {
+func (s audits) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error) {
 	var r audit.Record
 	err := again(ctx, func() error {
 		linked, writes, err := s.appending(ctx, a)
@@ -94,7 +97,7 @@ func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, 
 			return err
 		}
 		r = linked
-		return s.transact(ctx, writes...)
+		return s.table.transact(ctx, writes...)
 	})
 	if err != nil {
 		return audit.Record{}, fmt.Errorf("append to the audit trail of account %q: %w", a.Scope.Account, err)
@@ -106,14 +109,14 @@ func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, 
 var errEntered = errors.New("the record is there already")
 
 // AppendAuditOnce appends a record, unless one was appended under the key.
-func (s *Store) AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error {
+func (s audits) AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error {
 	it := answerAt(key).item()
-	known, err := s.get(ctx, answerAt(key))
+	known, err := s.table.get(ctx, answerAt(key))
 	if err != nil || known != nil {
 		return err
 	}
 	it["until"], it[Expires] = num(millis(expires)), num(expires.Add(time.Second).Unix())
-	err = s.audited(ctx, a, s.put(it, missing, nil, errEntered))
+	err = s.audited(ctx, a, s.table.put(it, missing, nil, errEntered))
 	if errors.Is(err, errEntered) {
 		return nil
 	}
@@ -124,19 +127,19 @@ func (s *Store) AppendAuditOnce(ctx context.Context, a audit.Record, key string,
 }
 
 // ListAudit lists an account's records from a sequence number on.
-func (s *Store) ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error) {
+func (s audits) ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error) {
 	if err := s.moveAll(ctx, account, key{}); err != nil {
 		return nil, fmt.Errorf("complete the audit trail of account %q: %w", account, err)
 	}
-	found, err := s.query(ctx, query{
+	found, err := s.table.query(ctx, query{
 		pk: auditPK(account), sk: "sk BETWEEN :from AND :to", limit: bounded(limit),
 		values: item{":from": str(numberText(from)), ":to": str(lastNumber)},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return decodeAll(ctx, s, found, func(ctx context.Context, s *Store, it item) (audit.Record, error) {
+	return decodeAll(ctx, s.table.bodies, found, func(ctx context.Context, b bodies, it item) (audit.Record, error) {
 		var r audit.Record
-		return r, s.decode(ctx, it, "doc", &r)
+		return r, b.decode(ctx, it, "doc", &r)
 	})
 }

@@ -27,7 +27,7 @@ type entry struct {
 
 // entering gives the writes that enter the records: at the end of the trail, and
 // from the second try on in the backlog.
-func (s *Store) entering(ctx context.Context, e *entry) ([]write, error) {
+func (s audits) entering(ctx context.Context, e *entry) ([]write, error) {
 	if !e.tried {
 		e.tried = true
 		_, writes, err := s.linking(ctx, e.account(), e.records...)
@@ -38,10 +38,10 @@ func (s *Store) entering(ctx context.Context, e *entry) ([]write, error) {
 	for i, r := range e.records {
 		e.waits = key{backlogPK(e.account()), momentText(r.Time, fmt.Sprintf("%s%03d", mine, i))}
 		it := e.waits.item()
-		if err := s.encode(ctx, it, "doc", r, largestValue); err != nil {
+		if err := s.table.encode(ctx, it, "doc", r, largestValue); err != nil {
 			return nil, err
 		}
-		writes = append(writes, s.put(it, missing, nil, errAgain))
+		writes = append(writes, s.table.put(it, missing, nil, errAgain))
 	}
 	return writes, nil
 }
@@ -51,7 +51,7 @@ func (e *entry) account() string { return e.records[0].Scope.Account }
 // settle moves an entry that was written from the backlog into the trail. It
 // may fail: the change is made and its record kept, and the next who comes
 // moves it.
-func (s *Store) settle(ctx context.Context, e entry) {
+func (s audits) settle(ctx context.Context, e entry) {
 	if e.waits != (key{}) && rest(ctx, settlePause) == nil {
 		_ = s.moveAll(ctx, e.account(), e.waits) // see above
 	}
@@ -69,16 +69,16 @@ const (
 
 // moveAll moves what waits in an account's backlog into its trail, the oldest
 // first, until the entry at mine is there, or all are if that is empty.
-func (s *Store) moveAll(ctx context.Context, account string, mine key) error {
+func (s audits) moveAll(ctx context.Context, account string, mine key) error {
 	for more := true; more; {
 		err := again(ctx, func() error {
 			if mine != (key{}) {
-				it, err := s.get(ctx, mine)
+				it, err := s.table.get(ctx, mine)
 				if more = it != nil; err != nil || !more {
 					return err
 				}
 			}
-			waiting, err := s.query(ctx, query{pk: backlogPK(account), limit: mostMoved})
+			waiting, err := s.table.query(ctx, query{pk: backlogPK(account), limit: mostMoved})
 			if more = len(waiting) > 0; err != nil || !more {
 				return err
 			}
@@ -92,7 +92,7 @@ func (s *Store) moveAll(ctx context.Context, account string, mine key) error {
 }
 
 // move moves some entries.
-func (s *Store) move(ctx context.Context, account string, waiting []item) error {
+func (s audits) move(ctx context.Context, account string, waiting []item) error {
 	var list []audit.Record
 	var left []write
 	size := 0
@@ -101,14 +101,14 @@ func (s *Store) move(ctx context.Context, account string, waiting []item) error 
 			break
 		}
 		var r audit.Record
-		if err := s.decode(ctx, it, "doc", &r); err != nil {
+		if err := s.table.decode(ctx, it, "doc", &r); err != nil {
 			return err
 		}
-		list, left = append(list, r), append(left, s.remove(keyOf(it), present, nil, errAgain))
+		list, left = append(list, r), append(left, s.table.remove(keyOf(it), present, nil, errAgain))
 	}
 	_, writes, err := s.linking(ctx, account, list...)
 	if err != nil {
 		return err
 	}
-	return s.transact(ctx, append(writes, left...)...)
+	return s.table.transact(ctx, append(writes, left...)...)
 }

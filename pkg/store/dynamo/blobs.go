@@ -25,31 +25,34 @@ const (
 // and the bucket's rules are for these (infra).
 const BlobPrefix = "blobs/"
 
+// bodies are what items hold, and where it is kept if it is too large for them.
+type bodies struct{ blobs Blobs }
+
 // packed is the attribute of a body: the body itself (type B) or, if that has
 // more than the given number of bytes, the key of the blob that it is put into
 // (type S).
-func (s *Store) packed(ctx context.Context, body []byte, most int) (types.AttributeValue, error) {
+func (b bodies) packed(ctx context.Context, body []byte, most int) (types.AttributeValue, error) {
 	if len(body) <= most {
 		return bin(body), nil
 	}
-	return s.outside(ctx, blobKey(body), body)
+	return b.outside(ctx, blobKey(body), body)
 }
 
 // outside puts a body into a blob.
-func (s *Store) outside(ctx context.Context, k string, body []byte) (types.AttributeValue, error) {
-	if err := s.cfg.Blobs.Put(ctx, k, body); err != nil {
+func (b bodies) outside(ctx context.Context, k string, body []byte) (types.AttributeValue, error) {
+	if err := b.blobs.Put(ctx, k, body); err != nil {
 		return nil, fmt.Errorf("keep %d bytes outside of the table: %w", len(body), err)
 	}
 	return str(k), nil
 }
 
 // unpacked is the body of an attribute.
-func (s *Store) unpacked(ctx context.Context, it item, name string) ([]byte, error) {
+func (b bodies) unpacked(ctx context.Context, it item, name string) ([]byte, error) {
 	k := text(it, name)
 	if k == "" {
 		return bytes(it, name), nil
 	}
-	body, err := s.cfg.Blobs.Get(ctx, k)
+	body, err := b.blobs.Get(ctx, k)
 	if err != nil {
 		return nil, fmt.Errorf("read the %s of %s: %w", name, text(it, "pk"), err)
 	}
@@ -70,7 +73,7 @@ const ownMark = "-"
 
 // encodeOwn packs JSON that changes again and again, such as a node's state.
 // Nothing else has its blob, so that it can go when the item has changed.
-func (s *Store) encodeOwn(ctx context.Context, it item, name string, v any, most int) error {
+func (b bodies) encodeOwn(ctx context.Context, it item, name string, v any, most int) error {
 	doc, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode the %s of %s: %w", name, text(it, "pk"), err)
@@ -79,7 +82,7 @@ func (s *Store) encodeOwn(ctx context.Context, it item, name string, v any, most
 		it[name] = bin(doc)
 		return nil
 	}
-	it[name], err = s.outside(ctx, blobKey(doc)+ownMark+rand.Text(), doc)
+	it[name], err = b.outside(ctx, blobKey(doc)+ownMark+rand.Text(), doc)
 	return err
 }
 
@@ -87,14 +90,14 @@ func (s *Store) encodeOwn(ctx context.Context, it item, name string, v any, most
 // that has passed doesn't come back. A write whose answer got lost is refused
 // when the SDK sends it again, though it was done; so the item as it is decides.
 // A blob that stays costs little, and is no reason to fail.
-func (s *Store) abandon(ctx context.Context, writes ...write) {
+func (t *table) abandon(ctx context.Context, writes ...write) {
 	for _, w := range writes {
 		at, name, own := w.ownBlob()
 		if own == "" {
 			continue
 		}
-		if it, err := s.get(ctx, at); err == nil && text(it, name) != own {
-			_ = s.cfg.Blobs.Retire(ctx, own) // see above
+		if it, err := t.get(ctx, at); err == nil && text(it, name) != own {
+			_ = t.bodies.blobs.Retire(ctx, own) // see above
 		}
 	}
 }
@@ -135,8 +138,8 @@ func Superseded(r events.DynamoDBEventRecord) []string {
 }
 
 // decode reads an attribute that was packed from JSON.
-func (s *Store) decode(ctx context.Context, it item, name string, into any) error {
-	doc, err := s.unpacked(ctx, it, name)
+func (b bodies) decode(ctx context.Context, it item, name string, into any) error {
+	doc, err := b.unpacked(ctx, it, name)
 	if err != nil {
 		return err
 	}
@@ -147,20 +150,20 @@ func (s *Store) decode(ctx context.Context, it item, name string, into any) erro
 }
 
 // encode packs JSON.
-func (s *Store) encode(ctx context.Context, it item, name string, v any, most int) error {
+func (b bodies) encode(ctx context.Context, it item, name string, v any, most int) error {
 	doc, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode the %s of %s: %w", name, text(it, "pk"), err)
 	}
-	it[name], err = s.packed(ctx, doc, most)
+	it[name], err = b.packed(ctx, doc, most)
 	return err
 }
 
 // decodeAll makes records of items.
-func decodeAll[T any](ctx context.Context, s *Store, items []item, decode func(context.Context, *Store, item) (T, error)) ([]T, error) {
+func decodeAll[T any](ctx context.Context, b bodies, items []item, decode func(context.Context, bodies, item) (T, error)) ([]T, error) {
 	var out []T
 	for _, it := range items {
-		v, err := decode(ctx, s, it)
+		v, err := decode(ctx, b, it)
 		if err != nil {
 			return nil, err
 		}

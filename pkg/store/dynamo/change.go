@@ -11,11 +11,11 @@ import (
 
 // change updates one item and gives it as it is then. If the condition doesn't
 // hold, it gives the item as it is, nil if there is none, and false.
-func (s *Store) change(ctx context.Context, k key, change, condition string, values item) (item, bool, error) {
+func (t *table) change(ctx context.Context, k key, change, condition string, values item) (item, bool, error) {
 	var out *dynamodb.UpdateItemOutput
 	err := again(ctx, func() (err error) {
-		out, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &s.cfg.Table, Key: k.item(), UpdateExpression: &change, ConditionExpression: optional(condition),
+		out, err = t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &t.name, Key: k.item(), UpdateExpression: &change, ConditionExpression: optional(condition),
 			ExpressionAttributeNames: names(change + condition), ExpressionAttributeValues: values,
 			ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
@@ -33,10 +33,10 @@ func (s *Store) change(ctx context.Context, k key, change, condition string, val
 
 // place puts one item. With the condition "missing" it gives the one that is
 // there already, and false.
-func (s *Store) place(ctx context.Context, it item, condition string) (item, bool, error) {
+func (t *table) place(ctx context.Context, it item, condition string) (item, bool, error) {
 	err := again(ctx, func() error {
-		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &s.cfg.Table, Item: it, ConditionExpression: optional(condition),
+		_, err := t.client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &t.name, Item: it, ConditionExpression: optional(condition),
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		return err
@@ -49,10 +49,10 @@ func (s *Store) place(ctx context.Context, it item, condition string) (item, boo
 }
 
 // drop deletes one item if the condition holds; it is no error if it doesn't.
-func (s *Store) drop(ctx context.Context, k key, condition string, values item) error {
+func (t *table) drop(ctx context.Context, k key, condition string, values item) error {
 	err := again(ctx, func() error {
-		_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: &s.cfg.Table, Key: k.item(), ConditionExpression: optional(condition),
+		_, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &t.name, Key: k.item(), ConditionExpression: optional(condition),
 			ExpressionAttributeNames: names(condition), ExpressionAttributeValues: values,
 		})
 		return err

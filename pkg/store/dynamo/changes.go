@@ -32,25 +32,25 @@ func (s *Store) Change(ctx context.Context, r events.DynamoDBEventRecord) (*stor
 	switch {
 	case strings.HasPrefix(at.pk, "A"+separator) && at.sk != auditHeadAt("").sk && before == nil:
 		c.Audit = new(audit.Record)
-		err = s.decode(ctx, after, "doc", c.Audit)
+		err = s.bodies.decode(ctx, after, "doc", c.Audit)
 	case strings.HasPrefix(at.pk, "X"+separator) && at.sk == executionAt("").sk:
 		if c.Before = plan.Status(text(before, "status")); string(c.Before) == text(after, "status") {
 			return nil, nil //nolint:nilnil // as above
 		}
-		c.Execution, err = imageOf(ctx, s, after, readExecution)
+		c.Execution, err = imageOf(ctx, s.bodies, after, readExecution)
 	case strings.HasPrefix(at.pk, "X"+separator) && strings.HasPrefix(at.sk, nodePrefix):
-		if c.Node, err = imageOf(ctx, s, after, readNode); err != nil || before == nil {
+		if c.Node, err = imageOf(ctx, s.bodies, after, readNode); err != nil || before == nil {
 			break
 		}
 		var old *store.Node
-		if old, err = imageOf(ctx, s, before, readNode); err != nil {
+		if old, err = imageOf(ctx, s.bodies, before, readNode); err != nil {
 			break
 		}
 		if c.Before = old.State.Status; c.Before == c.Node.State.Status {
 			return nil, nil //nolint:nilnil // as above
 		}
 	case strings.HasPrefix(at.pk, "F"+separator) && before == nil:
-		if c.Fire, err = s.changedFire(ctx, at, after); err == nil && c.Fire.Outcome != store.FireFailed {
+		if c.Fire, err = changedFire(ctx, s.bodies, at, after); err == nil && c.Fire.Outcome != store.FireFailed {
 			return nil, nil //nolint:nilnil // as above
 		}
 	default:
@@ -62,17 +62,17 @@ func (s *Store) Change(ctx context.Context, r events.DynamoDBEventRecord) (*stor
 	return c, nil
 }
 
-func (s *Store) changedFire(ctx context.Context, at key, it item) (*store.Fire, error) {
+func changedFire(ctx context.Context, b bodies, at key, it item) (*store.Fire, error) {
 	trigger, err := parseEntity(strings.TrimPrefix(at.pk, "F"+separator))
 	if err != nil {
 		return nil, err
 	}
-	f, err := readFire(ctx, s, trigger, it)
+	f, err := readFire(ctx, b, trigger, it)
 	return &f, err
 }
 
-func imageOf[T any](ctx context.Context, s *Store, it item, decode func(context.Context, *Store, item) (T, error)) (*T, error) {
-	v, err := decode(ctx, s, it)
+func imageOf[T any](ctx context.Context, b bodies, it item, decode func(context.Context, bodies, item) (T, error)) (*T, error) {
+	v, err := decode(ctx, b, it)
 	return &v, err
 }
 

@@ -33,7 +33,7 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s, func() []store.Change { return changes(t, s, stream) }
+		return s.Store, func() []store.Change { return changes(t, s, stream) }
 	})
 }
 

@@ -17,14 +17,14 @@ import (
 const atOnce = 16
 
 // ClaimTasks gives the delegate those that are still open.
-func (s *Store) ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
+func (s tasks) ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
 	var keys []key
 	for _, id := range ids {
 		if k := taskAt(id); !slices.Contains(keys, k) {
 			keys = append(keys, k, payloadAt(id))
 		}
 	}
-	found, err := s.getAll(ctx, keys)
+	found, err := s.table.getAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ const giveBackWithin = 15 * time.Second
 
 // giveBack opens again what a claim has got that failed in part. What it can't
 // reach is still the delegate's to give back, by the claim's number.
-func (s *Store) giveBack(ctx context.Context, among []item, by claimer) error {
+func (s tasks) giveBack(ctx context.Context, among []item, by claimer) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
 	defer stop()
 	among = slices.DeleteFunc(slices.Clone(among), func(it item) bool { return text(it, "status") != string(store.TaskOpen) })
@@ -89,7 +89,7 @@ var errTaken = errors.New("the task is no longer open")
 
 // claim gives an open task, as it was read, to the delegate; nil if it isn't
 // open any more.
-func (s *Store) claim(ctx context.Context, t store.Task, by claimer) (*store.Task, error) {
+func (s tasks) claim(ctx context.Context, t store.Task, by claimer) (*store.Task, error) {
 	var claimed store.Task
 	err := again(ctx, func() error {
 		if t.Status != store.TaskOpen {
@@ -98,16 +98,16 @@ func (s *Store) claim(ctx context.Context, t store.Task, by claimer) (*store.Tas
 		claimed = t
 		claimed.Status, claimed.Fence = store.TaskClaimed, t.Fence+1
 		claimed.Delegate, claimed.Claim, claimed.LeaseUntil = by.delegate, by.claim, by.until
-		err := s.transact(ctx, s.claiming(t, claimed)...)
+		err := s.table.transact(ctx, s.claiming(t, claimed)...)
 		if !errors.Is(err, errAgain) {
 			return err
 		}
-		it, readErr := s.find(ctx, taskAt(t.ID), "task %q", t.ID)
+		it, readErr := s.table.find(ctx, taskAt(t.ID), "task %q", t.ID)
 		if readErr != nil {
 			return readErr
 		}
 		payload := t.Payload
-		if t, readErr = readTask(ctx, s, it); readErr != nil {
+		if t, readErr = readTask(ctx, s.table.bodies, it); readErr != nil {
 			return readErr
 		}
 		t.Payload = payload
@@ -124,14 +124,14 @@ func (s *Store) claim(ctx context.Context, t store.Task, by claimer) (*store.Tas
 
 // claiming is the writes of a claim. The condition has all that can change of
 // an open task, so that what is given is what is stored.
-func (s *Store) claiming(t, claimed store.Task) []write {
+func (s tasks) claiming(t, claimed store.Task) []write {
 	return []write{
-		s.update(taskAt(t.ID), "SET #status = :claimed, #delegate = :me, #claim = :claim, #fence = :next, #lease = :lease, pk2 = :held, sk2 = :id",
+		s.table.update(taskAt(t.ID), "SET #status = :claimed, #delegate = :me, #claim = :claim, #fence = :next, #lease = :lease, pk2 = :held, sk2 = :id",
 			"#status = :open AND #fence = :fence AND #token = :token", item{
 				":open": str(string(t.Status)), ":fence": num(t.Fence), ":token": str(t.Token),
 				":claimed": str(string(claimed.Status)), ":me": str(claimed.Delegate), ":claim": num(claimed.Claim), ":next": num(claimed.Fence),
 				":lease": num(millis(claimed.LeaseUntil)), ":held": str(heldPK(claimed.Delegate)), ":id": str(string(t.ID)),
 			}, errAgain),
-		s.remove(openAt(t), "", nil, nil),
+		s.table.remove(openAt(t), "", nil, nil),
 	}
 }

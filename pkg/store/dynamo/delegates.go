@@ -13,6 +13,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
+// delegates is store.Delegates.
+type delegates struct{ table *table }
+
 // remembered is how long a silent delegate stays on record.
 const remembered = 24 * time.Hour
 
@@ -39,7 +42,7 @@ type delegateDoc struct {
 var errForeign = errors.New("it registered with another token")
 
 // PutDelegate registers one.
-func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
+func (s delegates) PutDelegate(ctx context.Context, d store.Delegate) error {
 	it := delegateAt(d.Scope.Account, d.ID).item()
 	it["seen"], it[Expires], it["token"] = num(millis(d.LastSeen)), num(forgottenAt(d.LastSeen)), str(d.TokenID)
 	it["running"], it["quiet"] = num(int64(d.Running)), num(int64(d.Quiet))
@@ -47,14 +50,14 @@ func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
 	if d.Draining {
 		it["draining"] = num(1)
 	}
-	if err := s.encode(ctx, it, "doc", delegateDoc{
+	if err := s.table.encode(ctx, it, "doc", delegateDoc{
 		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
 		TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Binding: d.Binding,
 	}, largestValue); err != nil {
 		return err
 	}
-	own := s.put(it, missing+" OR attribute_not_exists(#token) OR #token = :token", item{":token": str(d.TokenID)}, errForeign)
-	err := again(ctx, func() error { return s.transact(ctx, own) })
+	own := s.table.put(it, missing+" OR attribute_not_exists(#token) OR #token = :token", item{":token": str(d.TokenID)}, errForeign)
+	err := again(ctx, func() error { return s.table.transact(ctx, own) })
 	if errors.Is(err, errForeign) {
 		return fault.New(fault.Forbidden, "delegate %s registered with another token", d.ID)
 	}
@@ -64,7 +67,7 @@ func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
 func forgottenAt(seen time.Time) int64 { return seen.Add(remembered).Unix() }
 
 // BeatDelegate takes in a sign of life.
-func (s *Store) BeatDelegate(ctx context.Context, account, id string, b store.Beat) error {
+func (s delegates) BeatDelegate(ctx context.Context, account, id string, b store.Beat) error {
 	change := "SET #seen = :seen, #expires = :expires, #running = :running, #quiet = :quiet"
 	values := item{
 		":seen": num(millis(b.At)), ":expires": num(forgottenAt(b.At)), ":running": num(int64(b.Running)), ":quiet": num(int64(b.Quiet)),
@@ -77,7 +80,7 @@ func (s *Store) BeatDelegate(ctx context.Context, account, id string, b store.Be
 		change, values[":line"] = change+", #line = :line", num(b.Line)
 		condition += " AND (attribute_not_exists(#unplugged) OR #unplugged < :line)"
 	}
-	it, heard, err := s.change(ctx, delegateAt(account, id), change, condition, values)
+	it, heard, err := s.table.change(ctx, delegateAt(account, id), change, condition, values)
 	switch {
 	case err != nil:
 		return fmt.Errorf("take in a beat of delegate %s: %w", id, err)
@@ -92,22 +95,22 @@ func (s *Store) BeatDelegate(ctx context.Context, account, id string, b store.Be
 
 // UnplugDelegate takes in that a socket of the delegate has closed. One that it
 // has replaced, or a delegate that is gone, loses the condition.
-func (s *Store) UnplugDelegate(ctx context.Context, account, id string, line int64, at time.Time) error {
+func (s delegates) UnplugDelegate(ctx context.Context, account, id string, line int64, at time.Time) error {
 	change, condition := "SET #seen = :seen, #quiet = :none", present
 	values := item{":seen": num(millis(at)), ":none": num(0)}
 	if line > 0 {
 		change, values[":line"] = change+", #unplugged = :line", num(line)
 		condition += " AND (attribute_not_exists(#line) OR #line <= :line) AND (attribute_not_exists(#unplugged) OR #unplugged <= :line)"
 	}
-	if _, _, err := s.change(ctx, delegateAt(account, id), change, condition, values); err != nil {
+	if _, _, err := s.table.change(ctx, delegateAt(account, id), change, condition, values); err != nil {
 		return fmt.Errorf("unplug delegate %s: %w", id, err)
 	}
 	return nil
 }
 
-func readDelegate(ctx context.Context, s *Store, it item) (store.Delegate, error) {
+func readDelegate(ctx context.Context, b bodies, it item) (store.Delegate, error) {
 	var d delegateDoc
-	if err := s.decode(ctx, it, "doc", &d); err != nil {
+	if err := b.decode(ctx, it, "doc", &d); err != nil {
 		return store.Delegate{}, err
 	}
 	out := store.Delegate{
@@ -122,31 +125,28 @@ func readDelegate(ctx context.Context, s *Store, it item) (store.Delegate, error
 	return out, nil
 }
 
-// expired says whether DynamoDB will remove an item: it takes its time.
-func (s *Store) expired(it item) bool { return number(it, Expires) <= s.cfg.Now().Unix() }
-
 // ListDelegates lists those of an account seen since the given time, by id.
-func (s *Store) ListDelegates(ctx context.Context, account string, since time.Time) ([]store.Delegate, error) {
-	found, err := s.query(ctx, query{pk: delegatesPK(account), filter: "#seen >= :since", values: item{":since": num(millis(since))}})
+func (s delegates) ListDelegates(ctx context.Context, account string, since time.Time) ([]store.Delegate, error) {
+	found, err := s.table.query(ctx, query{pk: delegatesPK(account), filter: "#seen >= :since", values: item{":since": num(millis(since))}})
 	if err != nil {
 		return nil, err
 	}
-	return decodeAll(ctx, s, slices.DeleteFunc(found, s.expired), readDelegate)
+	return decodeAll(ctx, s.table.bodies, slices.DeleteFunc(found, s.table.expired), readDelegate)
 }
 
 // Delegate reads one.
-func (s *Store) Delegate(ctx context.Context, account, id string) (store.Delegate, error) {
-	it, err := s.find(ctx, delegateAt(account, id), "delegate %q", id)
+func (s delegates) Delegate(ctx context.Context, account, id string) (store.Delegate, error) {
+	it, err := s.table.find(ctx, delegateAt(account, id), "delegate %q", id)
 	if err != nil {
 		return store.Delegate{}, err
 	}
-	if s.expired(it) {
+	if s.table.expired(it) {
 		return store.Delegate{}, absent("delegate %q", id)
 	}
-	return readDelegate(ctx, s, it)
+	return readDelegate(ctx, s.table.bodies, it)
 }
 
 // DeleteDelegate forgets one.
-func (s *Store) DeleteDelegate(ctx context.Context, account, id string) error {
-	return s.drop(ctx, delegateAt(account, id), "", nil)
+func (s delegates) DeleteDelegate(ctx context.Context, account, id string) error {
+	return s.table.drop(ctx, delegateAt(account, id), "", nil)
 }

@@ -5,6 +5,9 @@
 // caller's. Nothing is locked: a change is a conditional write, and one that
 // lost to another is made anew from what is there now, or refused. What is too
 // large for an item is kept by its hash in a blob store.
+//
+// Each sort of pkg/store is a type with what it needs: the table, and some the
+// audit trail or the references besides.
 package dynamo
 
 import (
@@ -41,16 +44,45 @@ type Config struct {
 
 // Store keeps everything in one table. It is for many goroutines.
 type Store struct {
-	client *dynamodb.Client
-	cfg    Config
+	store.Store
+	Connections store.Connections
+	bodies      bodies
 }
-
-var _ store.Store = (*Store)(nil)
 
 // New gives the store over a table that was made from TableInput.
 func New(client *dynamodb.Client, cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{client: client, cfg: cfg}
+	t := &table{client: client, name: cfg.Table, bodies: bodies{cfg.Blobs}, pages: pages{cfg.PageKey}, now: cfg.Now}
+	a, r := audits{t}, references{t}
+	return &Store{
+		Store: store.Store{
+			Entities:    entities{table: t, audits: a, references: r},
+			Executions:  executions{table: t, audits: a},
+			Turns:       turns{t},
+			Tasks:       tasks{t},
+			Checkpoints: checkpoints{t},
+			Delegates:   delegates{t},
+			Secrets:     secrets{t},
+			Logs:        logs{t},
+			Audits:      a,
+			Keys:        keys{t},
+			Fires:       fires{t},
+			Placements:  placements{t},
+			Files:       files{table: t, audits: a, references: r},
+		},
+		Connections: connections{t},
+		bodies:      t.bodies,
+	}
+}
+
+// table is the table, with what its items and its lists are made of: the one
+// place that calls DynamoDB.
+type table struct {
+	client *dynamodb.Client
+	name   string
+	bodies
+	pages
+	now func() time.Time
 }

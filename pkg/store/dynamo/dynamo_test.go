@@ -21,7 +21,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store {
 		t.Helper()
-		return open(t)
+		return open(t).Store
 	})
 }
 

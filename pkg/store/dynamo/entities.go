@@ -10,8 +10,15 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// entities is store.Entities.
+type entities struct {
+	table      *table
+	audits     audits
+	references references
+}
+
 // entityItem is an entity with the version that it has.
-func (s *Store) entityItem(ctx context.Context, e store.Entity) (item, error) {
+func (s entities) entityItem(ctx context.Context, e store.Entity) (item, error) {
 	it := entityAt(e.Key).item()
 	var refs []types.AttributeValue
 	for _, r := range e.Refs {
@@ -21,11 +28,11 @@ func (s *Store) entityItem(ctx context.Context, e store.Entity) (item, error) {
 	it["refs"], it["by"] = &types.AttributeValueMemberL{Value: refs}, str(e.UpdatedBy)
 	it["created"], it["updated"] = num(millis(e.CreatedAt)), num(millis(e.UpdatedAt))
 	var err error
-	it["yaml"], err = s.packed(ctx, e.YAML, largestValue)
+	it["yaml"], err = s.table.packed(ctx, e.YAML, largestValue)
 	return it, err
 }
 
-func readEntity(ctx context.Context, s *Store, it item) (store.Entity, error) {
+func readEntity(ctx context.Context, b bodies, it item) (store.Entity, error) {
 	e := store.Entity{
 		Name: text(it, "name"), Version: number(it, "version"), UpdatedBy: text(it, "by"),
 		CreatedAt: fromMillis(number(it, "created")), UpdatedAt: fromMillis(number(it, "updated")),
@@ -41,37 +48,37 @@ func readEntity(ctx context.Context, s *Store, it item) (store.Entity, error) {
 		}
 		e.Refs = append(e.Refs, k)
 	}
-	e.YAML, err = s.unpacked(ctx, it, "yaml")
+	e.YAML, err = b.unpacked(ctx, it, "yaml")
 	return e, err
 }
 
 // Entity reads one.
-func (s *Store) Entity(ctx context.Context, k store.EntityKey) (store.Entity, error) {
-	it, err := s.find(ctx, entityAt(k), "%s", k.Describe())
+func (s entities) Entity(ctx context.Context, k store.EntityKey) (store.Entity, error) {
+	it, err := s.table.find(ctx, entityAt(k), "%s", k.Describe())
 	if err != nil {
 		return store.Entity{}, err
 	}
-	return readEntity(ctx, s, it)
+	return readEntity(ctx, s.table.bodies, it)
 }
 
 // EntitiesAt reads those of the keys that there are.
-func (s *Store) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store.Entity, error) {
+func (s entities) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store.Entity, error) {
 	at := make([]key, len(keys))
 	for i, k := range keys {
 		at[i] = entityAt(k)
 	}
-	found, err := s.getAll(ctx, at)
+	found, err := s.table.getAll(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	return decodeAll(ctx, s, found, readEntity)
+	return decodeAll(ctx, s.table.bodies, found, readEntity)
 }
 
 // ListEntities lists one kind in one scope by id, then by environment.
-func (s *Store) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page store.Page) ([]store.Entity, string, error) {
+func (s entities) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page store.Page) ([]store.Entity, string, error) {
 	q := query{pk: entitiesPK(scope, kind), sk: "sk > :after"}
 	list := join(q.pk, env)
-	after, err := s.after(list, page.Token)
+	after, err := s.table.after(list, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -83,40 +90,40 @@ func (s *Store) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind
 	if env != "" {
 		q.filter, q.values[":env"] = "#env = :env", str(env)
 	}
-	found, err := s.query(ctx, q)
+	found, err := s.table.query(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	found, next, err := nextPage(s, list, found, limit, func(it item) string { return text(it, "sk") })
+	found, next, err := nextPage(s.table.pages, list, found, limit, func(it item) string { return text(it, "sk") })
 	if err != nil {
 		return nil, "", err
 	}
-	entities, err := decodeAll(ctx, s, found, readEntity)
+	entities, err := decodeAll(ctx, s.table.bodies, found, readEntity)
 	return entities, next, err
 }
 
 // DeleteEntity deletes the given version unless something else names it.
-func (s *Store) DeleteEntity(ctx context.Context, k store.EntityKey, version int64, a audit.Record) error {
-	return s.decided(ctx, a, func() ([]write, error) {
-		before, err := s.find(ctx, entityAt(k), "%s", k.Describe())
+func (s entities) DeleteEntity(ctx context.Context, k store.EntityKey, version int64, a audit.Record) error {
+	return s.audits.decided(ctx, a, func() ([]write, error) {
+		before, err := s.table.find(ctx, entityAt(k), "%s", k.Describe())
 		if err != nil {
 			return nil, err
 		}
 		if number(before, "version") != version {
 			return nil, store.Stale(k.Describe(), version)
 		}
-		unreferenced, err := s.unreferenced(ctx, k.Describe(), k)
+		unreferenced, err := s.references.unreferenced(ctx, k.Describe(), k)
 		if err != nil {
 			return nil, err
 		}
 		// errAgain: the next look tells whether it was changed or deleted.
 		asRead := item{":version": num(version)}
-		writes := append([]write{s.remove(entityAt(k), "#version = :version", asRead, errAgain)}, unreferenced...)
+		writes := append([]write{s.table.remove(entityAt(k), "#version = :version", asRead, errAgain)}, unreferenced...)
 		if k.Kind == ref.Secret {
-			writes = append(writes, s.remove(secretAt(k), "", nil, nil))
+			writes = append(writes, s.table.remove(secretAt(k), "", nil, nil))
 		}
 		for _, target := range refsOf(before)[:min(len(refsOf(before)), largestTransaction-len(writes)-mostEntering)] {
-			writes = append(writes, s.remove(referenceAt(target, entityText(k)), "", nil, nil))
+			writes = append(writes, s.table.remove(referenceAt(target, entityText(k)), "", nil, nil))
 		}
 		return writes, nil
 	})

@@ -12,6 +12,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// executions is store.Executions.
+type executions struct {
+	table  *table
+	audits audits
+}
+
 // executionDoc is what no condition and no key asks an execution for.
 type executionDoc struct {
 	Scope     ref.Scope       `json:"scope"`
@@ -38,9 +44,9 @@ func docOf(e store.Execution) executionDoc {
 	}
 }
 
-func readExecution(ctx context.Context, s *Store, it item) (store.Execution, error) {
+func readExecution(ctx context.Context, b bodies, it item) (store.Execution, error) {
 	var d executionDoc
-	if err := s.decode(ctx, it, "doc", &d); err != nil {
+	if err := b.decode(ctx, it, "doc", &d); err != nil {
 		return store.Execution{}, err
 	}
 	return store.Execution{
@@ -55,7 +61,7 @@ func readExecution(ctx context.Context, s *Store, it item) (store.Execution, err
 var errExists = errors.New("the execution is there already")
 
 // CreateExecution stores an execution, or gives back the one with its id.
-func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc []byte, a audit.Record) (store.Execution, error) {
+func (s executions) CreateExecution(ctx context.Context, e store.Execution, planDoc []byte, a audit.Record) (store.Execution, error) {
 	if err := s.putPlan(ctx, e.PlanHash, planDoc); err != nil {
 		return store.Execution{}, fmt.Errorf("store the plan of execution %s: %w", e.ID, err)
 	}
@@ -65,16 +71,16 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 		return store.Execution{}, err
 	}
 	var turn sequenceTurn
-	err = s.decided(ctx, a, func() ([]write, error) {
+	err = s.audits.decided(ctx, a, func() ([]write, error) {
 		writes, err := s.numbering(ctx, &turn, &e)
 		if err != nil {
 			return nil, err
 		}
 		it["sequence"] = num(e.Sequence)
-		return append(writes, s.put(it, missing, nil, errExists)), nil
+		return append(writes, s.table.put(it, missing, nil, errExists)), nil
 	})
 	if errors.Is(err, errExists) {
-		s.abandon(ctx, s.put(it, missing, nil, errExists))
+		s.table.abandon(ctx, s.table.put(it, missing, nil, errExists))
 		return s.Execution(ctx, e.ID)
 	}
 	if err != nil {
@@ -84,14 +90,14 @@ func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc 
 }
 
 // executionItem is a new execution's item but for its sequence number.
-func (s *Store) executionItem(ctx context.Context, e store.Execution) (item, error) {
+func (s executions) executionItem(ctx context.Context, e store.Execution) (item, error) {
 	it := executionAt(e.ID).item()
 	it["id"], it["status"], it["version"] = str(e.ID), str(string(e.Status)), num(e.Version)
 	it["started"] = num(millis(e.StartedAt))
 	if !e.Status.Terminal() {
 		it["pk2"], it["sk2"] = str(runningPK), str(momentText(e.StartedAt, e.ID))
 	}
-	return it, s.encodeOwn(ctx, it, "doc", docOf(e), largestValue)
+	return it, s.table.encodeOwn(ctx, it, "doc", docOf(e), largestValue)
 }
 
 // sequenceTurn is how a new execution comes to its sequence number.
@@ -104,11 +110,11 @@ type sequenceTurn struct {
 // that take it and list e. From the second try on, because others start at the
 // same moment, it is taken before the start: it stays unused if that isn't made
 // after all.
-func (s *Store) numbering(ctx context.Context, turn *sequenceTurn, e *store.Execution) ([]write, error) {
+func (s executions) numbering(ctx context.Context, turn *sequenceTurn, e *store.Execution) ([]write, error) {
 	at, month := sequenceAt(e.Scope, e.Pipeline), monthOf(e.StartedAt)
 	if turn.tried && !turn.taken && !e.Preview {
 		// Not in a new month: its first execution writes what finds the month.
-		next, ok, err := s.change(ctx, at, "ADD #last :one", "#month = :month", item{":one": num(1), ":month": str(month)})
+		next, ok, err := s.table.change(ctx, at, "ADD #last :one", "#month = :month", item{":one": num(1), ":month": str(month)})
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +126,7 @@ func (s *Store) numbering(ctx context.Context, turn *sequenceTurn, e *store.Exec
 		return s.listing(*e, month), nil
 	}
 	turn.tried = true
-	sequence, err := s.get(ctx, at)
+	sequence, err := s.table.get(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -134,58 +140,58 @@ func (s *Store) numbering(ctx context.Context, turn *sequenceTurn, e *store.Exec
 	if sequence == nil {
 		asRead, values = missing, nil
 	}
-	return append(s.listing(*e, text(sequence, "month")), s.put(next, asRead, values, errAgain)), nil
+	return append(s.listing(*e, text(sequence, "month")), s.table.put(next, asRead, values, errAgain)), nil
 }
 
 // putPlan stores a plan unless it is there. It comes before the execution that
 // names it, and alone is harmless.
-func (s *Store) putPlan(ctx context.Context, hash string, doc []byte) error {
+func (s executions) putPlan(ctx context.Context, hash string, doc []byte) error {
 	// A refused write would cost as much as the plan is large.
-	have, err := s.get(ctx, planAt(hash))
+	have, err := s.table.get(ctx, planAt(hash))
 	if err != nil || have != nil {
 		return err
 	}
 	it := planAt(hash).item()
-	if it["doc"], err = s.packed(ctx, doc, largestValue); err != nil {
+	if it["doc"], err = s.table.packed(ctx, doc, largestValue); err != nil {
 		return err
 	}
-	_, _, err = s.place(ctx, it, missing)
+	_, _, err = s.table.place(ctx, it, missing)
 	return err
 }
 
 // Plan reads a plan document by its hash.
-func (s *Store) Plan(ctx context.Context, hash string) ([]byte, error) {
-	it, err := s.find(ctx, planAt(hash), "plan %q", hash)
+func (s executions) Plan(ctx context.Context, hash string) ([]byte, error) {
+	it, err := s.table.find(ctx, planAt(hash), "plan %q", hash)
 	if err != nil {
 		return nil, err
 	}
-	return s.unpacked(ctx, it, "doc")
+	return s.table.unpacked(ctx, it, "doc")
 }
 
 // Execution reads one.
-func (s *Store) Execution(ctx context.Context, id string) (store.Execution, error) {
-	it, err := s.find(ctx, executionAt(id), "execution %q", id)
+func (s executions) Execution(ctx context.Context, id string) (store.Execution, error) {
+	it, err := s.table.find(ctx, executionAt(id), "execution %q", id)
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return readExecution(ctx, s, it)
+	return readExecution(ctx, s.table.bodies, it)
 }
 
 // updating writes e over the version that it was read as.
-func (s *Store) updating(ctx context.Context, e store.Execution, lost error) (write, error) {
+func (s executions) updating(ctx context.Context, e store.Execution, lost error) (write, error) {
 	values := item{":status": str(string(e.Status)), ":version": num(e.Version), ":next": num(e.Version + 1)}
-	if err := s.encodeOwn(ctx, values, ":doc", docOf(e), largestValue); err != nil {
+	if err := s.table.encodeOwn(ctx, values, ":doc", docOf(e), largestValue); err != nil {
 		return write{}, err
 	}
 	change := "SET #status = :status, #version = :next, #doc = :doc"
 	if e.Status.Terminal() {
 		change += " REMOVE pk2, sk2"
 	}
-	return s.update(executionAt(e.ID), change, "#version = :version", values, lost), nil
+	return s.table.update(executionAt(e.ID), change, "#version = :version", values, lost), nil
 }
 
 // SetInterrupt marks an execution that is under way.
-func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
+func (s executions) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
 	var marked store.Execution
 	entered := entry{records: []audit.Record{a}}
 	err := again(ctx, func() error {
@@ -204,21 +210,21 @@ func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, 
 		if err != nil {
 			return err
 		}
-		entering, err := s.entering(ctx, &entered)
+		entering, err := s.audits.entering(ctx, &entered)
 		if err != nil {
 			return err
 		}
 		e.Version++
 		marked = e
-		err = s.transact(ctx, append(entering, updated)...)
+		err = s.table.transact(ctx, append(entering, updated)...)
 		if errors.Is(err, errAgain) { // the next try has another blob
-			s.abandon(ctx, updated)
+			s.table.abandon(ctx, updated)
 		}
 		return err
 	})
 	if err != nil {
 		return store.Execution{}, err
 	}
-	s.settle(ctx, entered)
+	s.audits.settle(ctx, entered)
 	return marked, nil
 }

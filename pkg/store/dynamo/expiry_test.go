@@ -25,7 +25,7 @@ func TestExpired(t *testing.T) {
 	s := dynamo.New(client, cfg)
 	d := store.Delegate{ID: "d1", Scope: scope, LastSeen: seen}
 	c := store.Connection{ID: "c1", Delegate: "d1", Scope: scope, Opened: seen}
-	if err := errors.Join(s.PutDelegate(t.Context(), d), s.PutConnection(t.Context(), c)); err != nil {
+	if err := errors.Join(s.PutDelegate(t.Context(), d), s.Connections.PutConnection(t.Context(), c)); err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []struct {
@@ -40,7 +40,7 @@ func TestExpired(t *testing.T) {
 		if _, err := s.Delegate(t.Context(), scope.Account, "d1"); (err == nil) != (at.delegates > 0) {
 			t.Errorf("after %s the delegate is read with the error %v", at.after, err)
 		}
-		connections, err := s.Connections(t.Context(), scope.Account)
+		connections, err := s.Connections.Connections(t.Context(), scope.Account)
 		if err != nil || len(connections) != at.connections {
 			t.Errorf("after %s there are %d connections, %v; want %d", at.after, len(connections), err, at.connections)
 		}
@@ -81,14 +81,14 @@ func TestConnections(t *testing.T) {
 	elsewhere := first
 	elsewhere.Scope.Account += "x"
 	for _, c := range []store.Connection{first, second, other, elsewhere} {
-		if err := s.PutConnection(t.Context(), c); err != nil {
+		if err := s.Connections.PutConnection(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(s.DeleteConnection(t.Context(), first), s.DeleteConnection(t.Context(), other)); err != nil {
+	if err := errors.Join(s.Connections.DeleteConnection(t.Context(), first), s.Connections.DeleteConnection(t.Context(), other)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Connections(t.Context(), scope.Account)
+	got, err := s.Connections.Connections(t.Context(), scope.Account)
 	if diff := cmp.Diff([]store.Connection{second}, got); diff != "" || err != nil {
 		t.Errorf("%v; connections (-want +got):\n%s", err, diff)
 	}

@@ -15,6 +15,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// files is store.Files.
+type files struct {
+	table      *table
+	audits     audits
+	references references // from entities to files
+}
+
 // A file's content is always outside of the table, so that lists of files
 // don't read it, and in a blob of its own. Each past version is an item with its
 // blob, which goes when the item expires.
@@ -34,12 +41,12 @@ func readFile(scope ref.Scope, it item) store.File {
 }
 
 // SaveFile writes f over the version that it was read as.
-func (s *Store) SaveFile(ctx context.Context, f store.File, content []byte, a audit.Record) (store.File, error) {
+func (s files) SaveFile(ctx context.Context, f store.File, content []byte, a audit.Record) (store.File, error) {
 	lost := store.Stale("file "+f.Key.String(), f.Version)
 	var before item
 	if f.Version > 0 {
 		var err error
-		if before, err = s.get(ctx, fileAt(f.Key)); err != nil {
+		if before, err = s.table.get(ctx, fileAt(f.Key)); err != nil {
 			return store.File{}, err
 		}
 		if before == nil || number(before, "version") != f.Version {
@@ -55,16 +62,16 @@ func (s *Store) SaveFile(ctx context.Context, f store.File, content []byte, a au
 	f.Version++
 	it := fileItem(f)
 	var err error
-	if it["content"], err = s.outside(ctx, blobKey(content)+ownMark+rand.Text(), content); err != nil {
+	if it["content"], err = s.table.outside(ctx, blobKey(content)+ownMark+rand.Text(), content); err != nil {
 		return store.File{}, err
 	}
-	put := s.put(it, missing, nil, lost)
+	put := s.table.put(it, missing, nil, lost)
 	if f.Version > 1 {
-		put = s.put(it, "#version = :version", item{":version": read}, lost)
+		put = s.table.put(it, "#version = :version", item{":version": read}, lost)
 	}
-	if err := s.audited(ctx, a, append(kept, put)...); err != nil {
+	if err := s.audits.audited(ctx, a, append(kept, put)...); err != nil {
 		if fault.Is(err, fault.StaleVersion) {
-			s.abandon(ctx, put)
+			s.table.abandon(ctx, put)
 		}
 		return store.File{}, fmt.Errorf("save file %s: %w", f.Key, err)
 	}
@@ -72,8 +79,8 @@ func (s *Store) SaveFile(ctx context.Context, f store.File, content []byte, a au
 }
 
 // File reads what is known of one.
-func (s *Store) File(ctx context.Context, k ref.File) (store.File, error) {
-	it, err := s.find(ctx, fileAt(k), "file %s", k)
+func (s files) File(ctx context.Context, k ref.File) (store.File, error) {
+	it, err := s.table.find(ctx, fileAt(k), "file %s", k)
 	if err != nil {
 		return store.File{}, err
 	}
@@ -81,12 +88,12 @@ func (s *Store) File(ctx context.Context, k ref.File) (store.File, error) {
 }
 
 // FileContent reads one with its content.
-func (s *Store) FileContent(ctx context.Context, k ref.File) (store.File, []byte, error) {
-	it, err := s.find(ctx, fileAt(k), "file %s", k)
+func (s files) FileContent(ctx context.Context, k ref.File) (store.File, []byte, error) {
+	it, err := s.table.find(ctx, fileAt(k), "file %s", k)
 	if err != nil {
 		return store.File{}, nil, err
 	}
-	content, err := s.unpacked(ctx, it, "content")
+	content, err := s.table.unpacked(ctx, it, "content")
 	if err != nil {
 		return store.File{}, nil, err
 	}
@@ -94,16 +101,16 @@ func (s *Store) FileContent(ctx context.Context, k ref.File) (store.File, []byte
 }
 
 // ListFiles lists the files below a folder by path.
-func (s *Store) ListFiles(ctx context.Context, folder ref.File, page store.Page) ([]store.File, string, error) {
+func (s files) ListFiles(ctx context.Context, folder ref.File, page store.Page) ([]store.File, string, error) {
 	from, to := filesWithin(folder)
 	list := join(filesPK(folder.Scope), from)
-	after, err := s.after(list, page.Token)
+	after, err := s.table.after(list, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
 	limit := bounded(page.Limit)
 	from = max(from, after)
-	found, err := s.query(ctx, query{
+	found, err := s.table.query(ctx, query{
 		pk: filesPK(folder.Scope), sk: "sk BETWEEN :from AND :to", values: item{":from": str(from), ":to": str(to)}, limit: limit + 2,
 	})
 	if err != nil {
@@ -117,7 +124,7 @@ func (s *Store) ListFiles(ctx context.Context, folder ref.File, page store.Page)
 	if n := len(found); n > 0 && text(found[n-1], "sk") == to {
 		found = found[:n-1]
 	}
-	found, next, err := nextPage(s, list, found, limit, func(it item) string { return text(it, "sk") })
+	found, next, err := nextPage(s.table.pages, list, found, limit, func(it item) string { return text(it, "sk") })
 	if err != nil {
 		return nil, "", err
 	}
@@ -129,9 +136,9 @@ func (s *Store) ListFiles(ctx context.Context, folder ref.File, page store.Page)
 }
 
 // DeleteFile deletes the given version unless entities name the file.
-func (s *Store) DeleteFile(ctx context.Context, k ref.File, version int64, forced bool, a audit.Record) error {
-	return s.decided(ctx, a, func() ([]write, error) {
-		before, err := s.find(ctx, fileAt(k), "file %s", k)
+func (s files) DeleteFile(ctx context.Context, k ref.File, version int64, forced bool, a audit.Record) error {
+	return s.audits.decided(ctx, a, func() ([]write, error) {
+		before, err := s.table.find(ctx, fileAt(k), "file %s", k)
 		if err != nil {
 			return nil, err
 		}
@@ -140,30 +147,30 @@ func (s *Store) DeleteFile(ctx context.Context, k ref.File, version int64, force
 		}
 		var unreferenced []write
 		if !forced {
-			if unreferenced, err = s.unreferenced(ctx, "file "+k.String(), store.FileTargets(k)...); err != nil {
+			if unreferenced, err = s.references.unreferenced(ctx, "file "+k.String(), store.FileTargets(k)...); err != nil {
 				return nil, err
 			}
 		}
 		// errAgain: the next look tells whether it was changed or deleted.
-		return append(unreferenced, s.keepFile(k.Scope, before, a.Time), s.remove(fileAt(k), "#version = :version", item{":version": num(version)}, errAgain)), nil
+		return append(unreferenced, s.keepFile(k.Scope, before, a.Time), s.table.remove(fileAt(k), "#version = :version", item{":version": num(version)}, errAgain)), nil
 	})
 }
 
 // keepFile keeps a file that is about to change or to go as a past version,
 // which has its blob from then on.
-func (s *Store) keepFile(scope ref.Scope, before item, until time.Time) write {
+func (s files) keepFile(scope ref.Scope, before item, until time.Time) write {
 	f := readFile(scope, before)
 	f.Until = until
 	it := maps.Clone(before)
 	maps.Copy(it, pastFileAt(f).item())
 	it["until"], it[Expires] = num(millis(until)), num(until.Add(store.PastFilesKept).Unix())
-	return s.put(it, "", nil, nil)
+	return s.table.put(it, "", nil, nil)
 }
 
 // PastFiles lists past versions that were there at a moment.
-func (s *Store) PastFiles(ctx context.Context, of ref.File, at time.Time) ([]store.File, error) {
+func (s files) PastFiles(ctx context.Context, of ref.File, at time.Time) ([]store.File, error) {
 	from, to := filesWithin(of)
-	found, err := s.query(ctx, query{
+	found, err := s.table.query(ctx, query{
 		pk: pastFilesPK(of.Scope), sk: "sk BETWEEN :from AND :to", filter: "#updated <= :at AND #until > :at",
 		values: item{":from": str(from), ":to": str(to), ":at": num(millis(at))},
 	})
@@ -178,10 +185,10 @@ func (s *Store) PastFiles(ctx context.Context, of ref.File, at time.Time) ([]sto
 }
 
 // PastContent reads the content of a past version.
-func (s *Store) PastContent(ctx context.Context, f store.File) ([]byte, error) {
-	it, err := s.find(ctx, pastFileAt(f), "version %d of file %s", f.Version, f.Key)
+func (s files) PastContent(ctx context.Context, f store.File) ([]byte, error) {
+	it, err := s.table.find(ctx, pastFileAt(f), "version %d of file %s", f.Version, f.Key)
 	if err != nil {
 		return nil, err
 	}
-	return s.unpacked(ctx, it, "content")
+	return s.table.unpacked(ctx, it, "content")
 }

@@ -23,18 +23,18 @@ func leaseLost(t store.Task, delegate string, fence int64) error {
 
 // changeHeld changes a task for its holder, and gives it as it is then. If it
 // isn't held so, otherwise says for which tasks that is no error.
-func (s *Store) changeHeld(ctx context.Context, id task.ID, delegate string, fence int64, change string, values item, otherwise func(store.Task) bool) (store.Task, error) {
+func (s tasks) changeHeld(ctx context.Context, id task.ID, delegate string, fence int64, change string, values item, otherwise func(store.Task) bool) (store.Task, error) {
 	for name, v := range holder(delegate, fence) {
 		values[name] = v
 	}
-	it, held, err := s.change(ctx, taskAt(id), change, heldBy, values)
+	it, held, err := s.table.change(ctx, taskAt(id), change, heldBy, values)
 	if err != nil {
 		return store.Task{}, fmt.Errorf("change task %s: %w", id, err)
 	}
 	if it == nil {
 		return store.Task{}, absent("task %q", id)
 	}
-	t, err := readTask(ctx, s, it)
+	t, err := readTask(ctx, s.table.bodies, it)
 	if err == nil && !held && !otherwise(t) {
 		return store.Task{}, leaseLost(t, delegate, fence)
 	}
@@ -42,16 +42,16 @@ func (s *Store) changeHeld(ctx context.Context, id task.ID, delegate string, fen
 }
 
 // RenewTask extends the lease of who holds the fence.
-func (s *Store) RenewTask(ctx context.Context, id task.ID, delegate string, fence int64, leaseUntil time.Time) (store.Task, error) {
+func (s tasks) RenewTask(ctx context.Context, id task.ID, delegate string, fence int64, leaseUntil time.Time) (store.Task, error) {
 	return s.changeHeld(ctx, id, delegate, fence, "SET #lease = :lease", item{":lease": num(millis(leaseUntil))}, func(t store.Task) bool {
 		return t.Status != store.TaskOpen && t.Delegate == delegate && t.Fence == fence // it has ended; the status says how
 	})
 }
 
 // CompleteTask stores the result of who holds the fence.
-func (s *Store) CompleteTask(ctx context.Context, id task.ID, delegate string, fence int64, r task.Result) (store.Task, error) {
+func (s tasks) CompleteTask(ctx context.Context, id task.ID, delegate string, fence int64, r task.Result) (store.Task, error) {
 	values := item{":done": str(string(store.TaskDone))}
-	if err := s.encode(ctx, values, ":result", r, largestValue); err != nil {
+	if err := s.table.encode(ctx, values, ":result", r, largestValue); err != nil {
 		return store.Task{}, err
 	}
 	change := "SET #status = :done, #result = :result REMOVE pk2, sk2"
@@ -61,24 +61,24 @@ func (s *Store) CompleteTask(ctx context.Context, id task.ID, delegate string, f
 }
 
 // CancelTask ends a task that has no result yet.
-func (s *Store) CancelTask(ctx context.Context, id task.ID) (store.Task, error) {
+func (s tasks) CancelTask(ctx context.Context, id task.ID) (store.Task, error) {
 	var t store.Task
 	err := again(ctx, func() error {
-		it, err := s.find(ctx, taskAt(id), "task %q", id)
+		it, err := s.table.find(ctx, taskAt(id), "task %q", id)
 		if err != nil {
 			return err
 		}
-		if t, err = readTask(ctx, s, it); err != nil || t.Status != store.TaskOpen && t.Status != store.TaskClaimed {
+		if t, err = readTask(ctx, s.table.bodies, it); err != nil || t.Status != store.TaskOpen && t.Status != store.TaskClaimed {
 			return err
 		}
-		writes := []write{s.update(taskAt(id), "SET #status = :cancelled REMOVE pk2, sk2", "#status = :status AND #fence = :fence AND #token = :token", item{
+		writes := []write{s.table.update(taskAt(id), "SET #status = :cancelled REMOVE pk2, sk2", "#status = :status AND #fence = :fence AND #token = :token", item{
 			":cancelled": str(string(store.TaskCancelled)), ":status": it["status"], ":fence": it["fence"], ":token": it["token"],
 		}, errAgain)}
 		if t.Status == store.TaskOpen {
-			writes = append(writes, s.remove(openAt(t), "", nil, nil))
+			writes = append(writes, s.table.remove(openAt(t), "", nil, nil))
 		}
 		t.Status = store.TaskCancelled
-		return s.transact(ctx, writes...)
+		return s.table.transact(ctx, writes...)
 	})
 	if err != nil {
 		return store.Task{}, err
@@ -87,13 +87,13 @@ func (s *Store) CancelTask(ctx context.Context, id task.ID) (store.Task, error) 
 }
 
 // ReleaseTask gives a claimed task back.
-func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fence int64) error {
+func (s tasks) ReleaseTask(ctx context.Context, id task.ID, delegate string, fence int64) error {
 	return again(ctx, func() error {
-		it, err := s.find(ctx, taskAt(id), "task %q", id)
+		it, err := s.table.find(ctx, taskAt(id), "task %q", id)
 		if err != nil {
 			return err
 		}
-		t, err := readTask(ctx, s, it)
+		t, err := readTask(ctx, s.table.bodies, it)
 		if err != nil {
 			return err
 		}
@@ -105,8 +105,8 @@ func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fe
 		}
 		values := holder(delegate, fence)
 		values[":open"] = str(string(store.TaskOpen))
-		return s.transact(ctx,
-			s.update(taskAt(id), "SET #status = :open REMOVE #delegate, #claim, #lease, pk2, sk2", heldBy, values, errAgain),
-			s.put(openItem(t), "", nil, nil))
+		return s.table.transact(ctx,
+			s.table.update(taskAt(id), "SET #status = :open REMOVE #delegate, #claim, #lease, pk2, sk2", heldBy, values, errAgain),
+			s.table.put(openItem(t), "", nil, nil))
 	})
 }

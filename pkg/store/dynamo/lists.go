@@ -11,14 +11,14 @@ import (
 // listing is the writes that put a new execution on the lists of its scope and
 // of its pipeline. known is the month of the pipeline's execution before: if it
 // is this one's too, both lists have it in their directories.
-func (s *Store) listing(e store.Execution, known string) []write {
+func (s executions) listing(e store.Execution, known string) []write {
 	var writes []write
 	month := monthOf(e.StartedAt)
 	for _, pipeline := range []string{"", e.Pipeline} {
 		at := key{monthPK(e.Scope, pipeline, month), momentText(e.StartedAt, e.ID)}
-		writes = append(writes, s.put(at.item(), "", nil, nil))
+		writes = append(writes, s.table.put(at.item(), "", nil, nil))
 		if month != known {
-			writes = append(writes, s.put(key{monthsPK(e.Scope, pipeline), month}.item(), "", nil, nil))
+			writes = append(writes, s.table.put(key{monthsPK(e.Scope, pipeline), month}.item(), "", nil, nil))
 		}
 	}
 	return writes
@@ -27,9 +27,9 @@ func (s *Store) listing(e store.Execution, known string) []write {
 // ListExecutions lists those of exactly one scope, the newest first. The lists
 // know no status, so that an execution that changes isn't written there again:
 // a page by status looks at the largest page's worth of executions.
-func (s *Store) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
+func (s executions) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
 	list := monthsPK(f.Scope, f.Pipeline)
-	after, err := s.after(list, page.Token)
+	after, err := s.table.after(list, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -45,11 +45,11 @@ func (s *Store) ListExecutions(ctx context.Context, f store.ExecutionFilter, pag
 	if len(found) <= limit {
 		return found, next, nil
 	}
-	return nextPage(s, list, found, limit, func(e store.Execution) string { return momentText(e.StartedAt, e.ID) })
+	return nextPage(s.table.pages, list, found, limit, func(e store.Execution) string { return momentText(e.StartedAt, e.ID) })
 }
 
 // executionsBefore are those of every status that began before a moment.
-func (s *Store) executionsBefore(ctx context.Context, f store.ExecutionFilter, after string, limit int) ([]store.Execution, string, error) {
+func (s executions) executionsBefore(ctx context.Context, f store.ExecutionFilter, after string, limit int) ([]store.Execution, string, error) {
 	list := monthsPK(f.Scope, f.Pipeline)
 	months, err := s.monthsBack(ctx, list, after, f.Since)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) executionsBefore(ctx context.Context, f store.ExecutionFilter, a
 		if after != "" {
 			q.sk, q.values = "sk < :after", item{":after": str(after)}
 		}
-		part, err := s.query(ctx, q)
+		part, err := s.table.query(ctx, q)
 		if err != nil {
 			return nil, "", err
 		}
@@ -78,7 +78,7 @@ func (s *Store) executionsBefore(ctx context.Context, f store.ExecutionFilter, a
 }
 
 // monthsBack reads which months a list has, from a moment backwards to a time.
-func (s *Store) monthsBack(ctx context.Context, list, from string, since time.Time) ([]string, error) {
+func (s executions) monthsBack(ctx context.Context, list, from string, since time.Time) ([]string, error) {
 	q := query{pk: list, backwards: true}
 	if from != "" {
 		month, err := momentMonth(from)
@@ -87,7 +87,7 @@ func (s *Store) monthsBack(ctx context.Context, list, from string, since time.Ti
 		}
 		q.sk, q.values = "sk <= :month", item{":month": str(month)}
 	}
-	found, err := s.query(ctx, q)
+	found, err := s.table.query(ctx, q)
 	var months []string
 	for _, it := range found {
 		if month := text(it, "sk"); since.IsZero() || month >= monthOf(since) {
@@ -97,36 +97,9 @@ func (s *Store) monthsBack(ctx context.Context, list, from string, since time.Ti
 	return months, err
 }
 
-// newestFirst reads a page of a list whose places are moments: those since a
-// time, the newest first, and the token of the next page.
-func (s *Store) newestFirst(ctx context.Context, list string, since time.Time, page store.Page) ([]item, string, error) {
-	before, err := s.after(list, page.Token)
-	if err != nil {
-		return nil, "", err
-	}
-	from, limit := momentText(since, ""), bounded(page.Limit)
-	q := query{pk: list, sk: "sk >= :from", values: item{":from": str(from)}, backwards: true, limit: limit + 1}
-	if before != "" {
-		if before <= from {
-			return nil, "", nil
-		}
-		// The place itself has been given; a range includes both of its ends.
-		q.sk, q.values[":before"] = "sk BETWEEN :from AND :before", str(before)
-		q.limit++
-	}
-	found, err := s.query(ctx, q)
-	if err != nil {
-		return nil, "", err
-	}
-	if before != "" && len(found) > 0 && text(found[0], "sk") == before {
-		found = found[1:]
-	}
-	return nextPage(s, list, found, limit, func(it item) string { return text(it, "sk") })
-}
-
 // executionsAt makes a page of the moments of executions.
-func (s *Store) executionsAt(ctx context.Context, list string, moments []string, limit int) ([]store.Execution, string, error) {
-	moments, next, err := nextPage(s, list, moments, limit, func(moment string) string { return moment })
+func (s executions) executionsAt(ctx context.Context, list string, moments []string, limit int) ([]store.Execution, string, error) {
+	moments, next, err := nextPage(s.table.pages, list, moments, limit, func(moment string) string { return moment })
 	if err != nil {
 		return nil, "", err
 	}
@@ -134,18 +107,18 @@ func (s *Store) executionsAt(ctx context.Context, list string, moments []string,
 	for _, moment := range moments {
 		keys = append(keys, executionAt(momentID(moment)))
 	}
-	items, err := s.getAll(ctx, keys)
+	items, err := s.table.getAll(ctx, keys)
 	if err != nil {
 		return nil, "", err
 	}
-	executions, err := decodeAll(ctx, s, items, readExecution)
+	executions, err := decodeAll(ctx, s.table.bodies, items, readExecution)
 	return executions, next, err
 }
 
 // RunningExecutions lists those under way that began before a time. The index
 // may still have some that have ended; they are left out of their page.
-func (s *Store) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
-	after, err := s.after(runningPK, page.Token)
+func (s executions) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
+	after, err := s.table.after(runningPK, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -153,7 +126,7 @@ func (s *Store) RunningExecutions(ctx context.Context, before time.Time, page st
 	if after >= momentText(before, "") {
 		return nil, "", nil
 	}
-	found, err := s.query(ctx, query{
+	found, err := s.table.query(ctx, query{
 		index: IndexUnderWay, pk: runningPK, sk: "sk2 BETWEEN :after AND :before", limit: limit + 1,
 		values: item{":after": str(after + "\x00"), ":before": str(momentText(before, ""))},
 	})

@@ -9,9 +9,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// logs is store.Logs.
+type logs struct{ table *table }
+
 // AppendLog stores chunks; one that is there already stays as it is. Their bytes
 // are counted first: who sends many batches at once has no more room for it.
-func (s *Store) AppendLog(ctx context.Context, most int64, chunks ...store.LogChunk) error {
+func (s logs) AppendLog(ctx context.Context, most int64, chunks ...store.LogChunk) error {
 	if err := s.grow(ctx, most, chunks); err != nil {
 		return err
 	}
@@ -22,10 +25,10 @@ func (s *Store) AppendLog(ctx context.Context, most int64, chunks ...store.LogCh
 			it := chunkAt(c.Stream, c.Number).item()
 			it["number"] = num(c.Number)
 			var err error
-			if it["data"], err = s.packed(ctx, c.Data, largestValue); err != nil {
+			if it["data"], err = s.table.packed(ctx, c.Data, largestValue); err != nil {
 				return err
 			}
-			if _, _, err = s.place(ctx, it, missing); err != nil {
+			if _, _, err = s.table.place(ctx, it, missing); err != nil {
 				return fmt.Errorf("append chunk %d of log %s: %w", c.Number, c.Stream, err)
 			}
 			return nil
@@ -35,7 +38,7 @@ func (s *Store) AppendLog(ctx context.Context, most int64, chunks ...store.LogCh
 }
 
 // grow counts a log's bytes, if there is room for them.
-func (s *Store) grow(ctx context.Context, most int64, chunks []store.LogChunk) error {
+func (s logs) grow(ctx context.Context, most int64, chunks []store.LogChunk) error {
 	if len(chunks) == 0 {
 		return nil
 	}
@@ -46,7 +49,7 @@ func (s *Store) grow(ctx context.Context, most int64, chunks []store.LogChunk) e
 	if size > most {
 		return store.LogFull(stream, most)
 	}
-	_, counted, err := s.change(ctx, logSizeAt(stream), "SET #bytes = if_not_exists(#bytes, :none) + :size",
+	_, counted, err := s.table.change(ctx, logSizeAt(stream), "SET #bytes = if_not_exists(#bytes, :none) + :size",
 		"attribute_not_exists(#bytes) OR #bytes <= :room", item{":none": num(0), ":size": num(size), ":room": num(most - size)})
 	if err != nil {
 		return fmt.Errorf("count the bytes of log %s: %w", stream, err)
@@ -58,15 +61,15 @@ func (s *Store) grow(ctx context.Context, most int64, chunks []store.LogChunk) e
 }
 
 // ReadLog reads a stream's chunks from a number on.
-func (s *Store) ReadLog(ctx context.Context, stream string, from int64, limit int) ([]store.LogChunk, error) {
-	found, err := s.query(ctx, query{
+func (s logs) ReadLog(ctx context.Context, stream string, from int64, limit int) ([]store.LogChunk, error) {
+	found, err := s.table.query(ctx, query{
 		pk: logPK(stream), sk: "sk >= :from", values: item{":from": str(numberText(from))}, limit: bounded(limit),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return decodeAll(ctx, s, found, func(ctx context.Context, s *Store, it item) (store.LogChunk, error) {
-		data, err := s.unpacked(ctx, it, "data")
+	return decodeAll(ctx, s.table.bodies, found, func(ctx context.Context, b bodies, it item) (store.LogChunk, error) {
+		data, err := b.unpacked(ctx, it, "data")
 		return store.LogChunk{Stream: stream, Number: number(it, "number"), Data: data}, err
 	})
 }

@@ -14,39 +14,39 @@ import (
 // execution and an audit record they fit into a transaction.
 const maxNodes = 90
 
-func readNode(ctx context.Context, s *Store, it item) (store.Node, error) {
+func readNode(ctx context.Context, b bodies, it item) (store.Node, error) {
 	n := store.Node{Execution: text(it, "execution"), ID: plan.NodeID(text(it, "node")), Version: number(it, "version")}
-	return n, s.decode(ctx, it, "state", &n.State)
+	return n, b.decode(ctx, it, "state", &n.State)
 }
 
 // Nodes reads the named nodes that have a record.
-func (s *Store) Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]store.Node, error) {
+func (s executions) Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]store.Node, error) {
 	keys := make([]key, 0, len(ids))
 	for _, id := range ids {
 		if k := nodeAt(execution, id); !slices.Contains(keys, k) { // DynamoDB takes no key twice
 			keys = append(keys, k)
 		}
 	}
-	found, err := s.getAll(ctx, keys)
+	found, err := s.table.getAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	return decodeAll(ctx, s, found, readNode)
+	return decodeAll(ctx, s.table.bodies, found, readNode)
 }
 
 // AllNodes reads every node record of an execution.
-func (s *Store) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
-	found, err := s.query(ctx, query{
+func (s executions) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
+	found, err := s.table.query(ctx, query{
 		pk: executionPK(execution), sk: "begins_with(sk, :node)", values: item{":node": str(nodePrefix)},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return decodeAll(ctx, s, found, readNode)
+	return decodeAll(ctx, s.table.bodies, found, readNode)
 }
 
 // CommitExecution applies the changes of one execution, all or none.
-func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) error {
+func (s executions) CommitExecution(ctx context.Context, id string, c store.Commit) error {
 	if len(c.Nodes) > maxNodes {
 		return fault.New(fault.TooLarge, "a commit of execution %q changes %d nodes; at most %d go together", id, len(c.Nodes), maxNodes)
 	}
@@ -64,13 +64,13 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 	if o := c.Opens; o.Nodes > o.Most {
 		return o.Full()
 	} else if o.Nodes > 0 {
-		writes = append(writes, s.update(openedAt(o.Of), "ADD #nodes :nodes", "attribute_not_exists(#nodes) OR #nodes <= :room",
+		writes = append(writes, s.table.update(openedAt(o.Of), "ADD #nodes :nodes", "attribute_not_exists(#nodes) OR #nodes <= :room",
 			item{":nodes": num(int64(o.Nodes)), ":room": num(int64(o.Most - o.Nodes))}, o.Full()))
 	}
 	if k := c.Keeps; k.Bytes > k.Most {
 		return k.Full(id)
 	} else if k.Bytes > 0 {
-		writes = append(writes, s.update(keptAt(id), "ADD #bytes :bytes", "attribute_not_exists(#bytes) OR #bytes <= :room",
+		writes = append(writes, s.table.update(keptAt(id), "ADD #bytes :bytes", "attribute_not_exists(#bytes) OR #bytes <= :room",
 			item{":bytes": num(int64(k.Bytes)), ":room": num(int64(k.Most - k.Bytes))}, k.Full(id)))
 	}
 	if e := c.Execution; e != nil {
@@ -83,25 +83,25 @@ func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) 
 	var err error
 	switch {
 	case c.Audit != nil:
-		err = s.audited(ctx, *c.Audit, writes...)
+		err = s.audits.audited(ctx, *c.Audit, writes...)
 	case len(writes) > 0:
-		err = again(ctx, func() error { return s.transact(ctx, writes...) })
+		err = again(ctx, func() error { return s.table.transact(ctx, writes...) })
 	}
 	if fault.Is(err, fault.StaleVersion) {
-		s.abandon(ctx, writes...)
+		s.table.abandon(ctx, writes...)
 	}
 	return err
 }
 
-func (s *Store) nodeWrite(ctx context.Context, execution string, n store.Node) (write, error) {
+func (s executions) nodeWrite(ctx context.Context, execution string, n store.Node) (write, error) {
 	it := nodeAt(execution, n.ID).item()
 	it["execution"], it["node"], it["version"] = str(execution), str(string(n.ID)), num(n.Version+1)
-	if err := s.encodeOwn(ctx, it, "state", n.State, largestPart); err != nil {
+	if err := s.table.encodeOwn(ctx, it, "state", n.State, largestPart); err != nil {
 		return write{}, err
 	}
 	lost := store.Stale(fmt.Sprintf("node %s of execution %q", n.ID, execution), n.Version)
 	if n.Version == 0 {
-		return s.put(it, missing, nil, lost), nil
+		return s.table.put(it, missing, nil, lost), nil
 	}
-	return s.put(it, "#version = :version", item{":version": num(n.Version)}, lost), nil
+	return s.table.put(it, "#version = :version", item{":version": num(n.Version)}, lost), nil
 }

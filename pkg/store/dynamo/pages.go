@@ -1,13 +1,16 @@
 package dynamo
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // The bounds of a page (store.Page).
@@ -26,12 +29,15 @@ func bounded(limit int) int {
 // leastPageKey is how many bytes Config.PageKey has at least.
 const leastPageKey = 16
 
-// pageCipher seals page tokens.
-func (s *Store) pageCipher() (cipher.AEAD, error) {
-	if n := len(s.cfg.PageKey); n < leastPageKey {
+// pages are the parts in which lists are given.
+type pages struct{ key []byte }
+
+// cipher seals page tokens.
+func (p pages) cipher() (cipher.AEAD, error) {
+	if n := len(p.key); n < leastPageKey {
 		return nil, fmt.Errorf("the key of page tokens has %d bytes, want at least %d", n, leastPageKey)
 	}
-	secret := sha256.Sum256(s.cfg.PageKey)
+	secret := sha256.Sum256(p.key)
 	block, err := aes.NewCipher(secret[:])
 	if err != nil {
 		return nil, err
@@ -41,8 +47,8 @@ func (s *Store) pageCipher() (cipher.AEAD, error) {
 
 // after opens a page token: the place after which the page begins, "" for the
 // first one. A token is good for the list only that it was made for.
-func (s *Store) after(list, token string) (string, error) {
-	aead, err := s.pageCipher()
+func (p pages) after(list, token string) (string, error) {
+	aead, err := p.cipher()
 	if err != nil || token == "" {
 		return "", err
 	}
@@ -61,13 +67,40 @@ func badToken() error {
 	return fault.New(fault.Invalid, "the page token isn't one that this list gave")
 }
 
+// newestFirst reads a page of a list whose places are moments: those since a
+// time, the newest first, and the token of the next page.
+func (t *table) newestFirst(ctx context.Context, list string, since time.Time, page store.Page) ([]item, string, error) {
+	before, err := t.after(list, page.Token)
+	if err != nil {
+		return nil, "", err
+	}
+	from, limit := momentText(since, ""), bounded(page.Limit)
+	q := query{pk: list, sk: "sk >= :from", values: item{":from": str(from)}, backwards: true, limit: limit + 1}
+	if before != "" {
+		if before <= from {
+			return nil, "", nil
+		}
+		// The place itself has been given; a range includes both of its ends.
+		q.sk, q.values[":before"] = "sk BETWEEN :from AND :before", str(before)
+		q.limit++
+	}
+	found, err := t.query(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	if before != "" && len(found) > 0 && text(found[0], "sk") == before {
+		found = found[1:]
+	}
+	return nextPage(t.pages, list, found, limit, func(it item) string { return text(it, "sk") })
+}
+
 // nextPage cuts what was read with one more than the page holds, and gives the
 // token of the next page if there is one.
-func nextPage[T any](s *Store, list string, found []T, limit int, placeOf func(T) string) ([]T, string, error) {
+func nextPage[T any](p pages, list string, found []T, limit int, placeOf func(T) string) ([]T, string, error) {
 	if len(found) <= limit {
 		return found, "", nil
 	}
-	aead, err := s.pageCipher()
+	aead, err := p.cipher()
 	if err != nil {
 		return nil, "", err
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// placements is store.Placements.
+type placements struct{ table *table }
+
 // placementDoc is what no condition asks a placement for.
 type placementDoc struct {
 	Deployed store.Deployed `json:"deployed"`
@@ -15,13 +18,13 @@ type placementDoc struct {
 	Seen     store.Seen     `json:"seen"`
 }
 
-func readPlacement(ctx context.Context, s *Store, it item) (store.Placement, error) {
+func readPlacement(ctx context.Context, b bodies, it item) (store.Placement, error) {
 	k, err := placementKey(text(it, "pk"), text(it, "sk"))
 	if err != nil {
 		return store.Placement{}, err
 	}
 	var d placementDoc
-	err = s.decode(ctx, it, "doc", &d)
+	err = b.decode(ctx, it, "doc", &d)
 	return store.Placement{
 		Key: k, Version: number(it, "version"), Watcher: text(it, "watcher"), Fence: number(it, "fence"),
 		Deployed: d.Deployed, Look: d.Look, Seen: d.Seen,
@@ -29,7 +32,7 @@ func readPlacement(ctx context.Context, s *Store, it item) (store.Placement, err
 }
 
 // SavePlacement writes one of the version that was read.
-func (s *Store) SavePlacement(ctx context.Context, p store.Placement, h *store.Moment) (store.Placement, error) {
+func (s placements) SavePlacement(ctx context.Context, p store.Placement, h *store.Moment) (store.Placement, error) {
 	lost := store.Stale(p.Key.String(), p.Version)
 	condition, values := missing, item(nil)
 	if p.Version > 0 {
@@ -44,18 +47,18 @@ func (s *Store) SavePlacement(ctx context.Context, p store.Placement, h *store.M
 	if expires := p.Expires(); !expires.IsZero() {
 		it[Expires] = num(expires.Unix())
 	}
-	if err := s.encode(ctx, it, "doc", placementDoc{Deployed: p.Deployed, Look: p.Look, Seen: p.Seen}, largestValue); err != nil {
+	if err := s.table.encode(ctx, it, "doc", placementDoc{Deployed: p.Deployed, Look: p.Look, Seen: p.Seen}, largestValue); err != nil {
 		return store.Placement{}, err
 	}
-	writes := []write{s.put(it, condition, values, lost)}
+	writes := []write{s.table.put(it, condition, values, lost)}
 	if h != nil {
 		moment, err := s.momentItem(ctx, *h)
 		if err != nil {
 			return store.Placement{}, err
 		}
-		writes = append(writes, s.put(moment, "", nil, nil))
+		writes = append(writes, s.table.put(moment, "", nil, nil))
 	}
-	if err := again(ctx, func() error { return s.transact(ctx, writes...) }); err != nil {
+	if err := again(ctx, func() error { return s.table.transact(ctx, writes...) }); err != nil {
 		return store.Placement{}, err
 	}
 	return p, nil
@@ -71,28 +74,28 @@ type momentDoc struct {
 	Execution string         `json:"execution,omitempty"`
 }
 
-func (s *Store) momentItem(ctx context.Context, m store.Moment) (item, error) {
+func (s placements) momentItem(ctx context.Context, m store.Moment) (item, error) {
 	it := momentAt(m).item()
 	it["at"], it["id"], it[Expires] = num(millis(m.At)), str(m.ID), num(m.At.Add(store.MomentsKept).Unix())
-	return it, s.encode(ctx, it, "doc", momentDoc{
+	return it, s.table.encode(ctx, it, "doc", momentDoc{
 		Place: placementAt(m.Key).sk, Instances: m.Instances, Versions: m.Versions, Artifact: m.Artifact, Cause: m.Cause, Execution: m.Execution,
 	}, largestPart)
 }
 
 // Placement reads one.
-func (s *Store) Placement(ctx context.Context, k store.PlacementKey) (store.Placement, error) {
-	it, err := s.find(ctx, placementAt(k), "%s", k)
+func (s placements) Placement(ctx context.Context, k store.PlacementKey) (store.Placement, error) {
+	it, err := s.table.find(ctx, placementAt(k), "%s", k)
 	if err != nil {
 		return store.Placement{}, err
 	}
-	return readPlacement(ctx, s, it)
+	return readPlacement(ctx, s.table.bodies, it)
 }
 
 // ListPlacements lists those of a scope or of a service in it.
-func (s *Store) ListPlacements(ctx context.Context, scope ref.Scope, service, environment string, page store.Page) ([]store.Placement, string, error) {
+func (s placements) ListPlacements(ctx context.Context, scope ref.Scope, service, environment string, page store.Page) ([]store.Placement, string, error) {
 	list := placementsPK(scope)
 	token := join(list, service, environment)
-	after, err := s.after(token, page.Token)
+	after, err := s.table.after(token, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -105,23 +108,23 @@ func (s *Store) ListPlacements(ctx context.Context, scope ref.Scope, service, en
 	if environment != "" {
 		q.filter, q.values[":environment"] = "#environment = :environment", str(environment)
 	}
-	found, err := s.query(ctx, q)
+	found, err := s.table.query(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	found, next, err := nextPage(s, token, found, limit, func(it item) string { return text(it, "sk") })
+	found, next, err := nextPage(s.table.pages, token, found, limit, func(it item) string { return text(it, "sk") })
 	if err != nil {
 		return nil, "", err
 	}
-	placements, err := decodeAll(ctx, s, found, readPlacement)
+	placements, err := decodeAll(ctx, s.table.bodies, found, readPlacement)
 	return placements, next, err
 }
 
 // WatchList lists an account's placements with who watches them: all that it
 // needs is in the keys of the index.
-func (s *Store) WatchList(ctx context.Context, account string, page store.Page) ([]store.WatchedPlacement, string, error) {
+func (s placements) WatchList(ctx context.Context, account string, page store.Page) ([]store.WatchedPlacement, string, error) {
 	list := watchListPK(account)
-	after, err := s.after(list, page.Token)
+	after, err := s.table.after(list, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -130,11 +133,11 @@ func (s *Store) WatchList(ctx context.Context, account string, page store.Page) 
 	if after != "" {
 		q.sk, q.values = "sk2 > :after", item{":after": str(after)}
 	}
-	found, err := s.query(ctx, q)
+	found, err := s.table.query(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	found, next, err := nextPage(s, list, found, limit, func(it item) string { return text(it, "sk2") })
+	found, next, err := nextPage(s.table.pages, list, found, limit, func(it item) string { return text(it, "sk2") })
 	if err != nil {
 		return nil, "", err
 	}
@@ -151,26 +154,26 @@ func (s *Store) WatchList(ctx context.Context, account string, page store.Page) 
 }
 
 // DeletePlacement forgets one of a version.
-func (s *Store) DeletePlacement(ctx context.Context, k store.PlacementKey, version int64) error {
-	it, err := s.get(ctx, placementAt(k))
+func (s placements) DeletePlacement(ctx context.Context, k store.PlacementKey, version int64) error {
+	it, err := s.table.get(ctx, placementAt(k))
 	if err != nil || it == nil {
 		return err
 	}
 	lost := store.Stale(k.String(), version)
 	return again(ctx, func() error {
-		return s.transact(ctx, s.remove(placementAt(k), "#version = :read", item{":read": num(version)}, lost))
+		return s.table.transact(ctx, s.table.remove(placementAt(k), "#version = :read", item{":read": num(version)}, lost))
 	})
 }
 
 // ListMoments lists a service's history, newest first.
-func (s *Store) ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page store.Page) ([]store.Moment, string, error) {
-	found, next, err := s.newestFirst(ctx, momentsPK(scope, service), since, page)
+func (s placements) ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page store.Page) ([]store.Moment, string, error) {
+	found, next, err := s.table.newestFirst(ctx, momentsPK(scope, service), since, page)
 	if err != nil {
 		return nil, "", err
 	}
-	moments, err := decodeAll(ctx, s, found, func(ctx context.Context, s *Store, it item) (store.Moment, error) {
+	moments, err := decodeAll(ctx, s.table.bodies, found, func(ctx context.Context, b bodies, it item) (store.Moment, error) {
 		var d momentDoc
-		if err := s.decode(ctx, it, "doc", &d); err != nil {
+		if err := b.decode(ctx, it, "doc", &d); err != nil {
 			return store.Moment{}, err
 		}
 		k, err := placementKey(placementsPK(scope), d.Place)

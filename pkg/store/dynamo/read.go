@@ -15,10 +15,10 @@ import (
 // the next read sees. Those of its indices can't be.
 
 // get reads one item; nil if there is none.
-func (s *Store) get(ctx context.Context, k key) (item, error) {
+func (t *table) get(ctx context.Context, k key) (item, error) {
 	var out *dynamodb.GetItemOutput
 	err := again(ctx, func() (err error) {
-		out, err = s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Table, Key: k.item(), ConsistentRead: aws.Bool(true)})
+		out, err = t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: k.item(), ConsistentRead: aws.Bool(true)})
 		return err
 	})
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *Store) get(ctx context.Context, k key) (item, error) {
 }
 
 // find is get for a thing such as `task "t1"` that has to be there.
-func (s *Store) find(ctx context.Context, k key, format string, args ...any) (item, error) {
-	it, err := s.get(ctx, k)
+func (t *table) find(ctx context.Context, k key, format string, args ...any) (item, error) {
+	it, err := t.get(ctx, k)
 	if err == nil && it == nil {
 		return nil, absent(format, args...)
 	}
@@ -40,12 +40,15 @@ func absent(format string, args ...any) error {
 	return fault.New(fault.NotFound, "%s doesn't exist", fmt.Sprintf(format, args...))
 }
 
+// expired says whether DynamoDB will remove an item: it takes its time.
+func (t *table) expired(it item) bool { return number(it, Expires) <= t.now().Unix() }
+
 // batch is how many items DynamoDB reads in one request.
 const batch = 100
 
 // getAll reads items in the order of their keys, which are all different; those
 // that aren't there are left out.
-func (s *Store) getAll(ctx context.Context, keys []key) ([]item, error) {
+func (t *table) getAll(ctx context.Context, keys []key) ([]item, error) {
 	found := make(map[key]item, len(keys))
 	for from := 0; from < len(keys); from += batch {
 		var wanted []map[string]types.AttributeValue
@@ -54,16 +57,16 @@ func (s *Store) getAll(ctx context.Context, keys []key) ([]item, error) {
 		}
 		// DynamoDB gives as much as it likes to at a time.
 		err := again(ctx, func() error {
-			out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-				s.cfg.Table: {Keys: wanted, ConsistentRead: aws.Bool(true)},
+			out, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+				t.name: {Keys: wanted, ConsistentRead: aws.Bool(true)},
 			}})
 			if err != nil {
 				return err
 			}
-			for _, it := range out.Responses[s.cfg.Table] {
+			for _, it := range out.Responses[t.name] {
 				found[keyOf(it)] = it
 			}
-			if wanted = out.UnprocessedKeys[s.cfg.Table].Keys; len(wanted) > 0 {
+			if wanted = out.UnprocessedKeys[t.name].Keys; len(wanted) > 0 {
 				return errAgain
 			}
 			return nil
@@ -93,8 +96,8 @@ type query struct {
 }
 
 // query reads the range in the order of its sort keys.
-func (s *Store) query(ctx context.Context, q query) ([]item, error) {
-	in := &dynamodb.QueryInput{TableName: &s.cfg.Table, ScanIndexForward: aws.Bool(!q.backwards), FilterExpression: optional(q.filter)}
+func (t *table) query(ctx context.Context, q query) ([]item, error) {
+	in := &dynamodb.QueryInput{TableName: &t.name, ScanIndexForward: aws.Bool(!q.backwards), FilterExpression: optional(q.filter)}
 	pk := "pk"
 	switch q.index {
 	case "":
@@ -120,7 +123,7 @@ func (s *Store) query(ctx context.Context, q query) ([]item, error) {
 		}
 		var out *dynamodb.QueryOutput
 		err := again(ctx, func() (err error) {
-			out, err = s.client.Query(ctx, in)
+			out, err = t.client.Query(ctx, in)
 			return err
 		})
 		if err != nil {

@@ -43,10 +43,13 @@ type naming struct {
 	around []reference // that are written around it
 }
 
+// references are the items and counts by which it is found who names what.
+type references struct{ table *table }
+
 // reference is that source names target.
 type reference struct{ target, source string }
 
-// references brings the reference items from what entities named to what they
+// bring brings the reference items from what entities named to what they
 // name, with so many writes in the entities' own transaction. Each target is
 // counted once there, by how many came to name it.
 //
@@ -54,7 +57,7 @@ type reference struct{ target, source string }
 // it is there when the entity is; its count after, so that a delete that didn't
 // see the entity yet fails before this save is answered. An item that is too
 // many may stay.
-func (s *Store) references(part []saving, room int) naming {
+func (s references) bring(part []saving, room int) naming {
 	var n naming
 	counts := map[string]int64{}
 	var counted []string
@@ -72,7 +75,7 @@ func (s *Store) references(part []saving, room int) naming {
 				counted = append(counted, target)
 			}
 			counts[target]++
-			n.within = append(n.within, s.put(referenceItem(target, p.source), "", nil, nil))
+			n.within = append(n.within, s.table.put(referenceItem(target, p.source), "", nil, nil))
 		}
 	}
 	for _, target := range counted {
@@ -83,7 +86,7 @@ func (s *Store) references(part []saving, room int) naming {
 		lost = lost[:min(len(lost), room)]
 		room -= len(lost)
 		for _, target := range lost {
-			n.within = append(n.within, s.remove(referenceAt(target, p.source), "", nil, nil))
+			n.within = append(n.within, s.table.remove(referenceAt(target, p.source), "", nil, nil))
 		}
 	}
 	return n
@@ -91,8 +94,8 @@ func (s *Store) references(part []saving, room int) naming {
 
 func referenceItem(target, source string) item { return referenceAt(target, source).item() }
 
-func (s *Store) count(target string, n int64) write {
-	return s.update(referenceCountAt(target), "ADD #count :n", "", item{":n": num(n)}, nil)
+func (s references) count(target string, n int64) write {
+	return s.table.update(referenceCountAt(target), "ADD #count :n", "", item{":n": num(n)}, nil)
 }
 
 func without(list, these []string) []string {
@@ -101,13 +104,13 @@ func without(list, these []string) []string {
 
 // unreferenced gives the conditions that nobody names the targets who doesn't
 // do so now, or says who does; what is what would be deleted.
-func (s *Store) unreferenced(ctx context.Context, what string, targets ...store.EntityKey) ([]write, error) {
+func (s references) unreferenced(ctx context.Context, what string, targets ...store.EntityKey) ([]write, error) {
 	const named = 20 // in the message; a person deals with these first
 	refused := fault.New(fault.Referenced, "%s can't be deleted: other entities name it", what)
 	var asRead []write
 	for _, k := range targets {
 		target := entityText(k)
-		count, err := s.get(ctx, referenceCountAt(target))
+		count, err := s.table.get(ctx, referenceCountAt(target))
 		if err != nil {
 			return nil, err
 		}
@@ -125,9 +128,9 @@ func (s *Store) unreferenced(ctx context.Context, what string, targets ...store.
 			}
 		}
 		if count == nil {
-			asRead = append(asRead, s.check(referenceCountAt(target), missing, nil, errAgain))
+			asRead = append(asRead, s.table.check(referenceCountAt(target), missing, nil, errAgain))
 		} else {
-			asRead = append(asRead, s.check(referenceCountAt(target), "#count = :count", item{":count": count["count"]}, errAgain))
+			asRead = append(asRead, s.table.check(referenceCountAt(target), "#count = :count", item{":count": count["count"]}, errAgain))
 		}
 	}
 	if len(refused.Details) > 0 {
@@ -137,14 +140,14 @@ func (s *Store) unreferenced(ctx context.Context, what string, targets ...store.
 }
 
 // referrers lists up to limit of those that name target, after one of them.
-func (s *Store) referrers(ctx context.Context, target, after string, limit int) ([]string, error) {
+func (s references) referrers(ctx context.Context, target, after string, limit int) ([]string, error) {
 	var who []string
 	for {
 		q := query{pk: referrersPK(target), limit: limit - len(who)}
 		if after != "" {
 			q.sk, q.values = "sk > :after", item{":after": str(after)}
 		}
-		found, err := s.query(ctx, q)
+		found, err := s.table.query(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +163,7 @@ func (s *Store) referrers(ctx context.Context, target, after string, limit int) 
 }
 
 // sourcesNaming gives, of the sources of reference items, those that do name target.
-func (s *Store) sourcesNaming(ctx context.Context, target string, references []item) ([]string, error) {
+func (s references) sourcesNaming(ctx context.Context, target string, references []item) ([]string, error) {
 	var keys []key
 	for _, it := range references {
 		source, err := parseEntity(text(it, "sk"))
@@ -169,7 +172,7 @@ func (s *Store) sourcesNaming(ctx context.Context, target string, references []i
 		}
 		keys = append(keys, entityAt(source))
 	}
-	sources, err := s.getAll(ctx, keys)
+	sources, err := s.table.getAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -183,19 +186,19 @@ func (s *Store) sourcesNaming(ctx context.Context, target string, references []i
 }
 
 // Referrers lists who names an entity.
-func (s *Store) Referrers(ctx context.Context, k store.EntityKey, page store.Page) ([]store.EntityKey, string, error) {
+func (s entities) Referrers(ctx context.Context, k store.EntityKey, page store.Page) ([]store.EntityKey, string, error) {
 	target := entityText(k)
 	list := referrersPK(target)
-	after, err := s.after(list, page.Token)
+	after, err := s.table.after(list, page.Token)
 	if err != nil {
 		return nil, "", err
 	}
 	limit := bounded(page.Limit)
-	found, err := s.referrers(ctx, target, after, limit+1)
+	found, err := s.references.referrers(ctx, target, after, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
-	found, next, err := nextPage(s, list, found, limit, func(source string) string { return source })
+	found, next, err := nextPage(s.table.pages, list, found, limit, func(source string) string { return source })
 	if err != nil {
 		return nil, "", err
 	}

@@ -20,7 +20,7 @@ type saving struct {
 }
 
 // SaveEntity writes e over the version that it was read as.
-func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
+func (s entities) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
 	saved, err := s.SaveEntities(ctx, []store.Save{{Entity: e, Audit: a, Values: values}})
 	if err != nil {
 		return store.Entity{}, err
@@ -29,7 +29,7 @@ func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, 
 }
 
 // SaveEntities is SaveEntity for several: as many at once as a transaction takes.
-func (s *Store) SaveEntities(ctx context.Context, saves []store.Save) ([]store.Entity, error) {
+func (s entities) SaveEntities(ctx context.Context, saves []store.Save) ([]store.Entity, error) {
 	all, err := s.savings(ctx, saves)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *Store) SaveEntities(ctx context.Context, saves []store.Save) ([]store.E
 
 // savings reads what entities are saved over. One that isn't as it was read
 // keeps all from being saved.
-func (s *Store) savings(ctx context.Context, saves []store.Save) ([]saving, error) {
+func (s entities) savings(ctx context.Context, saves []store.Save) ([]saving, error) {
 	before, err := s.before(ctx, saves)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Store) savings(ctx context.Context, saves []store.Save) ([]saving, erro
 	return all, nil
 }
 
-func (s *Store) before(ctx context.Context, saves []store.Save) (map[key]item, error) {
+func (s entities) before(ctx context.Context, saves []store.Save) (map[key]item, error) {
 	var keys []key
 	for _, one := range saves {
 		if one.Entity.Version > 0 {
@@ -73,18 +73,18 @@ func (s *Store) before(ctx context.Context, saves []store.Save) (map[key]item, e
 	}
 	before := make(map[key]item, len(keys))
 	if len(keys) == 1 {
-		it, err := s.get(ctx, keys[0])
+		it, err := s.table.get(ctx, keys[0])
 		before[keys[0]] = it
 		return before, err
 	}
-	found, err := s.getAll(ctx, keys)
+	found, err := s.table.getAll(ctx, keys)
 	for _, it := range found {
 		before[keyOf(it)] = it
 	}
 	return before, err
 }
 
-func (s *Store) saving(ctx context.Context, one store.Save, before item) (saving, error) {
+func (s entities) saving(ctx context.Context, one store.Save, before item) (saving, error) {
 	e := one.Entity
 	lost := store.Stale(e.Key.Describe(), e.Version)
 	if e.Version > 0 {
@@ -101,16 +101,16 @@ func (s *Store) saving(ctx context.Context, one store.Save, before item) (saving
 	}
 	p.has = refsOf(it)
 	if e.Version > 0 {
-		p.writes = append(p.writes, s.put(it, "#version = :version", item{":version": num(e.Version)}, lost))
+		p.writes = append(p.writes, s.table.put(it, "#version = :version", item{":version": num(e.Version)}, lost))
 	} else {
-		p.writes = append(p.writes, s.put(it, missing, nil, lost))
+		p.writes = append(p.writes, s.table.put(it, missing, nil, lost))
 	}
 	for _, v := range one.Values {
-		value, err := s.secretItem(ctx, v)
+		value, err := secretItem(ctx, s.table.bodies, v)
 		if err != nil {
 			return saving{}, err
 		}
-		p.writes = append(p.writes, s.put(value, "", nil, nil))
+		p.writes = append(p.writes, s.table.put(value, "", nil, nil))
 		p.bytes += len(bytes(value, "ciphertext"))
 	}
 	record, err := json.Marshal(one.Audit)
@@ -138,24 +138,24 @@ func fitting(all []saving) int {
 	return len(all)
 }
 
-func (s *Store) saveTogether(ctx context.Context, part []saving) error {
+func (s entities) saveTogether(ctx context.Context, part []saving) error {
 	var writes []write
 	var records []audit.Record
 	for _, p := range part {
 		writes, records = append(writes, p.writes...), append(records, p.record)
 	}
-	names := s.references(part, largestTransaction-len(writes)-len(records)-(mostEntering-1))
+	names := s.references.bring(part, largestTransaction-len(writes)-len(records)-(mostEntering-1))
 	for _, r := range names.around {
-		if _, _, err := s.place(ctx, referenceItem(r.target, r.source), ""); err != nil {
+		if _, _, err := s.table.place(ctx, referenceItem(r.target, r.source), ""); err != nil {
 			return err
 		}
 	}
 	writes = append(writes, names.within...)
-	if err := s.recorded(ctx, records, func() ([]write, error) { return writes, nil }); err != nil {
+	if err := s.audits.recorded(ctx, records, func() ([]write, error) { return writes, nil }); err != nil {
 		return err
 	}
 	for _, r := range names.around {
-		if err := again(ctx, func() error { return s.transact(ctx, s.count(r.target, 1)) }); err != nil {
+		if err := again(ctx, func() error { return s.table.transact(ctx, s.references.count(r.target, 1)) }); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// keys is store.Keys.
+type keys struct{ table *table }
+
 // tokenDoc is what no condition asks a token for.
 type tokenDoc struct {
 	Hash      []byte          `json:"hash"`
@@ -21,21 +24,21 @@ type tokenDoc struct {
 }
 
 // PutToken stores a token over the one with its id.
-func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
+func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	it := tokenAt(t.ID).item()
 	it["id"], it["pk1"], it["sk1"] = str(t.ID), str(tokensPK(t.Scope.Account, t.Kind)), str(t.ID)
-	if err := s.encode(ctx, it, "doc", tokenDoc{
+	if err := s.table.encode(ctx, it, "doc", tokenDoc{
 		Hash: t.Hash, Kind: t.Kind, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
 	}, largestValue); err != nil {
 		return err
 	}
-	_, _, err := s.place(ctx, it, "")
+	_, _, err := s.table.place(ctx, it, "")
 	return err
 }
 
-func readToken(ctx context.Context, s *Store, it item) (store.AccessToken, error) {
+func readToken(ctx context.Context, b bodies, it item) (store.AccessToken, error) {
 	var d tokenDoc
-	if err := s.decode(ctx, it, "doc", &d); err != nil {
+	if err := b.decode(ctx, it, "doc", &d); err != nil {
 		return store.AccessToken{}, err
 	}
 	return store.AccessToken{
@@ -45,17 +48,17 @@ func readToken(ctx context.Context, s *Store, it item) (store.AccessToken, error
 }
 
 // Token reads one.
-func (s *Store) Token(ctx context.Context, id string) (store.AccessToken, error) {
-	it, err := s.find(ctx, tokenAt(id), "token %q", id)
+func (s keys) Token(ctx context.Context, id string) (store.AccessToken, error) {
+	it, err := s.table.find(ctx, tokenAt(id), "token %q", id)
 	if err != nil {
 		return store.AccessToken{}, err
 	}
-	return readToken(ctx, s, it)
+	return readToken(ctx, s.table.bodies, it)
 }
 
 // ListTokens lists an account's tokens of a kind, by id.
-func (s *Store) ListTokens(ctx context.Context, account string, kind store.TokenKind) ([]store.AccessToken, error) {
-	found, err := s.query(ctx, query{index: IndexAccount, pk: tokensPK(account, kind)})
+func (s keys) ListTokens(ctx context.Context, account string, kind store.TokenKind) ([]store.AccessToken, error) {
+	found, err := s.table.query(ctx, query{index: IndexAccount, pk: tokensPK(account, kind)})
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +66,8 @@ func (s *Store) ListTokens(ctx context.Context, account string, kind store.Token
 	for i, it := range found {
 		keys[i] = keyOf(it)
 	}
-	if found, err = s.getAll(ctx, keys); err != nil {
+	if found, err = s.table.getAll(ctx, keys); err != nil {
 		return nil, err
 	}
-	return decodeAll(ctx, s, found, readToken)
+	return decodeAll(ctx, s.table.bodies, found, readToken)
 }

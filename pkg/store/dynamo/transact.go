@@ -23,46 +23,46 @@ const missing = "attribute_not_exists(pk)"
 const present = "attribute_exists(pk)"
 
 // put writes a whole item. The condition and its values may be empty.
-func (s *Store) put(it item, condition string, values item, lost error) write {
+func (t *table) put(it item, condition string, values item, lost error) write {
 	return write{types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.cfg.Table, Item: it, ConditionExpression: optional(condition),
+		TableName: &t.name, Item: it, ConditionExpression: optional(condition),
 		ExpressionAttributeNames: names(condition), ExpressionAttributeValues: values,
 	}}, lost}
 }
 
-func (s *Store) update(k key, change, condition string, values item, lost error) write {
+func (t *table) update(k key, change, condition string, values item, lost error) write {
 	return write{types.TransactWriteItem{Update: &types.Update{
-		TableName: &s.cfg.Table, Key: k.item(), UpdateExpression: &change, ConditionExpression: optional(condition),
+		TableName: &t.name, Key: k.item(), UpdateExpression: &change, ConditionExpression: optional(condition),
 		ExpressionAttributeNames: names(change + condition), ExpressionAttributeValues: values,
 	}}, lost}
 }
 
-func (s *Store) remove(k key, condition string, values item, lost error) write {
+func (t *table) remove(k key, condition string, values item, lost error) write {
 	return write{types.TransactWriteItem{Delete: &types.Delete{
-		TableName: &s.cfg.Table, Key: k.item(), ConditionExpression: optional(condition),
+		TableName: &t.name, Key: k.item(), ConditionExpression: optional(condition),
 		ExpressionAttributeNames: names(condition), ExpressionAttributeValues: values,
 	}}, lost}
 }
 
-func (s *Store) check(k key, condition string, values item, lost error) write {
+func (t *table) check(k key, condition string, values item, lost error) write {
 	return write{types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &s.cfg.Table, Key: k.item(), ConditionExpression: &condition,
+		TableName: &t.name, Key: k.item(), ConditionExpression: &condition,
 		ExpressionAttributeNames: names(condition), ExpressionAttributeValues: values,
 	}}, lost}
 }
 
 // transact does all writes or none. Of several lost conditions the first that
 // isn't errAgain counts.
-func (s *Store) transact(ctx context.Context, writes ...write) error {
+func (t *table) transact(ctx context.Context, writes ...write) error {
 	if len(writes) == 1 && writes[0].Put != nil {
-		return s.putAlone(ctx, writes[0])
+		return t.putAlone(ctx, writes[0])
 	}
 	parts := make([]types.TransactWriteItem, len(writes))
 	for i, w := range writes {
 		parts[i] = w.TransactWriteItem
 	}
 	// The SDK gives it a token, so that its own retries don't do it twice.
-	_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: parts})
+	_, err := t.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: parts})
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
 		return err
@@ -89,8 +89,8 @@ func (s *Store) transact(ctx context.Context, writes ...write) error {
 // putAlone costs half of what a transaction of one does. A transaction isn't
 // done twice if its answer gets lost on the way; this is refused then, like any
 // other that comes late.
-func (s *Store) putAlone(ctx context.Context, w write) error {
-	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+func (t *table) putAlone(ctx context.Context, w write) error {
+	_, err := t.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: w.Put.TableName, Item: w.Put.Item, ConditionExpression: w.Put.ConditionExpression,
 		ExpressionAttributeNames: w.Put.ExpressionAttributeNames, ExpressionAttributeValues: w.Put.ExpressionAttributeValues,
 	})

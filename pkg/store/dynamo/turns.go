@@ -10,6 +10,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// turns is store.Turns.
+type turns struct{ table *table }
+
 // holderDoc is a holder as it stands in a queue.
 type holderDoc struct {
 	Execution string      `json:"execution"`
@@ -17,7 +20,7 @@ type holderDoc struct {
 }
 
 // TakeTurn puts a holder at the end of a queue.
-func (s *Store) TakeTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
+func (s turns) TakeTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
 	return s.requeue(ctx, key, func(q []holderDoc) []holderDoc {
 		if slices.Contains(q, holderDoc(h)) {
 			return q
@@ -27,7 +30,7 @@ func (s *Store) TakeTurn(ctx context.Context, key string, h store.Holder) ([]sto
 }
 
 // EndTurn takes a holder out of a queue.
-func (s *Store) EndTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
+func (s turns) EndTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
 	return s.requeue(ctx, key, func(q []holderDoc) []holderDoc {
 		return slices.DeleteFunc(q, func(other holderDoc) bool { return other == holderDoc(h) })
 	})
@@ -35,16 +38,16 @@ func (s *Store) EndTurn(ctx context.Context, key string, h store.Holder) ([]stor
 
 // requeue changes a queue and gives what it is then. The condition is the whole
 // queue as it was read: a queue that was emptied has no version to go on from.
-func (s *Store) requeue(ctx context.Context, name string, change func([]holderDoc) []holderDoc) ([]store.Holder, error) {
+func (s turns) requeue(ctx context.Context, name string, change func([]holderDoc) []holderDoc) ([]store.Holder, error) {
 	var queue []holderDoc
 	err := again(ctx, func() error {
-		it, err := s.get(ctx, turnAt(name))
+		it, err := s.table.get(ctx, turnAt(name))
 		if err != nil {
 			return err
 		}
 		queue = nil
 		if it != nil {
-			if err := s.decode(ctx, it, "queue", &queue); err != nil {
+			if err := s.table.decode(ctx, it, "queue", &queue); err != nil {
 				return err
 			}
 		}
@@ -56,7 +59,7 @@ func (s *Store) requeue(ctx context.Context, name string, change func([]holderDo
 		if err != nil {
 			return err
 		}
-		return s.transact(ctx, w)
+		return s.table.transact(ctx, w)
 	})
 	if err != nil {
 		return nil, err
@@ -69,13 +72,13 @@ func (s *Store) requeue(ctx context.Context, name string, change func([]holderDo
 }
 
 // queueWrite stores a queue over the item that it was read from, if there was one.
-func (s *Store) queueWrite(name string, read item, queue []holderDoc) (write, error) {
+func (s turns) queueWrite(name string, read item, queue []holderDoc) (write, error) {
 	asRead, values := missing, item(nil)
 	if read != nil {
 		asRead, values = "#queue = :queue", item{":queue": read["queue"]}
 	}
 	if len(queue) == 0 {
-		return s.remove(turnAt(name), asRead, values, errAgain), nil
+		return s.table.remove(turnAt(name), asRead, values, errAgain), nil
 	}
 	doc, err := json.Marshal(queue)
 	if err != nil {
@@ -83,5 +86,5 @@ func (s *Store) queueWrite(name string, read item, queue []holderDoc) (write, er
 	}
 	next := turnAt(name).item()
 	next["queue"] = bin(doc)
-	return s.put(next, asRead, values, errAgain), nil
+	return s.table.put(next, asRead, values, errAgain), nil
 }

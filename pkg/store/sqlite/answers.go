@@ -19,9 +19,9 @@ func readAnswer(tx *sqlitedb.Tx, key string) (store.Answer, error) {
 }
 
 // PutAnswer stores the first answer to a key; it says whether this one was.
-func (s *Store) PutAnswer(ctx context.Context, a store.Answer) (store.Answer, bool, error) {
+func (s keys) PutAnswer(ctx context.Context, a store.Answer) (store.Answer, bool, error) {
 	first := false
-	kept, err := write(ctx, s, func(tx *sqlitedb.Tx) (store.Answer, error) {
+	kept, err := write(ctx, s.db, func(tx *sqlitedb.Tx) (store.Answer, error) {
 		made, err := tx.Exec(`INSERT INTO answer (key, request_hash, status, body, expires) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			a.Key, nonNil(a.RequestHash), a.Status, nonNil(a.Body), millis(a.Expires))
 		if err != nil {
@@ -39,9 +39,9 @@ const swept = 100
 
 // Answer reads one that hasn't expired. The expired ones that it finds are
 // forgotten, so that their keys can be used again.
-func (s *Store) Answer(ctx context.Context, key string, now time.Time) (store.Answer, error) {
+func (s keys) Answer(ctx context.Context, key string, now time.Time) (store.Answer, error) {
 	expired := false
-	a, err := read(ctx, s, func(tx *sqlitedb.Tx) (store.Answer, error) {
+	a, err := read(ctx, s.db, func(tx *sqlitedb.Tx) (store.Answer, error) {
 		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM answer WHERE expires <= ?)`, millis(now)).Scan(&expired)
 		if err != nil {
 			return store.Answer{}, err
@@ -59,7 +59,7 @@ func (s *Store) Answer(ctx context.Context, key string, now time.Time) (store.An
 	return a, err
 }
 
-func (s *Store) sweep(ctx context.Context, key string, now time.Time) error {
+func (s keys) sweep(ctx context.Context, key string, now time.Time) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		if err := exec(tx, `DELETE FROM answer WHERE key = ? AND expires <= ?`, key, millis(now)); err != nil {
 			return err

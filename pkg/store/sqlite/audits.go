@@ -12,6 +12,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 )
 
+// audits is store.Audits.
+type audits struct{ db *sqlitedb.DB }
+
 // appendAudit chains a record to its account's last one.
 func appendAudit(tx *sqlitedb.Tx, a audit.Record) (audit.Record, error) {
 	var sequence int64
@@ -32,12 +35,12 @@ func appendAudit(tx *sqlitedb.Tx, a audit.Record) (audit.Record, error) {
 }
 
 // AppendAudit appends a record that belongs to no other change.
-func (s *Store) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error) {
-	return write(ctx, s, func(tx *sqlitedb.Tx) (audit.Record, error) { return appendAudit(tx, a) })
+func (s audits) AppendAudit(ctx context.Context, a audit.Record) (audit.Record, error) {
+	return write(ctx, s.db, func(tx *sqlitedb.Tx) (audit.Record, error) { return appendAudit(tx, a) })
 }
 
 // AppendAuditOnce appends a record, unless one was appended under the key.
-func (s *Store) AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error {
+func (s audits) AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		made, err := tx.Exec(`INSERT INTO answer (key, request_hash, status, body, expires) VALUES (?, x'', 0, x'', ?) ON CONFLICT DO NOTHING`,
 			key, millis(expires))
@@ -50,8 +53,8 @@ func (s *Store) AppendAuditOnce(ctx context.Context, a audit.Record, key string,
 }
 
 // ListAudit lists an account's records from a sequence number on.
-func (s *Store) ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]audit.Record, error) {
+func (s audits) ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]audit.Record, error) {
 		return rows(tx, func(row scanner) (audit.Record, error) {
 			var doc []byte
 			if err := row.Scan(&doc); err != nil {

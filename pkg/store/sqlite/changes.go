@@ -11,11 +11,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-var _ store.Changes = (*Store)(nil)
+// changes is store.Changes.
+type changes struct{ db *sqlitedb.DB }
 
 // Changes lists what a subscriber hasn't taken in.
-func (s *Store) Changes(ctx context.Context, subscriber string, limit int) ([]store.Change, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Change, error) {
+func (s changes) Changes(ctx context.Context, subscriber string, limit int) ([]store.Change, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Change, error) {
 		return rows(tx, scanChange, `SELECT c.position, c.at, c.before, c.execution, c.node, c.fire, a.doc
 			FROM change c LEFT JOIN audit a ON a.account = c.account AND a.sequence = c.sequence
 			WHERE c.position > coalesce((SELECT position FROM change_cursor WHERE subscriber = ?), 0)
@@ -24,7 +25,7 @@ func (s *Store) Changes(ctx context.Context, subscriber string, limit int) ([]st
 }
 
 // TakeIn moves a subscriber on.
-func (s *Store) TakeIn(ctx context.Context, subscriber string, position int64, all []string) error {
+func (s changes) TakeIn(ctx context.Context, subscriber string, position int64, all []string) error {
 	list, err := json.Marshal(all)
 	if err != nil {
 		return fmt.Errorf("encode the subscribers: %w", err)

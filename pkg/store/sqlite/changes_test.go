@@ -16,7 +16,7 @@ func TestChanges(t *testing.T) {
 	storetest.RunChanges(t, func(t *testing.T) (store.Store, func() []store.Change) {
 		t.Helper()
 		s := open(t, filepath.Join(t.TempDir(), "slipway.db"))
-		return s, func() []store.Change {
+		return s.Store, func() []store.Change {
 			list := waiting(t, s, "one")
 			if len(list) > 0 {
 				takeIn(t, s, "one", list[len(list)-1].Position, "one")
@@ -28,7 +28,7 @@ func TestChanges(t *testing.T) {
 
 func waiting(t *testing.T, s *sqlite.Store, subscriber string) []store.Change {
 	t.Helper()
-	list, err := s.Changes(t.Context(), subscriber, 100)
+	list, err := s.Changes.Changes(t.Context(), subscriber, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func waiting(t *testing.T, s *sqlite.Store, subscriber string) []store.Change {
 
 func takeIn(t *testing.T, s *sqlite.Store, subscriber string, position int64, all ...string) {
 	t.Helper()
-	if err := s.TakeIn(t.Context(), subscriber, position, all); err != nil {
+	if err := s.Changes.TakeIn(t.Context(), subscriber, position, all); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// checkpoints is store.Checkpoints.
+type checkpoints struct{ db *sqlitedb.DB }
+
 const checkpointColumns = `execution, stage, key, step, task, at, data`
 
 func scanCheckpoint(row scanner) (store.Checkpoint, error) {
@@ -20,8 +23,8 @@ func scanCheckpoint(row scanner) (store.Checkpoint, error) {
 }
 
 // KeepCheckpoint stores the first checkpoint of a key of a stage.
-func (s *Store) KeepCheckpoint(ctx context.Context, c store.Checkpoint, delegate string, fence, most int64) (store.Checkpoint, error) {
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Checkpoint, error) {
+func (s checkpoints) KeepCheckpoint(ctx context.Context, c store.Checkpoint, delegate string, fence, most int64) (store.Checkpoint, error) {
+	return write(ctx, s.db, func(tx *sqlitedb.Tx) (store.Checkpoint, error) {
 		t, err := readTask(tx, c.Task)
 		if err != nil {
 			return store.Checkpoint{}, err
@@ -49,9 +52,9 @@ func (s *Store) KeepCheckpoint(ctx context.Context, c store.Checkpoint, delegate
 	})
 }
 
-// Checkpoints lists those of a stage, the newest first.
-func (s *Store) Checkpoints(ctx context.Context, execution string, stage plan.NodeID) ([]store.Checkpoint, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Checkpoint, error) {
+// ListCheckpoints lists those of a stage, the newest first.
+func (s checkpoints) ListCheckpoints(ctx context.Context, execution string, stage plan.NodeID) ([]store.Checkpoint, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Checkpoint, error) {
 		return rows(tx, scanCheckpoint, `SELECT `+checkpointColumns+` FROM checkpoint WHERE execution = ? AND stage = ? ORDER BY at DESC, key`, execution, string(stage))
 	})
 }

@@ -15,6 +15,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
+// delegates is store.Delegates.
+type delegates struct {
+	db     *sqlitedb.DB
+	recent *recentDelegates
+}
+
 // delegateDoc is what no query asks a delegate for.
 type delegateDoc struct {
 	Scope     ref.Scope     `json:"scope"`
@@ -72,7 +78,7 @@ const (
 )
 
 // PutDelegate registers one.
-func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
+func (s delegates) PutDelegate(ctx context.Context, d store.Delegate) error {
 	doc, err := encodeDelegate(d)
 	if err != nil {
 		return err
@@ -91,12 +97,12 @@ func (s *Store) PutDelegate(ctx context.Context, d store.Delegate) error {
 }
 
 // BeatDelegate takes in a sign of life.
-func (s *Store) BeatDelegate(ctx context.Context, account, id string, b store.Beat) error {
+func (s delegates) BeatDelegate(ctx context.Context, account, id string, b store.Beat) error {
 	return s.changeDelegate(ctx, account, id, func(d store.Delegate) store.Delegate { return d.Heard(b) })
 }
 
 // UnplugDelegate takes in that a socket of the delegate has closed.
-func (s *Store) UnplugDelegate(ctx context.Context, account, id string, line int64, at time.Time) error {
+func (s delegates) UnplugDelegate(ctx context.Context, account, id string, line int64, at time.Time) error {
 	err := s.changeDelegate(ctx, account, id, func(d store.Delegate) store.Delegate { return d.Unplug(line, at) })
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -105,7 +111,7 @@ func (s *Store) UnplugDelegate(ctx context.Context, account, id string, line int
 }
 
 // changeDelegate changes one that is there, in one transaction.
-func (s *Store) changeDelegate(ctx context.Context, account, id string, change func(store.Delegate) store.Delegate) error {
+func (s delegates) changeDelegate(ctx context.Context, account, id string, change func(store.Delegate) store.Delegate) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		d, err := scanDelegate(tx.QueryRow(selectDelegate, account, id))
 		if err != nil {
@@ -121,37 +127,37 @@ func (s *Store) changeDelegate(ctx context.Context, account, id string, change f
 }
 
 // keepDelegate runs a statement that writes one.
-func (s *Store) keepDelegate(tx *sqlitedb.Tx, account, statement string, args ...any) error {
+func (s delegates) keepDelegate(tx *sqlitedb.Tx, account, statement string, args ...any) error {
 	d, err := scanDelegate(tx.QueryRow(statement+` RETURNING `+delegateColumns, args...))
 	if err == nil {
-		tx.Then(func() { s.recent.putDelegate(account, d) })
+		tx.Then(func() { s.recent.put(account, d) })
 	}
 	return err
 }
 
 // ListDelegates lists those of an account seen since the given time, by id.
-func (s *Store) ListDelegates(ctx context.Context, account string, since time.Time) ([]store.Delegate, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Delegate, error) {
+func (s delegates) ListDelegates(ctx context.Context, account string, since time.Time) ([]store.Delegate, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Delegate, error) {
 		return rows(tx, scanDelegate, `SELECT id, last_seen, doc FROM delegate WHERE account = ? AND last_seen >= ? ORDER BY id`,
 			account, millis(since))
 	})
 }
 
 // Delegate reads one.
-func (s *Store) Delegate(ctx context.Context, account, id string) (store.Delegate, error) {
+func (s delegates) Delegate(ctx context.Context, account, id string) (store.Delegate, error) {
 	if d, ok := s.recent.delegate(account, id); ok {
 		return d, nil
 	}
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Delegate, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (store.Delegate, error) {
 		d, err := scanDelegate(tx.QueryRow(selectDelegate, account, id))
 		return d, missing(err, "delegate %q", id)
 	})
 }
 
 // DeleteDelegate forgets one.
-func (s *Store) DeleteDelegate(ctx context.Context, account, id string) error {
+func (s delegates) DeleteDelegate(ctx context.Context, account, id string) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
-		tx.Then(func() { s.recent.dropDelegate(account, id) })
+		tx.Then(func() { s.recent.drop(account, id) })
 		return exec(tx, `DELETE FROM delegate WHERE account = ? AND id = ?`, account, id)
 	})
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// entities is store.Entities.
+type entities struct{ db *sqlitedb.DB }
+
 const entityColumns = `key, name, version, yaml, refs, updated_by, created_at, updated_at`
 
 func scanEntity(row scanner) (store.Entity, error) {
@@ -59,7 +62,7 @@ func decodeRefs(doc string) ([]store.EntityKey, error) {
 }
 
 // SaveEntity writes e over the version that it was read as.
-func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
+func (s entities) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, values ...store.Secret) (store.Entity, error) {
 	saved, err := s.SaveEntities(ctx, []store.Save{{Entity: e, Audit: a, Values: values}})
 	if err != nil {
 		return store.Entity{}, err
@@ -68,8 +71,8 @@ func (s *Store) SaveEntity(ctx context.Context, e store.Entity, a audit.Record, 
 }
 
 // SaveEntities is SaveEntity for several: all are saved or none.
-func (s *Store) SaveEntities(ctx context.Context, saves []store.Save) ([]store.Entity, error) {
-	return write(ctx, s, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
+func (s entities) SaveEntities(ctx context.Context, saves []store.Save) ([]store.Entity, error) {
+	return write(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
 		var saved []store.Entity
 		for _, one := range saves {
 			e, err := saveOne(tx, one)
@@ -104,7 +107,7 @@ func saveOne(tx *sqlitedb.Tx, one store.Save) (store.Entity, error) {
 }
 
 // EntitiesAt reads those of the keys that there are.
-func (s *Store) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store.Entity, error) {
+func (s entities) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store.Entity, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -116,7 +119,7 @@ func (s *Store) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]store
 	if err != nil {
 		return nil, fmt.Errorf("encode keys: %w", err)
 	}
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
 		return rows(tx, scanEntity, `SELECT `+entityColumns+` FROM entity WHERE key IN (SELECT value FROM json_each(?))`, string(list))
 	})
 }
@@ -156,22 +159,22 @@ func saveRefs(tx *sqlitedb.Tx, e store.Entity) error {
 }
 
 // Entity reads one.
-func (s *Store) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Entity, error) {
+func (s entities) Entity(ctx context.Context, key store.EntityKey) (store.Entity, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (store.Entity, error) {
 		e, err := scanEntity(tx.QueryRow(`SELECT `+entityColumns+` FROM entity WHERE key = ?`, entityKey(key)))
 		return e, missing(err, "%s", key.Describe())
 	})
 }
 
 // ListEntities lists one kind in one scope by id, then by environment.
-func (s *Store) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page store.Page) ([]store.Entity, string, error) {
+func (s entities) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page store.Page) ([]store.Entity, string, error) {
 	after, err := decodeToken(page.Token)
 	if err != nil {
 		return nil, "", err
 	}
 	from, to := within(scope.Account, scope.Org, scope.Project, string(kind))
 	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
+	list, err := read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
 		return rows(tx, scanEntity, `SELECT `+entityColumns+` FROM entity
 			WHERE key >= ?1 AND key < ?2 AND key > ?3 AND (?4 = '' OR substr(key, -length(?4)) = ?4)
 			ORDER BY key LIMIT ?5`, from, to, after, endsWith(env), limit+1)
@@ -192,7 +195,7 @@ func endsWith(env string) string {
 }
 
 // DeleteEntity deletes the given version unless something else names it.
-func (s *Store) DeleteEntity(ctx context.Context, key store.EntityKey, version int64, a audit.Record) error {
+func (s entities) DeleteEntity(ctx context.Context, key store.EntityKey, version int64, a audit.Record) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		k := entityKey(key)
 		var have int64
@@ -254,13 +257,13 @@ func referrers(tx *sqlitedb.Tx, key store.EntityKey, after string, limit int) ([
 }
 
 // Referrers lists who names key.
-func (s *Store) Referrers(ctx context.Context, key store.EntityKey, page store.Page) ([]store.EntityKey, string, error) {
+func (s entities) Referrers(ctx context.Context, key store.EntityKey, page store.Page) ([]store.EntityKey, string, error) {
 	after, err := decodeToken(page.Token)
 	if err != nil {
 		return nil, "", err
 	}
 	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.EntityKey, error) {
+	list, err := read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.EntityKey, error) {
 		return referrers(tx, key, after, limit+1)
 	})
 	if err != nil {

@@ -14,6 +14,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// executions is store.Executions.
+type executions struct {
+	db     *sqlitedb.DB
+	recent *recentRuns
+}
+
 const executionColumns = `id, scope, pipeline, sequence, status, version, started_at, doc`
 
 // Lists of executions; a page costs what is on it.
@@ -92,12 +98,12 @@ func readExecution(tx *sqlitedb.Tx, id string) (store.Execution, error) {
 }
 
 // CreateExecution stores an execution, or gives back the one with its id.
-func (s *Store) CreateExecution(ctx context.Context, e store.Execution, planDoc []byte, a audit.Record) (store.Execution, error) {
+func (s executions) CreateExecution(ctx context.Context, e store.Execution, planDoc []byte, a audit.Record) (store.Execution, error) {
 	doc, err := encodeExecution(e)
 	if err != nil {
 		return store.Execution{}, err
 	}
-	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
+	return apply(ctx, s.db, func(tx *sqlitedb.Tx) (store.Execution, error) {
 		have, err := readExecution(tx, e.ID)
 		if !fault.Is(err, fault.NotFound) {
 			return have, err
@@ -137,15 +143,15 @@ func nextSequence(tx *sqlitedb.Tx, e store.Execution) (sequence int64, err error
 }
 
 // Execution reads one.
-func (s *Store) Execution(ctx context.Context, id string) (store.Execution, error) {
+func (s executions) Execution(ctx context.Context, id string) (store.Execution, error) {
 	if e, ok := s.recent.execution(id); ok {
 		return e, nil
 	}
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) { return readExecution(tx, id) })
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (store.Execution, error) { return readExecution(tx, id) })
 }
 
 // ListExecutions lists those of exactly one scope, the newest first.
-func (s *Store) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
+func (s executions) ListExecutions(ctx context.Context, f store.ExecutionFilter, page store.Page) ([]store.Execution, string, error) {
 	query, args := selectExecutions, []any{scopeKey(f.Scope)}
 	if f.Pipeline != "" {
 		query, args = selectExecutionsOf, append(args, f.Pipeline)
@@ -155,22 +161,22 @@ func (s *Store) ListExecutions(ctx context.Context, f store.ExecutionFilter, pag
 		statuses += " " + string(one) + " "
 	}
 	place := func(e store.Execution) moment { return momentOf(e.StartedAt, e.ID) }
-	return byTime(ctx, s, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
+	return byTime(ctx, s.db, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
 		return rows(tx, scanExecution, query, append(args, beyond.at, beyond.id, millis(f.Since), statuses, statuses, limit)...)
 	})
 }
 
 // RunningExecutions lists those under way that began before a time.
-func (s *Store) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
+func (s executions) RunningExecutions(ctx context.Context, before time.Time, page store.Page) ([]store.Execution, string, error) {
 	place := func(e store.Execution) moment { return momentOf(e.StartedAt, e.ID) }
-	return byTime(ctx, s, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
+	return byTime(ctx, s.db, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
 		return rows(tx, scanExecution, selectUnderWay, beyond.at, beyond.id, millis(before), limit)
 	})
 }
 
 // Plan reads a plan document by its hash.
-func (s *Store) Plan(ctx context.Context, hash string) ([]byte, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]byte, error) {
+func (s executions) Plan(ctx context.Context, hash string) ([]byte, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]byte, error) {
 		var doc []byte
 		err := tx.QueryRow(`SELECT doc FROM plan WHERE hash = ?`, hash).Scan(&doc)
 		return doc, missing(err, "plan %q", hash)
@@ -178,7 +184,7 @@ func (s *Store) Plan(ctx context.Context, hash string) ([]byte, error) {
 }
 
 // updateExecution writes e over the version that it was read as.
-func (s *Store) updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execution, error) {
+func (s executions) updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execution, error) {
 	doc, err := encodeExecution(e)
 	if err != nil {
 		return store.Execution{}, err
@@ -195,8 +201,8 @@ func (s *Store) updateExecution(tx *sqlitedb.Tx, e store.Execution) (store.Execu
 }
 
 // SetInterrupt marks an execution that is under way.
-func (s *Store) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
-	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Execution, error) {
+func (s executions) SetInterrupt(ctx context.Context, id string, i store.Interrupt, a audit.Record) (store.Execution, error) {
+	return apply(ctx, s.db, func(tx *sqlitedb.Tx) (store.Execution, error) {
 		e, err := readExecution(tx, id)
 		if err != nil {
 			return store.Execution{}, err

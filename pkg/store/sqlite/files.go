@@ -12,6 +12,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// files is store.Files.
+type files struct{ db *sqlitedb.DB }
+
 const fileColumns = `scope, path, version, size, hash, updated_by, created_at, updated_at`
 
 func scanFile(row scanner) (store.File, error) { return scanFileWith(row) }
@@ -32,8 +35,8 @@ func scanFileWith(row scanner, more ...any) (store.File, error) {
 }
 
 // SaveFile writes f over the version that it was read as.
-func (s *Store) SaveFile(ctx context.Context, f store.File, content []byte, a audit.Record) (store.File, error) {
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.File, error) {
+func (s files) SaveFile(ctx context.Context, f store.File, content []byte, a audit.Record) (store.File, error) {
+	return write(ctx, s.db, func(tx *sqlitedb.Tx) (store.File, error) {
 		scope := scopeKey(f.Key.Scope)
 		var row sqlitedb.Row
 		if f.Version == 0 {
@@ -61,17 +64,17 @@ func (s *Store) SaveFile(ctx context.Context, f store.File, content []byte, a au
 }
 
 // File reads what is known of one.
-func (s *Store) File(ctx context.Context, key ref.File) (store.File, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.File, error) {
+func (s files) File(ctx context.Context, key ref.File) (store.File, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (store.File, error) {
 		f, err := scanFile(tx.QueryRow(`SELECT `+fileColumns+` FROM file WHERE scope = ? AND path = ?`, scopeKey(key.Scope), key.Path))
 		return f, missing(err, "file %s", key)
 	})
 }
 
 // FileContent reads one with its content.
-func (s *Store) FileContent(ctx context.Context, key ref.File) (store.File, []byte, error) {
+func (s files) FileContent(ctx context.Context, key ref.File) (store.File, []byte, error) {
 	var content []byte
-	f, err := read(ctx, s, func(tx *sqlitedb.Tx) (store.File, error) {
+	f, err := read(ctx, s.db, func(tx *sqlitedb.Tx) (store.File, error) {
 		row := tx.QueryRow(`SELECT `+fileColumns+`, content FROM file WHERE scope = ? AND path = ?`, scopeKey(key.Scope), key.Path)
 		f, err := scanFileWith(row, &content)
 		return f, missing(err, "file %s", key)
@@ -83,14 +86,14 @@ func (s *Store) FileContent(ctx context.Context, key ref.File) (store.File, []by
 }
 
 // ListFiles lists the files below a folder by path.
-func (s *Store) ListFiles(ctx context.Context, folder ref.File, page store.Page) ([]store.File, string, error) {
+func (s files) ListFiles(ctx context.Context, folder ref.File, page store.Page) ([]store.File, string, error) {
 	after, err := decodeToken(page.Token)
 	if err != nil {
 		return nil, "", err
 	}
 	from, to := filesWithin(folder)
 	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.File, error) {
+	list, err := read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.File, error) {
 		return rows(tx, scanFile, `SELECT `+fileColumns+` FROM file
 			WHERE scope = ? AND path > ? AND path < ? ORDER BY path LIMIT ?`, scopeKey(folder.Scope), max(from, after), to, limit+1)
 	})
@@ -108,7 +111,7 @@ func filesWithin(folder ref.File) (from, to string) {
 }
 
 // DeleteFile deletes the given version unless entities name the file.
-func (s *Store) DeleteFile(ctx context.Context, key ref.File, version int64, forced bool, a audit.Record) error {
+func (s files) DeleteFile(ctx context.Context, key ref.File, version int64, forced bool, a audit.Record) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		var have int64
 		err := tx.QueryRow(`SELECT version FROM file WHERE scope = ? AND path = ?`, scopeKey(key.Scope), key.Path).Scan(&have)
@@ -146,9 +149,9 @@ func keepFile(tx *sqlitedb.Tx, key ref.File, until time.Time) error {
 }
 
 // PastFiles lists past versions that were there at a moment.
-func (s *Store) PastFiles(ctx context.Context, of ref.File, at time.Time) ([]store.File, error) {
+func (s files) PastFiles(ctx context.Context, of ref.File, at time.Time) ([]store.File, error) {
 	from, to := filesWithin(of)
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.File, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.File, error) {
 		return rows(tx, func(row scanner) (store.File, error) {
 			var until int64
 			f, err := scanFileWith(row, &until)
@@ -161,8 +164,8 @@ func (s *Store) PastFiles(ctx context.Context, of ref.File, at time.Time) ([]sto
 }
 
 // PastContent reads the content of a past version.
-func (s *Store) PastContent(ctx context.Context, f store.File) ([]byte, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]byte, error) {
+func (s files) PastContent(ctx context.Context, f store.File) ([]byte, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]byte, error) {
 		var content []byte
 		err := tx.QueryRow(`SELECT content FROM file_past WHERE scope = ? AND path = ? AND until = ? AND version = ?`,
 			scopeKey(f.Key.Scope), f.Key.Path, millis(f.Until), f.Version).Scan(&content)

@@ -10,6 +10,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// fires is store.Fires.
+type fires struct{ db *sqlitedb.DB }
+
 // fireDoc is what no query asks a fire for.
 type fireDoc struct {
 	Outcome   store.FireOutcome `json:"outcome"`
@@ -19,7 +22,7 @@ type fireDoc struct {
 }
 
 // PutFire stores a fire and forgets the trigger's that nobody needs any more.
-func (s *Store) PutFire(ctx context.Context, f store.Fire) error {
+func (s fires) PutFire(ctx context.Context, f store.Fire) error {
 	doc, err := json.Marshal(fireDoc{Outcome: f.Outcome, Reason: f.Reason, Execution: f.Execution, Subject: f.Subject})
 	if err != nil {
 		return fmt.Errorf("encode fire %s: %w", f.ID, err)
@@ -35,9 +38,9 @@ func (s *Store) PutFire(ctx context.Context, f store.Fire) error {
 }
 
 // ListFires lists a trigger's since a time, newest first.
-func (s *Store) ListFires(ctx context.Context, trigger store.EntityKey, since time.Time, page store.Page) ([]store.Fire, string, error) {
+func (s fires) ListFires(ctx context.Context, trigger store.EntityKey, since time.Time, page store.Page) ([]store.Fire, string, error) {
 	place := func(f store.Fire) moment { return momentOf(f.At, f.ID) }
-	return byTime(ctx, s, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Fire, error) {
+	return byTime(ctx, s.db, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Fire, error) {
 		return rows(tx, func(row scanner) (store.Fire, error) { return scanFire(row, trigger) },
 			`SELECT at, id, doc FROM fire WHERE source = ? AND at >= ? AND (at, id) < (?, ?) ORDER BY at DESC, id DESC LIMIT ?`,
 			entityKey(trigger), millis(since), beyond.at, beyond.id, limit)

@@ -151,7 +151,7 @@ func parseMoment(token string) (moment, error) {
 
 // byTime gives a page of a list by time, which begins at first, and the token
 // of the next page. query asks for at most limit rows beyond a place.
-func byTime[T any](ctx context.Context, s *Store, page store.Page, first int64, place func(T) moment,
+func byTime[T any](ctx context.Context, db *sqlitedb.DB, page store.Page, first int64, place func(T) moment,
 	query func(tx *sqlitedb.Tx, beyond moment, limit int) ([]T, error),
 ) ([]T, string, error) {
 	beyond := moment{at: first}
@@ -162,7 +162,7 @@ func byTime[T any](ctx context.Context, s *Store, page store.Page, first int64, 
 		}
 	}
 	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]T, error) { return query(tx, beyond, limit+1) })
+	list, err := read(ctx, db, func(tx *sqlitedb.Tx) ([]T, error) { return query(tx, beyond, limit+1) })
 	if err != nil {
 		return nil, "", err
 	}

@@ -7,8 +7,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// logs is store.Logs.
+type logs struct{ db *sqlitedb.DB }
+
 // AppendLog stores chunks; one that is there already stays as it is.
-func (s *Store) AppendLog(ctx context.Context, most int64, chunks ...store.LogChunk) error {
+func (s logs) AppendLog(ctx context.Context, most int64, chunks ...store.LogChunk) error {
 	if len(chunks) == 0 {
 		return nil
 	}
@@ -42,8 +45,8 @@ func grow(tx *sqlitedb.Tx, stream string, size int, most int64) error {
 }
 
 // ReadLog reads a stream's chunks from a number on.
-func (s *Store) ReadLog(ctx context.Context, stream string, from int64, limit int) ([]store.LogChunk, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.LogChunk, error) {
+func (s logs) ReadLog(ctx context.Context, stream string, from int64, limit int) ([]store.LogChunk, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.LogChunk, error) {
 		return rows(tx, func(row scanner) (store.LogChunk, error) {
 			c := store.LogChunk{Stream: stream}
 			return c, row.Scan(&c.Number, &c.Data)

@@ -51,7 +51,7 @@ func decodeNodes(rows []nodeRow) ([]store.Node, error) {
 }
 
 // Nodes reads the named nodes that have a record.
-func (s *Store) Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]store.Node, error) {
+func (s executions) Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]store.Node, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -62,24 +62,24 @@ func (s *Store) Nodes(ctx context.Context, execution string, ids ...plan.NodeID)
 	if err != nil {
 		return nil, fmt.Errorf("encode node ids: %w", err)
 	}
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Node, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Node, error) {
 		return rows(tx, scanNode, `SELECT execution, id, version, state FROM node
 			WHERE execution = ? AND id IN (SELECT value FROM json_each(?))`, execution, string(list))
 	})
 }
 
 // AllNodes reads every node record of an execution.
-func (s *Store) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
+func (s executions) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
 	if kept, known := s.recent.allNodes(execution); known {
 		return decodeNodes(kept)
 	}
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Node, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Node, error) {
 		return rows(tx, scanNode, `SELECT execution, id, version, state FROM node WHERE execution = ? ORDER BY id`, execution)
 	})
 }
 
 // CommitExecution applies the changes of one execution, all or none.
-func (s *Store) CommitExecution(ctx context.Context, id string, c store.Commit) error {
+func (s executions) CommitExecution(ctx context.Context, id string, c store.Commit) error {
 	if len(c.Nodes) > maxNodes {
 		return fault.New(fault.TooLarge, "a commit of execution %q changes %d nodes; at most %d go together", id, len(c.Nodes), maxNodes)
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// placements is store.Placements.
+type placements struct{ db *sqlitedb.DB }
+
 const placementColumns = `scope, service, place, version, watcher, fence, doc`
 
 // placementDoc is what no query asks a placement for.
@@ -57,12 +60,12 @@ func scanPlacement(row scanner) (store.Placement, error) {
 }
 
 // SavePlacement writes one of the version that was read.
-func (s *Store) SavePlacement(ctx context.Context, p store.Placement, h *store.Moment) (store.Placement, error) {
+func (s placements) SavePlacement(ctx context.Context, p store.Placement, h *store.Moment) (store.Placement, error) {
 	doc, err := json.Marshal(placementDoc{Deployed: p.Deployed, Look: p.Look, Seen: p.Seen})
 	if err != nil {
 		return store.Placement{}, fmt.Errorf("encode %s: %w", p.Key, err)
 	}
-	return write(ctx, s, func(tx *sqlitedb.Tx) (store.Placement, error) {
+	return write(ctx, s.db, func(tx *sqlitedb.Tx) (store.Placement, error) {
 		scope, place := scopeKey(p.Key.Scope), placeKey(p.Key)
 		have, err := placementVersion(tx, scope, p.Key.Service, place)
 		if err != nil {
@@ -121,8 +124,8 @@ func putMoment(tx *sqlitedb.Tx, m store.Moment) error {
 }
 
 // Placement reads one.
-func (s *Store) Placement(ctx context.Context, k store.PlacementKey) (store.Placement, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Placement, error) {
+func (s placements) Placement(ctx context.Context, k store.PlacementKey) (store.Placement, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (store.Placement, error) {
 		p, err := scanPlacement(tx.QueryRow(`SELECT `+placementColumns+` FROM placement WHERE scope = ? AND service = ? AND place = ?`,
 			scopeKey(k.Scope), k.Service, placeKey(k)))
 		return p, missing(err, "%s", k)
@@ -137,7 +140,7 @@ const (
 )
 
 // ListPlacements lists those of a scope or of a service in it.
-func (s *Store) ListPlacements(ctx context.Context, scope ref.Scope, service, environment string, page store.Page) ([]store.Placement, string, error) {
+func (s placements) ListPlacements(ctx context.Context, scope ref.Scope, service, environment string, page store.Page) ([]store.Placement, string, error) {
 	after, err := placeAfter(page.Token, 2)
 	if err != nil {
 		return nil, "", err
@@ -147,7 +150,7 @@ func (s *Store) ListPlacements(ctx context.Context, scope ref.Scope, service, en
 		query = selectPlacementsOf
 	}
 	limit := bounded(page.Limit)
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Placement, error) {
+	list, err := read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Placement, error) {
 		return rows(tx, scanPlacement, query, scopeKey(scope), service, after[0], after[1], environment, limit+1)
 	})
 	if err != nil {
@@ -174,7 +177,7 @@ func placeAfter(token string, n int) ([]string, error) {
 }
 
 // WatchList lists an account's placements with who watches them.
-func (s *Store) WatchList(ctx context.Context, account string, page store.Page) ([]store.WatchedPlacement, string, error) {
+func (s placements) WatchList(ctx context.Context, account string, page store.Page) ([]store.WatchedPlacement, string, error) {
 	after, err := placeAfter(page.Token, 3)
 	if err != nil {
 		return nil, "", err
@@ -189,7 +192,7 @@ func (s *Store) WatchList(ctx context.Context, account string, page store.Page) 
 		}
 		return w, err
 	}
-	list, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.WatchedPlacement, error) {
+	list, err := read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.WatchedPlacement, error) {
 		return rows(tx, scan, `SELECT scope, service, place, watcher, fence FROM placement INDEXED BY placement_account
 			WHERE account = ? AND (scope, service, place) > (?, ?, ?) ORDER BY scope, service, place LIMIT ?`,
 			account, after[0], after[1], after[2], limit+1)
@@ -204,7 +207,7 @@ func (s *Store) WatchList(ctx context.Context, account string, page store.Page) 
 }
 
 // DeletePlacement forgets one of a version.
-func (s *Store) DeletePlacement(ctx context.Context, k store.PlacementKey, version int64) error {
+func (s placements) DeletePlacement(ctx context.Context, k store.PlacementKey, version int64) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		scope, place := scopeKey(k.Scope), placeKey(k)
 		have, err := placementVersion(tx, scope, k.Service, place)
@@ -219,9 +222,9 @@ func (s *Store) DeletePlacement(ctx context.Context, k store.PlacementKey, versi
 }
 
 // ListMoments lists a service's history, newest first.
-func (s *Store) ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page store.Page) ([]store.Moment, string, error) {
+func (s placements) ListMoments(ctx context.Context, scope ref.Scope, service string, since time.Time, page store.Page) ([]store.Moment, string, error) {
 	place := func(m store.Moment) moment { return momentOf(m.At, m.ID) }
-	return byTime(ctx, s, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Moment, error) {
+	return byTime(ctx, s.db, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Moment, error) {
 		return rows(tx, func(row scanner) (store.Moment, error) { return scanMoment(row, scopeKey(scope), service) },
 			`SELECT at, id, doc FROM placement_moment WHERE scope = ? AND service = ? AND at >= ? AND (at, id) < (?, ?)
 			ORDER BY at DESC, id DESC LIMIT ?`, scopeKey(scope), service, millis(since), beyond.at, beyond.id, limit)

@@ -10,9 +10,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// recent keeps what was written lately, so that a decision about what is under
-// way asks no database for what this process has just written: no other one
-// may have the file open.
+// What was written lately is kept, so that a decision about what is under way
+// asks no database for what this process has just written: no other one may
+// have the file open.
 //
 // Commits alone put records here, in their order, before anybody hears of
 // them; what isn't here is asked for. So a reader who has heard of a commit
@@ -21,15 +21,11 @@ import (
 // Nodes, whose states decisions work on, are kept encoded: whoever reads one
 // gets a state of his own. The others share what they point to, which nobody
 // changes in place.
-type recent struct {
-	others    int // how many delegates there may be, and how many tokens
-	mu        sync.RWMutex
-	runs      shelf[string, *run]
-	tasks     shelf[task.ID, *store.Task]
-	open      map[string]map[task.ID]bool // all open tasks, by account
-	delegates map[[2]string]store.Delegate
-	tokens    map[string]store.AccessToken
-	puts      int // of tokens
+
+// recentRuns are executions and their nodes.
+type recentRuns struct {
+	mu   sync.RWMutex
+	runs shelf[string, *run]
 }
 
 // run is an execution that this process has begun, with all of its nodes.
@@ -43,7 +39,7 @@ type run struct {
 // room is how much is kept.
 type room struct {
 	runs, tasks int // bytes
-	others      int
+	others      int // delegates, and as many tokens
 }
 
 // usualRoom is for a thousand executions of ten steps at once.
@@ -52,23 +48,18 @@ func usualRoom() room { return room{runs: 8 << 20, tasks: 4 << 20, others: 1000}
 // overhead is what a record takes besides its texts, roughly.
 const overhead = 400
 
-func newRecent(r room) *recent {
-	return &recent{
-		runs: newShelf[string, *run](r.runs), tasks: newShelf[task.ID, *store.Task](r.tasks), others: r.others,
-		open: map[string]map[task.ID]bool{}, delegates: map[[2]string]store.Delegate{}, tokens: map[string]store.AccessToken{},
-	}
-}
+func newRecentRuns(bytes int) *recentRuns { return &recentRuns{runs: newShelf[string, *run](bytes)} }
 
 func (r *run) size() int { return overhead*(1+len(r.nodes)) + r.doc + r.rows }
 
-func (r *recent) begin(e store.Execution, doc int) {
+func (r *recentRuns) begin(e store.Execution, doc int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x := &run{execution: e, doc: doc, nodes: map[plan.NodeID]nodeRow{}}
 	r.runs.put(e.ID, x, x.size())
 }
 
-func (r *recent) change(e store.Execution, doc int) {
+func (r *recentRuns) change(e store.Execution, doc int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if x, ok := r.runs.get(e.ID); ok {
@@ -77,7 +68,7 @@ func (r *recent) change(e store.Execution, doc int) {
 	}
 }
 
-func (r *recent) changeNodes(execution string, nodes []nodeRow) {
+func (r *recentRuns) changeNodes(execution string, nodes []nodeRow) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x, ok := r.runs.get(execution)
@@ -91,7 +82,7 @@ func (r *recent) changeNodes(execution string, nodes []nodeRow) {
 	r.runs.put(execution, x, x.size())
 }
 
-func (r *recent) execution(id string) (store.Execution, bool) {
+func (r *recentRuns) execution(id string) (store.Execution, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	x, ok := r.runs.get(id)
@@ -102,7 +93,7 @@ func (r *recent) execution(id string) (store.Execution, bool) {
 }
 
 // nodes gives those of an execution's nodes that have a record, each once.
-func (r *recent) nodes(execution string, ids []plan.NodeID) (rows []nodeRow, known bool) {
+func (r *recentRuns) nodes(execution string, ids []plan.NodeID) (rows []nodeRow, known bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	x, ok := r.runs.get(execution)
@@ -118,7 +109,7 @@ func (r *recent) nodes(execution string, ids []plan.NodeID) (rows []nodeRow, kno
 }
 
 // allNodes gives an execution's nodes by their ids.
-func (r *recent) allNodes(execution string) (rows []nodeRow, known bool) {
+func (r *recentRuns) allNodes(execution string) (rows []nodeRow, known bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	x, ok := r.runs.get(execution)
@@ -132,8 +123,19 @@ func (r *recent) allNodes(execution string) (rows []nodeRow, known bool) {
 	return rows, true
 }
 
-// putTask keeps a task whose texts have so many bytes.
-func (r *recent) putTask(t store.Task, texts int) {
+// recentTasks are tasks, and which of all are open.
+type recentTasks struct {
+	mu    sync.RWMutex
+	tasks shelf[task.ID, *store.Task]
+	open  map[string]map[task.ID]bool // by account
+}
+
+func newRecentTasks(bytes int) *recentTasks {
+	return &recentTasks{tasks: newShelf[task.ID, *store.Task](bytes), open: map[string]map[task.ID]bool{}}
+}
+
+// put keeps a task whose texts have so many bytes.
+func (r *recentTasks) put(t store.Task, texts int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tasks.put(t.ID, &t, overhead+texts)
@@ -145,20 +147,20 @@ func (r *recent) putTask(t store.Task, texts int) {
 }
 
 // noteOpen says of a task that isn't here that it is open.
-func (r *recent) noteOpen(account string, id task.ID) {
+func (r *recentTasks) noteOpen(account string, id task.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.markOpen(account, id)
 }
 
-func (r *recent) markOpen(account string, id task.ID) {
+func (r *recentTasks) markOpen(account string, id task.ID) {
 	if r.open[account] == nil {
 		r.open[account] = map[task.ID]bool{}
 	}
 	r.open[account][id] = true
 }
 
-func (r *recent) task(id task.ID) (store.Task, bool) {
+func (r *recentTasks) task(id task.ID) (store.Task, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	t, ok := r.tasks.get(id)
@@ -170,7 +172,7 @@ func (r *recent) task(id task.ID) (store.Task, bool) {
 
 // openTasks gives an account's open tasks, the oldest first, if all of them are
 // here and they are no more than a limit.
-func (r *recent) openTasks(account string, limit int) (tasks []store.Task, known bool) {
+func (r *recentTasks) openTasks(account string, limit int) (tasks []store.Task, known bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if len(r.open[account]) > limit {
@@ -191,54 +193,77 @@ func (r *recent) openTasks(account string, limit int) (tasks []store.Task, known
 	return tasks, true
 }
 
-func (r *recent) putDelegate(account string, d store.Delegate) {
+// recentDelegates are delegates by account and id.
+type recentDelegates struct {
+	most      int
+	mu        sync.RWMutex
+	delegates map[[2]string]store.Delegate
+}
+
+func newRecentDelegates(most int) *recentDelegates {
+	return &recentDelegates{most: most, delegates: map[[2]string]store.Delegate{}}
+}
+
+func (r *recentDelegates) put(account string, d store.Delegate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.delegates) >= r.others {
+	if len(r.delegates) >= r.most {
 		clear(r.delegates)
 	}
-	if r.others > 0 {
+	if r.most > 0 {
 		r.delegates[[2]string{account, d.ID}] = d
 	}
 }
 
-func (r *recent) dropDelegate(account, id string) {
+func (r *recentDelegates) drop(account, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.delegates, [2]string{account, id})
 }
 
-func (r *recent) delegate(account, id string) (store.Delegate, bool) {
+func (r *recentDelegates) delegate(account, id string) (store.Delegate, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	d, ok := r.delegates[[2]string{account, id}]
 	return d, ok
 }
 
+// recentTokens are tokens that are in use.
+type recentTokens struct {
+	most   int
+	mu     sync.RWMutex
+	tokens map[string]store.AccessToken
+	puts   int
+}
+
+func newRecentTokens(most int) *recentTokens {
+	return &recentTokens{most: most, tokens: map[string]store.AccessToken{}}
+}
+
 // token gives a token, or how often one had been put when it wasn't here.
-func (r *recent) token(id string) (t store.AccessToken, known bool, puts int) {
+func (r *recentTokens) token(id string) (t store.AccessToken, known bool, puts int) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	t, known = r.tokens[id]
 	return t, known, r.puts
 }
 
-// keepToken keeps a token that was read, unless one has been put since: it
+// keep keeps a token that was read, unless one has been put since: it
 // may be that one, and revoked. Tokens are the only records that reads bring,
 // because those in use may be old.
-func (r *recent) keepToken(t store.AccessToken, puts int) {
+func (r *recentTokens) keep(t store.AccessToken, puts int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.puts != puts || r.others == 0 {
+	if r.puts != puts || r.most == 0 {
 		return
 	}
-	if len(r.tokens) >= r.others {
+	if len(r.tokens) >= r.most {
 		clear(r.tokens)
 	}
 	r.tokens[t.ID] = t
 }
 
-func (r *recent) forgetToken(id string) {
+func (r *recentTokens) forget(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.puts++

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-func openIn(t *testing.T, r room) *Store {
+func openIn(t *testing.T, r room) (*Store, *sqlitedb.DB) {
 	t.Helper()
 	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
 	if err != nil {
@@ -33,7 +33,7 @@ func openIn(t *testing.T, r room) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s, db
 }
 
 // What isn't kept any more is read.
@@ -41,7 +41,8 @@ func TestStoreWithoutRoom(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store {
 		t.Helper()
-		return openIn(t, room{})
+		s, _ := openIn(t, room{})
+		return s.Store
 	})
 }
 
@@ -148,11 +149,11 @@ func TestWhatIsKeptIsWhatIsStored(t *testing.T) {
 	for name, r := range map[string]room{"much room": usualRoom(), "room for some": {runs: 4000, tasks: 4000, others: 2}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openIn(t, r)
+			s, db := openIn(t, r)
 			for n := range 5 {
 				written(t, s, n)
 			}
-			stored, err := newStore(t.Context(), s.db, room{})
+			stored, err := newStore(t.Context(), db, room{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +169,7 @@ func TestWhatIsKeptIsWhatIsStored(t *testing.T) {
 // A reader of nodes may do with their states what he likes.
 func TestWhoReadsANodeHasItAlone(t *testing.T) {
 	t.Parallel()
-	s := openIn(t, usualRoom())
+	s, _ := openIn(t, usualRoom())
 	id := written(t, s, 1)
 	for range 2 {
 		all, err := s.AllNodes(t.Context(), id)

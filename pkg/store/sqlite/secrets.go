@@ -7,8 +7,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// secrets is store.Secrets.
+type secrets struct{ db *sqlitedb.DB }
+
 // PutSecret stores a ciphertext over the one before.
-func (s *Store) PutSecret(ctx context.Context, v store.Secret) error {
+func (s secrets) PutSecret(ctx context.Context, v store.Secret) error {
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error { return putSecret(tx, v) })
 }
 
@@ -18,8 +21,8 @@ func putSecret(tx *sqlitedb.Tx, v store.Secret) error {
 }
 
 // Secret reads one.
-func (s *Store) Secret(ctx context.Context, key store.EntityKey) (store.Secret, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Secret, error) {
+func (s secrets) Secret(ctx context.Context, key store.EntityKey) (store.Secret, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (store.Secret, error) {
 		v := store.Secret{Key: key}
 		var updated int64
 		err := tx.QueryRow(`SELECT ciphertext, updated_at FROM secret WHERE key = ?`, entityKey(key)).Scan(&v.Ciphertext, &updated)

@@ -3,7 +3,9 @@
 //
 // It holds SQL and keys only: grouping commits into one fsync is
 // pkg/sqlitedb's, and what a change means is its caller's. Each method is one
-// Write or one Read, or none where what was written lately is asked for.
+// Write or one Read, or none where what was written lately is asked for. Each
+// sort of pkg/store is a type with what it needs: the database, and some what
+// was written lately of theirs.
 package sqlite
 
 import (
@@ -19,11 +21,9 @@ import (
 
 // Store keeps everything in one database file. It is for many goroutines.
 type Store struct {
-	db     *sqlitedb.DB
-	recent *recent
+	store.Store
+	Changes store.Changes
 }
-
-var _ store.Store = (*Store)(nil)
 
 // New brings the tables up to date and gives the store over them, of which
 // there may be one alone. The database is the caller's to close.
@@ -33,17 +33,34 @@ func newStore(ctx context.Context, db *sqlitedb.DB, r room) (*Store, error) {
 	if err := db.Migrate(ctx, "store", schema()); err != nil {
 		return nil, fmt.Errorf("bring the store's tables up to date: %w", err)
 	}
-	s := &Store{db: db, recent: newRecent(r)}
-	return s, s.loadOpen(ctx)
+	t := tasks{db: db, recent: newRecentTasks(r.tasks)}
+	return &Store{
+		Store: store.Store{
+			Entities:    entities{db},
+			Executions:  executions{db: db, recent: newRecentRuns(r.runs)},
+			Turns:       turns{db},
+			Tasks:       t,
+			Checkpoints: checkpoints{db},
+			Delegates:   delegates{db: db, recent: newRecentDelegates(r.others)},
+			Secrets:     secrets{db},
+			Logs:        logs{db},
+			Audits:      audits{db},
+			Keys:        keys{db: db, recent: newRecentTokens(r.others)},
+			Fires:       fires{db},
+			Placements:  placements{db},
+			Files:       files{db},
+		},
+		Changes: changes{db},
+	}, t.loadOpen(ctx)
 }
 
 // scanner is a row: sqlitedb.Row or *sql.Rows.
 type scanner interface{ Scan(dest ...any) error }
 
 // read gives what fn reads from a view of what has been committed.
-func read[T any](ctx context.Context, s *Store, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
+func read[T any](ctx context.Context, db *sqlitedb.DB, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
 	var out T
-	err := s.db.Read(ctx, func(tx *sqlitedb.Tx) (err error) {
+	err := db.Read(ctx, func(tx *sqlitedb.Tx) (err error) {
 		out, err = fn(tx)
 		return err
 	})
@@ -55,15 +72,15 @@ func read[T any](ctx context.Context, s *Store, fn func(*sqlitedb.Tx) (T, error)
 }
 
 // write gives what fn gives once its changes are on disk.
-func write[T any](ctx context.Context, s *Store, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
-	return through(ctx, s.db.Write, fn)
+func write[T any](ctx context.Context, db *sqlitedb.DB, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
+	return through(ctx, db.Write, fn)
 }
 
 // apply gives what fn gives once its changes are committed: for what the
 // engine does all the time, of which nothing leaves the process before it is
 // on disk (sqlitedb.DB.Apply).
-func apply[T any](ctx context.Context, s *Store, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
-	return through(ctx, s.db.Apply, fn)
+func apply[T any](ctx context.Context, db *sqlitedb.DB, fn func(*sqlitedb.Tx) (T, error)) (T, error) {
+	return through(ctx, db.Apply, fn)
 }
 
 func through[T any](ctx context.Context, commit func(context.Context, func(*sqlitedb.Tx) error) error, fn func(*sqlitedb.Tx) (T, error)) (T, error) {

@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store {
 		t.Helper()
-		return open(t, filepath.Join(t.TempDir(), "slipway.db"))
+		return open(t, filepath.Join(t.TempDir(), "slipway.db")).Store
 	})
 }
 

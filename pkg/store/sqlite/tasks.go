@@ -14,6 +14,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
+// tasks is store.Tasks.
+type tasks struct {
+	db     *sqlitedb.DB
+	recent *recentTasks
+}
+
 const taskColumns = `id, status, delegate, claim, fence, lease_until, token, created_at, doc, payload, result`
 
 // What delegates ask for all the time: the work is that of what they get, not
@@ -58,18 +64,18 @@ func readTask(tx *sqlitedb.Tx, id task.ID) (store.Task, error) {
 }
 
 // changedTask runs a statement that gives a task back as it is now.
-func (s *Store) changedTask(tx *sqlitedb.Tx, statement string, args ...any) (store.Task, error) {
+func (s tasks) changedTask(tx *sqlitedb.Tx, statement string, args ...any) (store.Task, error) {
 	t, texts, err := measureTask(tx.QueryRow(statement, args...))
 	if err == nil {
-		tx.Then(func() { s.recent.putTask(t, texts) })
+		tx.Then(func() { s.recent.put(t, texts) })
 	}
 	return t, err
 }
 
 // changeTask runs an UPDATE that has a condition. When the condition is lost,
 // otherwise decides by the task as it is.
-func (s *Store) changeTask(ctx context.Context, id task.ID, otherwise func(store.Task) (store.Task, error), update string, args ...any) (store.Task, error) {
-	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
+func (s tasks) changeTask(ctx context.Context, id task.ID, otherwise func(store.Task) (store.Task, error), update string, args ...any) (store.Task, error) {
+	return apply(ctx, s.db, func(tx *sqlitedb.Tx) (store.Task, error) {
 		t, err := s.changedTask(tx, update+` RETURNING `+taskColumns, args...)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return t, err
@@ -89,12 +95,12 @@ func leaseLost(t store.Task, delegate string, fence int64) error {
 }
 
 // CreateTask stores an open task, or gives one that is under way its new token.
-func (s *Store) CreateTask(ctx context.Context, t store.Task) (store.Task, error) {
+func (s tasks) CreateTask(ctx context.Context, t store.Task) (store.Task, error) {
 	doc, err := json.Marshal(t)
 	if err != nil {
 		return store.Task{}, fmt.Errorf("encode task %s: %w", t.ID, err)
 	}
-	return apply(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) {
+	return apply(ctx, s.db, func(tx *sqlitedb.Tx) (store.Task, error) {
 		made, err := s.changedTask(tx, `INSERT INTO task (id, account, status, delegate, fence, lease_until, token, created_at, doc, payload)
 			VALUES (?, ?, 'Open', '', 0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING `+taskColumns,
 			string(t.ID), t.Scope.Account, t.Token, millis(t.CreatedAt), string(doc), nonNil(t.Payload))
@@ -109,29 +115,29 @@ func (s *Store) CreateTask(ctx context.Context, t store.Task) (store.Task, error
 }
 
 // Task reads one.
-func (s *Store) Task(ctx context.Context, id task.ID) (store.Task, error) {
+func (s tasks) Task(ctx context.Context, id task.ID) (store.Task, error) {
 	if t, ok := s.recent.task(id); ok {
 		return t, nil
 	}
-	return read(ctx, s, func(tx *sqlitedb.Tx) (store.Task, error) { return readTask(tx, id) })
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (store.Task, error) { return readTask(tx, id) })
 }
 
 // OpenTasks lists an account's open tasks, the oldest first.
-func (s *Store) OpenTasks(ctx context.Context, account string, page store.Page) ([]store.Task, string, error) {
+func (s tasks) OpenTasks(ctx context.Context, account string, page store.Page) ([]store.Task, string, error) {
 	if page.Token == "" {
 		if tasks, known := s.recent.openTasks(account, bounded(page.Limit)); known {
 			return tasks, "", nil
 		}
 	}
 	place := func(t store.Task) moment { return momentOf(t.CreatedAt, string(t.ID)) }
-	return byTime(ctx, s, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Task, error) {
+	return byTime(ctx, s.db, page, oldest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Task, error) {
 		return rows(tx, scanTask, selectOpenTasks, account, beyond.at, beyond.id, limit)
 	})
 }
 
 // loadOpen finds out which tasks are open.
-func (s *Store) loadOpen(ctx context.Context) error {
-	open, err := read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+func (s tasks) loadOpen(ctx context.Context) error {
+	open, err := read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Task, error) {
 		return rows(tx, func(row scanner) (t store.Task, err error) {
 			err = row.Scan(&t.Scope.Account, &t.ID)
 			return t, err
@@ -144,8 +150,8 @@ func (s *Store) loadOpen(ctx context.Context) error {
 }
 
 // ClaimTasks gives the delegate those that are still open.
-func (s *Store) ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
-	return apply(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+func (s tasks) ClaimTasks(ctx context.Context, delegate string, claim int64, ids []task.ID, leaseUntil time.Time) ([]store.Task, error) {
+	return apply(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Task, error) {
 		var claimed []store.Task
 		for _, id := range ids {
 			t, err := s.changedTask(tx, `UPDATE task SET status = 'Claimed', delegate = ?, claim = ?, fence = fence + 1, lease_until = ?
@@ -163,7 +169,7 @@ func (s *Store) ClaimTasks(ctx context.Context, delegate string, claim int64, id
 }
 
 // RenewTask extends the lease of who holds the fence.
-func (s *Store) RenewTask(ctx context.Context, id task.ID, delegate string, fence int64, leaseUntil time.Time) (store.Task, error) {
+func (s tasks) RenewTask(ctx context.Context, id task.ID, delegate string, fence int64, leaseUntil time.Time) (store.Task, error) {
 	return s.changeTask(ctx, id, func(t store.Task) (store.Task, error) {
 		if t.Status != store.TaskOpen && t.Delegate == delegate && t.Fence == fence {
 			return t, nil // it has ended; the status says how
@@ -174,7 +180,7 @@ func (s *Store) RenewTask(ctx context.Context, id task.ID, delegate string, fenc
 }
 
 // CompleteTask stores the result of who holds the fence.
-func (s *Store) CompleteTask(ctx context.Context, id task.ID, delegate string, fence int64, r task.Result) (store.Task, error) {
+func (s tasks) CompleteTask(ctx context.Context, id task.ID, delegate string, fence int64, r task.Result) (store.Task, error) {
 	result, err := json.Marshal(r)
 	if err != nil {
 		return store.Task{}, fmt.Errorf("encode the result of task %s: %w", id, err)
@@ -189,13 +195,13 @@ func (s *Store) CompleteTask(ctx context.Context, id task.ID, delegate string, f
 }
 
 // CancelTask ends a task that has no result yet.
-func (s *Store) CancelTask(ctx context.Context, id task.ID) (store.Task, error) {
+func (s tasks) CancelTask(ctx context.Context, id task.ID) (store.Task, error) {
 	return s.changeTask(ctx, id, unchanged,
 		`UPDATE task SET status = 'Cancelled' WHERE id = ? AND status IN ('Open', 'Claimed')`, string(id))
 }
 
 // ReleaseTask gives a claimed task back.
-func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fence int64) error {
+func (s tasks) ReleaseTask(ctx context.Context, id task.ID, delegate string, fence int64) error {
 	_, err := s.changeTask(ctx, id, func(t store.Task) (store.Task, error) {
 		if t.Status == store.TaskOpen && t.Fence == fence && fence > 0 {
 			return t, nil // given back already, and nobody has claimed it since
@@ -207,8 +213,8 @@ func (s *Store) ReleaseTask(ctx context.Context, id task.ID, delegate string, fe
 }
 
 // DelegateTasks lists what a delegate holds.
-func (s *Store) DelegateTasks(ctx context.Context, delegate string) ([]store.Task, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.Task, error) {
+func (s tasks) DelegateTasks(ctx context.Context, delegate string) ([]store.Task, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Task, error) {
 		return rows(tx, scanTask, selectHeldTasks, delegate)
 	})
 }

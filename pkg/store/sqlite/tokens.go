@@ -10,6 +10,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// keys is store.Keys.
+type keys struct {
+	db     *sqlitedb.DB
+	recent *recentTokens
+}
+
 // tokenDoc is what no query asks a token for.
 type tokenDoc struct {
 	Hash      []byte    `json:"hash"`
@@ -38,7 +44,7 @@ func scanToken(row scanner) (store.AccessToken, error) {
 }
 
 // PutToken stores a token over the one with its id.
-func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
+func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	doc, err := json.Marshal(tokenDoc{
 		Hash: t.Hash, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
 	})
@@ -46,31 +52,31 @@ func (s *Store) PutToken(ctx context.Context, t store.AccessToken) error {
 		return fmt.Errorf("encode token %s: %w", t.ID, err)
 	}
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
-		tx.Then(func() { s.recent.forgetToken(t.ID) })
+		tx.Then(func() { s.recent.forget(t.ID) })
 		return exec(tx, `INSERT OR REPLACE INTO token (id, account, kind, doc) VALUES (?, ?, ?, ?)`,
 			t.ID, t.Scope.Account, string(t.Kind), string(doc))
 	})
 }
 
 // Token reads one.
-func (s *Store) Token(ctx context.Context, id string) (store.AccessToken, error) {
+func (s keys) Token(ctx context.Context, id string) (store.AccessToken, error) {
 	kept, known, puts := s.recent.token(id)
 	if known {
 		return kept, nil
 	}
-	t, err := read(ctx, s, func(tx *sqlitedb.Tx) (store.AccessToken, error) {
+	t, err := read(ctx, s.db, func(tx *sqlitedb.Tx) (store.AccessToken, error) {
 		t, err := scanToken(tx.QueryRow(`SELECT id, kind, doc FROM token WHERE id = ?`, id))
 		return t, missing(err, "token %q", id)
 	})
 	if err == nil {
-		s.recent.keepToken(t, puts)
+		s.recent.keep(t, puts)
 	}
 	return t, err
 }
 
 // ListTokens lists an account's tokens of a kind, by id.
-func (s *Store) ListTokens(ctx context.Context, account string, kind store.TokenKind) ([]store.AccessToken, error) {
-	return read(ctx, s, func(tx *sqlitedb.Tx) ([]store.AccessToken, error) {
+func (s keys) ListTokens(ctx context.Context, account string, kind store.TokenKind) ([]store.AccessToken, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.AccessToken, error) {
 		return rows(tx, scanToken, `SELECT id, kind, doc FROM token WHERE account = ? AND kind = ? ORDER BY id`, account, string(kind))
 	})
 }

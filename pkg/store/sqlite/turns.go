@@ -7,6 +7,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// turns is store.Turns.
+type turns struct{ db *sqlitedb.DB }
+
 func queue(tx *sqlitedb.Tx, key string) ([]store.Holder, error) {
 	return rows(tx, func(row scanner) (store.Holder, error) {
 		var h store.Holder
@@ -15,8 +18,8 @@ func queue(tx *sqlitedb.Tx, key string) ([]store.Holder, error) {
 }
 
 // TakeTurn puts a holder at the end of a queue.
-func (s *Store) TakeTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
-	return apply(ctx, s, func(tx *sqlitedb.Tx) ([]store.Holder, error) {
+func (s turns) TakeTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
+	return apply(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Holder, error) {
 		err := exec(tx, `INSERT INTO turn (key, place, execution, node)
 			VALUES (?, (SELECT coalesce(max(place), 0) + 1 FROM turn WHERE key = ?), ?, ?) ON CONFLICT DO NOTHING`,
 			key, key, h.Execution, string(h.Node))
@@ -28,8 +31,8 @@ func (s *Store) TakeTurn(ctx context.Context, key string, h store.Holder) ([]sto
 }
 
 // EndTurn takes a holder out of a queue.
-func (s *Store) EndTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
-	return apply(ctx, s, func(tx *sqlitedb.Tx) ([]store.Holder, error) {
+func (s turns) EndTurn(ctx context.Context, key string, h store.Holder) ([]store.Holder, error) {
+	return apply(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Holder, error) {
 		if err := exec(tx, `DELETE FROM turn WHERE key = ? AND execution = ? AND node = ?`, key, h.Execution, string(h.Node)); err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func strangersCheckpoint(b *bench) {
 	b.ok(err)
 	_, err = b.Store.KeepCheckpoint(b.ctx(), c, b.id("d1"), fence, checkpointRoom)
 	b.refused(err, fault.LeaseLost)
-	none, err := b.Store.Checkpoints(b.ctx(), b.id("x1"), c.Stage)
+	none, err := b.Store.ListCheckpoints(b.ctx(), b.id("x1"), c.Stage)
 	b.ok(err)
 	same(b, "kept", 0, len(none))
 }
@@ -87,14 +87,14 @@ func listCheckpoints(b *bench) {
 		_, err := b.Store.KeepCheckpoint(b.ctx(), c, b.id("d1"), fence, checkpointRoom)
 		b.ok(err)
 	}
-	got, err := b.Store.Checkpoints(b.ctx(), b.id("x1"), old.Stage)
+	got, err := b.Store.ListCheckpoints(b.ctx(), b.id("x1"), old.Stage)
 	b.ok(err)
 	same(b, "listed", []store.Checkpoint{last, mid, old}, got)
 	for _, of := range []struct {
 		execution string
 		stage     plan.NodeID
 	}{{b.id("x1"), "pipeline.stages"}, {b.id("x2"), old.Stage}} {
-		none, err := b.Store.Checkpoints(b.ctx(), of.execution, of.stage)
+		none, err := b.Store.ListCheckpoints(b.ctx(), of.execution, of.stage)
 		b.ok(err)
 		same(b, "of "+of.execution, 0, len(none))
 	}

@@ -22,7 +22,10 @@ import (
 // minutes is a store with one schedule, which is due each minute and whose
 // pipeline doesn't exist. It keeps the minutes of its fires.
 type minutes struct {
-	store.Store
+	store.Entities
+	store.Executions
+	store.Fires
+	store.Keys
 	mu    sync.Mutex
 	seen  []string
 	fails int // so many fires can't be kept first
@@ -57,7 +60,7 @@ func (m *minutes) PutFire(_ context.Context, f store.Fire) error {
 func (m *minutes) run(t *testing.T, now func() time.Time) (stop func()) {
 	t.Helper()
 	s := firing.New(firing.Config{
-		Account: "default", Store: m, Launch: launch.New(launch.Config{Store: m, Now: now}), Now: now,
+		Account: "default", Store: m, Launch: launch.New(launch.Config{Store: store.Store{Entities: m, Executions: m}, Now: now}), Now: now,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(t.Context())

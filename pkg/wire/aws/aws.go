@@ -131,7 +131,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 		o.BaseEndpoint = awssdk.String(cfg.Socket)
 	})
 	p := plane.New(plane.Parts{
-		Store: st, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st, gateway, log),
+		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, log),
 		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
 	})
@@ -155,7 +155,7 @@ func (c Config) pageKey() []byte {
 
 // Lobby lets delegates in.
 func (p *Parts) Lobby() *socket.Lobby {
-	return &socket.Lobby{Account: plane.Account, Store: p.Store, Connections: p.Store, Now: time.Now, Log: p.Log}
+	return &socket.Lobby{Account: plane.Account, Store: p.Store.Store, Connections: p.Store.Connections, Now: time.Now, Log: p.Log}
 }
 
 // Bucket keeps what is too large for the table.

@@ -120,17 +120,17 @@ func New(p Parts) *Plane {
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{
-		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store, Now: time.Now}), Launch: starts, Executions: executions,
+		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store.Files, Now: time.Now}), Launch: starts, Executions: executions,
 		Ledger: places, Issuer: signs, Triggers: triggers, Parts: p,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
-			Executions: p.Store, Entities: p.Store, Sent: p.Store, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Alone), Mail: p.Mail, Alone: p.Alone,
+			Executions: p.Store.Executions, Entities: p.Store.Entities, Sent: p.Store.Keys, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Alone), Mail: p.Mail, Alone: p.Alone,
 			Settle: p.Settle, Now: time.Now, Log: p.Log,
 		}),
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Launch: starts, Now: time.Now, Log: p.Log,
 		}),
-		Feed: feed.NewReader(p.Store, handler.Plan),
+		Feed: feed.NewReader(p.Store.Executions, handler.Plan),
 	}
 }
 
