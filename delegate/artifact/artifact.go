@@ -85,6 +85,8 @@ func open(p task.Artifact, t http.RoundTripper) (source, error) {
 		return ecrImages{*p.ECR, t}, nil
 	case p.S3 != nil:
 		return s3Objects{*p.S3, p.Choice.Pattern, t}, nil
+	case p.AMI != nil:
+		return &machineImages{spec: *p.AMI, t: t}, nil
 	case p.Nexus != nil:
 		return &nexus{spec: *p.Nexus, name: p.Name, client: restapi.New(p.Nexus.Server, t)}, nil
 	case p.Artifactory != nil:

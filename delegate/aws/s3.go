@@ -146,9 +146,9 @@ func Refused(what string, err error) error {
 	switch api.ErrorCode() {
 	case "ImageNotFoundException", "RepositoryNotFoundException", "NoSuchBucket", "NoSuchKey", "NotFound":
 		return fault.New(fault.NotFound, "%s: %w", what, err).Causing(fault.Unknown)
-	case "UnrecognizedClientException", "InvalidClientTokenId", "ExpiredTokenException", "InvalidAccessKeyId", "SignatureDoesNotMatch":
+	case "UnrecognizedClientException", "InvalidClientTokenId", "ExpiredTokenException", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthFailure":
 		return fault.New(fault.Unavailable, "AWS doesn't let the connector in: %w", err).Causing(fault.Authentication)
-	case "AccessDenied", "AccessDeniedException", "Forbidden":
+	case "AccessDenied", "AccessDeniedException", "Forbidden", "UnauthorizedOperation":
 		return fault.New(fault.Unavailable, "the connector may not read %s: %w", what, err).Causing(fault.Authorization)
 	}
 	return fault.New(fault.Unavailable, "ask AWS for %s: %w", what, err).Causing(fault.Unknown)

@@ -29,7 +29,7 @@ func clusterLibraries() []string {
 // deployedTo are the services of AWS that deployment types put something into.
 func deployedTo() []string {
 	const sdk = "github.com/aws/aws-sdk-go-v2/service/"
-	return []string{sdk + "applicationautoscaling/...", sdk + "ecs/...", sdk + "elasticloadbalancingv2/...", sdk + "lambda/..."}
+	return []string{sdk + "applicationautoscaling/...", sdk + "ec2/...", sdk + "ecs/...", sdk + "elasticloadbalancingv2/...", sdk + "lambda/..."}
 }
 
 func databases() []string { return []string{"database/sql", "modernc.org/..."} }

@@ -22,7 +22,7 @@ const slack = 10
 
 // manyNames are the packages that export more.
 func manyNames() map[string]int {
-	return map[string]int{"pkg/entity": 113, "pkg/task": 168}
+	return map[string]int{"pkg/entity": 113, "pkg/task": 169}
 }
 
 // manyMethods are the types that have more.

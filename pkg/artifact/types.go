@@ -4,6 +4,7 @@ package artifact
 func All() Types {
 	return Types{
 		{Name: "Acr", New: decodeACR, Cloud: true},
+		{Name: "AmazonMachineImage", New: decodeAMI},
 		{Name: "AmazonS3", New: decodeS3},
 		{Name: "ArtifactoryRegistry", New: decodeArtifactory},
 		{Name: "CustomArtifact", New: decodeCustom, Late: []string{"inputs", "delegateSelectors"}},

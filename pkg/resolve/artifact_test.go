@@ -202,6 +202,7 @@ func TestWhichArtifactsAreLookedUp(t *testing.T) {
 		`{type: Ecr, spec: {connectorRef: aws, region: r, imagePath: a, tag: "1"}}`:          true, // whose it is
 		`{type: Ecr, spec: {connectorRef: aws, registryId: "1", imagePath: a, tag: "1"}}`:    false,
 		`{type: Ecr, spec: {connectorRef: aws, registryId: "1", imagePath: a, tagRegex: a}}`: true,
+		`{type: AmazonMachineImage, spec: {connectorRef: aws, region: r, version: a}}`:       true, // its id
 		`{type: AmazonS3, spec: {connectorRef: aws, bucketName: b, filePath: a}}`:            false,
 		`{type: AmazonS3, spec: {connectorRef: aws, bucketName: b, filePathRegex: a}}`:       true,
 		`{type: DockerRegistry, spec: {connectorRef: hub, imagePath: a, tagRegex: "1.*"}}`:   true,

@@ -90,6 +90,26 @@ func TestArtifactsOfAWS(t *testing.T) {
 	}
 }
 
+// What a machine image must have is resolved, and named as EC2 does.
+func TestMachineImages(t *testing.T) {
+	t.Parallel()
+	s := withArtifact(t, `{identifier: a, type: AmazonMachineImage, spec: {connectorRef: inherit, region: eu-central-1, versionRegex: "<+pipeline.variables.env>-.*",
+  tags: [{name: env, value: "<+pipeline.variables.env>"}], filters: [{name: ami-image-id, value: "ami-1*"}, {name: architecture, value: arm64}]}}`)
+	got, err := s.Artifact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &task.Artifact{
+		Type: "AmazonMachineImage", Name: "AMI in eu-central-1", Choice: task.ArtifactChoice{Pattern: "dev-.*"},
+		AMI: &task.MachineImages{AWS: task.AWS{Auth: task.AWSInherit, Region: "eu-central-1"}, Filters: map[string]string{
+			"tag:env": "dev", "image-id": "ami-1*", "architecture": "arm64",
+		}},
+	}
+	if diff := cmp.Diff(want, got.Task); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
 // A pull secret is a placeholder: how to make it goes to the delegate, with
 // the secrets that it needs as placeholders too.
 func TestPullSecretsArePlaceholders(t *testing.T) {

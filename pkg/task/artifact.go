@@ -14,9 +14,10 @@ type Artifact struct {
 	Choice   ArtifactChoice  `json:"choice"`
 	Registry *ImageRegistry  `json:"registry,omitempty"`
 	Github   *GithubPackages `json:"github,omitempty"`
-	// ECR and S3 are Amazon's; ECR wins over Registry, which has its image's name.
+	// ECR, S3 and AMI are Amazon's; ECR wins over Registry, which has its image's name.
 	ECR         *ECRImages      `json:"ecr,omitempty"`
 	S3          *S3Objects      `json:"s3,omitempty"`
+	AMI         *MachineImages  `json:"ami,omitempty"`
 	Nexus       *Nexus          `json:"nexus,omitempty"`
 	Artifactory *Artifactory    `json:"artifactory,omitempty"`
 	Jenkins     *JenkinsBuilds  `json:"jenkins,omitempty"`

@@ -55,6 +55,15 @@ type ECRImages struct {
 	Repository string `json:"repository"`
 }
 
+// MachineImages are the available machine images (AMIs) of an account in a
+// region, as far as all filters fit; they are versions by their names.
+type MachineImages struct {
+	AWS AWS `json:"aws"`
+	// Filters are EC2's by their names, e.g. architecture, or tag:team; in values *
+	// and ? stand for any characters.
+	Filters map[string]string `json:"filters,omitempty"`
+}
+
 // S3Objects is a bucket whose objects are versions by their keys, or files.
 type S3Objects struct {
 	AWS    AWS    `json:"aws"` // without a region: the bucket's own is asked for
