@@ -23,7 +23,7 @@ type ArtifactSource struct {
 	Source     artifact.Source
 }
 
-func (d *decoder) artifacts(v yamldoc.Value, a *Artifact) {
+func (d services) artifacts(v yamldoc.Value, a *Artifact) {
 	d.Fields(v, document.Keys{
 		"primary":     func(v yamldoc.Value) { d.primaryArtifact(v, a) },
 		"sidecars":    func(v yamldoc.Value) { a.Sidecars = d.sidecars(v) },
@@ -32,7 +32,7 @@ func (d *decoder) artifacts(v yamldoc.Value, a *Artifact) {
 }
 
 // primaryArtifact decodes the list of sources or the legacy single form.
-func (d *decoder) primaryArtifact(v yamldoc.Value, a *Artifact) {
+func (d services) primaryArtifact(v yamldoc.Value, a *Artifact) {
 	known := document.Keys{
 		"primaryArtifactRef": d.Text(&a.PrimaryRef),
 		"sources":            func(v yamldoc.Value) { a.Sources = d.artifactSources(v) },
@@ -53,7 +53,7 @@ func (d *decoder) primaryArtifact(v yamldoc.Value, a *Artifact) {
 }
 
 // sidecars decodes artifacts beside the primary one.
-func (d *decoder) sidecars(v yamldoc.Value) []ArtifactSource {
+func (d services) sidecars(v yamldoc.Value) []ArtifactSource {
 	var out []ArtifactSource
 	ids := document.Seen{}
 	for item := range d.Items(v) {
@@ -78,7 +78,7 @@ func hasSource(list []ArtifactSource, id string) bool {
 	return false
 }
 
-func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
+func (d services) artifactSources(v yamldoc.Value) []ArtifactSource {
 	if d.Blank(v) {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (d *decoder) artifactSources(v yamldoc.Value) []ArtifactSource {
 	return out
 }
 
-func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) document.Keys {
+func (d services) artifactSource(v yamldoc.Value, s *ArtifactSource) document.Keys {
 	typ, known := d.options.Artifacts.Of(document.Peek(v, "type"))
 	return document.Keys{
 		"identifier": func(v yamldoc.Value) { s.Identifier = d.Identifier(v, ref.CheckNodeID) },
@@ -120,7 +120,7 @@ func (d *decoder) artifactSource(v yamldoc.Value, s *ArtifactSource) document.Ke
 }
 
 // otherArtifacts are the types that Harness has besides those that there are.
-func (d *decoder) otherArtifacts() []string {
+func (d services) otherArtifacts() []string {
 	return without([]string{
 		"Nexus2Registry", "AzureArtifacts", "AmazonMachineImage", "Bamboo", "GoogleCloudSource", "GceImage", "Har",
 		"SalesforcePackage", "SalesforceOrg", "SalesforceDxProject",

@@ -47,7 +47,7 @@ func otherArtifactTriggers() []string {
 	}
 }
 
-func (d *decoder) artifactTrigger(v yamldoc.Value, a *ArtifactTrigger) {
+func (d triggers) artifactTrigger(v yamldoc.Value, a *ArtifactTrigger) {
 	typ := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
 		"type": d.Supported(&a.Type, "nothing asks registries for new versions (docs/triggers.md): the artifact trigger type",
@@ -68,13 +68,13 @@ func (d *decoder) artifactTrigger(v yamldoc.Value, a *ArtifactTrigger) {
 
 // unneeded warns of a key of older triggers, which say there what inputYaml
 // says now.
-func (d *decoder) unneeded(v yamldoc.Value) {
+func (d triggers) unneeded(v yamldoc.Value) {
 	if !document.Neutral(v.Node) {
 		d.Warnf(v, document.UnsupportedAtRun, "%s changes nothing: what the pipeline gets is what inputYaml says", v.Key)
 	}
 }
 
-func (d *decoder) ecrTrigger(v yamldoc.Value, a *ArtifactTrigger) {
+func (d triggers) ecrTrigger(v yamldoc.Value, a *ArtifactTrigger) {
 	d.Fields(v, document.Merge(d.artifactConditions(a), document.Keys{
 		"connectorRef": d.chosen(ref.Connector, &a.Connector),
 		"region":       d.settled(&a.Region),
@@ -94,7 +94,7 @@ func (d *decoder) ecrTrigger(v yamldoc.Value, a *ArtifactTrigger) {
 	}
 }
 
-func (d *decoder) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
+func (d triggers) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
 	d.Fields(v, document.Merge(d.artifactConditions(a), document.Keys{
 		"connectorRef": d.chosen(ref.Connector, &a.Connector),
 		"region":       d.settled(&a.Region),
@@ -114,18 +114,18 @@ func (d *decoder) s3Trigger(v yamldoc.Value, a *ArtifactTrigger) {
 
 // settled binds a text that is known when the trigger is saved: what happens
 // is compared with it before there is a pipeline.
-func (d *decoder) settled(f *yamldoc.Field[string]) document.Rule {
+func (d triggers) settled(f *yamldoc.Field[string]) document.Rule {
 	return d.PlainText(f, "a fixed value")
 }
 
 // thisVersion checks the place of the version, which is the event's.
-func (d *decoder) thisVersion(v yamldoc.Value) {
+func (d triggers) thisVersion(v yamldoc.Value) {
 	if f := d.String(v); !document.Neutral(v.Node) && strings.ReplaceAll(f.Expr, " ", "") != thisVersion && !strings.HasPrefix(f.Expr, "<+input>") {
 		d.Errorf(v, document.WrongValue, "found %q; want %s: eventConditions choose versions", v.Node.Value, thisVersion)
 	}
 }
 
-func (d *decoder) artifactConditions(a *ArtifactTrigger) document.Keys {
+func (d triggers) artifactConditions(a *ArtifactTrigger) document.Keys {
 	return document.Keys{
 		"eventConditions": func(v yamldoc.Value) {
 			a.Versions = d.conditionList(v, func(v yamldoc.Value, key string) {

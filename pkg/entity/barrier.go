@@ -20,7 +20,7 @@ type Barrier struct {
 	Name       yamldoc.Field[string]
 }
 
-func (d *decoder) flowControl(p *Pipeline) func(yamldoc.Value) {
+func (d pipelines) flowControl(p *Pipeline) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		d.Fields(v, document.Keys{"barriers": func(v yamldoc.Value) {
 			ids := document.Seen{}
@@ -46,7 +46,7 @@ const maxAtBarrier = 256
 
 // checkBarriers checks the Barrier steps of a pipeline against its barriers
 // and each other.
-func (d *decoder) checkBarriers(p *Pipeline) {
+func (d pipelines) checkBarriers(p *Pipeline) {
 	var names []string
 	declared := document.Seen{}
 	for _, b := range p.Barriers {
@@ -81,7 +81,7 @@ func (d *decoder) checkBarriers(p *Pipeline) {
 
 // checkCrowds refuses parallel blocks of which so many members can wait at
 // barriers that those that they wait for never get their turn.
-func (d *decoder) checkCrowds() {
+func (d pipelines) checkCrowds() {
 	crowds := map[string]*crowd{}
 	for _, v := range d.barriers {
 		for block, member := range blocksOf(v.Path) {

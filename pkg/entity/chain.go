@@ -41,7 +41,7 @@ func checkOutputName(name string) error {
 	return nil
 }
 
-func (d *decoder) chain(v yamldoc.Value, c *Chain) {
+func (d pipelines) chain(v yamldoc.Value, c *Chain) {
 	inputs := func(v yamldoc.Value) {
 		if v.Is(yamldoc.Sequence) {
 			d.Errorf(v, document.WrongType, "found a list; want a part of the other pipeline's document, without the key pipeline")
@@ -69,7 +69,7 @@ func (d *decoder) chain(v yamldoc.Value, c *Chain) {
 
 // fixedText binds a text for which a runtime input may stand, but no other
 // expression: the plan needs it before anything runs.
-func (d *decoder) fixedText(f *yamldoc.Field[string]) func(yamldoc.Value) {
+func (d pipelines) fixedText(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		*f = d.String(v)
 		d.Fixed(v, f.Expr)
@@ -77,7 +77,7 @@ func (d *decoder) fixedText(f *yamldoc.Field[string]) func(yamldoc.Value) {
 }
 
 // referChained adds the reference to the other pipeline, if all of it is known.
-func (d *decoder) referChained(v yamldoc.Value, c *Chain) {
+func (d pipelines) referChained(v yamldoc.Value, c *Chain) {
 	if c.Org.Value == "" || c.Project.Value == "" || c.Pipeline.Value == "" {
 		return
 	}
@@ -92,7 +92,7 @@ func (d *decoder) referChained(v yamldoc.Value, c *Chain) {
 	})
 }
 
-func (d *decoder) chainOutputs(v yamldoc.Value) []ChainOutput {
+func (d pipelines) chainOutputs(v yamldoc.Value) []ChainOutput {
 	var out []ChainOutput
 	names := document.Seen{}
 	for item := range d.Items(v) {

@@ -14,7 +14,7 @@ type ConfigFile struct {
 }
 
 // configFiles decodes config files.
-func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
+func (d services) configFiles(v yamldoc.Value) []ConfigFile {
 	var out []ConfigFile
 	ids := document.Seen{}
 	for item := range d.Items(v) {
@@ -39,7 +39,7 @@ func (d *decoder) configFiles(v yamldoc.Value) []ConfigFile {
 	return out
 }
 
-func (d *decoder) configStore(v yamldoc.Value, f *ConfigFile) {
+func (d services) configStore(v yamldoc.Value, f *ConfigFile) {
 	f.Store = filesource.Decode(d.Decoder, v, filesource.Form{
 		Word: "a config file in a store of the type", Stores: append(filesource.Git(), filesource.Inline, filesource.Harness), // an expression reads it, for which no script runs first
 	})

@@ -15,7 +15,7 @@ type Connector struct {
 }
 
 // otherConnectors are the types that Harness has besides those that there are.
-func (d *decoder) otherConnectors() []string {
+func (d settings) otherConnectors() []string {
 	return without(harnessConnectors(), d.options.Connectors.Names())
 }
 
@@ -30,7 +30,7 @@ func harnessConnectors() []string {
 	}
 }
 
-func (d *decoder) connector(v yamldoc.Value, e *Entity) *Connector {
+func (d settings) connector(v yamldoc.Value, e *Entity) *Connector {
 	c := &Connector{}
 	typ, known := d.options.Connectors.Of(document.Peek(v, "type"))
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
@@ -46,13 +46,13 @@ func (d *decoder) connector(v yamldoc.Value, e *Entity) *Connector {
 }
 
 // connectors makes a decoder of what is a connector type's.
-func (d *decoder) connectors() connector.Decoder {
+func (d settings) connectors() connector.Decoder {
 	return connector.Decoder{
 		Decoder: d.Decoder,
 		Link: func(name, label *yamldoc.Field[string], more document.Keys) document.Rule {
 			return func(v yamldoc.Value) {
 				var t TemplateRef
-				d.customRef(&t, more)(v)
+				services{d.decoder}.customRef(&t, more)(v)
 				*name, *label = t.Name, t.Label
 			}
 		},
@@ -65,7 +65,7 @@ func (d *decoder) connectors() connector.Decoder {
 }
 
 // managerTemplate decodes the body of a secret manager's template.
-func (d *decoder) managerTemplate(v yamldoc.Value) {
+func (d settings) managerTemplate(v yamldoc.Value) {
 	if t, ok := d.options.Connectors.Templated(); ok {
 		of := d.connectors()
 		of.Common = d.unnamed()

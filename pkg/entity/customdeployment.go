@@ -19,7 +19,7 @@ type TemplateRef struct {
 }
 
 // customTemplate decodes the body of a deployment template.
-func (d *decoder) customTemplate(v yamldoc.Value) {
+func (d services) customTemplate(v yamldoc.Value) {
 	if lane, ok := d.options.Lanes.Of(deployCustom); ok && lane.Template != nil {
 		lane.Template(d.lane(d.unnamed(), &TemplateRef{}), v)
 	}
@@ -27,7 +27,7 @@ func (d *decoder) customTemplate(v yamldoc.Value) {
 
 // customRef binds which template something is made for, by a key that isn't
 // replaced by what the template holds. more are keys beside the reference.
-func (d *decoder) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.Value) {
+func (d services) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		var at yamldoc.Value
 		d.Fields(v, document.Merge(append(more, document.Keys{
@@ -58,7 +58,7 @@ func (d *decoder) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.
 // customOnly binds a stage's reference to a deployment template, which stages
 // of other types haven't. A stage of the type may say none: its service and
 // its infrastructure do.
-func (d *decoder) customOnly(typ string, t *TemplateRef) func(yamldoc.Value) {
+func (d services) customOnly(typ string, t *TemplateRef) func(yamldoc.Value) {
 	if lane, known := d.options.Lanes.Of(typ); known && lane.Template == nil {
 		return d.Forbid(document.MisplacedKey, "customDeploymentRef goes with the deployment type "+deployCustom)
 	}

@@ -6,7 +6,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// decoder decodes one document.
+// decoder is what the parts of a document's decoder share: what it is checked
+// against, and what it has named so far. Each part decodes what belongs together,
+// and knows only those that stand in it.
 type decoder struct {
 	*document.Decoder
 	options    Options
@@ -15,3 +17,17 @@ type decoder struct {
 	stored     []FileReference
 	barriers   []yamldoc.Value // the barrierRefs of the steps, as far as they are known
 }
+
+// The parts, each with those it decodes by.
+type (
+	pipelines     struct{ *decoder } // and their stages: by deployments, steps and notifications
+	deployments   struct{ *decoder } // what a stage deploys, and where: by services and steps
+	steps         struct{ *decoder } // and their groups, loops and failure strategies
+	services      struct{ *decoder } // their manifests, artifacts and files
+	environments  struct{ *decoder } // groups of them, infrastructure definitions and overrides: by services
+	triggers      struct{ *decoder } // by inputSets
+	inputSets     struct{ *decoder }
+	notifications struct{ *decoder }
+	settings      struct{ *decoder } // connectors, secrets, variables and user groups: by services and notifications
+	templates     struct{ *decoder } // by all whose documents may be one
+)

@@ -36,7 +36,7 @@ func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
 
 // lane is a decoder for what a deployment type's lane decodes.
 func (d *decoder) lane(common document.Keys, template *TemplateRef) *swimlane.Decoder {
-	return &swimlane.Decoder{Decoder: d.Decoder, Common: common, Variables: d.variables(new([]Variable), variableConnector), Template: d.customRef(template)}
+	return &swimlane.Decoder{Decoder: d.Decoder, Common: common, Variables: d.variables(new([]Variable), variableConnector), Template: services{d}.customRef(template)}
 }
 
 // Deployment is what a Deployment stage deploys where (semantics/entities §5).
@@ -50,18 +50,16 @@ type Deployment struct {
 	Environment  StageEnvironment
 	Environments StageEnvironments
 	Group        StageGroup
-	Multi        MultiDeployment
-}
-
-// MultiDeployment says how the deployments of a stage with several go on.
-type MultiDeployment struct {
-	MaxConcurrency yamldoc.Field[int]
-	OnFailure      yamldoc.Field[string] // RunAll or SkipQueued
-	When           yamldoc.Field[string]
+	// Multi says how the deployments of a stage with several go on.
+	Multi struct {
+		MaxConcurrency yamldoc.Field[int]
+		OnFailure      yamldoc.Field[string] // RunAll or SkipQueued
+		When           yamldoc.Field[string]
+	}
 }
 
 // deployment are the keys of a Deployment stage's spec besides those of any.
-func (d *decoder) deployment(s *Deployment, p place) document.Keys {
+func (d deployments) deployment(s *Deployment, p place) document.Keys {
 	gitOps := p.gitOps
 	return document.Keys{
 		"deploymentType":        d.deploymentType(&s.Type),
@@ -70,20 +68,20 @@ func (d *decoder) deployment(s *Deployment, p place) document.Keys {
 		"services":              func(v yamldoc.Value) { d.stageServices(v, &s.Services) },
 		"environments":          func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments, gitOps) },
 		"environmentGroup":      func(v yamldoc.Value) { d.stageGroup(v, &s.Group, gitOps) },
-		"multiDeploymentConfig": func(v yamldoc.Value) { d.multiDeployment(v, &s.Multi) },
+		"multiDeploymentConfig": func(v yamldoc.Value) { d.multiDeployment(v, s) },
 		"serviceConfig":         d.Never("the legacy form of a service (serviceConfig) isn't read; slipway convert rewrites it"),
 		"infrastructure":        d.Never("the legacy form of an infrastructure isn't read; slipway convert rewrites it"),
 		"gitOpsEnabled":         d.Refuse("GitOps deployments aren't supported"),
-		"customDeploymentRef":   d.customOnly(p.deployment, &s.CustomRef),
+		"customDeploymentRef":   services{d.decoder}.customOnly(p.deployment, &s.CustomRef),
 		"deploymentMetadata":    d.Never("deployment metadata says more of deployment types that aren't supported"),
 	}
 }
 
-func (d *decoder) multiDeployment(v yamldoc.Value, m *MultiDeployment) {
+func (d deployments) multiDeployment(v yamldoc.Value, s *Deployment) {
 	d.Fields(v, document.Keys{
-		"maxConcurrency": d.Count(&m.MaxConcurrency),
-		"onFailure":      d.Literal(&m.OnFailure, "RunAll", "SkipQueued"),
-		"when":           d.Condition(&m.When),
+		"maxConcurrency": d.Count(&s.Multi.MaxConcurrency),
+		"onFailure":      d.Literal(&s.Multi.OnFailure, "RunAll", "SkipQueued"),
+		"when":           d.Condition(&s.Multi.When),
 	})
 }
 
@@ -100,7 +98,7 @@ func Several(spec *yamldoc.Node) bool {
 // onceOnly refuses a looping strategy of a stage that has several deployments:
 // both would repeat it, and nobody documents which is around the other, what
 // their iterations are called, or whose <+matrix...> is read.
-func (d *decoder) onceOnly(v yamldoc.Value) {
+func (d deployments) onceOnly(v yamldoc.Value) {
 	if Several(v.Node.Get("spec")) && !document.Neutral(v.Node.Get("strategy")) {
 		d.Unsupported(document.Child(v, "strategy"), "this stage is repeated already, for each of its services and infrastructures, and how a looping strategy would go with that isn't documented; take the lists out and name what the matrix has (serviceRef: <+matrix.service>), or take the strategy out")
 	}

@@ -117,35 +117,35 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 	switch e.Kind {
 	case ref.Pipeline:
-		e.Pipeline = d.pipeline(v, e)
+		e.Pipeline = pipelines{d}.pipeline(v, e)
 	case ref.Service:
-		e.Service = d.service(v, e)
+		e.Service = services{d}.service(v, e)
 	case ref.Environment:
-		e.Environment = d.environment(v, e)
+		e.Environment = environments{d}.environment(v, e)
 	case ref.Infrastructure:
-		e.Infrastructure = d.infrastructure(v, e)
+		e.Infrastructure = environments{d}.infrastructure(v, e)
 	case ref.EnvironmentGroup:
-		e.Group = d.environmentGroup(v, e)
+		e.Group = environments{d}.environmentGroup(v, e)
 	case ref.Overrides:
-		e.Override = d.override(v, e)
+		e.Override = environments{d}.override(v, e)
 	case ref.ServiceOverrides:
-		e.Override = d.serviceOverride(v, e)
+		e.Override = environments{d}.serviceOverride(v, e)
 	case ref.Connector:
-		e.Connector = d.connector(v, e)
+		e.Connector = settings{d}.connector(v, e)
 	case ref.Secret:
-		e.Secret = d.secret(v, e)
+		e.Secret = settings{d}.secret(v, e)
 	case ref.Trigger:
-		e.Trigger = d.trigger(v, e)
+		e.Trigger = triggers{d}.trigger(v, e)
 	case ref.InputSet:
-		e.InputSet = d.inputSet(v, e)
+		e.InputSet = inputSets{d}.inputSet(v, e)
 	case ref.OverlayInputSet:
-		e.OverlayInputSet = d.overlayInputSet(v, e)
+		e.OverlayInputSet = inputSets{d}.overlayInputSet(v, e)
 	case ref.Template:
-		e.Template = d.template(v, e)
+		e.Template = templates{d}.template(v, e)
 	case ref.UserGroup:
-		e.UserGroup = d.userGroup(v, e)
+		e.UserGroup = settings{d}.userGroup(v, e)
 	case ref.Variable:
-		e.Variable = d.scopeVariable(v, e)
+		e.Variable = settings{d}.scopeVariable(v, e)
 	}
 }
 

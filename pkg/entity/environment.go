@@ -15,7 +15,7 @@ type Environment struct {
 	ConfigFiles []ConfigFile
 }
 
-func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
+func (d environments) environment(v yamldoc.Value, e *Entity) *Environment {
 	env := &Environment{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"type":      d.Literal(&env.Type, "Production", "PreProduction"),
@@ -24,9 +24,9 @@ func (d *decoder) environment(v yamldoc.Value, e *Entity) *Environment {
 		"overrides": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"manifests": func(v yamldoc.Value) {
-					env.Values = d.overridingManifests(v)
+					env.Values = services{d.decoder}.overridingManifests(v)
 				},
-				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = d.configFiles(v) },
+				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = services{d.decoder}.configFiles(v) },
 				"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),
 				"connectionStrings":   d.Never("connection strings are those of Azure Web Apps, which aren't supported"),
 			})

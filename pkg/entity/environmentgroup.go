@@ -15,7 +15,7 @@ type EnvironmentGroup struct {
 	Environments []yamldoc.Field[string]
 }
 
-func (d *decoder) environmentGroup(v yamldoc.Value, e *Entity) *EnvironmentGroup {
+func (d environments) environmentGroup(v yamldoc.Value, e *Entity) *EnvironmentGroup {
 	g := &EnvironmentGroup{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"color": d.Text(&g.Color),

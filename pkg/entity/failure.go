@@ -55,7 +55,7 @@ type level struct {
 }
 
 // failureStrategies binds the strategies of a node.
-func (d *decoder) failureStrategies(list *[]FailureStrategy, l level) func(yamldoc.Value) {
+func (d steps) failureStrategies(list *[]FailureStrategy, l level) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		types := document.Seen{}
 		for item := range d.Items(v) {
@@ -75,7 +75,7 @@ func (d *decoder) failureStrategies(list *[]FailureStrategy, l level) func(yamld
 	}
 }
 
-func (d *decoder) errors(v yamldoc.Value, types document.Seen) []yamldoc.Field[string] {
+func (d steps) errors(v yamldoc.Value, types document.Seen) []yamldoc.Field[string] {
 	var words []string
 	for _, t := range fault.FailureTypes() {
 		words = append(words, string(t))
@@ -99,7 +99,7 @@ func (d *decoder) errors(v yamldoc.Value, types document.Seen) []yamldoc.Field[s
 }
 
 // action binds an action.
-func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
+func (d steps) action(a *Action, l level) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		typ := document.Peek(v, "type")
 		d.Named(v, "action")
@@ -116,7 +116,7 @@ func (d *decoder) action(a *Action, l level) func(yamldoc.Value) {
 
 // actionType checks the rules of semantics/pipeline §5.2 on where an action may
 // stand.
-func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
+func (d steps) actionType(v yamldoc.Value, a *Action, l level) {
 	f := &a.Type
 	d.Literal(f, supportedActions()...)(v)
 	switch typ := f.Value; {
@@ -133,7 +133,7 @@ func (d *decoder) actionType(v yamldoc.Value, a *Action, l level) {
 	}
 }
 
-func (d *decoder) actionSpec(v yamldoc.Value, typ string, a *Action, l level) {
+func (d steps) actionSpec(v yamldoc.Value, typ string, a *Action, l level) {
 	l.within = append(slices.Clone(l.within), typ)
 	switch typ {
 	case actionRetry:
@@ -169,7 +169,7 @@ func (d *decoder) actionSpec(v yamldoc.Value, typ string, a *Action, l level) {
 	}
 }
 
-func (d *decoder) fallback(a *Action, l level) func(yamldoc.Value) {
+func (d steps) fallback(a *Action, l level) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		a.Then = &Action{}
 		d.Fields(v, document.Keys{"action": d.action(a.Then, l)})
@@ -177,7 +177,7 @@ func (d *decoder) fallback(a *Action, l level) func(yamldoc.Value) {
 	}
 }
 
-func (d *decoder) retryCount(v yamldoc.Value) yamldoc.Field[int] {
+func (d steps) retryCount(v yamldoc.Value) yamldoc.Field[int] {
 	f := d.Int(v)
 	d.Fixed(v, f.Expr)
 	if f.Set && f.Expr == "" && f.Value < 1 && isNumber(v) {
@@ -191,7 +191,7 @@ func isNumber(v yamldoc.Value) bool {
 	return err == nil
 }
 
-func (d *decoder) retryIntervals(v yamldoc.Value) []yamldoc.Field[time.Duration] {
+func (d steps) retryIntervals(v yamldoc.Value) []yamldoc.Field[time.Duration] {
 	var out []yamldoc.Field[time.Duration]
 	for item := range d.Items(v) {
 		f := d.Duration(item)

@@ -30,7 +30,7 @@ func infrastructureTypes() []string {
 	}
 }
 
-func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
+func (d environments) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 	i := &Infrastructure{}
 	typ, deployment := document.Peek(v, "type"), document.Peek(v, "deploymentType")
 	can := d.options.Lanes.Infrastructures()
@@ -55,7 +55,7 @@ func (d *decoder) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure {
 
 // place decodes the spec as its lane reads it. Where the deployment type is
 // none that has the type, the first lane that does.
-func (d *decoder) place(v yamldoc.Value, i *Infrastructure, typ, deployment string) {
+func (d environments) place(v yamldoc.Value, i *Infrastructure, typ, deployment string) {
 	own, _ := d.options.Lanes.Of(deployment)
 	for _, lane := range append(swimlane.Lanes{own}, d.options.Lanes...) {
 		of, ok := lane.Infrastructure(typ)
@@ -74,7 +74,7 @@ func (d *decoder) place(v yamldoc.Value, i *Infrastructure, typ, deployment stri
 
 // sameLane reports an infrastructure type that its deployment type doesn't
 // have.
-func (d *decoder) sameLane(v yamldoc.Value, typ, deployment string) {
+func (d environments) sameLane(v yamldoc.Value, typ, deployment string) {
 	lane, known := d.options.Lanes.Of(deployment)
 	_, has := lane.Infrastructure(typ)
 	if !known || has || !slices.Contains(d.options.Lanes.Infrastructures(), typ) {
@@ -87,7 +87,7 @@ func (d *decoder) sameLane(v yamldoc.Value, typ, deployment string) {
 	d.Errorf(v, document.WrongValue, "found the type %s for the deployment type %s; want %s", typ, deployment, document.Choice(can))
 }
 
-func (d *decoder) scopedServices(i *Infrastructure) document.Rule {
+func (d environments) scopedServices(i *Infrastructure) document.Rule {
 	return func(v yamldoc.Value) {
 		for item := range d.Items(v) {
 			var one yamldoc.Field[string]
@@ -99,7 +99,7 @@ func (d *decoder) scopedServices(i *Infrastructure) document.Rule {
 }
 
 // ownEnvironment reads the environment that an infrastructure belongs to.
-func (d *decoder) ownEnvironment(v yamldoc.Value, i *Infrastructure, e *Entity) {
+func (d environments) ownEnvironment(v yamldoc.Value, i *Infrastructure, e *Entity) {
 	d.Reference(ref.Environment, &i.EnvironmentRef)(v)
 	d.Plain(v, i.EnvironmentRef.Expr, "the identifier of an environment")
 	if r, err := ref.Parse(i.EnvironmentRef.Value, d.Scope); err == nil {

@@ -23,7 +23,7 @@ type OverlayInputSet struct {
 	Sets []yamldoc.Field[string]
 }
 
-func (d *decoder) inputSet(v yamldoc.Value, e *Entity) *InputSet {
+func (d inputSets) inputSet(v yamldoc.Value, e *Entity) *InputSet {
 	s := &InputSet{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"pipeline": func(v yamldoc.Value) {
@@ -43,7 +43,7 @@ func (d *decoder) inputSet(v yamldoc.Value, e *Entity) *InputSet {
 	return s
 }
 
-func (d *decoder) overlayInputSet(v yamldoc.Value, e *Entity) *OverlayInputSet {
+func (d inputSets) overlayInputSet(v yamldoc.Value, e *Entity) *OverlayInputSet {
 	s := &OverlayInputSet{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"pipelineIdentifier": func(v yamldoc.Value) { d.ofPipeline(v, e) },
@@ -60,7 +60,7 @@ func (d *decoder) overlayInputSet(v yamldoc.Value, e *Entity) *OverlayInputSet {
 }
 
 // setReferences reads the identifiers of an overlay's sets.
-func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
+func (d inputSets) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
 	var out []yamldoc.Field[string]
 	names := document.Seen{}
 	for item := range d.Items(v) {
@@ -83,7 +83,7 @@ func (d *decoder) setReferences(v yamldoc.Value) []yamldoc.Field[string] {
 }
 
 // ofPipeline reads which pipeline an entity belongs to.
-func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
+func (d inputSets) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
 	var f yamldoc.Field[string]
 	d.chosen(ref.Pipeline, &f)(v)
 	d.Plain(v, f.Expr, "the identifier of a pipeline")
@@ -95,7 +95,7 @@ func (d *decoder) ofPipeline(v yamldoc.Value, e *Entity) yamldoc.Field[string] {
 }
 
 // inProject reports an entity of a pipeline that isn't in a project.
-func (d *decoder) inProject(v yamldoc.Value, what string) {
+func (d inputSets) inProject(v yamldoc.Value, what string) {
 	missing, lacks := "projectIdentifier", "is missing"
 	switch {
 	case d.Scope.Project != "":

@@ -48,7 +48,7 @@ type Repeat struct {
 	End            yamldoc.Field[int]
 }
 
-func (d *decoder) looping(l *Looping) func(yamldoc.Value) {
+func (d steps) looping(l *Looping) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		if d.Blank(v) {
 			return
@@ -68,7 +68,7 @@ func (d *decoder) looping(l *Looping) func(yamldoc.Value) {
 	}
 }
 
-func (d *decoder) matrix(v yamldoc.Value, m *Matrix) {
+func (d steps) matrix(v yamldoc.Value, m *Matrix) {
 	if v.Is(yamldoc.Scalar) {
 		m.Whole = d.loopExpression(v)
 		return
@@ -94,7 +94,7 @@ func (d *decoder) matrix(v yamldoc.Value, m *Matrix) {
 	}
 }
 
-func (d *decoder) repeat(v yamldoc.Value, r *Repeat) {
+func (d steps) repeat(v yamldoc.Value, r *Repeat) {
 	d.Fields(v, document.Keys{
 		"times":          d.Count(&r.Times),
 		"items":          d.loopItems(&r.Items),
@@ -113,7 +113,7 @@ func (d *decoder) repeat(v yamldoc.Value, r *Repeat) {
 }
 
 // loopItems binds a list, or an expression or a comma-separated text for one.
-func (d *decoder) loopItems(n **yamldoc.Node) func(yamldoc.Value) {
+func (d steps) loopItems(n **yamldoc.Node) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		*n = v.Node
 		if v.Is(yamldoc.Scalar) {
@@ -127,7 +127,7 @@ func (d *decoder) loopItems(n **yamldoc.Node) func(yamldoc.Value) {
 }
 
 // loopItem checks an item: a text or a mapping of texts, and so on.
-func (d *decoder) loopItem(v yamldoc.Value) {
+func (d steps) loopItem(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Scalar):
 		d.String(v)
@@ -144,7 +144,7 @@ func (d *decoder) loopItem(v yamldoc.Value) {
 
 // loopExpression checks an expression that gives a list when the loop starts.
 // What starts like one is one as a whole: <+pipeline.variables.x>.split(',').
-func (d *decoder) loopExpression(v yamldoc.Value) string {
+func (d steps) loopExpression(v yamldoc.Value) string {
 	if strings.HasPrefix(strings.TrimSpace(v.Node.Value), "<+") {
 		return d.Body(v).Expr
 	}

@@ -32,7 +32,7 @@ func manifestTypes() []string {
 
 // manifests decodes the manifests of a service, of which one may be the main
 // one, or several of a kind that lets the service choose.
-func (d *decoder) manifests(v yamldoc.Value, kinds []swimlane.ManifestKind) []Manifest {
+func (d services) manifests(v yamldoc.Value, kinds []swimlane.ManifestKind) []Manifest {
 	out := d.manifestList(v, kinds)
 	first := ""
 	for n, m := range out {
@@ -56,12 +56,12 @@ func (d *decoder) manifests(v yamldoc.Value, kinds []swimlane.ManifestKind) []Ma
 }
 
 // overridingManifests decodes the manifests of an environment or of overrides.
-func (d *decoder) overridingManifests(v yamldoc.Value) []Manifest {
+func (d services) overridingManifests(v yamldoc.Value) []Manifest {
 	kinds := slices.DeleteFunc(d.options.Lanes.Manifests(), func(k swimlane.ManifestKind) bool { return !k.Overrides })
 	return d.manifestList(v, kinds)
 }
 
-func (d *decoder) manifestList(v yamldoc.Value, kinds []swimlane.ManifestKind) []Manifest {
+func (d services) manifestList(v yamldoc.Value, kinds []swimlane.ManifestKind) []Manifest {
 	var out []Manifest
 	ids := document.Seen{}
 	for item := range d.Items(v) {
@@ -76,7 +76,7 @@ func (d *decoder) manifestList(v yamldoc.Value, kinds []swimlane.ManifestKind) [
 	return out
 }
 
-func (d *decoder) manifest(v yamldoc.Value, kinds []swimlane.ManifestKind) Manifest {
+func (d services) manifest(v yamldoc.Value, kinds []swimlane.ManifestKind) Manifest {
 	var m Manifest
 	can, others := typesOf(kinds), without(manifestTypes(), typesOf(d.options.Lanes.Manifests()))
 	i := slices.Index(can, document.Peek(v, "type"))

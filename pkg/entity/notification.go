@@ -25,7 +25,7 @@ func (r *NotificationRule) Active() bool { return r.Enabled.Or(true) }
 
 // NotificationEvent is an event that a rule tells of.
 type NotificationEvent struct {
-	Type   string   // one of NotificationEvents
+	Type   string   // one of notificationEvents
 	Stages []string // of which stages, by identifier; none: of all
 	Steps  []string // likewise of which steps
 }
@@ -76,8 +76,8 @@ const AllEvents = "AllEvents"
 // allStages among an event's stages is the same as naming none.
 const allStages = "AllStages"
 
-// NotificationEvents are the types of event that a rule may name.
-func NotificationEvents() []string {
+// notificationEvents are the types of event that a rule may name.
+func notificationEvents() []string {
 	return []string{
 		AllEvents, "PipelineStart", "PipelineSuccess", "PipelineFailed", "PipelineEnd", "PipelinePaused", "PipelineResumed",
 		"StageStart", "StageSuccess", "StageFailed", "StepFailed", "WaitingForUserAction", "TriggerFailed",
@@ -94,11 +94,11 @@ func NotificationRules(pipeline *yamldoc.Node, scope ref.Scope, r *yamldoc.Repor
 	d := &decoder{Decoder: document.New(r)}
 	d.Scope, d.Refer = scope, d.refer
 	var out []NotificationRule
-	d.notificationRules(&out)(yamldoc.Sub(rules, "notificationRules"))
+	notifications{d}.notificationRules(&out)(yamldoc.Sub(rules, "notificationRules"))
 	return out
 }
 
-func (d *decoder) notificationRules(out *[]NotificationRule) func(yamldoc.Value) {
+func (d notifications) notificationRules(out *[]NotificationRule) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		ids := document.Seen{}
 		for item := range d.Items(v) {
@@ -126,7 +126,7 @@ func off(rule yamldoc.Value) bool {
 	return enabled != nil && enabled.Kind == yamldoc.Scalar && document.Neutral(enabled)
 }
 
-func (d *decoder) notificationRule(v yamldoc.Value) NotificationRule {
+func (d notifications) notificationRule(v yamldoc.Value) NotificationRule {
 	var r NotificationRule
 	var description yamldoc.Field[string]
 	var body NotificationBody
@@ -156,7 +156,7 @@ func (d *decoder) notificationRule(v yamldoc.Value) NotificationRule {
 
 // notificationBody decodes what a template says. How the content is bound
 // depends on whether its inputs are filled in.
-func (d *decoder) notificationBody(v yamldoc.Value, b *NotificationBody, content func(*string) func(yamldoc.Value)) {
+func (d notifications) notificationBody(v yamldoc.Value, b *NotificationBody, content func(*string) func(yamldoc.Value)) {
 	d.Fields(v, document.Keys{
 		"type":    d.Literal(&b.Type, BodyJSON, BodyYAML, BodyText, BodyHTML),
 		"content": content(&b.Content),
@@ -166,7 +166,7 @@ func (d *decoder) notificationBody(v yamldoc.Value, b *NotificationBody, content
 
 // constant decodes a key and reports an expression: the value must be known
 // before anything runs.
-func (d *decoder) constant(decode func(yamldoc.Value)) func(yamldoc.Value) {
+func (d notifications) constant(decode func(yamldoc.Value)) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		decode(v)
 		written := ""
@@ -177,13 +177,13 @@ func (d *decoder) constant(decode func(yamldoc.Value)) func(yamldoc.Value) {
 	}
 }
 
-func (d *decoder) notificationEvents(v yamldoc.Value) []NotificationEvent {
+func (d notifications) notificationEvents(v yamldoc.Value) []NotificationEvent {
 	var out []NotificationEvent
 	for item := range d.Items(v) {
 		var typ, description yamldoc.Field[string]
 		var e NotificationEvent
 		d.Fields(item, document.Keys{
-			"type":        d.Literal(&typ, NotificationEvents()...),
+			"type":        d.Literal(&typ, notificationEvents()...),
 			"forStages":   func(v yamldoc.Value) { e.Stages = d.among(v) },
 			"forSteps":    func(v yamldoc.Value) { e.Steps = d.among(v) },
 			"description": d.Text(&description),
@@ -198,7 +198,7 @@ func (d *decoder) notificationEvents(v yamldoc.Value) []NotificationEvent {
 
 // among decodes a list of identifiers to which an event is limited; none if it
 // isn't.
-func (d *decoder) among(v yamldoc.Value) []string {
+func (d notifications) among(v yamldoc.Value) []string {
 	list := d.addresses(v)
 	for _, item := range list {
 		if strings.Contains(item, "<+") {
@@ -212,7 +212,7 @@ func (d *decoder) among(v yamldoc.Value) []string {
 	return list
 }
 
-func (d *decoder) notificationMethod(v yamldoc.Value, m *NotificationMethod) {
+func (d notifications) notificationMethod(v yamldoc.Value, m *NotificationMethod) {
 	typ := document.Peek(v, "type")
 	var description yamldoc.Field[string]
 	d.Fields(v, document.Keys{
@@ -225,7 +225,7 @@ func (d *decoder) notificationMethod(v yamldoc.Value, m *NotificationMethod) {
 
 // channel decodes the address of a channel. What its keys have in common is
 // that somebody is reached by at least one of them.
-func (d *decoder) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
+func (d notifications) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
 	var own document.Keys
 	var needed string
 	switch typ {
@@ -265,7 +265,7 @@ func (d *decoder) channel(v yamldoc.Value, typ string, m *NotificationMethod) {
 
 // groups decodes references to user groups, which are looked for when they are
 // told something.
-func (d *decoder) groups(v yamldoc.Value) []string {
+func (d notifications) groups(v yamldoc.Value) []string {
 	var list []string
 	for _, name := range d.addresses(v) {
 		if strings.HasSuffix(name, "_all_users") {
@@ -282,7 +282,7 @@ func (d *decoder) groups(v yamldoc.Value) []string {
 
 // address binds a text that may hold expressions, but no runtime input
 // (semantics/pipeline §10).
-func (d *decoder) address(out *string) func(yamldoc.Value) {
+func (d notifications) address(out *string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		f := d.String(v)
 		if expr.IsRuntimeInput(f.Expr) {
@@ -293,7 +293,7 @@ func (d *decoder) address(out *string) func(yamldoc.Value) {
 }
 
 // open binds such a text of a template, whose inputs are filled in elsewhere.
-func (d *decoder) open(out *string) func(yamldoc.Value) {
+func (d notifications) open(out *string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		f := d.String(v)
 		*out = f.Value + f.Expr
@@ -301,7 +301,7 @@ func (d *decoder) open(out *string) func(yamldoc.Value) {
 }
 
 // addresses decodes a list of such texts.
-func (d *decoder) addresses(v yamldoc.Value) []string {
+func (d notifications) addresses(v yamldoc.Value) []string {
 	var out []string
 	for item := range d.Items(v) {
 		var one string
@@ -313,7 +313,7 @@ func (d *decoder) addresses(v yamldoc.Value) []string {
 }
 
 // headers binds a mapping of such texts.
-func (d *decoder) headers(out *map[string]string) func(yamldoc.Value) {
+func (d notifications) headers(out *map[string]string) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		if d.Whole(v) {
 			return

@@ -35,7 +35,7 @@ type Override struct {
 	ConfigFiles    []ConfigFile
 }
 
-func (d *decoder) override(v yamldoc.Value, e *Entity) *Override {
+func (d environments) override(v yamldoc.Value, e *Entity) *Override {
 	o := &Override{}
 	typ, env := document.Peek(v, "type"), document.Peek(v, "environmentRef")
 	service, infra := strings.Contains(typ, "_SERVICE_"), strings.HasPrefix(typ, "INFRA_")
@@ -62,7 +62,7 @@ func (d *decoder) override(v yamldoc.Value, e *Entity) *Override {
 }
 
 // serviceOverride decodes overrides of version 1.
-func (d *decoder) serviceOverride(v yamldoc.Value, e *Entity) *Override {
+func (d environments) serviceOverride(v yamldoc.Value, e *Entity) *Override {
 	o := &Override{Type: yamldoc.Field[string]{Value: EnvService, Set: true}}
 	d.Fields(v, document.Merge(d.meta(e), d.overriding(o), document.Keys{
 		"identifier":        d.handle,
@@ -80,29 +80,29 @@ func (d *decoder) serviceOverride(v yamldoc.Value, e *Entity) *Override {
 
 // handle reads the name that Harness gives to overrides. They are found by
 // what they override, so it says nothing.
-func (d *decoder) handle(v yamldoc.Value) { d.Identifier(v, ref.CheckNodeID) }
+func (d environments) handle(v yamldoc.Value) { d.Identifier(v, ref.CheckNodeID) }
 
 // overriding are the keys of what is overridden.
-func (d *decoder) overriding(o *Override) document.Keys {
+func (d environments) overriding(o *Override) document.Keys {
 	return document.Keys{
 		"variables": d.variables(&o.Variables),
 		"manifests": func(v yamldoc.Value) {
-			o.Manifests = d.overridingManifests(v)
+			o.Manifests = services{d.decoder}.overridingManifests(v)
 		},
-		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = d.configFiles(v) },
+		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = services{d.decoder}.configFiles(v) },
 		"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),
 		"connectionStrings":   d.Never("connection strings are those of Azure Web Apps, which aren't supported"),
 	}
 }
 
-func (d *decoder) overriddenInfrastructure(v yamldoc.Value, env string, o *Override) {
+func (d environments) overriddenInfrastructure(v yamldoc.Value, env string, o *Override) {
 	o.Infrastructure = d.String(v)
 	d.Fixed(v, o.Infrastructure.Expr)
 	d.referInfrastructure(v, o.Infrastructure.Value, env)
 }
 
 // about binds what overrides of some types are about, and of others not.
-func (d *decoder) about(typ string, wanted bool, decode document.Rule) document.Rule {
+func (d environments) about(typ string, wanted bool, decode document.Rule) document.Rule {
 	if typ == "" {
 		return decode
 	}
@@ -118,7 +118,7 @@ func (d *decoder) about(typ string, wanted bool, decode document.Rule) document.
 
 // noInputs reports inputs, which nobody could give a value. It looks at lists
 // where none is wanted, too: who reads them says so.
-func (d *decoder) noInputs(v yamldoc.Value) {
+func (d environments) noInputs(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Mapping):
 		for _, e := range v.Node.Entries {
@@ -134,7 +134,7 @@ func (d *decoder) noInputs(v yamldoc.Value) {
 }
 
 // named gives the entity the name by which it is found: what it overrides.
-func (d *decoder) named(e *Entity, o *Override) {
+func (d environments) named(e *Entity, o *Override) {
 	env, err := ref.Parse(o.EnvironmentRef.Value, d.Scope)
 	if err != nil {
 		return // reported where it stands

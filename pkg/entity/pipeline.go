@@ -30,23 +30,23 @@ type StageItem struct {
 	Insert   []StageItem
 }
 
-func (d *decoder) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
+func (d pipelines) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	p := &Pipeline{}
 	d.Fields(v, document.Merge(d.meta(e), d.pipelineKeys(p), document.Keys{
 		"template":          d.link,
-		"notificationRules": d.notificationRules(&p.NotificationRules),
+		"notificationRules": notifications{d.decoder}.notificationRules(&p.NotificationRules),
 	}, d.codebase(v)))
 	d.Need(v, "identifier", "name")
 	if !linked(v) {
 		d.Need(v, "stages")
 	}
 	d.checkBarriers(p)
-	d.checkPropagation(p.Stages, map[string]*Stage{})
+	deployments{d.decoder}.checkPropagation(p.Stages, map[string]*Stage{})
 	return p
 }
 
 // pipelineKeys are the keys that a template of a pipeline has too.
-func (d *decoder) pipelineKeys(p *Pipeline) document.Keys {
+func (d pipelines) pipelineKeys(p *Pipeline) document.Keys {
 	return document.Keys{
 		"stages": func(v yamldoc.Value) {
 			p.Stages = d.stages(v, document.Seen{})
@@ -64,7 +64,7 @@ func (d *decoder) pipelineKeys(p *Pipeline) document.Keys {
 
 // codebase is the key of what CI stages build. Of a pipeline that has such a
 // stage that stage is told of: the key goes with it.
-func (d *decoder) codebase(v yamldoc.Value) document.Keys {
+func (d pipelines) codebase(v yamldoc.Value) document.Keys {
 	if builds(v.Node.Get("stages")) {
 		return document.Keys{"properties": func(yamldoc.Value) {}}
 	}
@@ -72,7 +72,7 @@ func (d *decoder) codebase(v yamldoc.Value) document.Keys {
 }
 
 // stages decodes a list of stages; ids are the identifiers of the pipeline.
-func (d *decoder) stages(v yamldoc.Value, ids document.Seen) []StageItem {
+func (d pipelines) stages(v yamldoc.Value, ids document.Seen) []StageItem {
 	var out []StageItem
 	for item := range d.Items(v) {
 		var one StageItem
@@ -89,7 +89,7 @@ func (d *decoder) stages(v yamldoc.Value, ids document.Seen) []StageItem {
 	return out
 }
 
-func (d *decoder) parallelStages(v yamldoc.Value, ids document.Seen) []StageItem {
+func (d pipelines) parallelStages(v yamldoc.Value, ids document.Seen) []StageItem {
 	out := d.stages(v, ids)
 	_, members := stageNodes(out)
 	d.bounded(v, extent.Members(members))

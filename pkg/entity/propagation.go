@@ -11,7 +11,7 @@ import (
 )
 
 // fromStage binds useFromStage: the identifier of an earlier stage.
-func (d *decoder) fromStage(f *yamldoc.Field[string]) func(yamldoc.Value) {
+func (d deployments) fromStage(f *yamldoc.Field[string]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		d.Fields(v, document.Keys{
 			"stage":       func(v yamldoc.Value) { *f = d.Identifier(v, ref.CheckNodeID) },
@@ -27,7 +27,7 @@ func (d *decoder) fromStage(f *yamldoc.Field[string]) func(yamldoc.Value) {
 // of it. What a member of the same parallel block has is taken as it is
 // written, since nobody knows which begins first; so it mustn't be an
 // expression.
-func (d *decoder) checkPropagation(stages []StageItem, earlier map[string]*Stage) {
+func (d deployments) checkPropagation(stages []StageItem, earlier map[string]*Stage) {
 	for _, item := range stages {
 		if len(item.Insert) > 0 {
 			d.checkPropagation(item.Insert, earlier)
@@ -77,7 +77,7 @@ func (s *Deployment) takes() []taken {
 	}
 }
 
-func (d *decoder) checkSources(s *Stage, earlier map[string]*Stage, together []*Stage) {
+func (d deployments) checkSources(s *Stage, earlier map[string]*Stage, together []*Stage) {
 	for _, take := range s.Deployment.takes() {
 		if take.from.Value == "" {
 			continue
@@ -105,7 +105,7 @@ func (d *decoder) checkSources(s *Stage, earlier map[string]*Stage, together []*
 
 // referTaken adds the references to infrastructures of an environment that is
 // taken from another stage.
-func (d *decoder) referTaken(s StageEnvironment, environment string) {
+func (d deployments) referTaken(s StageEnvironment, environment string) {
 	for _, i := range s.Infrastructures {
 		n := &yamldoc.Node{Kind: yamldoc.Scalar, Value: i.Identifier.Value, Line: i.Identifier.At.Line, Column: i.Identifier.At.Column, File: i.Identifier.At.File}
 		d.referInfrastructure(yamldoc.Sub(n, i.Identifier.At.Path), i.Identifier.Value, environment)

@@ -118,7 +118,7 @@ func (d *decoder) deferred(v yamldoc.Value) {
 func (d *decoder) expression(v yamldoc.Value) {
 	for _, m := range secretCall.FindAllStringSubmatch(v.Node.Value, -1) {
 		if !d.shared() || strings.Contains(m[1], ".") {
-			d.referNamed(v, m[1])
+			settings{d}.referNamed(v, m[1])
 		}
 	}
 	for _, m := range fileCall.FindAllStringSubmatch(v.Node.Value, -1) {

@@ -16,7 +16,7 @@ type Cron struct {
 	Timezone   yamldoc.Field[string] // of the IANA; UTC by default
 }
 
-func (d *decoder) scheduled(v yamldoc.Value, c *Cron) {
+func (d triggers) scheduled(v yamldoc.Value, c *Cron) {
 	var typ yamldoc.Field[string]
 	d.Fields(v, document.Keys{
 		"type": d.Literal(&typ, "Cron"),
@@ -35,7 +35,7 @@ func (d *decoder) scheduled(v yamldoc.Value, c *Cron) {
 }
 
 // schedule checks what a clock must be able to read.
-func (d *decoder) schedule(v yamldoc.Value, c *Cron) {
+func (d triggers) schedule(v yamldoc.Value, c *Cron) {
 	if c.Expression.Set && c.Expression.Expr == "" {
 		if _, err := cron.Parse(c.Dialect.Value, c.Expression.Value); err != nil {
 			d.Errorf(document.Child(v, "expression"), document.WrongValue, "%s", err)

@@ -20,7 +20,7 @@ const (
 	byRegex    = "REGEX"     // what a regular expression matches
 )
 
-func (d *decoder) scopeVariable(v yamldoc.Value, e *Entity) *ScopeVariable {
+func (d settings) scopeVariable(v yamldoc.Value, e *Entity) *ScopeVariable {
 	one := &ScopeVariable{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"type": func(v yamldoc.Value) {
@@ -44,7 +44,7 @@ func (d *decoder) scopeVariable(v yamldoc.Value, e *Entity) *ScopeVariable {
 
 // scopeValue decodes the value and what it must be like. A value that isn't
 // given is the default.
-func (d *decoder) scopeValue(v yamldoc.Value, one *ScopeVariable) {
+func (d settings) scopeValue(v yamldoc.Value, one *ScopeVariable) {
 	var (
 		valueType yamldoc.Field[string]
 		standard  yamldoc.Field[string]

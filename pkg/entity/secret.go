@@ -24,7 +24,7 @@ type SSHKey struct {
 
 const builtInManager = "harnessSecretManager"
 
-func (d *decoder) secret(v yamldoc.Value, e *Entity) *Secret {
+func (d settings) secret(v yamldoc.Value, e *Entity) *Secret {
 	s := &Secret{}
 	typ := document.Peek(v, "type")
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
@@ -46,14 +46,14 @@ func (d *decoder) secret(v yamldoc.Value, e *Entity) *Secret {
 }
 
 // ownManager checks that the secret is kept by Slipway itself.
-func (d *decoder) ownManager(v yamldoc.Value) {
+func (d settings) ownManager(v yamldoc.Value) {
 	f := d.String(v)
 	if f.Value != "" && !builtIn(f.Value) {
 		d.Unsupported(v, "files of secret managers besides %s aren't supported yet", builtInManager)
 	}
 }
 
-func (d *decoder) secretText(v yamldoc.Value) {
+func (d settings) secretText(v yamldoc.Value) {
 	var valueType yamldoc.Field[string]
 	typ := document.Peek(v, "valueType")
 	d.Fields(v, document.Keys{
@@ -77,14 +77,14 @@ func (d *decoder) secretText(v yamldoc.Value) {
 
 // secretValue passes any text: what looks like an expression is part of the
 // secret. Findings never show it. No value means that the old one stays.
-func (d *decoder) secretValue(v yamldoc.Value) {
+func (d settings) secretValue(v yamldoc.Value) {
 	d.Takes(v, yamldoc.UseString)
 	if !v.Null() && !v.Is(yamldoc.Scalar) {
 		d.Errorf(v, document.WrongType, "found a mapping or a list; want a text")
 	}
 }
 
-func (d *decoder) sshKey(v yamldoc.Value, k *SSHKey) {
+func (d settings) sshKey(v yamldoc.Value, k *SSHKey) {
 	d.Fields(v, document.Keys{
 		"port": d.Number(&k.Port),
 		"auth": func(v yamldoc.Value) {
@@ -104,7 +104,7 @@ func (d *decoder) sshKey(v yamldoc.Value, k *SSHKey) {
 	d.Need(v, "auth")
 }
 
-func (d *decoder) sshCredential(v yamldoc.Value, k *SSHKey) {
+func (d settings) sshCredential(v yamldoc.Value, k *SSHKey) {
 	kind := document.Peek(v, "credentialType")
 	var typ yamldoc.Field[string]
 	d.Fields(v, document.Keys{

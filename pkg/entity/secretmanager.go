@@ -18,7 +18,7 @@ func builtIn(manager string) bool {
 
 // secretManager decodes who keeps a secret: Slipway itself keeps values, a
 // connector anything else.
-func (d *decoder) secretManager(v yamldoc.Value, valueType string) {
+func (d settings) secretManager(v yamldoc.Value, valueType string) {
 	f := d.String(v)
 	d.Plain(v, f.Expr, "the identifier of a connector")
 	switch own := builtIn(f.Value); {
@@ -34,7 +34,7 @@ func (d *decoder) secretManager(v yamldoc.Value, valueType string) {
 
 // customValues checks the value of a secret of a custom manager, which isn't
 // secret itself.
-func (d *decoder) customValues(v yamldoc.Value) {
+func (d settings) customValues(v yamldoc.Value) {
 	if v.Null() || !v.Is(yamldoc.Scalar) {
 		return
 	}
@@ -45,7 +45,7 @@ func (d *decoder) customValues(v yamldoc.Value) {
 
 // referNamed adds the reference of an expression to a secret: to the secret, or
 // to the manager that is named in its place.
-func (d *decoder) referNamed(v yamldoc.Value, text string) {
+func (d settings) referNamed(v yamldoc.Value, text string) {
 	kept, err := d.options.Connectors.Kept(text)
 	switch {
 	case err != nil:

@@ -17,7 +17,7 @@ type Service struct {
 	Spec        any         // what the lane has read of the definition; nil for nothing
 }
 
-func (d *decoder) service(v yamldoc.Value, e *Entity) *Service {
+func (d services) service(v yamldoc.Value, e *Entity) *Service {
 	s := &Service{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"serviceDefinition": func(v yamldoc.Value) { d.serviceDefinition(v, s) },
@@ -27,7 +27,7 @@ func (d *decoder) service(v yamldoc.Value, e *Entity) *Service {
 	return s
 }
 
-func (d *decoder) serviceDefinition(v yamldoc.Value, s *Service) {
+func (d services) serviceDefinition(v yamldoc.Value, s *Service) {
 	lane, ok := d.options.Lanes.Of(document.Peek(v, "type"))
 	d.Fields(v, document.Keys{
 		"type": d.deploymentType(&s.Type),

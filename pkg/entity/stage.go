@@ -37,32 +37,30 @@ type Stage struct {
 	FailureStrategies []FailureStrategy
 	DelegateSelectors yamldoc.Field[[]string]
 	Timeout           yamldoc.Field[time.Duration]
-	RunMode           RunMode
-	Loop              Looping
-	Deployment        *Deployment // of a Deployment stage
-	Chain             *Chain      // of a Pipeline stage
-	Steps             []StepItem
-	RollbackSteps     []StepItem
+	// RunMode says who lets the stage begin (semantics/pipeline §1.2).
+	RunMode struct {
+		Type    yamldoc.Field[string]        // RunManual or RunAuto
+		Timeout yamldoc.Field[time.Duration] // how long RunManual waits for somebody
+	}
+	Loop          Looping
+	Deployment    *Deployment // of a Deployment stage
+	Chain         *Chain      // of a Pipeline stage
+	Steps         []StepItem
+	RollbackSteps []StepItem
 }
 
-// RunMode says who lets a stage begin (semantics/pipeline §1.2).
-type RunMode struct {
-	Type    yamldoc.Field[string]        // RunManual or RunAuto
-	Timeout yamldoc.Field[time.Duration] // how long RunManual waits for somebody
-}
-
-// The types of a RunMode.
+// The types of a stage's RunMode.
 const (
 	RunManual = "Manual"
 	RunAuto   = "Auto"
 )
 
-func (d *decoder) runMode(v yamldoc.Value, m *RunMode) {
+func (d pipelines) runMode(v yamldoc.Value, s *Stage) {
 	manual := document.Peek(v, "type") == RunManual
 	d.Fields(v, document.Keys{
-		"type": d.Literal(&m.Type, RunManual, RunAuto),
+		"type": d.Literal(&s.RunMode.Type, RunManual, RunAuto),
 		"timeout": func(v yamldoc.Value) {
-			if m.Timeout = d.Duration(v); !manual && m.Timeout.Set {
+			if s.RunMode.Timeout = d.Duration(v); !manual && s.RunMode.Timeout.Set {
 				d.Warnf(v, document.WrongValue, "a stage that begins by itself waits for nobody; the timeout changes nothing")
 			}
 		},
@@ -73,7 +71,7 @@ func (d *decoder) runMode(v yamldoc.Value, m *RunMode) {
 	}
 }
 
-func (d *decoder) stage(v yamldoc.Value, ids document.Seen) *Stage {
+func (d pipelines) stage(v yamldoc.Value, ids document.Seen) *Stage {
 	s := &Stage{}
 	d.Fields(v, document.Merge(d.stageKeys(s, document.Peek(v, "type")), document.Keys{
 		"identifier": func(v yamldoc.Value) {
@@ -88,7 +86,7 @@ func (d *decoder) stage(v yamldoc.Value, ids document.Seen) *Stage {
 }
 
 // stageKeys are the keys that a template of a stage has too.
-func (d *decoder) stageKeys(s *Stage, typ string) document.Keys {
+func (d pipelines) stageKeys(s *Stage, typ string) document.Keys {
 	known := document.Keys{
 		"description":       d.Text(&s.Description),
 		"tags":              d.Texts(&s.Tags),
@@ -96,11 +94,11 @@ func (d *decoder) stageKeys(s *Stage, typ string) document.Keys {
 		"spec":              func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
 		"when":              d.when(&s.When, "pipelineStatus"),
 		"variables":         d.variables(&s.Variables),
-		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
+		"failureStrategies": steps{d.decoder}.failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
 		"delegateSelectors": d.Words(&s.DelegateSelectors),
 		"timeout":           d.Time(&s.Timeout),
-		"strategy":          d.looping(&s.Loop),
-		"runMode":           func(v yamldoc.Value) { d.runMode(v, &s.RunMode) },
+		"strategy":          steps{d.decoder}.looping(&s.Loop),
+		"runMode":           func(v yamldoc.Value) { d.runMode(v, s) },
 		"dependsOn":         d.Never("stages run in the order in which they are written, and beside each other in parallel blocks; write them so in place of dependsOn"),
 		"template":          d.link,
 	}
@@ -114,20 +112,20 @@ func (d *decoder) stageKeys(s *Stage, typ string) document.Keys {
 	return known
 }
 
-func (d *decoder) stageNeeds(v yamldoc.Value) {
+func (d pipelines) stageNeeds(v yamldoc.Value) {
 	typ := document.Peek(v, "type")
 	if !linked(v) {
 		d.Need(v, "type", "spec")
 	}
 	if typ == StageDeployment {
-		d.onceOnly(v)
+		deployments{d.decoder}.onceOnly(v)
 	}
 	if typ == StageDeployment && document.Neutral(v.Node.Get("failureStrategies")) {
 		d.Warnf(v, document.MissingKey, `key "failureStrategies" is missing; a failure then rolls nothing back`)
 	}
 }
 
-func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
+func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 	p := place{stage: typ, deployment: document.Peek(v, "deploymentType"), gitOps: gitOps(v.Node)}
 	known := document.Keys{
 		"execution":   func(v yamldoc.Value) { d.execution(v, p, s) },
@@ -136,7 +134,7 @@ func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 	switch typ {
 	case StageDeployment:
 		s.Deployment = &Deployment{}
-		d.Fields(v, document.Merge(known, d.deployment(s.Deployment, p)))
+		d.Fields(v, document.Merge(known, deployments{d.decoder}.deployment(s.Deployment, p)))
 		d.Need(v, "execution")
 		if !d.Watched() && (legacy(v.Node) || p.gitOps) {
 			return
@@ -153,14 +151,14 @@ func (d *decoder) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 	}
 }
 
-func (d *decoder) execution(v yamldoc.Value, p place, s *Stage) {
+func (d pipelines) execution(v yamldoc.Value, p place, s *Stage) {
 	back := p
 	p.section = document.Seen{}
 	back.rollback, back.section = true, document.Seen{}
 	d.Fields(v, document.Keys{
 		"description":   document.Nothing,
-		"steps":         func(v yamldoc.Value) { s.Steps = d.someSteps(v, p) },
-		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = d.steps(v, back, document.Seen{}) },
+		"steps":         func(v yamldoc.Value) { s.Steps = steps{d.decoder}.someSteps(v, p) },
+		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = steps{d.decoder}.steps(v, back, document.Seen{}) },
 	})
 	d.Need(v, "steps")
 }

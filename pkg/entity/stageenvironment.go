@@ -67,7 +67,7 @@ type around struct {
 }
 
 // stageEnvironment decodes an environment.
-func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in around) {
+func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in around) {
 	narrowed := in.narrowed || in.gitOps
 	environment, from := document.Peek(v, "environmentRef"), v.Node.Get("useFromStage")
 	narrowed = narrowed || !document.Neutral(v.Node.Get("deployToAll")) || !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("gitOpsClusters"))
@@ -110,7 +110,7 @@ func (d *decoder) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in arou
 }
 
 // gitOpsClusters refuses clusters of GitOps, unless the stage is refused for them.
-func (d *decoder) gitOpsClusters(told bool) func(yamldoc.Value) {
+func (d deployments) gitOpsClusters(told bool) func(yamldoc.Value) {
 	if told {
 		return func(yamldoc.Value) {}
 	}
@@ -118,7 +118,7 @@ func (d *decoder) gitOpsClusters(told bool) func(yamldoc.Value) {
 }
 
 // servicesOverrides decodes values for inputs of overrides, for each service.
-func (d *decoder) servicesOverrides(v yamldoc.Value) {
+func (d deployments) servicesOverrides(v yamldoc.Value) {
 	for item := range d.Items(v) {
 		var service yamldoc.Field[string]
 		var inputs *yamldoc.Node
@@ -131,7 +131,7 @@ func (d *decoder) servicesOverrides(v yamldoc.Value) {
 	}
 }
 
-func (d *decoder) stageInfrastructure(v yamldoc.Value, environment string) StageInfrastructure {
+func (d deployments) stageInfrastructure(v yamldoc.Value, environment string) StageInfrastructure {
 	var s StageInfrastructure
 	d.Fields(v, document.Keys{
 		"identifier": func(v yamldoc.Value) {
@@ -165,7 +165,7 @@ func (d *decoder) referInfrastructure(v yamldoc.Value, id, environment string) {
 	})
 }
 
-func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments, gitOps bool) {
+func (d deployments) stageEnvironments(v yamldoc.Value, s *StageEnvironments, gitOps bool) {
 	narrowed := !document.Neutral(v.Node.Get("filters"))
 	d.Fields(v, document.Keys{
 		"values": func(v yamldoc.Value) {
@@ -182,7 +182,7 @@ func (d *decoder) stageEnvironments(v yamldoc.Value, s *StageEnvironments, gitOp
 	}
 }
 
-func (d *decoder) environmentList(v yamldoc.Value, in around) []StageEnvironment {
+func (d deployments) environmentList(v yamldoc.Value, in around) []StageEnvironment {
 	var list []StageEnvironment
 	for item := range d.Items(v) {
 		var one StageEnvironment
@@ -192,7 +192,7 @@ func (d *decoder) environmentList(v yamldoc.Value, in around) []StageEnvironment
 	return list
 }
 
-func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
+func (d deployments) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
 	narrowed := !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("deployToAll"))
 	d.Fields(v, document.Keys{
 		"envGroupRef": d.Reference(ref.EnvironmentGroup, &s.Ref),
@@ -211,7 +211,7 @@ func (d *decoder) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
 	}
 }
 
-func (d *decoder) filters(v yamldoc.Value) []Filter {
+func (d deployments) filters(v yamldoc.Value) []Filter {
 	var list []Filter
 	ids := document.Seen{}
 	for item := range d.Items(v) {
@@ -243,12 +243,12 @@ func (d *decoder) filters(v yamldoc.Value) []Filter {
 	return list
 }
 
-func (d *decoder) filterSpec(v yamldoc.Value, typ string, f *Filter) {
+func (d deployments) filterSpec(v yamldoc.Value, typ string, f *Filter) {
 	d.Fields(v, document.Keys{
 		"matchType": d.Word(&f.MatchType, "all", "any"),
 		"tags": func(v yamldoc.Value) {
 			if f.Tags = v.Node; v.Is(yamldoc.Scalar) {
-				d.loopExpression(v)
+				steps{d.decoder}.loopExpression(v)
 				return
 			}
 			d.StringMap(v)

@@ -22,7 +22,7 @@ type StageServices struct {
 	DisableArtifactValidation yamldoc.Field[bool]
 }
 
-func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
+func (d deployments) stageService(v yamldoc.Value, s *StageService) {
 	d.Fields(v, document.Merge(d.serviceOfStage(s), document.Keys{
 		"useFromStage": d.fromStage(&s.From),
 	}))
@@ -30,7 +30,7 @@ func (d *decoder) stageService(v yamldoc.Value, s *StageService) {
 	d.fromStageAlone(v, "the service as it is", "serviceInputs", "disableArtifactValidation")
 }
 
-func (d *decoder) serviceOfStage(s *StageService) document.Keys {
+func (d deployments) serviceOfStage(s *StageService) document.Keys {
 	return document.Keys{
 		"serviceRef":                d.Reference(ref.Service, &s.Ref),
 		"serviceInputs":             d.Node(&s.Inputs),
@@ -50,7 +50,7 @@ func (d *decoder) branch() func(yamldoc.Value) {
 	return d.Idle(notFromBranch, d.Text(&name))
 }
 
-func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
+func (d deployments) stageServices(v yamldoc.Value, s *StageServices) {
 	d.Fields(v, document.Keys{
 		"values": func(v yamldoc.Value) {
 			for item := range d.Items(v) {
@@ -76,7 +76,7 @@ func (d *decoder) stageServices(v yamldoc.Value, s *StageServices) {
 
 // fromStageAlone reports keys beside useFromStage that would say something else
 // about what is taken from there.
-func (d *decoder) fromStageAlone(v yamldoc.Value, takes string, others ...string) {
+func (d deployments) fromStageAlone(v yamldoc.Value, takes string, others ...string) {
 	if v.Node.Get("useFromStage") == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (d *decoder) fromStageAlone(v yamldoc.Value, takes string, others ...string
 }
 
 // parallel binds metadata.parallel: whether the deployments run at the same time.
-func (d *decoder) parallel(f *yamldoc.Field[bool]) func(yamldoc.Value) {
+func (d deployments) parallel(f *yamldoc.Field[bool]) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		d.Fields(v, document.Keys{"parallel": d.Flag(f), "description": func(yamldoc.Value) {}})
 	}
@@ -96,7 +96,7 @@ func (d *decoder) parallel(f *yamldoc.Field[bool]) func(yamldoc.Value) {
 
 // some reports a list that is missing, and warns of one without items: it can
 // be saved, as Harness's editor leaves it, and means nothing to a run.
-func (d *decoder) some(v yamldoc.Value, what string) {
+func (d deployments) some(v yamldoc.Value, what string) {
 	if v.Null() {
 		d.Errorf(v, document.EmptyList, "found no %s; want one at least", what)
 		return

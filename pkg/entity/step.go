@@ -65,7 +65,7 @@ type place struct {
 
 // steps decodes a list of steps; ids are the identifiers of its container,
 // which a parallel block shares (semantics/pipeline §1.3).
-func (d *decoder) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
+func (d steps) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
 	var out []StepItem
 	for item := range d.Items(v) {
 		var one StepItem
@@ -84,12 +84,12 @@ func (d *decoder) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem 
 
 // someSteps decodes the steps of a stage or a group, of which there is one at
 // least.
-func (d *decoder) someSteps(v yamldoc.Value, p place) []StepItem {
+func (d steps) someSteps(v yamldoc.Value, p place) []StepItem {
 	d.Filled(v, document.EmptyList, "found no steps; want one at least")
 	return d.steps(v, p, document.Seen{})
 }
 
-func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
+func (d steps) parallelSteps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
 	out := d.steps(v, p, ids)
 	if v.Null() {
 		d.Errorf(v, document.EmptyList, "found nothing to run in parallel; want a step at least")
@@ -101,7 +101,7 @@ func (d *decoder) parallelSteps(v yamldoc.Value, p place, ids document.Seen) []S
 }
 
 // stepID binds the identifier of a step or a step group.
-func (d *decoder) stepID(f *yamldoc.Field[string], p place, ids document.Seen) func(yamldoc.Value) {
+func (d steps) stepID(f *yamldoc.Field[string], p place, ids document.Seen) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		*f = d.nodeID(v)
 		if f.Value == "" {
@@ -116,7 +116,7 @@ func (d *decoder) stepID(f *yamldoc.Field[string], p place, ids document.Seen) f
 	}
 }
 
-func (d *decoder) step(v yamldoc.Value, p place, ids document.Seen) *Step {
+func (d steps) step(v yamldoc.Value, p place, ids document.Seen) *Step {
 	s := &Step{}
 	d.Fields(v, document.Merge(d.stepKeys(v, s, p), document.Keys{
 		"identifier": d.stepID(&s.Identifier, p, ids),
@@ -128,7 +128,7 @@ func (d *decoder) step(v yamldoc.Value, p place, ids document.Seen) *Step {
 }
 
 // stepKeys are the keys that a template of a step has too.
-func (d *decoder) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
+func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 	return document.Keys{
 		"description": d.Text(&s.Description),
 		"type":        func(v yamldoc.Value) { s.Type = d.stepType(v) },
@@ -148,7 +148,7 @@ func (d *decoder) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 }
 
 // stepNeeds reports what a step lacks, and what its spec does if it has none.
-func (d *decoder) stepNeeds(v yamldoc.Value, p place) {
+func (d steps) stepNeeds(v yamldoc.Value, p place) {
 	if !linked(v) {
 		d.Need(v, "type")
 	}
@@ -160,7 +160,7 @@ func (d *decoder) stepNeeds(v yamldoc.Value, p place) {
 	}
 }
 
-func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
+func (d steps) stepType(v yamldoc.Value) yamldoc.Field[string] {
 	f := d.String(v)
 	if len(d.options.StepTypes) > 0 {
 		d.Takes(v, yamldoc.UseEnum, d.options.StepTypes...)
@@ -172,7 +172,7 @@ func (d *decoder) stepType(v yamldoc.Value) yamldoc.Field[string] {
 // checkStep asks a step's type about the step's spec. Of a type that nobody
 // here knows it says whether Harness has it. lacks says that the spec has too
 // few keys.
-func (d *decoder) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
+func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 	typ, name := document.Child(step, "type"), document.Peek(step, "type")
 	if d.options.CheckStep == nil || name == "" || strings.Contains(name, "<+") {
 		return false
@@ -206,7 +206,7 @@ func (d *decoder) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 
 // specRefs adds the references of a step's spec to connectors and to the user
 // groups of approvals.
-func (d *decoder) specRefs(v yamldoc.Value) {
+func (d steps) specRefs(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Mapping):
 		for _, e := range v.Node.Entries {
@@ -230,7 +230,7 @@ func (d *decoder) specRefs(v yamldoc.Value) {
 // approvers adds the references to the user groups that an approval asks. How
 // they are spelled is the step type's to say; those of all users are always
 // there, and a shared template's may be those of whoever uses it.
-func (d *decoder) approvers(v yamldoc.Value) {
+func (d steps) approvers(v yamldoc.Value) {
 	switch {
 	case v.Is(yamldoc.Sequence):
 		for i, item := range v.Node.Items {
@@ -249,7 +249,7 @@ func (d *decoder) approvers(v yamldoc.Value) {
 
 // groupRollback decodes the rollbackSteps of a group. In a stage's
 // rollbackSteps nothing would ever run them.
-func (d *decoder) groupRollback(v yamldoc.Value, p place) []StepItem {
+func (d steps) groupRollback(v yamldoc.Value, p place) []StepItem {
 	if p.rollback && !document.Neutral(v.Node) {
 		d.Errorf(v, badStrategy, "a group in rollbackSteps can't have rollbackSteps itself: nothing rolls a rollback back")
 		return nil
@@ -258,7 +258,7 @@ func (d *decoder) groupRollback(v yamldoc.Value, p place) []StepItem {
 	return d.steps(v, p, document.Seen{})
 }
 
-func (d *decoder) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGroup {
+func (d steps) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGroup {
 	g := &StepGroup{}
 	inner := p
 	inner.depth++
@@ -277,7 +277,7 @@ func (d *decoder) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGr
 
 // groupKeys are the keys that a template of a step group has too. inner is the
 // place in the group.
-func (d *decoder) groupKeys(g *StepGroup, p, inner place) document.Keys {
+func (d steps) groupKeys(g *StepGroup, p, inner place) document.Keys {
 	return document.Keys{
 		"description":       d.Text(&g.Description),
 		"steps":             func(v yamldoc.Value) { g.Steps = d.someSteps(v, inner) },
@@ -294,7 +294,7 @@ func (d *decoder) groupKeys(g *StepGroup, p, inner place) document.Keys {
 	}
 }
 
-func (d *decoder) groupNeeds(v yamldoc.Value) {
+func (d steps) groupNeeds(v yamldoc.Value) {
 	if !linked(v) {
 		d.Need(v, "steps")
 	}

@@ -26,7 +26,7 @@ type Template struct {
 // name without a scope would mean something else in each of them.
 func (d *decoder) shared() bool { return d.kind == ref.Template && d.Scope.Project == "" }
 
-func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
+func (d templates) template(v yamldoc.Value, e *Entity) *Template {
 	t := &Template{}
 	kind := template.Kind(document.Peek(v, "type"))
 	var supported, others []string
@@ -54,7 +54,7 @@ func (d *decoder) template(v yamldoc.Value, e *Entity) *Template {
 }
 
 // templateSpec checks a template's body like the node that is made of it.
-func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
+func (d templates) templateSpec(v yamldoc.Value, kind template.Kind) {
 	d.Takes(v, yamldoc.UsePlain)
 	if !v.Is(yamldoc.Mapping) && kind.Supported() {
 		d.Errorf(v, document.WrongType, "want the keys of a %s", kind)
@@ -63,28 +63,30 @@ func (d *decoder) templateSpec(v yamldoc.Value, kind template.Kind) {
 	switch kind {
 	case template.Step:
 		p, s := place{section: document.Seen{}}, &Step{}
-		d.Fields(v, document.Merge(d.stepKeys(v, s, p), d.unnamed()))
-		d.stepNeeds(v, p)
+		d.Fields(v, document.Merge(steps{d.decoder}.stepKeys(v, s, p), d.unnamed()))
+		steps{d.decoder}.stepNeeds(v, p)
 	case template.StepGroup:
 		d.groupTemplate(v)
 	case template.Stage:
 		s := &Stage{}
-		d.Fields(v, document.Merge(d.stageKeys(s, document.Peek(v, "type")), d.unnamed()))
-		d.stageNeeds(v)
+		d.Fields(v, document.Merge(pipelines{d.decoder}.stageKeys(s, document.Peek(v, "type")), d.unnamed()))
+		pipelines{d.decoder}.stageNeeds(v)
 		d.bounded(v, extent.Nodes(s.nodes()))
 	case template.Pipeline:
-		d.Fields(v, document.Merge(d.pipelineKeys(&Pipeline{}), d.codebase(v), d.unnamed()))
+		d.Fields(v, document.Merge(pipelines{d.decoder}.pipelineKeys(&Pipeline{}), pipelines{d.decoder}.codebase(v), d.unnamed()))
 		d.Need(v, "stages")
 	case template.ArtifactSource:
-		d.Fields(v, d.artifactSource(v, &ArtifactSource{}))
+		d.Fields(v, services{d.decoder}.artifactSource(v, &ArtifactSource{}))
 		d.Need(v, "type", "spec")
 	case template.Notification:
-		d.Fields(v, document.Merge(d.unnamed(), document.Keys{"body": func(v yamldoc.Value) { d.notificationBody(v, &NotificationBody{}, d.open) }}))
+		d.Fields(v, document.Merge(d.unnamed(), document.Keys{"body": func(v yamldoc.Value) {
+			notifications{d.decoder}.notificationBody(v, &NotificationBody{}, notifications{d.decoder}.open)
+		}}))
 		d.Need(v, "body")
 	case template.CustomDeployment:
-		d.customTemplate(v)
+		services{d.decoder}.customTemplate(v)
 	case template.SecretManager:
-		d.managerTemplate(v)
+		settings{d.decoder}.managerTemplate(v)
 	case template.MonitoredService, template.Workspace:
 	}
 }
@@ -115,7 +117,7 @@ func linked(v yamldoc.Value) bool { return v.Node.Get("template") != nil }
 
 // groupTemplate checks the body of a template of a step group, which may say
 // what stages it is for.
-func (d *decoder) groupTemplate(v yamldoc.Value) {
+func (d templates) groupTemplate(v yamldoc.Value) {
 	var of yamldoc.Field[string]
 	can := []string{StageDeployment, StageApproval, StageCustom}
 	p, g := place{section: document.Seen{}}, &StepGroup{}
@@ -124,10 +126,10 @@ func (d *decoder) groupTemplate(v yamldoc.Value) {
 	}
 	inner := p
 	inner.depth++
-	d.Fields(v, document.Merge(d.groupKeys(g, p, inner), d.unnamed(), document.Keys{
+	d.Fields(v, document.Merge(steps{d.decoder}.groupKeys(g, p, inner), d.unnamed(), document.Keys{
 		"stageType": d.Supported(&of, "stage type", can, otherStageTypes()...),
 	}))
-	d.groupNeeds(v)
+	steps{d.decoder}.groupNeeds(v)
 	d.bounded(v, extent.Nodes(g.nodes()))
 }
 
@@ -142,7 +144,7 @@ func (d *decoder) unnamed() document.Keys {
 
 // allowedOverrides decodes which settings a link may override. One that the
 // template asks for anyway can't be among them (semantics/pipeline §9.3).
-func (d *decoder) allowedOverrides(v, spec yamldoc.Value, kind template.Kind) []yamldoc.Field[string] {
+func (d templates) allowedOverrides(v, spec yamldoc.Value, kind template.Kind) []yamldoc.Field[string] {
 	known := template.Overridable(kind)
 	var names []string
 	for name := range known {

@@ -115,11 +115,11 @@ func hostEvents(host string) map[string][]string {
 	return nil
 }
 
-func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
+func (d triggers) trigger(v yamldoc.Value, e *Entity) *Trigger {
 	t := &Trigger{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"enabled":                          d.Flag(&t.Enabled),
-		"pipelineIdentifier":               func(v yamldoc.Value) { t.Pipeline = d.ofPipeline(v, e) },
+		"pipelineIdentifier":               func(v yamldoc.Value) { t.Pipeline = inputSets{d.decoder}.ofPipeline(v, e) },
 		"inputYaml":                        func(v yamldoc.Value) { t.Inputs = d.inputYAML(v) },
 		"encryptedWebhookSecretIdentifier": d.Reference(ref.Secret, &t.Secret),
 		"source":                           func(v yamldoc.Value) { d.source(v, t) },
@@ -133,14 +133,14 @@ func (d *decoder) trigger(v yamldoc.Value, e *Entity) *Trigger {
 		"eventConditions":    d.Never("conditions stand in source.spec.spec: payloadConditions, headerConditions and jexlCondition of a webhook, eventConditions of an artifact"),
 	}))
 	d.Need(v, "identifier", "pipelineIdentifier", "source")
-	d.inProject(v, "a trigger")
+	inputSets{d.decoder}.inProject(v, "a trigger")
 	d.proven(v, t)
 	return t
 }
 
 // triggerSets reads the identifiers of input sets. They aren't references that
 // keep a set from being deleted: they may name either kind of set.
-func (d *decoder) triggerSets(v yamldoc.Value, t *Trigger) {
+func (d triggers) triggerSets(v yamldoc.Value, t *Trigger) {
 	if v.Is(yamldoc.Scalar) {
 		if t.InputSetList = d.Body(v); strings.TrimSpace(t.InputSetList.Expr) != "" && !strings.Contains(t.InputSetList.Expr, "<+") {
 			d.Errorf(v, document.WrongType, "found a text; want a list of input sets, or an expression for one")
@@ -160,7 +160,7 @@ func (d *decoder) triggerSets(v yamldoc.Value, t *Trigger) {
 
 // inputYAML reads a text that is YAML itself. Places in it aren't places of
 // the document, so findings stand at the text.
-func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
+func (d triggers) inputYAML(v yamldoc.Value) *yamldoc.Node {
 	d.Takes(v, yamldoc.UseString)
 	if v.Null() || v.Is(yamldoc.Scalar) && strings.TrimSpace(v.Node.Value) == "" {
 		return nil
@@ -187,7 +187,7 @@ func (d *decoder) inputYAML(v yamldoc.Value) *yamldoc.Node {
 // pipeline; nil for nothing, or what can't be read.
 func InputYAML(trigger *yamldoc.Node) *yamldoc.Node {
 	d := &decoder{Decoder: document.New(yamldoc.NewReport(""))}
-	return d.inputYAML(yamldoc.Sub(trigger.Get("inputYaml"), "inputYaml"))
+	return triggers{d}.inputYAML(yamldoc.Sub(trigger.Get("inputYaml"), "inputYaml"))
 }
 
 // withoutMarks takes off what stands for ends of lines at the end of a text, as
@@ -202,7 +202,7 @@ func withoutMarks(text string) string {
 	}
 }
 
-func (d *decoder) source(v yamldoc.Value, t *Trigger) {
+func (d triggers) source(v yamldoc.Value, t *Trigger) {
 	typ := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
 		"type": func(v yamldoc.Value) { d.sourceType(v, typ, t) },
@@ -222,7 +222,7 @@ func (d *decoder) source(v yamldoc.Value, t *Trigger) {
 	d.Need(v, "type", "spec")
 }
 
-func (d *decoder) sourceType(v yamldoc.Value, typ string, t *Trigger) {
+func (d triggers) sourceType(v yamldoc.Value, typ string, t *Trigger) {
 	switch typ {
 	case "Manifest", "MultiRegionArtifact":
 		d.Unsupported(v, "trigger type %s isn't supported: nothing asks registries for new versions; let the registry's own event call a webhook of type Custom, see docs/triggers.md", typ)
@@ -233,7 +233,7 @@ func (d *decoder) sourceType(v yamldoc.Value, typ string, t *Trigger) {
 
 // polled refuses to ask a Git host for events; 0 means that it isn't asked.
 // AWS tells of artifacts at once, sooner than any interval.
-func (d *decoder) polled(v yamldoc.Value, typ string) {
+func (d triggers) polled(v yamldoc.Value, typ string) {
 	if typ == "Artifact" {
 		d.String(v)
 		return
@@ -243,7 +243,7 @@ func (d *decoder) polled(v yamldoc.Value, typ string) {
 	}
 }
 
-func (d *decoder) webhook(v yamldoc.Value, w *Webhook) {
+func (d triggers) webhook(v yamldoc.Value, w *Webhook) {
 	host := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
 		"type": d.Supported(&w.Host, "the webhook's type", []string{"Custom", "Github", "Gitlab", "Bitbucket"},
@@ -261,7 +261,7 @@ func (d *decoder) webhook(v yamldoc.Value, w *Webhook) {
 }
 
 // listens adds the reference to a source.
-func (d *decoder) listens(v yamldoc.Value, source string) {
+func (d triggers) listens(v yamldoc.Value, source string) {
 	if source != "" {
 		d.references = append(d.references, Reference{
 			Kind: TriggerSource, Ref: ref.Ref{Scope: ref.Scope{Account: d.Scope.Account}, ID: source}, Text: source, At: v.Pos(d.Report),
@@ -270,7 +270,7 @@ func (d *decoder) listens(v yamldoc.Value, source string) {
 }
 
 // hostWebhook decodes the event of a Git host.
-func (d *decoder) hostWebhook(v yamldoc.Value, host string, w *Webhook) {
+func (d triggers) hostWebhook(v yamldoc.Value, host string, w *Webhook) {
 	events, event := hostEvents(host), document.Peek(v, "type")
 	var names []string
 	for name := range events {
@@ -292,7 +292,7 @@ func (d *decoder) hostWebhook(v yamldoc.Value, host string, w *Webhook) {
 	d.Need(v, "type", "spec")
 }
 
-func (d *decoder) actions(v yamldoc.Value, event string, known []string, w *Webhook) {
+func (d triggers) actions(v yamldoc.Value, event string, known []string, w *Webhook) {
 	for item := range d.Items(v) {
 		var f yamldoc.Field[string]
 		if len(known) > 0 {
@@ -306,7 +306,7 @@ func (d *decoder) actions(v yamldoc.Value, event string, known []string, w *Webh
 
 // conditions are the keys that every webhook has. files says whether its
 // deliveries list the files that changed.
-func (d *decoder) conditions(w *Webhook, files bool) document.Keys {
+func (d triggers) conditions(w *Webhook, files bool) document.Keys {
 	return document.Keys{
 		"payloadConditions": func(v yamldoc.Value) {
 			w.Payload = d.conditionList(v, func(v yamldoc.Value, key string) { d.payloadKey(v, key, files) })
@@ -317,7 +317,7 @@ func (d *decoder) conditions(w *Webhook, files bool) document.Keys {
 }
 
 // payloadKey checks what a payload condition compares.
-func (d *decoder) payloadKey(v yamldoc.Value, key string, files bool) {
+func (d triggers) payloadKey(v yamldoc.Value, key string, files bool) {
 	words := []string{SourceBranch, TargetBranch, ChangedFiles}
 	switch {
 	case key == "" || strings.Contains(key, "<+"):
@@ -330,7 +330,7 @@ func (d *decoder) payloadKey(v yamldoc.Value, key string, files bool) {
 }
 
 // conditionList decodes conditions; check sees the key of each.
-func (d *decoder) conditionList(v yamldoc.Value, check func(v yamldoc.Value, key string)) []Condition {
+func (d triggers) conditionList(v yamldoc.Value, check func(v yamldoc.Value, key string)) []Condition {
 	var out []Condition
 	for item := range d.Items(v) {
 		var key, operator, value yamldoc.Field[string]
@@ -351,7 +351,7 @@ func (d *decoder) conditionList(v yamldoc.Value, check func(v yamldoc.Value, key
 }
 
 // proven warns of a webhook whose deliveries can't prove where they are from.
-func (d *decoder) proven(v yamldoc.Value, t *Trigger) {
+func (d triggers) proven(v yamldoc.Value, t *Trigger) {
 	if host := t.Webhook.Host.Value; hostEvents(host) != nil && !t.Secret.Set {
 		d.Warnf(v, document.UnsupportedAtRun, "without encryptedWebhookSecretIdentifier no delivery of %s can be told from a forged one; all are refused", host)
 	}

@@ -22,7 +22,7 @@ type GroupWay struct {
 	Members bool   // Email: each user gets the mail, too
 }
 
-func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
+func (d settings) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 	g := &UserGroup{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"users":      func(v yamldoc.Value) { g.add(d, v) },
@@ -44,7 +44,7 @@ func (d *decoder) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 }
 
 // groupWay decodes one of notificationConfigs (semantics/entities §13).
-func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
+func (d settings) groupWay(v yamldoc.Value) GroupWay {
 	var w GroupWay
 	var typ yamldoc.Field[string]
 	all := document.Keys{"type": d.Literal(&typ, "EMAIL", "SLACK", "MSTEAMS", "PAGERDUTY")}
@@ -52,8 +52,8 @@ func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
 	switch document.Peek(v, "type") {
 	case "EMAIL":
 		w.Channel = ChannelEmail
-		all["groupEmail"] = d.address(&w.Address)
-		all["sendEmailToAllUsers"] = d.constant(func(v yamldoc.Value) { w.Members = d.Bool(v).Value })
+		all["groupEmail"] = notifications{d.decoder}.address(&w.Address)
+		all["sendEmailToAllUsers"] = notifications{d.decoder}.constant(func(v yamldoc.Value) { w.Members = d.Bool(v).Value })
 	case "SLACK":
 		w.Channel, needed = ChannelSlack, "slackWebhookUrl"
 	case "MSTEAMS":
@@ -62,7 +62,7 @@ func (d *decoder) groupWay(v yamldoc.Value) GroupWay {
 		w.Channel, needed = ChannelPagerDuty, "pagerDutyKey"
 	}
 	if needed != "" {
-		all[needed] = d.address(&w.Address)
+		all[needed] = notifications{d.decoder}.address(&w.Address)
 	}
 	d.Fields(v, all)
 	d.Need(v, "type")
@@ -107,7 +107,7 @@ func (g *UserGroup) Mails() []string {
 	return out
 }
 
-func (g *UserGroup) add(d *decoder, v yamldoc.Value) {
+func (g *UserGroup) add(d settings, v yamldoc.Value) {
 	for item := range d.Items(v) {
 		f := d.String(item)
 		d.Plain(item, f.Expr, "a user's name")
