@@ -37,6 +37,14 @@ func (b before) definition() string {
 	return sdk.ToString(b.Update.TaskDefinition)
 }
 
+// beforeOf is how a service is, and what scales it.
+func beforeOf(one *types.Service, scales *scaling) before {
+	return before{
+		Service: nameOf(one), Daemon: one.SchedulingStrategy == types.SchedulingStrategyDaemon,
+		Update: snapshot(one), Deployment: newestID(one), Tags: one.Tags, Scaling: scales,
+	}
+}
+
 // key is that of a checkpoint about a service of the cluster.
 func (c cluster) key(sort, service string) string {
 	return sort + c.Region + "/" + c.short() + "/" + service
@@ -45,10 +53,9 @@ func (c cluster) key(sort, service string) string {
 // keep keeps how a service is before the first change, unless the stage has
 // changed it before: then that is what counts.
 func (s *session) keep(ctx context.Context, sort, name string, daemon bool, live *types.Service, scales *scaling) (before, error) {
-	was := before{Service: name, First: live == nil, Daemon: daemon, Scaling: scales}
+	was := before{Service: name, First: true, Daemon: daemon, Scaling: scales}
 	if live != nil {
-		was.Update, was.Deployment, was.Tags = snapshot(live), newestID(live), live.Tags
-		was.Daemon = live.SchedulingStrategy == types.SchedulingStrategyDaemon
+		was = beforeOf(live, scales)
 	}
 	kept, err := executor.Keep(ctx, s.env, s.key(sort, name), was)
 	if err != nil {

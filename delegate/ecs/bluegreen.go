@@ -34,11 +34,7 @@ func newBluegreen(s *session) bluegreen { return bluegreen{s, alb.New(s.Access)}
 // deployed, as long as they have tasks.
 func (g bluegreen) tell(c *colours) {
 	g.s.outputs.colours(c)
-	for _, name := range []string{c.New, c.Old} {
-		if name != "" {
-			g.s.near = append(g.s.near, name)
-		}
-	}
+	g.s.deploying(c.New, c.Old)
 }
 
 // createGreen makes the new version a service beside the one that has the
@@ -54,7 +50,7 @@ func (g bluegreen) createGreen(ctx context.Context) error {
 		return err
 	}
 	g.s.group = c.StageGroup
-	w, err := g.s.wanted(ctx)
+	w, err := g.s.documents().wanted(ctx)
 	if err != nil {
 		return err
 	}
@@ -221,7 +217,7 @@ func (g bluegreen) swap(ctx context.Context) error {
 	}
 	if c.ScaleInSwap {
 		var w wanted
-		if err := g.s.scalingWanted(ctx, &w); err != nil {
+		if err := g.s.documents().scalingWanted(ctx, &w); err != nil {
 			return err
 		}
 		g.s.in(swapUnit)

@@ -22,9 +22,12 @@ func canaryName(service string) string {
 	return service[:min(len(service), mostName-len(canarySuffix))] + canarySuffix
 }
 
-// canary makes or updates the canary of a service, with one task.
-func (s *session) canary(ctx context.Context) error {
-	w, err := s.wanted(ctx)
+// canary is a task that makes a canary, or deletes it.
+type canary struct{ *session }
+
+// begin makes or updates the canary of a service, with one task.
+func (s canary) begin(ctx context.Context) error {
+	w, err := s.documents().wanted(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,9 +54,9 @@ func (s *session) canary(ctx context.Context) error {
 	return s.deploy(ctx, w, live, definition, was)
 }
 
-// deleteCanary deletes the canary of the service, also where no step of the stage
-// has made it.
-func (s *session) deleteCanary(ctx context.Context) error {
+// end deletes the canary of the service, also where no step of the stage has made
+// it.
+func (s canary) end(ctx context.Context) error {
 	s.in(canaryUnit)
 	all, err := executor.Kept[before](ctx, s.env, canaryKept)
 	if err != nil {
@@ -63,7 +66,7 @@ func (s *session) deleteCanary(ctx context.Context) error {
 	if len(all) > 0 {
 		name = all[0].Service
 	} else {
-		w, err := s.service(ctx)
+		w, err := s.documents().service(ctx)
 		if err != nil {
 			return err
 		}

@@ -229,9 +229,7 @@ func (g bluegreen) find(ctx context.Context, c *colours, updateGreen bool) (*col
 		if err != nil {
 			return nil, err
 		}
-		c.Services = append(c.Services, before{
-			Service: nameOf(&one), Update: snapshot(&one), Deployment: newestID(&one), Tags: one.Tags, Scaling: &scales,
-		})
+		c.Services = append(c.Services, beforeOf(&one, &scales))
 	}
 	return executor.Keep(ctx, g.s.env, g.s.key(coloursKept, c.Service), c)
 }

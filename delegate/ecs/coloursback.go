@@ -5,9 +5,7 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
-	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -114,7 +112,5 @@ func (g bluegreen) drain(ctx context.Context, c *colours) error {
 			return err
 		}
 	}
-	return g.s.until(ctx, c.New, func(one types.Service, found bool) (awswait.State, error) {
-		return awswait.State{Done: !found || one.RunningCount == 0 && one.PendingCount == 0, Progress: sayCount(one)}, nil
-	})
+	return g.s.emptied(ctx, c.New)
 }

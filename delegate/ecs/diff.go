@@ -27,7 +27,7 @@ type comparing struct {
 
 // compare compares what is there with what the documents say, and changes nothing.
 func (s *comparing) compare(ctx context.Context) error {
-	w, err := s.wanted(ctx)
+	w, err := s.documents().wanted(ctx)
 	if err != nil {
 		return err
 	}

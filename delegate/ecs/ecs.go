@@ -144,11 +144,11 @@ func (s *session) perform(ctx context.Context) error {
 	case lane.OpRolling:
 		return s.rolling(ctx)
 	case lane.OpRollingRollback:
-		return s.rollBack(ctx)
+		return rollback{s}.restoreAll(ctx)
 	case lane.OpCanary:
-		return s.canary(ctx)
+		return canary{s}.begin(ctx)
 	case lane.OpCanaryDelete:
-		return s.deleteCanary(ctx)
+		return canary{s}.end(ctx)
 	case lane.OpRunTask:
 		return once{s}.runTask(ctx)
 	case lane.OpScale:

@@ -73,6 +73,16 @@ func (s *session) touch(service string) {
 	}
 }
 
+// deploying notes the services whose tasks are those of what is deployed, whether
+// the task changes them or not; an empty name is none.
+func (s *session) deploying(services ...string) {
+	for _, name := range services {
+		if name != "" {
+			s.near = append(s.near, name)
+		}
+	}
+}
+
 // serverInstance is a task as deploymentInfoOutcome has it.
 type serverInstance struct {
 	Region         string            `json:"region"`

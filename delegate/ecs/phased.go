@@ -75,7 +75,7 @@ type move struct{ *session }
 
 // setUp makes the service that follows the one that serves, without tasks.
 func (s move) setUp(ctx context.Context) error {
-	w, err := s.wanted(ctx)
+	w, err := s.documents().wanted(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s move) setUp(ctx context.Context) error {
 		return err
 	}
 	s.outputs.New, s.outputs.Old, s.outputs.Target = p.New, p.Old.Service, &p.Target
-	s.deploying(p)
+	s.deploying(p.New, p.Old.Service)
 
 	s.in(deployUnit)
 	if err := s.tidy(ctx, all, p); err != nil {
@@ -127,7 +127,7 @@ func (s move) keepPhases(ctx context.Context, w *wanted, all []numbered) (phases
 		if err != nil {
 			return p, err
 		}
-		p.Old = before{Service: sdk.ToString(one.ServiceName), Update: snapshot(&one.Service), Deployment: newestID(&one.Service), Tags: one.Tags, Scaling: &scales}
+		p.Old = beforeOf(&one.Service, &scales)
 	}
 	p.New = fmt.Sprintf("%s__%d", w.name, number+1)
 	if s.spec.SameCount && p.Old.Service != "" {
@@ -143,14 +143,6 @@ func (s move) keepPhases(ctx context.Context, w *wanted, all []numbered) (phases
 		s.say("Service %s serves, with %d tasks; the new one is %s", p.Old.Service, p.oldCount(), p.New)
 	}
 	return p, nil
-}
-
-// deploying notes the services whose tasks are those of what is deployed.
-func (s move) deploying(p phases) {
-	s.near = append(s.near, p.New)
-	if p.Old.Service != "" {
-		s.near = append(s.near, p.Old.Service)
-	}
 }
 
 // tidy deletes what earlier stages have left without tasks, but for the newest of
@@ -175,7 +167,7 @@ func (s move) phasesOf(ctx context.Context) (phases, bool, error) {
 	}
 	p := all[0]
 	s.outputs.New, s.outputs.Old = p.New, p.Old.Service
-	s.deploying(p)
+	s.deploying(p.New, p.Old.Service)
 	return p, true, nil
 }
 
@@ -183,7 +175,7 @@ func (s move) phasesOf(ctx context.Context) (phases, bool, error) {
 func (s move) upgrade(ctx context.Context) error {
 	s.in(fetchUnit)
 	w := &wanted{}
-	if err := s.scalingWanted(ctx, w); err != nil {
+	if err := s.documents().scalingWanted(ctx, w); err != nil {
 		return err
 	}
 	s.in(deployUnit)
@@ -275,7 +267,7 @@ func (s move) rollBackPhases(ctx context.Context) error {
 		return nil
 	}
 	if p.Old.Service != "" {
-		if err := s.restore(ctx, p.Old); err != nil {
+		if err := rollback(s).restore(ctx, p.Old); err != nil {
 			return err
 		}
 	}

@@ -9,13 +9,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
-	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// rollBack makes the services that the stage has changed what they were before.
-func (s *session) rollBack(ctx context.Context) error {
+// rollback is a task that makes services what they were before its stage.
+type rollback struct{ *session }
+
+// restoreAll restores the services that EcsRollingDeploy has changed.
+func (s rollback) restoreAll(ctx context.Context) error {
 	s.in(rollbackUnit)
 	all, err := executor.Kept[before](ctx, s.env, serviceKept)
 	if err != nil {
@@ -35,7 +37,7 @@ func (s *session) rollBack(ctx context.Context) error {
 
 // restore makes one service what it was. One that the stage has made stays,
 // without tasks.
-func (s *session) restore(ctx context.Context, was before) error {
+func (s rollback) restore(ctx context.Context, was before) error {
 	live, err := s.live(ctx, was.Service)
 	if err != nil {
 		return err
@@ -65,7 +67,7 @@ func (s *session) restore(ctx context.Context, was before) error {
 
 // empty leaves a service that the stage has made without tasks. One that has a
 // task on each instance can't be scaled, so that it is deleted.
-func (s *session) empty(ctx context.Context, live *types.Service, was before) error {
+func (s rollback) empty(ctx context.Context, live *types.Service, was before) error {
 	if was.Daemon {
 		return s.remove(ctx, was.Service)
 	}
@@ -81,15 +83,12 @@ func (s *session) empty(ctx context.Context, live *types.Service, was before) er
 		}
 	}
 	s.outputs.of(live, true)
-	return s.until(ctx, was.Service, func(one types.Service, found bool) (awswait.State, error) {
-		empty := !found || one.RunningCount == 0 && one.PendingCount == 0
-		return awswait.State{Done: empty, Progress: sayCount(one)}, nil
-	})
+	return s.emptied(ctx, was.Service)
 }
 
 // undone waits while ECS rolls the service back by itself, and gives how the
 // service is then.
-func (s *session) undone(ctx context.Context, live *types.Service, was before) (*types.Service, error) {
+func (s rollback) undone(ctx context.Context, live *types.Service, was before) (*types.Service, error) {
 	d := newest(live)
 	if d == nil || sdk.ToString(d.TaskDefinition) != was.definition() || d.RolloutState != types.DeploymentRolloutStateInProgress {
 		return live, nil
@@ -102,7 +101,7 @@ func (s *session) undone(ctx context.Context, live *types.Service, was before) (
 }
 
 // putBack updates a service to what it was, unless it is so.
-func (s *session) putBack(ctx context.Context, live *types.Service, was before) error {
+func (s rollback) putBack(ctx context.Context, live *types.Service, was before) error {
 	in, differs := difference(was.Update, live)
 	if !differs {
 		s.say("Service %s is already as before", was.Service)
@@ -131,7 +130,7 @@ func (s *session) putBack(ctx context.Context, live *types.Service, was before) 
 }
 
 // markBack gives a service the tags again that it had.
-func (s *session) markBack(ctx context.Context, live *types.Service, was before) error {
+func (s rollback) markBack(ctx context.Context, live *types.Service, was before) error {
 	tags := slices.DeleteFunc(slices.Clone(was.Tags), func(t types.Tag) bool { return has(live.Tags, sdk.ToString(t.Key), sdk.ToString(t.Value)) })
 	if len(tags) > 0 {
 		if _, err := s.ecs.TagResource(ctx, &ecs.TagResourceInput{ResourceArn: live.ServiceArn, Tags: tags}); err != nil {

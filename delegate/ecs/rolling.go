@@ -15,7 +15,7 @@ import (
 // rolling makes or updates the service, waits until its tasks are replaced, and
 // then has what is to scale it scale it.
 func (s *session) rolling(ctx context.Context) error {
-	w, err := s.wanted(ctx)
+	w, err := s.documents().wanted(ctx)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (s once) runTask(ctx context.Context) error {
 		return err
 	}
 	w := &wanted{}
-	if w.definition, err = s.definition(ctx, run.TaskDefinition); err != nil {
+	if w.definition, err = s.documents().definition(ctx, run.TaskDefinition); err != nil {
 		return err
 	}
 	s.in(deployUnit)
@@ -71,7 +71,7 @@ func (s once) runTask(ctx context.Context) error {
 
 // request reads how tasks are run.
 func (s once) request(ctx context.Context) (*ecs.RunTaskInput, error) {
-	files, err := s.source().Fetch(ctx, s.spec.RunTask.Request)
+	files, err := s.documents().source().Fetch(ctx, s.spec.RunTask.Request)
 	if err != nil {
 		return nil, err
 	}

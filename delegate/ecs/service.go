@@ -60,6 +60,13 @@ func (s *session) free(ctx context.Context, name string) error {
 	})
 }
 
+// emptied waits until a service has no tasks.
+func (s *session) emptied(ctx context.Context, name string) error {
+	return s.until(ctx, name, func(one types.Service, found bool) (awswait.State, error) {
+		return awswait.State{Done: !found || one.RunningCount == 0 && one.PendingCount == 0, Progress: sayCount(one)}, nil
+	})
+}
+
 // until looks at a service until it is as judge wants it. Steps that wait for
 // services of one cluster look together.
 func (s *session) until(ctx context.Context, name string, judge func(one types.Service, found bool) (awswait.State, error)) error {

@@ -27,8 +27,13 @@ type wanted struct {
 	scaling scaling
 }
 
+// documents are those that the task reads.
+type documents struct{ *session }
+
+func (s *session) documents() documents { return documents{s} }
+
 // source fetches documents.
-func (s *session) source() awsdoc.Source {
+func (s documents) source() awsdoc.Source {
 	known := map[string]string{}
 	if s.group != "" {
 		known[ecslane.TargetGroup] = s.group
@@ -37,7 +42,7 @@ func (s *session) source() awsdoc.Source {
 }
 
 // wanted reads the service's documents.
-func (s *session) wanted(ctx context.Context) (*wanted, error) {
+func (s documents) wanted(ctx context.Context) (*wanted, error) {
 	s.in(fetchUnit)
 	w, err := s.service(ctx)
 	if err != nil {
@@ -56,7 +61,7 @@ func (s *session) wanted(ctx context.Context) (*wanted, error) {
 }
 
 // service reads the service definition alone.
-func (s *session) service(ctx context.Context) (*wanted, error) {
+func (s documents) service(ctx context.Context) (*wanted, error) {
 	if s.spec.Target.Service == nil {
 		return nil, fault.New(fault.Invalid, "the service has no manifest of the type EcsServiceDefinition").Causing(fault.ConfigurationFailure)
 	}
@@ -89,7 +94,7 @@ func (s *session) service(ctx context.Context) (*wanted, error) {
 }
 
 // definition reads a task definition; nil if there is no manifest.
-func (s *session) definition(ctx context.Context, m *lane.Manifest) (*ecs.RegisterTaskDefinitionInput, error) {
+func (s documents) definition(ctx context.Context, m *lane.Manifest) (*ecs.RegisterTaskDefinitionInput, error) {
 	if m == nil {
 		return nil, nil //nolint:nilnil // as documented
 	}
@@ -107,7 +112,7 @@ func (s *session) definition(ctx context.Context, m *lane.Manifest) (*ecs.Regist
 }
 
 // scalingWanted reads what is to scale the service.
-func (s *session) scalingWanted(ctx context.Context, w *wanted) error {
+func (s documents) scalingWanted(ctx context.Context, w *wanted) error {
 	files, err := s.source().Fetch(ctx, s.spec.Target.Targets...)
 	if err != nil {
 		return err
