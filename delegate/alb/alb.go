@@ -57,8 +57,8 @@ type Weight struct {
 	Weight      int32  `json:"weight"`
 }
 
-// Route reads a rule of a listener of a load balancer, which is told by its name
-// or its ARN. Without a rule, or with the listener's own ARN in its place, it is
+// Route finds a rule of a listener of a load balancer, which is told by its name
+// or its ARN, and reads it. Without a rule, or with the listener's own ARN in its place, it is
 // the listener's default actions.
 func (b *Balancers) Route(ctx context.Context, balancer, listener, rule string) (Route, error) {
 	of, err := b.balancer(ctx, balancer)
@@ -134,27 +134,38 @@ func (b *Balancers) rule(ctx context.Context, listener, arn string) (Route, erro
 	return r, nil
 }
 
+// Read reads a route again that was found before.
+func (b *Balancers) Read(ctx context.Context, r Route) (Route, error) {
+	if r.Rule != "" {
+		return b.rule(ctx, r.Listener, r.Rule)
+	}
+	l, err := b.listener(ctx, r.Listener)
+	return Route{Listener: r.Listener, Actions: untold(l.DefaultActions)}, err
+}
+
+// Write gives a route the actions that it is given with.
+func (b *Balancers) Write(ctx context.Context, want Route) error {
+	if want.Rule == "" {
+		if _, err := b.api.ModifyListener(ctx, &elb.ModifyListenerInput{ListenerArn: &want.Listener, DefaultActions: written(want.Actions)}); err != nil {
+			return b.access.Failed(ctx, "elasticloadbalancing:ModifyListener", err)
+		}
+		return nil
+	}
+	if _, err := b.api.ModifyRule(ctx, &elb.ModifyRuleInput{RuleArn: &want.Rule, Actions: written(want.Actions)}); err != nil {
+		return b.access.Failed(ctx, "elasticloadbalancing:ModifyRule", err)
+	}
+	return nil
+}
+
 // Set sees to it that a route has the actions that it is given with. One that
 // has them is left alone.
 func (b *Balancers) Set(ctx context.Context, want Route) (changed bool, err error) {
-	if want.Rule == "" {
-		l, err := b.listener(ctx, want.Listener)
-		if err != nil || Same(l.DefaultActions, want.Actions) {
-			return false, err
-		}
-		if _, err := b.api.ModifyListener(ctx, &elb.ModifyListenerInput{ListenerArn: &want.Listener, DefaultActions: written(want.Actions)}); err != nil {
-			return false, b.access.Failed(ctx, "elasticloadbalancing:ModifyListener", err)
-		}
-		return true, nil
-	}
-	live, err := b.rule(ctx, want.Listener, want.Rule)
+	live, err := b.Read(ctx, want)
 	if err != nil || Same(live.Actions, want.Actions) {
 		return false, err
 	}
-	if _, err := b.api.ModifyRule(ctx, &elb.ModifyRuleInput{RuleArn: &want.Rule, Actions: written(want.Actions)}); err != nil {
-		return false, b.access.Failed(ctx, "elasticloadbalancing:ModifyRule", err)
-	}
-	return true, nil
+	err = b.Write(ctx, want)
+	return err == nil, err
 }
 
 // Health counts the targets of a target group.

@@ -237,7 +237,7 @@ func (g bluegreen) swap(ctx context.Context) error {
 // send changes to which target groups a route sends traffic, once somebody is
 // there to answer it.
 func (g bluegreen) send(ctx context.Context, c *colours, from alb.Route, to ...alb.Weight) error {
-	live, err := g.b.Route(ctx, c.LoadBalancer, from.Listener, from.Rule)
+	live, err := g.b.Read(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (g bluegreen) send(ctx context.Context, c *colours, from alb.Route, to ...a
 			return err
 		}
 	}
-	if _, err := g.b.Set(ctx, want); err != nil {
+	if err := g.b.Write(ctx, want); err != nil {
 		return err
 	}
 	g.s.say("%s sends traffic to %s", from.ARN(), want)

@@ -71,15 +71,14 @@ func (g bluegreen) shiftAlone(ctx context.Context, how lane.Shift) error {
 	if _, err := executor.Keep(ctx, g.s.env, shiftKept+live.ARN(), live); err != nil {
 		return err
 	}
-	changed, err := g.b.Set(ctx, want)
-	if err != nil {
+	if alb.Same(live.Actions, want.Actions) {
+		g.s.say("%s sends traffic to %s already", live.ARN(), want)
+		return nil
+	}
+	if err := g.b.Write(ctx, want); err != nil {
 		return err
 	}
-	if changed {
-		g.s.say("%s sends traffic to %s", live.ARN(), want)
-	} else {
-		g.s.say("%s sends traffic to %s already", live.ARN(), want)
-	}
+	g.s.say("%s sends traffic to %s", live.ARN(), want)
 	return nil
 }
 
