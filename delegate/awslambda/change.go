@@ -49,23 +49,23 @@ func changing(name string, f *lambda.GetFunctionConfigurationOutput, ours bool) 
 	return awswait.State{Done: true}, nil
 }
 
-// change changes a function once nothing else does. revision is that of what was
-// found, so that the change of somebody else isn't lost.
-func (s *session) change(ctx context.Context, operation, name string, call func(revision *string) error) error {
+// change changes a function once nothing else does, and gives how it is then.
+// revision is that of what was found, so that the change of somebody else isn't
+// lost.
+func (s *session) change(ctx context.Context, operation, name string, call func(revision *string) error) (*lambda.GetFunctionConfigurationOutput, error) {
 	var err error
 	for range tries {
 		var now *lambda.GetFunctionConfigurationOutput
 		if now, err = s.settled(ctx, name, "", false); err != nil {
-			return err
+			return nil, err
 		}
 		if err = call(now.RevisionId); err == nil {
-			_, err := s.settled(ctx, name, "", true)
-			return err
+			return s.settled(ctx, name, "", true)
 		}
 		if !aws.Is(err, "ResourceConflictException", "PreconditionFailedException") {
 			break
 		}
 		s.say("Somebody else changes function %s; waiting", name)
 	}
-	return s.failed(ctx, operation, err)
+	return nil, s.failed(ctx, operation, err)
 }

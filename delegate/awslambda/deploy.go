@@ -18,6 +18,12 @@ type published struct {
 	version, arn, function, sha string
 }
 
+func publishedAs(version, arn, sha *string) published {
+	v := published{version: sdk.ToString(version), arn: sdk.ToString(arn), sha: sdk.ToString(sha)}
+	v.function = strings.TrimSuffix(v.arn, ":"+v.version)
+	return v
+}
+
 // deploy makes or updates the function and publishes a version of it. Its aliases
 // point to that, unless it is a canary.
 func (s *session) deploy(ctx context.Context) (task.Result, error) {
@@ -94,18 +100,9 @@ func artifactOf(description *string) string {
 // publish gives the function its code and its configuration, and publishes a
 // version. One that this step has published already is taken as it is.
 func (s *session) publish(ctx context.Context, d definition, c code, now found) (published, error) {
-	if !now.first {
-		last, err := s.newest(ctx, d.name)
-		if err != nil {
-			return published{}, err
-		}
-		if last != nil && sdk.ToString(last.Description) == s.description(c.name) {
-			s.say("Version %s was published by this step already", sdk.ToString(last.Version))
-			return published{
-				version: sdk.ToString(last.Version), arn: sdk.ToString(last.FunctionArn), sha: sdk.ToString(last.CodeSha256),
-				function: strings.TrimSuffix(sdk.ToString(last.FunctionArn), ":"+sdk.ToString(last.Version)),
-			}, nil
-		}
+	if last := now.newest; last != nil && sdk.ToString(last.Description) == s.description(c.name) {
+		s.say("Version %s was published by this step already", sdk.ToString(last.Version))
+		return publishedAs(last.Version, last.FunctionArn, last.CodeSha256), nil
 	}
 	made := now.first
 	if made {
@@ -152,15 +149,11 @@ func (s *session) update(ctx context.Context, d definition, c code) error {
 	}
 	s.say("Updating the configuration of function %s", d.name)
 	in := d.update(c)
-	err := s.change(ctx, "UpdateFunctionConfiguration", d.name, func(revision *string) error {
+	now, err := s.change(ctx, "UpdateFunctionConfiguration", d.name, func(revision *string) error {
 		in.RevisionId = revision
 		_, err := s.client.UpdateFunctionConfiguration(ctx, in)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	now, err := s.settled(ctx, d.name, "", false)
 	if err != nil {
 		return err
 	}
@@ -172,7 +165,7 @@ func (s *session) update(ctx context.Context, d definition, c code) error {
 
 // updateCode changes the code of $LATEST.
 func (s *session) updateCode(ctx context.Context, name string, architectures []types.Architecture, c code) error {
-	err := s.change(ctx, "UpdateFunctionCode", name, func(revision *string) error {
+	_, err := s.change(ctx, "UpdateFunctionCode", name, func(revision *string) error {
 		in := c.update(name, architectures)
 		in.RevisionId = revision
 		_, err := s.client.UpdateFunctionCode(ctx, in)
@@ -196,7 +189,7 @@ func (s *session) updateCode(ctx context.Context, name string, architectures []t
 // publishVersion publishes $LATEST as it is.
 func (s *session) publishVersion(ctx context.Context, name, description string) (published, error) {
 	var out *lambda.PublishVersionOutput
-	err := s.change(ctx, "PublishVersion", name, func(revision *string) error {
+	_, err := s.change(ctx, "PublishVersion", name, func(revision *string) error {
 		var err error
 		out, err = s.client.PublishVersion(ctx, &lambda.PublishVersionInput{FunctionName: &name, Description: &description, RevisionId: revision})
 		return err
@@ -204,11 +197,7 @@ func (s *session) publishVersion(ctx context.Context, name, description string) 
 	if err != nil {
 		return published{}, err
 	}
-	version := sdk.ToString(out.Version)
-	if _, err := s.settled(ctx, name, version, true); err != nil {
-		return published{}, err
-	}
-	return published{
-		version: version, arn: sdk.ToString(out.FunctionArn), function: strings.TrimSuffix(sdk.ToString(out.FunctionArn), ":"+version), sha: sdk.ToString(out.CodeSha256),
-	}, nil
+	v := publishedAs(out.Version, out.FunctionArn, out.CodeSha256)
+	_, err = s.settled(ctx, name, v.version, true)
+	return v, err
 }

@@ -56,8 +56,9 @@ const madeBefore = "before Slipway"
 
 // found is a function as it is.
 type found struct {
-	first  bool
+	first  bool // it isn't there
 	config *types.FunctionConfiguration
+	newest *types.FunctionConfiguration // of its published versions; nil: it has none
 }
 
 // look looks at the function.
@@ -69,7 +70,8 @@ func (s *session) look(ctx context.Context, name string) (found, error) {
 	if err != nil {
 		return found{}, s.failed(ctx, "GetFunction", err)
 	}
-	return found{config: out.Configuration}, nil
+	newest, err := s.newest(ctx, name)
+	return found{config: out.Configuration, newest: newest}, err
 }
 
 // prepare keeps what is there before the first change. A stage that was here
@@ -85,11 +87,9 @@ func (s *session) prepare(ctx context.Context, d definition, now found) (before,
 	}
 	if !now.first {
 		b.Description = sdk.ToString(now.config.Description)
-		v, err := s.newest(ctx, d.name)
-		if err != nil {
-			return b, err
-		}
+		v := now.newest
 		if v == nil {
+			var err error
 			if v, err = s.publishBefore(ctx, d.name); err != nil {
 				return b, err
 			}

@@ -137,11 +137,12 @@ func (s *session) restoreLatest(ctx context.Context, b before, from *lambda.GetF
 	s.say("Function %s gets the configuration of version %s", name, version)
 	in := configured(name, from.Configuration)
 	in.Description = &b.Description
-	return s.change(ctx, "UpdateFunctionConfiguration", name, func(revision *string) error {
+	_, err = s.change(ctx, "UpdateFunctionConfiguration", name, func(revision *string) error {
 		in.RevisionId = revision
 		_, err := s.client.UpdateFunctionConfiguration(ctx, in)
 		return err
 	})
+	return err
 }
 
 // codeOf is the code of a version: its image, or what Lambda gives to download.
