@@ -6,9 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,14 +60,7 @@ func newAccount(t *testing.T) *account {
 	a.execute = awslambda.New(awslambda.Config{Cache: t.TempDir(), Accesses: a.access, Pace: awswait.Every(20 * time.Millisecond)})
 	a.bucket(bucket, testaws.Region)
 	a.Role("web")
-	allowed := policy(t)
-	t.Cleanup(func() { // all that was called is in the policy that people copy
-		for _, c := range a.Calls() {
-			if !slices.Contains(allowed, c.Operation) && !slices.Contains([]string{"lambda:ListTags", "ecr:CreateRepository", "ecr:PutImage"}, c.Operation) { // tests themselves
-				t.Errorf("%s isn't in the policy of docs/lambda.md", c.Operation)
-			}
-		}
-	})
+	w.UnderPolicy("../../docs/lambda.md", "lambda:ListTags", "ecr:CreateRepository", "ecr:PutImage")
 	return a
 }
 
@@ -306,28 +296,4 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("%s came while another change was under way", c.Operation)
 		}
 	}
-}
-
-// policy are the actions that docs/lambda.md has a connector do.
-func policy(t *testing.T) []string {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/lambda.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
-	if block == nil {
-		t.Fatal("docs/lambda.md has no policy")
-	}
-	var doc struct {
-		Statement []struct{ Action []string }
-	}
-	if err := json.Unmarshal(block[1], &doc); err != nil {
-		t.Fatal(err)
-	}
-	all := []string{"sts:GetCallerIdentity"} // which needs no right
-	for _, s := range doc.Statement {
-		all = append(all, s.Action...)
-	}
-	return all
 }

@@ -71,7 +71,9 @@ func newStage(t *testing.T) *stage {
 	s.kind = ecs.Kind(ecs.Config{
 		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}, Pace: awswait.Every(10 * time.Millisecond),
 	})
-	s.underPolicy(t)
+	s.UnderPolicy("../../docs/ecs.md",
+		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions", "elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:CreateTargetGroup",
+		"elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule")
 	return s.next(t, "web:1")
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,45 +73,4 @@ func TestWatch(t *testing.T) {
 	if o = s.watch(t, deployed); !strings.Contains(o.Trouble, "AccessDenied") {
 		t.Errorf("of what is denied is seen %+v", o)
 	}
-}
-
-// policy are the actions that docs/ecs.md has a connector do.
-func policy(t *testing.T) []string {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/ecs.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
-	if block == nil {
-		t.Fatal("docs/ecs.md has no policy")
-	}
-	var doc struct {
-		Statement []struct{ Action []string }
-	}
-	if err := json.Unmarshal(block[1], &doc); err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, s := range doc.Statement {
-		all = append(all, s.Action...)
-	}
-	return all
-}
-
-// underPolicy checks at the end of a test that all that the delegate has called is
-// in the policy that people copy.
-func (s *stage) underPolicy(t *testing.T) {
-	t.Helper()
-	allowed := append(policy(t), "sts:GetCallerIdentity", // which needs no right
-		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions", // tests themselves
-		"elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:CreateTargetGroup", "elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule")
-	t.Cleanup(func() {
-		for _, c := range s.Calls() {
-			if !slices.Contains(allowed, c.Operation) {
-				t.Errorf("%s isn't in the policy of docs/ecs.md", c.Operation)
-				allowed = append(allowed, c.Operation)
-			}
-		}
-	})
 }

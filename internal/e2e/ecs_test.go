@@ -84,37 +84,6 @@ func colours(t *testing.T, w *testaws.World) string {
 	return text
 }
 
-// ecsPipeline rolls out, and rolls back if it should fail.
-const ecsPipeline = `pipeline:
-  identifier: ecs
-  name: ECS
-  orgIdentifier: default
-  projectIdentifier: default_project
-  variables:
-    - {name: script, type: String, value: <+input>}
-  stages:
-    - stage:
-        identifier: deploy
-        name: deploy
-        type: Deployment
-        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
-        spec:
-          deploymentType: ECS
-          service: {serviceRef: webecs}
-          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: ecs}]}
-          execution:
-            steps:
-              - step: {identifier: roll, name: Roll, type: EcsRollingDeploy, timeout: 5m, spec: {}}
-              - step:
-                  identifier: check
-                  name: Check
-                  type: ShellScript
-                  timeout: 1m
-                  spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: <+pipeline.variables.script>}}}
-            rollbackSteps:
-              - step: {identifier: back, name: Back, type: EcsRollingRollback, timeout: 5m, spec: {}}
-`
-
 // TestECSRollsOutAndBack: a service is made, updated, and rolled back to what it
 // was, with what scales it; the ledger knows which tasks run.
 func TestECSRollsOutAndBack(t *testing.T) {
@@ -123,10 +92,9 @@ func TestECSRollsOutAndBack(t *testing.T) {
 		t.Helper()
 		s, w := start(t), testaws.NewWorld(t)
 		delegateOf(t, s, w)
-		// The host's own delegate has no credentials of the account.
-		entities := strings.Replace(ecsEntities(t, w), "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1)
+		entities := byTheAccounts(ecsEntities(t, w))
 		s.Apply(t, entities)
-		s.Apply(t, ecsPipeline)
+		s.Apply(t, awsPipeline("ecs", "ECS", "EcsRollingDeploy", "EcsRollingRollback", "serviceName"))
 		run := func(script string) e2e.Execution {
 			t.Helper()
 			return finish(t, s, s.Begin(t, "ecs", map[string]string{"variables.script": script}))

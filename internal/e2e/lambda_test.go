@@ -53,44 +53,6 @@ func lambdaEntities(t *testing.T, w *testaws.World) string {
 
 func ptr(text string) *string { return &text }
 
-// delegateOf starts a delegate that finds the credentials of an account around it.
-func delegateOf(t *testing.T, s *e2e.Server, w *testaws.World) {
-	t.Helper()
-	spawn(t, delegateEnv+"=account", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(t, s),
-		"AWS_ENDPOINT_URL="+w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true")
-}
-
-// lambdaPipeline deploys, and rolls back if it should fail.
-const lambdaPipeline = `pipeline:
-  identifier: functions
-  name: Functions
-  orgIdentifier: default
-  projectIdentifier: default_project
-  variables:
-    - {name: script, type: String, value: <+input>}
-  stages:
-    - stage:
-        identifier: deploy
-        name: deploy
-        type: Deployment
-        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
-        spec:
-          deploymentType: AwsLambda
-          service: {serviceRef: weblambda}
-          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: lambda}]}
-          execution:
-            steps:
-              - step: {identifier: roll, name: Roll, type: AwsLambdaDeploy, timeout: 5m, spec: {}}
-              - step:
-                  identifier: check
-                  name: Check
-                  type: ShellScript
-                  timeout: 1m
-                  spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: "echo version <+execution.steps.roll.output.version>; <+pipeline.variables.script>"}}}
-            rollbackSteps:
-              - step: {identifier: back, name: Back, type: AwsLambdaRollback, timeout: 5m, spec: {}}
-`
-
 // TestLambdaDeploysAndRollsBack: a function is made, updated, refused by Lambda,
 // and rolled back to what it was; the ledger knows which version gets traffic.
 func TestLambdaDeploysAndRollsBack(t *testing.T) {
@@ -99,14 +61,13 @@ func TestLambdaDeploysAndRollsBack(t *testing.T) {
 		t.Helper()
 		s, w := start(t), testaws.NewWorld(t)
 		delegateOf(t, s, w)
-		// The host's own delegate has no credentials of the account.
-		entities := strings.Replace(lambdaEntities(t, w), "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1)
+		entities := byTheAccounts(lambdaEntities(t, w))
 		s.Apply(t, entities)
-		s.Apply(t, lambdaPipeline)
+		s.Apply(t, awsPipeline("lambda", "AwsLambda", "AwsLambdaDeploy", "AwsLambdaRollback", "version"))
 		deploy := func(code, script string) e2e.Execution {
 			t.Helper()
 			s.Apply(t, strings.Replace(entities[strings.Index(entities, "service:\n"):], "web-1.zip", code, 1))
-			return finish(t, s, s.Begin(t, "functions", map[string]string{"variables.script": script}))
+			return finish(t, s, s.Begin(t, "lambda", map[string]string{"variables.script": script}))
 		}
 		serves := func(version, artifact string) {
 			t.Helper()
