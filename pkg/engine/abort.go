@@ -54,7 +54,7 @@ func (h *Handler) interrupt(ctx context.Context, n store.Node) error {
 	if token == "" {
 		return nil // its Await is about to see the interrupt by itself
 	}
-	return h.fail(ctx, n, token)
+	return h.waiting.fail(ctx, n, token)
 }
 
 // interruptLeft ends the wait that a node was decided on, if nobody has come to
@@ -63,13 +63,13 @@ func (h *Handler) interruptLeft(ctx context.Context, n store.Node) error {
 	if n.State.Left == "" {
 		return nil
 	}
-	return h.fail(ctx, n, n.State.Left)
+	return h.waiting.fail(ctx, n, n.State.Left)
 }
 
 // fail ends a node's wait because its execution is aborted.
-func (h *Handler) fail(ctx context.Context, n store.Node, kept string) error {
+func (w waiting) fail(ctx context.Context, n store.Node, kept string) error {
 	token, _, _ := cutToken(kept)
-	if err := told(h.Runner.Fail(ctx, token, Interrupted, "the execution was aborted")); err != nil {
+	if err := told(w.runner.Fail(ctx, token, Interrupted, "the execution was aborted")); err != nil {
 		return fmt.Errorf("end the wait of %s: %w", n.ID, err)
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 func (h *Handler) await(ctx context.Context, c Call) error {
 	c.Token = kept(c)
 	for range maxRaces {
-		snap, err := h.snapshot(ctx, c.Execution)
+		snap, err := h.Reader.snapshot(ctx, c.Execution)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (h *Handler) await(ctx context.Context, c Call) error {
 		if stays {
 			return nil
 		}
-		return h.ask(ctx, c.Token, "what it would wait for has changed")
+		return h.waiting.ask(ctx, c.Token, "what it would wait for has changed")
 	}
 	return fmt.Errorf("lost the race for its state %d times", maxRaces)
 }
@@ -111,8 +111,8 @@ func Answered(s plan.State) bool {
 
 // start begins a step's own work.
 func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (bool, error) {
-	scope := h.scope(snap.ctx, snap, n, snap.state)
-	action, err := h.action(snap, scope, n, s)
+	scope := h.Reader.scope(snap.ctx, snap, n, snap.state)
+	action, err := h.Reader.action(snap, scope, n, s)
 	if snap.err != nil {
 		return false, snap.err
 	}
@@ -151,13 +151,13 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 }
 
 // action asks the step's type what to do.
-func (h *Handler) action(snap *snapshot, scope *resolve.Scope, n *plan.Node, s plan.State) (step.Action, error) {
-	spec, in, err := h.decodeIn(snap, scope, n, s.Attempt)
+func (r *Reader) action(snap *snapshot, scope *resolve.Scope, n *plan.Node, s plan.State) (step.Action, error) {
+	spec, in, err := r.decodeIn(snap, scope, n, s.Attempt)
 	if err != nil {
 		return step.Action{}, err
 	}
 	in.Timeout = s.Deadline.Sub(in.Now)
-	return h.steps[n.Type].Start(spec, in)
+	return r.steps[n.Type].Start(spec, in)
 }
 
 // createTask makes the step's delegate task and wakes delegates.
@@ -213,12 +213,12 @@ func LogStream(execution string, n plan.NodeID, attempt int) string {
 }
 
 // decode resolves a step's spec and decodes it with its type.
-func (h *Handler) decode(snap *snapshot, n *plan.Node, attempt int) (step.Spec, step.In, error) {
-	return h.decodeIn(snap, h.scope(snap.ctx, snap, n, snap.state), n, attempt)
+func (r *Reader) decode(snap *snapshot, n *plan.Node, attempt int) (step.Spec, step.In, error) {
+	return r.decodeIn(snap, r.scope(snap.ctx, snap, n, snap.state), n, attempt)
 }
 
-func (h *Handler) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, attempt int) (step.Spec, step.In, error) {
-	t, ok := h.steps[n.Type]
+func (r *Reader) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, attempt int) (step.Spec, step.In, error) {
+	t, ok := r.steps[n.Type]
 	if !ok {
 		return nil, step.In{}, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
 	}
@@ -238,12 +238,12 @@ func (h *Handler) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, a
 	if err := report.Err(); err != nil {
 		return nil, step.In{}, fault.New(fault.Invalid, "%w", err)
 	}
-	in, err := h.in(snap, scope, n, t, attempt)
+	in, err := r.in(snap, scope, n, t, attempt)
 	return spec, in, err
 }
 
 // in is what the step is told about where it runs.
-func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.Type, attempt int) (step.In, error) {
+func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.Type, attempt int) (step.In, error) {
 	selectors, err := scope.Selectors(n.Selectors)
 	if err != nil {
 		return step.In{}, err
@@ -252,7 +252,7 @@ func (h *Handler) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.
 	in := step.In{
 		Account: snap.execution.Scope.Account, Execution: snap.execution.Origin(), Pipeline: snap.execution.Pipeline,
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
-		Rollback: n.InRollback(), Now: h.Now(), Selectors: selectors,
+		Rollback: n.InRollback(), Now: r.now(), Selectors: selectors,
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
 		Server: scope.Server, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
 		Probe: scope.Probe, Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey, Cluster: scope.Cluster,

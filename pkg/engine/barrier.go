@@ -121,7 +121,7 @@ func (h *Handler) passBarrier(ctx context.Context, snap *snapshot, n *plan.Node,
 			return false, err
 		}
 	}
-	if snap, err = h.snapshot(ctx, snap.execution.ID); err != nil {
+	if snap, err = h.Reader.snapshot(ctx, snap.execution.ID); err != nil {
 		return false, err
 	}
 	w := &walk{Input: Input{Plan: snap.plan, State: snap.state}}
@@ -161,7 +161,7 @@ func (h *Handler) meet(ctx context.Context, snap *snapshot, written []Write) err
 			if n.State.Wait != plan.WaitBarrier || n.State.Token == "" || n.State.Status.Terminal() {
 				continue
 			}
-			if err := h.ask(ctx, n.State.Token, "its barrier has changed"); err != nil {
+			if err := h.waiting.ask(ctx, n.State.Token, "its barrier has changed"); err != nil {
 				return err
 			}
 		}

@@ -50,7 +50,7 @@ func (h *Handler) Break(ctx context.Context, execution string, node plan.NodeID,
 }
 
 func (h *Handler) breakOnce(ctx context.Context, execution string, node plan.NodeID, why string) error {
-	snap, err := h.snapshot(ctx, execution)
+	snap, err := h.Reader.snapshot(ctx, execution)
 	if err != nil {
 		return err
 	}

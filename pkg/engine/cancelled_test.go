@@ -66,7 +66,7 @@ func TestACancelChangesNoDecision(t *testing.T) {
 			decide := func() (plan.State, bool) {
 				in := s.input("p.s", 0, first.At)
 				in.Now = s.now.Add(tt.after)
-				in.Task = (&snapshot{h: h, ctx: t.Context(), execution: store.Execution{ID: "x1", Scope: scope}, results: map[At]bool{}}).task
+				in.Task = (&snapshot{r: h.Reader, ctx: t.Context(), execution: store.Execution{ID: "x1", Scope: scope}, results: map[At]bool{}}).task
 				d := Next(in)
 				for _, w := range d.Writes {
 					if w.Node == "p.s.a" {

@@ -66,7 +66,7 @@ func (h *Handler) awaitChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 	case !child.Status.Terminal():
 		return true, nil
 	default:
-		if s.Outcome, err = h.childOutcome(ctx, n, child); err != nil {
+		if s.Outcome, err = h.Reader.childOutcome(ctx, n, child); err != nil {
 			return false, err
 		}
 	}
@@ -76,7 +76,7 @@ func (h *Handler) awaitChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 
 // startChild starts a step's child with what the stage's spec says.
 func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State) (store.Execution, error) {
-	scope := h.scope(ctx, snap, n, snap.state)
+	scope := h.Reader.scope(ctx, snap, n, snap.state)
 	spec, err := scope.Tree(n.Doc.Get("spec"), []string{"outputs"})
 	if err != nil {
 		return store.Execution{}, err
@@ -141,10 +141,10 @@ func unread(n *yamldoc.Node, path string) error {
 
 // childOutcome is how a step ends whose child has ended: alike, with the
 // outputs that the stage asks for.
-func (h *Handler) childOutcome(ctx context.Context, n *plan.Node, child store.Execution) (*plan.Outcome, error) {
+func (r *Reader) childOutcome(ctx context.Context, n *plan.Node, child store.Execution) (*plan.Outcome, error) {
 	o := plan.Outcome{Status: child.Status}
 	if child.Status.Good() {
-		doc, err := h.childOutputs(ctx, n, child.ID)
+		doc, err := r.childOutputs(ctx, n, child.ID)
 		if err != nil && !final(err) {
 			return nil, err
 		}
@@ -168,16 +168,16 @@ func (h *Handler) childOutcome(ctx context.Context, n *plan.Node, child store.Ex
 }
 
 // childOutputs evaluates a stage's outputs in its child's context.
-func (h *Handler) childOutputs(ctx context.Context, n *plan.Node, child string) (json.RawMessage, error) {
+func (r *Reader) childOutputs(ctx context.Context, n *plan.Node, child string) (json.RawMessage, error) {
 	outputs := n.Doc.At("spec", "outputs")
 	if outputs == nil || len(outputs.Items) == 0 {
 		return nil, nil
 	}
-	snap, err := h.snapshot(ctx, child)
+	snap, err := r.snapshot(ctx, child)
 	if err != nil {
 		return nil, err
 	}
-	scope := h.scope(ctx, snap, snap.plan.Root, snap.state)
+	scope := r.scope(ctx, snap, snap.plan.Root, snap.state)
 	values := map[string]expr.Value{}
 	for _, item := range outputs.Items {
 		v, err := scope.InterpolateWith(word(item, "value"), nil)
@@ -213,7 +213,7 @@ func (h *Handler) tellParent(ctx context.Context, e store.Execution) error {
 	if err != nil || len(nodes) == 0 || nodes[0].State.Child != e.ID || nodes[0].State.Token == "" {
 		return err
 	}
-	return h.ask(ctx, nodes[0].State.Token, "its execution has ended")
+	return h.waiting.ask(ctx, nodes[0].State.Token, "its execution has ended")
 }
 
 // stopChild aborts an execution that nobody waits for any more. One that has

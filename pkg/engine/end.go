@@ -69,7 +69,7 @@ func unhurried(ctx context.Context) (context.Context, context.CancelFunc) {
 // AskAfter has the machine run ask that waits for a task which is done: for
 // those who end many, or something else besides.
 func (h *Handler) AskAfter(ctx context.Context, t store.Task) error {
-	return h.ask(ctx, t.Token, "its task is done")
+	return h.waiting.ask(ctx, t.Token, "its task is done")
 }
 
 // EndAgain makes up for an end of a node's wait that was cut short: before the
@@ -77,7 +77,7 @@ func (h *Handler) AskAfter(ctx context.Context, t store.Task) error {
 func (h *Handler) EndAgain(ctx context.Context, n store.Node) error {
 	switch s := n.State; {
 	case s.Left != "":
-		return h.ask(ctx, s.Left, "it was decided before")
+		return h.waiting.ask(ctx, s.Left, "it was decided before")
 	case !s.Status.Terminal() && Answered(s):
 		return h.EndNode(ctx, n)
 	}
@@ -92,21 +92,21 @@ const afterwards = 5 * time.Second
 func (h *Handler) end(ctx context.Context, w ended) error {
 	token, part, decides := cutToken(w.token)
 	if !decides {
-		return h.ask(ctx, w.token, "")
+		return h.waiting.ask(ctx, w.token, "")
 	}
 	a, err := h.after(ctx, w, part)
 	switch {
 	case errors.Is(err, errDecided):
-		return h.ask(ctx, w.token, "it was decided before")
+		return h.waiting.ask(ctx, w.token, "it was decided before")
 	case err != nil:
 		h.Log.WarnContext(ctx, "can't decide at the end of a wait; the state machine asks", "execution", w.execution, "node", w.at.Node, "error", err)
 		own, stop := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
 		defer stop()
-		return h.ask(own, w.token, "it couldn't be decided at the end of the wait")
+		return h.waiting.ask(own, w.token, "it couldn't be decided at the end of the wait")
 	case a.Do == DoDone:
 		return told(h.Runner.Fail(ctx, token, Done, ""))
 	case a.Do == DoChildren:
-		return h.ask(ctx, w.token, "for its children")
+		return h.waiting.ask(ctx, w.token, "for its children")
 	}
 	answer, err := json.Marshal(a)
 	if err != nil {
@@ -151,7 +151,7 @@ func (h *Handler) after(ctx context.Context, w ended, part int) (a Answer, err e
 
 // snapshotAt is a snapshot at the end of a wait.
 func (h *Handler) snapshotAt(ctx context.Context, w ended) (*snapshot, error) {
-	s, err := h.snapshot(ctx, w.execution)
+	s, err := h.Reader.snapshot(ctx, w.execution)
 	if err == nil && w.task != nil {
 		s.tasks[w.task.ID] = *w.task
 	}
@@ -191,13 +191,16 @@ func (d *Decision) leaveToken(q question, token string) {
 	}
 }
 
+// waiting are the machine runs that wait.
+type waiting struct{ runner statemachine.Runner }
+
 // ask ends a wait so that its machine run asks what comes next.
-func (h *Handler) ask(ctx context.Context, kept, why string) error {
+func (w waiting) ask(ctx context.Context, kept, why string) error {
 	token, _, decides := cutToken(kept)
 	if !decides { // a run that asks after every wait
-		return told(h.Runner.Succeed(ctx, token, json.RawMessage(`{"answered":true}`)))
+		return told(w.runner.Succeed(ctx, token, json.RawMessage(`{"answered":true}`)))
 	}
-	return told(h.Runner.Fail(ctx, token, Interrupted, why))
+	return told(w.runner.Fail(ctx, token, Interrupted, why))
 }
 
 // KeepAlive keeps the wait of a token alive.

@@ -12,8 +12,8 @@ import (
 )
 
 // Files is the file store as a node of an execution sees it.
-func (h *Handler) Files(ctx context.Context, execution string, node plan.NodeID) (store.Files, error) {
-	snap, err := h.snapshot(ctx, execution)
+func (r *Reader) Files(ctx context.Context, execution string, node plan.NodeID) (store.Files, error) {
+	snap, err := r.snapshot(ctx, execution)
 	if err != nil {
 		return nil, err
 	}
@@ -25,12 +25,12 @@ func (h *Handler) Files(ctx context.Context, execution string, node plan.NodeID)
 	if snap.err != nil {
 		return nil, fmt.Errorf("read states: %w", snap.err)
 	}
-	return filestore.AsOf(h.Store.Files, func() time.Time { return at }), nil
+	return filestore.AsOf(r.store.Files, func() time.Time { return at }), nil
 }
 
 // files is Files for a decision, which looks at snap.err itself.
 func (s *snapshot) files(n *plan.Node) store.Files {
-	return filestore.AsOf(s.h.Store.Files, func() time.Time { return s.filesAt(n) })
+	return filestore.AsOf(s.r.store.Files, func() time.Time { return s.filesAt(n) })
 }
 
 // filesAt is the moment whose files a node sees: in a stage that when its first

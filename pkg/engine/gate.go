@@ -28,14 +28,14 @@ type gate struct {
 
 // gates lists those that an execution must pass. It asks for a place in the
 // account's queue when it has one in its pipeline's.
-func (h *Handler) gates(e store.Execution) []gate {
+func (l Limits) gates(e store.Execution) []gate {
 	if e.Parent.Execution != "" {
 		return nil
 	}
 	prefix := e.Scope.Account + "/executions"
 	return slices.DeleteFunc([]gate{
-		{prefix + fmt.Sprintf("/%s/%s/%s", e.Scope.Org, e.Scope.Project, e.Pipeline), h.Limits.Pipeline, "of this pipeline"},
-		{prefix, h.Limits.Account, "of the account"},
+		{prefix + fmt.Sprintf("/%s/%s/%s", e.Scope.Org, e.Scope.Project, e.Pipeline), l.Pipeline, "of this pipeline"},
+		{prefix, l.Account, "of the account"},
 	}, func(g gate) bool { return g.places <= 0 })
 }
 
@@ -53,10 +53,10 @@ func (w *walk) gated(n *plan.Node, s plan.State) bool {
 func (h *Handler) passGates(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (waits bool, err error) {
 	me := store.Holder{Execution: snap.execution.ID, Node: n.ID}
 	passed := "passed"
-	for _, g := range h.gates(snap.execution) {
+	for _, g := range h.Limits.gates(snap.execution) {
 		s.Status = plan.QueuedConcurrency
 		s.Message = fmt.Sprintf("max number of concurrent executions reached: %d %s", g.places, g.what)
-		waits, err := h.waitIn(ctx, snap, n, s, token, func() (bool, error) { return h.standIn(ctx, g, me, nil) })
+		waits, err := h.waitIn(ctx, snap, n, s, token, func() (bool, error) { return h.lines.standIn(ctx, g, me, nil) })
 		if waits || err != nil {
 			return waits, err
 		}
@@ -67,8 +67,8 @@ func (h *Handler) passGates(ctx context.Context, snap *snapshot, n *plan.Node, s
 
 // leaveGates gives an ended execution's places to the next.
 func (h *Handler) leaveGates(ctx context.Context, e store.Execution, root plan.NodeID) error {
-	for _, g := range h.gates(e) {
-		if err := h.leave(ctx, e.ID, Left{Node: root, Key: g.key}, g.places); err != nil {
+	for _, g := range h.Limits.gates(e) {
+		if err := h.lines.leave(ctx, e.ID, Left{Node: root, Key: g.key}, g.places); err != nil {
 			return err
 		}
 	}

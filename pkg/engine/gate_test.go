@@ -76,7 +76,7 @@ func TestGates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, g := range (&Handler{Config: Config{Limits: tt.limits}}).gates(tt.e) {
+			for _, g := range tt.limits.gates(tt.e) {
 				got = append(got, g.key)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

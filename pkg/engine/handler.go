@@ -16,12 +16,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
-	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/trace"
 )
 
@@ -56,15 +54,24 @@ type Config struct {
 // Handler answers the Task states of the node machine.
 type Handler struct {
 	Config
-	steps map[string]step.Type
-	plans *planCache
+	Reader  *Reader
+	lines   lines
+	waiting waiting
 }
 
 // NewHandler makes a Handler.
 func NewHandler(cfg Config) *Handler {
-	h := &Handler{Config: cfg, steps: map[string]step.Type{}, plans: newPlanCache(128)}
+	r := &Reader{
+		store: cfg.Store, steps: map[string]step.Type{}, types: cfg.Types, mail: cfg.Mail, now: cfg.Now,
+		plans: &plans{stored: cfg.Store.Executions, limit: 128, known: map[string]*plan.Plan{}},
+	}
 	for _, t := range cfg.Steps {
-		h.steps[t.Name] = t
+		r.steps[t.Name] = t
+	}
+	w := waiting{cfg.Runner}
+	h := &Handler{
+		Config: cfg, Reader: r, waiting: w,
+		lines: lines{turns: cfg.Store.Turns, executions: cfg.Store.Executions, plans: r.plans, waiting: w},
 	}
 	if h.Log == nil {
 		h.Log = slog.New(slog.DiscardHandler)
@@ -134,7 +141,7 @@ const maxRaces = 20
 // advance answers the machine run that asks what comes next.
 func (h *Handler) advance(ctx context.Context, c Call) (Answer, error) {
 	q := question{execution: c.Execution, node: c.Node, part: partOfRun(c), after: c.After, failure: machineError(c.Event)}
-	return h.decide(ctx, q, func() (*snapshot, error) { return h.snapshot(ctx, c.Execution) })
+	return h.decide(ctx, q, func() (*snapshot, error) { return h.Reader.snapshot(ctx, c.Execution) })
 }
 
 // question is what a decision answers: what comes next in the machine run of a
@@ -191,7 +198,7 @@ func (h *Handler) decideOnce(ctx context.Context, snap *snapshot, q question, st
 		After: q.after, Failure: q.failure, Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose,
 		Undoes: snap.execution.RollbackOf != "",
-		Gated:  len(h.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.steps[n.Type].Deploys },
+		Gated:  len(h.Limits.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.Reader.steps[n.Type].Deploys },
 	})
 	if snap.err != nil {
 		return Answer{}, snap.err
@@ -243,7 +250,7 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 		return false, err
 	}
 	for _, l := range d.Leave {
-		if err := h.leave(ctx, snap.execution.ID, l, 1); err != nil {
+		if err := h.lines.leave(ctx, snap.execution.ID, l, 1); err != nil {
 			return false, err
 		}
 	}
@@ -273,7 +280,7 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 		writes = writes[len(part):]
 		var c store.Commit
 		var err error
-		if c.Opens, err = h.opening(ctx, snap, part); err != nil {
+		if c.Opens, err = h.Reader.opening(ctx, snap, part); err != nil {
 			return err
 		}
 		for _, w := range part {
@@ -376,14 +383,3 @@ const (
 	Interrupted = "Slipway.Interrupted"
 	Done        = "Slipway.Done"
 )
-
-// deps of expression resolution, shared by advance and await.
-func (h *Handler) scope(ctx context.Context, snap *snapshot, n *plan.Node, state func(plan.NodeID) plan.State) *resolve.Scope {
-	return resolve.New(resolve.Config{
-		Context: ctx, Plan: snap.plan, Node: n, State: state, Execution: snap.execution,
-		Entities: h.Store.Entities, Files: snap.files(n), Types: h.Types, Templates: templatestore.Lookup(h.Store.Entity), Mail: h.Mail, Now: h.Now(),
-		Last: func(stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
-			return h.lastGood(ctx, snap.execution, stage, d)
-		},
-	})
-}

@@ -69,7 +69,7 @@ func (h *Handler) hear(ctx context.Context, at store.Holder, key string, event j
 }
 
 func (h *Handler) hearOnce(ctx context.Context, at store.Holder, key string, event json.RawMessage) (heard, ended bool, err error) {
-	snap, err := h.snapshot(ctx, at.Execution)
+	snap, err := h.Reader.snapshot(ctx, at.Execution)
 	if fault.Is(err, fault.NotFound) {
 		return false, false, nil
 	}
@@ -83,7 +83,7 @@ func (h *Handler) hearOnce(ctx context.Context, at store.Holder, key string, eve
 	if s.Wait != plan.WaitEvent || s.Status.Terminal() || s.Outcome != nil || s.Turn != key {
 		return false, false, nil
 	}
-	o := h.judge(snap, n, s, event)
+	o := h.Reader.judge(snap, n, s, event)
 	if snap.err != nil {
 		return false, false, snap.err
 	}
@@ -102,12 +102,12 @@ func (h *Handler) hearOnce(ctx context.Context, at store.Holder, key string, eve
 	}
 	h.Changed(e.ID)
 	if token != "" {
-		err = h.ask(ctx, token, "an event has come")
+		err = h.waiting.ask(ctx, token, "an event has come")
 	}
 	return true, s.Outcome != nil, err
 }
 
 // judge asks a step's type what an event means to it.
-func (h *Handler) judge(snap *snapshot, n *plan.Node, s plan.State, event json.RawMessage) plan.Outcome {
-	return h.finish(snap, n, s.Attempt, task.Result{Status: task.Succeeded, Outputs: event}, nil)
+func (r *Reader) judge(snap *snapshot, n *plan.Node, s plan.State, event json.RawMessage) plan.Outcome {
+	return r.finish(snap, n, s.Attempt, task.Result{Status: task.Succeeded, Outputs: event}, nil)
 }

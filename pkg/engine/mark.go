@@ -18,7 +18,7 @@ import (
 // container stands for all steps that run in it. fault.Conflict if nothing
 // does.
 func (h *Handler) Mark(ctx context.Context, id string, node plan.NodeID, as plan.Status, a audit.Record) error {
-	snap, err := h.snapshot(ctx, id)
+	snap, err := h.Reader.snapshot(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (h *Handler) Mark(ctx context.Context, id string, node plan.NodeID, as plan
 	if target == nil {
 		return fault.New(fault.NotFound, "execution %s has no node %s", id, node)
 	}
-	if as == plan.Success && !h.steps[target.Type].Endable {
+	if as == plan.Success && !h.Reader.steps[target.Type].Endable {
 		return fault.New(fault.Invalid, "only a %s step can be marked as a success; %s is a %s", h.endable(), node, what(target))
 	}
 	nodes, err := h.Store.AllNodes(ctx, id)
@@ -122,5 +122,5 @@ func (h *Handler) answerWork(ctx context.Context, token string, id task.ID) erro
 		}
 		token = t.Token
 	}
-	return h.ask(ctx, token, "its step was ended")
+	return h.waiting.ask(ctx, token, "its step was ended")
 }

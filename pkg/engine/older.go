@@ -140,7 +140,7 @@ func (h *Handler) reject(ctx context.Context, at store.Holder, why string) error
 			return err
 		}
 		h.Changed(at.Execution)
-		return h.ask(ctx, n.State.Token, why)
+		return h.waiting.ask(ctx, n.State.Token, why)
 	}
 	return fmt.Errorf("lost the race for node %s %d times", at.Node, maxRaces)
 }

@@ -21,7 +21,7 @@ import (
 var errFull = errors.New("the execution has as many nodes as it may have")
 
 // opening is what the writes of a commit bring of nodes.
-func (h *Handler) opening(ctx context.Context, snap *snapshot, writes []Write) (store.Opening, error) {
+func (r *Reader) opening(ctx context.Context, snap *snapshot, writes []Write) (store.Opening, error) {
 	e := snap.execution
 	o := store.Opening{Of: e.ID, Most: extent.MaxNodes - snap.plan.Nodes()}
 	for _, w := range writes {
@@ -36,11 +36,11 @@ func (h *Handler) opening(ctx context.Context, snap *snapshot, writes []Write) (
 	if e.Parent.Execution == "" {
 		return o, nil
 	}
-	parent, err := h.Store.Execution(ctx, e.Parent.Execution)
+	parent, err := r.store.Execution(ctx, e.Parent.Execution)
 	if err != nil {
 		return store.Opening{}, err
 	}
-	p, err := h.plan(ctx, parent.PlanHash)
+	p, err := r.plans.read(ctx, parent.PlanHash)
 	if err != nil {
 		return store.Opening{}, err
 	}

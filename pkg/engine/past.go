@@ -18,8 +18,8 @@ const maxPast = 20
 // lastGood finds the stage that has last deployed what a stage deploys to the
 // same infrastructure, and succeeded; nil if none is known. What the execution
 // rolls back doesn't count.
-func (h *Handler) lastGood(ctx context.Context, e store.Execution, stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
-	candidates, err := h.deployments(ctx, e, d)
+func (r *Reader) lastGood(ctx context.Context, e store.Execution, stage *plan.Node, d *plan.Deployment) (*resolve.Past, error) {
+	candidates, err := r.deployments(ctx, e, d)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (h *Handler) lastGood(ctx context.Context, e store.Execution, stage *plan.N
 		if id == e.RollbackOf {
 			continue
 		}
-		past, err := h.goodStage(ctx, id, d, func(n *plan.Node) bool { return id == e.ID && n.ID == stage.ID })
+		past, err := r.goodStage(ctx, id, d, func(n *plan.Node) bool { return id == e.ID && n.ID == stage.ID })
 		if past != nil || err != nil && !fault.Is(err, fault.NotFound) {
 			return past, err
 		}
@@ -38,7 +38,7 @@ func (h *Handler) lastGood(ctx context.Context, e store.Execution, stage *plan.N
 // deployments are the executions that have deployed the same, the newest
 // first, and each once: this one, those that placements know, and those of the
 // service's history.
-func (h *Handler) deployments(ctx context.Context, e store.Execution, d *plan.Deployment) ([]string, error) {
+func (r *Reader) deployments(ctx context.Context, e store.Execution, d *plan.Deployment) ([]string, error) {
 	ids := []string{e.ID}
 	add := func(id string) {
 		if id != "" && !slices.Contains(ids, id) {
@@ -46,7 +46,7 @@ func (h *Handler) deployments(ctx context.Context, e store.Execution, d *plan.De
 		}
 	}
 	infrastructure := word(d.Infrastructure, "identifier")
-	places, _, err := h.Store.ListPlacements(ctx, e.Scope, d.ServiceRef, d.EnvironmentRef, store.Page{Limit: 50})
+	places, _, err := r.store.ListPlacements(ctx, e.Scope, d.ServiceRef, d.EnvironmentRef, store.Page{Limit: 50})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (h *Handler) deployments(ctx context.Context, e store.Execution, d *plan.De
 			add(p.Deployed.Before)
 		}
 	}
-	moments, _, err := h.Store.ListMoments(ctx, e.Scope, d.ServiceRef, h.Now().Add(-store.MomentsKept), store.Page{Limit: 200})
+	moments, _, err := r.store.ListMoments(ctx, e.Scope, d.ServiceRef, r.now().Add(-store.MomentsKept), store.Page{Limit: 200})
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +71,16 @@ func (h *Handler) deployments(ctx context.Context, e store.Execution, d *plan.De
 
 // goodStage is the stage of an execution that has deployed something last and
 // succeeded.
-func (h *Handler) goodStage(ctx context.Context, id string, d *plan.Deployment, skip func(*plan.Node) bool) (*resolve.Past, error) {
-	e, err := h.Store.Execution(ctx, id)
+func (r *Reader) goodStage(ctx context.Context, id string, d *plan.Deployment, skip func(*plan.Node) bool) (*resolve.Past, error) {
+	e, err := r.store.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := h.Plan(ctx, e.PlanHash)
+	p, err := r.plans.read(ctx, e.PlanHash)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := h.Store.AllNodes(ctx, id)
+	nodes, err := r.store.AllNodes(ctx, id)
 	if err != nil {
 		return nil, err
 	}

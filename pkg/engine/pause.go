@@ -49,7 +49,7 @@ func (h *Handler) Resume(ctx context.Context, id string, a audit.Record) (store.
 		if token == "" {
 			return nil
 		}
-		return h.ask(ctx, token, "its execution was resumed")
+		return h.waiting.ask(ctx, token, "its execution was resumed")
 	})
 }
 

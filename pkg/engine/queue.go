@@ -57,7 +57,7 @@ func (h *Handler) passQueue(ctx context.Context, snap *snapshot, n *plan.Node, s
 		return first.Execution == snap.execution.ID && holder != nil && below(holds(n), holds(holder))
 	}
 	waits, err = h.waitIn(ctx, snap, n, s, token, func() (bool, error) {
-		return h.standIn(ctx, gate{key: s.Turn, places: 1}, store.Holder{Execution: snap.execution.ID, Node: n.ID}, shares)
+		return h.lines.standIn(ctx, gate{key: s.Turn, places: 1}, store.Holder{Execution: snap.execution.ID, Node: n.ID}, shares)
 	})
 	if waits || err != nil {
 		return waits, err

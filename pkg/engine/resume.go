@@ -44,7 +44,7 @@ func (h *Handler) inherit(ctx context.Context, snap *snapshot) error {
 	if e.Resume == nil && e.RollbackOf == "" || snap.state(root.ID).Status != "" || snap.err != nil {
 		return snap.err
 	}
-	nodes, kept, err := h.heirloom(ctx, e, root)
+	nodes, kept, err := h.Reader.heirloom(ctx, e, root)
 	if err != nil {
 		return err
 	}
@@ -68,12 +68,12 @@ func (h *Handler) inherit(ctx context.Context, snap *snapshot) error {
 // heirloom is what an execution takes over: the nodes of another, and which of
 // the pipeline's children with all below them. One that is rolled back gives
 // everything.
-func (h *Handler) heirloom(ctx context.Context, e store.Execution, root *plan.Node) ([]store.Node, map[plan.NodeID]bool, error) {
+func (r *Reader) heirloom(ctx context.Context, e store.Execution, root *plan.Node) ([]store.Node, map[plan.NodeID]bool, error) {
 	if e.RollbackOf != "" {
-		nodes, err := h.Store.AllNodes(ctx, e.RollbackOf)
+		nodes, err := r.store.AllNodes(ctx, e.RollbackOf)
 		return nodes, passed(root.Children, len(root.Children), false, nodes), err
 	}
-	nodes, err := h.Store.AllNodes(ctx, e.Resume.Execution)
+	nodes, err := r.store.AllNodes(ctx, e.Resume.Execution)
 	if err != nil {
 		return nil, nil, err
 	}

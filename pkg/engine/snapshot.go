@@ -26,7 +26,7 @@ import (
 // snapshot is what one decision reads of an execution: each record once. The
 // first error of the store is kept, because decisions can't fail halfway.
 type snapshot struct {
-	h         *Handler
+	r         *Reader
 	ctx       context.Context
 	execution store.Execution
 	version   int64 // of the execution, as it was read
@@ -38,17 +38,17 @@ type snapshot struct {
 	err       error
 }
 
-func (h *Handler) snapshot(ctx context.Context, execution string) (*snapshot, error) {
-	e, err := h.Store.Execution(ctx, execution)
+func (r *Reader) snapshot(ctx context.Context, execution string) (*snapshot, error) {
+	e, err := r.store.Execution(ctx, execution)
 	if err != nil {
 		return nil, err
 	}
-	p, err := h.plan(ctx, e.PlanHash)
+	p, err := r.plans.read(ctx, e.PlanHash)
 	if err != nil {
 		return nil, err
 	}
 	return &snapshot{
-		h: h, ctx: ctx, execution: e, version: e.Version, plan: p,
+		r: r, ctx: ctx, execution: e, version: e.Version, plan: p,
 		nodes: map[plan.NodeID]store.Node{}, tasks: map[task.ID]store.Task{}, results: map[At]bool{},
 	}, nil
 }
@@ -105,7 +105,7 @@ func (s *snapshot) load(ids ...plan.NodeID) {
 	if len(ids) == 0 {
 		return
 	}
-	found, err := s.h.Store.Nodes(s.ctx, s.execution.ID, ids...)
+	found, err := s.r.store.Nodes(s.ctx, s.execution.ID, ids...)
 	s.keep(err)
 	for _, id := range ids {
 		s.nodes[id] = store.Node{Execution: s.execution.ID, ID: id}
@@ -177,19 +177,19 @@ func (s *snapshot) task(n *plan.Node, attempt, look int) TaskFacts {
 	t, known := s.tasks[id]
 	var err error
 	if !known {
-		t, err = s.h.Store.Task(s.ctx, id)
+		t, err = s.r.store.Task(s.ctx, id)
 	}
 	if fault.Is(err, fault.NotFound) {
 		return TaskFacts{}
 	}
 	s.keep(err)
-	now := s.h.Now()
+	now := s.r.now()
 	// A decision cancels a task before it is written down. Made again because
 	// that was cut off, it must come to the same.
 	cancelled := t.Status == store.TaskCancelled
 	claimed := t.Status == store.TaskClaimed || cancelled && t.Delegate != ""
 	f := TaskFacts{
-		Exists: true, Created: t.CreatedAt, Kind: t.Kind, Looks: s.h.steps[n.Type].Looks,
+		Exists: true, Created: t.CreatedAt, Kind: t.Kind, Looks: s.r.steps[n.Type].Looks,
 		Claimed:  claimed,
 		Lost:     claimed && !now.Before(t.LeaseUntil),
 		Refused:  cancelled && !claimed,
@@ -213,7 +213,7 @@ func (s *snapshot) saw(at At) bool {
 const remembered = 6 * time.Hour
 
 func (s *snapshot) eligible(t store.Task, now time.Time) (bool, string) {
-	delegates, err := s.h.Store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-remembered))
+	delegates, err := s.r.store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-remembered))
 	s.keep(err)
 	for _, d := range delegates {
 		if dispatch.Eligible(t, d, now) {
@@ -226,11 +226,11 @@ func (s *snapshot) eligible(t store.Task, now time.Time) (bool, string) {
 // hopeless says why no delegate could take a task that is to be made, even if
 // none had anything else to do; empty if one could, or has.
 func (s *snapshot) hopeless(t store.Task) (string, error) {
-	if _, err := s.h.Store.Task(s.ctx, t.ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.r.store.Task(s.ctx, t.ID); !fault.Is(err, fault.NotFound) {
 		return "", err
 	}
-	now := s.h.Now()
-	delegates, err := s.h.Store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-remembered))
+	now := s.r.now()
+	delegates, err := s.r.store.ListDelegates(s.ctx, t.Scope.Account, now.Add(-remembered))
 	if err != nil {
 		return "", err
 	}
@@ -244,7 +244,7 @@ func (s *snapshot) hopeless(t store.Task) (string, error) {
 }
 
 func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) plan.State) (bool, error) {
-	ok, err := s.h.scope(s.ctx, s, n, state).Condition(body)
+	ok, err := s.r.scope(s.ctx, s, n, state).Condition(body)
 	if err != nil {
 		return false, fault.New(fault.Invalid, "condition %q: %w", body, err)
 	}
@@ -252,7 +252,7 @@ func (s *snapshot) condition(n *plan.Node, body string, state func(plan.NodeID) 
 }
 
 func (s *snapshot) loop(n *plan.Node, state func(plan.NodeID) plan.State) (plan.Iterations, error) {
-	scope := s.h.scope(s.ctx, s, n, state)
+	scope := s.r.scope(s.ctx, s, n, state)
 	var found plan.Iterations
 	var err error
 	if n.Loop.Deploys {
@@ -277,7 +277,7 @@ func Choosing(s *resolve.Scope) *target.Stage {
 }
 
 func (s *snapshot) choose(n *plan.Node, state func(plan.NodeID) plan.State) (*plan.Deployment, error) {
-	return Choosing(s.h.scope(s.ctx, s, n, state)).Choose(s.ctx)
+	return Choosing(s.r.scope(s.ctx, s, n, state)).Choose(s.ctx)
 }
 
 // maxTimeout caps every timeout, silently (semantics/pipeline §1.4).
@@ -291,7 +291,7 @@ func (s *snapshot) timeout(n *plan.Node, state func(plan.NodeID) plan.State) (ti
 	}
 	switch {
 	case n.Timeout == "" && n.Kind == plan.KindStep:
-		return s.h.steps[n.Type].Timeout, nil
+		return s.r.steps[n.Type].Timeout, nil
 	case n.Timeout == "" && (n.Kind == plan.KindPipeline || n.Kind == plan.KindStage):
 		return maxTimeout, nil
 	case n.Timeout == "":
@@ -306,7 +306,7 @@ func (s *snapshot) patience(n *plan.Node, state func(plan.NodeID) plan.State) (t
 
 // duration evaluates a timeout; what it is called is for errors.
 func (s *snapshot) duration(n *plan.Node, state func(plan.NodeID) plan.State, what, written string) (time.Duration, error) {
-	text, err := s.h.scope(s.ctx, s, n, state).Text(written)
+	text, err := s.r.scope(s.ctx, s, n, state).Text(written)
 	if err != nil {
 		return 0, fault.New(fault.Invalid, "%s %q: %w", what, written, err)
 	}
@@ -319,27 +319,27 @@ func (s *snapshot) duration(n *plan.Node, state func(plan.NodeID) plan.State, wh
 
 // finish makes the outcome of a delegate's result through the step's type.
 func (s *snapshot) finish(n *plan.Node, r task.Result) plan.Outcome {
-	if s.h.steps[n.Type].Looks && slices.Contains(r.FailureTypes, fault.DelegateRestart) {
+	if s.r.steps[n.Type].Looks && slices.Contains(r.FailureTypes, fault.DelegateRestart) {
 		return *lookedInVain()
 	}
-	return s.h.finish(s, n, 0, r, r.Outputs)
+	return s.r.finish(s, n, 0, r, r.Outputs)
 }
 
 // finish makes the outcome of a result, or of an event, of a step's attempt.
 // What a delegate put out, and has been sealed, may come as it is.
-func (h *Handler) finish(snap *snapshot, n *plan.Node, attempt int, r task.Result, sealed json.RawMessage) plan.Outcome {
-	finish := h.steps[n.Type].Finish
+func (r *Reader) finish(snap *snapshot, n *plan.Node, attempt int, result task.Result, sealed json.RawMessage) plan.Outcome {
+	finish := r.steps[n.Type].Finish
 	if finish == nil {
-		return unforged(step.Outcome(r), sealed)
+		return unforged(step.Outcome(result), sealed)
 	}
-	spec, in, err := h.decode(snap, n, attempt)
-	if err != nil && r.Status != task.Succeeded {
-		return step.Outcome(r) // what went wrong is more than that it can't be judged
+	spec, in, err := r.decode(snap, n, attempt)
+	if err != nil && result.Status != task.Succeeded {
+		return step.Outcome(result) // what went wrong is more than that it can't be judged
 	}
 	if err != nil {
 		return failed(err)
 	}
-	o, err := finish(spec, in, r)
+	o, err := finish(spec, in, result)
 	if err != nil {
 		return failed(err)
 	}
@@ -378,28 +378,24 @@ func shortHash(s string) string {
 	return hex.EncodeToString(h[:8])
 }
 
-// planCache keeps decoded plans by their hash. Plans never change, so there is
-// nothing to invalidate.
-type planCache struct {
-	mu    sync.Mutex
-	limit int
-	plans map[string]*plan.Plan
-	order []string // oldest first
+// plans are read by their hash, and kept decoded. They never change, so there
+// is nothing to invalidate.
+type plans struct {
+	stored store.Executions
+	mu     sync.Mutex
+	limit  int
+	known  map[string]*plan.Plan
+	order  []string // oldest first
 }
 
-func newPlanCache(limit int) *planCache {
-	return &planCache{limit: limit, plans: map[string]*plan.Plan{}}
-}
-
-func (h *Handler) plan(ctx context.Context, hash string) (*plan.Plan, error) {
-	c := h.plans
+func (c *plans) read(ctx context.Context, hash string) (*plan.Plan, error) {
 	c.mu.Lock()
-	p := c.plans[hash]
+	p := c.known[hash]
 	c.mu.Unlock()
 	if p != nil {
 		return p, nil
 	}
-	doc, err := h.Store.Plan(ctx, hash)
+	doc, err := c.stored.Plan(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
@@ -408,12 +404,12 @@ func (h *Handler) plan(ctx context.Context, hash string) (*plan.Plan, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.plans[hash] == nil {
-		c.plans[hash] = p
+	if c.known[hash] == nil {
+		c.known[hash] = p
 		if c.order = append(c.order, hash); len(c.order) > c.limit {
-			delete(c.plans, c.order[0])
+			delete(c.known, c.order[0])
 			c.order = c.order[1:]
 		}
 	}
-	return c.plans[hash], nil
+	return c.known[hash], nil
 }

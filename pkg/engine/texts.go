@@ -16,8 +16,8 @@ import (
 )
 
 // Plan reads a plan by its hash.
-func (h *Handler) Plan(ctx context.Context, hash string) (*plan.Plan, error) {
-	return h.plan(ctx, hash)
+func (r *Reader) Plan(ctx context.Context, hash string) (*plan.Plan, error) {
+	return r.plans.read(ctx, hash)
 }
 
 // Texts are resolved texts by name. Secrets are placeholders in them; the
@@ -35,15 +35,15 @@ type Texts struct {
 
 // Resolve resolves the expressions of texts in the context of a step, such as
 // values files that only its delegate has.
-func (h *Handler) Resolve(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (Texts, error) {
-	return h.texts(ctx, execution, node, texts, (*resolve.Scope).Text)
+func (r *Reader) Resolve(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (Texts, error) {
+	return r.texts(ctx, execution, node, texts, (*resolve.Scope).Text)
 }
 
 // ResolveKnown is Resolve for people, in the context of any node: what can't
 // be resolved stays in a text as it was written (semantics/pipeline §3.5, item
 // 4).
-func (h *Handler) ResolveKnown(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (Texts, error) {
-	return h.texts(ctx, execution, node, texts, func(s *resolve.Scope, text string) (string, error) {
+func (r *Reader) ResolveKnown(ctx context.Context, execution string, node plan.NodeID, texts map[string]string) (Texts, error) {
+	return r.texts(ctx, execution, node, texts, func(s *resolve.Scope, text string) (string, error) {
 		v, err := s.InterpolateKnown(text)
 		return v.Text(), err
 	})
@@ -51,10 +51,10 @@ func (h *Handler) ResolveKnown(ctx context.Context, execution string, node plan.
 
 // ResolveBlank is ResolveKnown with more names: what can't be resolved is an
 // empty text.
-func (h *Handler) ResolveBlank(
+func (r *Reader) ResolveBlank(
 	ctx context.Context, execution string, node plan.NodeID, texts map[string]string, names map[string]expr.Value,
 ) (Texts, error) {
-	return h.texts(ctx, execution, node, texts, func(s *resolve.Scope, text string) (string, error) {
+	return r.texts(ctx, execution, node, texts, func(s *resolve.Scope, text string) (string, error) {
 		v, err := s.InterpolateBlank(text, names)
 		return v.Text(), err
 	})
@@ -63,7 +63,7 @@ func (h *Handler) ResolveBlank(
 // ResolveOutside is ResolveBlank, or ResolveKnown where blank is false, for
 // what concerns a pipeline that doesn't run: its name, its variables and
 // secrets have values, stages have none.
-func (h *Handler) ResolveOutside(
+func (r *Reader) ResolveOutside(
 	ctx context.Context, of store.EntityKey, pipeline *yamldoc.Node, texts map[string]string, names map[string]expr.Value, blank bool,
 ) (Texts, error) {
 	head := *pipeline
@@ -74,7 +74,7 @@ func (h *Handler) ResolveOutside(
 	}
 	scope := resolve.New(resolve.Config{
 		Context: ctx, Plan: p, Node: p.Root, State: func(plan.NodeID) plan.State { return plan.State{} },
-		Execution: store.Execution{Scope: of.Scope, Pipeline: of.ID}, Entities: h.Store.Entities, Mail: h.Mail, Now: h.Now(),
+		Execution: store.Execution{Scope: of.Scope, Pipeline: of.ID}, Entities: r.store.Entities, Mail: r.mail, Now: r.now(),
 	})
 	out := make(map[string]string, len(texts))
 	for name, text := range texts {
@@ -90,10 +90,10 @@ func (h *Handler) ResolveOutside(
 	return Texts{Texts: out, Secrets: scope.Secrets(), LateSecrets: scope.LateSecrets()}, nil
 }
 
-func (h *Handler) texts(
+func (r *Reader) texts(
 	ctx context.Context, execution string, node plan.NodeID, texts map[string]string, one func(*resolve.Scope, string) (string, error),
 ) (Texts, error) {
-	snap, err := h.snapshot(ctx, execution)
+	snap, err := r.snapshot(ctx, execution)
 	if err != nil {
 		return Texts{}, err
 	}
@@ -101,7 +101,7 @@ func (h *Handler) texts(
 	if n == nil {
 		return Texts{}, fault.New(fault.NotFound, "the plan has no node %s", node)
 	}
-	scope := h.scope(ctx, snap, n, snap.state)
+	scope := r.scope(ctx, snap, n, snap.state)
 	out := make(map[string]string, len(texts))
 	for name, text := range texts {
 		v, err := one(scope, text)

@@ -61,7 +61,7 @@ func (w *walk) hold(at At, s plan.State) {
 // queue can't be found out fails by its strategy.
 func (h *Handler) takeTurn(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (waits bool, err error) {
 	if s.Turn == "" {
-		key, err := h.scope(ctx, snap, n, snap.state).InfrastructureKey()
+		key, err := h.Reader.scope(ctx, snap, n, snap.state).InfrastructureKey()
 		if snap.err != nil {
 			return false, snap.err
 		}
@@ -74,7 +74,7 @@ func (h *Handler) takeTurn(ctx context.Context, snap *snapshot, n *plan.Node, s 
 	}
 	me := store.Holder{Execution: snap.execution.ID, Node: n.ID}
 	s.Status = plan.ResourceWaiting
-	waits, err = h.waitIn(ctx, snap, n, s, token, func() (bool, error) { return h.standIn(ctx, gate{key: s.Turn, places: 1}, me, nil) })
+	waits, err = h.waitIn(ctx, snap, n, s, token, func() (bool, error) { return h.lines.standIn(ctx, gate{key: s.Turn, places: 1}, me, nil) })
 	if waits || err != nil {
 		return waits, err
 	}
@@ -98,6 +98,14 @@ func (h *Handler) waitIn(ctx context.Context, snap *snapshot, n *plan.Node, s pl
 	return !turn, err
 }
 
+// lines are the queues in which nodes stand until it is their turn.
+type lines struct {
+	turns      store.Turns
+	executions store.Executions
+	plans      *plans
+	waiting    waiting
+}
+
 // maxOver bounds how many of those before it a node looks at, to see whether
 // they are over; the oldest stand first.
 const maxOver = 10
@@ -105,8 +113,8 @@ const maxOver = 10
 // standIn puts a node at the end of a queue, unless it stands in it, and says
 // whether it is its turn: it has one of the places, or it may use another's.
 // Those before it who are over, but couldn't say so, are taken out.
-func (h *Handler) standIn(ctx context.Context, g gate, me store.Holder, shares func(store.Holder) bool) (bool, error) {
-	queue, err := h.Store.TakeTurn(ctx, g.key, me)
+func (q lines) standIn(ctx context.Context, g gate, me store.Holder, shares func(store.Holder) bool) (bool, error) {
+	queue, err := q.turns.TakeTurn(ctx, g.key, me)
 	if err != nil {
 		return false, err
 	}
@@ -115,7 +123,7 @@ func (h *Handler) standIn(ctx context.Context, g gate, me store.Holder, shares f
 		return at >= 0 && at < g.places || shares != nil && shares(queue[0])
 	}
 	for at := 0; !mine() && at < min(g.places, maxOver); {
-		gone, err := h.hasEnded(ctx, g.key, queue[at])
+		gone, err := q.hasEnded(ctx, g.key, queue[at])
 		if err != nil {
 			return false, err
 		}
@@ -123,7 +131,7 @@ func (h *Handler) standIn(ctx context.Context, g gate, me store.Holder, shares f
 			at++
 			continue
 		}
-		if queue, err = h.Store.EndTurn(ctx, g.key, queue[at]); err != nil {
+		if queue, err = q.turns.EndTurn(ctx, g.key, queue[at]); err != nil {
 			return false, err
 		}
 		if !slices.Contains(queue, me) {
@@ -135,15 +143,15 @@ func (h *Handler) standIn(ctx context.Context, g gate, me store.Holder, shares f
 
 // hasEnded says whether a holder is over: the stage that holds, or the stage
 // or pipeline for which a step does.
-func (h *Handler) hasEnded(ctx context.Context, key string, holder store.Holder) (bool, error) {
-	e, err := h.Store.Execution(ctx, holder.Execution)
+func (q lines) hasEnded(ctx context.Context, key string, holder store.Holder) (bool, error) {
+	e, err := q.executions.Execution(ctx, holder.Execution)
 	if fault.Is(err, fault.NotFound) {
 		return true, nil
 	}
 	if err != nil || e.Status.Terminal() {
 		return err == nil, err
 	}
-	p, err := h.plan(ctx, e.PlanHash)
+	p, err := q.plans.read(ctx, e.PlanHash)
 	if err != nil {
 		return false, err
 	}
@@ -151,7 +159,7 @@ func (h *Handler) hasEnded(ctx context.Context, key string, holder store.Holder)
 	if n == nil {
 		return true, nil
 	}
-	nodes, err := h.Store.Nodes(ctx, holder.Execution, n.ID, holds(n).ID)
+	nodes, err := q.executions.Nodes(ctx, holder.Execution, n.ID, holds(n).ID)
 	for _, r := range nodes {
 		if r.ID == holds(n).ID && r.State.Status.Terminal() || r.ID == n.ID && r.State.Turn != key && n.Kind == plan.KindStep {
 			return true, err
@@ -174,7 +182,7 @@ func (h *Handler) endTurns(ctx context.Context, snap *snapshot, ended []Write) e
 			}
 		}
 		if n := snap.plan.Node(w.Node); n.Kind == plan.KindStage && w.State.Turn != "" {
-			if err := h.leave(ctx, snap.execution.ID, Left{Node: w.Node, Key: w.State.Turn}, 1); err != nil {
+			if err := h.lines.leave(ctx, snap.execution.ID, Left{Node: w.Node, Key: w.State.Turn}, 1); err != nil {
 				return err
 			}
 		}
@@ -186,7 +194,7 @@ func (h *Handler) endTurns(ctx context.Context, snap *snapshot, ended []Write) e
 			if s.Turn == "" {
 				continue
 			}
-			if err := h.leave(ctx, snap.execution.ID, Left{Node: q.ID, Key: s.Turn}, 1); err != nil {
+			if err := h.lines.leave(ctx, snap.execution.ID, Left{Node: q.ID, Key: s.Turn}, 1); err != nil {
 				return err
 			}
 		}
@@ -202,8 +210,8 @@ type Left struct {
 
 // leave takes a node out of a queue with so many places and wakes whose turn
 // it is now.
-func (h *Handler) leave(ctx context.Context, execution string, l Left, places int) error {
-	queue, err := h.Store.EndTurn(ctx, l.Key, store.Holder{Execution: execution, Node: l.Node})
+func (q lines) leave(ctx context.Context, execution string, l Left, places int) error {
+	queue, err := q.turns.EndTurn(ctx, l.Key, store.Holder{Execution: execution, Node: l.Node})
 	if err != nil {
 		return err
 	}
@@ -215,14 +223,14 @@ func (h *Handler) leave(ctx context.Context, execution string, l Left, places in
 		if next.Execution != queue[0].Execution {
 			continue // several nodes of one execution may hold together
 		}
-		nodes, err := h.Store.Nodes(ctx, next.Execution, next.Node)
+		nodes, err := q.executions.Nodes(ctx, next.Execution, next.Node)
 		if err != nil {
 			return err
 		}
 		if len(nodes) == 0 || nodes[0].State.Token == "" || nodes[0].State.Wait != plan.WaitTurn {
 			continue // it is about to ask by itself, or has its turn
 		}
-		if err := h.ask(ctx, nodes[0].State.Token, "it may be its turn"); err != nil {
+		if err := q.waiting.ask(ctx, nodes[0].State.Token, "it may be its turn"); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in la
 	if err != nil {
 		return err
 	}
-	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	p, err := s.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (s *Service) inGroup(ctx context.Context, id string, node plan.NodeID) erro
 	if err != nil {
 		return err
 	}
-	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	p, err := s.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (s *Service) whole(ctx context.Context, id string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	p, err := s.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return Tree{}, err
 	}

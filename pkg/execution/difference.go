@@ -30,7 +30,7 @@ func (s *Service) Differences(ctx context.Context, id string) (store.Execution, 
 	if !e.Preview {
 		return e, nil, fault.New(fault.Conflict, "execution %s is no preview", id)
 	}
-	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	p, err := s.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return e, nil, err
 	}

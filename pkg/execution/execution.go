@@ -131,7 +131,7 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 	if err != nil {
 		return store.Execution{}, err
 	}
-	before, err := s.Engine.Plan(ctx, e.PlanHash)
+	before, err := s.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return store.Execution{}, err
 	}

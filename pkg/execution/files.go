@@ -28,7 +28,7 @@ func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r
 	if err := mayRead(s.Types.Lanes, t, of); err != nil {
 		return task.FilesRead{}, err
 	}
-	files, err := s.Engine.Files(ctx, t.Execution, t.Node)
+	files, err := s.Engine.Reader.Files(ctx, t.Execution, t.Node)
 	if err != nil {
 		return task.FilesRead{}, err
 	}

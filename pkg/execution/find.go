@@ -42,7 +42,7 @@ func (s *Service) nodeAt(ctx context.Context, id string, node plan.NodeID) (*Tre
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	p, err := s.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return nil, err
 	}

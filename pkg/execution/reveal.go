@@ -34,7 +34,7 @@ func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID
 	if err := mayAsk(s.Types.Lanes, t); err != nil {
 		return task.Resolved{}, err
 	}
-	out, err := s.Engine.Resolve(ctx, t.Execution, t.Node, r.Texts)
+	out, err := s.Engine.Reader.Resolve(ctx, t.Execution, t.Node, r.Texts)
 	if err != nil {
 		return task.Resolved{}, err
 	}

@@ -38,7 +38,7 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 			return again, s.Launch.Run(ctx, again, plan.NodeID(ref.Pipeline))
 		}
 	}
-	p, err := s.Engine.Plan(ctx, e.PlanHash)
+	p, err := s.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return store.Execution{}, err
 	}

@@ -106,7 +106,7 @@ func (n *Notifier) inside(ctx context.Context, e feed.Event, types []string) (st
 	if err != nil {
 		return x, nil, err
 	}
-	p, err := n.Engine.Plan(ctx, x.PlanHash)
+	p, err := n.Engine.Reader.Plan(ctx, x.PlanHash)
 	if err != nil {
 		return x, nil, fmt.Errorf("read the plan of execution %s: %w", x.ID, err)
 	}

@@ -65,11 +65,11 @@ func (n *Notifier) texts(ctx context.Context, d delivery, texts map[string]strin
 	switch {
 	case d.pipeline != nil:
 		key := store.EntityKey{Scope: d.execution.Scope, Kind: ref.Pipeline, ID: d.execution.Pipeline}
-		return n.Engine.ResolveOutside(ctx, key, d.pipeline, texts, names, blank)
+		return n.Engine.Reader.ResolveOutside(ctx, key, d.pipeline, texts, names, blank)
 	case blank:
-		return n.Engine.ResolveBlank(ctx, d.execution.ID, d.node, texts, names)
+		return n.Engine.Reader.ResolveBlank(ctx, d.execution.ID, d.node, texts, names)
 	}
-	return n.Engine.ResolveKnown(ctx, d.execution.ID, d.node, texts)
+	return n.Engine.Reader.ResolveKnown(ctx, d.execution.ID, d.node, texts)
 }
 
 // trigger tells what a message says of the trigger that failed; one that is

@@ -83,7 +83,7 @@ func (r *Repairer) look(ctx context.Context, e store.Execution, out *Report) (er
 			err = fmt.Errorf("execution %s: repairing it panicked: %v", e.ID, p)
 		}
 	}()
-	p, err := r.Engine.Plan(ctx, e.PlanHash)
+	p, err := r.Engine.Reader.Plan(ctx, e.PlanHash)
 	if err != nil {
 		return fmt.Errorf("execution %s: %w", e.ID, err)
 	}

@@ -237,7 +237,7 @@ func TestARepeatedExecutionKnowsItsEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.Engine.Plan(t.Context(), again.PlanHash)
+	p, err := h.Engine.Reader.Plan(t.Context(), again.PlanHash)
 	if err != nil {
 		t.Fatal(err)
 	}

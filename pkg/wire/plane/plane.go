@@ -130,7 +130,7 @@ func New(p Parts) *Plane {
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Launch: starts, Now: time.Now, Log: p.Log,
 		}),
-		Feed: feed.NewReader(p.Store.Executions, handler.Plan),
+		Feed: feed.NewReader(p.Store.Executions, handler.Reader.Plan),
 	}
 }
 
