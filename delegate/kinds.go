@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/slipway-cd/slipway/delegate/artifact"
+	"github.com/slipway-cd/slipway/delegate/asg"
 	"github.com/slipway-cd/slipway/delegate/aws"
 	functions "github.com/slipway-cd/slipway/delegate/awslambda"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
@@ -30,6 +31,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	laneasg "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	laneecs "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
@@ -70,6 +72,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	pods, accesses := watching.New(), &aws.Accesses{}
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
+		laneasg.Kind:        asg.Kind(asg.Config{Git: gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys), Accesses: accesses}),
 		awslambda.Kind:      {Do: functions.New(functions.Config{Cache: cfg.Cache, HostKeys: cfg.HostKeys, Accesses: accesses}), Watch: functions.Watch(accesses)},
 		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
 		task.KindHTTP:       {Do: http.New(nil)},

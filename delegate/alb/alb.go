@@ -173,18 +173,26 @@ type Health struct {
 	Healthy int
 	Coming  int // registered, and not checked often enough yet
 	All     int
+	// Unchecked are targets that no load balancer sends traffic to.
+	Unchecked int
 }
 
-// Health asks how a target group's targets are.
-func (b *Balancers) Health(ctx context.Context, group string) (Health, error) {
+// Health asks how a target group's targets are: some of them by their ids, or all.
+func (b *Balancers) Health(ctx context.Context, group string, some ...string) (Health, error) {
 	out, err := b.api.DescribeTargetHealth(ctx, &elb.DescribeTargetHealthInput{TargetGroupArn: &group})
 	if err != nil {
 		return Health{}, b.access.Failed(ctx, "elasticloadbalancing:DescribeTargetHealth", err)
 	}
-	h := Health{All: len(out.TargetHealthDescriptions)}
+	var h Health
 	for _, t := range out.TargetHealthDescriptions {
+		if len(some) > 0 && (t.Target == nil || !slices.Contains(some, sdk.ToString(t.Target.Id))) {
+			continue
+		}
+		h.All++
 		switch {
 		case t.TargetHealth == nil:
+		case t.TargetHealth.State == types.TargetHealthStateEnumUnused:
+			h.Unchecked++
 		case t.TargetHealth.State == types.TargetHealthStateEnumHealthy:
 			h.Healthy++
 		case t.TargetHealth.State == types.TargetHealthStateEnumInitial:

@@ -132,8 +132,12 @@ func kinds() []kind {
 			code:  fault.Unavailable, types: []fault.FailureType{fault.ResourceLimitsFailure},
 		},
 		{
-			begin: []string{"InvalidParameter", "Validation", "InvalidRequest", "ClientException", "MalformedPolicy", "InvalidRuntime", "InvalidCode", "RequestTooLarge", "RequestEntityTooLarge"},
+			begin: []string{"Invalid", "Validation", "ClientException", "MalformedPolicy", "RequestTooLarge", "RequestEntityTooLarge"},
 			code:  fault.Invalid, types: []fault.FailureType{fault.ConfigurationFailure},
+		},
+		{
+			begin: []string{"ResourceContention"}, // of Auto Scaling: another call changes it just now
+			code:  fault.Unavailable, types: []fault.FailureType{fault.RetryableTransientFailure},
 		},
 		{
 			begin: []string{"ResourceNotFound", "ImageNotFound", "RepositoryNotFound", "NoSuchBucket", "NoSuchKey", "NotFound", "ClusterNotFound", "ServiceNotFound", "TargetGroupNotFound", "ListenerNotFound", "RuleNotFound"},

@@ -25,6 +25,9 @@ type Rules struct {
 	// Described are members that only the answers of describing calls have, such
 	// as serviceArn. They are dropped, which is told, because people paste them.
 	Described []string
+	// Wrapped is a member whose own members may stand at the top in its place: a
+	// document without it is its value.
+	Wrapped string
 	// Answer is the list around what such an answer describes, such as services: a
 	// document that has it is refused.
 	Answer string
@@ -139,6 +142,9 @@ func decode[T any](f File, doc *yamldoc.Node, r Rules) (*T, []string, error) {
 		return nil, nil, wrong("%s:%d: found the answer of a describing call; remove the %s array around the %s, so that its members are at the top", f.Name, list.Line, r.Answer, r.What)
 	}
 	doc, notes := reduced(f, doc, r)
+	if r.Wrapped != "" && len(doc.Entries) > 0 && member(doc, r.Wrapped) == nil {
+		doc = &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column, Entries: []yamldoc.Entry{{Key: r.Wrapped, Value: doc, Line: doc.Line}}}
+	}
 	v, err := value{file: f.Name}.of(doc, reflect.TypeFor[T](), "")
 	if err != nil {
 		return nil, notes, err

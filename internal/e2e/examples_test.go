@@ -123,6 +123,13 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		s.Apply(t, lambdaEntities(t, w))
 		return s
 	}
+	if strings.Contains(example, "deploymentType: Asg") {
+		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		imageOf(t, w, "web-1")
+		s.Apply(t, asgEntities(t, w))
+		return s
+	}
 	if strings.Contains(example, "deploymentType: ECS") {
 		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
 		delegateOf(t, s, w)

@@ -12,7 +12,9 @@ from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, In
 from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import utcnow
+from moto.ec2.models.launch_templates import LaunchTemplate
 from moto.ec2.responses import EC2Response
+from moto.ec2.utils import parse_user_data
 from moto.elbv2.models import elbv2_backends
 
 import world
@@ -557,3 +559,16 @@ def once(operation):
 
 EC2Response.create_launch_template = once(EC2Response.create_launch_template)
 EC2Response.create_launch_template_version = once(EC2Response.create_launch_template_version)
+
+
+moto_version = LaunchTemplate.create_version
+
+
+def create_version(template, data, description):
+    """moto reads the user data of a template's first version only."""
+    if isinstance(data.get("UserData"), str):
+        data["UserData"] = parse_user_data(data["UserData"])
+    return moto_version(template, data, description)
+
+
+LaunchTemplate.create_version = create_version

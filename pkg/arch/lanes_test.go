@@ -17,6 +17,7 @@ func foldersOf() map[string][]string {
 		"Kubernetes":       {"pkg/swimlane/kubernetes", "delegate/kubernetes/..."},
 		"NativeHelm":       {"pkg/swimlane/nativehelm", "delegate/helm/..."},
 		"CustomDeployment": {"pkg/swimlane/custom", "delegate/instances"},
+		"Asg":              {"pkg/swimlane/asg", "delegate/asg"},
 		"AwsLambda":        {"pkg/swimlane/awslambda", "delegate/awslambda"},
 		"ECS":              {"pkg/swimlane/ecs", "delegate/ecs"},
 	}

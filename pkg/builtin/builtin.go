@@ -40,6 +40,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/shellscript"
 	"github.com/slipway-cd/slipway/pkg/step/wait"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/swimlane/ecs"
@@ -59,6 +60,7 @@ func lanes() []lane {
 		{nativehelm.Lane(), nativehelm.Steps()},
 		{custom.Lane(), custom.Steps()},
 		{awslambda.Lane(), awslambda.Steps()},
+		{asg.Lane(), asg.Steps()},
 		{ecs.Lane(), ecs.Steps()},
 	}
 }

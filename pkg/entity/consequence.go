@@ -42,7 +42,7 @@ func (p place) ofRefused(step string) bool {
 // one type have.
 func laneSteps(deployment string) []string {
 	switch deployment {
-	case "Asg", "ServerlessAwsLambda", "Elastigroup", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
+	case "ServerlessAwsLambda", "Elastigroup", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
 		return []string{deployment}
 	case "AWS_SAM":
 		return []string{"AwsSam"}

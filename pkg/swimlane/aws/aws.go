@@ -8,6 +8,7 @@ package aws
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -60,6 +61,33 @@ func stores() []string { return append(filesource.Git(), filesource.Inline, file
 func Store(d *document.Decoder, v yamldoc.Value, what string, more ...string) *filesource.Store {
 	form := filesource.Form{Of: what, Stores: append(stores(), more...), Shape: filesource.Files}
 	return filesource.Decode(d, v, form, document.Keys{"metadata": document.Nothing}) // the console's
+}
+
+// Sources is the rule of a service's artifacts of which only some sources can be
+// deployed. cant begins the sentence about another one.
+func Sources(d *swimlane.Decoder, cant string, can ...string) document.Rule {
+	artifacts := d.Common["artifacts"]
+	check := func(source yamldoc.Value) {
+		typ := document.Peek(source, "type")
+		if typ != "" && !strings.Contains(typ, "<+") && !slices.Contains(can, typ) {
+			d.Unsupported(document.Child(source, "type"), "%s an artifact of %s yet; want one of %s", cant, typ, strings.Join(can, ", "))
+		}
+	}
+	return func(v yamldoc.Value) {
+		if artifacts == nil {
+			return // it is resolved, and was read before
+		}
+		artifacts(v)
+		primary := document.Child(v, "primary")
+		check(primary)
+		list := document.Child(primary, "sources")
+		if !list.Is(yamldoc.Sequence) {
+			return
+		}
+		for item := range d.List(list) {
+			check(item)
+		}
+	}
 }
 
 // Document is a kind of manifest that is one document of AWS's API.

@@ -7,9 +7,6 @@
 package awslambda
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
@@ -37,42 +34,15 @@ func Lane() swimlane.Lane {
 	}
 }
 
-// sources are the artifact sources whose artifacts a function can be made of.
-func sources() []string { return []string{"AmazonS3", "Ecr"} }
-
 // decodeService decodes the spec of a service's definition, of which nothing is
 // needed later but what all services have.
 func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
-	artifacts := d.Common["artifacts"]
 	d.Fields(v, document.Merge(d.Common, document.Keys{
-		"artifacts": func(v yamldoc.Value) {
-			if artifacts != nil { // else it is resolved, and was read before
-				artifacts(v)
-				packages(d, document.Child(v, "primary"))
-			}
-		},
+		"artifacts":              aws.Sources(d, "a function can't be made of", "AmazonS3", "Ecr"),
 		"manifestConfigurations": d.Refuse("a choice of manifests isn't supported: a function has one definition"),
 		"hooks":                  d.Refuse("hooks of functions aren't supported"),
 	}))
 	return nil
-}
-
-// packages refuses sources of what no function can be made of.
-func packages(d *swimlane.Decoder, primary yamldoc.Value) {
-	check := func(source yamldoc.Value) {
-		typ := document.Peek(source, "type")
-		if typ != "" && !strings.Contains(typ, "<+") && !slices.Contains(sources(), typ) {
-			d.Unsupported(document.Child(source, "type"), "a function can't be made of an artifact of %s yet; want one of %s", typ, strings.Join(sources(), ", "))
-		}
-	}
-	check(primary)
-	list := document.Child(primary, "sources")
-	if !list.Is(yamldoc.Sequence) {
-		return
-	}
-	for item := range d.List(list) {
-		check(item)
-	}
 }
 
 // region is an account of AWS in a region.

@@ -1,0 +1,88 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/api"
+)
+
+// asgEntities are the documents of examples/asg for an account.
+func asgEntities(t *testing.T, w *testaws.World) string {
+	t.Helper()
+	return strings.NewReplacer("eu-central-1", testaws.Region, "subnet-1", w.Network().Subnets[0]).Replace(read(t, "../../examples/asg/entities.yaml"))
+}
+
+// imageOf makes an image of a name.
+func imageOf(t *testing.T, w *testaws.World, name string) string {
+	t.Helper()
+	api := ec2.NewFromConfig(w.Config())
+	machine, err := api.RunInstances(t.Context(), &ec2.RunInstancesInput{ImageId: sdk.String("ami-12c6146b"), MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := api.CreateImage(t.Context(), &ec2.CreateImageInput{InstanceId: machine.Instances[0].InstanceId, Name: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *image.ImageId
+}
+
+// TestAsgRollsOutAndBack: a group is made, updated, and rolled back to what it
+// was; the ledger knows which machines run.
+func TestAsgRollsOutAndBack(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w := start(t), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		images := map[string]string{}
+		for _, name := range []string{"web-1", "web-2", "crash-3", "web-4"} {
+			images[name] = imageOf(t, w, name)
+		}
+		entities := byTheAccounts(asgEntities(t, w))
+		s.Apply(t, entities)
+		s.Apply(t, awsPipeline("asg", "Asg", "AsgRollingDeploy", "AsgRollingRollback", "asgName"))
+		run := func(image, script string) e2e.Execution {
+			t.Helper()
+			s.Apply(t, strings.Replace(service(entities), "web-1", image, 1))
+			return finish(t, s, s.Begin(t, "asg", map[string]string{"variables.script": script}))
+		}
+		runs := func(image string) {
+			t.Helper()
+			var l api.PlacementList
+			if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
+				t.Fatal(err)
+			}
+			if len(l.Placements) != 1 || l.Placements[0].Count != 2 || l.Placements[0].Artifact != images[image] {
+				t.Errorf("the ledger has %+v; want two machines of %s", l.Placements, image)
+			}
+			out, err := autoscaling.NewFromConfig(w.Config()).DescribeAutoScalingGroups(t.Context(), &autoscaling.DescribeAutoScalingGroupsInput{})
+			if err != nil || len(out.AutoScalingGroups) != 1 {
+				t.Fatalf("the groups are %+v, %v", out, err)
+			}
+		}
+		if e := run("web-1", "true"); e.Status != "Success" {
+			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
+		}
+		runs("web-1")
+		if e := run("web-2", "true"); e.Status != "Success" {
+			t.Fatalf("the update is %s: %s", e.Status, e.Message)
+		}
+		runs("web-2")
+		if e := run("crash-3", "true"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" || !strings.Contains(e.Root.Find("roll").Message, "Instance refresh has failed") {
+			t.Fatalf("what crashes is %s: %s", e.Status, e.Message)
+		}
+		runs("web-2")
+		if e := run("web-4", "exit 1"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
+			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
+		}
+		runs("web-2")
+	})
+}

@@ -1,0 +1,46 @@
+package asg
+
+import (
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/step"
+)
+
+// start makes the task of a spec: it adds what its stage deploys. What only some
+// tasks need is left out of the others.
+func start(in step.In, s Spec) (step.Action, error) {
+	target, err := step.TargetOf[*Target](in)
+	if err != nil {
+		return step.Action{}, err
+	}
+	s.Target = *target
+	if !s.Deploys() {
+		s.Target = Target{AWS: target.AWS}
+	} else if err := complete(s.Target); err != nil {
+		return step.Action{}, err
+	}
+	s.Target.Selectors = nil
+	return step.Deploy(in, Kind, s, Place{AWS: s.Target.AWS}, target.Selectors...)
+}
+
+// complete says what is missing of a group that is deployed. One that stands for
+// the documents has a launch template, too.
+func complete(t Target) error {
+	switch {
+	case t.Base != "":
+		return nil
+	case t.Template == nil:
+		return missing(launchTemplate)
+	case t.Configuration == nil:
+		return missing(configuration)
+	}
+	return nil
+}
+
+func missing(kind string) error {
+	return fault.New(fault.Invalid, "No manifests found: the service has none of the type %s, which the deployment type %s requires; want one, or baseAsgName in the infrastructure definition", kind, Type).Causing(fault.ConfigurationFailure)
+}
+
+// fieldless is the step type of an operation that has nothing to be told.
+func fieldless(op Op) step.Type {
+	return step.Type{Name: string(op), Deploys: true}.Fieldless(func(in step.In) (step.Action, error) { return start(in, Spec{Op: op}) })
+}

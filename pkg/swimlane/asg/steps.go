@@ -1,0 +1,11 @@
+package asg
+
+import "github.com/slipway-cd/slipway/pkg/step"
+
+// Steps lists the step types of its stages.
+func Steps() []step.Type {
+	return []step.Type{
+		rollingDeployType(),
+		rollingRollbackType(),
+	}
+}
