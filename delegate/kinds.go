@@ -68,17 +68,18 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	script := scripts(cfg.Cache)
 	// It fetches nothing; the keys of hosts that it learns are those of who does.
 	hosts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
+	documents := gitfetch.New(filepath.Join(cfg.Cache, "aws", "git"), cfg.HostKeys)
 	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
 	pods, accesses := watching.New(), &aws.Accesses{}
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
-		laneasg.Kind:        asg.Kind(asg.Config{Git: gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys), Accesses: accesses}),
-		awslambda.Kind:      {Do: functions.New(functions.Config{Cache: cfg.Cache, HostKeys: cfg.HostKeys, Accesses: accesses}), Watch: functions.Watch(accesses)},
+		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses}),
+		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses}),
 		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},
 		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
-		laneecs.Kind:        ecs.Kind(ecs.Config{Git: gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys), Accesses: accesses}),
+		laneecs.Kind:        ecs.Kind(ecs.Config{Git: documents, Accesses: accesses}),
 		task.KindJenkins:    {Do: jenkins.New(nil)},
 		task.KindJira:       {Do: jira.New(nil)},
 		lane.Kind:           {Do: kubernetes.New(manifests), Watch: pods},

@@ -89,12 +89,8 @@ func OpenBucket(ctx context.Context, o task.S3Objects, t http.RoundTripper) (Buc
 	return Bucket{client, o.Bucket}, err
 }
 
-// OpenBucket is the function OpenBucket for an execution's task. Without accesses
-// it is that function.
+// OpenBucket is the function OpenBucket for an execution's task.
 func (s *Accesses) OpenBucket(ctx context.Context, o task.S3Objects, execution string) (Bucket, error) {
-	if s == nil {
-		return OpenBucket(ctx, o, nil)
-	}
 	client, err := s.S3(ctx, o, execution)
 	return Bucket{client, o.Bucket}, err
 }

@@ -73,7 +73,7 @@ func (s Source) Fetch(ctx context.Context, manifests ...lane.Manifest) ([]File, 
 	for _, m := range manifests {
 		files, err := s.one(ctx, m)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
+			return nil, fmt.Errorf("manifest %s: %w", m.ID, err)
 		}
 		for _, f := range files {
 			out = append(out, File{Manifest: m.ID, Name: f.Name, Text: f.Text})

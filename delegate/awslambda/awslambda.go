@@ -10,7 +10,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
@@ -32,23 +31,22 @@ const (
 	unitRollback = "Rollback"
 )
 
-// Config is what Lambda tasks need.
+// Config is what the executor needs.
 type Config struct {
-	Cache    string // the folder of fetched repositories
-	HostKeys gitfetch.HostKeys
+	Git      *gitfetch.Fetcher
 	Accesses *aws.Accesses
 	// Pace is how often a function that changes is looked at; nil:
 	// awswait.Function.
 	Pace awswait.Pace
 }
 
-// New makes the executor of Lambda tasks.
-func New(cfg Config) executor.Executor {
-	git := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
+// Kind does the tasks of the deployment type, and watches what they have put
+// somewhere.
+func Kind(cfg Config) executor.Kind {
 	if cfg.Pace == nil {
 		cfg.Pace = awswait.Function()
 	}
-	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+	do := func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		w, p, err := executor.Work[lane.Spec](a)
 		if err != nil {
 			return task.Result{}, err
@@ -58,7 +56,7 @@ func New(cfg Config) executor.Executor {
 			return task.Result{}, err
 		}
 		s := &session{
-			cfg: cfg, git: git, work: w, spec: p, env: env, access: access, client: lambda.NewFromConfig(access.Config), http: http.DefaultClient,
+			cfg: cfg, work: w, spec: p, env: env, access: access, client: lambda.NewFromConfig(access.Config), http: http.DefaultClient, unit: unitPrepare,
 		}
 		r, err := s.run(ctx)
 		if err != nil {
@@ -69,12 +67,12 @@ func New(cfg Config) executor.Executor {
 		}
 		return r, err
 	}
+	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses)}
 }
 
 // session is one task.
 type session struct {
 	cfg    Config
-	git    *gitfetch.Fetcher
 	work   task.Work
 	spec   lane.Spec
 	env    executor.Env
@@ -103,9 +101,6 @@ func (s *session) say(format string, args ...any) {
 }
 
 func (s *session) complain(err error) {
-	if s.unit == "" {
-		s.unit = unitPrepare
-	}
 	_, _ = fmt.Fprintln(s.env.LogError(s.unit), err) // likewise
 }
 

@@ -43,11 +43,10 @@ const live = "name: live\ndescription: what users get\n"
 // account is an account with a function's code in it, and a delegate.
 type account struct {
 	*testaws.World
-	t       *testing.T
-	lambda  *lambda.Client
-	s3      *s3.Client
-	execute executor.Executor
-	access  *aws.Accesses
+	t      *testing.T
+	lambda *lambda.Client
+	s3     *s3.Client
+	kind   executor.Kind
 }
 
 const bucket = "code"
@@ -56,8 +55,8 @@ func newAccount(t *testing.T) *account {
 	t.Helper()
 	w := testaws.NewWorld(t)
 	a := &account{World: w, t: t, lambda: lambda.NewFromConfig(w.Config()), s3: s3.NewFromConfig(w.Config(), func(o *s3.Options) { o.UsePathStyle = true })}
-	a.access = &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}
-	a.execute = awslambda.New(awslambda.Config{Cache: t.TempDir(), Accesses: a.access, Pace: awswait.Every(20 * time.Millisecond)})
+	access := &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}
+	a.kind = awslambda.Kind(awslambda.Config{Accesses: access, Pace: awswait.Every(20 * time.Millisecond)})
 	a.bucket(bucket, testaws.Region)
 	a.Role("web")
 	w.UnderPolicy("../../docs/lambda.md", "lambda:ListTags", "ecr:CreateRepository", "ecr:PutImage")
@@ -148,7 +147,7 @@ func (s *stage) try(ctx context.Context, op lane.Op, percent int) (task.Result, 
 	}
 	a := executortest.Work(s.t, lane.Kind, w, p, lane.Place{AWS: p.Target.AWS})
 	a.Execution, a.Node, a.Attempt = s.execution, w.Step, s.attempt
-	return s.execute(ctx, a, s.env.Env)
+	return s.kind.Do(ctx, a, s.env.Env)
 }
 
 // good does a step that succeeds.

@@ -42,7 +42,7 @@ func aliasRules() awsdoc.Rules {
 // read reads the manifests.
 func (s *session) read(ctx context.Context) (definition, error) {
 	s.unit = unitFetch
-	from := awsdoc.Source{Git: s.git, Stage: s.work.Execution + s.work.Stage, Env: s.env, Log: s.env.Log(s.unit), Accesses: s.cfg.Accesses, Execution: s.work.Execution}
+	from := awsdoc.Source{Git: s.cfg.Git, Stage: s.work.Execution + s.work.Stage, Env: s.env, Log: s.env.Log(s.unit), Accesses: s.cfg.Accesses, Execution: s.work.Execution}
 	files, err := from.Fetch(ctx, s.spec.Target.Function...)
 	if err != nil {
 		return definition{}, err

@@ -10,9 +10,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Watch makes a watcher of functions: it looks again and again which versions get
-// requests.
-func Watch(accesses *aws.Accesses) executor.Watcher {
+// watcher watches functions: it looks again and again which versions get requests.
+func watcher(accesses *aws.Accesses) executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
 		place, err := executor.Place[lane.Place](w.Kind, w.Place)
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	"github.com/slipway-cd/slipway/delegate/awslambda"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -30,7 +29,7 @@ func (a *account) watched(r task.Result) task.Observed {
 	ctx, stop := context.WithCancel(a.t.Context())
 	defer stop()
 	var seen task.Observed
-	_ = awslambda.Watch(a.access)(ctx, w, func(_ context.Context, o task.Observed) error { // it ends because it is stopped
+	_ = a.kind.Watch(ctx, w, func(_ context.Context, o task.Observed) error { // it ends because it is stopped
 		seen = o
 		stop()
 		return nil

@@ -5,7 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // A preview tells what a deployment would change, and changes nothing itself.
@@ -35,5 +43,33 @@ func TestDiff(t *testing.T) {
 	}
 	if len(r.Changes) != 0 {
 		t.Errorf("the ledger gets %+v", r.Changes)
+	}
+}
+
+// Documents may be in a bucket, which the delegate reaches as it does the cluster;
+// one that it may not read is no trouble of the network.
+func TestDocumentsInABucket(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	bucket := s3.NewFromConfig(s.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := bucket.CreateBucket(t.Context(), &s3.CreateBucketInput{
+		Bucket: sdk.String("docs"), CreateBucketConfiguration: &s3types.CreateBucketConfiguration{LocationConstraint: testaws.Region},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bucket.PutObject(t.Context(), &s3.PutObjectInput{Bucket: sdk.String("docs"), Key: sdk.String("service.yaml"), Body: strings.NewReader(s.service)}); err != nil {
+		t.Fatal(err)
+	}
+	from := func(key string) func(*ecslane.Spec) {
+		return func(spec *ecslane.Spec) {
+			spec.Target.Service.Store = task.Store{S3: &task.S3Objects{AWS: spec.Target.AWS, Bucket: "docs", Paths: []string{key}}}
+		}
+	}
+	if got := output(t, s.succeeds(t, ecslane.OpDiff, from("service.yaml")), "hasChanges"); got != true {
+		t.Errorf("of a service that isn't there would change: %v", got)
+	}
+	r := s.refused(t, "manifest ecsservicedefinition: ", ecslane.OpDiff, from("none.yaml"))
+	if diff := cmp.Diff([]fault.FailureType{fault.Unknown}, r.FailureTypes); diff != "" {
+		t.Errorf("failure types (-want +got):\n%s", diff)
 	}
 }

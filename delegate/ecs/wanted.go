@@ -38,7 +38,10 @@ func (s documents) source() awsdoc.Source {
 	if s.group != "" {
 		known[ecslane.TargetGroup] = s.group
 	}
-	return awsdoc.Source{Known: known, Git: s.Git, Stage: s.work.Execution + "/" + s.work.Stage, Env: s.env, Log: s.env.Log(fetchUnit)}
+	return awsdoc.Source{
+		Git: s.Git, Stage: s.work.Execution + s.work.Stage, Env: s.env, Log: s.env.Log(fetchUnit),
+		Accesses: s.Accesses, Execution: s.work.Execution, Known: known,
+	}
 }
 
 // wanted reads the service's documents.
