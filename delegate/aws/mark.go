@@ -16,12 +16,15 @@ const maxTag = 256
 // untaggable is what a tag's value can't have.
 var untaggable = regexp.MustCompile(`[^\pL\pN_ .:/=+\-@]`)
 
+// ExecutionTag is the tag that says which execution made a resource.
+const ExecutionTag = "slipway:execution"
+
 // Tags mark a resource that a task makes: what it is of, and which execution made
 // it. A tag of the same name in its definition wins.
 func Tags(w task.Work) map[string]string {
 	tags := map[string]string{
 		"slipway:service": w.Target.Service, "slipway:environment": w.Target.Environment,
-		"slipway:infrastructure": w.Target.Infrastructure, "slipway:execution": w.Execution,
+		"slipway:infrastructure": w.Target.Infrastructure, ExecutionTag: w.Execution,
 	}
 	for name, value := range tags {
 		tags[name] = cut(untaggable.ReplaceAllString(value, "_"), maxTag)

@@ -43,6 +43,7 @@ func (a alias) same(b alias) bool {
 // so already isn't changed.
 func (s *session) point(ctx context.Context, function, name string, want alias) error {
 	var err error
+	var operation string
 	for range tries {
 		var now current
 		if now, err = s.alias(ctx, function, name); err != nil {
@@ -52,7 +53,7 @@ func (s *session) point(ctx context.Context, function, name string, want alias) 
 		if want.Weights == nil {
 			routing.AdditionalVersionWeights = map[string]float64{}
 		}
-		operation := "UpdateAlias"
+		operation = "UpdateAlias"
 		switch {
 		case now.same(want):
 			s.say("Alias %s points to version %s", name, want)
@@ -77,7 +78,7 @@ func (s *session) point(ctx context.Context, function, name string, want alias) 
 			return s.failed(ctx, operation, err)
 		}
 	}
-	return s.failed(ctx, "UpdateAlias", err)
+	return s.failed(ctx, operation, err)
 }
 
 // String says for people where an alias points to.
@@ -104,9 +105,7 @@ func (s *session) pointAliases(ctx context.Context, d definition, version string
 			return err
 		}
 		want.Version = version
-		if w := weights(a.RoutingConfig, version).AdditionalVersionWeights; len(w) > 0 {
-			want.Weights = w
-		}
+		want.Weights = weights(a.RoutingConfig, version)
 		if err := s.point(ctx, d.name, *a.Name, want); err != nil {
 			return err
 		}

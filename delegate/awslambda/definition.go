@@ -166,15 +166,16 @@ func (s *session) tags(d definition) map[string]string {
 	return tags
 }
 
-// weights are those of an alias that send traffic to other versions than one.
-func weights(routing *types.AliasRoutingConfiguration, but string) *types.AliasRoutingConfiguration {
-	out := &types.AliasRoutingConfiguration{AdditionalVersionWeights: map[string]float64{}}
-	if routing != nil {
-		for version, weight := range routing.AdditionalVersionWeights {
-			if version != but {
-				out.AdditionalVersionWeights[version] = weight
-			}
-		}
+// weights are those of an alias that send traffic to other versions than one; nil
+// for none.
+func weights(routing *types.AliasRoutingConfiguration, but string) map[string]float64 {
+	if routing == nil {
+		return nil
+	}
+	out := maps.Clone(routing.AdditionalVersionWeights)
+	delete(out, but)
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }

@@ -26,7 +26,7 @@ type traffic struct {
 	aliases  []string
 }
 
-// session's view of a function.
+// traffic is that of a function which the session has changed.
 func (s *session) traffic(function, version string, aliases []string) traffic {
 	return traffic{s.access, s.client, function, version, aliases}
 }
@@ -49,7 +49,7 @@ func aliasResource(region, function, alias string) string {
 // selector is what a watch needs to know of a function besides its name.
 func (t traffic) selector() string { return t.version + ";" + strings.Join(t.aliases, ",") }
 
-// traffics are those of a watch.
+// trafficOf is that of a watch's workload; false: it is no function, but an alias.
 func trafficOf(access *aws.Access, w task.Workload) (traffic, bool) {
 	function, ok := strings.CutPrefix(w.Resource, resourceOf(access.Region, ""))
 	version, aliases, told := strings.Cut(w.Selector, ";")

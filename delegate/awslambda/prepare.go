@@ -3,7 +3,7 @@ package awslambda
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -124,8 +124,8 @@ func (s *session) newest(ctx context.Context, name string) (*types.FunctionConfi
 
 // number is that of a version; 0 of $LATEST.
 func number(version *string) int {
-	n := 0
-	if _, err := fmt.Sscanf(sdk.ToString(version), "%d", &n); err != nil {
+	n, err := strconv.Atoi(sdk.ToString(version))
+	if err != nil {
 		return 0
 	}
 	return n

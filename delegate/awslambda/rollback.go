@@ -2,9 +2,11 @@ package awslambda
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -53,8 +55,8 @@ func (s *session) remove(ctx context.Context, b before) (task.Result, error) {
 		s.say("Function %s isn't there, as before the stage", b.Function)
 	case err != nil:
 		return task.Result{}, s.failed(ctx, "GetFunction", err)
-	case out.Tags["slipway:execution"] != aws.Tags(s.work)["slipway:execution"]:
-		s.say("Function %s wasn't there before the stage, but its tag slipway:execution is %q: it isn't deleted", b.Function, out.Tags["slipway:execution"])
+	case out.Tags[aws.ExecutionTag] != aws.Tags(s.work)[aws.ExecutionTag]:
+		s.say("Function %s wasn't there before the stage, but its tag %s is %q: it isn't deleted", b.Function, aws.ExecutionTag, out.Tags[aws.ExecutionTag])
 		return executor.Succeed(map[string]any{"functionName": short(b.Function)})
 	default:
 		s.say("Deleting function %s, which this stage has made", b.Function)
@@ -160,17 +162,24 @@ func (s *session) codeOf(ctx context.Context, from *lambda.GetFunctionOutput) (c
 	if err != nil {
 		return code{}, fault.New(fault.Unavailable, "the address of the code isn't one")
 	}
+	version := sdk.ToString(from.Configuration.Version)
 	response, err := s.http.Do(request)
 	if err != nil {
-		return code{}, fault.New(fault.Unavailable, "download the code of version %s", sdk.ToString(from.Configuration.Version)).Causing(fault.Connectivity)
+		if told := (*url.Error)(nil); errors.As(err, &told) {
+			err = told.Err // the address is as good as the right to read the code
+		}
+		return code{}, fault.New(fault.Unavailable, "download the code of version %s: %w", version, err).Causing(fault.Connectivity)
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return code{}, fault.New(fault.Unavailable, "download the code of version %s: %s", version, response.Status).Causing(fault.Connectivity)
+	}
 	zip, err := io.ReadAll(io.LimitReader(response.Body, maxZip+1))
 	switch {
-	case err != nil || response.StatusCode != http.StatusOK:
-		return code{}, fault.New(fault.Unavailable, "download the code of version %s: %s", sdk.ToString(from.Configuration.Version), response.Status).Causing(fault.Connectivity)
+	case err != nil:
+		return code{}, fault.New(fault.Unavailable, "download the code of version %s: %w", version, err).Causing(fault.Connectivity)
 	case len(zip) > maxZip:
-		return code{}, fault.New(fault.TooLarge, "the code of version %s has more than 50 MB, which is the most that can be sent to Lambda: $LATEST keeps the code of the stage; aliases are back", sdk.ToString(from.Configuration.Version)).Causing(fault.ResourceLimitsFailure)
+		return code{}, fault.New(fault.TooLarge, "the code of version %s has more than 50 MB, which is the most that can be sent to Lambda: $LATEST keeps the code of the stage; aliases are back", version).Causing(fault.ResourceLimitsFailure)
 	}
 	return code{zip: zip}, nil
 }

@@ -19,12 +19,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
-// The tags by which a task definition is known again that an execution has
-// registered.
-const (
-	executionTag = "slipway:execution"
-	contentTag   = "slipway:content" // of what was registered
-)
+// contentTag is of what was registered: by it a task definition is known again that
+// the execution has registered.
+const contentTag = "slipway:content"
 
 // register registers a task definition, always as a new revision: the same image
 // tag may be another image by now. A step that is done again finds the one that
@@ -42,7 +39,7 @@ func (s *session) register(ctx context.Context, d *ecs.RegisterTaskDefinitionInp
 	if err != nil {
 		return "", err
 	}
-	if was != nil && has(was.Tags, executionTag, marks[executionTag]) && has(was.Tags, contentTag, content) {
+	if was != nil && has(was.Tags, aws.ExecutionTag, marks[aws.ExecutionTag]) && has(was.Tags, contentTag, content) {
 		s.say("Task definition %s is registered already", sdk.ToString(was.TaskDefinition.TaskDefinitionArn))
 		return sdk.ToString(was.TaskDefinition.TaskDefinitionArn), nil
 	}

@@ -69,9 +69,6 @@ type session struct {
 	spec  lane.Spec
 	env   executor.Env
 	unit  string // of the log, where the task is
-	// deployed are the deployments that the task has asked for, and so is who
-	// started tasks of its own.
-	deployed []string
 	// near are services that the task doesn't change, whose tasks are those of what
 	// is deployed too.
 	near []string
@@ -115,7 +112,7 @@ func newSession(ctx context.Context, cfg Config, services *awswait.Batches[types
 		return nil, err
 	}
 	c, err := open(ctx, cfg.Accesses, spec.Target.AWS, spec.Target.Cluster, w.Execution)
-	return &session{cluster: c, Config: cfg, waits: services, task: a, work: w, spec: spec, env: env}, err
+	return &session{cluster: c, Config: cfg, waits: services, task: a, work: w, spec: spec, env: env, unit: fetchUnit}, err
 }
 
 // run does the task. What is known about it stays in the result of one that

@@ -76,9 +76,7 @@ func (s once) request(ctx context.Context) (*ecs.RunTaskInput, error) {
 		return nil, err
 	}
 	in, notes, err := awsdoc.One[ecs.RunTaskInput](files, awsdoc.Rules{What: "run task request", Ours: []string{"taskDefinition", "cluster", "clientToken"}})
-	for _, note := range notes {
-		s.say("%s", note)
-	}
+	s.documents().note(notes)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // mostServices is how many services ECS describes at once.
 const mostServices = 10
 
-// services describes services of the cluster by their names, those that there
+// describe describes services of the cluster by their names, those that there
 // are.
 func (c cluster) describe(ctx context.Context, names []string) (map[string]types.Service, error) {
 	found := map[string]types.Service{}
@@ -155,7 +155,6 @@ func (s *session) mark(ctx context.Context, live *types.Service, wanted []types.
 // tasks that have stopped.
 func (s *session) settle(ctx context.Context, r rollout, seen events) error {
 	asked := time.Now()
-	s.deployed = append(s.deployed, r.deployment)
 	var was progress
 	err := s.until(ctx, r.service, func(one types.Service, found bool) (awswait.State, error) {
 		var live *types.Service

@@ -13,8 +13,8 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/awsdoc"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
-	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 )
 
 // wanted is what the documents of a service say.
@@ -32,11 +32,18 @@ type documents struct{ *session }
 
 func (s *session) documents() documents { return documents{s} }
 
+// note says what was left out of documents.
+func (s documents) note(notes []string) {
+	for _, n := range notes {
+		s.say("%s", n)
+	}
+}
+
 // source fetches documents.
 func (s documents) source() awsdoc.Source {
 	known := map[string]string{}
 	if s.group != "" {
-		known[ecslane.TargetGroup] = s.group
+		known[lane.TargetGroup] = s.group
 	}
 	return awsdoc.Source{
 		Git: s.Git, Stage: s.work.Execution + s.work.Stage, Env: s.env, Log: s.env.Log(fetchUnit),
@@ -82,9 +89,7 @@ func (s documents) service(ctx context.Context) (*wanted, error) {
 	if w.create, notes, err = awsdoc.One[ecs.CreateServiceInput](files, rules); err != nil {
 		return nil, err
 	}
-	for _, note := range notes {
-		s.say("%s", note)
-	}
+	s.note(notes)
 	// The same without what is for good once the service is made.
 	rules.Ours = append(ours, "serviceName", "launchType", "schedulingStrategy", "role", "tags", "deploymentController")
 	if w.update, _, err = awsdoc.One[ecs.UpdateServiceInput](files, rules); err != nil {
@@ -97,7 +102,7 @@ func (s documents) service(ctx context.Context) (*wanted, error) {
 }
 
 // definition reads a task definition; nil if there is no manifest.
-func (s documents) definition(ctx context.Context, m *lane.Manifest) (*ecs.RegisterTaskDefinitionInput, error) {
+func (s documents) definition(ctx context.Context, m *awslane.Manifest) (*ecs.RegisterTaskDefinitionInput, error) {
 	if m == nil {
 		return nil, nil //nolint:nilnil // as documented
 	}
@@ -108,9 +113,7 @@ func (s documents) definition(ctx context.Context, m *lane.Manifest) (*ecs.Regis
 	d, notes, err := awsdoc.One[ecs.RegisterTaskDefinitionInput](files, awsdoc.Rules{What: "task definition", Described: []string{
 		"taskDefinitionArn", "revision", "status", "requiresAttributes", "compatibilities", "registeredAt", "registeredBy", "deregisteredAt", "deleteRequestedAt",
 	}})
-	for _, note := range notes {
-		s.say("%s", note)
-	}
+	s.note(notes)
 	return d, err
 }
 
@@ -137,9 +140,7 @@ func (s documents) scalingWanted(ctx context.Context, w *wanted) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range append(notes, more...) {
-		s.say("%s", note)
-	}
+	s.note(append(notes, more...))
 	for _, t := range targets {
 		w.scaling.Targets = append(w.scaling.Targets, *t)
 	}
@@ -169,7 +170,7 @@ func (w *wanted) check() error {
 	}
 	for _, lb := range w.create.LoadBalancers {
 		if strings.HasPrefix(sdk.ToString(lb.TargetGroupArn), "<+") {
-			return wrong("only the step EcsBlueGreenCreateService knows <+%s>; want the ARN of a target group", ecslane.TargetGroup)
+			return wrong("only the step EcsBlueGreenCreateService knows <+%s>; want the ARN of a target group", lane.TargetGroup)
 		}
 		if lb.ContainerPort != nil && !w.maps(sdk.ToString(lb.ContainerName), *lb.ContainerPort) {
 			return wrong("No container definition has port mapping that matches the target port: container %s, port %d", sdk.ToString(lb.ContainerName), *lb.ContainerPort)

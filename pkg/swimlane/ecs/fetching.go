@@ -25,14 +25,12 @@ func (s *Spec) documents() []aws.Manifest {
 		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
 	case OpSetup:
 		with(s.Target.TaskDefinition, s.Target.Service)
-	case OpUpgrade:
+	case OpUpgrade, OpBlueGreenSwap:
 		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
 	case OpCanaryDelete:
 		with(s.Target.Service)
 	case OpRunTask:
 		with(&s.RunTask.Request, s.RunTask.TaskDefinition)
-	case OpBlueGreenSwap:
-		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
 	case OpRollingRollback, OpScale, OpBasicRollback, OpTrafficShift, OpBlueGreenRollback, OpShiftRollback:
 	}
 	return all
