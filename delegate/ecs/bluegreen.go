@@ -77,14 +77,14 @@ func (g bluegreen) createGreen(ctx context.Context) error {
 // balanced says whether the service is behind the target group that it is given.
 func balanced(w *wanted, group string) error {
 	if w.daemon() {
-		return fault.New(fault.Invalid, "service %s has the scheduling strategy DAEMON, a task on each instance; there can't be two of it", w.name).Causing(fault.ConfigurationFailure)
+		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; there can't be two of it", w.name)
 	}
 	for _, l := range w.create.LoadBalancers {
 		if sdk.ToString(l.TargetGroupArn) == group {
 			return nil
 		}
 	}
-	return fault.New(fault.Invalid, "no load balancer of the service definition has the target group %s; want targetGroupArn: <+targetGroupArn> in loadBalancers", group).Causing(fault.ConfigurationFailure)
+	return wrong("no load balancer of the service definition has the target group %s; want targetGroupArn: <+targetGroupArn> in loadBalancers", group)
 }
 
 // makeRoom deletes the services whose target group the new one gets. One that has
@@ -189,11 +189,11 @@ func (g bluegreen) made(ctx context.Context, shift bool) (*colours, error) {
 	}
 	switch {
 	case c == nil:
-		return nil, fault.New(fault.Invalid, "no step EcsBlueGreenCreateService of this stage has made a service").Causing(fault.ConfigurationFailure)
+		return nil, wrong("no step EcsBlueGreenCreateService of this stage has made a service")
 	case shift && c.Stage != nil:
-		return nil, fault.New(fault.Invalid, "the stage's EcsBlueGreenCreateService has isTrafficShift: false; want EcsBlueGreenSwapTargetGroups, or isTrafficShift: true").Causing(fault.ConfigurationFailure)
+		return nil, wrong("the stage's EcsBlueGreenCreateService has isTrafficShift: false; want EcsBlueGreenSwapTargetGroups, or isTrafficShift: true")
 	case !shift && c.Stage == nil:
-		return nil, fault.New(fault.Invalid, "the stage's EcsBlueGreenCreateService has isTrafficShift: true; want EcsBlueGreenTrafficShift, or isTrafficShift: false").Causing(fault.ConfigurationFailure)
+		return nil, wrong("the stage's EcsBlueGreenCreateService has isTrafficShift: true; want EcsBlueGreenTrafficShift, or isTrafficShift: false")
 	}
 	g.tell(c)
 	return c, nil

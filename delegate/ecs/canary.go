@@ -8,7 +8,6 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 // A canary is a service beside the one that serves, whose name has an end of its
@@ -32,7 +31,7 @@ func (s canary) begin(ctx context.Context) error {
 		return err
 	}
 	if w.daemon() {
-		return fault.New(fault.Invalid, "service %s has the scheduling strategy DAEMON, a task on each instance; there is no canary of it", w.name).Causing(fault.ConfigurationFailure)
+		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; there is no canary of it", w.name)
 	}
 	w = w.named(canaryName(w.name))
 	w.create.DesiredCount, w.update.DesiredCount = sdk.Int32(1), sdk.Int32(1)

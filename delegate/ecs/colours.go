@@ -12,7 +12,6 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/alb"
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 )
 
@@ -55,7 +54,7 @@ func (c *colours) was(name string) (before, bool) {
 }
 
 func unbalanced(format string, args ...any) error {
-	return fault.New(fault.Invalid, "Invalid load balancer configuration: %w", fmt.Errorf(format, args...)).Causing(fault.ConfigurationFailure)
+	return wrong("Invalid load balancer configuration: %w", fmt.Errorf(format, args...))
 }
 
 // routes reads where the traffic goes, and so which target group is for the new

@@ -88,7 +88,7 @@ func (s *session) resolvedDefinition(ctx context.Context, named string) (string,
 		return "", fault.New(fault.NotFound, "there is no active task definition %s", named).Causing(fault.ConfigurationFailure)
 	}
 	if status := out.TaskDefinition.Status; status != types.TaskDefinitionStatusActive {
-		return "", fault.New(fault.Invalid, "task definition %s is %s; want one that is ACTIVE", named, status).Causing(fault.ConfigurationFailure)
+		return "", wrong("task definition %s is %s; want one that is ACTIVE", named, status)
 	}
 	arn, err := executor.Keep(ctx, s.env, "ecs/definition/"+named, sdk.ToString(out.TaskDefinition.TaskDefinitionArn))
 	if err == nil {

@@ -80,7 +80,7 @@ func (s move) setUp(ctx context.Context) error {
 		return err
 	}
 	if w.daemon() {
-		return fault.New(fault.Invalid, "service %s has the scheduling strategy DAEMON, a task on each instance; it can't be moved in phases", w.name).Causing(fault.ConfigurationFailure)
+		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; it can't be moved in phases", w.name)
 	}
 	s.in(prepareUnit)
 	all, err := s.numberedServices(ctx, w.name)
@@ -184,7 +184,7 @@ func (s move) upgrade(ctx context.Context) error {
 		return err
 	}
 	if !ok || s.spec.Upgrade == nil {
-		return fault.New(fault.Invalid, "there is no service to give tasks to; EcsServiceSetup must run before, in the same stage").Causing(fault.ConfigurationFailure)
+		return wrong("there is no service to give tasks to; EcsServiceSetup must run before, in the same stage")
 	}
 	up, old := resized(*s.spec.Upgrade, p)
 	s.outputs.NewCount, s.outputs.OldCount = &up, &old

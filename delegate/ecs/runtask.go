@@ -84,7 +84,7 @@ func (s once) request(ctx context.Context) (*ecs.RunTaskInput, error) {
 		in.Count = sdk.Int32(1)
 	}
 	if *in.Count < 1 {
-		return nil, fault.New(fault.Invalid, "the run task request wants %d tasks; want 1 or more", *in.Count).Causing(fault.ConfigurationFailure)
+		return nil, wrong("the run task request wants %d tasks; want 1 or more", *in.Count)
 	}
 	if in.StartedBy == nil {
 		by := "slipway-" + s.work.Execution

@@ -26,7 +26,7 @@ func (s *session) scaleService(ctx context.Context) error {
 		return fault.New(fault.NotFound, "there is no service %s in the cluster %s", how.Service, s.name).Causing(fault.ConfigurationFailure)
 	}
 	if live.SchedulingStrategy == types.SchedulingStrategyDaemon {
-		return fault.New(fault.Invalid, "service %s has the scheduling strategy DAEMON, a task on each instance; it can't be scaled", how.Service).Causing(fault.ConfigurationFailure)
+		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; it can't be scaled", how.Service)
 	}
 	n := counted(*how, live.DesiredCount)
 	scales, err := s.scalingOf(ctx, how.Service)

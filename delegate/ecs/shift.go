@@ -62,7 +62,7 @@ func (g bluegreen) shiftAlone(ctx context.Context, how lane.Shift) error {
 		return err
 	}
 	if c != nil && c.Prod.ARN() == live.ARN() {
-		return fault.New(fault.Invalid, "%s is the rule of the stage's EcsBlueGreenCreateService; want another one, or the type Inherit", live.ARN()).Causing(fault.ConfigurationFailure)
+		return wrong("%s is the rule of the stage's EcsBlueGreenCreateService; want another one, or the type Inherit", live.ARN())
 	}
 	want, err := live.Sending(to...)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/slipway-cd/slipway/delegate/awsdoc"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 )
@@ -62,7 +61,7 @@ func (s documents) wanted(ctx context.Context) (*wanted, error) {
 		return nil, err
 	}
 	if w.definition == nil && s.spec.Target.TaskDefinitionARN == "" {
-		return nil, fault.New(fault.Invalid, "the service has neither a manifest of the type EcsTaskDefinition nor ecsTaskDefinitionArn").Causing(fault.ConfigurationFailure)
+		return nil, wrong("the service has neither a manifest of the type EcsTaskDefinition nor ecsTaskDefinitionArn")
 	}
 	if err := s.scalingWanted(ctx, w); err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func (s documents) wanted(ctx context.Context) (*wanted, error) {
 // service reads the service definition alone.
 func (s documents) service(ctx context.Context) (*wanted, error) {
 	if s.spec.Target.Service == nil {
-		return nil, fault.New(fault.Invalid, "the service has no manifest of the type EcsServiceDefinition").Causing(fault.ConfigurationFailure)
+		return nil, wrong("the service has no manifest of the type EcsServiceDefinition")
 	}
 	files, err := s.source().Fetch(ctx, *s.spec.Target.Service)
 	if err != nil {
@@ -96,7 +95,7 @@ func (s documents) service(ctx context.Context) (*wanted, error) {
 		return nil, err
 	}
 	if w.name = sdk.ToString(w.create.ServiceName); w.name == "" {
-		return nil, fault.New(fault.Invalid, "the service definition has no serviceName").Causing(fault.ConfigurationFailure)
+		return nil, wrong("the service definition has no serviceName")
 	}
 	return w, nil
 }
@@ -148,7 +147,7 @@ func (s documents) scalingWanted(ctx context.Context, w *wanted) error {
 		w.scaling.Policies = append(w.scaling.Policies, *p)
 	}
 	if len(policies) > 0 && len(targets) == 0 {
-		return fault.New(fault.Invalid, "the service has scaling policies, but no manifest of the type EcsScalableTargetDefinition, which they scale").Causing(fault.ConfigurationFailure)
+		return wrong("the service has scaling policies, but no manifest of the type EcsScalableTargetDefinition, which they scale")
 	}
 	return nil
 }
@@ -156,24 +155,24 @@ func (s documents) scalingWanted(ctx context.Context, w *wanted) error {
 // check says what is wrong with documents that AWS would only say later, or not
 // at all.
 func (w *wanted) check() error {
-	wrong := func(format string, args ...any) error {
-		return fault.New(fault.Invalid, "service %s: %w", w.name, fmt.Errorf(format, args...)).Causing(fault.ConfigurationFailure)
+	refused := func(format string, args ...any) error {
+		return wrong("service %s: %w", w.name, fmt.Errorf(format, args...))
 	}
 	if c := w.create.DeploymentController; c != nil && c.Type != types.DeploymentControllerTypeEcs && c.Type != "" {
-		return wrong("found the deployment controller %s; Slipway shifts traffic itself; use the type ECS", c.Type)
+		return refused("found the deployment controller %s; Slipway shifts traffic itself; use the type ECS", c.Type)
 	}
 	if c := w.create.DeploymentConfiguration; c != nil && c.Strategy != types.DeploymentStrategyRolling && c.Strategy != "" {
-		return wrong("the deployment strategy %s of ECS isn't supported yet; want ROLLING", c.Strategy)
+		return refused("the deployment strategy %s of ECS isn't supported yet; want ROLLING", c.Strategy)
 	}
 	if w.definition == nil {
 		return nil // what is registered already, AWS has checked
 	}
 	for _, lb := range w.create.LoadBalancers {
 		if strings.HasPrefix(sdk.ToString(lb.TargetGroupArn), "<+") {
-			return wrong("only the step EcsBlueGreenCreateService knows <+%s>; want the ARN of a target group", lane.TargetGroup)
+			return refused("only the step EcsBlueGreenCreateService knows <+%s>; want the ARN of a target group", lane.TargetGroup)
 		}
 		if lb.ContainerPort != nil && !w.maps(sdk.ToString(lb.ContainerName), *lb.ContainerPort) {
-			return wrong("No container definition has port mapping that matches the target port: container %s, port %d", sdk.ToString(lb.ContainerName), *lb.ContainerPort)
+			return refused("No container definition has port mapping that matches the target port: container %s, port %d", sdk.ToString(lb.ContainerName), *lb.ContainerPort)
 		}
 	}
 	return nil
