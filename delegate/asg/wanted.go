@@ -60,7 +60,10 @@ type reader struct{ s *session }
 
 // source fetches documents.
 func (r reader) source() awsdoc.Source {
-	return awsdoc.Source{Git: r.s.Git, Stage: r.s.work.Execution + "/" + r.s.work.Stage, Env: r.s.env, Log: r.s.env.Log(fetchUnit)}
+	return awsdoc.Source{
+		Git: r.s.Git, Stage: r.s.work.Execution + r.s.work.Stage, Env: r.s.env, Log: r.s.env.Log(fetchUnit),
+		Accesses: r.s.Accesses, Execution: r.s.work.Execution,
+	}
 }
 
 // wanted reads the group's documents.
