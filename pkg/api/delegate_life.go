@@ -40,12 +40,12 @@ func (s *Server) delegateLife() {
 
 // station is what delegates call: it registers them, and gives and takes tasks.
 type station struct {
-	Store      store.Store
-	Executions *execution.Service
-	Ledger     *ledger.Ledger
-	Timing     task.Registered
-	Now        func() time.Time
-	Log        *slog.Logger
+	Store  store.Store
+	Tasks  *execution.Tasks
+	Ledger *ledger.Ledger
+	Timing task.Registered
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 func (s *station) registerDelegate(ctx context.Context, in *struct{ Body task.Register }) (*struct{ Body task.Registered }, error) {
@@ -119,7 +119,7 @@ func (s *station) heartbeat(ctx context.Context, in *struct {
 	if err := checkBeat(in.Body); err != nil {
 		return nil, err
 	}
-	out, err := s.Executions.Heartbeat(ctx, d, in.Body)
+	out, err := s.Tasks.Heartbeat(ctx, d, in.Body)
 	return &struct{ Body task.HeartbeatAnswer }{out}, err
 }
 
@@ -129,5 +129,5 @@ func (s *station) goodbye(ctx context.Context, in *OfDelegate) (*nothing, error)
 		return nil, err
 	}
 	s.Log.InfoContext(ctx, "delegate said goodbye", "delegate", d.Name, "id", d.ID)
-	return nil, s.Executions.Goodbye(ctx, d)
+	return nil, s.Tasks.Goodbye(ctx, d)
 }

@@ -50,7 +50,7 @@ func (s *station) claim(ctx context.Context, in *struct {
 	if err := checkClaim(in.Body); err != nil {
 		return nil, err
 	}
-	tasks, err := s.Executions.ClaimTasks(ctx, d, in.Body)
+	tasks, err := s.Tasks.ClaimTasks(ctx, d, in.Body)
 	return &struct{ Body Claimed }{Claimed{Tasks: list(tasks)}}, err
 }
 
@@ -62,7 +62,7 @@ func (s *station) appendLog(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Executions.AppendLog(ctx, d, in.Task, in.Body)
+	return nil, s.Tasks.AppendLog(ctx, d, in.Task, in.Body)
 }
 
 func (s *station) resolveTexts(ctx context.Context, in *struct {
@@ -73,7 +73,7 @@ func (s *station) resolveTexts(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Executions.ResolveTexts(ctx, d, in.Task, in.Body, author(ctx))
+	out, err := s.Tasks.ResolveTexts(ctx, d, in.Task, in.Body, author(ctx))
 	return &struct{ Body task.Resolved }{out}, err
 }
 
@@ -85,7 +85,7 @@ func (s *station) readFiles(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Executions.ReadFiles(ctx, d, in.Task, in.Body)
+	out, err := s.Tasks.ReadFiles(ctx, d, in.Task, in.Body)
 	out.Files = list(out.Files)
 	return &struct{ Body task.FilesRead }{out}, err
 }
@@ -98,7 +98,7 @@ func (s *station) keepCheckpoint(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.Executions.KeepCheckpoint(ctx, d, in.Task, in.Body)
+	kept, err := s.Tasks.KeepCheckpoint(ctx, d, in.Task, in.Body)
 	return &struct{ Body task.Checkpoint }{kept}, err
 }
 
@@ -110,7 +110,7 @@ func (s *station) readCheckpoints(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Executions.Checkpoints(ctx, d, in.Task, in.Body.Fence)
+	all, err := s.Tasks.Checkpoints(ctx, d, in.Task, in.Body.Fence)
 	return &struct{ Body task.CheckpointsRead }{task.CheckpointsRead{Checkpoints: list(all)}}, err
 }
 
@@ -122,7 +122,7 @@ func (s *station) freshToken(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.Executions.FreshToken(ctx, d, in.Task, in.Body)
+	t, err := s.Tasks.FreshToken(ctx, d, in.Task, in.Body)
 	return &struct{ Body task.IdentityToken }{t}, err
 }
 
@@ -138,7 +138,7 @@ func (s *station) completeTask(ctx context.Context, in *struct {
 	if len(in.RawBody) > task.MaxResult {
 		return nil, fault.New(fault.TooLarge, "the result of task %s has %d bytes; the limit is %d", in.Task, len(in.RawBody), task.MaxResult)
 	}
-	return nil, s.Executions.CompleteTask(ctx, d, in.Task, in.Body)
+	return nil, s.Tasks.CompleteTask(ctx, d, in.Task, in.Body)
 }
 
 func (s *station) releaseTask(ctx context.Context, in *struct {
@@ -149,5 +149,5 @@ func (s *station) releaseTask(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Executions.ReleaseTask(ctx, d, in.Task, in.Body.Fence)
+	return nil, s.Tasks.ReleaseTask(ctx, d, in.Task, in.Body.Fence)
 }

@@ -25,17 +25,17 @@ func light() map[string]string {
 		"Files.Delete":            "it reads no file",
 		"Triggers.Account":        "a name",
 
-		"Executions.AppendLog":      own,
-		"Executions.Checkpoints":    own,
-		"Executions.ClaimTasks":     own,
-		"Executions.CompleteTask":   own,
-		"Executions.FreshToken":     own,
-		"Executions.Goodbye":        own,
-		"Executions.Heartbeat":      own,
-		"Executions.KeepCheckpoint": own,
-		"Executions.ReadFiles":      own,
-		"Executions.ReleaseTask":    own,
-		"Executions.ResolveTexts":   own,
+		"Tasks.AppendLog":      own,
+		"Tasks.Checkpoints":    own,
+		"Tasks.ClaimTasks":     own,
+		"Tasks.CompleteTask":   own,
+		"Tasks.FreshToken":     own,
+		"Tasks.Goodbye":        own,
+		"Tasks.Heartbeat":      own,
+		"Tasks.KeepCheckpoint": own,
+		"Tasks.ReadFiles":      own,
+		"Tasks.ReleaseTask":    own,
+		"Tasks.ResolveTexts":   own,
 	}
 }
 
@@ -185,7 +185,7 @@ func ofService(s *ast.SelectorExpr) string {
 		return ""
 	}
 	switch of.Sel.Name {
-	case "Catalog", "Executions", "Files", "Launch", "Triggers":
+	case "Catalog", "Executions", "Files", "Launch", "Tasks", "Triggers":
 		return of.Sel.Name + "." + s.Sel.Name
 	}
 	return ""

@@ -16,7 +16,7 @@ import (
 
 // KeepCheckpoint keeps what a task that puts something somewhere has found
 // before it changes it, and gives the first that its stage has of the key.
-func (s *Service) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.ID, k task.KeepCheckpoint) (task.Checkpoint, error) {
+func (s *Tasks) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.ID, k task.KeepCheckpoint) (task.Checkpoint, error) {
 	switch {
 	case k.Key == "" || len(k.Key) > task.MaxCheckpointKey:
 		return task.Checkpoint{}, fault.New(fault.Invalid, "the key of a checkpoint has %d bytes; want 1 to %d", len(k.Key), task.MaxCheckpointKey)
@@ -42,7 +42,7 @@ func (s *Service) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.
 }
 
 // Checkpoints are those of a task's stage, the newest first.
-func (s *Service) Checkpoints(ctx context.Context, d store.Delegate, id task.ID, fence int64) ([]task.Checkpoint, error) {
+func (s *Tasks) Checkpoints(ctx context.Context, d store.Delegate, id task.ID, fence int64) ([]task.Checkpoint, error) {
 	t, w, err := s.work(ctx, d, id, fence)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *Service) Checkpoints(ctx context.Context, d store.Delegate, id task.ID,
 
 // work is what a task that a delegate holds puts where. Of which stage it is,
 // the payload says that was made here, not the delegate.
-func (s *Service) work(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, task.Work, error) {
+func (s *Tasks) work(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, task.Work, error) {
 	var w task.Work
 	t, err := s.held(ctx, d, id, fence)
 	if err != nil {
@@ -80,7 +80,7 @@ func sealOf(scope ref.Scope, c store.Checkpoint) store.EntityKey {
 	return store.EntityKey{Scope: scope, Kind: "checkpoint", Env: strings.Join([]string{c.Execution, string(c.Stage)}, "\x00"), ID: c.Key}
 }
 
-func (s *Service) openCheckpoint(ctx context.Context, scope ref.Scope, c store.Checkpoint) (task.Checkpoint, error) {
+func (s *Tasks) openCheckpoint(ctx context.Context, scope ref.Scope, c store.Checkpoint) (task.Checkpoint, error) {
 	data, err := s.Secret.Open(ctx, sealOf(scope, c), c.Data)
 	if err != nil {
 		return task.Checkpoint{}, fmt.Errorf("open the checkpoint %s: %w", c.Key, err)

@@ -15,14 +15,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-func ofOneDelegate(t *testing.T) (*Service, store.Delegate) {
+func ofOneDelegate(t *testing.T) (*Tasks, store.Delegate) {
 	t.Helper()
 	s, _, _ := claiming(t, nil)
 	return s, store.Delegate{ID: "d1", Name: "d1", Scope: ref.Scope{Account: "acme"}, Kinds: []task.Kind{task.KindShell}}
 }
 
 // deploying makes a task of a stage and has the delegate claim it.
-func deploying(t *testing.T, s *Service, d store.Delegate, id task.ID, stage string) task.Assignment {
+func deploying(t *testing.T, s *Tasks, d store.Delegate, id task.ID, stage string) task.Assignment {
 	t.Helper()
 	payload, err := json.Marshal(task.Work{Execution: "x1", Stage: stage, Step: stage + ".spec.execution.steps." + string(id), Spec: json.RawMessage(`{}`)})
 	must(t, err)

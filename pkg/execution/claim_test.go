@@ -130,8 +130,8 @@ func TestAClaimWhoseSecretsCannotBeOpened(t *testing.T) {
 	}
 }
 
-// claiming is a Service with what a claim needs.
-func claiming(t *testing.T, runner error) (*Service, *moody, *bells) {
+// claiming is a Tasks with what a claim needs.
+func claiming(t *testing.T, runner error) (*Tasks, *moody, *bells) {
 	t.Helper()
 	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
 	must(t, err)
@@ -142,7 +142,7 @@ func claiming(t *testing.T, runner error) (*Service, *moody, *bells) {
 	must(t, err)
 	master, rung := &moody{Key: key}, &bells{}
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
-	return New(Config{
+	return NewTasks(TasksConfig{
 		Store: kept.Store, Secret: secret.New(master, kept, noon), Lease: time.Minute, Now: noon,
 		Ledger: ledger.New(ledger.Config{Store: kept.Store, Now: noon}), Log: slog.New(slog.DiscardHandler),
 		Engine: engine.NewHandler(engine.Config{Store: kept.Store, Runner: answers{err: runner}, Waker: rung, Now: noon}),

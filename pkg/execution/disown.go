@@ -19,7 +19,7 @@ const MaxLost = 1000
 //
 // Whoever holds the fence of such a task by mistake is refused, as after every
 // release.
-func (s *Service) disown(ctx context.Context, d store.Delegate, lost []int64) error {
+func (s *Tasks) disown(ctx context.Context, d store.Delegate, lost []int64) error {
 	if len(lost) == 0 {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (s *Service) disown(ctx context.Context, d store.Delegate, lost []int64) er
 
 // reopen gives back a task that its delegate hasn't begun. One that has never
 // come through in many claims has ended: an answer may be too large to arrive.
-func (s *Service) reopen(ctx context.Context, d store.Delegate, t store.Task) error {
+func (s *Tasks) reopen(ctx context.Context, d store.Delegate, t store.Task) error {
 	if t.Fence >= mostClaims {
 		return s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
 			Status: task.Errored, FailureTypes: []fault.FailureType{fault.DelegateRestart},

@@ -118,14 +118,14 @@ func TestALostClaimEnds(t *testing.T) {
 }
 
 // disowning is a Service with an open task, and a delegate.
-func disowning(t *testing.T, id task.ID) (*Service, store.Delegate, *bells) {
+func disowning(t *testing.T, id task.ID) (*Tasks, store.Delegate, *bells) {
 	t.Helper()
 	s, _, rung := claiming(t, nil)
 	open(t, s, id)
 	return s, store.Delegate{ID: "d1", Name: "d1", Scope: ref.Scope{Account: "acme"}, Kinds: []task.Kind{task.KindShell}}, rung
 }
 
-func open(t *testing.T, s *Service, id task.ID) {
+func open(t *testing.T, s *Tasks, id task.ID) {
 	t.Helper()
 	_, err := s.Store.CreateTask(t.Context(), store.Task{
 		ID: id, Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Kind: task.KindShell, CreatedAt: s.Now(), Payload: []byte(`{}`), Token: "token",

@@ -1,25 +1,22 @@
 // Package execution is what people and delegates do with executions: abort,
 // repeat, decide, look at; claim, report, keep alive.
 //
-// Each method is one use case over the store, the engine and the state
-// machine's runner. Who may call it is the API's matter; what comes next in
-// an execution is pkg/engine's.
+// Service is for people, Tasks for delegates. Each method is one use case over
+// the store, the engine and the state machine's runner. Who may call it is the
+// API's matter; what comes next in an execution is pkg/engine's.
 package execution
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
-	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -35,14 +32,10 @@ type Config struct {
 	Types  entity.Types // of documents
 	Steps  step.Types
 	Secret *secret.Keeper
-	Issuer *issuer.Issuer // of the tokens that tasks come with
-	Ledger *ledger.Ledger // of what tasks change
-	Lease  time.Duration  // of a claimed task; heartbeats renew it
 	Now    func() time.Time
-	Log    *slog.Logger
 }
 
-// Service holds the use cases.
+// Service holds the use cases of people.
 type Service struct{ Config }
 
 // New makes a Service.

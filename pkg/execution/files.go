@@ -16,7 +16,7 @@ import (
 
 // ReadFiles gives a delegate files of the file store that the task which it
 // holds names: in its execution's scope and in the scopes around it.
-func (s *Service) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r task.ReadFiles) (task.FilesRead, error) {
+func (s *Tasks) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r task.ReadFiles) (task.FilesRead, error) {
 	t, err := s.held(ctx, d, id, r.Fence)
 	if err != nil {
 		return task.FilesRead{}, err

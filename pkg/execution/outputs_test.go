@@ -30,7 +30,7 @@ func TestSetSecretPutsAReference(t *testing.T) {
 // A delegate can't smuggle a reference to a secret into its outputs.
 func TestReferencesInOutputsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := New(Config{})
+	s := NewTasks(TasksConfig{})
 	for _, outputs := range []string{
 		`{"output":{"outputVariables":{"x":{"$secret":"secret:acme:root"}}}}`,
 		`{"output":[{"\u0024secret":"secret:acme:root"}]}`,

@@ -14,7 +14,7 @@ import (
 // had claimed and not begun is open again, and what they had begun is lost, as
 // after a goodbye. They come again for a while, since a claim of theirs may
 // still be under way, and end with a goodbye of their own.
-func (s *Service) replace(ctx context.Context, by store.Delegate, gone []task.Replaced) error {
+func (s *Tasks) replace(ctx context.Context, by store.Delegate, gone []task.Replaced) error {
 	if len(gone) > task.MaxReplaced {
 		return fault.New(fault.TooLarge, "the delegate replaces %d others; the limit is %d", len(gone), task.MaxReplaced)
 	}
@@ -28,7 +28,7 @@ func (s *Service) replace(ctx context.Context, by store.Delegate, gone []task.Re
 
 // replaceOne does so for one. Whoever has its token may speak for it, and could
 // say goodbye in its name; nobody else may.
-func (s *Service) replaceOne(ctx context.Context, by store.Delegate, gone task.Replaced) error {
+func (s *Tasks) replaceOne(ctx context.Context, by store.Delegate, gone task.Replaced) error {
 	d, err := s.Store.Delegate(ctx, by.Scope.Account, gone.ID)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -68,7 +68,7 @@ func (s *Service) replaceOne(ctx context.Context, by store.Delegate, gone task.R
 
 // lose ends a task that its delegate began and won't end. It isn't tried again
 // by itself: the step's failure strategy says whether to.
-func (s *Service) lose(ctx context.Context, d store.Delegate, t store.Task, why string) error {
+func (s *Tasks) lose(ctx context.Context, d store.Delegate, t store.Task, why string) error {
 	err := s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
 		Status: task.Failed, Message: why, FailureTypes: []fault.FailureType{fault.DelegateRestart},
 	}}, s.Engine.AskAfter)

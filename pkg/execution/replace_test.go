@@ -13,7 +13,7 @@ import (
 
 // replacing is a Service with two tasks that the delegate d1 holds, and d2,
 // the next process of the same delegate.
-func replacing(t *testing.T) (s *Service, before, next store.Delegate, held []task.Assignment) {
+func replacing(t *testing.T) (s *Tasks, before, next store.Delegate, held []task.Assignment) {
 	t.Helper()
 	s, before, _ = disowning(t, "begun")
 	open(t, s, "claimed")

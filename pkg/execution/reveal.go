@@ -26,7 +26,7 @@ const revealedKept = 40 * 24 * time.Hour
 // in the context of the step whose task it holds. What such a text names isn't
 // known before, so only a task that fetches files may ask, and each secret that
 // an answer brings stands in the audit trail first.
-func (s *Service) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, r task.Resolve, by audit.Author) (task.Resolved, error) {
+func (s *Tasks) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, r task.Resolve, by audit.Author) (task.Resolved, error) {
 	t, err := s.held(ctx, d, id, r.Fence)
 	if err != nil {
 		return task.Resolved{}, err
@@ -99,7 +99,7 @@ func cameWith(t store.Task, name string) bool {
 
 // recordRevealed enters in the audit trail which secrets a delegate is about to
 // be given for a task. The same ones for the same task are recorded once.
-func (s *Service) recordRevealed(ctx context.Context, d store.Delegate, t store.Task, named []resolve.Named, by audit.Author) error {
+func (s *Tasks) recordRevealed(ctx context.Context, d store.Delegate, t store.Task, named []resolve.Named, by audit.Author) error {
 	if len(named) == 0 {
 		return nil
 	}

@@ -5,17 +5,41 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/dispatch"
+	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/issuer"
+	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
+
+// TasksConfig is what Tasks needs.
+type TasksConfig struct {
+	Store  store.Store
+	Engine *engine.Handler
+	Types  entity.Types // of documents
+	Secret *secret.Keeper
+	Issuer *issuer.Issuer // of the tokens that tasks come with
+	Ledger *ledger.Ledger // of what tasks change
+	Lease  time.Duration  // of a claimed task; heartbeats renew it
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Tasks holds the use cases of delegates.
+type Tasks struct{ TasksConfig }
+
+// NewTasks makes a Tasks.
+func NewTasks(cfg TasksConfig) *Tasks { return &Tasks{TasksConfig: cfg} }
 
 // A claim looks at so many open tasks and, as long as none is for the delegate,
 // at as many more, so many times: the oldest may be those that nobody can take.
@@ -26,7 +50,7 @@ const (
 
 // ClaimTasks gives a delegate open tasks that it may take, with the secrets
 // that they need.
-func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim) ([]task.Assignment, error) {
+func (s *Tasks) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim) ([]task.Assignment, error) {
 	if c.Quiet > 0 { // it stands for a heartbeat
 		beat := store.Beat{At: s.Now(), Running: c.Running, Quiet: min(c.Quiet, dispatch.LongestQuiet), Line: c.Line}
 		if err := s.Store.BeatDelegate(ctx, d.Scope.Account, d.ID, beat); err != nil {
@@ -72,7 +96,7 @@ func (s *Service) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim
 // take claims open tasks for a delegate. What an earlier copy of the same claim
 // has got is given with them: something on the way may have sent it twice, and
 // the delegate hears one answer.
-func (s *Service) take(ctx context.Context, d store.Delegate, c task.Claim) ([]store.Task, error) {
+func (s *Tasks) take(ctx context.Context, d store.Delegate, c task.Claim) ([]store.Task, error) {
 	ids, err := s.openFor(ctx, d, c.Max)
 	if err != nil {
 		return nil, err
@@ -116,7 +140,7 @@ const (
 // unopened does away with a claimed task whose secrets can't be opened: it is
 // given back if that may pass, such as a throttled call, else it has ended. The
 // other claimed tasks go to the delegate, whatever becomes of this one.
-func (s *Service) unopened(ctx context.Context, d store.Delegate, t store.Task, why error) (returned bool) {
+func (s *Tasks) unopened(ctx context.Context, d store.Delegate, t store.Task, why error) (returned bool) {
 	if !passing(why) || t.Fence >= mostClaims {
 		err := s.refuse(ctx, d, t, why)
 		if err == nil {
@@ -140,7 +164,7 @@ func passing(err error) bool {
 }
 
 // openFor finds open tasks that a delegate may take, at most so many.
-func (s *Service) openFor(ctx context.Context, d store.Delegate, most int) ([]task.ID, error) {
+func (s *Tasks) openFor(ctx context.Context, d store.Delegate, most int) ([]task.ID, error) {
 	var ids []task.ID
 	page := store.Page{Limit: scanned}
 	for range scannedParts {
@@ -161,7 +185,7 @@ func (s *Service) openFor(ctx context.Context, d store.Delegate, most int) ([]ta
 }
 
 // assignment opens a claimed task's secrets and signs its tokens.
-func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment, error) {
+func (s *Tasks) assignment(ctx context.Context, t store.Task) (task.Assignment, error) {
 	a := task.Assignment{
 		ID: t.ID, Fence: t.Fence, Kind: t.Kind, Payload: t.Payload, LateSecrets: t.LateSecrets, LateTexts: t.LateTexts, Timeout: t.Timeout - s.Now().Sub(t.CreatedAt), Lease: s.Lease,
 		LogStream: t.LogStream, Execution: t.Execution, Node: string(t.Node), Attempt: t.Attempt, Traceparent: t.Traceparent,
@@ -178,7 +202,7 @@ func (s *Service) assignment(ctx context.Context, t store.Task) (task.Assignment
 
 // FreshToken signs an identity of a task anew, for the delegate that holds the
 // task.
-func (s *Service) FreshToken(ctx context.Context, d store.Delegate, id task.ID, r task.FreshToken) (task.IdentityToken, error) {
+func (s *Tasks) FreshToken(ctx context.Context, d store.Delegate, id task.ID, r task.FreshToken) (task.IdentityToken, error) {
 	t, err := s.held(ctx, d, id, r.Fence)
 	if err != nil {
 		return task.IdentityToken{}, err
@@ -191,7 +215,7 @@ func (s *Service) FreshToken(ctx context.Context, d store.Delegate, id task.ID, 
 }
 
 // refuse ends a task whose secrets can't be opened, as its delegate would.
-func (s *Service) refuse(ctx context.Context, d store.Delegate, t store.Task, why error) error {
+func (s *Tasks) refuse(ctx context.Context, d store.Delegate, t store.Task, why error) error {
 	return s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
 		Status: task.Errored, Message: why.Error(), FailureTypes: fault.Failures(why),
 	}}, s.Engine.AskAfter)
@@ -199,13 +223,13 @@ func (s *Service) refuse(ctx context.Context, d store.Delegate, t store.Task, wh
 
 // CompleteTask stores a delegate's result and lets the execution go on. The
 // same result may come twice; one for a lost lease is fault.LeaseLost.
-func (s *Service) CompleteTask(ctx context.Context, d store.Delegate, id task.ID, r task.Report) error {
+func (s *Tasks) CompleteTask(ctx context.Context, d store.Delegate, id task.ID, r task.Report) error {
 	return s.complete(ctx, d, id, r, s.Engine.EndTask)
 }
 
 // complete stores a result and has the task's wait ended: by who decides what
 // comes next, or by who ends tasks that he finds and leaves that to their runs.
-func (s *Service) complete(ctx context.Context, d store.Delegate, id task.ID, r task.Report, end func(context.Context, store.Task) error) error {
+func (s *Tasks) complete(ctx context.Context, d store.Delegate, id task.ID, r task.Report, end func(context.Context, store.Task) error) error {
 	result, err := s.sealOutputs(ctx, d, id, r)
 	if err != nil {
 		return err
@@ -231,7 +255,7 @@ func (s *Service) complete(ctx context.Context, d store.Delegate, id task.ID, r 
 //
 // Of a task that the delegate doesn't hold nothing is kept: the store refuses
 // the result, or has one already whose outputs the next steps read.
-func (s *Service) sealOutputs(ctx context.Context, d store.Delegate, id task.ID, report task.Report) (task.Result, error) {
+func (s *Tasks) sealOutputs(ctx context.Context, d store.Delegate, id task.ID, report task.Report) (task.Result, error) {
 	r := report.Result
 	if forged, err := plan.NamesSecret(r.Outputs); err != nil || forged {
 		return task.Result{
@@ -273,7 +297,7 @@ func (s *Service) sealOutputs(ctx context.Context, d store.Delegate, id task.ID,
 }
 
 // Heartbeat renews what a delegate holds and lists what it must stop.
-func (s *Service) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartbeat) (task.HeartbeatAnswer, error) {
+func (s *Tasks) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartbeat) (task.HeartbeatAnswer, error) {
 	beat := store.Beat{At: s.Now(), Running: len(h.Running), Draining: h.Draining, Quiet: min(h.Quiet, dispatch.LongestQuiet), Line: h.Line}
 	if err := s.Store.BeatDelegate(ctx, d.Scope.Account, d.ID, beat); err != nil {
 		return task.HeartbeatAnswer{}, err
@@ -298,7 +322,7 @@ func (s *Service) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartb
 }
 
 // held checks that the delegate still holds a task.
-func (s *Service) held(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, error) {
+func (s *Tasks) held(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, error) {
 	t, err := s.Store.Task(ctx, id)
 	if err != nil {
 		return store.Task{}, err
@@ -311,7 +335,7 @@ func (s *Service) held(ctx context.Context, d store.Delegate, id task.ID, fence 
 
 // AppendLog stores log chunks of a task that the delegate holds or held last.
 // Their numbers keep the logs of one step's looks apart, in their order.
-func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b task.LogBatch) error {
+func (s *Tasks) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b task.LogBatch) error {
 	if err := logstream.Check(b.First, b.Chunks); err != nil {
 		return err
 	}
@@ -334,7 +358,7 @@ func (s *Service) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b
 }
 
 // ReleaseTask takes back a task that the delegate hasn't begun.
-func (s *Service) ReleaseTask(ctx context.Context, d store.Delegate, id task.ID, fence int64) error {
+func (s *Tasks) ReleaseTask(ctx context.Context, d store.Delegate, id task.ID, fence int64) error {
 	if err := s.Store.ReleaseTask(ctx, id, d.ID, fence); err != nil {
 		return err
 	}
@@ -348,7 +372,7 @@ func (s *Service) ReleaseTask(ctx context.Context, d store.Delegate, id task.ID,
 
 // Goodbye forgets a delegate that has stopped. Tasks that it still held are
 // lost at once rather than when their leases end.
-func (s *Service) Goodbye(ctx context.Context, d store.Delegate) error {
+func (s *Tasks) Goodbye(ctx context.Context, d store.Delegate) error {
 	tasks, err := s.Store.DelegateTasks(ctx, d.ID)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func service(s store.Store, now func() time.Time) *Service {
 // serviceOn gives them over a Runner too.
 func serviceOn(s store.Store, now func() time.Time, runner statemachine.Runner) *Service {
 	cfg := engine.Config{Store: s, Runner: runner, Now: now, Log: slog.New(slog.DiscardHandler)}
-	return New(Config{Store: s, Launch: launch.New(launch.Config{Store: s, Runner: runner, Now: now}), Engine: engine.NewHandler(cfg), Now: now, Log: cfg.Log})
+	return New(Config{Store: s, Launch: launch.New(launch.Config{Store: s, Runner: runner, Now: now}), Engine: engine.NewHandler(cfg), Now: now})
 }
 
 // setup opens a real store.

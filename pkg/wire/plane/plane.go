@@ -77,6 +77,7 @@ type Plane struct {
 	Files      *filestore.Files
 	Launch     *launch.Launcher
 	Executions *execution.Service
+	Tasks      *execution.Tasks
 	Ledger     *ledger.Ledger
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
@@ -114,13 +115,16 @@ func New(p Parts) *Plane {
 	documents := builtin.Options(ref.Scope{})
 	starts := launch.New(launch.Config{Store: p.Store, Runner: p.Runner, Options: documents, Now: time.Now})
 	executions := execution.New(execution.Config{
-		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
+		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Now: time.Now,
+	})
+	tasks := execution.NewTasks(execution.TasksConfig{
+		Store: p.Store, Engine: handler, Types: documents.Types, Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
 	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now})
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{
-		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store.Files, Now: time.Now}), Launch: starts, Executions: executions,
+		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store.Files, Now: time.Now}), Launch: starts, Executions: executions, Tasks: tasks,
 		Ledger: places, Issuer: signs, Triggers: triggers, Parts: p,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
