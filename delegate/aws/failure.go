@@ -52,6 +52,9 @@ func Is(err error, codes ...string) bool {
 
 // describe is what AWS said, without what the SDK wraps around it.
 func describe(call string, err error) string {
+	if lacks, ok := errors.AsType[smithy.InvalidParamsError](err); ok {
+		return call + ": " + missing(lacks)
+	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
 		return call + ": " + err.Error()
@@ -66,6 +69,18 @@ func describe(call string, err error) string {
 	return text
 }
 
+// missing is what a request lacks, which the SDK says without asking AWS: the
+// members by their paths in the call's input.
+func missing(err smithy.InvalidParamsError) string {
+	var lines []string
+	for _, one := range err.Errs() {
+		reason, field, _ := strings.Cut(strings.TrimSuffix(one.Error(), "."), ", ")
+		_, path, _ := strings.Cut(field, ".")
+		lines = append(lines, reason+" "+path)
+	}
+	return strings.Join(lines, ", ")
+}
+
 func requestID(err error) string {
 	var response *awshttp.ResponseError
 	if errors.As(err, &response) {
@@ -77,6 +92,9 @@ func requestID(err error) string {
 // kindOf sorts errors of AWS.
 func kindOf(err error) (fault.Code, []fault.FailureType) {
 	var api smithy.APIError
+	if _, ok := errors.AsType[smithy.InvalidParamsError](err); ok {
+		return fault.Invalid, []fault.FailureType{fault.ConfigurationFailure}
+	}
 	switch {
 	case Throttled(err):
 		return fault.Unavailable, []fault.FailureType{fault.RetryableTransientFailure}

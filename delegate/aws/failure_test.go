@@ -26,6 +26,23 @@ func answered(status int, code, message string) error {
 	}}
 }
 
+// lacking is the SDK's error of a request that lacks members.
+func lacking(members ...string) error {
+	lacks := smithy.InvalidParamsError{Context: "RegisterTaskDefinitionInput"}
+	for _, name := range members {
+		lacks.Add(smithy.NewErrParamRequired(name))
+	}
+	return &smithy.OperationError{ServiceID: "ECS", OperationName: "RegisterTaskDefinition", Err: lacks}
+}
+
+func TestWhatARequestLacks(t *testing.T) {
+	t.Parallel()
+	err := failed(t.Context(), "ecs:RegisterTaskDefinition", lacking("Family", "ContainerDefinitions"), nil)
+	if got, want := err.Error(), "ecs:RegisterTaskDefinition: missing required field Family, missing required field ContainerDefinitions"; got != want {
+		t.Errorf("it says %q; want %q", got, want)
+	}
+}
+
 // What a failure strategy goes by.
 func TestFailureTypes(t *testing.T) {
 	t.Parallel()
@@ -55,10 +72,11 @@ func TestFailureTypes(t *testing.T) {
 		err  error
 		want fault.FailureType
 	}{
-		"a broken service": {answered(500, "InternalError", "oops"), fault.RetryableTransientFailure},
-		"no connection":    {errors.New("dial tcp: no such host"), fault.Connectivity},
-		"no credentials":   {errors.New("operation error ECS: CreateService, get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found"), fault.Authentication},
-		"by the message":   {answered(400, "ClientException", "User: x is not authorized to perform: iam:PassRole"), fault.Authorization},
+		"a broken service":           {answered(500, "InternalError", "oops"), fault.RetryableTransientFailure},
+		"a request without a member": {lacking("Family", "ContainerDefinitions"), fault.ConfigurationFailure},
+		"no connection":              {errors.New("dial tcp: no such host"), fault.Connectivity},
+		"no credentials":             {errors.New("operation error ECS: CreateService, get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found"), fault.Authentication},
+		"by the message":             {answered(400, "ClientException", "User: x is not authorized to perform: iam:PassRole"), fault.Authorization},
 	} {
 		if got := fault.Failures(failed(t.Context(), "x", c.err, func(context.Context) string { return "" }))[0]; got != c.want {
 			t.Errorf("%s is %s; want %s", name, got, c.want)

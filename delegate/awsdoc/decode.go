@@ -28,7 +28,7 @@ type Rules struct {
 	// Wrapped is a member whose own members may stand at the top in its place: a
 	// document without it is its value.
 	Wrapped string
-	// Answer is the list around what such an answer describes, such as services: a
+	// Answer is the member around what such an answer describes, such as services: a
 	// document that has it is refused.
 	Answer string
 }
@@ -40,7 +40,7 @@ func One[T any](files []File, r Rules) (*T, []string, error) {
 		return nil, notes, err
 	}
 	if len(all) != 1 {
-		return nil, notes, wrong("the %s wants one file, found %d%s", r.What, len(all), named(files))
+		return nil, notes, wrong("the %s wants one document, found %d%s", r.What, len(all), named(files))
 	}
 	return all[0], notes, nil
 }
@@ -53,7 +53,7 @@ func named(files []File) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(names, ", ")
+	return " in " + strings.Join(names, ", ")
 }
 
 // All reads the documents of a kind: each file may hold one, a list of them, or
@@ -138,8 +138,12 @@ func decode[T any](f File, doc *yamldoc.Node, r Rules) (*T, []string, error) {
 	if doc.Kind != yamldoc.Mapping {
 		return nil, nil, wrong("%s:%d: found no mapping; want the members of a %s", f.Name, doc.Line, r.What)
 	}
-	if list := member(doc, r.Answer); r.Answer != "" && list != nil && list.Kind == yamldoc.Sequence {
-		return nil, nil, wrong("%s:%d: found the answer of a describing call; remove the %s array around the %s, so that its members are at the top", f.Name, list.Line, r.Answer, r.What)
+	if around := member(doc, r.Answer); r.Answer != "" && around != nil && around.Kind != yamldoc.Scalar {
+		form := "member"
+		if around.Kind == yamldoc.Sequence {
+			form = "array"
+		}
+		return nil, nil, wrong("%s:%d: found the answer of a describing call; remove the %s %s around the %s, so that its members are at the top", f.Name, around.Line, r.Answer, form, r.What)
 	}
 	doc, notes := reduced(f, doc, r)
 	if r.Wrapped != "" && len(doc.Entries) > 0 && member(doc, r.Wrapped) == nil {
@@ -235,7 +239,7 @@ func (d value) structure(n *yamldoc.Node, t reflect.Type, path string) (any, err
 	if n.Kind != yamldoc.Mapping {
 		return nil, d.wrong(n, path, "found %s; want a mapping", kind(n))
 	}
-	out := map[string]any{}
+	out, first := map[string]any{}, map[string]int{}
 	for _, e := range n.Entries {
 		at := below(path, e.Key)
 		field, err := d.field(e, t, at)
@@ -246,15 +250,19 @@ func (d value) structure(n *yamldoc.Node, t reflect.Type, path string) (any, err
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := out[field.Name]; twice {
-			return nil, d.wrong(e.Value, at, "found twice, in two cases")
+		if line, twice := first[field.Name]; twice {
+			return nil, wrong("%s:%d: %s: found twice; the first is in line %d", d.file, e.Line, at, line)
 		}
+		first[field.Name] = e.Line
 		if v != nil {
 			out[field.Name] = v
 		}
 	}
 	return out, nil
 }
+
+// fewMembers are as many as are told of where none is like what was found.
+const fewMembers = 6
 
 // field finds the member of a type that a key means, in any case.
 func (d value) field(e yamldoc.Entry, t reflect.Type, path string) (reflect.StructField, error) {
@@ -272,6 +280,11 @@ func (d value) field(e yamldoc.Entry, t reflect.Type, path string) (reflect.Stru
 	hint := ""
 	if near := yamldoc.Nearest(e.Key, names); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", like(near, e.Key))
+	} else if len(names) <= fewMembers {
+		for i := range names {
+			names[i] = like(names[i], e.Key)
+		}
+		hint = "; want " + strings.Join(names, ", ")
 	}
 	return reflect.StructField{}, wrong("%s:%d: %s: AWS knows no such member%s", d.file, e.Line, path, hint)
 }

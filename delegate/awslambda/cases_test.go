@@ -52,7 +52,7 @@ func TestDefinitionsThatAreWrong(t *testing.T) {
 		"a qualifier":       {strings.Replace(definition, "web\n", testaws.FunctionARN("web")+":live\n", 1), "without a version or an alias"},
 		"another region":    {strings.Replace(definition, "functionName: web", "functionName: arn:aws:lambda:us-east-1:123456789012:function:web", 1), "is in the region us-east-1"},
 		"no name":           {strings.Replace(definition, "functionName: web\n", "", 1), "has no FunctionName"},
-		"two files":         {definition + "---\n" + definition, "wants one file, found 2"},
+		"two files":         {definition + "---\n" + definition, "wants one document, found 2"},
 	} {
 		r := a.stage("e1", "web-1.zip").defined(c.text).bad(lane.OpDeploy, 0)
 		if !strings.Contains(r.Message, c.want) || r.FailureTypes[0] != fault.ConfigurationFailure {

@@ -24,7 +24,7 @@ type definition struct {
 // functionRules are those of a function's definition.
 func functionRules() awsdoc.Rules {
 	return awsdoc.Rules{
-		What: "function definition", Ours: []string{"Code", "Publish", "PublishTo", "PackageType"},
+		What: "function definition", Answer: "Configuration", Ours: []string{"Code", "Publish", "PublishTo", "PackageType"},
 		Described: []string{
 			"CodeSha256", "CodeSize", "ConfigSha256", "FunctionArn", "ImageConfigResponse", "LastModified", "LastUpdateStatus", "LastUpdateStatusReason",
 			"LastUpdateStatusReasonCode", "MasterArn", "RevisionId", "RuntimeVersionConfig", "SigningJobArn", "SigningProfileVersionArn", "State",
@@ -91,8 +91,11 @@ func (d *definition) check(region string) error {
 	seen := map[string]bool{}
 	for _, a := range d.aliases {
 		alias := sdk.ToString(a.Name)
-		if alias == "" || seen[alias] {
-			return wrong("found the alias %q twice or without a name", alias)
+		switch {
+		case alias == "":
+			return wrong("found an alias without a Name")
+		case seen[alias]:
+			return wrong("found the alias %q twice", alias)
 		}
 		seen[alias] = true
 	}

@@ -109,7 +109,7 @@ func (s documents) definition(ctx context.Context, m *awslane.Manifest) (*ecs.Re
 	if err != nil {
 		return nil, err
 	}
-	d, notes, err := awsdoc.One[ecs.RegisterTaskDefinitionInput](files, awsdoc.Rules{What: "task definition", Described: []string{
+	d, notes, err := awsdoc.One[ecs.RegisterTaskDefinitionInput](files, awsdoc.Rules{What: "task definition", Answer: "taskDefinition", Described: []string{
 		"taskDefinitionArn", "revision", "status", "requiresAttributes", "compatibilities", "registeredAt", "registeredBy", "deregisteredAt", "deleteRequestedAt",
 	}})
 	s.note(notes)
