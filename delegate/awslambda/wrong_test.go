@@ -15,6 +15,7 @@ func TestWrongDocuments(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	awsdoctest.Refused(t, "testdata/wrong.txtar", *update, func(t *testing.T, documents map[string]string) string {
+		t.Helper()
 		s := a.stage("e1", "web-1.zip")
 		if text, ok := documents["function"]; ok {
 			s.defined(text)

@@ -23,6 +23,7 @@ func TestWrongDocuments(t *testing.T) {
 	t.Parallel()
 	first := newStage(t)
 	awsdoctest.Refused(t, "testdata/wrong.txtar", *update, func(t *testing.T, documents map[string]string) string {
+		t.Helper()
 		s := first.next(t, "web:1")
 		since := len(s.Calls())
 		r := s.does(t, ecslane.OpRolling, func(spec *ecslane.Spec) {

@@ -52,7 +52,7 @@ func (d settings) connectors() connector.Decoder {
 		Link: func(name, label *yamldoc.Field[string], more document.Keys) document.Rule {
 			return func(v yamldoc.Value) {
 				var t TemplateRef
-				services{d.decoder}.customRef(&t, more)(v)
+				services(d).customRef(&t, more)(v)
 				*name, *label = t.Name, t.Label
 			}
 		},

@@ -72,7 +72,7 @@ func (d deployments) deployment(s *Deployment, p place) document.Keys {
 		"serviceConfig":         d.Never("the legacy form of a service (serviceConfig) isn't read; slipway convert rewrites it"),
 		"infrastructure":        d.Never("the legacy form of an infrastructure isn't read; slipway convert rewrites it"),
 		"gitOpsEnabled":         d.Refuse("GitOps deployments aren't supported"),
-		"customDeploymentRef":   services{d.decoder}.customOnly(p.deployment, &s.CustomRef),
+		"customDeploymentRef":   services(d).customOnly(p.deployment, &s.CustomRef),
 		"deploymentMetadata":    d.Never("deployment metadata says more of deployment types that aren't supported"),
 	}
 }

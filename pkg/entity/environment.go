@@ -24,9 +24,9 @@ func (d environments) environment(v yamldoc.Value, e *Entity) *Environment {
 		"overrides": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"manifests": func(v yamldoc.Value) {
-					env.Values = services{d.decoder}.overridingManifests(v)
+					env.Values = services(d).overridingManifests(v)
 				},
-				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = services{d.decoder}.configFiles(v) },
+				"configFiles":         func(v yamldoc.Value) { env.ConfigFiles = services(d).configFiles(v) },
 				"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),
 				"connectionStrings":   d.Never("connection strings are those of Azure Web Apps, which aren't supported"),
 			})

@@ -87,9 +87,9 @@ func (d environments) overriding(o *Override) document.Keys {
 	return document.Keys{
 		"variables": d.variables(&o.Variables),
 		"manifests": func(v yamldoc.Value) {
-			o.Manifests = services{d.decoder}.overridingManifests(v)
+			o.Manifests = services(d).overridingManifests(v)
 		},
-		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = services{d.decoder}.configFiles(v) },
+		"configFiles":         func(v yamldoc.Value) { o.ConfigFiles = services(d).configFiles(v) },
 		"applicationSettings": d.Never("application settings are those of Azure Web Apps, which aren't supported"),
 		"connectionStrings":   d.Never("connection strings are those of Azure Web Apps, which aren't supported"),
 	}

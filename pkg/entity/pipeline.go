@@ -34,14 +34,14 @@ func (d pipelines) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	p := &Pipeline{}
 	d.Fields(v, document.Merge(d.meta(e), d.pipelineKeys(p), document.Keys{
 		"template":          d.link,
-		"notificationRules": notifications{d.decoder}.notificationRules(&p.NotificationRules),
+		"notificationRules": notifications(d).notificationRules(&p.NotificationRules),
 	}, d.codebase(v)))
 	d.Need(v, "identifier", "name")
 	if !linked(v) {
 		d.Need(v, "stages")
 	}
 	d.checkBarriers(p)
-	deployments{d.decoder}.checkPropagation(p.Stages, map[string]*Stage{})
+	deployments(d).checkPropagation(p.Stages, map[string]*Stage{})
 	return p
 }
 

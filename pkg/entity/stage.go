@@ -94,10 +94,10 @@ func (d pipelines) stageKeys(s *Stage, typ string) document.Keys {
 		"spec":              func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
 		"when":              d.when(&s.When, "pipelineStatus"),
 		"variables":         d.variables(&s.Variables),
-		"failureStrategies": steps{d.decoder}.failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
+		"failureStrategies": steps(d).failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
 		"delegateSelectors": d.Words(&s.DelegateSelectors),
 		"timeout":           d.Time(&s.Timeout),
-		"strategy":          steps{d.decoder}.looping(&s.Loop),
+		"strategy":          steps(d).looping(&s.Loop),
 		"runMode":           func(v yamldoc.Value) { d.runMode(v, s) },
 		"dependsOn":         d.Never("stages run in the order in which they are written, and beside each other in parallel blocks; write them so in place of dependsOn"),
 		"template":          d.link,
@@ -118,7 +118,7 @@ func (d pipelines) stageNeeds(v yamldoc.Value) {
 		d.Need(v, "type", "spec")
 	}
 	if typ == StageDeployment {
-		deployments{d.decoder}.onceOnly(v)
+		deployments(d).onceOnly(v)
 	}
 	if typ == StageDeployment && document.Neutral(v.Node.Get("failureStrategies")) {
 		d.Warnf(v, document.MissingKey, `key "failureStrategies" is missing; a failure then rolls nothing back`)
@@ -134,7 +134,7 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 	switch typ {
 	case StageDeployment:
 		s.Deployment = &Deployment{}
-		d.Fields(v, document.Merge(known, deployments{d.decoder}.deployment(s.Deployment, p)))
+		d.Fields(v, document.Merge(known, deployments(d).deployment(s.Deployment, p)))
 		d.Need(v, "execution")
 		if !d.Watched() && (legacy(v.Node) || p.gitOps) {
 			return
@@ -157,8 +157,8 @@ func (d pipelines) execution(v yamldoc.Value, p place, s *Stage) {
 	back.rollback, back.section = true, document.Seen{}
 	d.Fields(v, document.Keys{
 		"description":   document.Nothing,
-		"steps":         func(v yamldoc.Value) { s.Steps = steps{d.decoder}.someSteps(v, p) },
-		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = steps{d.decoder}.steps(v, back, document.Seen{}) },
+		"steps":         func(v yamldoc.Value) { s.Steps = steps(d).someSteps(v, p) },
+		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = steps(d).steps(v, back, document.Seen{}) },
 	})
 	d.Need(v, "steps")
 }

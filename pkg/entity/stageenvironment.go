@@ -248,7 +248,7 @@ func (d deployments) filterSpec(v yamldoc.Value, typ string, f *Filter) {
 		"matchType": d.Word(&f.MatchType, "all", "any"),
 		"tags": func(v yamldoc.Value) {
 			if f.Tags = v.Node; v.Is(yamldoc.Scalar) {
-				steps{d.decoder}.loopExpression(v)
+				steps(d).loopExpression(v)
 				return
 			}
 			d.StringMap(v)

@@ -63,30 +63,30 @@ func (d templates) templateSpec(v yamldoc.Value, kind template.Kind) {
 	switch kind {
 	case template.Step:
 		p, s := place{section: document.Seen{}}, &Step{}
-		d.Fields(v, document.Merge(steps{d.decoder}.stepKeys(v, s, p), d.unnamed()))
-		steps{d.decoder}.stepNeeds(v, p)
+		d.Fields(v, document.Merge(steps(d).stepKeys(v, s, p), d.unnamed()))
+		steps(d).stepNeeds(v, p)
 	case template.StepGroup:
 		d.groupTemplate(v)
 	case template.Stage:
 		s := &Stage{}
-		d.Fields(v, document.Merge(pipelines{d.decoder}.stageKeys(s, document.Peek(v, "type")), d.unnamed()))
-		pipelines{d.decoder}.stageNeeds(v)
+		d.Fields(v, document.Merge(pipelines(d).stageKeys(s, document.Peek(v, "type")), d.unnamed()))
+		pipelines(d).stageNeeds(v)
 		d.bounded(v, extent.Nodes(s.nodes()))
 	case template.Pipeline:
-		d.Fields(v, document.Merge(pipelines{d.decoder}.pipelineKeys(&Pipeline{}), pipelines{d.decoder}.codebase(v), d.unnamed()))
+		d.Fields(v, document.Merge(pipelines(d).pipelineKeys(&Pipeline{}), pipelines(d).codebase(v), d.unnamed()))
 		d.Need(v, "stages")
 	case template.ArtifactSource:
-		d.Fields(v, services{d.decoder}.artifactSource(v, &ArtifactSource{}))
+		d.Fields(v, services(d).artifactSource(v, &ArtifactSource{}))
 		d.Need(v, "type", "spec")
 	case template.Notification:
 		d.Fields(v, document.Merge(d.unnamed(), document.Keys{"body": func(v yamldoc.Value) {
-			notifications{d.decoder}.notificationBody(v, &NotificationBody{}, notifications{d.decoder}.open)
+			notifications(d).notificationBody(v, &NotificationBody{}, notifications(d).open)
 		}}))
 		d.Need(v, "body")
 	case template.CustomDeployment:
-		services{d.decoder}.customTemplate(v)
+		services(d).customTemplate(v)
 	case template.SecretManager:
-		settings{d.decoder}.managerTemplate(v)
+		settings(d).managerTemplate(v)
 	case template.MonitoredService, template.Workspace:
 	}
 }
@@ -126,10 +126,10 @@ func (d templates) groupTemplate(v yamldoc.Value) {
 	}
 	inner := p
 	inner.depth++
-	d.Fields(v, document.Merge(steps{d.decoder}.groupKeys(g, p, inner), d.unnamed(), document.Keys{
+	d.Fields(v, document.Merge(steps(d).groupKeys(g, p, inner), d.unnamed(), document.Keys{
 		"stageType": d.Supported(&of, "stage type", can, otherStageTypes()...),
 	}))
-	steps{d.decoder}.groupNeeds(v)
+	steps(d).groupNeeds(v)
 	d.bounded(v, extent.Nodes(g.nodes()))
 }
 

@@ -119,7 +119,7 @@ func (d triggers) trigger(v yamldoc.Value, e *Entity) *Trigger {
 	t := &Trigger{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"enabled":                          d.Flag(&t.Enabled),
-		"pipelineIdentifier":               func(v yamldoc.Value) { t.Pipeline = inputSets{d.decoder}.ofPipeline(v, e) },
+		"pipelineIdentifier":               func(v yamldoc.Value) { t.Pipeline = inputSets(d).ofPipeline(v, e) },
 		"inputYaml":                        func(v yamldoc.Value) { t.Inputs = d.inputYAML(v) },
 		"encryptedWebhookSecretIdentifier": d.Reference(ref.Secret, &t.Secret),
 		"source":                           func(v yamldoc.Value) { d.source(v, t) },
@@ -133,7 +133,7 @@ func (d triggers) trigger(v yamldoc.Value, e *Entity) *Trigger {
 		"eventConditions":    d.Never("conditions stand in source.spec.spec: payloadConditions, headerConditions and jexlCondition of a webhook, eventConditions of an artifact"),
 	}))
 	d.Need(v, "identifier", "pipelineIdentifier", "source")
-	inputSets{d.decoder}.inProject(v, "a trigger")
+	inputSets(d).inProject(v, "a trigger")
 	d.proven(v, t)
 	return t
 }

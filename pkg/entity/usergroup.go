@@ -52,8 +52,8 @@ func (d settings) groupWay(v yamldoc.Value) GroupWay {
 	switch document.Peek(v, "type") {
 	case "EMAIL":
 		w.Channel = ChannelEmail
-		all["groupEmail"] = notifications{d.decoder}.address(&w.Address)
-		all["sendEmailToAllUsers"] = notifications{d.decoder}.constant(func(v yamldoc.Value) { w.Members = d.Bool(v).Value })
+		all["groupEmail"] = notifications(d).address(&w.Address)
+		all["sendEmailToAllUsers"] = notifications(d).constant(func(v yamldoc.Value) { w.Members = d.Bool(v).Value })
 	case "SLACK":
 		w.Channel, needed = ChannelSlack, "slackWebhookUrl"
 	case "MSTEAMS":
@@ -62,7 +62,7 @@ func (d settings) groupWay(v yamldoc.Value) GroupWay {
 		w.Channel, needed = ChannelPagerDuty, "pagerDutyKey"
 	}
 	if needed != "" {
-		all[needed] = notifications{d.decoder}.address(&w.Address)
+		all[needed] = notifications(d).address(&w.Address)
 	}
 	d.Fields(v, all)
 	d.Need(v, "type")
