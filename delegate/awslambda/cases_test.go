@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
@@ -569,14 +570,16 @@ func TestTheEndOfTheTime(t *testing.T) {
 	a := newAccount(t)
 	s, back := a.scenario(t, false)
 	a.Hold()
-	ctx, stop := context.WithTimeoutCause(t.Context(), 4*time.Second, executor.ErrTimeout)
-	defer stop()
-	r, err := s.try(ctx, lane.OpDeploy, 0)
+	r, err := s.try(executortest.Ending(t.Context(), 4*time.Second), lane.OpDeploy, 0)
 	if err != nil || r.Status != task.Failed || r.FailureTypes[0] != fault.Timeout || !strings.Contains(r.Message, "Function web is being updated") {
 		t.Errorf("%v, %v: %s", err, r.FailureTypes, r.Message)
 	}
 	ctx, abort := context.WithCancelCause(t.Context())
-	time.AfterFunc(time.Second, func() { abort(executor.ErrCancelled) })
+	looks := a.Count("lambda:GetFunctionConfiguration")
+	go func() {
+		a.Await("lambda:GetFunctionConfiguration", looks+2) // the first has said how things stand
+		abort(executor.ErrCancelled)
+	}()
 	if _, err := s.try(ctx, lane.OpDeploy, 0); !errors.Is(err, executor.ErrCancelled) || !strings.Contains(err.Error(), "is being updated") {
 		t.Errorf("aborted: %v", err)
 	}

@@ -111,7 +111,7 @@ func (s *stage) assignment(t *testing.T, op ecslane.Op, change ...func(*ecslane.
 // does does a task.
 func (s *stage) does(t *testing.T, op ecslane.Op, change ...func(*ecslane.Spec)) task.Result {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	r, err := s.kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/ecs"
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
@@ -291,7 +292,7 @@ func TestStopped(t *testing.T) {
 	}{
 		"timeout": {
 			"web:slow-2", func(ctx context.Context, _ *stage) (context.Context, context.CancelFunc) {
-				return context.WithTimeoutCause(ctx, 2*time.Second, executor.ErrTimeout)
+				return executortest.Ending(ctx, 4*time.Second), func() {}
 			},
 			func(t *testing.T, r task.Result, err error) {
 				t.Helper()

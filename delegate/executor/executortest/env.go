@@ -152,6 +152,18 @@ func (e *Env) Masked() []string {
 	return slices.Clone(e.masked)
 }
 
+// Ending is a context whose end is always so far away: whoever waits until a little
+// before it gives up, however long it took to come to the wait.
+func Ending(ctx context.Context, in time.Duration) context.Context { return ending{ctx, in} }
+
+type ending struct {
+	context.Context //nolint:containedctx // it is one
+	in              time.Duration
+}
+
+// Deadline is when the time seems to be up.
+func (e ending) Deadline() (time.Time, bool) { return time.Now().Add(e.in), true }
+
 // Assignment is a task of a kind with a payload.
 func Assignment(tb testing.TB, kind task.Kind, payload any) task.Assignment {
 	tb.Helper()
