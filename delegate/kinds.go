@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/aws"
 	functions "github.com/slipway-cd/slipway/delegate/awslambda"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
+	"github.com/slipway-cd/slipway/delegate/cloudformation"
 	"github.com/slipway-cd/slipway/delegate/ecs"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
@@ -31,6 +32,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	stacks "github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
 	laneasg "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
@@ -79,6 +81,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},
 		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
+		stacks.Kind:         {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses})},
 		laneecs.Kind:        ecs.Kind(ecs.Config{Git: documents, Accesses: accesses}),
 		task.KindJenkins:    {Do: jenkins.New(nil)},
 		task.KindJira:       {Do: jira.New(nil)},

@@ -53,7 +53,10 @@ func newEnvironment(a *Agent, r *running) *environment {
 }
 
 func (e *environment) env() executor.Env {
-	return executor.Env{Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Mask: e.mask, Dir: e.dir}
+	return executor.Env{
+		Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Provision: e.provision, Provisions: e.provisions,
+		Mask: e.mask, Hidden: e.hidden, Dir: e.dir,
+	}
 }
 
 func (e *environment) mask(values ...string) {
@@ -62,6 +65,11 @@ func (e *environment) mask(values ...string) {
 	}
 	e.secret.Store(true)
 	e.masker().Add(values...)
+}
+
+// hidden says whether a text has something in it that is masked.
+func (e *environment) hidden(text string) bool {
+	return e.secret.Load() && e.masker().Text(text) != text
 }
 
 // writer opens the log of a command unit, and starts the log with the first.

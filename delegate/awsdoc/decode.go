@@ -60,12 +60,12 @@ func named(files []File) string {
 // several YAML documents. notes say what was left out of them.
 func All[T any](files []File, r Rules) (out []*T, notes []string, err error) {
 	for _, f := range files {
-		docs, err := parse(f)
+		docs, err := Documents(f)
 		if err != nil {
 			return nil, notes, err
 		}
 		for _, doc := range docs {
-			one, more, err := decode[T](f, doc, r)
+			one, more, err := Decode[T](f, doc, r)
 			notes = append(notes, more...)
 			if err != nil {
 				return nil, notes, err
@@ -76,9 +76,10 @@ func All[T any](files []File, r Rules) (out []*T, notes []string, err error) {
 	return out, notes, nil
 }
 
-// parse reads the documents of a file by the rules of YAML 1.2, of which JSON is
-// nearly a part: what isn't, such as tabs, is read as JSON.
-func parse(f File) ([]*yamldoc.Node, error) {
+// Documents reads the documents of a file by the rules of YAML 1.2, of which JSON
+// is nearly a part: what isn't, such as tabs, is read as JSON. Those of a list
+// are documents themselves.
+func Documents(f File) ([]*yamldoc.Node, error) {
 	roots, report := yamldoc.Parse(f.Name, []byte(f.Text))
 	if err := report.Err(); err != nil {
 		doc := json.RawMessage(f.Text)
@@ -133,8 +134,8 @@ func wrong(format string, args ...any) error {
 	return fault.New(fault.Invalid, format, args...).Causing(fault.ConfigurationFailure)
 }
 
-// decode makes the input of a call of a document.
-func decode[T any](f File, doc *yamldoc.Node, r Rules) (*T, []string, error) {
+// Decode makes the input of a call of a document.
+func Decode[T any](f File, doc *yamldoc.Node, r Rules) (*T, []string, error) {
 	if doc.Kind != yamldoc.Mapping {
 		return nil, nil, wrong("%s:%d: found no mapping; want the members of a %s", f.Name, doc.Line, r.What)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/logstream"
+	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -69,6 +70,15 @@ type Env struct {
 	Checkpoint func(ctx context.Context, key string, data any) (task.Checkpoint, error)
 	// Checkpoints are those of the task's stage, the newest first.
 	Checkpoints func(ctx context.Context) ([]task.Checkpoint, error)
+	// Provision says what the task's execution does by its provisioner: that it is
+	// about to change something, with what is there, before it does, and what it has
+	// applied. It gives what is kept, which is what was there before the
+	// execution's first change. It is durable when it returns.
+	Provision func(ctx context.Context, status provision.Status, data any) (provision.Done, error)
+	// Provisions are what was done by the task's provisioner before.
+	Provisions func(ctx context.Context) (provision.Known, error)
+	// Hidden says whether a text has a value in it that is masked.
+	Hidden func(text string) bool
 	// Mask hides values that turned out to be secret from later log lines and
 	// from the result's message and outputs.
 	Mask func(values ...string)

@@ -55,6 +55,8 @@ func rows() map[string]row {
 		"getIssuerKeys":         {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestKeysAreSealed"},
 		"keepCheckpoint":        {body: `{"key":"a","data":{}}`},
 		"readCheckpoints":       {body: `{}`},
+		"keepProvision":         {body: `{"status":"begun","data":{}}`},
+		"readProvisions":        {body: `{}`},
 		"watches":               {body: `{}`},
 		"listDelegates":         {},
 		"applyEntities":         {body: `{"documents":[{"org":"default","project":"web","yaml":"x: 1"}]}`},

@@ -105,6 +105,12 @@ func TestExamples(t *testing.T) {
 // all that examples/web says.
 func serverFor(t *testing.T, example string) *e2e.Server {
 	t.Helper()
+	if strings.Contains(example, "type: CreateStack\n") {
+		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		s.Apply(t, read(t, stacksFolder+"/entities.yaml"))
+		return s
+	}
 	if !strings.Contains(example, "type: Deployment\n") {
 		cfg := wire.ServeConfig{EmbeddedDelegate: true}
 		if strings.Contains(example, "type: Email\n") {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -29,6 +30,10 @@ func (s *Server) delegateTasks() {
 	handle(s, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.station.readFiles)
 	handle(s, delegateOp("keepCheckpoint", http.MethodPost, "/{id}/tasks/{task}/checkpoint", "Keep what is there before a change"), s.station.keepCheckpoint)
 	handle(s, delegateOp("readCheckpoints", http.MethodPost, "/{id}/tasks/{task}/checkpoints", "Read what a task's stage has found before its changes"), s.station.readCheckpoints)
+	keep := delegateOp("keepProvision", http.MethodPost, "/{id}/tasks/{task}/provision", "Say what a task does by its provisioner")
+	keep.MaxBodyBytes = maxDelegateBody
+	handle(s, keep, s.station.keepProvision)
+	handle(s, delegateOp("readProvisions", http.MethodPost, "/{id}/tasks/{task}/provisions", "Read what was done by a task's provisioner"), s.station.readProvisions)
 	handle(s, delegateOp("freshToken", http.MethodPost, "/{id}/tasks/{task}/token", "Ask for another token before one that came with a task has ended"), s.station.freshToken)
 	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.station.completeTask)
 	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.station.releaseTask)
@@ -112,6 +117,30 @@ func (s *station) readCheckpoints(ctx context.Context, in *struct {
 	}
 	all, err := s.Tasks.Checkpoints(ctx, d, in.Task, in.Body.Fence)
 	return &struct{ Body task.CheckpointsRead }{task.CheckpointsRead{Checkpoints: list(all)}}, err
+}
+
+func (s *station) keepProvision(ctx context.Context, in *struct {
+	OfTask
+	Body provision.Keep
+}) (*struct{ Body provision.Done }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.Tasks.KeepProvision(ctx, d, in.Task, in.Body)
+	return &struct{ Body provision.Done }{kept}, err
+}
+
+func (s *station) readProvisions(ctx context.Context, in *struct {
+	OfTask
+	Body provision.Ask
+}) (*struct{ Body provision.Known }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	read, err := s.Tasks.Provisions(ctx, d, in.Task, in.Body.Fence)
+	return &struct{ Body provision.Known }{read}, err
 }
 
 func (s *station) freshToken(ctx context.Context, in *struct {

@@ -33,6 +33,8 @@ func light() map[string]string {
 		"Tasks.Goodbye":        own,
 		"Tasks.Heartbeat":      own,
 		"Tasks.KeepCheckpoint": own,
+		"Tasks.KeepProvision":  own,
+		"Tasks.Provisions":     own,
 		"Tasks.ReadFiles":      own,
 		"Tasks.ReleaseTask":    own,
 		"Tasks.ResolveTexts":   own,

@@ -1,7 +1,8 @@
 // Package builtin lists what comes with Slipway: the deployment types, each a
 // package of its own below pkg/swimlane, the connector types, whose families are
 // below pkg/connector, and the step types, which are those of the deployment
-// types and those below pkg/step. It decides nothing about them.
+// types, those of provisioners below pkg/provisioner and those below pkg/step. It
+// decides nothing about them.
 package builtin
 
 import (
@@ -16,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector/secretmanager"
 	"github.com/slipway-cd/slipway/pkg/connector/server"
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/bamboobuild"
@@ -77,7 +79,7 @@ func Lanes() swimlane.Lanes {
 // Types lists what documents may be of: the deployment types, the connector
 // types and the artifact sources.
 func Types() entity.Types {
-	return entity.Types{Lanes: Lanes(), Connectors: Connectors(), Artifacts: artifact.All()}
+	return entity.Types{Lanes: Lanes(), Connectors: Connectors(), Artifacts: artifact.All(), Provisioners: cloudformation.Kinds()}
 }
 
 // Connectors lists the connector types.
@@ -118,7 +120,7 @@ func Steps() step.Types {
 	for _, l := range lanes() {
 		all = append(all, l.steps...)
 	}
-	return all
+	return append(all, cloudformation.Steps()...)
 }
 
 // Engine lists what the engine runs: besides the types that a pipeline may

@@ -256,6 +256,9 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
 		Server: scope.Server, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
 		Probe: scope.Probe, Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey, Cluster: scope.Cluster,
+		AWS: accounts(scope), Provisioned: func(kind task.Kind, identifier, workspace string) ([]step.Provisioned, error) {
+			return provisioned(snap, store.ProvisionerKey{Scope: snap.execution.Scope, Kind: kind, Identifier: identifier, Workspace: workspace})
+		},
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 	}
 	if t.Deploys {
@@ -264,6 +267,28 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 		}
 	}
 	return in, nil
+}
+
+// accounts says how accounts of AWS are reached by connectors.
+func accounts(scope *resolve.Scope) func(name, region string) (task.AWS, []string, error) {
+	return func(name, region string) (task.AWS, []string, error) {
+		c, err := scope.Connector(name)
+		if err != nil {
+			return task.AWS{}, nil, err
+		}
+		account, err := c.AWS(region)
+		return account, c.Selectors, err
+	}
+}
+
+// provisioned is what executions have done by a provisioner.
+func provisioned(snap *snapshot, key store.ProvisionerKey) ([]step.Provisioned, error) {
+	all, err := snap.r.store.ListProvisions(snap.ctx, key)
+	out := make([]step.Provisioned, len(all))
+	for i, p := range all {
+		out[i] = step.Provisioned{Execution: p.Execution, Status: p.Status, Place: p.Place}
+	}
+	return out, err
 }
 
 // stepTypes lists the types of all steps below a stage.

@@ -59,7 +59,13 @@ type Types struct {
 	Lanes      swimlane.Lanes // of deployments
 	Connectors connector.Types
 	Artifacts  artifact.Types
+	// Provisioners are the kinds of task by which steps make what stages deploy to.
+	Provisioners swimlane.Kinds
 }
+
+// Tasks are the kinds of task that steps of deployment types and of provisioners
+// start.
+func (t Types) Tasks() swimlane.Kinds { return append(t.Lanes.Kinds(), t.Provisioners...) }
 
 // Options say what a document is checked against.
 type Options struct {

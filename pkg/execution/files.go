@@ -25,7 +25,7 @@ func (s *Tasks) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r t
 	if err != nil {
 		return task.FilesRead{}, fault.New(fault.Invalid, "%w", err)
 	}
-	if err := mayRead(s.Types.Lanes, t, of); err != nil {
+	if err := mayRead(s.Types.Tasks(), t, of); err != nil {
 		return task.FilesRead{}, err
 	}
 	files, err := s.Engine.Reader.Files(ctx, t.Execution, t.Node)
@@ -37,8 +37,8 @@ func (s *Tasks) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r t
 
 // mayRead refuses what a task doesn't name: neither itself nor a folder that it
 // is in.
-func mayRead(lanes swimlane.Lanes, t store.Task, of ref.File) error {
-	fetched, err := lanes.Fetched(t.Kind, t.Payload)
+func mayRead(kinds swimlane.Kinds, t store.Task, of ref.File) error {
+	fetched, err := kinds.Fetched(t.Kind, t.Payload)
 	if err != nil {
 		return fmt.Errorf("look at task %s: %w", t.ID, err)
 	}

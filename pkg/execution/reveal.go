@@ -31,7 +31,7 @@ func (s *Tasks) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, 
 	if err != nil {
 		return task.Resolved{}, err
 	}
-	if err := mayAsk(s.Types.Lanes, t); err != nil {
+	if err := mayAsk(s.Types.Tasks(), t); err != nil {
 		return task.Resolved{}, err
 	}
 	out, err := s.Engine.Reader.Resolve(ctx, t.Execution, t.Node, r.Texts)
@@ -53,13 +53,13 @@ func (s *Tasks) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, 
 }
 
 // mayAsk refuses the tasks whose texts all came with them, resolved.
-func mayAsk(lanes swimlane.Lanes, t store.Task) error {
+func mayAsk(kinds swimlane.Kinds, t store.Task) error {
 	for _, late := range t.LateTexts {
 		if late.Git != nil { // a config file
 			return nil
 		}
 	}
-	fetched, err := lanes.Fetched(t.Kind, t.Payload)
+	fetched, err := kinds.Fetched(t.Kind, t.Payload)
 	if err != nil {
 		return fmt.Errorf("look at task %s: %w", t.ID, err)
 	}

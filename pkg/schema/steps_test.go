@@ -155,7 +155,7 @@ func sourcesOfSteps(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	out := map[string]*ast.File{}
 	set := token.NewFileSet()
-	for _, folder := range []string{"step", "swimlane"} {
+	for _, folder := range []string{"provisioner", "step", "swimlane"} {
 		err := filepath.WalkDir(filepath.Join("..", folder), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

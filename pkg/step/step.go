@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -133,6 +134,13 @@ type In struct {
 	// Cluster is the Kubernetes cluster that the stage deploys to, and the
 	// selectors of the delegates that reach it.
 	Cluster func() (task.Cluster, []string, error)
+	// AWS is how an account of AWS is reached by an Aws connector, by its reference
+	// as written in the step, in a region (empty: the connector's), and the
+	// selectors that a delegate needs besides the step's own.
+	AWS func(ref, region string) (task.AWS, []string, error)
+	// Provisioned is what executions have done in the step's project by a
+	// provisioner, the newest first.
+	Provisioned func(kind task.Kind, identifier, workspace string) ([]Provisioned, error)
 	// SSHKey resolves a secret of type SSHKey, by its reference as written in
 	// the step: who logs in, with which key, at which port.
 	SSHKey func(ref string) (task.SSH, error)
@@ -167,6 +175,13 @@ type Chart struct {
 type Probe struct {
 	Task      task.Probe
 	Selectors []string // a delegate needs these
+}
+
+// Provisioned is what an execution has done by a provisioner.
+type Provisioned struct {
+	Execution string
+	Status    provision.Status
+	Place     json.RawMessage // see provision.Provisioner
 }
 
 // Deployment is the resolved service, environment and infrastructure of a

@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -36,6 +37,7 @@ type Store struct {
 	Turns
 	Tasks
 	Checkpoints
+	Provisions
 	Delegates
 	Secrets
 	Logs
@@ -513,6 +515,43 @@ func (c Checkpoint) Size() int64 { return int64(len(c.Key) + len(c.Data) + task.
 // CheckpointsFull is the error of a checkpoint that its stage has no room for.
 func CheckpointsFull(stage plan.NodeID, most int64) error {
 	return fault.New(fault.TooLarge, "what stage %s has found before its changes would have more than %d bytes, which is the most that is kept for a rollback", stage, most)
+}
+
+// ProvisionerKey names a provisioner: what steps of a project make by one
+// identifier, in one workspace where the tool has such.
+type ProvisionerKey struct {
+	Scope      ref.Scope
+	Kind       task.Kind
+	Identifier string
+	Workspace  string
+}
+
+// Provision is what one execution has done by a provisioner. A provisioner has
+// one of each execution.
+type Provision struct {
+	Key       ProvisionerKey
+	Execution string
+	Version   int64 // 0: it isn't stored
+	Step      plan.NodeID
+	Task      task.ID
+	Status    provision.Status
+	At        time.Time
+	Place     []byte // JSON without secrets
+	Before    []byte // sealed
+	Inputs    []byte // sealed
+}
+
+// Provisions keeps what was made by provisioners. Executions come and go; what
+// they made stays.
+type Provisions interface {
+	// SaveProvision stores what an execution has done as p.Version+1, for the
+	// holder of its task's fence, and forgets what some other executions have:
+	// fault.LeaseLost if the task isn't the delegate's with that fence,
+	// fault.StaleVersion unless p.Version is the stored one (0: none). AP-68
+	SaveProvision(ctx context.Context, p Provision, delegate string, fence int64, forget []string) (Provision, error)
+	// ListProvisions lists what executions have done by a provisioner, the newest
+	// first. AP-69
+	ListProvisions(ctx context.Context, key ProvisionerKey) ([]Provision, error)
 }
 
 // LogChunk is a numbered piece of a step's log, masked before it came here.

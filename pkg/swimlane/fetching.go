@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// Kind is a kind of task that a lane's steps start.
+// Kind is a kind of task that the steps of a lane, or of a provisioner, start.
 type Kind struct {
 	Name task.Kind
 	// Fetched is what a delegate brings for a task of the kind, by the spec of its
@@ -40,23 +40,33 @@ func Fetching[S any](of func(*S) Fetched) func(json.RawMessage) (Fetched, error)
 	}
 }
 
+// Kinds are those that there are.
+type Kinds []Kind
+
 // Fetched is what whoever does a task brings for it. The tasks of a kind that
-// neither a lane nor task.General has can't be judged.
-func (l Lanes) Fetched(kind task.Kind, payload json.RawMessage) (Fetched, error) {
-	for _, lane := range l {
-		for _, k := range lane.Kinds {
-			if k.Name != kind {
-				continue
-			}
-			var w task.Work
-			if err := json.Unmarshal(payload, &w); err != nil {
-				return Fetched{}, fmt.Errorf("decode the payload: %w", err)
-			}
-			return k.Fetched(w.Spec)
+// neither the list nor task.General has can't be judged.
+func (all Kinds) Fetched(kind task.Kind, payload json.RawMessage) (Fetched, error) {
+	for _, k := range all {
+		if k.Name != kind {
+			continue
 		}
+		var w task.Work
+		if err := json.Unmarshal(payload, &w); err != nil {
+			return Fetched{}, fmt.Errorf("decode the payload: %w", err)
+		}
+		return k.Fetched(w.Spec)
 	}
 	if slices.Contains(task.General(), kind) {
 		return Fetched{}, nil
 	}
 	return Fetched{}, fmt.Errorf("no deployment type says what tasks of the kind %q fetch", kind)
+}
+
+// Kinds are the kinds of task of the lanes' steps.
+func (l Lanes) Kinds() Kinds {
+	var all Kinds
+	for _, lane := range l {
+		all = append(all, lane.Kinds...)
+	}
+	return all
 }

@@ -3,6 +3,8 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/provision"
 )
 
 // Work is the payload of every task that puts something somewhere, whatever
@@ -22,6 +24,8 @@ type Work struct {
 	// task's kind. It is kept with the release for as long as that runs, so it
 	// holds placeholders of secrets.
 	Place json.RawMessage `json:"place,omitempty"`
+	// Provisioner is what the task makes something by; nil: by none.
+	Provisioner *provision.Provisioner `json:"provisioner,omitempty"`
 	// Spec is what the executor of the task's kind is to do.
 	Spec json.RawMessage `json:"spec,omitempty"`
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -28,6 +29,11 @@ type Env struct {
 	logs   map[string]*bytes.Buffer
 	masked []string
 	kept   []task.Checkpoint // the newest first
+
+	// Execution is the one that the next tasks are of; it provisions, and so did
+	// those before.
+	Execution string
+	provided  []provision.Done // the newest first
 }
 
 // New makes an Env whose Resolve answers with the texts changed by resolve;
@@ -52,7 +58,11 @@ func New(tb testing.TB, resolve func(text string) string) *Env {
 			defer e.mu.Unlock()
 			e.masked = append(e.masked, values...)
 		},
+		Hidden: func(text string) bool {
+			return slices.ContainsFunc(e.Masked(), func(value string) bool { return strings.Contains(text, value) })
+		},
 		Checkpoint: e.checkpoint, Checkpoints: func(context.Context) ([]task.Checkpoint, error) { return e.Kept(), nil },
+		Provision: e.provision, Provisions: func(context.Context) (provision.Known, error) { return e.Provided(), nil },
 		Dir: sync.OnceValues(func() (string, error) { return tb.TempDir(), nil }),
 	}
 	return e
@@ -74,6 +84,51 @@ func (e *Env) checkpoint(_ context.Context, key string, data any) (task.Checkpoi
 	c := task.Checkpoint{Key: key, Step: "n1", At: time.Unix(int64(len(e.kept)), 0), Data: doc}
 	e.kept = append([]task.Checkpoint{c}, e.kept...)
 	return c, nil
+}
+
+// provision keeps what an execution does, as the control plane does.
+func (e *Env) provision(_ context.Context, status provision.Status, data any) (provision.Done, error) {
+	doc, err := json.Marshal(data)
+	if err != nil {
+		return provision.Done{}, fmt.Errorf("encode what is %s: %w", status, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := provision.Done{Execution: e.Execution, Step: "n1", Status: provision.Begun}
+	at := slices.IndexFunc(e.provided, func(o provision.Done) bool { return o.Execution == e.Execution })
+	if at >= 0 {
+		p = e.provided[at]
+	}
+	switch {
+	case status != provision.Begun:
+		p.Status, p.Inputs = status, doc
+	case at < 0:
+		p.Before = doc
+	default:
+		return p, nil
+	}
+	if at >= 0 {
+		e.provided = slices.Delete(e.provided, at, at+1)
+	}
+	e.provided = append([]provision.Done{p}, e.provided...)
+	return p, nil
+}
+
+// Provided are what the execution has done by its provisioner, and what the one
+// before has.
+func (e *Env) Provided() provision.Known {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out provision.Known
+	for _, p := range e.provided {
+		switch {
+		case p.Execution == e.Execution:
+			out.Own = &p
+		case out.Earlier == nil && p.Status != provision.Begun:
+			out.Earlier = &p
+		}
+	}
+	return out
 }
 
 // Kept are the checkpoints, the newest first. An Env stands for a stage: a

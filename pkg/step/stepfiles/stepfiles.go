@@ -1,6 +1,6 @@
 // Package stepfiles knows where the example and the cases of a step type stand:
 // in the folder of the type, or in one of its name below the testdata of its
-// lane. Who holds all types against something, such as their pages, asks here.
+// lane or provisioner. Who holds all types against something, such as their pages, asks here.
 // The cases themselves are pkg/step/steptest's.
 package stepfiles
 
@@ -16,17 +16,18 @@ type Files struct {
 	Cases   string // the folder of its txtar files
 }
 
-// laneCases is the folder of a lane in which each of its step types has one.
-const laneCases = "testdata"
+// cases is the folder of a lane, or of a provisioner, in which each of its step
+// types has one.
+const cases = "testdata"
 
 // Own are the files of a type that has a folder of its own.
 func Own(folder string) Files {
 	return Files{Example: filepath.Join(folder, "example.yaml"), Cases: filepath.Join(folder, "testdata")}
 }
 
-// OfLane are those of a type in the folder of its lane.
-func OfLane(lane, typ string) Files {
-	folder := filepath.Join(lane, laneCases, strings.ToLower(typ))
+// Shared are those of a type in the folder of its lane or provisioner.
+func Shared(owner, typ string) Files {
+	folder := filepath.Join(owner, cases, strings.ToLower(typ))
 	return Files{Example: filepath.Join(folder, "example.yaml"), Cases: folder}
 }
 
@@ -52,7 +53,13 @@ func All(root string) (map[string]Files, error) {
 	if err := find("step/*", Own); err != nil {
 		return nil, err
 	}
-	return all, find("swimlane/*/"+laneCases+"/*", func(folder string) Files {
-		return OfLane(filepath.Dir(filepath.Dir(folder)), filepath.Base(folder))
-	})
+	for _, owners := range []string{"swimlane", "provisioner"} {
+		err := find(owners+"/*/"+cases+"/*", func(folder string) Files {
+			return Shared(filepath.Dir(filepath.Dir(folder)), filepath.Base(folder))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }

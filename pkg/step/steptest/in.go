@@ -26,6 +26,8 @@ type given struct {
 	// Connectors that there are besides "jira", "servicenow", "jenkins" and
 	// "bamboo", by reference.
 	Connectors map[string]system `json:"connectors"`
+	// Provisioned is what executions have done by any provisioner.
+	Provisioned []step.Provisioned `json:"provisioned"`
 }
 
 // system is what a connector to a system with an HTTP API gives.
@@ -108,6 +110,13 @@ func In(tb testing.TB, doc []byte, target any) step.In {
 			c.Token = "⟦token⟧"
 			return c, []string{"near-cluster"}, nil
 		},
+		AWS: func(name, region string) (task.AWS, []string, error) {
+			if name != "aws" {
+				return task.AWS{}, nil, fault.New(fault.NotFound, "connector %q doesn't exist", name)
+			}
+			return task.AWS{Auth: task.AWSInherit, Region: region}, []string{"near-aws"}, nil
+		},
+		Provisioned: func(task.Kind, string, string) ([]step.Provisioned, error) { return g.Provisioned, nil },
 		SSHKey: func(name string) (task.SSH, error) {
 			if name != "ssh" {
 				return task.SSH{}, fault.New(fault.NotFound, "secret %q doesn't exist", name)

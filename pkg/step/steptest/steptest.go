@@ -47,10 +47,23 @@ func RunLane[T any](t *testing.T, lane swimlane.Lane, types []step.Type) {
 	if len(types) == 0 {
 		t.Error("the lane has no step types")
 	}
+	together(t, types, setting{target: func() any { return new(T) }, judged: judgedBy(lane.Kinds)})
+}
+
+// RunProvisioner runs the suite for each step type of a provisioner, in its
+// folder. Kinds must have those of their tasks.
+func RunProvisioner(t *testing.T, kinds swimlane.Kinds, types []step.Type) {
+	t.Helper()
+	together(t, types, setting{target: func() any { return nil }, judged: judgedBy(kinds)})
+}
+
+// together runs the suite for step types that share a folder.
+func together(t *testing.T, types []step.Type, with setting) {
+	t.Helper()
 	for _, typ := range types {
 		t.Run(typ.Name, func(t *testing.T) {
 			t.Parallel()
-			suite(t, typ, stepfiles.OfLane(".", typ.Name), setting{target: func() any { return new(T) }, judged: judgedBy(lane)})
+			suite(t, typ, stepfiles.Shared(".", typ.Name), with)
 		})
 	}
 }
@@ -61,14 +74,14 @@ type setting struct {
 	judged func(t *testing.T, started *step.Task)
 }
 
-// judgedBy asks a lane what a task fetches, which it must be able to say.
-func judgedBy(lane swimlane.Lane) func(*testing.T, *step.Task) {
+// judgedBy asks kinds of task what one of them fetches, which must be known.
+func judgedBy(kinds swimlane.Kinds) func(*testing.T, *step.Task) {
 	return func(t *testing.T, started *step.Task) {
 		t.Helper()
 		if started == nil {
 			return
 		}
-		if _, err := (swimlane.Lanes{lane}).Fetched(started.Kind, indented(t, started.Payload)); err != nil {
+		if _, err := kinds.Fetched(started.Kind, indented(t, started.Payload)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -146,6 +146,19 @@ func checkpointSizeAt(c store.Checkpoint) key {
 	return key{checkpointsPK(c.Execution, c.Stage), "size"}
 }
 
+// AP-68 and AP-69.
+
+func provisionsPK(s ref.Scope) string { return join("PR", s.Account, s.Org, s.Project) }
+
+// provisionsOf begins the sort keys of a provisioner.
+func provisionsOf(k store.ProvisionerKey) string {
+	return join(string(k.Kind), k.Identifier, k.Workspace, "")
+}
+
+func provisionAt(k store.ProvisionerKey, execution string) key {
+	return key{provisionsPK(k.Scope), join(string(k.Kind), k.Identifier, k.Workspace, execution)}
+}
+
 func delegatesPK(account string) string         { return join("D", account) }
 func delegateAt(account, id string) key         { return key{delegatesPK(account), id} }
 func connectionsPK(account string) string       { return join("W", account) }

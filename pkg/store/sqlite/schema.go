@@ -128,5 +128,11 @@ func schema() []string {
 		`CREATE TABLE checkpoint (
 			execution TEXT NOT NULL, stage TEXT NOT NULL, key TEXT NOT NULL, step TEXT NOT NULL, task TEXT NOT NULL, at INTEGER NOT NULL,
 			size INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (execution, stage, key))`,
+
+		// What was made by provisioners.
+		`CREATE TABLE provision (
+			scope TEXT NOT NULL, kind TEXT NOT NULL, identifier TEXT NOT NULL, workspace TEXT NOT NULL, execution TEXT NOT NULL,
+			version INTEGER NOT NULL, step TEXT NOT NULL, task TEXT NOT NULL, status TEXT NOT NULL, at INTEGER NOT NULL,
+			place BLOB NOT NULL, before BLOB NOT NULL, inputs BLOB NOT NULL, PRIMARY KEY (scope, kind, identifier, workspace, execution))`,
 	}
 }

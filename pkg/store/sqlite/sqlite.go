@@ -41,6 +41,7 @@ func newStore(ctx context.Context, db *sqlitedb.DB, r room) (*Store, error) {
 			Turns:       turns{db},
 			Tasks:       t,
 			Checkpoints: checkpoints{db},
+			Provisions:  provisions{db},
 			Delegates:   delegates{db: db, recent: newRecentDelegates(r.others)},
 			Secrets:     secrets{db},
 			Logs:        logs{db},

@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"tasks", taskCases()},
 		{"claims", claimCases()},
 		{"checkpoints", checkpointCases()},
+		{"provisions", provisionCases()},
 		{"delegates", delegateCases()},
 		{"secrets", secretCases()},
 		{"logs", logCases()},

@@ -20,7 +20,7 @@ func fetched(t *testing.T, spec Spec) swimlane.Fetched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := swimlane.Lanes{Lane()}.Fetched(Kind, payload)
+	out, err := swimlane.Lanes{Lane()}.Kinds().Fetched(Kind, payload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestOnlySomeTasksFetchFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (swimlane.Lanes{Lane()}).Fetched(Kind, json.RawMessage(`[`)); err == nil {
+	if _, err := (swimlane.Lanes{Lane()}).Kinds().Fetched(Kind, json.RawMessage(`[`)); err == nil {
 		t.Error("a payload that can't be read is taken")
 	}
 }

@@ -34,7 +34,7 @@ func TestWhatIsFetched(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := swimlane.Lanes{nativehelm.Lane()}.Fetched(nativehelm.Kind, payload)
+			got, err := swimlane.Lanes{nativehelm.Lane()}.Kinds().Fetched(nativehelm.Kind, payload)
 			if err != nil || got.Files != (want != nil) || !slices.Equal(got.Stored, want) {
 				t.Errorf("it fetches %+v, %v; want %q", got, err, want)
 			}

@@ -1,0 +1,106 @@
+// Package cloudformation works on stacks of AWS CloudFormation: it makes and
+// updates them, tells what CloudFormation tells of that, deletes them, and takes
+// back what an execution has done.
+//
+// Where a stack's texts are is said by pkg/provisioner/cloudformation, and how
+// they are fetched by delegate/awsdoc.
+package cloudformation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	steps "github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The command units of the log.
+const (
+	unitFetch    = "Fetch Files"
+	unitCreate   = "Create Stack"
+	unitDelete   = "Delete Stack"
+	unitRollback = "Rollback Stack"
+)
+
+// Config is what the tasks need.
+type Config struct {
+	Git      *gitfetch.Fetcher
+	Accesses *aws.Accesses
+	// Pace is how often a stack that changes is looked at; nil: awswait.Stack.
+	Pace awswait.Pace
+}
+
+// New makes the executor of tasks on stacks.
+func New(cfg Config) executor.Executor {
+	if cfg.Pace == nil {
+		cfg.Pace = awswait.Stack()
+	}
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		w, p, err := executor.Work[steps.Spec](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		access, err := cfg.Accesses.Get(ctx, p.AWS, w.Execution)
+		if err != nil {
+			return task.Result{}, err
+		}
+		s := &session{cfg: cfg, task: a, work: w, spec: p, env: env, access: access, client: cloudformation.NewFromConfig(access.Config)}
+		r, err := s.run(ctx)
+		if err != nil {
+			_, _ = fmt.Fprintln(env.LogError(s.unit), err) // see say
+			if refused := executor.Refusal(ctx, r, err); refused != nil {
+				return *refused, nil
+			}
+		}
+		return r, err
+	}
+}
+
+// session is one task.
+type session struct {
+	cfg    Config
+	task   task.Assignment
+	work   task.Work
+	spec   steps.Spec
+	env    executor.Env
+	access *aws.Access
+	client *cloudformation.Client
+	unit   string // of the log, where things are now
+}
+
+func (s *session) run(ctx context.Context) (task.Result, error) {
+	switch s.spec.Op {
+	case steps.OpCreate:
+		return s.create(ctx)
+	case steps.OpRollback:
+		s.unit = unitRollback
+		return s.rollback(ctx)
+	case steps.OpDelete:
+		s.unit = unitDelete
+		return s.delete(ctx)
+	}
+	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of CloudFormation", s.spec.Op)
+}
+
+// say writes a line to the unit's log. A log that can't be written is the agent's
+// to report; the work goes on.
+func (s *session) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.env.Log(s.unit), format+"\n", args...) // see above
+}
+
+// failed is the error of a call of CloudFormation.
+func (s *session) failed(ctx context.Context, operation string, err error) error {
+	return s.access.Failed(ctx, "cloudformation:"+operation, err)
+}
+
+// wrong is an error of what a user has written.
+func wrong(format string, args ...any) error {
+	return fault.New(fault.Invalid, format, args...).Causing(fault.ConfigurationFailure)
+}

@@ -1,0 +1,98 @@
+package cloudformation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/provision"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// rollback makes the stack what the last execution before this one has made of
+// it. Of a stack that none of them knows, what was there before counts: what
+// this execution has made goes, and what somebody else had made comes back.
+func (s *session) rollback(ctx context.Context) (task.Result, error) {
+	read, err := s.env.Provisions(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if read.Own == nil {
+		s.say("Nothing to roll back: this execution has changed no stack")
+		return executor.Succeed(struct{}{})
+	}
+	want, err := s.earlier(read)
+	if err != nil {
+		return task.Result{}, err
+	}
+	now, err := s.rested(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if want == nil {
+		s.say("This execution has made stack %s: it is deleted", s.spec.Stack)
+		return s.deleted(ctx, now)
+	}
+	if err := want.again(now); err != nil {
+		return task.Result{}, err
+	}
+	if err := updates(now, s.spec.Stack); err != nil {
+		return task.Result{}, err
+	}
+	done, err := s.apply(ctx, *want, now, "stack")
+	if err != nil {
+		return task.Result{}, err
+	}
+	if status := done.stack.StackStatus; !updatable(status) || status == types.StackStatusUpdateRollbackComplete && len(done.events) > 0 {
+		return task.Result{}, fault.New(fault.Conflict, "stack %s is %s: %s", s.spec.Stack, status, done.cause()).Causing(fault.Unknown)
+	}
+	return s.applied(ctx, done.stack, want.URL, provision.RolledBack)
+}
+
+// earlier is what the stack was made of before the execution; nil: there was none.
+func (s *session) earlier(read provision.Known) (*made, error) {
+	if e := read.Earlier; e != nil && e.Status != provision.Destroyed {
+		var m made
+		if err := json.Unmarshal(e.Inputs, &m); err != nil {
+			return nil, fmt.Errorf("decode what execution %s has made: %w", e.Execution, err)
+		}
+		if m.Stack == s.spec.Stack && m.Region == s.access.Region { // the identifier may have meant another then
+			s.say("Going back to what execution %s has made of stack %s", e.Execution, s.spec.Stack)
+			return &m, nil
+		}
+	}
+	var was before
+	if err := json.Unmarshal(read.Own.Before, &was); err != nil {
+		return nil, fmt.Errorf("decode how stack %s was: %w", s.spec.Stack, err)
+	}
+	if was.Made != nil {
+		s.say("Going back to what stack %s was before this execution", s.spec.Stack)
+	}
+	return was.Made, nil
+}
+
+// rested is the stack once nothing changes it any more, whoever has begun that:
+// what a step of this execution has begun goes on after its time is up.
+func (s *session) rested(ctx context.Context) (*types.Stack, error) {
+	now, err := s.look(ctx, s.spec.Stack)
+	if err != nil || now == nil || !changing(now.StackStatus) {
+		return now, err
+	}
+	s.say("Stack %s is %s: waiting for its end", s.spec.Stack, now.StackStatus)
+	o, err := s.latest(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.end(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if done.stack.StackStatus == types.StackStatusDeleteComplete {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return done.stack, nil
+}

@@ -1,0 +1,126 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
+)
+
+// stacksFolder is what the examples of stacks need.
+const stacksFolder = "../../examples/cloudformation"
+
+// stackPipeline makes a stack of a template, and takes that back if a script
+// fails.
+const stackPipeline = `pipeline:
+  identifier: stack
+  name: Stack
+  orgIdentifier: default
+  projectIdentifier: default_project
+  variables:
+    - {name: template, type: String, value: <+input>}
+    - {name: script, type: String, value: <+input>}
+  stages:
+    - stage:
+        identifier: make
+        name: make
+        type: Custom
+        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
+        spec:
+          execution:
+            steps:
+              - step:
+                  identifier: stack
+                  name: Stack
+                  type: CreateStack
+                  timeout: 5m
+                  spec:
+                    provisionerIdentifier: web_<+project.identifier>
+                    configuration:
+                      connectorRef: aws
+                      region: REGION
+                      stackName: web
+                      templateFile: {type: Inline, spec: {templateBody: <+pipeline.variables.template>}}
+                      parameterOverrides:
+                        - {name: Password, type: Secret, value: password}
+              - step:
+                  identifier: check
+                  name: Check
+                  type: ShellScript
+                  timeout: 1m
+                  spec:
+                    shell: Bash
+                    onDelegate: true
+                    source: {type: Inline, spec: {script: "echo the topic is <+execution.steps.stack.output.Topic>; <+pipeline.variables.script>"}}
+            rollbackSteps:
+              - step: {identifier: back, name: Back, type: RollbackStack, timeout: 5m, spec: {configuration: {provisionerIdentifier: "web_<+project.identifier>"}}}
+`
+
+// stackTemplate has a topic of each name.
+func stackTemplate(names ...string) string {
+	text := "{Parameters: {Password: {Type: String, NoEcho: true}}, Outputs: {Topic: {Value: !Ref " + names[0] + "}}, Resources: {"
+	for _, name := range names {
+		text += name + ": {Type: 'AWS::SNS::Topic'}, "
+	}
+	return text + "}}"
+}
+
+// TestAStackIsMadeAndTakenBack: an execution makes a stack, the next one changes
+// it, and one that fails leaves what that one has made. Its secret is nowhere to
+// be read.
+func TestAStackIsMadeAndTakenBack(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w := start(t), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		// The host's own delegate has no credentials of the account.
+		s.Apply(t, strings.Replace(read(t, stacksFolder+"/entities.yaml"), "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1))
+		s.Apply(t, "secret: {identifier: password, name: password, type: SecretText, orgIdentifier: default, projectIdentifier: default_project, spec: {valueType: Inline, secretManagerIdentifier: harnessSecretManager, value: correct-horse}}")
+		s.Apply(t, strings.Replace(stackPipeline, "REGION", testaws.Region, 1))
+		run := func(template, script string) e2e.Execution {
+			t.Helper()
+			return finish(t, s, s.Begin(t, "stack", map[string]string{"variables.template": template, "variables.script": script}))
+		}
+		client := cloudformation.NewFromConfig(w.Config())
+		has := func(want string) {
+			t.Helper()
+			name := "web"
+			out, err := client.DescribeStackResources(t.Context(), &cloudformation.DescribeStackResourcesInput{StackName: &name})
+			got := ""
+			if err == nil {
+				for _, r := range out.StackResources {
+					if !strings.HasPrefix(string(r.ResourceStatus), "DELETE_") {
+						got += sdk.ToString(r.LogicalResourceId) + " "
+					}
+				}
+			} else if !strings.Contains(err.Error(), "does not exist") {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Errorf("the stack has %q; want %q", got, want)
+			}
+		}
+		if e := run(stackTemplate("Sales"), "exit 1"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
+			t.Fatalf("what is taken back is %s: %s", e.Status, e.Message)
+		}
+		has("") // this execution had made it
+		e := run(stackTemplate("Sales"), "true")
+		if e.Status != "Success" {
+			t.Fatalf("the first is %s: %s", e.Status, e.Message)
+		}
+		has("Sales ")
+		if e := run(stackTemplate("Sales", "Bills"), "exit 1"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
+			t.Fatalf("what is taken back is %s: %s", e.Status, e.Message)
+		}
+		has("Sales ")
+		if e := run(stackTemplate("Sales", "CrashBills"), "true"); e.Status != "Failed" || !strings.Contains(e.Message, "CrashBills") || e.Root.Find("back").Status != "Success" {
+			t.Fatalf("what can't be made is %s: %s", e.Status, e.Message)
+		}
+		has("Sales ")
+	})
+}

@@ -1,0 +1,91 @@
+// Package cloudformation is the steps that work on stacks of AWS CloudFormation:
+// CreateStack makes or updates one, RollbackStack takes that back, and
+// DeleteStack deletes one (semantics/pipeline §7.15).
+//
+// They belong to no deployment type. The stacks are worked on by
+// delegate/cloudformation.
+package cloudformation
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/provision"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Steps lists the step types.
+func Steps() []step.Type { return []step.Type{createType(), rollbackType(), deleteType()} }
+
+// stack are the keys that name a stack.
+type stack struct {
+	ConnectorRef yamldoc.Field[string]
+	Region       yamldoc.Field[string]
+	Name         yamldoc.Field[string]
+	RoleARN      yamldoc.Field[string]
+}
+
+func (s *stack) keys(d *document.Decoder) document.Keys {
+	return document.Keys{
+		"connectorRef": d.Reference(ref.Connector, &s.ConnectorRef),
+		"region":       d.Text(&s.Region),
+		"stackName":    s.name(d),
+		"roleArn":      d.Text(&s.RoleARN),
+	}
+}
+
+// stackName is how CloudFormation has its stacks' names. An existing stack may be
+// named by its ARN, too.
+var stackName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,127}|arn:[^ ]{1,1000})$`)
+
+func (s *stack) name(d *document.Decoder) document.Rule {
+	return func(v yamldoc.Value) {
+		s.Name = d.String(v)
+		if s.Name.Set && s.Name.Expr == "" && !stackName.MatchString(s.Name.Value) {
+			d.Errorf(v, document.BadIdentifier, "found the stack's name %q; want a letter, and then at most 127 letters, digits and '-'", yamldoc.Shorten(s.Name.Value))
+		}
+	}
+}
+
+// place is where the stack is when the step starts.
+func (s *stack) place() Place {
+	return Place{ConnectorRef: step.Text(s.ConnectorRef), Region: step.Text(s.Region), Stack: step.Text(s.Name), RoleARN: step.Text(s.RoleARN)}
+}
+
+// start has a delegate work on the stack at a place.
+func start(in step.In, s Spec, at Place, by *provision.Provisioner) (step.Action, error) {
+	if at.Region == "" || at.Stack == "" {
+		return step.Action{}, fault.New(fault.Invalid, "the stack's region is %q and its name %q; want both", at.Region, at.Stack).Causing(fault.ConfigurationFailure)
+	}
+	account, selectors, err := in.AWS(at.ConnectorRef, at.Region)
+	if err != nil {
+		return step.Action{}, err
+	}
+	s.AWS, s.Stack, s.RoleARN = account, at.Stack, at.RoleARN
+	w, err := step.Work(in, s)
+	if err != nil {
+		return step.Action{}, err
+	}
+	if by != nil {
+		if by.Place, err = json.Marshal(at); err != nil {
+			return step.Action{}, fmt.Errorf("encode the place of %s: %w", in.Node, err)
+		}
+		w.Provisioner = by
+	}
+	return step.Action{Task: &step.Task{Kind: Kind, Payload: w, Selectors: slices.Concat(in.Selectors, selectors)}}, nil
+}
+
+// placeOf reads where what an execution has done is found.
+func placeOf(p step.Provisioned) (Place, error) {
+	var at Place
+	if err := json.Unmarshal(p.Place, &at); err != nil {
+		return at, fmt.Errorf("read where the stack is that execution %s has worked on: %w", p.Execution, err)
+	}
+	return at, nil
+}
