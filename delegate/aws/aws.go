@@ -5,8 +5,8 @@
 //	cfg, err := aws.Config(ctx, connector) // connector is a task.AWS
 //	ecr.NewFromConfig(cfg)
 //
-// What is asked of AWS is the caller's, but for the login to ECR, which
-// several need. The control plane's own AWS is pkg/wire/aws's.
+// What is asked of AWS is the caller's, but for the login to ECR and the files of
+// a bucket, which several need. The control plane's own AWS is pkg/wire/aws's.
 package aws
 
 import (
@@ -141,9 +141,4 @@ func delay(b task.AWSBackOff, attempt int, random func(int64) int64) time.Durati
 		return time.Duration(limit/2+random(limit/2+1)) * time.Millisecond
 	}
 	return time.Duration(random(limit+1)) * time.Millisecond
-}
-
-// refused is an error of AWS for people.
-func refused(what string, err error) error {
-	return fault.New(fault.Unavailable, "%s: %w", what, err)
 }

@@ -22,7 +22,7 @@ type Registry struct {
 func Login(ctx context.Context, cfg sdk.Config) (Registry, error) {
 	out, err := ecr.NewFromConfig(cfg).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
 	if err != nil {
-		return Registry{}, refused("ask ECR for a login", err)
+		return Registry{}, fault.New(fault.Unavailable, "ask ECR for a login: %w", err)
 	}
 	if len(out.AuthorizationData) == 0 {
 		return Registry{}, fault.New(fault.Unavailable, "ECR gave no login")

@@ -118,6 +118,17 @@ func (s *session) registerAgain(ctx context.Context, arn string) (string, error)
 	return s.register(ctx, &d)
 }
 
+// registered is a task definition as it would be registered again.
+func registered(d *types.TaskDefinition) ecs.RegisterTaskDefinitionInput {
+	return ecs.RegisterTaskDefinitionInput{
+		ContainerDefinitions: d.ContainerDefinitions, Family: d.Family, Cpu: d.Cpu, EnableFaultInjection: d.EnableFaultInjection,
+		EphemeralStorage: d.EphemeralStorage, ExecutionRoleArn: d.ExecutionRoleArn, IpcMode: d.IpcMode, Memory: d.Memory,
+		NetworkMode: d.NetworkMode, PidMode: d.PidMode, PlacementConstraints: d.PlacementConstraints,
+		ProxyConfiguration: d.ProxyConfiguration, RequiresCompatibilities: d.RequiresCompatibilities, RuntimePlatform: d.RuntimePlatform,
+		TaskRoleArn: d.TaskRoleArn, Volumes: d.Volumes,
+	}
+}
+
 // tagged are tags with more, which give way to those that are there.
 func tagged(tags []types.Tag, more map[string]string) []types.Tag {
 	out := slices.Clone(tags)

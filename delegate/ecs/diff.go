@@ -149,17 +149,6 @@ func indented(v any) (string, error) {
 	return string(doc) + "\n", nil
 }
 
-// registered is a task definition as it would be registered again.
-func registered(d *types.TaskDefinition) ecs.RegisterTaskDefinitionInput {
-	return ecs.RegisterTaskDefinitionInput{
-		ContainerDefinitions: d.ContainerDefinitions, Family: d.Family, Cpu: d.Cpu, EnableFaultInjection: d.EnableFaultInjection,
-		EphemeralStorage: d.EphemeralStorage, ExecutionRoleArn: d.ExecutionRoleArn, IpcMode: d.IpcMode, Memory: d.Memory,
-		NetworkMode: d.NetworkMode, PidMode: d.PidMode, PlacementConstraints: d.PlacementConstraints,
-		ProxyConfiguration: d.ProxyConfiguration, RequiresCompatibilities: d.RequiresCompatibilities, RuntimePlatform: d.RuntimePlatform,
-		TaskRoleArn: d.TaskRoleArn, Volumes: d.Volumes,
-	}
-}
-
 // usual has what AWS takes for what isn't said.
 func usual(d ecs.RegisterTaskDefinitionInput) ecs.RegisterTaskDefinitionInput {
 	containers := make([]types.ContainerDefinition, len(d.ContainerDefinitions))

@@ -57,16 +57,16 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 
 // documents finds those that the service has, and the layers above it.
 func (t *Target) documents(r swimlane.Reach) error {
-	for kind, one := range map[string]**aws.Manifest{launchTemplate: &t.Template, configuration: &t.Configuration, additional: &t.Additional} {
-		found, err := aws.Manifests(r, kind)
-		if err != nil {
-			return err
-		}
-		if len(found) > 0 {
-			*one = &found[0]
-		}
-	}
 	var err error
+	if t.Template, err = aws.Only(r, launchTemplate); err != nil {
+		return err
+	}
+	if t.Configuration, err = aws.Only(r, configuration); err != nil {
+		return err
+	}
+	if t.Additional, err = aws.Only(r, additional); err != nil {
+		return err
+	}
 	if t.Policies, err = aws.Manifests(r, scalingPolicy); err != nil {
 		return err
 	}

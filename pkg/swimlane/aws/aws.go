@@ -137,3 +137,12 @@ func Manifests(r swimlane.Reach, kind string) ([]Manifest, error) {
 	}
 	return out, nil
 }
+
+// Only is the manifest of a kind of one document; nil: there is none.
+func Only(r swimlane.Reach, kind string) (*Manifest, error) {
+	found, err := Manifests(r, kind)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}

@@ -52,16 +52,13 @@ func (c *cluster) Target(r swimlane.Reach) (swimlane.Target, error) {
 
 // documents finds those that the service has, and the layers above it.
 func (t *Target) documents(r swimlane.Reach) error {
-	for kind, one := range map[string]**aws.Manifest{taskDefinition: &t.TaskDefinition, serviceDefinition: &t.Service} {
-		found, err := aws.Manifests(r, kind)
-		if err != nil {
-			return err
-		}
-		if len(found) > 0 {
-			*one = &found[0]
-		}
-	}
 	var err error
+	if t.TaskDefinition, err = aws.Only(r, taskDefinition); err != nil {
+		return err
+	}
+	if t.Service, err = aws.Only(r, serviceDefinition); err != nil {
+		return err
+	}
 	if t.Targets, err = aws.Manifests(r, scalableTarget); err != nil {
 		return err
 	}
