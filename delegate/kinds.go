@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/poll"
 	stacks "github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
 	laneasg "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
@@ -87,6 +88,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		task.KindJira:       {Do: jira.New(nil)},
 		lane.Kind:           {Do: kubernetes.New(manifests), Watch: pods},
 		task.KindMail:       {Do: delegatemail.New(mail.Sender{})},
+		poll.Kind:           {Watch: artifact.Watch(nil)},
 		task.KindProbe:      {Do: probe.New(probe.Config{Git: hosts, Script: script})},
 		task.KindServiceNow: {Do: servicenow.New(nil)},
 		task.KindShell:      {Do: script},

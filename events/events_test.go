@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,8 @@ secret:
 			"{connectorRef: aws, region: eu-west-1, imagePath: acme/web, eventConditions: [{key: build, operator: Regex, value: '\\d+\\.\\d+\\.\\d+'}]}}}}",
 		"trigger: {name: object, identifier: object, pipelineIdentifier: p, source: {type: Artifact, spec: {type: AmazonS3, spec: "+
 			"{connectorRef: aws, bucketName: acme-builds, filePathRegex: web/.*}}}}",
+		"trigger: {name: ami, identifier: ami, pipelineIdentifier: p, source: {type: Artifact, spec: {type: AmazonMachineImage, spec: "+
+			"{connectorRef: aws, region: eu-west-1, tags: [{name: team, value: web}]}}}}",
 		"trigger: {name: nightly, identifier: nightly, pipelineIdentifier: p, source: {type: Scheduled, spec: {type: Cron, spec: {expression: 15 3 * * *}}}}",
 	)
 }
@@ -235,6 +238,16 @@ func TestSamples(t *testing.T) {
 				}
 				if e := b.told[len(b.told)-1]; e.Type != feed.StepStarted || e.Detail.Execution != b.id || e.Detail.Step.ID != "w" {
 					t.Errorf("the bus was told %+v", e)
+				}
+			},
+		},
+		"aws.ec2.ami-state-change": {
+			func(b *bench) lambda.Handler { return function.Events(b.Plane, log) },
+			func(t *testing.T, b *bench, _ []byte) {
+				t.Helper()
+				p, err := b.Store.Poll(t.Context(), store.EntityKey{Scope: web, Kind: ref.Trigger, Env: "p", ID: "ami"})
+				if err != nil || !slices.Equal(p.Asked, []string{"ami-0abcdef1234567890"}) {
+					t.Errorf("a delegate is asked for %q, %v; want the image once", p.Asked, err)
 				}
 			},
 		},

@@ -37,6 +37,14 @@ func (c *Compute) rules(machine awsstepfunctions.StateMachine) {
 		},
 		Targets: target(c.functions["events"]),
 	})
+	awsevents.NewRule(c.Stack, jsii.String("ImageAvailable"), &awsevents.RuleProps{
+		RuleName: jsii.String(c.cfg.name("image-available")), Description: jsii.String("New machine images fire artifact triggers"),
+		EventPattern: &awsevents.EventPattern{
+			Source: jsii.Strings("aws.ec2"), DetailType: jsii.Strings("EC2 AMI State Change"),
+			Detail: &map[string]any{"State": []any{"available"}},
+		},
+		Targets: target(c.functions["events"]),
+	})
 	var objects *map[string]any
 	if c.cfg.ArtifactBuckets != nil {
 		objects = &map[string]any{"bucket": map[string]any{"name": c.cfg.ArtifactBuckets}}

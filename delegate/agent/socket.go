@@ -111,6 +111,8 @@ func (a *Agent) follow(message []byte) error {
 	switch w.Type {
 	case "work":
 		signal(a.work)
+	case "watch":
+		signal(a.look)
 	case "cancel":
 		a.cancel(w.Task, executor.ErrCancelled)
 	}

@@ -180,6 +180,23 @@ func TestADeploymentIsWatchedAtOnce(t *testing.T) {
 	})
 }
 
+// Something new to watch needn't wait for the next poll.
+func TestADelegateIsToldToLookAround(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, w := newPlane(t), newWatchers()
+		s := p.start(succeed, watching(w))
+		<-p.opened
+		synctest.Wait()
+		p.want(watchOf("a", 1))
+		p.say(task.Wake{Type: "watch"})
+		if diff := cmp.Diff(map[string]bool{"a 1": true}, w.names()); diff != "" {
+			t.Errorf("watches (-want +got):\n%s", diff)
+		}
+		s.finish()
+	})
+}
+
 func TestWatchingCostsOneRequestForEachPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

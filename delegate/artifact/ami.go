@@ -20,6 +20,7 @@ import (
 type machineImages struct {
 	spec task.MachineImages
 	t    http.RoundTripper
+	only string        // the id of the one that is asked for; empty: all
 	all  []types.Image // once they were asked for
 }
 
@@ -51,6 +52,9 @@ func (m *machineImages) list(ctx context.Context) error {
 	filters := []types.Filter{{Name: sdk.String("state"), Values: []string{string(types.ImageStateAvailable)}}}
 	for name, value := range m.spec.Filters {
 		filters = append(filters, types.Filter{Name: &name, Values: []string{value}})
+	}
+	if m.only != "" {
+		filters = append(filters, types.Filter{Name: sdk.String("image-id"), Values: []string{m.only}})
 	}
 	pages := ec2.NewDescribeImagesPaginator(ec2.NewFromConfig(cfg), &ec2.DescribeImagesInput{
 		Owners: []string{"self"}, Filters: filters, MaxResults: sdk.Int32(imagesAtOnce),

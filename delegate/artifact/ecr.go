@@ -42,7 +42,8 @@ func (e ecrImages) versions(ctx context.Context) ([]version, error) {
 		return nil, err
 	}
 	pages := ecr.NewDescribeImagesPaginator(client, &ecr.DescribeImagesInput{
-		RepositoryName: &e.spec.Repository, RegistryId: e.registry(), Filter: &types.DescribeImagesFilter{TagStatus: types.TagStatusTagged},
+		RepositoryName: &e.spec.Repository, RegistryId: e.registry(), MaxResults: sdk.Int32(1000),
+		Filter: &types.DescribeImagesFilter{TagStatus: types.TagStatusTagged},
 	})
 	var all []version
 	for len(all) < maxVersions && pages.HasMorePages() {

@@ -12,8 +12,9 @@ const (
 	maxTags      = 64  // of a delegate
 	maxShown     = 256 // bytes of a name or a tag
 	maxKinds     = 64
-	maxHeld      = 1000   // watches
-	maxWorkloads = 10_000 // of a watched release: more than a report tells of
+	maxHeld      = 1000    // watches
+	maxWorkloads = 10_000  // of a watched release: more than a report tells of
+	maxNews      = 1 << 20 // bytes of what a look for versions has brought
 )
 
 // checkTags says what is wrong with the tags of something.
@@ -91,6 +92,9 @@ func checkObserved(o task.Observed) error {
 		if err := most(i.Described(), task.MaxProperties, "bytes of properties of the instance %.256q", i.Name); err != nil {
 			return err
 		}
+	}
+	if err := most(len(o.News), maxNews, "bytes of what a look for versions has brought"); err != nil {
+		return err
 	}
 	return most(len(o.Workloads), maxWorkloads, "workloads of a watched release")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
 // OfDelegate names a delegate in the path.
@@ -40,12 +41,13 @@ func (s *Server) delegateLife() {
 
 // station is what delegates call: it registers them, and gives and takes tasks.
 type station struct {
-	Store  store.Store
-	Tasks  *execution.Tasks
-	Ledger *ledger.Ledger
-	Timing task.Registered
-	Now    func() time.Time
-	Log    *slog.Logger
+	Store    store.Store
+	Tasks    *execution.Tasks
+	Ledger   *ledger.Ledger
+	Triggers *firing.Service
+	Timing   task.Registered
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 func (s *station) registerDelegate(ctx context.Context, in *struct{ Body task.Register }) (*struct{ Body task.Registered }, error) {

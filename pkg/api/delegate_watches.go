@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
 func (s *Server) delegateWatches() {
@@ -26,7 +27,20 @@ func (s *station) watches(ctx context.Context, in *struct {
 	if err := checkWatching(in.Body); err != nil {
 		return nil, err
 	}
-	out, err := s.Ledger.Watches(ctx, d, in.Body)
+	var places, polls task.Watching
+	for _, w := range in.Body.Held {
+		if firing.IsPoll(w.ID) {
+			polls.Held = append(polls.Held, w)
+		} else {
+			places.Held = append(places.Held, w)
+		}
+	}
+	out, err := s.Ledger.Watches(ctx, d, places)
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.Triggers.Polls(ctx, d, polls)
+	out.Watch, out.Drop = append(out.Watch, more.Watch...), append(out.Drop, more.Drop...)
 	return &struct{ Body task.Watches }{out}, err
 }
 
@@ -38,7 +52,11 @@ func (s *station) freshWatchToken(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.Ledger.WatchToken(ctx, d, in.Body)
+	sign := s.Ledger.WatchToken
+	if firing.IsPoll(in.Body.ID) {
+		sign = s.Triggers.PollToken
+	}
+	t, err := sign(ctx, d, in.Body)
 	return &struct{ Body task.IdentityToken }{t}, err
 }
 
@@ -52,6 +70,9 @@ func (s *station) observe(ctx context.Context, in *struct {
 	}
 	if err := checkObserved(in.Body); err != nil {
 		return nil, err
+	}
+	if firing.IsPoll(in.Body.ID) {
+		return nil, s.Triggers.News(ctx, d, in.Body)
 	}
 	return nil, s.Ledger.Observe(ctx, d, in.Body)
 }

@@ -30,9 +30,10 @@ func NewHub() *Hub { return &Hub{lines: map[*line]struct{}{}} }
 type line struct {
 	delegate string
 	scope    ref.Scope
-	// work holds one word: several are as good as one. cancels that don't fit
-	// come with the heartbeat.
+	// work and looks hold one word: several are as good as one. cancels that don't
+	// fit come with the heartbeat.
 	work    chan struct{}
+	looks   chan struct{}
 	cancels chan task.ID
 	hangUp  context.CancelFunc
 }
@@ -49,6 +50,21 @@ func (h *Hub) Wake(_ context.Context, scope ref.Scope) {
 		if l.scope.Covers(scope) {
 			select {
 			case l.work <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// Look says to every connected delegate that may watch in the scope that there
+// may be something new to watch. It never waits.
+func (h *Hub) Look(_ context.Context, scope ref.Scope) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.lines {
+		if l.scope.Covers(scope) {
+			select {
+			case l.looks <- struct{}{}:
 			default:
 			}
 		}
@@ -101,7 +117,7 @@ func (h *Hub) serve(ctx context.Context, d store.Delegate, conn *websocket.Conn)
 	defer hangUp()
 	l := &line{
 		delegate: d.ID, scope: d.Scope, hangUp: hangUp,
-		work: make(chan struct{}, 1), cancels: make(chan task.ID, pendingCancels),
+		work: make(chan struct{}, 1), looks: make(chan struct{}, 1), cancels: make(chan task.ID, pendingCancels),
 	}
 	if !h.enter(l) {
 		return nil
@@ -114,6 +130,8 @@ func (h *Hub) serve(ctx context.Context, d store.Delegate, conn *websocket.Conn)
 			return nil
 		case <-l.work:
 			w = task.Wake{Type: "work"}
+		case <-l.looks:
+			w = task.Wake{Type: "watch"}
 		case id := <-l.cancels:
 			w = task.Wake{Type: "cancel", Task: id}
 		}

@@ -24,6 +24,8 @@ func light() map[string]string {
 		"Executions.Versions":     "two records",
 		"Files.Delete":            "it reads no file",
 		"Triggers.Account":        "a name",
+		"Triggers.News":           "few executions begin, as with a delivery",
+		"Triggers.PollToken":      "three records",
 
 		"Tasks.AppendLog":      own,
 		"Tasks.Checkpoints":    own,
@@ -38,6 +40,7 @@ func light() map[string]string {
 		"Tasks.ReadFiles":      own,
 		"Tasks.ReleaseTask":    own,
 		"Tasks.ResolveTexts":   own,
+		"Triggers.Polls":       own,
 	}
 }
 

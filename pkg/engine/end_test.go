@@ -70,6 +70,7 @@ func (d does) Start(step.In) (step.Action, error) { return step.Action(d), nil }
 type quiet struct{}
 
 func (quiet) Wake(context.Context, ref.Scope)                 {}
+func (quiet) Look(context.Context, ref.Scope)                 {}
 func (quiet) Cancel(context.Context, string, string, task.ID) {}
 
 // faulty is a store whose commits fail, or make the caller panic.

@@ -27,6 +27,8 @@ import (
 // that they needn't poll. It may fail silently: polls and heartbeats cover it.
 type Waker interface {
 	Wake(ctx context.Context, scope ref.Scope)
+	// Look says that there may be something new to watch.
+	Look(ctx context.Context, scope ref.Scope)
 	Cancel(ctx context.Context, account, delegate string, id task.ID)
 }
 

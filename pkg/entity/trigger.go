@@ -135,6 +135,9 @@ func (d triggers) trigger(v yamldoc.Value, e *Entity) *Trigger {
 	d.Need(v, "identifier", "pipelineIdentifier", "source")
 	inputSets(d).inProject(v, "a trigger")
 	d.proven(v, t)
+	if t.Artifact.Watched() && t.Active() {
+		d.listens(v, WatchedSource)
+	}
 	return t
 }
 
@@ -216,7 +219,7 @@ func (d triggers) source(v yamldoc.Value, t *Trigger) {
 				d.artifactTrigger(v, &t.Artifact)
 			}
 		},
-		"pollInterval": func(v yamldoc.Value) { d.polled(v, typ) },
+		"pollInterval": func(v yamldoc.Value) { d.polled(v, typ, t) },
 		"webhookId":    document.Nothing, // Harness's name of what it registered
 	})
 	d.Need(v, "type", "spec")
@@ -232,10 +235,10 @@ func (d triggers) sourceType(v yamldoc.Value, typ string, t *Trigger) {
 }
 
 // polled refuses to ask a Git host for events; 0 means that it isn't asked.
-// AWS tells of artifacts at once, sooner than any interval.
-func (d triggers) polled(v yamldoc.Value, typ string) {
+// For artifacts a delegate asks.
+func (d triggers) polled(v yamldoc.Value, typ string, t *Trigger) {
 	if typ == "Artifact" {
-		d.String(v)
+		d.every(v, &t.Artifact)
 		return
 	}
 	if !document.Neutral(v.Node) && (!v.Is(yamldoc.Scalar) || strings.Trim(v.Node.Value, "0") != "") {

@@ -1,5 +1,6 @@
 // Package eventbridge takes in what EventBridge delivers: the ends of machine
-// runs, the minutes at which schedules may be due, and new images and objects.
+// runs, the minutes at which schedules may be due, and new images, objects and
+// machine images.
 //
 // It decodes and calls; what is done about a run that ended is pkg/repair's,
 // which schedules are due is pkg/trigger/firing's.
@@ -45,7 +46,7 @@ func (r *Receiver) Handle(ctx context.Context, e events.EventBridgeEvent) error 
 			return fmt.Errorf("fire the schedules of %s: %w", e.Time, err)
 		}
 		return nil
-	case trigger.ImagePushed, trigger.ObjectCreated:
+	case trigger.ImagePushed, trigger.ObjectCreated, trigger.AMIChanged:
 		return r.artifact(ctx, e)
 	default:
 		return fault.New(fault.Unsupported, "event %s is of the unknown kind %q", e.ID, kind)

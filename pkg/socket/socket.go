@@ -141,6 +141,12 @@ func (w *Waker) Wake(ctx context.Context, scope ref.Scope) {
 	w.tell(ctx, scope.Account, task.Wake{Type: "work"}, func(c store.Connection) bool { return c.Scope.Covers(scope) })
 }
 
+// Look tells every connected delegate that may watch in the scope that there may
+// be something new to watch.
+func (w *Waker) Look(ctx context.Context, scope ref.Scope) {
+	w.tell(ctx, scope.Account, task.Wake{Type: "watch"}, func(c store.Connection) bool { return c.Scope.Covers(scope) })
+}
+
 // Cancel tells a delegate to stop a task.
 func (w *Waker) Cancel(ctx context.Context, account, delegate string, id task.ID) {
 	w.tell(ctx, account, task.Wake{Type: "cancel", Task: id}, func(c store.Connection) bool { return c.Delegate == delegate })

@@ -44,6 +44,7 @@ type Store struct {
 	Audits
 	Keys
 	Fires
+	Polls
 	Placements
 	Files
 }
@@ -718,6 +719,17 @@ type Fires interface {
 	PutFire(ctx context.Context, f Fire) error
 	// ListFires lists a trigger's since a time, newest first. AP-48
 	ListFires(ctx context.Context, trigger EntityKey, since time.Time, page Page) ([]Fire, string, error)
+}
+
+// Polls keeps how far triggers have come with asking for new versions.
+type Polls interface {
+	// SavePoll writes p if the stored version is p.Version (0: it must not exist),
+	// as p.Version+1; fault.StaleVersion otherwise. AP-70
+	SavePoll(ctx context.Context, p Poll) (Poll, error)
+	// Poll reads that of a trigger. AP-71
+	Poll(ctx context.Context, trigger EntityKey) (Poll, error)
+	// DeletePoll forgets it. None there is no error. AP-72
+	DeletePoll(ctx context.Context, trigger EntityKey) error
 }
 
 // Placements keeps what runs where (docs/instances.md). One that has expired

@@ -193,10 +193,10 @@ type HeartbeatAnswer struct {
 	Cancel []ID `json:"cancel,omitempty"`
 }
 
-// Wake is what the server says over the WebSocket: there is work, or stop a
-// task. It never carries work itself.
+// Wake is what the server says over the WebSocket: there is work, there is
+// something new to watch, or stop a task. It never carries work itself.
 type Wake struct {
-	Type string `json:"type"` // "work" or "cancel"
+	Type string `json:"type"` // "work", "watch" or "cancel"
 	Task ID     `json:"task,omitempty"`
 }
 

@@ -68,6 +68,8 @@ type Observed struct {
 	Watched
 	Instances []Instance `json:"instances"`
 	Workloads []Workload `json:"workloads,omitempty"`
+	// News is of a watch for versions, which has nothing of the above (poll.News).
+	News json.RawMessage `json:"news,omitempty"`
 	// Trouble is why nothing could be found out; then the rest says nothing.
 	Trouble string `json:"trouble,omitempty"`
 }

@@ -24,6 +24,8 @@ const (
 	Scheduled = "Scheduled"
 	ECR       = "Ecr"
 	AmazonS3  = "AmazonS3"
+
+	AmazonMachineImage = "AmazonMachineImage"
 )
 
 // MaxBytes bounds the body of a delivery. A Lambda function gets 6 MB at most.

@@ -85,6 +85,9 @@ type settledWaker struct {
 // Wake says that there may be work (engine.Waker).
 func (w settledWaker) Wake(ctx context.Context, scope ref.Scope) { w.hub.Wake(ctx, scope) }
 
+// Look says that there may be something new to watch (engine.Waker).
+func (w settledWaker) Look(ctx context.Context, scope ref.Scope) { w.hub.Look(ctx, scope) }
+
 // Cancel says that a task was cancelled (engine.Waker).
 func (w settledWaker) Cancel(ctx context.Context, account, delegate string, id task.ID) {
 	if w.db.Settle() == nil {

@@ -63,6 +63,7 @@ func parseEntity(text string) (store.EntityKey, error) {
 func referrersPK(target string) string      { return "R#" + target }
 func referenceAt(target, source string) key { return key{referrersPK(target), source} }
 func referenceCountAt(target string) key    { return key{"C#" + target, "c"} }
+func pollAt(trigger store.EntityKey) key    { return key{"C#" + entityText(trigger), "poll"} }
 func secretAt(k store.EntityKey) key        { return key{"V#" + entityText(k), "v"} }
 func sequenceAt(s ref.Scope, pipe string) key {
 	return key{join("S", s.Account, s.Org, s.Project, pipe), "s"}

@@ -134,5 +134,8 @@ func schema() []string {
 			scope TEXT NOT NULL, kind TEXT NOT NULL, identifier TEXT NOT NULL, workspace TEXT NOT NULL, execution TEXT NOT NULL,
 			version INTEGER NOT NULL, step TEXT NOT NULL, task TEXT NOT NULL, status TEXT NOT NULL, at INTEGER NOT NULL,
 			place BLOB NOT NULL, before BLOB NOT NULL, inputs BLOB NOT NULL, PRIMARY KEY (scope, kind, identifier, workspace, execution))`,
+
+		// How far triggers have come with asking for new versions.
+		`CREATE TABLE poll (source TEXT PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) WITHOUT ROWID`,
 	}
 }

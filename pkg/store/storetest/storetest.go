@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"tokens", tokenCases()},
 		{"answers", answerCases()},
 		{"fires", fireCases()},
+		{"polls", pollCases()},
 		{"placements", placementCases()},
 		{"files", fileCases()},
 	}

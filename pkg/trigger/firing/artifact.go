@@ -15,7 +15,8 @@ import (
 )
 
 // Artifact takes in a new image or object, as EventBridge tells of it, and
-// fires the triggers that it fits. The same version again fires nothing more.
+// fires the triggers that it fits. The same version again fires nothing more. Of
+// a machine image it is told too little: a delegate looks at it first.
 func (s *Service) Artifact(ctx context.Context, body []byte) (Report, error) {
 	return s.artifact(ctx, body, func(ref.Scope) bool { return true })
 }
@@ -60,6 +61,13 @@ func (s *Service) artifact(ctx context.Context, body []byte, may func(ref.Scope)
 		if !match.ConcernsArtifact(l.trigger.Artifact, owner, e) {
 			continue
 		}
+		if e.Source == trigger.AmazonMachineImage {
+			if err := s.ask(ctx, l, e.Artifact.Build); err != nil {
+				return Report{}, err
+			}
+			s.Look(ctx, l.key.Scope)
+			continue
+		}
 		events = append(events, event{listener: l, Event: match.For(e, l.key.ID, l.trigger.Artifact), id: report.ID, at: now})
 	}
 	report.Fires, err = s.fireAll(ctx, events)
@@ -71,7 +79,7 @@ func (s *Service) artifact(ctx context.Context, body []byte, may func(ref.Scope)
 // events come here.
 func (s *Service) owner(ctx context.Context, l listener) (string, error) {
 	a := l.trigger.Artifact
-	if a.Type.Value != entity.ECR || a.RegistryID.Value != "" {
+	if a.Type.Value == trigger.AmazonS3 || a.RegistryID.Value != "" {
 		return a.RegistryID.Value, nil
 	}
 	r, err := ref.Parse(a.Connector.Value, l.key.Scope)

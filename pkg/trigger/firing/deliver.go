@@ -148,11 +148,11 @@ func (s *Service) customListeners(ctx context.Context, to Target) ([]listener, e
 		return out, err
 	}
 	key := store.EntityKey{Scope: to.Scope, Kind: ref.Trigger, Env: to.Pipeline, ID: to.Trigger}
-	t, err := s.trigger(ctx, key)
-	if err != nil || t == nil || !t.Active() || t.Webhook.Host.Value != trigger.Custom {
+	l, err := s.listener(ctx, key)
+	if err != nil || l.trigger == nil || l.trigger.Webhook.Host.Value != trigger.Custom {
 		return nil, err
 	}
-	return []listener{{key, t}}, nil
+	return []listener{l}, nil
 }
 
 // accept fires the listeners that a delivery fits; it is known who sent it.

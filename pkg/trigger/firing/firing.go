@@ -21,7 +21,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/trigger"
@@ -43,9 +45,16 @@ type Config struct {
 	Launch  *launch.Launcher
 	Engine  *engine.Handler
 	Secret  *secret.Keeper
-	Types   entity.Types // of documents
-	Now     func() time.Time
-	Log     *slog.Logger
+	Stored  store.Polls // how far triggers have come
+	Files   store.Files
+	Issuer  *issuer.Issuer // of the tokens that polls come with
+	Types   entity.Types   // of documents
+	// Connected are the ids of an account's delegates that do what they took.
+	Connected func(ctx context.Context, account string) (map[string]bool, error)
+	// Look tells the delegates of a scope that there is something to ask for.
+	Look func(ctx context.Context, scope ref.Scope)
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Service takes events in.

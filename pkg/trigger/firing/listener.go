@@ -24,6 +24,7 @@ import (
 type listener struct {
 	key     store.EntityKey
 	trigger *entity.Trigger
+	saved   string // which version of it this is
 }
 
 // listeners are the enabled triggers of a source, of the whole account.
@@ -40,41 +41,40 @@ func (s *Service) listeners(ctx context.Context, source string) ([]listener, err
 			break
 		}
 	}
-	found := make([]*entity.Trigger, len(keys))
+	found := make([]listener, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for i, key := range keys {
 		g.Go(func() (err error) {
-			found[i], err = s.trigger(ctx, key)
+			found[i], err = s.listener(ctx, key)
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var out []listener
-	for i, t := range found {
-		if t != nil && t.Active() {
-			out = append(out, listener{keys[i], t})
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(found, func(l listener) bool { return l.trigger == nil }), nil
 }
 
-// trigger reads one; nil if it was deleted or can't be read any more, which
-// must not keep others from firing.
-func (s *Service) trigger(ctx context.Context, key store.EntityKey) (*entity.Trigger, error) {
-	e, err := s.read(ctx, key)
-	switch {
-	case fault.Is(err, fault.NotFound):
-		return nil, nil
-	case fault.Is(err, fault.Invalid):
-		s.Log.WarnContext(ctx, "a saved trigger can't be read", "trigger", key.ID, "pipeline", key.Env, "error", err)
-		return nil, nil
-	case err != nil:
-		return nil, err
+// listener reads a trigger; an empty one if it is disabled, was deleted or can't
+// be read any more, which must not keep others from firing.
+func (s *Service) listener(ctx context.Context, key store.EntityKey) (listener, error) {
+	saved, err := s.Store.Entity(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return listener{}, nil
 	}
-	return e.Trigger, nil
+	if err != nil {
+		return listener{}, err
+	}
+	e, err := s.decode(saved)
+	if err != nil {
+		s.Log.WarnContext(ctx, "a saved trigger can't be read", "trigger", key.ID, "pipeline", key.Env, "error", err)
+		return listener{}, nil
+	}
+	if !e.Trigger.Active() {
+		return listener{}, nil
+	}
+	return listener{key, e.Trigger, fmt.Sprintf("%d of %d", saved.Version, saved.CreatedAt.UnixMilli())}, nil
 }
 
 // read reads and decodes a saved document.
@@ -83,6 +83,11 @@ func (s *Service) read(ctx context.Context, key store.EntityKey) (*entity.Entity
 	if err != nil {
 		return nil, err
 	}
+	return s.decode(saved)
+}
+
+func (s *Service) decode(saved store.Entity) (*entity.Entity, error) {
+	key := saved.Key
 	docs, report := yamldoc.Parse(string(key.Kind)+" "+key.ID, saved.YAML)
 	if err := report.Err(); err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ func ConcernsArtifact(t entity.ArtifactTrigger, account string, e trigger.Event)
 		return false
 	case e.Source == trigger.ECR:
 		return t.ImagePath.Value == a.Name && (account == "" || account == a.Account)
+	case e.Source == trigger.AmazonMachineImage:
+		return account == "" || account == a.Account
 	}
 	return t.Bucket.Value == a.Name
 }
@@ -25,13 +27,19 @@ func ConcernsArtifact(t entity.ArtifactTrigger, account string, e trigger.Event)
 // conditions, all of which must hold. Empty: they do; else it says what
 // doesn't. The error is of a condition that can't be evaluated.
 func Artifact(t entity.ArtifactTrigger, e trigger.Event) (mismatch string, err error) {
-	if pattern := t.FilePath.Value; pattern != "" {
+	if e.Artifact.Unfit != "" {
+		return e.Artifact.Unfit, nil
+	}
+	for what, pattern := range map[string]string{"the key": t.FilePath.Value, "the name": t.Name.Value} { // one of both, if any
+		if pattern == "" {
+			continue
+		}
 		re, err := whole(pattern)
 		if err != nil {
-			return "", fault.New(fault.Invalid, "filePathRegex: %w", err)
+			return "", fault.New(fault.Invalid, "the pattern of %s: %w", what, err)
 		}
 		if !re.MatchString(e.Artifact.Build) {
-			return fmt.Sprintf("the key %q isn't %q", shorten(e.Artifact.Build), pattern), nil
+			return fmt.Sprintf("%s %q isn't %q", what, shorten(e.Artifact.Build), pattern), nil
 		}
 	}
 	scope := e.Names()
@@ -58,7 +66,7 @@ func For(e trigger.Event, id string, t entity.ArtifactTrigger) trigger.Event {
 	a.Source = map[string]string{}
 	for name, f := range map[string]string{
 		"type": t.Type.Value, "connectorRef": t.Connector.Value, "region": t.Region.Value, "registryId": t.RegistryID.Value,
-		"imagePath": t.ImagePath.Value, "bucketName": t.Bucket.Value, "filePathRegex": t.FilePath.Value,
+		"imagePath": t.ImagePath.Value, "bucketName": t.Bucket.Value, "filePathRegex": t.FilePath.Value, "versionRegex": t.Name.Value,
 	} {
 		if f != "" {
 			a.Source[name] = f

@@ -121,7 +121,7 @@ func New(p Parts) *Plane {
 		Store: p.Store, Engine: handler, Types: documents.Types, Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
 	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now})
-	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Now: time.Now, Log: p.Log})
+	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{
 		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store.Files, Now: time.Now}), Launch: starts, Executions: executions, Tasks: tasks,
