@@ -51,7 +51,7 @@ func (s *Scope) artifactResults(stage *plan.Node, keys ...string) (map[string]an
 	if !st.Status.Terminal() {
 		return nil, fault.New(fault.UnresolvedExpression, "the artifact of stage %s isn't known before its source was asked", stage.Identifier)
 	}
-	outputs, err := s.outputsOf(id, st)
+	outputs, err := s.outputs.outputsOf(id, st)
 	if err != nil {
 		return nil, err
 	}

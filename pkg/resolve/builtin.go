@@ -39,9 +39,9 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	case "endTs":
 		return millis(e.EndedAt.IsZero(), e.EndedAt.UnixMilli()), 1, nil
 	case "triggerType":
-		return s.triggerType()
+		return s.event.triggerType()
 	case "triggeredBy":
-		return s.triggeredBy(rest)
+		return s.event.triggeredBy(s.Execution.Actor, rest)
 	case "orgIdentifier":
 		return expr.String(e.Scope.Org), 1, nil
 	case "projectIdentifier":
@@ -55,7 +55,7 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	case "selectedStages":
 		return stageList(s.Plan.Root), 1, nil
 	case "status", "currentStatus", "liveStatus":
-		return s.statusField(s.Plan.Root, rest[0]), 1, nil
+		return s.record().statusField(s.Plan.Root, rest[0]), 1, nil
 	case "stages":
 		if len(rest) > 1 {
 			return expr.Null(), 0, unknown("the pipeline has no stage %q", rest[1])
@@ -64,19 +64,19 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 	return s.field(s.Plan.Pipeline, rest)
 }
 
-func (s *Scope) triggeredBy(rest []string) (expr.Value, int, error) {
-	if len(rest) > 1 && s.Plan.Trigger != nil {
-		e, err := s.startedBy()
+func (e *started) triggeredBy(actor string, rest []string) (expr.Value, int, error) {
+	if len(rest) > 1 && e.plan.Trigger != nil {
+		by, err := e.startedBy()
 		if err != nil || rest[1] != "name" {
 			return expr.Null(), len(rest), err // an event has no e-mail address
 		}
-		if e.Source == trigger.Scheduled {
-			return expr.String(e.Trigger), 2, nil
+		if by.Source == trigger.Scheduled {
+			return expr.String(by.Trigger), 2, nil
 		}
-		return expr.String(e.User), 2, nil
+		return expr.String(by.User), 2, nil
 	}
 	if len(rest) > 1 && (rest[1] == "name" || rest[1] == "email") {
-		return expr.String(s.Execution.Actor), 2, nil
+		return expr.String(actor), 2, nil
 	}
 	return expr.Null(), len(rest), nil
 }
@@ -102,9 +102,9 @@ func stageList(n *plan.Node) expr.Value {
 
 // scopeNames resolves account.*, org.* and project.*. Slipway keeps no names
 // of them beside their identifiers.
-func (s *Scope) scopeNames(path []string) (expr.Value, int, error) {
+func (d documents) scopeNames(path []string) (expr.Value, int, error) {
 	id := map[string]string{
-		"account": s.Execution.Scope.Account, "org": s.Execution.Scope.Org, "project": s.Execution.Scope.Project,
+		"account": d.scope.Account, "org": d.scope.Org, "project": d.scope.Project,
 	}[path[0]]
 	if len(path) < 2 {
 		return expr.Null(), 0, expr.ErrUnknown

@@ -13,12 +13,12 @@ import (
 
 // chartFound is what a manifest's chart says of itself; nil if it wasn't read,
 // or not yet.
-func (s *Scope) chartFound(stage *plan.Node, manifest string) (*task.ChartFound, error) {
+func (r record) chartFound(stage *plan.Node, manifest string) (*task.ChartFound, error) {
 	id := stage.ID + ".spec.manifests"
-	if s.Plan.Node(id) == nil {
+	if r.plan.Node(id) == nil {
 		return nil, nil
 	}
-	st := s.State(id)
+	st := r.state(id)
 	if !st.Status.Terminal() {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func (s *Scope) chartFound(stage *plan.Node, manifest string) (*task.ChartFound,
 
 // chartField resolves manifests.ID.helm.X and manifest.ID.commitId.
 func (s *Scope) chartField(stage *plan.Node, m *yamldoc.Node, path []string) (expr.Value, int, error) {
-	found, err := s.chartFound(stage, path[1])
+	found, err := s.record().chartFound(stage, path[1])
 	if err != nil {
 		return expr.Null(), 0, err
 	}

@@ -19,7 +19,7 @@ import (
 // configFile is the content of a config file of what the stage deploys, its
 // expressions resolved: the file of the last layer that has one of that name.
 func (s *Scope) configFile(id string, encoded bool) (expr.Value, error) {
-	d, err := s.deploys(s.Node.Stage())
+	d, err := s.record().deploys(s.Node.Stage())
 	if err != nil {
 		return expr.Null(), fault.New(fault.Invalid, "config file %q: %w", id, err)
 	}
@@ -84,11 +84,11 @@ func (s *Scope) stagePin() string {
 // fileText is the content of a file of the file store, by its path as written
 // (semantics/entities §10.1), its expressions resolved.
 func (s *Scope) fileText(path string, encoded bool) (expr.Value, error) {
-	of, err := s.file(path)
+	of, err := s.documents().file(path)
 	if err != nil {
 		return expr.Null(), err
 	}
-	content, err := s.storedText(of)
+	content, err := s.documents().storedText(of)
 	if err != nil {
 		return expr.Null(), err
 	}
@@ -102,11 +102,11 @@ func (s *Scope) fileText(path string, encoded bool) (expr.Value, error) {
 }
 
 // storedText is the content of a file of the file store as it was saved.
-func (s *Scope) storedText(of ref.File) (string, error) {
-	if s.Files == nil {
+func (d documents) storedText(of ref.File) (string, error) {
+	if d.files == nil {
 		return "", fault.New(fault.Unsupported, "files of the file store can't be read here")
 	}
-	return filestore.Text(s.Context, s.Files, of, task.MaxText)
+	return filestore.Text(d.ctx, d.files, of, task.MaxText)
 }
 
 // File is the text of a file of the file store for a step, such as a script.

@@ -26,7 +26,7 @@ func text(n *yamldoc.Node) string {
 
 // Connector reads a connector by its name, which has been resolved.
 func (s *Scope) Connector(name string) (connector.Connector, error) {
-	r, doc, err := s.savedConnector(name)
+	r, doc, err := s.documents().savedConnector(name)
 	if err != nil {
 		return connector.Connector{}, err
 	}
@@ -34,15 +34,15 @@ func (s *Scope) Connector(name string) (connector.Connector, error) {
 }
 
 // savedConnector reads the document of a connector below its root key.
-func (s *Scope) savedConnector(name string) (ref.Ref, *yamldoc.Node, error) {
+func (d documents) savedConnector(name string) (ref.Ref, *yamldoc.Node, error) {
 	if name == "" {
 		return ref.Ref{}, nil, fault.New(fault.Invalid, "a connectorRef is missing")
 	}
-	r, err := ref.Parse(name, s.Execution.Scope)
+	r, err := ref.Parse(name, d.scope)
 	if err != nil {
 		return r, nil, fault.New(fault.Invalid, "connector %q: %w", name, err)
 	}
-	doc, err := s.raw(ref.Connector, r)
+	doc, err := d.raw(ref.Connector, r)
 	if fault.Is(err, fault.NotFound) {
 		return r, nil, fault.New(fault.NotFound, "connector %q isn't in %s", r.ID, r.Scope)
 	}
@@ -55,7 +55,7 @@ func (s *Scope) connectorDocument(name *yamldoc.Node) (*yamldoc.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, doc, err := s.savedConnector(v.Text())
+	r, doc, err := s.documents().savedConnector(v.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +75,8 @@ func (s *Scope) connector(r ref.Ref, doc *yamldoc.Node) (connector.Connector, er
 
 // raw reads an entity's document below its root key, as it was saved. What a
 // connector names is the same wherever it is used.
-func (s *Scope) raw(kind ref.Kind, r ref.Ref) (*yamldoc.Node, error) {
-	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID})
+func (d documents) raw(kind ref.Kind, r ref.Ref) (*yamldoc.Node, error) {
+	e, err := d.entities.Entity(d.ctx, store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Scope) raw(kind ref.Kind, r ref.Ref) (*yamldoc.Node, error) {
 		return nil, fault.New(fault.Invalid, "%s %q has no document", kind, r.ID)
 	}
 	if kind == ref.Connector {
-		entity.Qualify(docs[0], r.Scope, s.Types)
+		entity.Qualify(docs[0], r.Scope, *d.types)
 	}
 	return docs[0].Get(string(kind)), nil
 }
@@ -207,7 +207,7 @@ func (c connecting) Template(name ref.Ref, label string) (connector.Template, er
 }
 
 // File is the text of a file of the file store, as it was saved.
-func (c connecting) File(f ref.File) (string, error) { return c.storedText(f) }
+func (c connecting) File(f ref.File) (string, error) { return c.documents().storedText(f) }
 
 // Resolve resolves a text of a document in a scope.
 func (c connecting) Resolve(text string, of ref.Scope, names map[string]expr.Value) (expr.Value, error) {
@@ -222,7 +222,7 @@ func (c connecting) Resolve(text string, of ref.Scope, names map[string]expr.Val
 // nil for one that Slipway keeps itself, and for one that doesn't exist: the
 // claim of its task says so.
 func (s *Scope) elsewhereKept(r ref.Ref) (*task.LateSecret, error) {
-	doc, err := s.raw(ref.Secret, r)
+	doc, err := s.documents().raw(ref.Secret, r)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil //nolint:nilnil // see above
 	}
@@ -248,7 +248,7 @@ func (s *Scope) fetched(r ref.Ref, by, kind, value string) (*task.LateSecret, er
 	}
 	s.secrets.inside = true
 	defer func() { s.secrets.inside = false }()
-	doc, err := s.raw(ref.Connector, manager)
+	doc, err := s.documents().raw(ref.Connector, manager)
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.New(fault.NotFound, "the manager %q of secret %q isn't in %s", manager.ID, r.ID, manager.Scope)
 	}

@@ -127,7 +127,7 @@ func (s *Scope) hostNames(stage *plan.Node) (expr.Value, error) {
 // instance resolves instance.*: the instance whose turn it is in a loop over
 // the stage's hosts (semantics/pipeline §3.6).
 func (s *Scope) instance(path []string) (expr.Value, int, error) {
-	loop, _, values, err := s.around(s.Node, "repeat")
+	loop, _, values, err := s.record().around(s.Node, "repeat")
 	if err != nil {
 		return expr.Null(), 0, err
 	}

@@ -19,7 +19,7 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 	if s.Node.Kind == plan.KindStage && s.Node == stage {
 		return expr.Null(), len(path), nil
 	}
-	d, err := s.deploys(stage)
+	d, err := s.record().deploys(stage)
 	if err != nil {
 		return expr.Null(), 0, unknown("%s has no value: %w", path[0], err)
 	}
@@ -68,7 +68,7 @@ func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, erro
 }
 
 // deploys is what a stage deploys where.
-func (s *Scope) deploys(stage *plan.Node) (*plan.Deployment, error) {
+func (r record) deploys(stage *plan.Node) (*plan.Deployment, error) {
 	if stage == nil {
 		return nil, fault.New(fault.Invalid, "there is no stage here")
 	}
@@ -77,7 +77,7 @@ func (s *Scope) deploys(stage *plan.Node) (*plan.Deployment, error) {
 	}
 	d := stage.Deployment
 	if d.Late {
-		d = stage.Deploys(s.State(stage.ID))
+		d = stage.Deploys(r.state(stage.ID))
 	}
 	if d == nil {
 		return nil, fault.New(fault.Invalid, "stage %s hasn't chosen yet what it deploys", stage.Identifier)
@@ -293,7 +293,7 @@ func (s *Scope) legacyInfrastructureField(d *plan.Deployment, path []string) (ex
 // InfrastructureKey is the key of what the node's stage deploys where, which
 // expressions know as INFRA_KEY inside the stage.
 func (s *Scope) InfrastructureKey() (string, error) {
-	d, err := s.deploys(s.Node.Stage())
+	d, err := s.record().deploys(s.Node.Stage())
 	if err != nil {
 		return "", err
 	}

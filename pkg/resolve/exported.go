@@ -42,7 +42,7 @@ func (s *Scope) exported(path string) (expr.Value, error) {
 	case p.step == nil:
 		return expr.Null(), nil // none of them has run
 	}
-	v, _, _, err := s.output(p.step, s.State(p.step.ID), slices.Concat([]string{"output", "outputVariables"}, parts[2:]))
+	v, _, _, err := s.outputs.output(p.step, s.State(p.step.ID), slices.Concat([]string{"output", "outputVariables"}, parts[2:]))
 	return v, err
 }
 

@@ -76,7 +76,7 @@ func claims(s *Scope, connector ref.Ref) map[string]string {
 	case e.Preview:
 		out[identity.Context] = "preview"
 	}
-	if d, err := s.deploys(s.Node.Stage()); err == nil {
+	if d, err := s.record().deploys(s.Node.Stage()); err == nil {
 		out[identity.Service], out[identity.Environment] = d.ServiceRef, d.EnvironmentRef
 		out[identity.EnvironmentType] = text(d.Environment.Get("type"))
 	}

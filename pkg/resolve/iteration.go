@@ -13,13 +13,13 @@ import (
 
 // around finds the nearest iteration around the scope's node whose values
 // have the kind; any where kind is empty.
-func (s *Scope) around(n *plan.Node, kind string) (loop *plan.Node, index int, values expr.Value, err error) {
+func (r record) around(n *plan.Node, kind string) (loop *plan.Node, index int, values expr.Value, err error) {
 	for {
 		loop, postfix := n.Looped()
 		if loop == nil {
 			return nil, 0, expr.Null(), nil
 		}
-		index, values, err := s.iteration(loop, postfix)
+		index, values, err := r.iteration(loop, postfix)
 		if err != nil {
 			return nil, 0, expr.Null(), err
 		}
@@ -32,8 +32,8 @@ func (s *Scope) around(n *plan.Node, kind string) (loop *plan.Node, index int, v
 
 // iteration reads an iteration's values from the loop's state; -1 if the loop
 // has none with that postfix.
-func (s *Scope) iteration(loop *plan.Node, postfix string) (index int, values expr.Value, err error) {
-	its := s.State(loop.ID).Iterations
+func (r record) iteration(loop *plan.Node, postfix string) (index int, values expr.Value, err error) {
+	its := r.state(loop.ID).Iterations
 	if its == nil {
 		return -1, expr.Null(), nil
 	}
@@ -49,11 +49,11 @@ func (s *Scope) iteration(loop *plan.Node, postfix string) (index int, values ex
 
 // looped resolves matrix.*, repeat.* and strategy.* as seen from a node
 // (semantics/pipeline §6).
-func (s *Scope) looped(n *plan.Node, path []string) (expr.Value, int, error) {
+func (r record) looped(n *plan.Node, path []string) (expr.Value, int, error) {
 	if path[0] == "strategy" {
-		return s.strategy(n, path)
+		return r.strategy(n, path)
 	}
-	loop, _, values, err := s.around(n, path[0])
+	loop, _, values, err := r.around(n, path[0])
 	if err != nil {
 		return expr.Null(), 0, err
 	}
@@ -72,27 +72,27 @@ func (s *Scope) looped(n *plan.Node, path []string) (expr.Value, int, error) {
 }
 
 // strategy resolves strategy.* as seen from a node.
-func (s *Scope) strategy(n *plan.Node, path []string) (expr.Value, int, error) {
+func (r record) strategy(n *plan.Node, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {
 		return expr.Null(), 0, unknown("strategy needs a field, e.g. strategy.iteration")
 	}
 	switch path[1] {
 	case "node":
-		return s.loopStatuses(n), 2, nil
+		return r.loopStatuses(n), 2, nil
 	case "currentStatus":
-		if loop := s.nearestLoop(n); loop != nil {
-			return expr.String(s.loopStatus(loop)), 2, nil
+		if loop := r.nearestLoop(n); loop != nil {
+			return expr.String(r.loopStatus(loop)), 2, nil
 		}
 		return expr.Null(), 2, nil
 	}
-	loop, index, _, err := s.around(n, "")
+	loop, index, _, err := r.around(n, "")
 	if err != nil {
 		return expr.Null(), 0, err
 	}
 	if loop == nil {
 		return expr.Null(), 0, unknown("strategy.%s has no meaning here: nothing around it loops", path[1])
 	}
-	its := s.State(loop.ID).Iterations.List
+	its := r.state(loop.ID).Iterations.List
 	switch path[1] {
 	case "iteration":
 		return expr.Int(int64(index)), 2, nil
@@ -106,13 +106,13 @@ func (s *Scope) strategy(n *plan.Node, path []string) (expr.Value, int, error) {
 
 // nearestLoop is the loop whose status strategy.currentStatus means: that
 // around the node, else the last one before it in its stage, else its stage's.
-func (s *Scope) nearestLoop(n *plan.Node) *plan.Node {
+func (r record) nearestLoop(n *plan.Node) *plan.Node {
 	if loop, _ := n.Looped(); loop != nil && loop == n.Parent() {
 		return loop
 	}
 	var last *plan.Node
 	for _, loop := range loopsOf(n.Stage()) {
-		if s.State(loop.ID).Iterations != nil {
+		if r.state(loop.ID).Iterations != nil {
 			last = loop
 		}
 	}
@@ -143,27 +143,27 @@ func loopsOf(stage *plan.Node) []*plan.Node {
 
 // loopStatuses is strategy.node: the status of each looped node of the stage,
 // and of the stage if it is looped, by identifier.
-func (s *Scope) loopStatuses(n *plan.Node) expr.Value {
+func (r record) loopStatuses(n *plan.Node) expr.Value {
 	loops := loopsOf(n.Stage())
 	if outer, _ := n.Stage().Looped(); outer != nil {
 		loops = append(loops, outer)
 	}
 	m := map[string]expr.Value{}
 	for _, loop := range loops {
-		m[loop.Identifier] = expr.Map(map[string]expr.Value{"currentStatus": expr.String(s.loopStatus(loop))})
+		m[loop.Identifier] = expr.Map(map[string]expr.Value{"currentStatus": expr.String(r.loopStatus(loop))})
 	}
 	return expr.Map(m)
 }
 
 // loopStatus is RUNNING, FAILED or SUCCESS: failed as soon as an iteration is.
-func (s *Scope) loopStatus(loop *plan.Node) string {
-	st := s.State(loop.ID)
+func (r record) loopStatus(loop *plan.Node) string {
+	st := r.state(loop.ID)
 	if st.Iterations == nil {
 		return st.Status.Expression()
 	}
 	running := !st.Status.Terminal()
 	for _, it := range st.Iterations.List {
-		switch one := s.State(loop.Iteration(it.Postfix)).Status; {
+		switch one := r.state(loop.Iteration(it.Postfix)).Status; {
 		case one.Bad():
 			return "FAILED"
 		case !one.Terminal():
@@ -178,9 +178,9 @@ func (s *Scope) loopStatus(loop *plan.Node) string {
 
 // find is the node that a path names in this execution: of a loop only the
 // iterations that there are, by their own postfix or by their number.
-func (s *Scope) find(path []string) *plan.Node {
-	n := s.Plan.Node(plan.NodeID(dotted(path)))
-	if n == nil || !s.Plan.Loops() {
+func (r record) find(path []string) *plan.Node {
+	n := r.plan.Node(plan.NodeID(dotted(path)))
+	if n == nil || !r.plan.Loops() {
 		return n
 	}
 	for at := n; ; {
@@ -188,7 +188,7 @@ func (s *Scope) find(path []string) *plan.Node {
 		if loop == nil {
 			return n
 		}
-		if index, _, err := s.iteration(loop, postfix); err != nil || index < 0 {
+		if index, _, err := r.iteration(loop, postfix); err != nil || index < 0 {
 			return nil
 		}
 		at = loop.Parent()
@@ -198,20 +198,20 @@ func (s *Scope) find(path []string) *plan.Node {
 // canonical puts a path's names for iterations as node ids have them: of
 // stages.s.s_0 one segment, and of s_3 the postfix with the index on each
 // axis. It says how many segments it left out.
-func (s *Scope) canonical(path []string) ([]string, int) {
-	if !s.Plan.Loops() {
+func (r record) canonical(path []string) ([]string, int) {
+	if !r.plan.Loops() {
 		return path, 0
 	}
 	dropped := 0
 	for i := 0; i < len(path); i++ {
-		loop := s.Plan.Node(plan.NodeID(dotted(path[:i+1])))
+		loop := r.plan.Node(plan.NodeID(dotted(path[:i+1])))
 		if loop == nil || loop.Kind != plan.KindLoop {
 			base, number, ok := cutNumber(path[i])
-			loop = s.find(join(path[:i], []string{base}))
+			loop = r.find(join(path[:i], []string{base}))
 			if !ok || loop == nil || loop.Kind != plan.KindLoop {
 				continue
 			}
-			if its := s.State(loop.ID).Iterations; its != nil && number < len(its.List) {
+			if its := r.state(loop.ID).Iterations; its != nil && number < len(its.List) {
 				path = slices.Clone(path)
 				path[i] = base + its.List[number].Postfix
 			}

@@ -61,7 +61,7 @@ func (s *Scope) Chart() (step.Chart, error) {
 
 // place is where the node's stage deploys to, as its lane reads it.
 func (s *Scope) place() (*reach, swimlane.Place, error) {
-	d, err := s.deploys(s.Node.Stage())
+	d, err := s.record().deploys(s.Node.Stage())
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "the step needs a Deployment stage: %w", err)
 	}
@@ -238,5 +238,5 @@ func (r *reach) PullSelectors() ([]string, error) {
 
 // Chart is what the chart of a manifest says of itself.
 func (r *reach) Chart(manifest string) (*task.ChartFound, error) {
-	return r.chartFound(r.Node.Stage(), manifest)
+	return r.record().chartFound(r.Node.Stage(), manifest)
 }

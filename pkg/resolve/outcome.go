@@ -10,17 +10,17 @@ import (
 
 // verdict resolves OnPipelineSuccess and its like: booleans that conditions of
 // Harness are made of (semantics/pipeline §3.6).
-func (s *Scope) verdict(name string) (expr.Value, int, error) {
-	failed := func(n *plan.Node) bool { return n != nil && s.State(n.ID).Worst.Bad() }
+func (r record) verdict(at *plan.Node, name string) (expr.Value, int, error) {
+	failed := func(n *plan.Node) bool { return n != nil && r.state(n.ID).Worst.Bad() }
 	switch name {
 	case "OnPipelineSuccess":
-		return expr.Bool(!failed(s.Plan.Root)), 1, nil
+		return expr.Bool(!failed(r.plan.Root)), 1, nil
 	case "OnPipelineFailure":
-		return expr.Bool(failed(s.Plan.Root)), 1, nil
+		return expr.Bool(failed(r.plan.Root)), 1, nil
 	case "OnStageSuccess":
-		return expr.Bool(!failed(s.Node.Stage())), 1, nil
+		return expr.Bool(!failed(at.Stage())), 1, nil
 	case "OnStageFailure":
-		return expr.Bool(failed(s.Node.Stage())), 1, nil
+		return expr.Bool(failed(at.Stage())), 1, nil
 	}
 	return expr.Bool(true), 1, nil // Always
 }

@@ -45,8 +45,9 @@ func (s *Scope) rollbackField(stage *plan.Node, d *plan.Deployment, path []strin
 	}
 	then := *s // its secrets are this node's
 	then.Plan, then.Node, then.State, then.Execution = past.Plan, past.Stage.Children[0], past.State, past.Execution
-	then.Last, then.names, then.outputs, then.event, then.eventNames = nil, nil, map[plan.NodeID]any{}, nil, nil
-	deployed, err := then.deploys(past.Stage)
+	then.Last, then.names, then.event = nil, nil, started{plan: past.Plan}
+	then.outputs.decoded = map[plan.NodeID]any{}
+	deployed, err := then.record().deploys(past.Stage)
 	if err != nil {
 		return expr.Null(), 0, err
 	}

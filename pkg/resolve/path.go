@@ -77,12 +77,12 @@ func (s *Scope) nearest(path []string) (expr.Value, int, error) {
 // absolute resolves a path that starts at "pipeline". Its first `given`
 // segments weren't written by the user and don't count as consumed.
 func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
-	path, dropped := s.canonical(path)
+	path, dropped := s.record().canonical(path)
 	given -= dropped
 	var n *plan.Node
 	at := 0
 	for i := 1; i <= len(path); i++ {
-		if found := s.find(path[:i]); found != nil {
+		if found := s.record().find(path[:i]); found != nil {
 			n, at = found, i
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
 // out, and what its document says.
 func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) {
 	if n.Kind == plan.KindLoop {
-		return s.loopField(n, rest)
+		return s.record().loopField(n, rest)
 	}
 	if n.Type == plan.TypeChart {
 		v, used, err := s.deployed(n.Stage(), join([]string{"manifests"}, rest))
@@ -118,7 +118,7 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 	st := s.State(n.ID)
 	switch rest[0] {
 	case "status", "currentStatus", "liveStatus":
-		return s.statusField(n, rest[0]), 1, nil
+		return s.record().statusField(n, rest[0]), 1, nil
 	case "startTs":
 		return millis(st.StartedAt.IsZero(), st.StartedAt.UnixMilli()), 1, nil
 	case "endTs":
@@ -128,7 +128,7 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 	case "identifierPostFix":
 		return expr.String(n.Postfix()), 1, nil
 	case "matrix", "repeat", "strategy":
-		return s.looped(n, rest)
+		return s.record().looped(n, rest)
 	}
 	if n.Kind == plan.KindStage && n.Deployment != nil && rest[0] == "spec" && len(rest) > 1 {
 		switch rest[1] {
@@ -144,7 +144,7 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 	if c := n.Chained(); c != nil && rest[0] == "output" {
 		n, st = c, s.State(c.ID) // semantics/pipeline §1.7
 	}
-	if v, used, ok, err := s.output(n, st, rest); ok || err != nil {
+	if v, used, ok, err := s.outputs.output(n, st, rest); ok || err != nil {
 		return v, used, err
 	}
 	return s.docField(n, rest)
@@ -167,9 +167,15 @@ func outputNames(name string) bool {
 	return false
 }
 
+// outputs are what steps put out, decoded once.
+type outputs struct {
+	decoded map[plan.NodeID]any
+	secrets *placeholders
+}
+
 // output resolves a path in what a step put out.
-func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, int, bool, error) {
-	outputs, err := s.outputsOf(n.ID, st)
+func (o outputs) output(n *plan.Node, st plan.State, rest []string) (expr.Value, int, bool, error) {
+	outputs, err := o.outputsOf(n.ID, st)
 	if err != nil {
 		return expr.Null(), 0, false, err
 	}
@@ -184,7 +190,7 @@ func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, 
 	for i, key := range rest {
 		inner, isMap := at.(map[string]any)
 		if _, secret := inner[plan.SecretKey]; !isMap || secret {
-			return s.outputValue(at), i, true, nil
+			return o.outputValue(at), i, true, nil
 		}
 		value, ok := inner[key]
 		if !ok {
@@ -192,46 +198,46 @@ func (s *Scope) output(n *plan.Node, st plan.State, rest []string) (expr.Value, 
 		}
 		at = value
 	}
-	return s.outputValue(at), len(rest), true, nil
+	return o.outputValue(at), len(rest), true, nil
 }
 
 // outputValue is an output as expressions see it: one that is kept encrypted
 // is a handle.
-func (s *Scope) outputValue(v any) expr.Value {
+func (o outputs) outputValue(v any) expr.Value {
 	if m, ok := v.(map[string]any); ok {
 		if name, ok := m[plan.SecretKey].(string); ok {
-			s.secrets.name(name, false)
-			return s.secrets.of(name)
+			o.secrets.name(name, false)
+			return o.secrets.of(name)
 		}
 	}
 	return expr.FromAny(v)
 }
 
-func (s *Scope) outputsOf(id plan.NodeID, st plan.State) (any, error) {
+func (o outputs) outputsOf(id plan.NodeID, st plan.State) (any, error) {
 	doc := st.Result()
 	if len(doc) == 0 {
 		return nil, nil
 	}
-	if v, ok := s.outputs[id]; ok {
+	if v, ok := o.decoded[id]; ok {
 		return v, nil
 	}
 	var v any
 	if err := json.Unmarshal(doc, &v); err != nil {
 		return nil, err
 	}
-	s.outputs[id] = v
+	o.decoded[id] = v
 	return v, nil
 }
 
 // loopField resolves a path to a looped node without saying which iteration:
 // only what holds for all of them.
-func (s *Scope) loopField(n *plan.Node, rest []string) (expr.Value, int, error) {
+func (r record) loopField(n *plan.Node, rest []string) (expr.Value, int, error) {
 	if len(rest) > 0 {
 		switch rest[0] {
 		case "status":
-			return s.statusField(n, "status"), 1, nil
+			return r.statusField(n, "status"), 1, nil
 		case "currentStatus", "liveStatus":
-			return expr.StatusOf(s.loopStatus(n)), 1, nil
+			return expr.StatusOf(r.loopStatus(n)), 1, nil
 		}
 	}
 	return expr.Null(), 0, unknown("%s runs in a loop; say which iteration, e.g. %s_0", n.Identifier, n.Identifier)

@@ -21,7 +21,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/template"
-	"github.com/slipway-cd/slipway/pkg/trigger"
 )
 
 // Config is what a Scope reads from.
@@ -49,16 +48,26 @@ type Scope struct {
 	trail   *expr.Trail           // of values that refer to values
 	names   map[string]expr.Value // of a late expression, e.g. httpResponseCode
 	secrets *placeholders
-	outputs map[plan.NodeID]any
+	outputs outputs
 	pasts   map[plan.NodeID]*Past // by stage, see last
-	// The event that started the execution, once it was read.
-	event      *trigger.Event
-	eventNames expr.Scope
+	event   started
 }
 
 // New makes a Scope. It is for one goroutine.
 func New(cfg Config) *Scope {
-	return &Scope{Config: cfg, secrets: newPlaceholders(), outputs: map[plan.NodeID]any{}, pasts: map[plan.NodeID]*Past{}}
+	hidden := newPlaceholders()
+	return &Scope{
+		Config: cfg, secrets: hidden, outputs: outputs{decoded: map[plan.NodeID]any{}, secrets: hidden}, pasts: map[plan.NodeID]*Past{},
+		event: started{plan: cfg.Plan},
+	}
+}
+
+// record is the plan with what has become of its nodes.
+func (s *Scope) record() record { return record{plan: s.Plan, state: s.State} }
+
+// documents are what people have saved, as the execution finds it.
+func (s *Scope) documents() documents {
+	return documents{ctx: s.Context, entities: s.Entities, types: &s.Types, files: s.Files, scope: s.Execution.Scope}
 }
 
 // Lookup finds the longest part of a path that names something (expr.Scope).
@@ -68,13 +77,13 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	}
 	switch path[0] {
 	case "pipeline":
-		if v, n, ok := s.elsewhere(path); ok {
+		if v, n, ok := s.record().elsewhere(path); ok {
 			return v, n, nil
 		}
 		return s.absolute(path, 0)
 	case "stages":
 		path = join([]string{"pipeline"}, path)
-		if v, n, ok := s.elsewhere(path); ok {
+		if v, n, ok := s.record().elsewhere(path); ok {
 			return v, n - 1, nil
 		}
 		return s.absolute(path, 1)
@@ -83,9 +92,9 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	case "instance":
 		return s.instance(path)
 	case "matrix", "repeat", "strategy":
-		return s.looped(s.Node, path)
+		return s.record().looped(s.Node, path)
 	case "account", "org", "project":
-		return s.scopeNames(path)
+		return s.documents().scopeNames(path)
 	case "service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
 		"artifact", "artifacts", "rollbackArtifact", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
 		return s.deployed(s.Node.Stage(), path)
@@ -94,17 +103,17 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		// (semantics/kubernetes §4.1).
 		return expr.String("<+" + dotted(path) + ">"), len(path), nil
 	case "inputSet":
-		return s.inputSet(), 1, nil
+		return s.record().inputSet(), 1, nil
 	case "trigger", "eventPayload":
-		return s.triggered(path)
+		return s.event.triggered(path)
 	case "codebase":
 		return expr.Null(), len(path), nil // a known name without a value
 	case "approval":
 		return s.approval(path)
 	case "variable":
-		return s.scopeVariable(path)
+		return s.documents().scopeVariable(path)
 	case "OnPipelineSuccess", "OnPipelineFailure", "OnStageSuccess", "OnStageFailure", "Always":
-		return s.verdict(path[0])
+		return s.record().verdict(s.Node, path[0])
 	}
 	if path[0] == "lastPublished" {
 		return expr.Null(), 0, fault.New(fault.Invalid, "<+%s> is the tag or the version of an artifact source, and nothing else", dotted(path))
@@ -114,9 +123,9 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 
 // elsewhere finds the value that was given for a path into a stage that
 // doesn't run (semantics/pipeline §8.5).
-func (s *Scope) elsewhere(path []string) (expr.Value, int, bool) {
-	for n := len(path); n > 3 && len(s.Plan.Values) > 0; n-- {
-		if v, ok := s.Plan.Values[strings.Join(path[:n], ".")]; ok {
+func (r record) elsewhere(path []string) (expr.Value, int, bool) {
+	for n := len(path); n > 3 && len(r.plan.Values) > 0; n-- {
+		if v, ok := r.plan.Values[strings.Join(path[:n], ".")]; ok {
 			return expr.String(v), n, true
 		}
 	}
@@ -125,11 +134,11 @@ func (s *Scope) elsewhere(path []string) (expr.Value, int, bool) {
 
 // inputSet is what the execution was started with: the pipeline's inputs with
 // their values, below the key pipeline (semantics/pipeline §2.4).
-func (s *Scope) inputSet() expr.Value {
-	if s.Plan.Inputs == nil {
+func (r record) inputSet() expr.Value {
+	if r.plan.Inputs == nil {
 		return expr.Null()
 	}
-	return expr.FromAny(map[string]any{"pipeline": s.Plan.Inputs.Any()})
+	return expr.FromAny(map[string]any{"pipeline": r.plan.Inputs.Any()})
 }
 
 // Call runs the functors that aren't pure (expr.Scope).

@@ -17,7 +17,7 @@ import (
 // looks it up.
 func (s *Scope) Artifact() (step.Artifact, error) {
 	stage := s.Node.Stage()
-	d, err := s.deploys(stage)
+	d, err := s.record().deploys(stage)
 	if err != nil {
 		return step.Artifact{}, err
 	}
@@ -60,7 +60,7 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 // sidecar of the stage's service, whichever version it would choose itself;
 // without a name of the primary artifact's.
 func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) {
-	d, err := s.deploys(s.Node.Stage())
+	d, err := s.record().deploys(s.Node.Stage())
 	if err != nil {
 		return step.Artifact{}, err
 	}

@@ -23,7 +23,7 @@ func (s *Scope) SSHKey(name string) (task.SSH, error) {
 }
 
 func (s *Scope) sshKey(r ref.Ref) (task.SSH, error) {
-	doc, err := s.raw(ref.Secret, r)
+	doc, err := s.documents().raw(ref.Secret, r)
 	if fault.Is(err, fault.NotFound) {
 		return task.SSH{}, fault.New(fault.NotFound, "secret %q isn't in %s", r.ID, r.Scope)
 	}

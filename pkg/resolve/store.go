@@ -53,7 +53,7 @@ func (s *Scope) Store(from *filesource.Store) (task.Store, error) {
 func (s *Scope) fileStore(from filesource.Stored) (*task.FileStore, error) {
 	out := &task.FileStore{Paths: from.Files.Value}
 	for _, path := range out.Paths {
-		if _, err := s.file(path); err != nil {
+		if _, err := s.documents().file(path); err != nil {
 			return nil, err
 		}
 	}

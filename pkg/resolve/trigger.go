@@ -2,38 +2,46 @@ package resolve
 
 import (
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/trigger"
 )
 
+// started is how an execution was started.
+type started struct {
+	plan  *plan.Plan
+	event *trigger.Event // once it was read
+	names expr.Scope
+}
+
 // startedBy is the event that the execution was started by, if a trigger
 // started it.
-func (s *Scope) startedBy() (trigger.Event, error) {
-	if s.event == nil {
-		e, err := trigger.Decode(s.Plan.Trigger)
+func (e *started) startedBy() (trigger.Event, error) {
+	if e.event == nil {
+		by, err := trigger.Decode(e.plan.Trigger)
 		if err != nil {
 			return trigger.Event{}, err
 		}
-		s.event, s.eventNames = &e, e.Names()
+		e.event, e.names = &by, by.Names()
 	}
-	return *s.event, nil
+	return *e.event, nil
 }
 
 // triggered resolves trigger.* and eventPayload.*. Without a trigger they are
 // known names without a value (semantics/pipeline §3.5).
-func (s *Scope) triggered(path []string) (expr.Value, int, error) {
-	if s.Plan.Trigger == nil {
+func (e *started) triggered(path []string) (expr.Value, int, error) {
+	if e.plan.Trigger == nil {
 		return expr.Null(), len(path), nil
 	}
-	if _, err := s.startedBy(); err != nil {
+	if _, err := e.startedBy(); err != nil {
 		return expr.Null(), 0, err
 	}
-	return s.eventNames.Lookup(path)
+	return e.names.Lookup(path)
 }
 
-func (s *Scope) triggerType() (expr.Value, int, error) {
-	if s.Plan.Trigger == nil {
+func (e *started) triggerType() (expr.Value, int, error) {
+	if e.plan.Trigger == nil {
 		return expr.String("MANUAL"), 1, nil
 	}
-	e, err := s.startedBy()
-	return expr.String(e.TriggerType()), 1, err
+	by, err := e.startedBy()
+	return expr.String(by.TriggerType()), 1, err
 }

@@ -11,8 +11,8 @@ import (
 // scopeVariable resolves variable.account.X, variable.org.X and variable.X.
 // One that doesn't exist is null: it may have been deleted
 // (semantics/pipeline §1.5).
-func (s *Scope) scopeVariable(path []string) (expr.Value, int, error) {
-	scope, used := s.Execution.Scope, 2
+func (d documents) scopeVariable(path []string) (expr.Value, int, error) {
+	scope, used := d.scope, 2
 	switch {
 	case len(path) < 2:
 		return expr.Null(), 0, unknown("variable needs a name; want variable.X, variable.org.X or variable.account.X")
@@ -22,7 +22,7 @@ func (s *Scope) scopeVariable(path []string) (expr.Value, int, error) {
 		scope, used = ref.Scope{Account: scope.Account, Org: scope.Org}, 3
 	}
 	id := path[used-1]
-	e, err := s.Entities.Entity(s.Context, store.EntityKey{Scope: scope, Kind: ref.Variable, ID: id})
+	e, err := d.entities.Entity(d.ctx, store.EntityKey{Scope: scope, Kind: ref.Variable, ID: id})
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return expr.Null(), used, nil
