@@ -26,6 +26,7 @@ const (
 	prepareUnit  = "Prepare Rollback Data"
 	deployUnit   = "Deploy"
 	rollbackUnit = "Rollback"
+	canaryUnit   = "Delete Canary"
 )
 
 // Config is what the executor needs.
@@ -106,6 +107,14 @@ func (s *session) perform(ctx context.Context) error {
 		return rolling{s}.do(ctx)
 	case lane.OpRollingRollback:
 		return rollback{s}.do(ctx)
+	case lane.OpSteadyState:
+		return steady{s}.do(ctx)
+	case lane.OpCanary:
+		return rolling{s}.canary(ctx)
+	case lane.OpCanaryDelete:
+		return canary{s}.remove(ctx)
+	case lane.OpScale:
+		return steady{s}.scale(ctx)
 	}
 	return fault.New(fault.Unsupported, "this delegate can't do %q for Auto Scaling groups; it is older than the control plane", s.spec.Op)
 }

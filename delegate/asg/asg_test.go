@@ -58,7 +58,7 @@ func newStage(t *testing.T) *stage {
 	w := testaws.NewWorld(t)
 	s := &stage{World: w, images: map[string]string{}, configuration: strings.Replace(configuration, "SUBNET", w.Network().Subnets[0], 1)}
 	s.kind = s.with()
-	w.UnderPolicy("../../docs/asg.md", "ec2:CreateImage", "ec2:DescribeLaunchTemplates", "ec2:RunInstances", "autoscaling:SetDesiredCapacity",
+	w.UnderPolicy("../../docs/asg.md", "ec2:CreateImage", "ec2:DescribeLaunchTemplates", "ec2:RunInstances", "ec2:TerminateInstances",
 		"elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:CreateTargetGroup", "elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule")
 	return s.next(t, "web-1")
 }

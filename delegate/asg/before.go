@@ -9,8 +9,11 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 )
 
-// groupKept begins the keys of the checkpoints of groups.
-const groupKept = "asg/group/"
+// The sorts of checkpoints, which begin their keys.
+const (
+	groupKept  = "asg/group/"
+	canaryKept = "asg/canary/"
+)
 
 // before is how a group was before its stage changed it.
 type before struct {

@@ -3,6 +3,7 @@ package asg
 import (
 	"context"
 	"slices"
+	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
@@ -121,7 +122,7 @@ func (i images) learn(ctx context.Context, a account, one types.AutoScalingGroup
 // instance is a machine as the ledger has it.
 func instance(m types.Instance, group string, known images) task.Instance {
 	i := task.Instance{
-		Name: sdk.ToString(m.InstanceId), Release: group, Phase: string(m.LifecycleState), Ready: sdk.ToString(m.HealthStatus) == "Healthy",
+		Name: sdk.ToString(m.InstanceId), Release: group, Canary: strings.HasSuffix(group, canarySuffix), Phase: string(m.LifecycleState), Ready: sdk.ToString(m.HealthStatus) == "Healthy",
 	}
 	more := map[string]string{
 		"autoScalingGroup": group, "availabilityZone": sdk.ToString(m.AvailabilityZone), "instanceType": sdk.ToString(m.InstanceType),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
@@ -26,6 +27,8 @@ type outputs struct {
 	Min      *int32 `json:"min,omitempty"`
 	Max      *int32 `json:"max,omitempty"`
 	Desired  *int32 `json:"desired,omitempty"`
+	// Of AsgScale.
+	PreviousDesired *int32 `json:"previousDesired,omitempty"`
 }
 
 // of are those of a group that was deployed.
@@ -93,8 +96,19 @@ func (s *session) describeChanges(ctx context.Context, r *task.Result) error {
 }
 
 // beside are the groups whose machines are those of what is deployed: those that
-// the task has changed.
-func (s *session) beside() []string { return s.touched }
+// the task has changed, and their canaries.
+func (s *session) beside() []string {
+	var names []string
+	for _, one := range s.touched {
+		of := strings.TrimSuffix(one, canarySuffix)
+		for _, name := range []string{of, of + canarySuffix} {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
 
 // change is what the ledger keeps.
 func (s *session) change(found looked) task.Change {
@@ -102,7 +116,11 @@ func (s *session) change(found looked) task.Change {
 	switch s.spec.Op {
 	case lane.OpRollingRollback:
 		c.Action = "rolled back"
-	case lane.OpRolling:
+	case lane.OpCanaryDelete:
+		c.Action = "deleted"
+	case lane.OpScale:
+		c.Action = "scaled"
+	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))
@@ -119,7 +137,11 @@ func (s *session) change(found looked) task.Change {
 func (s *session) serverInstances(found looked) []serverInstance {
 	list := []serverInstance{}
 	for _, one := range found.machines[:min(mostListed, len(found.machines))] {
-		list = append(list, serverInstance{Group: one.group, Instance: sdk.ToString(one.InstanceId), Strategy: "Rolling", Production: true})
+		i := serverInstance{Group: one.group, Instance: sdk.ToString(one.InstanceId), Strategy: "Rolling", Production: !one.instance.Canary}
+		if one.instance.Canary {
+			i.Strategy = "Canary"
+		}
+		list = append(list, i)
 	}
 	return list
 }

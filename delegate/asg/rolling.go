@@ -33,10 +33,16 @@ func (r rolling) do(ctx context.Context) error {
 	if err := r.s.sized(w, live); err != nil {
 		return err
 	}
-	if live, err = r.undisturbed(ctx, w.name, live, how.Another); err != nil {
+	return r.put(ctx, w, live, groupKept, *how)
+}
+
+// put makes a group what is wanted of it, once it is kept as it is.
+func (r rolling) put(ctx context.Context, w *wanted, live *types.AutoScalingGroup, sort string, how lane.Refresh) error {
+	live, err := r.undisturbed(ctx, w.name, live, how.Another)
+	if err != nil {
 		return err
 	}
-	was, err := r.s.keep(ctx, groupKept, w.name, live)
+	was, err := r.s.keep(ctx, sort, w.name, live)
 	if err != nil {
 		return err
 	}
@@ -61,7 +67,7 @@ func (r rolling) do(ctx context.Context) error {
 		return err
 	}
 	if !was.First || live != nil && !v.named(templateOf(live)) { // one that the stage has made has the version
-		if err := r.roll(ctx, w, v, *how); err != nil {
+		if err := r.roll(ctx, w, v, how); err != nil {
 			return err
 		}
 	}

@@ -229,6 +229,22 @@ func (r reader) groupWanted(ctx context.Context, w *wanted, base *types.AutoScal
 	return r.named(w)
 }
 
+// name reads the configuration alone, for what the group is called.
+func (r reader) name(ctx context.Context) (string, error) {
+	r.s.in(fetchUnit)
+	if r.s.spec.Target.Configuration == nil && r.s.spec.Target.Base == "" && r.s.spec.Name == "" {
+		return "", misconfigured("the group has no name: want asgName in the step, or a manifest of the type AsgConfiguration")
+	}
+	w := &wanted{}
+	if r.s.spec.Target.Configuration == nil {
+		w.create = &autoscaling.CreateAutoScalingGroupInput{}
+		err := r.named(w)
+		return w.name, err
+	}
+	err := r.groupWanted(ctx, w, nil)
+	return w.name, err
+}
+
 // named says what the group is called.
 func (r reader) named(w *wanted) error {
 	w.name = r.s.spec.Name
@@ -238,15 +254,21 @@ func (r reader) named(w *wanted) error {
 	if w.name == "" && r.s.spec.Target.Base != "" {
 		w.name = r.s.spec.Target.Base + baseSuffix
 	}
-	switch {
-	case w.name == "":
+	switch w.name {
+	case "":
 		return misconfigured("the group has no name: want asgName in the step, or AutoScalingGroupName in its configuration")
-	case w.name == r.s.spec.Target.Base:
+	case r.s.spec.Target.Base:
 		return misconfigured("the group is called %s, as the baseAsgName of the infrastructure definition, which is never changed; want another name", w.name)
-	case !templateName.MatchString(w.name):
-		return misconfigured("the group is called %q; want 3 to 128 letters, digits and any of ( ) . - / _, because its launch template has the same name", w.name)
 	}
-	return nil
+	return callable(w.name)
+}
+
+// callable says whether a group, and so its launch template, can have a name.
+func callable(name string) error {
+	if templateName.MatchString(name) {
+		return nil
+	}
+	return misconfigured("the group is called %q; want 3 to 128 letters, digits and any of ( ) . - / _, because its launch template has the same name", name)
 }
 
 // createOf is how a group is, as what would make another one like it.

@@ -51,7 +51,7 @@ func Stack() Pace { return between(5*time.Second, 15*time.Second) }
 func Function() Pace { return between(time.Second, 5*time.Second) }
 
 // Slow is the pace for what takes minutes: machines that start.
-func Slow() Pace { return Every(20 * time.Second) }
+func Slow() Pace { return between(5*time.Second, 20*time.Second) }
 
 // Watch is the pace for looking at what was deployed: often just after a
 // deployment, when a watch begins anew, and then seldom.

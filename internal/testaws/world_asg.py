@@ -12,6 +12,7 @@ from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, In
 from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import utcnow
+from moto.ec2.exceptions import InvalidLaunchTemplateNameNotFoundWithNameError
 from moto.ec2.models.launch_templates import LaunchTemplate
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import parse_user_data
@@ -487,6 +488,7 @@ def put_scaling_policy(backend, name, *args, **kwargs):
         policy = moto_put_policy(backend, name, *args, **kwargs)
     finally:
         backend.policies = known
+    policy.predictive_scaling_configuration = policy.predictive_scaling_configuration or None
     known[policy.auto_scaling_group_name, name] = policy
     return policy
 
@@ -561,6 +563,18 @@ EC2Response.create_launch_template = once(EC2Response.create_launch_template)
 EC2Response.create_launch_template_version = once(EC2Response.create_launch_template_version)
 
 
+moto_delete = EC2Response.delete_launch_template
+
+
+def delete_launch_template(self):
+    """moto takes a name that isn't there for one that isn't said."""
+    name = self._get_param("LaunchTemplateName")
+    if name and name not in self.ec2_backend.launch_template_name_to_ids:
+        raise InvalidLaunchTemplateNameNotFoundWithNameError(name)
+    return moto_delete(self)
+
+
+EC2Response.delete_launch_template = delete_launch_template
 moto_version = LaunchTemplate.create_version
 
 

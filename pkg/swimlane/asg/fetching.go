@@ -8,9 +8,6 @@ import (
 // fetched is what a delegate brings for a task: the documents of what it
 // deploys.
 func (s *Spec) fetched() swimlane.Fetched {
-	if !s.Deploys() {
-		return swimlane.Fetched{}
-	}
 	t := s.Target
 	all := append(append([]aws.Manifest(nil), t.Policies...), t.Schedules...)
 	for _, one := range []*aws.Manifest{t.Template, t.UserData, t.Configuration, t.Additional} {
@@ -21,12 +18,14 @@ func (s *Spec) fetched() swimlane.Fetched {
 	return aws.Fetched(all...)
 }
 
-// Deploys says whether a task reads the documents.
-func (s *Spec) Deploys() bool {
-	switch s.Op {
-	case OpRolling:
-		return true
+// needed is what an operation needs of what its stage deploys.
+func (t Target) needed(op Op) Target {
+	switch op {
+	case OpRolling, OpCanary:
+		return t
+	case OpSteadyState, OpCanaryDelete, OpScale: // what the group is called
+		return Target{AWS: t.AWS, Base: t.Base, Configuration: t.Configuration}
 	case OpRollingRollback:
 	}
-	return false
+	return Target{AWS: t.AWS}
 }

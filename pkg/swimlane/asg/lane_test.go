@@ -19,8 +19,12 @@ func TestLane(t *testing.T) {
   {manifest: {identifier: group, type: AsgConfiguration, spec: {store: {type: Inline, spec: {content: x}}}}}]}`,
 		Infrastructures: map[string]string{asg.Type: "{connectorRef: c, region: eu-central-1, baseAsgName: base}"},
 		NotPlace:        []string{"baseAsgName"}, // it stands for documents
-		Undo:            map[string]string{"AsgRollingDeploy": "AsgRollingRollback"},
-		Others:          swimlane.Lanes{kubernetes.Lane(), ecs.Lane()},
+		Undo: map[string]string{
+			"AsgRollingDeploy": "AsgRollingRollback", "AsgCanaryDeploy": "AsgCanaryDelete",
+			// The one changes nothing, and what the other does is done by hand.
+			"AsgSteadyState": "", "AsgScale": "AsgScale",
+		},
+		Others: swimlane.Lanes{kubernetes.Lane(), ecs.Lane()},
 	})
 }
 

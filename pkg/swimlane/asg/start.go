@@ -12,12 +12,12 @@ func start(in step.In, s Spec) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	s.Target = *target
-	if !s.Deploys() {
-		s.Target = Target{AWS: target.AWS}
-	} else if err := complete(s.Target); err != nil {
-		return step.Action{}, err
+	if s.Op == OpRolling || s.Op == OpCanary {
+		if err := complete(*target); err != nil {
+			return step.Action{}, err
+		}
 	}
+	s.Target = target.needed(s.Op)
 	s.Target.Selectors = nil
 	return step.Deploy(in, Kind, s, Place{AWS: s.Target.AWS}, target.Selectors...)
 }

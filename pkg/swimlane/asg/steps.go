@@ -5,7 +5,11 @@ import "github.com/slipway-cd/slipway/pkg/step"
 // Steps lists the step types of its stages.
 func Steps() []step.Type {
 	return []step.Type{
+		canaryDeleteType(),
+		canaryDeployType(),
 		rollingDeployType(),
 		rollingRollbackType(),
+		scaleType(),
+		steadyStateType(),
 	}
 }

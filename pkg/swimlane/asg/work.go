@@ -15,6 +15,10 @@ type Op string
 const (
 	OpRolling         Op = "AsgRollingDeploy"
 	OpRollingRollback Op = "AsgRollingRollback"
+	OpSteadyState     Op = "AsgSteadyState"
+	OpCanary          Op = "AsgCanaryDeploy"
+	OpCanaryDelete    Op = "AsgCanaryDelete"
+	OpScale           Op = "AsgScale"
 )
 
 // Spec is the spec of every step's Work. What a stage has found is in its
@@ -27,6 +31,17 @@ type Spec struct {
 	// Size is how large the group becomes; nil: as its configuration says.
 	Size    *Size    `json:"size,omitempty"`
 	Refresh *Refresh `json:"refresh,omitempty"`
+	// Selection is how many machines a canary or a scaled group gets.
+	Selection *Selection `json:"selection,omitempty"`
+	// Poll is how often AsgSteadyState looks, in seconds.
+	Poll       int  `json:"poll,omitempty"`
+	SkipSteady bool `json:"skipSteady,omitempty"` // of AsgScale
+}
+
+// Selection is a count, or a percentage of the machines that a group should have.
+type Selection struct {
+	Value   int  `json:"value"`
+	Percent bool `json:"percent,omitempty"`
 }
 
 // Target is a region and the documents of what is deployed there. Those are in

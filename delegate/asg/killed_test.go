@@ -1,0 +1,357 @@
+package asg_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+	smithymiddleware "github.com/aws/smithy-go/middleware"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// killer is a delegate that is killed before or after one of the calls by which it
+// changes something: from then on it calls nothing.
+type killer struct {
+	at     int // which of those calls, from 1 on; 0: none
+	before bool
+
+	mu    sync.Mutex
+	calls []string // that changed something
+	dead  bool
+	kill  context.CancelCauseFunc
+}
+
+var errKilled = errors.New("killed")
+
+// comes says whether a call is made.
+func (k *killer) comes(operation string) (mine, made bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead || !changing(operation) {
+		return false, !k.dead
+	}
+	k.calls = append(k.calls, operation)
+	mine = len(k.calls) == k.at
+	if mine && k.before {
+		k.dies()
+	}
+	return mine, !k.dead
+}
+
+func (k *killer) dies() {
+	k.dead = true
+	k.kill(errKilled)
+}
+
+// handle is a step of the SDK's way to AWS.
+func (k *killer) handle(ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
+	mine, made := k.comes(middleware.GetOperationName(ctx))
+	if !made {
+		return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, errKilled
+	}
+	out, meta, err := next.HandleInitialize(ctx, in)
+	if mine {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.dies()
+		return out, meta, errKilled
+	}
+	return out, meta, err
+}
+
+// through is a delegate whose calls go through middleware.
+func (s *stage) through(add func(*smithymiddleware.Stack) error) executor.Kind {
+	return s.with(config.WithAPIOptions([]func(*smithymiddleware.Stack) error{add}))
+}
+
+// killed does a task until the delegate is killed.
+func (s *stage) killed(t *testing.T, k *killer, op asglane.Op, change ...func(*asglane.Spec)) {
+	t.Helper()
+	ctx, kill := context.WithCancelCause(t.Context())
+	defer kill(nil)
+	k.kill = kill
+	kind := s.through(func(stack *smithymiddleware.Stack) error {
+		return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("killer", k.handle), smithymiddleware.After)
+	})
+	r, err := kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
+	if k.at == 0 && (err != nil || r.Status != task.Succeeded) {
+		t.Fatalf("%s is %s: %s, %v\n%s", op, r.Status, r.Message, err, s.log())
+	}
+	if k.at > 0 && err == nil {
+		t.Errorf("killed at %d, %s is %s: %s", k.at, op, r.Status, r.Message)
+	}
+}
+
+// expires does a task whose time is up.
+func (s *stage) expires(t *testing.T, op asglane.Op, change ...func(*asglane.Spec)) task.Result {
+	t.Helper()
+	ctx, stop := context.WithTimeoutCause(t.Context(), 2*time.Second, executor.ErrTimeout)
+	defer stop()
+	r, err := s.kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
+	if err != nil || r.Status != task.Failed || !slices.Equal(r.FailureTypes, []fault.FailureType{fault.Timeout}) {
+		t.Fatalf("%s is %+v, %v; want a timeout\n%s", op, r, err, s.log())
+	}
+	return r
+}
+
+// requestOf is a launch template that starts an image.
+func requestOf(image string) *ec2types.RequestLaunchTemplateData {
+	return &ec2types.RequestLaunchTemplateData{ImageId: &image}
+}
+
+// state is all that the stage may have changed, for people.
+func (s *stage) state(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for _, name := range []string{"web", "web__Canary"} {
+		fmt.Fprintln(&b, name, s.runs(t, name), s.isAround(t, name))
+	}
+	all, err := s.machines().DescribeLaunchTemplates(t.Context(), &ec2.DescribeLaunchTemplatesInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all.LaunchTemplates {
+		fmt.Fprintln(&b, "launch template", *one.LaunchTemplateName, *one.LatestVersionNumber)
+	}
+	return b.String()
+}
+
+// versionsAside is a state without how many versions a template has, of which none is
+// ever deleted.
+func versionsAside(state string) string {
+	var lines []string
+	for line := range strings.Lines(state) {
+		if name, ok := strings.CutPrefix(line, "launch template "); ok {
+			line, _, _ = strings.Cut(name, " ")
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Killed before and after every call that changes something, a step that is tried
+// again comes to the same end, and a rollback to what was there before.
+func TestKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	none := func(*testing.T, *stage) *stage { return nil }
+	deployed := func(t *testing.T, s *stage) *stage {
+		t.Helper()
+		s.succeeds(t, asglane.OpRolling, around)
+		return s.next(t, "web-2")
+	}
+	// another is how a stage changes all that is around a group.
+	another := func(s *asglane.Spec) {
+		s.Target.Policies = append(s.Target.Policies, *manifest("AsgScalingPolicy", strings.Replace(policyCPU, "cpu", "load", 1)))
+		s.Target.Additional = manifest("AsgAdditionalConfiguration", "metrics: {enableMetrics: false}\n")
+		s.Size = &asglane.Size{Min: 1, Max: 5, Desired: 3}
+	}
+	for name, tt := range map[string]struct {
+		first  func(*testing.T, *stage) *stage // what was there before
+		op     asglane.Op
+		change []func(*asglane.Spec)
+		undo   asglane.Op // takes back what the step has done
+	}{
+		"the first deployment": {none, asglane.OpRolling, []func(*asglane.Spec){around}, asglane.OpRollingRollback},
+		"an update":            {deployed, asglane.OpRolling, []func(*asglane.Spec){another}, asglane.OpRollingRollback},
+		"a canary":             {deployed, asglane.OpCanary, []func(*asglane.Spec){count(1)}, asglane.OpCanaryDelete},
+		"a rollback": {func(t *testing.T, s *stage) *stage {
+			t.Helper()
+			s = deployed(t, s)
+			s.succeeds(t, asglane.OpRolling, another)
+			return s
+		}, asglane.OpRollingRollback, nil, ""},
+		"a rollback of the first": {func(t *testing.T, s *stage) *stage {
+			t.Helper()
+			s.succeeds(t, asglane.OpRolling)
+			return s
+		}, asglane.OpRollingRollback, nil, ""},
+		"the deletion of a canary": {func(t *testing.T, s *stage) *stage {
+			t.Helper()
+			s.succeeds(t, asglane.OpCanary, count(1))
+			return s
+		}, asglane.OpCanaryDelete, nil, ""},
+		"scaling": {deployed, asglane.OpScale, []func(*asglane.Spec){count(3)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fresh := func(t *testing.T) *stage {
+				t.Helper()
+				s := newStage(t)
+				if next := tt.first(t, s); next != nil {
+					return next
+				}
+				return s
+			}
+			whole := fresh(t)
+			before := whole.state(t)
+			k := &killer{}
+			whole.killed(t, k, tt.op, tt.change...)
+			after := whole.state(t)
+			if len(k.calls) == 0 {
+				t.Fatal("the step changes nothing")
+			}
+			for n, call := range k.calls {
+				for _, early := range []bool{true, false} {
+					when := map[bool]string{true: "before", false: "after"}[early]
+					t.Run(fmt.Sprintf("%s %d %s", when, n+1, call), func(t *testing.T) {
+						t.Parallel()
+						s := fresh(t)
+						s.killed(t, &killer{at: n + 1, before: early}, tt.op, tt.change...)
+						s.attempt++
+						if tt.undo == "" || early == (n%2 == 0) { // one of both ends for each, which are many
+							s.succeeds(t, tt.op, tt.change...)
+							if diff := cmp.Diff(after, s.state(t)); diff != "" {
+								t.Errorf("tried again (-want +got):\n%s", diff)
+							}
+						}
+						if tt.undo == "" {
+							return
+						}
+						s.succeeds(t, tt.undo)
+						if diff := cmp.Diff(versionsAside(before), versionsAside(s.state(t))); diff != "" {
+							t.Errorf("taken back (-want +got):\n%s", diff)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// Killed after it has started a refresh and delivered again, the step starts no
+// other one.
+func TestDeliveredAgainAfterTheRefresh(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	first.succeeds(t, asglane.OpRolling)
+	s := first.next(t, "web-2")
+	k := &killer{at: 3}
+	s.killed(t, k, asglane.OpRolling)
+	if k.calls[2] != "StartInstanceRefresh" {
+		t.Fatalf("the calls are %v", k.calls)
+	}
+	s.succeeds(t, asglane.OpRolling)
+	if n := s.Count("autoscaling:StartInstanceRefresh"); n != 1 || s.runs(t, "web") != "version 2, 1 to 4, 2 desired: 2 2" {
+		t.Errorf("%d refreshes, and the group is %s", n, s.runs(t, "web"))
+	}
+}
+
+// A call that is sent twice because its answer was lost does what it does once.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	lost := func(s *stage, operations ...string) {
+		for _, operation := range operations {
+			s.Fail(operation, testaws.Fault{Cut: testaws.CutAfter, Times: 1})
+		}
+	}
+	lost(first, "ec2:CreateLaunchTemplate", "autoscaling:CreateAutoScalingGroup")
+	first.succeeds(t, asglane.OpRolling, around)
+	s := first.next(t, "web-2")
+	lost(s, "ec2:CreateLaunchTemplateVersion", "autoscaling:StartInstanceRefresh", "autoscaling:DeletePolicy", "autoscaling:DeleteScheduledAction")
+	s.succeeds(t, asglane.OpRolling)
+	if got := s.runs(t, "web"); got != "version 2, 1 to 4, 2 desired: 2 2" {
+		t.Errorf("the group is %s", got)
+	}
+	fresh := first.next(t, "web-3")
+	fresh.succeeds(t, asglane.OpCanary, count(1))
+	lost(fresh, "autoscaling:DeleteAutoScalingGroup", "ec2:DeleteLaunchTemplate")
+	fresh.succeeds(t, asglane.OpCanaryDelete)
+}
+
+// A step that AWS refuses in the middle fails with its reason, and is taken back.
+func TestDeniedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	first.succeeds(t, asglane.OpRolling)
+	before := first.state(t)
+	s := first.next(t, "web-2")
+	s.Fail("autoscaling:StartInstanceRefresh", testaws.Fault{Code: "AccessDenied", Message: "User is not authorized to perform: autoscaling:StartInstanceRefresh on web", Times: 1})
+	r := s.refused(t, "autoscaling:StartInstanceRefresh", asglane.OpRolling)
+	if len(r.FailureTypes) != 1 || r.FailureTypes[0] != fault.Authorization || !strings.Contains(r.Message, "the caller is arn:aws:") {
+		t.Errorf("it failed by %v: %s", r.FailureTypes, r.Message)
+	}
+	s.succeeds(t, asglane.OpRollingRollback)
+	if diff := cmp.Diff(versionsAside(before), versionsAside(s.state(t))); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+}
+
+// An account that throttles every third call makes a step slower, and no worse.
+func TestThrottled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	var mu sync.Mutex
+	calls := 0
+	s.kind = s.through(func(stack *smithymiddleware.Stack) error {
+		return stack.Deserialize.Add(smithymiddleware.DeserializeMiddlewareFunc("throttles", func(ctx context.Context, in smithymiddleware.DeserializeInput, next smithymiddleware.DeserializeHandler) (smithymiddleware.DeserializeOutput, smithymiddleware.Metadata, error) {
+			mu.Lock()
+			calls++
+			third := calls%3 == 0
+			mu.Unlock()
+			if third {
+				return smithymiddleware.DeserializeOutput{}, smithymiddleware.Metadata{}, &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}
+			}
+			return next.HandleDeserialize(ctx, in)
+		}), smithymiddleware.After)
+	})
+	backOff := func(s *asglane.Spec) {
+		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
+	}
+	s.succeeds(t, asglane.OpRolling, backOff, around)
+	next := s.next(t, "web-2")
+	next.succeeds(t, asglane.OpRolling, backOff)
+	next.succeeds(t, asglane.OpRollingRollback, backOff)
+	if got := next.runs(t, "web"); got != "version 1, 1 to 4, 2 desired: 1 1" {
+		t.Errorf("after the rollback the group is %s", got)
+	}
+}
+
+// A step whose time is up says how things stood; one that is aborted changes
+// nothing any more. AWS goes on in both cases, until the rollback.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	first.succeeds(t, asglane.OpRolling)
+	timeout := first.next(t, "slow-2")
+	timeout.Hold()
+	if r := timeout.expires(t, asglane.OpRolling); !strings.Contains(r.Message, "Percentage completed: 0") {
+		t.Errorf("it failed by %s; want how far it was", r.Message)
+	}
+	timeout.Go()
+	timeout.succeeds(t, asglane.OpRollingRollback)
+
+	s := first.next(t, "slow-3")
+	s.Hold()
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	begun := s.Count("autoscaling:StartInstanceRefresh")
+	go func() {
+		s.Await("autoscaling:StartInstanceRefresh", begun+1)
+		stop(executor.ErrCancelled)
+	}()
+	if _, err := s.kind.Do(ctx, s.assignment(t, asglane.OpRolling), s.env.Env); !errors.Is(err, executor.ErrCancelled) {
+		t.Errorf("got %v; want that it was cancelled", err)
+	}
+	s.Go()
+	s.succeeds(t, asglane.OpRollingRollback)
+	if got := s.runs(t, "web"); got != "version 1, 1 to 4, 2 desired: 1 1" {
+		t.Errorf("after the rollbacks the group is %s", got)
+	}
+}
