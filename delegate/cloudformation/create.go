@@ -187,6 +187,14 @@ func (s *session) makes(ctx context.Context, want made, token string) (ended, er
 }
 
 func (s *session) update(ctx context.Context, want made, now *types.Stack, token string) (ended, error) {
+	last, err := s.latest(ctx, now)
+	if err != nil {
+		return ended{}, err
+	}
+	if last.token == aws.Token(s.task, token) {
+		s.say("This attempt of the step has updated stack %s already", s.spec.Stack)
+		return s.end(ctx, last)
+	}
 	o, err := s.newest(ctx, now)
 	if err != nil {
 		return ended{}, err

@@ -64,16 +64,20 @@ func (s *session) events(ctx context.Context, o operation) ([]types.StackEvent, 
 // latest is the operation of a stack that began last: its events begin with the
 // one that tells of the stack itself and isn't its end.
 func (s *session) latest(ctx context.Context, now *types.Stack) (operation, error) {
-	o := operation{stack: sdk.ToString(now.StackId)}
-	all, err := s.events(ctx, o)
-	if err != nil {
-		return o, s.failed(ctx, "DescribeStackEvents", err)
-	}
-	for i, e := range all {
-		if begins(e) {
-			o.since, o.token = "", sdk.ToString(e.ClientRequestToken)
-			if i > 0 {
-				o.since = sdk.ToString(all[i-1].EventId)
+	o, found := operation{stack: sdk.ToString(now.StackId)}, false
+	pages := cloudformation.NewDescribeStackEventsPaginator(s.client, &cloudformation.DescribeStackEventsInput{StackName: now.StackId})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return o, s.failed(ctx, "DescribeStackEvents", err)
+		}
+		for _, e := range page.StackEvents { // the newest first
+			if found {
+				o.since = sdk.ToString(e.EventId)
+				return o, nil
+			}
+			if found = begins(e); found {
+				o.token = sdk.ToString(e.ClientRequestToken)
 			}
 		}
 	}

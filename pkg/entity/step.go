@@ -195,6 +195,7 @@ func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 		if at := document.Child(spec, "barrierRef"); name == stepBarrier && at.Is(yamldoc.Scalar) && !strings.Contains(at.Node.Value, "<+") {
 			d.barriers = append(d.barriers, at)
 		}
+		d.madeOnce(spec, name, p)
 	case p.ofRefused(name):
 	case harnessStep(name):
 		d.Unsupported(typ, "step type %s isn't supported yet%s", name, instead(name))
@@ -202,6 +203,22 @@ func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 		d.Errorf(typ, unknownStepType, "unknown step type %q%s", name, d.meantStep(name, p.stage))
 	}
 	return lacks
+}
+
+// stepCreateStack is the type of the steps that make stacks.
+const stepCreateStack = "CreateStack"
+
+// madeOnce reports a step that makes a stack by an identifier by which another of
+// the stage does: what would be rolled back, or deleted, is one of them alone.
+func (d steps) madeOnce(spec yamldoc.Value, name string, p place) {
+	at := document.Child(spec, "provisionerIdentifier")
+	if name != stepCreateStack || p.section == nil || !at.Is(yamldoc.Scalar) || strings.Contains(at.Node.Value, "<+") {
+		return
+	}
+	// No step has an identifier with a space.
+	if first, again := p.section.Again("provisioner "+at.Node.Value, at.Pos(d.Report)); again {
+		d.Errorf(at, document.DuplicateIdentifier, "the %s step in line %d of this stage has the provisionerIdentifier %q, too; want one of its own for each stack", name, first.Line, at.Node.Value)
+	}
 }
 
 // specRefs adds the references of a step's spec to connectors and to the user
