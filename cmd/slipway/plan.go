@@ -22,7 +22,7 @@ func planCommand(a *app) *cobra.Command {
 		Long: "Plan prints the tree of stages and steps that \"slipway run\" would start with the same flags. Conditions and loops are\n" +
 			"resolved as far as they can be before the run; what only the run knows is shown as it is written. Of each step it\n" +
 			"says which connected delegates could take it.\n" +
-			"With --diff delegates render what the stages would deploy to Kubernetes and ECS, and say how that differs from what there\n" +
+			"With --diff delegates render what the stages would deploy to Kubernetes, ECS and Lambda, and say how that differs from what there\n" +
 			"is. Nothing is changed: clusters of Kubernetes are asked by dry runs.",
 		Example:           "  slipway plan guestbook --input-set staging\n  slipway plan guestbook --diff",
 		ValidArgsFunction: a.naming.completePipelines,

@@ -29,6 +29,7 @@ const (
 	unitDeploy   = "Deploy"
 	unitTraffic  = "Traffic Shift"
 	unitRollback = "Rollback"
+	unitDiff     = "Diff"
 )
 
 // Config is what the executor needs.
@@ -86,6 +87,8 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 	switch s.spec.Op {
 	case lane.OpDeploy, lane.OpCanary:
 		return s.deploy(ctx)
+	case lane.OpDiff:
+		return s.compare(ctx)
 	case lane.OpShift:
 		return s.shift(ctx)
 	case lane.OpRollback, lane.OpCanaryRollback:

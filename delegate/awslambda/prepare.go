@@ -59,6 +59,7 @@ type found struct {
 	first  bool // it isn't there
 	config *types.FunctionConfiguration
 	newest *types.FunctionConfiguration // of its published versions; nil: it has none
+	image  string                       // that it is made of, by its digest; empty: it is made of a zip
 }
 
 // look looks at the function.
@@ -71,7 +72,11 @@ func (s *session) look(ctx context.Context, name string) (found, error) {
 		return found{}, s.failed(ctx, "GetFunction", err)
 	}
 	newest, err := s.newest(ctx, name)
-	return found{config: out.Configuration, newest: newest}, err
+	now := found{config: out.Configuration, newest: newest}
+	if out.Code != nil {
+		now.image = sdk.ToString(out.Code.ResolvedImageUri)
+	}
+	return now, err
 }
 
 // prepare keeps what is there before the first change. A stage that was here

@@ -2,27 +2,19 @@ package ecs
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"reflect"
-	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/slipway-cd/slipway/delegate/textdiff"
+	"github.com/slipway-cd/slipway/delegate/awsdiff"
 )
-
-// maxDiff bounds what of a comparison becomes the output, in bytes.
-const maxDiff = 64 << 10
 
 // comparing is a task that tells what EcsRollingDeploy would change. Options of
 // that step, such as which count counts, aren't known to it.
 type comparing struct {
 	*session
-	text    strings.Builder
-	changed []string
+	diff awsdiff.Diff
 }
 
 // compare compares what is there with what the documents say, and changes nothing.
@@ -45,17 +37,20 @@ func (s *comparing) compare(ctx context.Context) error {
 	if err := s.scalings(ctx, w); err != nil {
 		return err
 	}
-	text := s.text.String()
-	if len(text) > maxDiff {
-		s.warn("only the first %d of %d bytes become the output", maxDiff, len(text))
-		text = strings.ToValidUTF8(text[:maxDiff], "")
-	}
-	if text == "" {
+	if s.diff.Empty() {
 		s.say("Nothing would change")
 	}
-	has := len(s.changed) > 0
-	s.outputs.Diff, s.outputs.Changed, s.outputs.HasChanges = text, s.changed, &has
+	s.outputs.Outputs = s.diff.Outputs(s.warn)
 	return nil
+}
+
+// differs notes how something would change; nil is nothing.
+func (s *comparing) differs(name string, was, is any) error {
+	hunks, err := s.diff.Add(name, was, is)
+	if hunks != "" {
+		s.say("%s\n%s", name, hunks)
+	}
+	return err
 }
 
 // definitions compares the task definition that the service has with that of the
@@ -69,7 +64,7 @@ func (s *comparing) definitions(ctx context.Context, w *wanted, live *types.Serv
 			return err
 		}
 		if d != nil {
-			was = plain(reflect.ValueOf(usual(registered(d.TaskDefinition))))
+			was = awsdiff.Plain(usual(registered(d.TaskDefinition)))
 		}
 	}
 	if w.definition == nil {
@@ -80,12 +75,12 @@ func (s *comparing) definitions(ctx context.Context, w *wanted, live *types.Serv
 		if d == nil {
 			return s.differs(name+s.spec.Target.TaskDefinitionARN, was, nil)
 		}
-		is = plain(reflect.ValueOf(usual(registered(d.TaskDefinition))))
+		is = awsdiff.Plain(usual(registered(d.TaskDefinition)))
 		return s.differs(name+sdk.ToString(d.TaskDefinition.Family), was, is)
 	}
 	wanted := *w.definition
 	wanted.Tags = nil
-	is = plain(reflect.ValueOf(usual(wanted)))
+	is = awsdiff.Plain(usual(wanted))
 	return s.differs(name+sdk.ToString(wanted.Family), was, is)
 }
 
@@ -95,12 +90,12 @@ func (s *comparing) services(w *wanted, live *types.Service) error {
 	if live == nil {
 		in := *w.create
 		in.Tags = nil
-		return s.differs(name, nil, plain(reflect.ValueOf(in)))
+		return s.differs(name, nil, awsdiff.Plain(in))
 	}
 	in := *s.wantedUpdate(w, live, "")
 	in.TaskDefinition = nil // compared already
-	is := plain(reflect.ValueOf(in))
-	return s.differs(name, masked(plain(reflect.ValueOf(*snapshot(live))), is), is)
+	is := awsdiff.Plain(in)
+	return s.differs(name, awsdiff.Masked(awsdiff.Plain(*snapshot(live)), is), is)
 }
 
 // scalings compares what scales the service with what would.
@@ -110,43 +105,12 @@ func (s *comparing) scalings(ctx context.Context, w *wanted) error {
 		return err
 	}
 	then := w.scaling.of(s.cluster, w.name)
-	is := plain(reflect.ValueOf(then))
-	was := plain(reflect.ValueOf(now))
+	is := awsdiff.Plain(then)
+	was := awsdiff.Plain(now)
 	if len(now.Targets) == len(then.Targets) && len(now.Policies) == len(then.Policies) {
-		was = masked(was, is)
+		was = awsdiff.Masked(was, is)
 	}
 	return s.differs("Scaling/"+w.name, was, is)
-}
-
-// differs notes how something would change; nil is nothing.
-func (s *comparing) differs(name string, was, is any) error {
-	before, err := indented(was)
-	if err != nil {
-		return err
-	}
-	after, err := indented(is)
-	if err != nil {
-		return err
-	}
-	hunks := textdiff.Unified(before, after)
-	if hunks == "" {
-		return nil
-	}
-	s.changed = append(s.changed, name)
-	fmt.Fprintf(&s.text, "--- %s\n+++ %s\n%s", name, name, hunks)
-	s.say("%s\n%s", name, hunks)
-	return nil
-}
-
-func indented(v any) (string, error) {
-	if v == nil {
-		return "", nil
-	}
-	doc, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return "", fmt.Errorf("write what is compared: %w", err)
-	}
-	return string(doc) + "\n", nil
 }
 
 // usual has what AWS takes for what isn't said.
@@ -171,82 +135,4 @@ func usual(d ecs.RegisterTaskDefinitionInput) ecs.RegisterTaskDefinitionInput {
 	}
 	d.ContainerDefinitions = containers
 	return d
-}
-
-// plain is a value of the SDK as documents have it: names as AWS's documents spell
-// them, without what is empty.
-func plain(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			return nil
-		}
-		if e := v.Elem(); e.Kind() != reflect.Struct {
-			return e.Interface() // one that is said is said, also if it is 0 or false
-		}
-		return plain(v.Elem())
-	case reflect.Struct:
-		out := map[string]any{}
-		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if !f.IsExported() {
-				continue
-			}
-			if one := plain(v.Field(i)); one != nil {
-				out[strings.ToLower(f.Name[:1])+f.Name[1:]] = one
-			}
-		}
-		if len(out) == 0 {
-			return nil
-		}
-		return out
-	case reflect.Slice:
-		var out []any
-		for i := range v.Len() {
-			out = append(out, plain(v.Index(i)))
-		}
-		if len(out) == 0 {
-			return nil
-		}
-		return out
-	case reflect.Map:
-		if v.Len() == 0 {
-			return nil
-		}
-		return v.Interface()
-	default:
-		if v.IsZero() {
-			return nil
-		}
-		return v.Interface()
-	}
-}
-
-// masked is of a value what another one says anything of.
-func masked(v, by any) any {
-	switch by := by.(type) {
-	case map[string]any:
-		from, ok := v.(map[string]any)
-		if !ok {
-			return v
-		}
-		out := map[string]any{}
-		for key, one := range by {
-			if has, ok := from[key]; ok {
-				out[key] = masked(has, one)
-			}
-		}
-		return out
-	case []any:
-		from, ok := v.([]any)
-		if !ok || len(from) != len(by) {
-			return v
-		}
-		out := make([]any, len(by))
-		for i := range by {
-			out[i] = masked(from[i], by[i])
-		}
-		return out
-	}
-	return v
 }

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/slipway-cd/slipway/delegate/awsdiff"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -40,13 +41,10 @@ type outputs struct {
 	Previous *int32 `json:"previousCount,omitempty"`
 	Count    *int32 `json:"count,omitempty"`
 	// Of EcsServiceSetup and EcsUpgradeContainer.
-	Target   *int32 `json:"targetCount,omitempty"`
-	NewCount *int32 `json:"newServiceCount,omitempty"`
-	OldCount *int32 `json:"oldServiceCount,omitempty"`
-	// Of a preview.
-	Diff       string   `json:"diff,omitempty"`
-	Changed    []string `json:"changed,omitempty"`
-	HasChanges *bool    `json:"hasChanges,omitempty"`
+	Target          *int32 `json:"targetCount,omitempty"`
+	NewCount        *int32 `json:"newServiceCount,omitempty"`
+	OldCount        *int32 `json:"oldServiceCount,omitempty"`
+	awsdiff.Outputs        // of a preview
 	// Of EcsRunTask.
 	Tasks []taskRun `json:"tasks,omitempty"`
 }

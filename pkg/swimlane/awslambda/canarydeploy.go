@@ -6,4 +6,4 @@ import "github.com/slipway-cd/slipway/pkg/step"
 // as by AwsLambdaDeploy, and the aliases stay where they are.
 //
 // Outputs: as those of AwsLambdaDeploy.
-func canaryDeployType() step.Type { return fieldless(OpCanary) }
+func canaryDeployType() step.Type { return previewed(fieldless(OpCanary), 1) }

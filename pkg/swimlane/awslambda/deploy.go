@@ -8,4 +8,4 @@ import "github.com/slipway-cd/slipway/pkg/step"
 // Outputs: output.functionName, output.version, output.functionArn,
 // output.versionArn, output.codeSha256, output.previousVersion, output.aliases
 // and deploymentInfoOutcome.serverInstanceInfoList.
-func deployType() step.Type { return fieldless(OpDeploy) }
+func deployType() step.Type { return previewed(fieldless(OpDeploy), 0) }

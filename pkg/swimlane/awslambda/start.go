@@ -39,3 +39,10 @@ func complete(t Target) error {
 func fieldless(op Op) step.Type {
 	return step.Type{Name: string(op), Deploys: true}.Fieldless(func(in step.In) (step.Action, error) { return start(in, Spec{Op: op}) })
 }
+
+// previewed is a step type whose changes can be seen before; part is as
+// step.Preview has it.
+func previewed(t step.Type, part int) step.Type {
+	t.Preview = &step.Preview{By: string(OpDiff), Part: part}
+	return t
+}

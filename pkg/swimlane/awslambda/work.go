@@ -21,6 +21,7 @@ const (
 	OpCanary         Op = "AwsLambdaCanaryDeploy"
 	OpShift          Op = "AwsLambdaTrafficShift"
 	OpCanaryRollback Op = "AwsLambdaCanaryRollback"
+	OpDiff           Op = "AwsLambdaDiff" // of a preview
 )
 
 // Target is the function of a stage: its account, its definition and its code.
@@ -47,7 +48,7 @@ type Place struct {
 }
 
 // Deploys says whether a task reads the function's definition.
-func (s *Spec) Deploys() bool { return s.Op == OpDeploy || s.Op == OpCanary }
+func (s *Spec) Deploys() bool { return s.Op == OpDeploy || s.Op == OpCanary || s.Op == OpDiff }
 
 // fetched is what a delegate brings for a task.
 func (s *Spec) fetched() swimlane.Fetched {
