@@ -28,7 +28,6 @@ func manyNames() map[string]int {
 // manyMethods are the types that have more.
 func manyMethods() map[string]int {
 	return map[string]int{
-		"pkg/engine.walk": 78, // a decision in the making: what looks at a node may have to decide about it
 		// Names lead to texts, and texts to names. What needs no text resolved is in
 		// its record, documents, outputs and started.
 		"pkg/resolve.Scope": 117,

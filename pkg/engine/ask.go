@@ -15,7 +15,7 @@ const inputTime = 24 * time.Hour
 // asking makes the machine run of a stage wait for the inputs that it asks
 // for; false when there is nothing to wait for.
 func (w *walk) asking(n *plan.Node) bool {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	at := At{Node: n.ID, Wait: plan.WaitInput}
 	if s.Wait != plan.WaitInput || s.Status.Terminal() || w.Aborted {
 		return false
@@ -27,19 +27,19 @@ func (w *walk) asking(n *plan.Node) bool {
 	until = earlier(until, s.Deadline)
 	switch {
 	case s.Answered:
-		s = w.answered(n, s)
+		s = answered(n, s)
 		if n.Manual != "" {
 			s = w.timed(n, s)
 		}
-		w.put(n.ID, s)
+		w.states.put(n.ID, s)
 		return false
 	case w.Failure != nil && w.After == at:
 		s.Status, s.EndedAt = plan.Errored, w.Now
 		s.Message = "couldn't wait for its inputs: " + w.Failure.Error + ": " + w.Failure.Cause
-		w.put(n.ID, s)
+		w.states.put(n.ID, s)
 		return false
 	case w.over(until):
-		w.put(n.ID, w.unanswered(n, s))
+		w.states.put(n.ID, w.unanswered(n, s))
 		return false
 	}
 	w.out.Do, w.out.At, w.out.Wake = DoAwait, at, until.Sub(w.Now)
@@ -47,7 +47,7 @@ func (w *walk) asking(n *plan.Node) bool {
 }
 
 // answered lets a stage or a step go on that has its inputs.
-func (w *walk) answered(n *plan.Node, s plan.State) plan.State {
+func answered(n *plan.Node, s plan.State) plan.State {
 	s.Status, s.Wait, s.Token = plan.Running, plan.WaitWork, ""
 	if exclusive(n, s) {
 		s.Wait = plan.WaitTurn
@@ -66,7 +66,7 @@ func (w *walk) unanswered(n *plan.Node, s plan.State) plan.State {
 	action, _ := choose(n.Strategies, o.Failures)
 	if action.Type == plan.ProceedWithDefaultValues && n.Asks == plan.AsksDefaulted && n.Manual == "" {
 		s.Answered = true
-		return w.answered(n, s)
+		return answered(n, s)
 	}
 	return w.unbegun(n, s, o, false)
 }
@@ -91,5 +91,5 @@ func (w *walk) proceed(n *plan.Node, s plan.State, o plan.Outcome) plan.State {
 	s = w.archive(s, o)
 	s.Answered = true
 	w.beginAttempt(n, s)
-	return w.get(n.ID)
+	return w.states.get(n.ID)
 }

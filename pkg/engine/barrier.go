@@ -42,13 +42,13 @@ func barriers(p *plan.Plan, state func(plan.NodeID) plan.State) map[string][]*pl
 
 // barrier is the outcome of a step that waits at a barrier; nil while it is
 // neither open nor broken.
-func (w *walk) barrier(n *plan.Node) *plan.Outcome {
+func (d *states) barrier(n *plan.Node) *plan.Outcome {
 	name, open := barrierOf(n), true
-	for _, other := range barriers(w.Plan, w.get)[name] {
+	for _, other := range barriers(d.plan, d.get)[name] {
 		if other.ID == n.ID {
 			continue
 		}
-		came, failed := w.came(other)
+		came, failed := d.came(other)
 		if failed != nil {
 			return &plan.Outcome{
 				Status: plan.Failed, Failures: []fault.FailureType{fault.Unknown},
@@ -65,13 +65,13 @@ func (w *walk) barrier(n *plan.Node) *plan.Outcome {
 
 // came says whether a barrier needn't wait for a step, or which node has kept
 // it from coming.
-func (w *walk) came(n *plan.Node) (came bool, failed *plan.Node) {
-	s := w.get(n.ID)
+func (d *states) came(n *plan.Node) (came bool, failed *plan.Node) {
+	s := d.get(n.ID)
 	if !s.Status.Terminal() && s.Wait == plan.WaitBarrier {
 		return true, nil
 	}
 	for p := n; p != nil; p = p.Parent() {
-		s := w.get(p.ID)
+		s := d.get(p.ID)
 		switch {
 		case s.Status.Bad() || s.Status == plan.Skipped && s.FailedSoFar:
 			return false, p
@@ -124,8 +124,8 @@ func (h *Handler) passBarrier(ctx context.Context, snap *snapshot, n *plan.Node,
 	if snap, err = h.Reader.snapshot(ctx, snap.execution.ID); err != nil {
 		return false, err
 	}
-	w := &walk{Input: Input{Plan: snap.plan, State: snap.state}}
-	waits = w.barrier(snap.plan.Node(n.ID)) == nil
+	seen := states{plan: snap.plan, stored: snap.state}
+	waits = seen.barrier(snap.plan.Node(n.ID)) == nil
 	return waits, snap.err
 }
 

@@ -108,12 +108,13 @@ func TestBarriersInLoops(t *testing.T) {
 	waiting := plan.State{Status: plan.ResourceWaiting, Wait: plan.WaitBarrier, Attempt: 1}
 	two := &plan.Iterations{List: []plan.Iteration{{Postfix: "_0"}, {Postfix: "_1"}}}
 	s.states["p.par2.s1.x"] = waiting
-	open := func(states map[plan.NodeID]plan.State) bool {
-		for id, state := range states {
+	open := func(more map[plan.NodeID]plan.State) bool {
+		for id, state := range more {
 			s.states[id] = state
 		}
-		w := &walk{Input: s.input("p", 0, At{}), dirty: map[plan.NodeID]plan.State{}}
-		return w.barrier(s.plan.Node("p.par2.s1.x")) != nil
+		in := s.input("p", 0, At{})
+		seen := states{plan: in.Plan, stored: in.State}
+		return seen.barrier(s.plan.Node("p.par2.s1.x")) != nil
 	}
 	if open(nil) {
 		t.Error("it is open before the loop has started")

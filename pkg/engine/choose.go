@@ -6,18 +6,18 @@ import "github.com/slipway-cd/slipway/pkg/plan"
 // start (semantics/entities §5). What was chosen stays, whatever happens to
 // what chose it. A stage that can't choose fails by its strategy.
 func (w *walk) choose(n *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	if n.Deployment == nil || !n.Deployment.Late || s.Deployment != nil || s.Status.Terminal() || w.Aborted || w.over(s.Deadline) {
 		return
 	}
-	d, err := w.Choose(n, w.get)
+	d, err := w.Choose(n, w.states.get)
 	if err != nil {
-		w.put(n.ID, w.unbegun(n, s, failed(err), true))
+		w.states.put(n.ID, w.unbegun(n, s, failed(err), true))
 		return
 	}
 	s.Deployment = d
 	if exclusive(n, s) {
 		s.Wait = plan.WaitTurn
 	}
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 }

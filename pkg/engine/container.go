@@ -10,7 +10,7 @@ import (
 // sequence decides for a pipeline, a stage or a step group: its children run
 // one after the other, then, if a child asked for it, a stage's rollbackSteps.
 func (w *walk) sequence(n *plan.Node) {
-	if w.get(n.ID).Status == plan.NotStarted || w.get(n.ID).Status == "" {
+	if w.states.get(n.ID).Status == plan.NotStarted || w.states.get(n.ID).Status == "" {
 		w.begin(n, plan.State{})
 	}
 	if w.asking(n) {
@@ -20,20 +20,20 @@ func (w *walk) sequence(n *plan.Node) {
 		return
 	}
 	w.undoes(n)
-	if s := w.get(n.ID); w.After == (At{Node: n.ID, Wait: waitChildren}) && !s.Status.Terminal() {
+	if s := w.states.get(n.ID); w.After == (At{Node: n.ID, Wait: waitChildren}) && !s.Status.Terminal() {
 		w.lost(n) // the run in which it went on
 	}
-	for !w.get(n.ID).Status.Terminal() {
+	for !w.states.get(n.ID).Status.Terminal() {
 		if w.between(n) {
 			return
 		}
-		s := w.get(n.ID)
+		s := w.states.get(n.ID)
 		list := section(n, s)
 		if s.Cursor >= len(list) || w.stops(n, s, list[s.Cursor]) {
 			w.endSection(n)
 			continue
 		}
-		between := notStarted(w.get(list[s.Cursor].ID).Status) || w.After.Wait == plan.WaitLook
+		between := notStarted(w.states.get(list[s.Cursor].ID).Status) || w.After.Wait == plan.WaitLook
 		if part := partOf(n, s); part > w.Part && between {
 			w.out.Do, w.out.At = DoChildren, At{Node: n.ID, Wait: waitChildren}
 			w.out.Children = []Run{{Node: n.ID, Part: part}}
@@ -41,7 +41,7 @@ func (w *walk) sequence(n *plan.Node) {
 		}
 		c := list[s.Cursor]
 		back := s.Rollback && !c.InRollback()
-		if (back || notStarted(w.get(c.ID).Status)) && w.held(n) {
+		if (back || notStarted(w.states.get(c.ID).Status)) && w.held(n) {
 			return
 		}
 		if back {
@@ -54,7 +54,7 @@ func (w *walk) sequence(n *plan.Node) {
 		if !w.child(n, c) {
 			return // the machine run waits for the child
 		}
-		w.absorb(n, c)
+		w.states.absorb(n, c)
 	}
 	w.out.Do = DoDone
 }
@@ -83,11 +83,11 @@ func partOf(n *plan.Node, s plan.State) int {
 // back, or another member's failure fails all. A child that is under way is
 // always seen to its end.
 func (w *walk) stops(n *plan.Node, s plan.State, next *plan.Node) bool {
-	if !notStarted(w.get(next.ID).Status) {
+	if !notStarted(w.states.get(next.ID).Status) {
 		return false
 	}
 	return w.Aborted || s.Worst == plan.Aborted || s.Unwind.Action != "" || w.over(s.Deadline) ||
-		!s.Rollback && w.swept(n)
+		!s.Rollback && w.states.swept(n)
 }
 
 func notStarted(s plan.Status) bool { return s == "" || s == plan.NotStarted }
@@ -98,11 +98,11 @@ func (w *walk) over(deadline time.Time) bool {
 
 // child moves one child of a sequence on; true when it has ended.
 func (w *walk) child(n, c *plan.Node) bool {
-	cs := w.get(c.ID)
+	cs := w.states.get(c.ID)
 	if notStarted(cs.Status) && !w.enter(n, c) {
 		return true // skipped, or failed before it began
 	}
-	if w.get(c.ID).Status.Terminal() {
+	if w.states.get(c.ID).Status.Terminal() {
 		return true
 	}
 	if c.Kind == plan.KindStep {
@@ -121,21 +121,21 @@ func (w *walk) fanOut(children ...*plan.Node) {
 	w.out.Do = DoChildren
 	w.out.At = At{Node: children[0].ID, Wait: waitChildren}
 	for _, c := range children {
-		w.out.Children = append(w.out.Children, w.runOf(c))
+		w.out.Children = append(w.out.Children, w.states.runOf(c))
 	}
 }
 
 // runOf is the machine run that a child gets.
-func (w *walk) runOf(c *plan.Node) Run {
-	return Run{Node: c.ID, Part: partOf(c, w.get(c.ID))}
+func (d *states) runOf(c *plan.Node) Run {
+	return Run{Node: c.ID, Part: partOf(c, d.get(c.ID))}
 }
 
 // lost ends a child whose machine run has ended without saying how.
 func (w *walk) lost(c *plan.Node) {
-	s := w.get(c.ID)
+	s := w.states.get(c.ID)
 	s.Status, s.EndedAt = plan.Errored, w.Now
 	s.Message = "its state machine ended before it did"
-	w.put(c.ID, s)
+	w.states.put(c.ID, s)
 }
 
 // enter decides whether a child that is next runs, and starts it. False when
@@ -146,13 +146,13 @@ func (w *walk) enter(n, c *plan.Node) bool {
 		return w.enterLoop(n, c)
 	}
 	run, err := w.when(n, c)
-	s := w.fresh(c.ID)
+	s := w.states.fresh(c.ID)
 	switch {
 	case err != nil && c.Kind == plan.KindStep:
 		s.Undecided = true
 	case err != nil:
 		s.StartedAt = w.Now
-		w.put(c.ID, w.undecided(c, s, err))
+		w.states.put(c.ID, w.undecided(c, s, err))
 		return false
 	case !run:
 		w.skip(c)
@@ -162,13 +162,13 @@ func (w *walk) enter(n, c *plan.Node) bool {
 		w.beginAttempt(c, s)
 		return true
 	}
-	return w.begin(c, w.get(n.ID))
+	return w.begin(c, w.states.get(n.ID))
 }
 
 // begin starts a container below a parent in the given state (the zero State
 // for the pipeline). False if its timeout can't be evaluated.
 func (w *walk) begin(n *plan.Node, parent plan.State) bool {
-	s := w.fresh(n.ID)
+	s := w.states.fresh(n.ID)
 	if w.gated(n, s) {
 		return true
 	}
@@ -183,7 +183,7 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 	}
 	s = w.timed(n, s)
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 	return !s.Status.Terminal()
 }
 
@@ -196,7 +196,7 @@ func (w *walk) timed(n *plan.Node, s plan.State) plan.State {
 	if manual {
 		evaluate = w.Patience
 	}
-	timeout, err := evaluate(n, w.get)
+	timeout, err := evaluate(n, w.states.get)
 	switch end := w.Now.Add(timeout); {
 	case err != nil:
 		return w.undecided(n, s, err)
@@ -209,10 +209,10 @@ func (w *walk) timed(n *plan.Node, s plan.State) plan.State {
 }
 
 // absorb counts an ended child into its container and moves on.
-func (w *walk) absorb(n, c *plan.Node) {
-	s, cs := w.get(n.ID), w.get(c.ID)
+func (d *states) absorb(n, c *plan.Node) {
+	s, cs := d.get(n.ID), d.get(c.ID)
 	s.Cursor++
-	w.put(n.ID, count(s, c, cs))
+	d.put(n.ID, count(s, c, cs))
 }
 
 // count adds a child's end to its container's (semantics/pipeline §8.2).
@@ -246,7 +246,7 @@ func describe(c *plan.Node, cs plan.State) string {
 
 // endSection ends a container, or does what a step below asked it for.
 func (w *walk) endSection(n *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	if !s.Rollback && !w.Aborted && s.Worst != plan.Aborted {
 		if n.Kind == plan.KindStage {
 			s = w.leaveForward(n, s)
@@ -257,18 +257,18 @@ func (w *walk) endSection(n *plan.Node) {
 			w.again(n, s)
 			return
 		case s.Unwind.Action != plan.RetryStepGroup:
-			w.put(n.ID, w.turnBack(n, s))
+			w.states.put(n.ID, w.states.turnBack(n, s))
 			return
 		}
 	}
 	switch {
 	case s.Rollback:
 		s.Unwind = plan.Unwind{} // what fails in a rollback leads to no other
-	case s.Cursor < len(n.Children) && s.Message == "" && w.swept(n):
+	case s.Cursor < len(n.Children) && s.Message == "" && w.states.swept(n):
 		s.Message = sweptMessage
 	}
 	s.Status, s.EndedAt = w.endStatus(n, s), w.Now
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 }
 
 // endStatus is how a container ends none of whose children is under way.
@@ -284,7 +284,7 @@ func (w *walk) endStatus(n *plan.Node, s plan.State) plan.Status {
 		return s.Worst
 	case n.Kind == plan.KindParallel || n.Kind == plan.KindLoop || s.Cursor >= len(n.Children):
 		return plan.Success
-	case w.swept(n):
+	case w.states.swept(n):
 		return plan.Failed
 	}
 	return plan.Expired // it was the time that ended it
@@ -301,7 +301,7 @@ func parentID(n *plan.Node) plan.NodeID {
 // parallel decides for a parallel block: the members start together, each in
 // a machine run of its own, and the block ends when all have ended.
 func (w *walk) parallel(n *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	if s.Status.Terminal() {
 		w.out.Do = DoDone
 		return
@@ -319,24 +319,24 @@ func (w *walk) parallel(n *plan.Node) {
 	}
 	before := s
 	for _, c := range n.Children {
-		s = count(s, c, w.get(c.ID))
+		s = count(s, c, w.states.get(c.ID))
 	}
 	s.FailedSoFar, s.IgnoredSoFar = before.FailedSoFar, before.IgnoredSoFar
 	s.Status, s.EndedAt = w.endStatus(n, s), w.Now
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 	w.out.Do = DoDone
 }
 
 // member moves one member of a parallel block on; true while it is under way.
 func (w *walk) member(n *plan.Node, s plan.State, c *plan.Node) bool {
-	if notStarted(w.get(c.ID).Status) {
+	if notStarted(w.states.get(c.ID).Status) {
 		if w.Aborted || w.over(s.Deadline) {
 			w.ended(c.ID, plan.Aborted, "")
 			return false
 		}
 		return w.enter(n, c) // conditions see the state at the block's start
 	}
-	if w.get(c.ID).Status.Terminal() {
+	if w.states.get(c.ID).Status.Terminal() {
 		return false
 	}
 	if w.After.Node == n.ID && w.After.Wait == waitChildren {

@@ -133,17 +133,17 @@ type Write struct {
 // Next decides what comes next for the node whose machine run asks.
 // Deciding twice from the same states gives the same decision.
 func Next(in Input) Decision {
-	w := &walk{Input: in, dirty: map[plan.NodeID]plan.State{}}
+	w := &walk{Input: in, states: states{plan: in.Plan, stored: in.State, dirty: map[plan.NodeID]plan.State{}}}
 	n := in.Plan.Node(in.Node)
 	loop, waits := n.Parent(), false
-	if loop != nil && loop.Kind == plan.KindLoop && notStarted(w.get(n.ID).Status) {
+	if loop != nil && loop.Kind == plan.KindLoop && notStarted(w.states.get(n.ID).Status) {
 		waits = !w.enterIteration(loop, n)
 	}
 	if !waits {
 		w.decide(n)
 	}
-	for _, id := range w.order {
-		w.out.Writes = append(w.out.Writes, Write{Node: id, State: w.dirty[id]})
+	for _, id := range w.states.order {
+		w.out.Writes = append(w.out.Writes, Write{Node: id, State: w.states.dirty[id]})
 	}
 	return w.out
 }
@@ -162,32 +162,39 @@ func (w *walk) decide(n *plan.Node) {
 	}
 }
 
-// walk is one decision in the making: the stored states with what has been
-// decided laid over them.
+// walk is one decision in the making.
 type walk struct {
 	Input
-	dirty map[plan.NodeID]plan.State
-	order []plan.NodeID
-	out   Decision
+	states states
+	out    Decision
 }
 
-func (w *walk) get(id plan.NodeID) plan.State {
-	if s, ok := w.dirty[id]; ok {
+// states are what has become of a plan's nodes: what is stored, with what has
+// been decided laid over it.
+type states struct {
+	plan   *plan.Plan
+	stored func(plan.NodeID) plan.State
+	dirty  map[plan.NodeID]plan.State
+	order  []plan.NodeID
+}
+
+func (d *states) get(id plan.NodeID) plan.State {
+	if s, ok := d.dirty[id]; ok {
 		return s
 	}
-	return w.State(id)
+	return d.stored(id)
 }
 
-func (w *walk) put(id plan.NodeID, s plan.State) {
-	if _, ok := w.dirty[id]; !ok {
-		w.order = append(w.order, id)
+func (d *states) put(id plan.NodeID, s plan.State) {
+	if _, ok := d.dirty[id]; !ok {
+		d.order = append(d.order, id)
 	}
-	w.dirty[id] = s
+	d.dirty[id] = s
 }
 
 // lone decides for a step that has a machine run of its own.
 func (w *walk) lone(n *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	on := At{Node: n.ID, Wait: waitChildren}
 	switch part := partOf(n, s); {
 	case s.Status.Terminal():

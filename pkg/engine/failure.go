@@ -111,7 +111,7 @@ func (w *walk) retry(n *plan.Node, s plan.State, a plan.Action, o plan.Outcome) 
 	s.Strategy = &a
 	if interval <= 0 {
 		w.beginAttempt(n, s)
-		return w.get(n.ID)
+		return w.states.get(n.ID)
 	}
 	s.Status, s.Wait, s.Token, s.Outcome = plan.Running, plan.WaitRetry, "", nil
 	s.Deadline = w.Now.Add(interval)
@@ -123,8 +123,8 @@ func (w *walk) retryWanted(n *plan.Node, s plan.State, a plan.Action) bool {
 	if a.Condition == "" {
 		return true
 	}
-	w.put(n.ID, s) // the condition may read this attempt's outputs
-	ok, err := w.Condition(n, a.Condition, w.get)
+	w.states.put(n.ID, s) // the condition may read this attempt's outputs
+	ok, err := w.Condition(n, a.Condition, w.states.get)
 	return ok && err == nil
 }
 
@@ -144,7 +144,7 @@ func (w *walk) decided(n *plan.Node, s plan.State) plan.State {
 	if o.Decision == plan.Retry {
 		s = w.archive(s, o)
 		w.beginAttempt(n, s) // s.Strategy stays: failing again asks again
-		return w.get(n.ID)
+		return w.states.get(n.ID)
 	}
 	return w.apply(n, s, plan.Action{Type: o.Decision, Depth: groupDepth(n)}, o)
 }
@@ -155,7 +155,7 @@ func (w *walk) decided(n *plan.Node, s plan.State) plan.State {
 // rollback.
 func (w *walk) leaveForward(n *plan.Node, s plan.State) plan.State {
 	complete := s.Cursor >= len(n.Children) && s.Worst != plan.Expired
-	if complete || s.Unwind.Action != "" || !w.over(s.Deadline) || w.over(w.get(parentID(n)).Deadline) {
+	if complete || s.Unwind.Action != "" || !w.over(s.Deadline) || w.over(w.states.get(parentID(n)).Deadline) {
 		return s
 	}
 	s.Worst, s.Message, s.Cursor = plan.Expired, "the stage timed out", len(n.Children)

@@ -45,7 +45,7 @@ func (w *walk) gated(n *plan.Node, s plan.State) bool {
 	if !w.Gated || n.Kind != plan.KindPipeline || s.Turn != "" {
 		return false
 	}
-	w.put(n.ID, plan.State{Status: plan.Running, StartedAt: w.Now, Wait: plan.WaitTurn})
+	w.states.put(n.ID, plan.State{Status: plan.Running, StartedAt: w.Now, Wait: plan.WaitTurn})
 	return true
 }
 

@@ -8,15 +8,15 @@ import (
 // found, once (semantics/pipeline §6). False when it has ended at once: there
 // are none, or they can't be found out.
 func (w *walk) enterLoop(n, loop *plan.Node) bool {
-	if !w.statusFits(w.get(n.ID), loop.Children[0]) {
+	if !statusFits(w.states.get(n.ID), loop.Children[0]) {
 		w.skip(loop) // every iteration would be; its expressions may not even resolve
 		return false
 	}
-	if !w.begin(loop, w.get(n.ID)) {
+	if !w.begin(loop, w.states.get(n.ID)) {
 		return false
 	}
-	s := w.get(loop.ID)
-	found, err := w.Loop(loop, w.get)
+	s := w.states.get(loop.ID)
+	found, err := w.Loop(loop, w.states.get)
 	switch {
 	case err != nil:
 		s = w.undecided(loop, s, err)
@@ -25,7 +25,7 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 	default:
 		s.Iterations = &found
 	}
-	w.put(loop.ID, s)
+	w.states.put(loop.ID, s)
 	return !s.Status.Terminal()
 }
 
@@ -34,16 +34,16 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 func (w *walk) skip(n *plan.Node) {
 	p := n.Parent()
 	w.ended(n.ID, plan.Skipped, "")
-	s := w.get(n.ID)
-	s.FailedSoFar = p.Kind != plan.KindParallel && p.Kind != plan.KindLoop && w.get(p.ID).FailedSoFar
-	w.put(n.ID, s)
+	s := w.states.get(n.ID)
+	s.FailedSoFar = p.Kind != plan.KindParallel && p.Kind != plan.KindLoop && w.states.get(p.ID).FailedSoFar
+	w.states.put(n.ID, s)
 }
 
 // loop decides for a loop: each iteration has a machine run of its own, at
 // most MaxConcurrency of them at a time, one wave after the other, and the
 // loop ends with the last.
 func (w *walk) loop(n *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	w.out.Do = DoDone
 	if s.Status.Terminal() {
 		return
@@ -52,8 +52,8 @@ func (w *walk) loop(n *plan.Node) {
 		at := At{Node: n.ID, Wait: waitChildren, Look: s.Wave}
 		open, more := w.wave(s, children, w.After == at)
 		if len(open) > 0 {
-			if s.Wave != w.get(n.ID).Wave {
-				w.put(n.ID, s)
+			if s.Wave != w.states.get(n.ID).Wave {
+				w.states.put(n.ID, s)
 			}
 			w.out.Do, w.out.At = DoChildren, at
 			w.out.Children, w.out.MaxConcurrency = open, s.Iterations.MaxConcurrency
@@ -65,11 +65,11 @@ func (w *walk) loop(n *plan.Node) {
 	}
 	ended := s
 	for _, c := range w.Plan.Children(n, s) {
-		ended = count(ended, c, w.get(c.ID))
+		ended = count(ended, c, w.states.get(c.ID))
 	}
 	ended.FailedSoFar, ended.IgnoredSoFar = s.FailedSoFar, s.IgnoredSoFar
 	ended.Status, ended.EndedAt = w.endStatus(n, ended), w.Now
-	w.put(n.ID, ended)
+	w.states.put(n.ID, ended)
 }
 
 // wave lists the machine runs of a loop's present wave that haven't ended, and
@@ -81,14 +81,14 @@ func (w *walk) wave(s plan.State, children []*plan.Node, back bool) (open []Run,
 			more = more || wave > s.Wave
 			continue
 		}
-		switch status := w.get(c.ID).Status; {
+		switch status := w.states.get(c.ID).Status; {
 		case back && !status.Terminal():
 			w.lost(c)
 		case notStarted(status) && w.Aborted:
 			w.ended(c.ID, plan.Aborted, "")
 		}
-		if !w.get(c.ID).Status.Terminal() {
-			open = append(open, w.runOf(c))
+		if !w.states.get(c.ID).Status.Terminal() {
+			open = append(open, w.states.runOf(c))
 		}
 	}
 	return open, more
@@ -98,7 +98,7 @@ func (w *walk) wave(s plan.State, children []*plan.Node, back bool) (open []Run,
 // be long after its loop: its condition, its timeout and what has happened
 // since count from now. False while it waits to be started.
 func (w *walk) enterIteration(loop, n *plan.Node) bool {
-	s := w.get(loop.ID)
+	s := w.states.get(loop.ID)
 	switch {
 	case w.held(n):
 		return false
@@ -106,11 +106,11 @@ func (w *walk) enterIteration(loop, n *plan.Node) bool {
 		w.ended(n.ID, plan.Aborted, "")
 	case w.over(s.Deadline):
 		w.ended(n.ID, plan.Expired, "the time of its stage or pipeline was up")
-	case w.Plan.FailsAll() && (w.swept(loop) || w.failedAll(loop, s)):
+	case w.Plan.FailsAll() && (w.states.swept(loop) || w.states.failedAll(loop, s)):
 		w.ended(n.ID, plan.Skipped, sweptMessage)
-	case loop.Loop.SkipQueued && w.anyBad(loop, s):
+	case loop.Loop.SkipQueued && w.states.anyBad(loop, s):
 		w.ended(n.ID, plan.Skipped, "another iteration failed before this one started")
-	case s.Iterations.Lined && w.failedBefore(loop, s, n):
+	case s.Iterations.Lined && w.states.failedBefore(loop, s, n):
 		w.ended(n.ID, plan.Skipped, "another service has failed on the same infrastructure before")
 	default:
 		w.enter(loop, n)
@@ -120,10 +120,10 @@ func (w *walk) enterIteration(loop, n *plan.Node) bool {
 
 // failedBefore says whether an earlier iteration has failed that deployed to
 // the same infrastructure.
-func (w *walk) failedBefore(loop *plan.Node, s plan.State, n *plan.Node) bool {
+func (d *states) failedBefore(loop *plan.Node, s plan.State, n *plan.Node) bool {
 	mine := s.Iterations.Of(n.Postfix())
 	for _, it := range s.Iterations.List {
-		if it.Wave < mine.Wave && it.Choice.SamePlace(mine.Choice) && w.get(loop.Iteration(it.Postfix)).Status.Bad() {
+		if it.Wave < mine.Wave && it.Choice.SamePlace(mine.Choice) && d.get(loop.Iteration(it.Postfix)).Status.Bad() {
 			return true
 		}
 	}
@@ -131,9 +131,9 @@ func (w *walk) failedBefore(loop *plan.Node, s plan.State, n *plan.Node) bool {
 }
 
 // anyBad says whether an iteration has failed.
-func (w *walk) anyBad(loop *plan.Node, s plan.State) bool {
+func (d *states) anyBad(loop *plan.Node, s plan.State) bool {
 	for _, it := range s.Iterations.List {
-		if w.get(loop.Iteration(it.Postfix)).Status.Bad() {
+		if d.get(loop.Iteration(it.Postfix)).Status.Bad() {
 			return true
 		}
 	}

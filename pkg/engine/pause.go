@@ -13,7 +13,7 @@ import (
 // person has paused the execution. What runs goes on, and so do the clocks of
 // timeouts (semantics/pipeline §5.6). False when there is nothing to wait for.
 func (w *walk) held(n *plan.Node) bool {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	waiting, status := plan.Paused, plan.Running
 	if n.Parent() != nil && n.Parent().Kind == plan.KindLoop && (s.Wait == plan.WaitPause || notStarted(s.Status)) && s.StartedAt.IsZero() {
 		waiting, status = plan.NotStarted, plan.NotStarted // an iteration that has yet to start
@@ -21,13 +21,13 @@ func (w *walk) held(n *plan.Node) bool {
 	if !w.Paused || w.Aborted || w.over(s.Deadline) {
 		if s.Wait == plan.WaitPause {
 			s.Wait, s.Status, s.Token = plan.WaitWork, status, ""
-			w.put(n.ID, s)
+			w.states.put(n.ID, s)
 		}
 		return false
 	}
 	if s.Wait != plan.WaitPause {
 		s.Wait, s.Status, s.Token = plan.WaitPause, waiting, ""
-		w.put(n.ID, s)
+		w.states.put(n.ID, s)
 	}
 	w.hold(At{Node: n.ID, Attempt: s.Attempt, Wait: plan.WaitPause, Look: s.Look}, s)
 	return true

@@ -67,11 +67,11 @@ func holdsRollback(n *plan.Node) bool {
 
 // turnBack sends a container to its rollback: conditions see only that
 // section, and a stage's own time no longer counts.
-func (w *walk) turnBack(n *plan.Node, s plan.State) plan.State {
+func (d *states) turnBack(n *plan.Node, s plan.State) plan.State {
 	s.Rollback, s.Unwind, s.Cursor = true, plan.Unwind{}, 0
 	s.FailedSoFar, s.IgnoredSoFar = false, false
 	if n.Kind == plan.KindStage {
-		s.Deadline = w.get(parentID(n)).Deadline
+		s.Deadline = d.get(parentID(n)).Deadline
 	}
 	return s
 }
@@ -80,21 +80,21 @@ func (w *walk) turnBack(n *plan.Node, s plan.State) plan.State {
 // back: that of the child or of what is in it, at the same time. True when
 // all of it has ended.
 func (w *walk) undo(n, c *plan.Node) bool {
-	targets := w.undone(n, c)
+	targets := w.states.undone(n, c)
 	if len(targets) == 0 {
 		return true
 	}
 	at := At{Node: targets[0].ID, Wait: waitUndo}
 	var open []*plan.Node
 	for _, t := range targets {
-		s := w.get(t.ID)
+		s := w.states.get(t.ID)
 		switch {
 		case s.Rollback && s.Status.Terminal():
 			continue
-		case !s.Rollback && (w.Aborted || w.over(w.get(n.ID).Deadline)):
+		case !s.Rollback && (w.Aborted || w.over(w.states.get(n.ID).Deadline)):
 			continue
 		case !s.Rollback:
-			w.put(t.ID, w.reopen(n, t, s))
+			w.states.put(t.ID, w.states.reopen(n, t, s))
 		case w.After == at:
 			w.lost(t)
 			continue
@@ -113,37 +113,37 @@ func (w *walk) undo(n, c *plan.Node) bool {
 // (semantics/pipeline §5.4, post-deployment rollback): it succeeds unless
 // undoing something fails.
 func (w *walk) undoes(n *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	if !w.Undoes || n.Kind != plan.KindPipeline || s.Rollback || s.Status.Terminal() {
 		return
 	}
-	s = w.turnBack(n, s)
+	s = w.states.turnBack(n, s)
 	s.Forward = plan.Success
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 }
 
 // undid moves a container on whose child has been undone. A pipeline that does
 // nothing else counts how that has ended.
 func (w *walk) undid(n, c *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	s.Cursor++
 	if n.Kind == plan.KindPipeline && s.Forward != "" {
-		for _, t := range w.undone(n, c) {
-			s = count(s, t, w.get(t.ID))
+		for _, t := range w.states.undone(n, c) {
+			s = count(s, t, w.states.get(t.ID))
 		}
 	}
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 }
 
 // undone lists the stages, or the groups, at or below a child that began and
 // have something to undo. A stage that nobody has run, or given its inputs, has
 // nothing, nor has what couldn't begin.
-func (w *walk) undone(n, c *plan.Node) []*plan.Node {
+func (d *states) undone(n, c *plan.Node) []*plan.Node {
 	kind := plan.KindGroup
 	if n.Kind == plan.KindPipeline {
 		kind = plan.KindStage
 	}
-	s := w.get(c.ID)
+	s := d.get(c.ID)
 	if notStarted(s.Status) || s.Status == plan.Skipped || s.Undecided || c.Kind == plan.KindStage && s.Wait == plan.WaitInput {
 		return nil
 	}
@@ -154,17 +154,17 @@ func (w *walk) undone(n, c *plan.Node) []*plan.Node {
 		return nil
 	}
 	var list []*plan.Node
-	for _, child := range w.Plan.Children(c, s) {
-		list = append(list, w.undone(n, child)...)
+	for _, child := range d.plan.Children(c, s) {
+		list = append(list, d.undone(n, child)...)
 	}
 	return list
 }
 
 // reopen makes a node that has ended run its rollback.
-func (w *walk) reopen(n, t *plan.Node, s plan.State) plan.State {
+func (d *states) reopen(n, t *plan.Node, s plan.State) plan.State {
 	s.Forward, s.Status, s.EndedAt = s.Status, plan.Running, time.Time{}
-	s = w.turnBack(t, s)
-	s.Worst, s.Deadline = plan.Success, w.get(n.ID).Deadline
+	s = d.turnBack(t, s)
+	s.Worst, s.Deadline = plan.Success, d.get(n.ID).Deadline
 	if exclusive(t, s) {
 		s.Wait, s.Turn = plan.WaitTurn, ""
 	}
@@ -178,19 +178,19 @@ func (w *walk) again(n *plan.Node, s plan.State) {
 	s.Unwind = plan.Unwind{}
 	if s.Try >= u.RetryCount {
 		s.Status, s.EndedAt = w.endStatus(n, s), w.Now
-		w.put(n.ID, s)
+		w.states.put(n.ID, s)
 		return
 	}
 	s.Wait, s.Until, s.Token = plan.WaitRetry, w.Now, ""
 	if len(u.RetryIntervals) > 0 {
 		s.Until = w.Now.Add(u.RetryIntervals[min(s.Try, len(u.RetryIntervals)-1)])
 	}
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 }
 
 // between waits until a group begins again; false when it has.
 func (w *walk) between(n *plan.Node) bool {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	if s.Wait != plan.WaitRetry || s.Status.Terminal() {
 		return false
 	}
@@ -202,21 +202,21 @@ func (w *walk) between(n *plan.Node) bool {
 	}
 	s.Wait, s.Until, s.Token = plan.WaitWork, time.Time{}, ""
 	if !late {
-		parent := w.get(parentID(n))
+		parent := w.states.get(parentID(n))
 		s.Try, s.Cursor, s.Worst, s.Message = s.Try+1, 0, "", ""
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 		for _, c := range n.Children {
 			w.reset(c)
 		}
 	}
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 	return false
 }
 
 // reset makes a node and what is below it as if it had not begun, but for
 // what keeps the names of its tasks and machine runs apart from earlier ones.
 func (w *walk) reset(n *plan.Node) {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	if s.Status == "" {
 		return
 	}
@@ -226,15 +226,15 @@ func (w *walk) reset(n *plan.Node) {
 	if s.Attempt > s.Base {
 		s = w.archive(s, plan.Outcome{Status: s.Status, Message: s.Message})
 	}
-	w.put(n.ID, plan.State{
+	w.states.put(n.ID, plan.State{
 		Status: plan.NotStarted, Try: s.Try + 1, Attempt: s.Attempt, Base: s.Attempt, History: s.History, Look: s.Look,
 		Turn: s.Turn, // a Queue step that has passed still holds its key
 	})
 }
 
 // fresh is the state from which a node begins: what reset kept.
-func (w *walk) fresh(id plan.NodeID) plan.State {
-	s := w.get(id)
+func (d *states) fresh(id plan.NodeID) plan.State {
+	s := d.get(id)
 	return plan.State{
 		Try: s.Try, Attempt: s.Attempt, Base: s.Base, History: s.History, Look: s.Look, Turn: s.Turn,
 		Answered: s.Answered, Given: s.Given, // nobody is asked twice
@@ -243,7 +243,7 @@ func (w *walk) fresh(id plan.NodeID) plan.State {
 
 // ended is the state of a node that ends without having run.
 func (w *walk) ended(id plan.NodeID, status plan.Status, why string) {
-	s := w.fresh(id)
+	s := w.states.fresh(id)
 	s.Status, s.StartedAt, s.EndedAt, s.Message = status, w.Now, w.Now, why
-	w.put(id, s)
+	w.states.put(id, s)
 }

@@ -19,11 +19,11 @@ const defaultTimeout = 10 * time.Minute
 // (semantics/pipeline §5.3). A timeout that can't be evaluated ends the
 // attempt, and so does a condition, which the next attempt evaluates again.
 func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
-	timeout, err := w.Timeout(n, w.get)
+	timeout, err := w.Timeout(n, w.states.get)
 	run := true
 	if s.Undecided {
 		var undecided error
-		run, undecided = w.Condition(n, n.When.Condition, w.get)
+		run, undecided = w.Condition(n, n.When.Condition, w.states.get)
 		s.Undecided, err = undecided != nil, cmp.Or(undecided, err)
 	}
 	if timeout <= 0 {
@@ -45,25 +45,25 @@ func (w *walk) beginAttempt(n *plan.Node, s plan.State) {
 	case !run:
 		s.Status, s.Message, s.Failures = plan.Skipped, "", nil
 	}
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 }
 
 // step moves a step that has begun on; true when it has ended. It is the one
 // place where waits end, whatever woke the machine run: the stored facts and
 // the clock decide, so a spurious or repeated wake-up only waits again.
 func (w *walk) step(n *plan.Node) bool {
-	outer := w.get(parentID(n)).Deadline
+	outer := w.states.get(parentID(n)).Deadline
 	for {
-		s := w.get(n.ID)
+		s := w.states.get(n.ID)
 		switch {
 		case s.Status.Terminal():
 			s.EndedAt, s.Token, s.Strategy = w.Now, "", nil
-			w.put(n.ID, s)
+			w.states.put(n.ID, s)
 			return true
 		case w.Aborted:
-			w.put(n.ID, w.abort(n, s, outer))
+			w.states.put(n.ID, w.abort(n, s, outer))
 		case s.Wait == plan.WaitInput && s.Outcome == nil && s.Answered:
-			w.put(n.ID, w.answered(n, s))
+			w.states.put(n.ID, answered(n, s))
 		case s.Wait == plan.WaitInput || s.Wait == plan.WaitWork || s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent:
 			s = w.autoApproved(s)
 			o := w.room(w.outcome(n, s, outer))
@@ -75,24 +75,24 @@ func (w *walk) step(n *plan.Node) bool {
 				continue
 			}
 			w.approved(n, s, *o)
-			w.put(n.ID, w.conclude(n, w.quit(n, s), *o, w.over(outer) || w.swept(n)))
+			w.states.put(n.ID, w.conclude(n, w.quit(n, s), *o, w.over(outer) || w.states.swept(n)))
 		case w.over(outer):
 			s.Status, s.Message = plan.Expired, "the time of its stage or pipeline was up"
-			w.put(n.ID, s)
-		case (s.Wait == plan.WaitIntervention || s.Wait == plan.WaitRetry) && w.swept(n):
+			w.states.put(n.ID, s)
+		case (s.Wait == plan.WaitIntervention || s.Wait == plan.WaitRetry) && w.states.swept(n):
 			s.Status = plan.Failed
-			w.put(n.ID, s)
+			w.states.put(n.ID, s)
 		case s.Wait == plan.WaitIntervention && s.Outcome.Decision != "":
-			w.put(n.ID, w.decided(n, s))
+			w.states.put(n.ID, w.decided(n, s))
 		case s.Wait == plan.WaitLook && (w.over(s.Until) || w.over(s.Deadline)):
 			s.Wait, s.Until = plan.WaitWork, time.Time{}
-			w.put(n.ID, s)
+			w.states.put(n.ID, s)
 		case !w.over(s.Deadline):
 			return w.await(n, s, outer)
 		case s.Wait == plan.WaitRetry:
 			w.beginAttempt(n, s)
 		case s.Wait == plan.WaitIntervention:
-			w.put(n.ID, w.apply(n, s, *s.Strategy.Then, *s.Outcome))
+			w.states.put(n.ID, w.apply(n, s, *s.Strategy.Then, *s.Outcome))
 		}
 	}
 }
@@ -171,11 +171,11 @@ func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
 	if len(o.Outputs) > 0 {
 		s.Outputs = o.Outputs
 	}
-	w.put(n.ID, s)
+	w.states.put(n.ID, s)
 	if p := n.Parent(); p.Kind != plan.KindParallel && p.Kind != plan.KindLoop {
-		c := w.get(p.ID)
+		c := w.states.get(p.ID)
 		c.Look++
-		w.put(p.ID, c)
+		w.states.put(p.ID, c)
 	}
 }
 
@@ -183,10 +183,10 @@ func (w *walk) lookAgain(n *plan.Node, s plan.State, o plan.Outcome) {
 func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 	until := earlier(earlier(s.Deadline, s.Until), outer)
 	if s.Wait == plan.WaitTurn || s.Wait == plan.WaitBarrier || s.Wait == plan.WaitChild || s.Wait == plan.WaitEvent {
-		until = earlier(until, w.Now.Add(w.turnCheck(attemptStart(s))))
+		until = earlier(until, w.Now.Add(turnCheck(w.Now.Sub(attemptStart(s)))))
 	}
 	if s.Wait == plan.WaitInput || s.Wait == plan.WaitIntervention || s.Wait == plan.WaitWork && s.Approval != nil {
-		until = earlier(until, w.Now.Add(w.answerCheck(attemptStart(s))))
+		until = earlier(until, w.Now.Add(answerCheck(w.Now.Sub(attemptStart(s)))))
 	}
 	w.out.Do = DoAwait
 	w.out.At = At{Node: n.ID, Attempt: s.Attempt, Wait: s.Wait, Look: s.Look}
@@ -201,8 +201,8 @@ func (w *walk) await(n *plan.Node, s plan.State, outer time.Time) bool {
 // answered by somebody who then couldn't wake it: every hour, and more seldom
 // the longer it has waited. In 35 days, the longest timeout, these are less
 // than 30 times; on AWS each costs three state transitions.
-func (w *walk) answerCheck(since time.Time) time.Duration {
-	return max(time.Hour, w.Now.Sub(since)/4)
+func answerCheck(waited time.Duration) time.Duration {
+	return max(time.Hour, waited/4)
 }
 
 // earlier is the earlier of two times, the second of which may be none.
@@ -241,7 +241,7 @@ func (w *walk) outcome(n *plan.Node, s plan.State, outer time.Time) *plan.Outcom
 func (w *walk) facts(n *plan.Node, s plan.State) TaskFacts {
 	switch s.Wait {
 	case plan.WaitBarrier:
-		return TaskFacts{Outcome: w.barrier(n)}
+		return TaskFacts{Outcome: w.states.barrier(n)}
 	case plan.WaitWork:
 		if stored := w.State(n.ID); stored.Attempt < s.Attempt || stored.Look < s.Look {
 			return TaskFacts{}
@@ -270,7 +270,7 @@ func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFa
 			Failures: []fault.FailureType{fault.Unknown},
 			Message:  fmt.Sprintf("couldn't be started: %s: %s", w.Failure.Error, w.Failure.Cause),
 		}
-	case w.Deploys(n) && w.swept(n):
+	case w.Deploys(n) && w.states.swept(n):
 		return &plan.Outcome{Status: plan.Failed, Failures: []fault.FailureType{fault.Unknown}, Message: sweptMessage}
 	case t.Lost && t.Looks:
 		return lookedInVain()
@@ -281,7 +281,7 @@ func (w *walk) lateOutcome(n *plan.Node, s plan.State, outer time.Time, t TaskFa
 			Message:  fmt.Sprintf("the delegate gave no sign of life for %s while it ran the task", w.Window.Heartbeat),
 		}
 	case t.Exists && !t.Claimed:
-		return w.unclaimed(t)
+		return w.Window.unclaimed(t, w.Now.Sub(t.Created))
 	}
 	return nil
 }
@@ -294,16 +294,15 @@ func lookedInVain() *plan.Outcome {
 
 // unclaimed is the outcome of a task that nobody has taken for too long
 // (semantics/pipeline §12.3); nil while there is time.
-func (w *walk) unclaimed(t TaskFacts) *plan.Outcome {
-	age := w.Now.Sub(t.Created)
-	if age < min(w.Window.NoOne, w.Window.Unclaimed) {
+func (w Windows) unclaimed(t TaskFacts, age time.Duration) *plan.Outcome {
+	if age < min(w.NoOne, w.Unclaimed) {
 		return nil
 	}
 	some, why := t.Eligible()
 	if t.Refused {
 		some = false // who became eligible since can't take it
 	}
-	if some && age < w.Window.Unclaimed || !some && age < w.Window.NoOne {
+	if some && age < w.Unclaimed || !some && age < w.NoOne {
 		return nil
 	}
 	return &plan.Outcome{

@@ -17,8 +17,8 @@ const sweptMessage = "stopped: another one in the parallel block failed, and its
 
 // swept says whether what a node is in ends because of another member of a
 // parallel block around it.
-func (w *walk) swept(n *plan.Node) bool {
-	if !w.Plan.FailsAll() || n.InRollback() {
+func (d *states) swept(n *plan.Node) bool {
+	if !d.plan.FailsAll() || n.InRollback() {
 		return false
 	}
 	for p := n.Parent(); p != nil && p.Kind != plan.KindLoop; n, p = p, p.Parent() {
@@ -26,7 +26,7 @@ func (w *walk) swept(n *plan.Node) bool {
 			continue
 		}
 		for _, other := range p.Children {
-			if other.ID != n.ID && w.get(other.ID).Unwind.FailAll {
+			if other.ID != n.ID && d.get(other.ID).Unwind.FailAll {
 				return true
 			}
 		}
@@ -36,9 +36,9 @@ func (w *walk) swept(n *plan.Node) bool {
 
 // failedAll says whether the failure of an iteration skips those of its loop
 // that haven't started.
-func (w *walk) failedAll(loop *plan.Node, s plan.State) bool {
+func (d *states) failedAll(loop *plan.Node, s plan.State) bool {
 	for _, it := range s.Iterations.List {
-		if w.get(loop.Iteration(it.Postfix)).Unwind.FailAll {
+		if d.get(loop.Iteration(it.Postfix)).Unwind.FailAll {
 			return true
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // case that nobody told it: every two minutes, and more seldom the longer it
 // has waited. In 35 days, the longest timeout, these are less than 200 times;
 // each is written to the history of a machine run, which has an end.
-func (w *walk) turnCheck(since time.Time) time.Duration {
-	return max(2*time.Minute, w.Now.Sub(since)/16)
+func turnCheck(waited time.Duration) time.Duration {
+	return max(2*time.Minute, waited/16)
 }
 
 // exclusive says whether a stage in the given state deploys where only one may
@@ -27,20 +27,20 @@ func exclusive(n *plan.Node, s plan.State) bool {
 // turn makes the machine run of an exclusive stage wait for its turn; false
 // when there is nothing to wait for.
 func (w *walk) turn(n *plan.Node) bool {
-	s := w.get(n.ID)
+	s := w.states.get(n.ID)
 	at := At{Node: n.ID, Wait: plan.WaitTurn}
 	if s.Wait != plan.WaitTurn || s.Status.Terminal() || w.Aborted || w.over(s.Deadline) {
 		return false
 	}
 	if o := s.Outcome; o != nil { // what it waits for can't be found out
 		s.Outcome = nil
-		w.put(n.ID, w.unbegun(n, s, *o, true))
+		w.states.put(n.ID, w.unbegun(n, s, *o, true))
 		return false
 	}
 	if w.Failure != nil && w.After == at {
 		s.Status, s.EndedAt = plan.Errored, w.Now
 		s.Message = "couldn't wait for its turn: " + w.Failure.Error + ": " + w.Failure.Cause
-		w.put(n.ID, s)
+		w.states.put(n.ID, s)
 		return false
 	}
 	w.hold(at, s)
@@ -50,7 +50,7 @@ func (w *walk) turn(n *plan.Node) bool {
 // hold makes a container's machine run wait until somebody answers, or its
 // time is up; it looks by itself now and then whether it has been forgotten.
 func (w *walk) hold(at At, s plan.State) {
-	w.out.Do, w.out.At, w.out.Wake = DoAwait, at, w.turnCheck(s.StartedAt)
+	w.out.Do, w.out.At, w.out.Wake = DoAwait, at, turnCheck(w.Now.Sub(s.StartedAt))
 	if !s.Deadline.IsZero() {
 		w.out.Wake = min(w.out.Wake, s.Deadline.Sub(w.Now))
 	}

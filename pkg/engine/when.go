@@ -13,18 +13,18 @@ func (w *walk) when(n, c *plan.Node) (bool, error) {
 	if c.Kind == plan.KindParallel {
 		return true, nil // a block has no condition; its members have
 	}
-	if !w.statusFits(w.get(n.ID), c) {
+	if !statusFits(w.states.get(n.ID), c) {
 		return false, nil
 	}
 	if c.When == nil || strings.TrimSpace(c.When.Condition) == "" {
 		return true, nil
 	}
-	return w.Condition(c, c.When.Condition, w.get)
+	return w.Condition(c, c.When.Condition, w.states.get)
 }
 
 // statusFits decides the status part of a condition, over the state of the
 // container.
-func (w *walk) statusFits(s plan.State, c *plan.Node) bool {
+func statusFits(s plan.State, c *plan.Node) bool {
 	status := "Success"
 	if c.When != nil && c.When.Status != "" {
 		status = c.When.Status
