@@ -8,11 +8,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/slipway-cd/slipway/delegate/artifact"
 	"github.com/slipway-cd/slipway/delegate/asg"
 	"github.com/slipway-cd/slipway/delegate/aws"
 	functions "github.com/slipway-cd/slipway/delegate/awslambda"
+	sam "github.com/slipway-cd/slipway/delegate/awssam"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/cloudformation"
 	"github.com/slipway-cd/slipway/delegate/ecs"
@@ -29,17 +31,22 @@ import (
 	"github.com/slipway-cd/slipway/delegate/probe"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/delegate/servicenow"
+	sessions "github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
+	tools "github.com/slipway-cd/slipway/delegate/workspace"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/poll"
 	stacks "github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
+	"github.com/slipway-cd/slipway/pkg/session"
 	laneasg "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
+	"github.com/slipway-cd/slipway/pkg/swimlane/awssam"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	laneecs "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
+	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -53,6 +60,12 @@ type Config struct {
 	RenderMemory int64
 	// HostKeys are those of SSH hosts that repositories are fetched from.
 	HostKeys gitfetch.HostKeys
+	// Environ is the environment in which tools are looked for and run; nil: the
+	// delegate's own.
+	Environ []string
+	// Orphan is how long what a session runs goes on without any delegate; 0: an
+	// hour.
+	Orphan time.Duration
 }
 
 // Answer is the first call of every main, and of every TestMain, whose program
@@ -63,6 +76,7 @@ func Answer() {
 	watchdog.Answer()
 	verbs := kubernetes.Verbs()
 	maps.Copy(verbs, helm.Verbs())
+	session.Answer()
 	sandbox.Answer(verbs)
 }
 
@@ -74,10 +88,17 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	documents := gitfetch.New(filepath.Join(cfg.Cache, "aws", "git"), cfg.HostKeys)
 	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
 	pods, accesses := watching.New(), &aws.Accesses{}
+	if cfg.Environ == nil {
+		cfg.Environ = os.Environ()
+	}
+	machine := sessions.New(sessions.Config{Dir: filepath.Join(cfg.Cache, "sessions"), Environ: cfg.Environ, Orphan: cfg.Orphan})
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
 		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses}),
 		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses}),
+		awssam.Kind:         {Do: sam.New(sam.Config{Sessions: machine, Accesses: accesses}), Watch: sam.Watch(accesses)},
+		workspace.Kind:      {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
+		task.KindSession:    machine.Kind(),
 		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},

@@ -80,6 +80,8 @@ type Agent struct {
 	// look at its schedule. Each holds one signal: several are as good as one.
 	// look asks the watch loop what to watch.
 	work, beats, look chan struct{}
+	// over asks the session loop to look whether sessions are.
+	over chan struct{}
 
 	mu       sync.Mutex
 	timing   task.Registered
@@ -94,6 +96,8 @@ type Agent struct {
 	beatAt    time.Time     // when the next heartbeat is due
 	beatLast  time.Time     // when the last one was sent that arrived
 	quiet     time.Duration // the silence that was announced then
+
+	tools []string // that were found on the machine
 
 	watching watches
 	claims   claims // the claim loop's
@@ -119,7 +123,7 @@ func New(cfg Config) *Agent {
 	return &Agent{
 		Config: cfg, id: rand.Text(),
 		api:  client{http: cfg.HTTP, base: strings.TrimSuffix(cfg.URL, "/") + "/v1/delegate/", token: cfg.Token},
-		work: make(chan struct{}, 1), beats: make(chan struct{}, 1), look: make(chan struct{}, 1),
+		work: make(chan struct{}, 1), beats: make(chan struct{}, 1), look: make(chan struct{}, 1), over: make(chan struct{}, 1),
 		running: map[task.ID]*running{},
 		dog:     watchdog.New(cfg.Log),
 	}
@@ -147,6 +151,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	loops.Go(func() { a.socketLoop(alive) })
 	loops.Go(func() { a.heartbeatLoop(alive) })
 	loops.Go(func() { a.watchLoop(ctx) })
+	loops.Go(func() { a.sessionLoop(alive) })
 	a.claimLoop(ctx, alive)
 	a.disown(alive)
 	a.drain(alive)
@@ -179,6 +184,7 @@ func (a *Agent) register(ctx context.Context) error {
 		ID: a.id, Name: a.Name, Host: a.Host, Tags: a.Tags, Version: a.Version,
 		Kinds: slices.Sorted(maps.Keys(a.Kinds)), Capacity: a.Capacity,
 	}
+	in.Machine, in.Tools = a.machine(ctx)
 	var out task.Registered
 	if err := a.api.post(ctx, "register", in, &out); err != nil {
 		return err

@@ -56,6 +56,7 @@ func (a *Agent) run(r *running) {
 		return
 	}
 	a.settled(r)
+	signal(a.over)
 	if len(result.Changes) > 0 {
 		signal(a.look)
 	}

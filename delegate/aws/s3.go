@@ -98,7 +98,16 @@ func (s *Accesses) OpenBucket(ctx context.Context, o task.S3Objects, execution s
 // Keys lists the objects whose keys begin with a prefix, but not those in
 // folders below it.
 func (b Bucket) Keys(ctx context.Context, prefix string) ([]string, error) {
-	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, Delimiter: sdk.String("/")})
+	return b.list(ctx, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, Delimiter: sdk.String("/")})
+}
+
+// Below lists the objects whose keys begin with a prefix.
+func (b Bucket) Below(ctx context.Context, prefix string) ([]string, error) {
+	return b.list(ctx, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix})
+}
+
+func (b Bucket) list(ctx context.Context, in *s3.ListObjectsV2Input) ([]string, error) {
+	pages := s3.NewListObjectsV2Paginator(b.client, in)
 	var keys []string
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

@@ -15,6 +15,20 @@ type Kind struct {
 	// Watch watches for the instance ledger what the tasks have put somewhere; nil
 	// for those that put nothing anywhere.
 	Watch Watcher
+	// Sessions are what the tasks open on this machine; nil for those that open
+	// nothing.
+	Sessions *Sessions
+}
+
+// Sessions are the sessions of a machine (see pkg/session).
+type Sessions struct {
+	Machine func() (string, error) // its name for the control plane
+	// Tools are the programs on it that steps may run, each as name=version.
+	Tools func(ctx context.Context) []string
+	// Open lists those that are open.
+	Open func() []task.Session
+	// Close ends one, whose part of its execution has ended.
+	Close func(ctx context.Context, id string) error
 }
 
 // Watcher watches what tasks of a kind have put somewhere, one release, until

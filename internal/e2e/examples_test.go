@@ -129,6 +129,12 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		s.Apply(t, lambdaEntities(t, w))
 		return s
 	}
+	if strings.Contains(example, "deploymentType: AWS_SAM") {
+		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+		machineOf(t, s, w, t.TempDir())
+		applySAM(t, s)
+		return s
+	}
 	if strings.Contains(example, "deploymentType: Asg") {
 		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
 		delegateOf(t, s, w)

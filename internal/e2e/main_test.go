@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testservers/sam"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -27,6 +29,7 @@ const (
 	tokenEnv    = "E2E_TOKEN"
 	capacityEnv = "E2E_CAPACITY" // how many tasks the delegate runs at once
 	leaseEnv    = "E2E_LEASE"    // the server's heartbeat time, if another
+	cacheEnv    = "E2E_CACHE"    // the folder of what the delegate keeps
 	journalEnv  = "E2E_JOURNAL"  // the folder of the delegate's journal
 )
 
@@ -35,6 +38,7 @@ const heartbeat = 2 * time.Second
 
 func TestMain(m *testing.M) {
 	delegate.Answer()
+	sam.Answer()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	var err error
@@ -54,7 +58,7 @@ func TestMain(m *testing.M) {
 		capacity, _ := strconv.Atoi(os.Getenv(capacityEnv)) // without it the agent's own
 		err = agent.New(agent.Config{
 			Capacity: capacity,
-			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: delegate.Kinds(delegate.Config{Cache: os.TempDir()}),
+			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute}),
 			Drain: time.Minute, Journal: os.Getenv(journalEnv),
 		}).Run(ctx)
 	default:

@@ -36,6 +36,7 @@ func delegateOp(id, method, path, summary string) huma.Operation {
 func (s *Server) delegateLife() {
 	handle(s, delegateOp("registerDelegate", http.MethodPost, "/register", "Say hello"), s.station.registerDelegate)
 	handle(s, delegateOp("delegateHeartbeat", http.MethodPost, "/{id}/heartbeat", "Renew leases, hear of cancels"), s.station.heartbeat)
+	handle(s, delegateOp("delegateSessions", http.MethodPost, "/{id}/sessions", "Ask which open sessions are over"), s.station.sessions)
 	handle(s, delegateOp("delegateGoodbye", http.MethodDelete, "/{id}", "Say goodbye"), s.station.goodbye)
 }
 
@@ -68,7 +69,7 @@ func (s *station) registerDelegate(ctx context.Context, in *struct{ Body task.Re
 	}
 	d := store.Delegate{
 		ID: r.ID, Scope: t.Scope, Name: r.Name, Host: r.Host, Tags: tags, Binding: t.Binding, Version: r.Version, Kinds: r.Kinds,
-		Capacity: r.Capacity, TokenID: t.ID, LastSeen: s.Now(), StartedAt: s.Now(),
+		Capacity: r.Capacity, TokenID: t.ID, LastSeen: s.Now(), StartedAt: s.Now(), Machine: r.Machine, Tools: r.Tools,
 	}
 	if err := s.Store.PutDelegate(ctx, d); err != nil {
 		return nil, err
@@ -123,6 +124,21 @@ func (s *station) heartbeat(ctx context.Context, in *struct {
 	}
 	out, err := s.Tasks.Heartbeat(ctx, d, in.Body)
 	return &struct{ Body task.HeartbeatAnswer }{out}, err
+}
+
+func (s *station) sessions(ctx context.Context, in *struct {
+	OfDelegate
+	Body task.Sessions
+}) (*struct{ Body task.SessionsOver }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Body.Open) > task.MaxSessions {
+		return nil, fault.New(fault.Invalid, "found %d sessions; want %d at most", len(in.Body.Open), task.MaxSessions)
+	}
+	out, err := execution.SessionsOver(ctx, s.Store, d, in.Body.Open)
+	return &struct{ Body task.SessionsOver }{out}, err
 }
 
 func (s *station) goodbye(ctx context.Context, in *OfDelegate) (*nothing, error) {

@@ -29,6 +29,7 @@ type Delegate struct {
 	Connected bool        `json:"connected" doc:"It was heard of lately"`
 	LastSeen  time.Time   `json:"lastSeen"`
 	StartedAt time.Time   `json:"startedAt"`
+	Tools     []string    `json:"tools,omitempty" doc:"Programs on its machine that steps run, each as name=version"`
 }
 
 // DelegateList is a part of the list of delegates.
@@ -76,6 +77,6 @@ func (s *Server) delegateOf(d store.Delegate) Delegate {
 		ID: d.ID, Name: d.Name, Host: d.Host, Org: d.Scope.Org, Project: d.Scope.Project,
 		Tags: list(d.Tags), Version: d.Version, Kinds: list(d.Kinds),
 		Capacity: d.Capacity, Running: d.Running, Draining: d.Draining,
-		Connected: dispatch.Connected(d, s.Now()), LastSeen: d.LastSeen, StartedAt: d.StartedAt,
+		Connected: dispatch.Connected(d, s.Now()), LastSeen: d.LastSeen, StartedAt: d.StartedAt, Tools: d.Tools,
 	}
 }

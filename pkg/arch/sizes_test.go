@@ -22,7 +22,7 @@ const slack = 10
 
 // manyNames are the packages that export more.
 func manyNames() map[string]int {
-	return map[string]int{"pkg/task": 169}
+	return map[string]int{"pkg/task": 175}
 }
 
 // manyMethods are the types that have more.

@@ -24,10 +24,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/step/chart"
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
+	"github.com/slipway-cd/slipway/pkg/step/downloadmanifests"
 	"github.com/slipway-cd/slipway/pkg/step/email"
 	"github.com/slipway-cd/slipway/pkg/step/eventlistener"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
+	"github.com/slipway-cd/slipway/pkg/step/initialize"
 	"github.com/slipway-cd/slipway/pkg/step/jenkinsbuild"
 	"github.com/slipway-cd/slipway/pkg/step/jiraapproval"
 	"github.com/slipway-cd/slipway/pkg/step/jiracreate"
@@ -44,6 +46,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
+	"github.com/slipway-cd/slipway/pkg/swimlane/awssam"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
@@ -64,6 +67,7 @@ func lanes() []lane {
 		{awslambda.Lane(), awslambda.Steps()},
 		{asg.Lane(), asg.Steps()},
 		{ecs.Lane(), ecs.Steps()},
+		{awssam.Lane(), awssam.Steps()},
 	}
 }
 
@@ -100,6 +104,7 @@ func Steps() step.Types {
 	all := step.Types{
 		barrier.Type(),
 		customapproval.Type(),
+		downloadmanifests.Type(),
 		email.Type(),
 		eventlistener.Type(),
 		harnessapproval.Type(),
@@ -126,11 +131,11 @@ func Steps() step.Types {
 // Engine lists what the engine runs: besides the types that a pipeline may
 // name those that plans add by themselves.
 func Engine() []step.Type {
-	return append(Steps(), service.Type(), chart.Type(), probe.Type(), ecs.Diff(), awslambda.Diff())
+	return append(Steps(), service.Type(), chart.Type(), initialize.Type(), probe.Type(), ecs.Diff(), awslambda.Diff())
 }
 
 // Options say what a document of a scope is checked against: all that comes with
 // Slipway.
 func Options(scope ref.Scope) entity.Options {
-	return entity.Options{Scope: scope, CheckStep: Steps().Check, Types: Types()}
+	return entity.Options{Scope: scope, CheckStep: Steps().Check, Session: Steps().Session, Types: Types()}
 }

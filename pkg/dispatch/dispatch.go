@@ -27,7 +27,7 @@ const (
 // Eligible says whether a delegate may take a task now.
 func Eligible(t store.Task, d store.Delegate, now time.Time) bool {
 	return d.Scope.Covers(t.Scope) && Connected(d, now) && !d.Draining && !busy(d) &&
-		slices.Contains(d.Kinds, t.Kind) && carriesAll(d, t.Selectors)
+		slices.Contains(d.Kinds, t.Kind) && carriesAll(d, t.Selectors) && there(t, d) && len(missing(t, d)) == 0
 }
 
 // Fits says whether a delegate that is connected may see tasks of a scope and
@@ -70,6 +70,7 @@ const shown = 10
 // each delegate, what it lacks. Delegates of other projects are not named.
 func Explain(t store.Task, delegates []store.Delegate, now time.Time) string {
 	var b strings.Builder
+	b.WriteString(Untooled(t, delegates, now))
 	b.WriteString("No eligible delegate(s) in account to execute task.")
 	fmt.Fprintf(&b, " The task is of kind %s in %s", t.Kind, t.Scope)
 	if len(t.Selectors) > 0 {
@@ -116,6 +117,12 @@ func reasons(t store.Task, d store.Delegate, now time.Time) []string {
 	}
 	if !slices.Contains(d.Kinds, t.Kind) {
 		why = append(why, fmt.Sprintf("can't run tasks of kind %s", t.Kind))
+	}
+	if !there(t, d) {
+		why = append(why, "isn't on the machine that has the workspace")
+	}
+	for _, m := range missing(t, d) {
+		why = append(why, "has "+m)
 	}
 	lacks := slices.DeleteFunc(slices.Clone(t.Selectors), func(s string) bool { return carries(d, s) })
 	if len(lacks) > 0 {

@@ -179,9 +179,9 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 		ID: TaskID(e.ID, n.ID, s.Attempt, s.Look), Scope: e.Scope, Execution: e.ID, Node: n.ID, Attempt: s.Attempt, Look: s.Look,
 		Kind: work.Kind, Selectors: selectors, Payload: payload, Secrets: scope.Secrets(), LateSecrets: late, LateTexts: scope.LateTexts(), Identities: scope.Identities(),
 		Timeout: timeout, LogStream: LogStream(e.ID, n.ID, s.Attempt),
-		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID),
+		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID), Machine: work.Machine, Tools: work.Tools,
 	}
-	if work.Prompt {
+	if work.Prompt || len(work.Tools) > 0 {
 		why, err := snap.hopeless(made)
 		if err != nil {
 			return false, err
@@ -261,7 +261,12 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 		},
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 	}
-	if t.Deploys {
+	if t.Session {
+		if in.Session, err = sessionOf(r.steps, snap, n, attempt); err != nil {
+			return step.In{}, err
+		}
+	}
+	if t.Deploys || t.Service {
 		if in.Deployment, err = scope.Deployment(); err != nil {
 			return step.In{}, err
 		}

@@ -234,6 +234,9 @@ func (s *snapshot) hopeless(t store.Task) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(t.Tools) > 0 && dispatch.Untooled(t, delegates, now) == "" {
+		return "", nil // who could take it may come
+	}
 	for _, d := range delegates {
 		d.Running = 0
 		if dispatch.Eligible(t, d, now) {

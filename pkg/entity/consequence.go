@@ -44,8 +44,6 @@ func laneSteps(deployment string) []string {
 	switch deployment {
 	case "ServerlessAwsLambda", "Elastigroup", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
 		return []string{deployment}
-	case "AWS_SAM":
-		return []string{"AwsSam"}
 	case "AzureWebApp", "AzureFunction":
 		return []string{"Azure"}
 	case "GoogleCloudFunctions":

@@ -23,6 +23,7 @@ type (
 	pipelines     struct{ *decoder } // and their stages: by deployments, steps and notifications
 	deployments   struct{ *decoder } // what a stage deploys, and where: by services and steps
 	steps         struct{ *decoder } // and their groups, loops and failure strategies
+	containers    struct{ *decoder } // where the steps of a containerized group run
 	services      struct{ *decoder } // their manifests, artifacts and files
 	environments  struct{ *decoder } // groups of them, infrastructure definitions and overrides: by services
 	triggers      struct{ *decoder } // by inputSets

@@ -79,6 +79,8 @@ type Options struct {
 	// type. The spec is never nil. Without the function no step is checked.
 	CheckStep func(stepType string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool
 	Types
+	// Session says whether steps of a type run in a session; nil: none does.
+	Session func(stepType string) bool
 	// StepTypes are the step types that CheckStep knows. Only who watches the
 	// report needs them.
 	StepTypes []string

@@ -60,6 +60,7 @@ type place struct {
 	gitOps     bool   // it leaves the deployment to GitOps
 	rollback   bool
 	depth      int           // of step groups
+	session    bool          // a group around has one
 	section    document.Seen // the identifiers of all steps, or of all rollback steps, of the stage
 }
 
@@ -279,6 +280,7 @@ func (d steps) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGroup
 	g := &StepGroup{}
 	inner := p
 	inner.depth++
+	inner.session = p.session || v.Node.Get("stepGroupInfra") != nil
 	if inner.depth > maxGroupDepth {
 		d.Errorf(v, "TOO_DEEP", "step groups are nested more than %d deep", maxGroupDepth)
 		return g
@@ -304,9 +306,9 @@ func (d steps) groupKeys(g *StepGroup, p, inner place) document.Keys {
 		"delegateSelectors": d.Words(&g.DelegateSelectors),
 		"strategy":          d.looping(&g.Loop),
 		"template":          d.link,
-		"stepGroupInfra":    d.Refuse("containerized step groups aren't supported"),
-		"sharedPaths":       d.Refuse("containerized step groups aren't supported"),
-		"platform":          d.Refuse("containerized step groups aren't supported"),
+		"stepGroupInfra":    func(v yamldoc.Value) { containers(d).infra(v, p) },
+		"sharedPaths":       containers(d).sharedPaths,
+		"platform":          containers(d).platform,
 		"rollbackSteps":     func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
 	}
 }

@@ -242,7 +242,7 @@ func (b *build) plan(in Inputs) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
-	src := plan.Source{Values: values, Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, LookedUp: b.Artifacts.LookedUp, Deployments: map[string]*plan.Deployment{}}
+	src := plan.Source{Values: values, Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, LookedUp: b.Artifacts.LookedUp, Session: b.options.Session, Deployments: map[string]*plan.Deployment{}}
 	b.know(doc.Get("stages"))
 	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
 		return Planned{}, err

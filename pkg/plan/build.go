@@ -27,6 +27,8 @@ type Source struct {
 	// LookedUp says whether a delegate must ask an artifact source, {type, spec},
 	// which version is deployed, or what it is. Nil: none is asked.
 	LookedUp func(source *yamldoc.Node) bool
+	// Session says whether steps of a type run in a session. Nil: none does.
+	Session func(stepType string) bool
 }
 
 // Limits of a plan (semantics/pipeline §1.3).
@@ -144,7 +146,7 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	}
 	execution := doc.At("spec", "execution")
 	in := place{id: NodeID(string(n.ID) + ".spec.execution.steps"), selectors: n.Selectors, levels: n.Strategies}
-	n.Children = b.steps(execution.Get("steps"), in)
+	n.Children = b.opened(b.steps(execution.Get("steps"), in), execution.Get("steps"), in)
 	if first := b.described(n, doc, in); first != nil {
 		n.Children = slices.Insert(n.Children, 0, first)
 	}
@@ -154,7 +156,7 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	// The stage's strategies don't hold inside rollbackSteps
 	// (semantics/pipeline §5.4).
 	back := place{id: NodeID(string(n.ID) + ".spec.execution.rollbackSteps"), selectors: n.Selectors, rollback: true}
-	n.Rollback = b.steps(execution.Get("rollbackSteps"), back)
+	n.Rollback = b.opened(b.steps(execution.Get("rollbackSteps"), back), execution.Get("rollbackSteps"), back)
 	if n.Type == TypePipeline {
 		n.Children = []*Node{b.chained(n, doc)}
 	}
@@ -214,6 +216,9 @@ func (b *builder) group(doc *yamldoc.Node, at place) *Node {
 	}
 	n.Selectors, n.Strategies = nil, in.levels
 	n.Children = b.steps(doc.Get("steps"), in)
+	if containerized(doc) {
+		n.Children = b.opened(n.Children, doc.Get("steps"), in)
+	}
 	back := place{id: NodeID(string(n.ID) + ".rollbackSteps"), selectors: in.selectors, depth: in.depth, rollback: true}
 	n.Rollback = b.steps(doc.Get("rollbackSteps"), back)
 	n.Doc = trim(trim(doc, "steps"), "rollbackSteps")

@@ -51,10 +51,17 @@ type Type struct {
 	// Deploys says that the step needs the service, environment and
 	// infrastructure of a Deployment stage. Its task is made by Deploy.
 	Deploys bool
+	// Service says that the step needs the service of a Deployment stage, and
+	// deploys nothing itself.
+	Service bool
 	// Endable says that a person may end the step as a success before its time.
 	Endable bool
 	// Preview says how it can be seen what the step would change; nil: it can't.
 	Preview *Preview
+	// Session says that the step's task runs where the session of its group or
+	// stage is open, with the program Tool (see dispatch.Has) if it isn't empty.
+	Session bool
+	Tool    string
 }
 
 // Preview is how it can be seen what a step would change.
@@ -104,6 +111,7 @@ type In struct {
 	Timeout    time.Duration // of this attempt
 	Selectors  []string
 	Deployment *Deployment // nil where the stage deploys nothing
+	Session    *Session    // of a step that has one
 	// Sibling lists the types of the other steps of the stage, forward and
 	// rollback, as far as the plan knows them.
 	Siblings []string
@@ -155,6 +163,15 @@ type In struct {
 	GroupMails func(ref string) ([]string, error)
 	// MailServer is the installation's; its password is a placeholder.
 	MailServer func() (task.MailServer, error)
+}
+
+// Session is where the steps of a group, or of a stage, that run programs run.
+type Session struct {
+	ID        string
+	Execution string      // whose it is
+	Node      plan.NodeID // of that group or stage
+	Machine   string      // on which it is open; empty: it isn't
+	Tools     []string    // of all its steps
 }
 
 // Artifact is a service's primary artifact (semantics/entities §2.2).
@@ -232,6 +249,10 @@ type Task struct {
 	// Selectors replaces the step's delegate selectors where the type says so
 	// (includeInfraSelectors) and adds a connector's.
 	Selectors []string
+	// Machine is the only one whose delegates may take it; empty: any. Tools must
+	// be on it, see dispatch.Has.
+	Machine string
+	Tools   []string
 	// Timeout is the task's own; 0: the rest of the attempt's.
 	Timeout time.Duration
 	// Prompt says that a person waits for the answer: if no delegate could ever

@@ -29,11 +29,16 @@ func (all Types) Check(typeName string, spec *yamldoc.Node, stageType string, r 
 		return false
 	}
 	t := all[i]
-	if t.Deploys && stageType != "" && stageType != "Deployment" {
+	if (t.Deploys || t.Service) && stageType != "" && stageType != "Deployment" {
 		r.Errorf(yamldoc.Sub(spec, ""), "WRONG_STAGE", "found a %s step in a stage of type %s; it needs a Deployment stage", t.Name, stageType)
 	}
 	t.Decode(spec, r)
 	return true
+}
+
+// Session says whether steps of a type run in a session.
+func (all Types) Session(typeName string) bool {
+	return slices.ContainsFunc(all, func(t Type) bool { return t.Name == typeName && t.Session })
 }
 
 // Previews are how the changes of steps can be seen before they run, by the

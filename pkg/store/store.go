@@ -341,6 +341,10 @@ type Task struct {
 	Result      *task.Result                 `json:"-"`
 	CreatedAt   time.Time                    `json:"-"`
 	Traceparent string                       `json:"trace,omitempty"`
+	// Machine is the only one whose delegates may take it; empty: any. Tools must
+	// be on it, see dispatch.Has.
+	Machine string   `json:"machine,omitempty"`
+	Tools   []string `json:"tools,omitempty"`
 }
 
 // Tasks keeps work for delegates. A task's payload is for who reads it alone
@@ -396,6 +400,9 @@ type Delegate struct {
 	// Binding is its token's: its name and its tags are proved. What it says its
 	// host is isn't. nil: nothing is proved.
 	Binding *Binding
+	// Machine and Tools are as in task.Register.
+	Machine string
+	Tools   []string
 }
 
 // Beat is a delegate's sign of life.

@@ -34,11 +34,12 @@ const (
 	KindBamboo     Kind = "bamboo"
 	KindArtifact   Kind = "artifact"
 	KindProbe      Kind = "probe"
+	KindSession    Kind = "session"
 )
 
 // General lists those: all texts of their tasks come with them.
 func General() []Kind {
-	return []Kind{KindShell, KindHTTP, KindJira, KindMail, KindServiceNow, KindJenkins, KindBamboo, KindArtifact, KindProbe}
+	return []Kind{KindShell, KindHTTP, KindJira, KindMail, KindServiceNow, KindJenkins, KindBamboo, KindArtifact, KindProbe, KindSession}
 }
 
 // Assignment is a claimed task as the delegate gets it. Secrets are in it
@@ -127,6 +128,10 @@ type Register struct {
 	Version  string   `json:"version"`
 	Kinds    []Kind   `json:"kinds"`
 	Capacity int      `json:"capacity"` // tasks at once
+	// Machine is the same for all processes of delegates that share a folder of
+	// sessions; Tools are programs on it, each as name=version.
+	Machine string   `json:"machine,omitempty"`
+	Tools   []string `json:"tools,omitempty"`
 }
 
 // Registered answers Register.

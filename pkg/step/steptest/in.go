@@ -28,6 +28,8 @@ type given struct {
 	Connectors map[string]system `json:"connectors"`
 	// Provisioned is what executions have done by any provisioner.
 	Provisioned []step.Provisioned `json:"provisioned"`
+	// Session is the one that is open.
+	Session *step.Session `json:"session"`
 }
 
 // system is what a connector to a system with an HTTP API gives.
@@ -92,7 +94,7 @@ func In(tb testing.TB, doc []byte, target any) step.In {
 		Account: "acme", Execution: "e1", Pipeline: "p1", Stage: "s1", StageNode: "pipeline.stages.s1",
 		Node: "pipeline.stages.s1.spec.execution.steps.x", Name: "x", Attempt: 1,
 		Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Timeout: 10 * time.Minute,
-		Selectors: g.Selectors, Rollback: g.Rollback, Siblings: g.Siblings, Deployment: g.Deployment.of(tb, target),
+		Selectors: g.Selectors, Rollback: g.Rollback, Siblings: g.Siblings, Deployment: g.Deployment.of(tb, target), Session: g.Session,
 		Evaluate: func(body string, names map[string]expr.Value) (expr.Value, error) {
 			return expr.Evaluate(body, scope(names))
 		},

@@ -231,10 +231,12 @@ func described(a step.Action) any {
 		Payload   any       `json:"payload"`
 		Selectors []string  `json:"selectors,omitempty"`
 		Timeout   string    `json:"timeout,omitempty"`
+		Machine   string    `json:"machine,omitempty"`
+		Tools     []string  `json:"tools,omitempty"`
 	}
 	switch {
 	case a.Task != nil:
-		w := work{Kind: a.Task.Kind, Payload: a.Task.Payload, Selectors: a.Task.Selectors}
+		w := work{Kind: a.Task.Kind, Payload: a.Task.Payload, Selectors: a.Task.Selectors, Machine: a.Task.Machine, Tools: a.Task.Tools}
 		if a.Task.Timeout > 0 {
 			w.Timeout = a.Task.Timeout.String()
 		}

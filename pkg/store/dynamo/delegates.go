@@ -36,6 +36,8 @@ type delegateDoc struct {
 	Quiet     time.Duration `json:"quiet,omitempty"`
 
 	Binding *store.Binding `json:"binding,omitempty"`
+	Machine string         `json:"machine,omitempty"`
+	Tools   []string       `json:"tools,omitempty"`
 }
 
 // errForeign: another token registered the delegate.
@@ -52,7 +54,7 @@ func (s delegates) PutDelegate(ctx context.Context, d store.Delegate) error {
 	}
 	if err := s.table.encode(ctx, it, "doc", delegateDoc{
 		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
-		TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Binding: d.Binding,
+		TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Binding: d.Binding, Machine: d.Machine, Tools: d.Tools,
 	}, largestValue); err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func readDelegate(ctx context.Context, b bodies, it item) (store.Delegate, error
 		ID: text(it, "sk"), Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds,
 		Capacity: d.Capacity, Running: d.Running, Draining: d.Draining || number(it, "draining") > 0, TokenID: d.TokenID,
 		LastSeen: fromMillis(number(it, "seen")), StartedAt: fromMillis(d.StartedAt), Quiet: d.Quiet,
-		Line: number(it, "line"), Unplugged: number(it, "unplugged"), Binding: d.Binding,
+		Line: number(it, "line"), Unplugged: number(it, "unplugged"), Binding: d.Binding, Machine: d.Machine, Tools: d.Tools,
 	}
 	if _, split := it["running"]; split {
 		out.Running, out.Quiet = int(number(it, "running")), time.Duration(number(it, "quiet"))

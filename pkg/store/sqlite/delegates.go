@@ -39,13 +39,15 @@ type delegateDoc struct {
 	Unplugged int64         `json:"unplugged,omitempty"`
 
 	Binding *store.Binding `json:"binding,omitempty"`
+	Machine string         `json:"machine,omitempty"`
+	Tools   []string       `json:"tools,omitempty"`
 }
 
 func encodeDelegate(d store.Delegate) (string, error) {
 	doc, err := json.Marshal(delegateDoc{
 		Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
 		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, StartedAt: millis(d.StartedAt), Quiet: d.Quiet,
-		Line: d.Line, Unplugged: d.Unplugged, Binding: d.Binding,
+		Line: d.Line, Unplugged: d.Unplugged, Binding: d.Binding, Machine: d.Machine, Tools: d.Tools,
 	})
 	if err != nil {
 		return "", fmt.Errorf("encode delegate %s: %w", d.ID, err)
@@ -67,7 +69,7 @@ func scanDelegate(row scanner) (store.Delegate, error) {
 	return store.Delegate{
 		ID: id, Scope: d.Scope, Name: d.Name, Host: d.Host, Tags: d.Tags, Version: d.Version, Kinds: d.Kinds, Capacity: d.Capacity,
 		Running: d.Running, Draining: d.Draining, TokenID: d.TokenID, LastSeen: fromMillis(seen), StartedAt: fromMillis(d.StartedAt), Quiet: d.Quiet,
-		Line: d.Line, Unplugged: d.Unplugged, Binding: d.Binding,
+		Line: d.Line, Unplugged: d.Unplugged, Binding: d.Binding, Machine: d.Machine, Tools: d.Tools,
 	}, nil
 }
 

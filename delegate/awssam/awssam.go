@@ -1,0 +1,261 @@
+// Package awssam runs the steps of the deployment type AWS_SAM: it has sam build
+// and deploy an application in the workspace of a session, and puts a stack back
+// as a stage has found it.
+//
+// Which command lines are meant is said by pkg/swimlane/awssam; how a tool is run
+// by delegate/workspace.
+package awssam
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/session"
+	"github.com/slipway-cd/slipway/delegate/workspace"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/awssam"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The command units of the log.
+const (
+	unitBuild    = "Build"
+	unitDeploy   = "Deploy"
+	unitRollback = "Rollback"
+)
+
+// Config is what tasks of SAM need.
+type Config struct {
+	Sessions *session.Sessions
+	Accesses *aws.Accesses
+	// Pace is how often a stack that changes is looked at; nil: awswait.Stack.
+	Pace awswait.Pace
+}
+
+// New makes the executor of SAM's tasks.
+func New(cfg Config) executor.Executor {
+	if cfg.Pace == nil {
+		cfg.Pace = awswait.Stack()
+	}
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		w, p, err := executor.Work[lane.Spec](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		access, err := cfg.Accesses.Get(ctx, p.Target.AWS, w.Execution)
+		if err != nil {
+			return task.Result{}, err
+		}
+		j := &job{cfg: cfg, task: a, work: w, spec: p, env: env, access: access, client: cloudformation.NewFromConfig(access.Config)}
+		r, err := j.run(ctx)
+		if err != nil {
+			_, _ = fmt.Fprintln(env.LogError(j.unit), err) // the agent reports what it can't log
+			if refused := executor.Refusal(ctx, r, err); refused != nil {
+				return *refused, nil
+			}
+		}
+		return r, err
+	}
+}
+
+// job is one task.
+type job struct {
+	cfg    Config
+	task   task.Assignment
+	work   task.Work
+	spec   lane.Spec
+	env    executor.Env
+	access *aws.Access
+	client *cloudformation.Client
+	unit   string
+}
+
+func (j *job) run(ctx context.Context) (task.Result, error) {
+	switch j.spec.Op {
+	case lane.OpBuild:
+		j.unit = unitBuild
+		return j.build(ctx)
+	case lane.OpDeploy:
+		j.unit = unitDeploy
+		return j.deploy(ctx)
+	case lane.OpRollback:
+		j.unit = unitRollback
+		return j.rollback(ctx)
+	}
+	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of SAM", j.spec.Op)
+}
+
+func (j *job) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(j.env.Log(j.unit), format+"\n", args...) // the agent reports what it can't log
+}
+
+// application is where an application is in the workspace.
+type application struct {
+	dir, template string
+	options       []string
+}
+
+// find finds the application: its folder, and the template in it.
+func (j *job) find(ctx context.Context, t *workspace.Tool) (application, error) {
+	options, err := workspace.Words(j.spec.Options)
+	if err != nil {
+		return application{}, err
+	}
+	names := []string{cmp.Or(j.spec.Run.Env["PLUGIN_SAM_TEMPLATE_FILE_PATH"], j.spec.Target.Application.Template)}
+	if names[0] == "" {
+		names = []string{"template.yaml", "template.yml", "template.json"}
+	}
+	folders := workspace.Folders(j.spec.Target.Application.Manifest)
+	for _, dir := range folders {
+		for _, name := range names {
+			found, err := t.Has(ctx, path.Join(dir, name))
+			if err != nil {
+				return application{}, err
+			}
+			if found {
+				t.Legacy["PLUGIN_SAM_TEMPLATE_FILE_PATH"] = name
+				return application{dir, name, options}, nil
+			}
+		}
+	}
+	return application{}, fault.New(fault.NotFound, "the workspace has no %s in %s; is a step DownloadManifests before this one?", strings.Join(names, ", "), folders[0]).
+		Causing(fault.ConfigurationFailure)
+}
+
+func (j *job) tool() *workspace.Tool {
+	return &workspace.Tool{
+		Sessions: j.cfg.Sessions, Task: j.task, Env: j.env, Access: j.access, Spec: *j.spec.Run, Unit: j.unit,
+		Legacy: map[string]string{"PLUGIN_STACK_NAME": j.spec.Stack},
+	}
+}
+
+// given says whether one of the options is among a command's.
+func given(options []string, names ...string) bool {
+	return slices.ContainsFunc(options, func(o string) bool {
+		name, _, _ := strings.Cut(o, "=")
+		return slices.Contains(names, name)
+	})
+}
+
+func (j *job) build(ctx context.Context) (task.Result, error) {
+	t := j.tool()
+	app, err := j.find(ctx, t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if given(app.options, "--use-container", "-u") && j.cfg.Sessions.LookPath("docker") == "" {
+		return task.Result{}, fault.New(fault.Invalid, "--use-container needs Docker, and this delegate's machine has none: install Docker there, or leave the option out and install what builds the functions").
+			Causing(fault.ConfigurationFailure)
+	}
+	if err := t.Run(ctx, app.dir, slices.Concat([]string{"sam", "build", "--template-file", app.template}, app.options)...); err != nil {
+		return task.Result{}, err
+	}
+	return executor.Succeed(map[string]any{})
+}
+
+// built is where sam puts the template of what it has built.
+const built = ".aws-sam/build/template.yaml"
+
+func (j *job) deploy(ctx context.Context) (task.Result, error) {
+	if j.spec.Stack == "" {
+		return task.Result{}, fault.New(fault.Invalid, "stackName is empty").Causing(fault.ConfigurationFailure)
+	}
+	t := j.tool()
+	app, err := j.find(ctx, t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if err := j.keep(ctx); err != nil {
+		return task.Result{}, err
+	}
+	args := []string{"sam", "deploy"}
+	isBuilt, err := t.Has(ctx, path.Join(app.dir, built))
+	if err != nil {
+		return task.Result{}, err
+	}
+	if !isBuilt && !given(app.options, "--template-file", "--template", "-t") {
+		args = append(args, "--template-file", app.template)
+	}
+	args = append(args, "--stack-name", j.spec.Stack, "--region", j.access.Region, "--no-confirm-changeset", "--no-fail-on-empty-changeset")
+	configured, err := j.configured(ctx, t, app.dir)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if !configured && !given(app.options, "--s3-bucket", "--resolve-s3", "--config-file") {
+		args = append(args, "--resolve-s3")
+	}
+	if !configured && !given(app.options, "--capabilities", "--config-file") {
+		args = append(args, "--capabilities", "CAPABILITY_IAM")
+	}
+	if err := t.Run(ctx, app.dir, slices.Concat(args, app.options)...); err != nil {
+		j.explain(ctx)
+		return task.Result{}, err
+	}
+	now, err := j.look(ctx, j.spec.Stack)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if now == nil {
+		return task.Result{}, fault.New(fault.NotFound, "sam says that it has deployed stack %s, and there is none", j.spec.Stack).Causing(fault.Unknown)
+	}
+	outputs := map[string]string{}
+	for _, o := range now.Outputs {
+		outputs[sdk.ToString(o.OutputKey)] = sdk.ToString(o.OutputValue)
+	}
+	return executor.Succeed(map[string]any{"stackId": sdk.ToString(now.StackId), "stackStatus": string(now.StackStatus), "outputVariables": outputs}, j.change(ctx, "applied", j.spec.Stack))
+}
+
+// configured says whether the application has settings of its own, which say where
+// artifacts go and what may be made.
+func (j *job) configured(ctx context.Context, t *workspace.Tool, dir string) (bool, error) {
+	for _, name := range []string{"samconfig.toml", "samconfig.yaml", "samconfig.yml"} {
+		if found, err := t.Has(ctx, path.Join(dir, name)); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// look reads a stack; nil if there is none.
+func (j *job) look(ctx context.Context, name string) (*types.Stack, error) {
+	out, err := j.client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "does not exist") {
+		return nil, nil //nolint:nilnil // see above
+	}
+	if err != nil {
+		return nil, j.failed(ctx, "DescribeStacks", err)
+	}
+	return &out.Stacks[0], nil
+}
+
+func (j *job) failed(ctx context.Context, operation string, err error) error {
+	return j.access.Failed(ctx, "cloudformation:"+operation, err)
+}
+
+// explain tells why the stack's newest operation has failed: sam doesn't always.
+func (j *job) explain(ctx context.Context) {
+	if ctx.Err() != nil {
+		j.say("What CloudFormation does with stack %s goes on.", j.spec.Stack)
+		return
+	}
+	out, err := j.client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &j.spec.Stack})
+	if err != nil {
+		return // there is no stack, or sam has said why not
+	}
+	for _, e := range slices.Backward(out.StackEvents) {
+		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") {
+			j.say("%s %s %s: %s", e.ResourceStatus, sdk.ToString(e.ResourceType), sdk.ToString(e.LogicalResourceId), sdk.ToString(e.ResourceStatusReason))
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package awssam
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// before is what a stage finds of a stack. Values that CloudFormation hides aren't
+// in it: it takes the previous ones.
+type before struct {
+	Stack        string            `json:"stack"` // its name
+	First        bool              `json:"first,omitempty"`
+	Template     string            `json:"template,omitempty"`
+	Parameters   map[string]string `json:"parameters,omitempty"`
+	Hidden       []string          `json:"hidden,omitempty"`
+	Tags         map[string]string `json:"tags,omitempty"`
+	Capabilities []string          `json:"capabilities,omitempty"`
+	Role         string            `json:"role,omitempty"`
+}
+
+// beforeKey begins the keys of these checkpoints.
+const beforeKey = "sam:before:"
+
+// hidden is what CloudFormation says in place of a value that isn't to be read.
+const hidden = "****"
+
+// keep keeps what is there before the first change.
+func (j *job) keep(ctx context.Context) error {
+	now, err := j.look(ctx, j.spec.Stack)
+	if err != nil {
+		return err
+	}
+	b := before{Stack: j.spec.Stack, First: now == nil || now.StackStatus == types.StackStatusReviewInProgress || now.StackStatus == types.StackStatusRollbackComplete}
+	if !b.First {
+		if b, err = j.read(ctx, now); err != nil {
+			return err
+		}
+	}
+	_, err = executor.Keep(ctx, j.env, beforeKey+j.access.Region+":"+j.spec.Stack, b)
+	return err
+}
+
+func (j *job) read(ctx context.Context, now *types.Stack) (before, error) {
+	name := sdk.ToString(now.StackName)
+	b := before{Stack: name, Parameters: map[string]string{}, Tags: map[string]string{}, Role: sdk.ToString(now.RoleARN)}
+	out, err := j.client.GetTemplate(ctx, &cloudformation.GetTemplateInput{StackName: &name, TemplateStage: types.TemplateStageOriginal})
+	if err != nil {
+		return b, j.failed(ctx, "GetTemplate", err)
+	}
+	b.Template = sdk.ToString(out.TemplateBody)
+	for _, p := range now.Parameters {
+		if value := sdk.ToString(p.ParameterValue); value != hidden {
+			b.Parameters[sdk.ToString(p.ParameterKey)] = value
+		} else {
+			b.Hidden = append(b.Hidden, sdk.ToString(p.ParameterKey))
+		}
+	}
+	for _, t := range now.Tags {
+		b.Tags[sdk.ToString(t.Key)] = sdk.ToString(t.Value)
+	}
+	for _, c := range now.Capabilities {
+		b.Capabilities = append(b.Capabilities, string(c))
+	}
+	return b, nil
+}
+
+// rollback puts the stacks back that the stage has deployed, the newest first.
+func (j *job) rollback(ctx context.Context) (task.Result, error) {
+	kept, err := executor.Kept[before](ctx, j.env, beforeKey)
+	if err != nil {
+		return task.Result{}, err
+	}
+	stacks, changes := []string{}, []task.Change{}
+	for _, b := range kept {
+		done, err := j.putBack(ctx, b)
+		if err != nil {
+			return task.Result{Changes: changes}, err
+		}
+		if done != "" {
+			changes = append(changes, j.change(ctx, done, b.Stack))
+		}
+		stacks = append(stacks, b.Stack)
+	}
+	if len(stacks) == 0 {
+		j.say("Nothing to roll back: the stage has deployed no stack.")
+	}
+	return executor.Succeed(map[string]any{"stacks": stacks}, changes...)
+}
+
+// putBack says what was done to the stack; empty: nothing had to be.
+func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
+	now, err := j.settled(ctx, b.Stack)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case now == nil:
+		j.say("Stack %s isn't there, as before the stage.", b.Stack)
+		return "", nil
+	case b.First:
+		return "deleted", j.remove(ctx, now)
+	}
+	is, err := j.read(ctx, now)
+	if err != nil {
+		return "", err
+	}
+	if is.Template == b.Template && maps.Equal(is.Parameters, b.Parameters) {
+		j.say("Stack %s is as it was before the stage: it is %s.", b.Stack, now.StackStatus)
+		return "", nil
+	}
+	return "applied", j.update(ctx, b, is, sdk.ToString(now.StackId))
+}
+
+// remove deletes a stack that the stage has made.
+func (j *job) remove(ctx context.Context, now *types.Stack) error {
+	name, id := sdk.ToString(now.StackName), sdk.ToString(now.StackId)
+	j.say("Stack %s wasn't there before the stage; it is deleted.", name)
+	_, err := j.client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &id, ClientRequestToken: sdk.String(aws.Token(j.task, "delete "+name))})
+	if err != nil {
+		return j.failed(ctx, "DeleteStack", err)
+	}
+	gone, err := j.settled(ctx, id)
+	if err != nil {
+		return err
+	}
+	if gone != nil && gone.StackStatus != types.StackStatusDeleteComplete {
+		return fault.New(fault.Conflict, "stack %s is %s: %s", name, gone.StackStatus, sdk.ToString(gone.StackStatusReason)).Causing(fault.Unknown)
+	}
+	return nil
+}
+
+// largestTemplate is how large a template may be that comes with a call, in bytes.
+const largestTemplate = 51_200
+
+// update gives a stack its earlier template and parameters.
+func (j *job) update(ctx context.Context, b, is before, id string) error {
+	if len(b.Template) > largestTemplate {
+		return fault.New(fault.TooLarge, "the template that stack %s had before the stage has %d bytes; CloudFormation takes %d with a call. Deploy the earlier version to roll back", b.Stack, len(b.Template), largestTemplate).
+			Causing(fault.Unknown)
+	}
+	j.say("Stack %s gets the template and the parameters back that it had before the stage.", b.Stack)
+	in := &cloudformation.UpdateStackInput{StackName: &b.Stack, TemplateBody: &b.Template, ClientRequestToken: sdk.String(aws.Token(j.task, "update "+b.Stack))}
+	for _, key := range slices.Sorted(maps.Keys(b.Parameters)) {
+		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, ParameterValue: sdk.String(b.Parameters[key])})
+	}
+	for _, key := range b.Hidden {
+		if slices.Contains(is.Hidden, key) {
+			in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, UsePreviousValue: sdk.Bool(true)})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.Tags)) {
+		in.Tags = append(in.Tags, types.Tag{Key: &key, Value: sdk.String(b.Tags[key])})
+	}
+	for _, c := range b.Capabilities {
+		in.Capabilities = append(in.Capabilities, types.Capability(c))
+	}
+	if b.Role != "" {
+		in.RoleARN = &b.Role
+	}
+	_, err := j.client.UpdateStack(ctx, in)
+	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "No updates are to be performed") {
+		return nil
+	}
+	if err != nil {
+		return j.failed(ctx, "UpdateStack", err)
+	}
+	now, err := j.settled(ctx, id)
+	if err != nil {
+		return err
+	}
+	if now == nil || now.StackStatus != types.StackStatusUpdateComplete {
+		status := "gone"
+		if now != nil {
+			status = string(now.StackStatus)
+			j.spec.Stack = b.Stack
+			j.explain(ctx)
+		}
+		return fault.New(fault.Conflict, "stack %s is %s after its rollback", b.Stack, status).Causing(fault.Unknown)
+	}
+	return nil
+}
+
+// settled waits until nothing changes a stack; nil if there is none.
+func (j *job) settled(ctx context.Context, name string) (*types.Stack, error) {
+	var now *types.Stack
+	err := awswait.Until(ctx, awswait.Wait{Pace: j.cfg.Pace, Log: j.env.Log(j.unit)}, func(ctx context.Context) (awswait.State, error) {
+		var err error
+		if now, err = j.look(ctx, name); err != nil || now == nil {
+			return awswait.State{Done: true}, err
+		}
+		going := strings.HasSuffix(string(now.StackStatus), "_IN_PROGRESS") && now.StackStatus != types.StackStatusReviewInProgress
+		return awswait.State{Done: !going, Progress: fmt.Sprintf("Stack %s is %s", sdk.ToString(now.StackName), now.StackStatus)}, nil
+	})
+	return now, err
+}

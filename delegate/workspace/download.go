@@ -1,0 +1,249 @@
+package workspace
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/session"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/workspace"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// unit is the command unit of the log of bringing files.
+const unit = "Fetch Manifests"
+
+// Config is what bringing files needs.
+type Config struct {
+	Sessions *session.Sessions
+	Git      *gitfetch.Fetcher
+	Accesses *aws.Accesses
+}
+
+// NewDownload makes the executor of tasks that bring manifests.
+func NewDownload(cfg Config) executor.Executor {
+	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+		w, p, err := executor.Work[lane.Download](a)
+		if err != nil {
+			return task.Result{}, err
+		}
+		d := &download{Config: cfg, work: w, env: env}
+		files := []string{}
+		for _, m := range p.Manifests {
+			found, err := d.bring(ctx, p.Session, m)
+			if err != nil {
+				err = fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
+				_, _ = fmt.Fprintln(env.LogError(unit), err) // the agent reports what it can't log
+				return task.Result{}, err
+			}
+			files = append(files, found...)
+		}
+		return executor.Succeed(map[string]any{"files": files[:min(len(files), maxTold)]})
+	}
+}
+
+// maxTold bounds the files that the step's output names.
+const maxTold = 1000
+
+type download struct {
+	Config
+	work task.Work
+	env  executor.Env
+}
+
+// bring puts the files of a manifest into the folder of its name.
+func (d *download) bring(ctx context.Context, id string, m lane.Manifest) ([]string, error) {
+	dir, err := d.env.Dir()
+	if err != nil {
+		return nil, err
+	}
+	// The whole is there before any of it is sent: what fails leaves nothing half.
+	f, err := os.CreateTemp(dir, "files-")
+	if err != nil {
+		return nil, fmt.Errorf("make a file for what is brought: %w", err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	p := &pack{tar: tar.NewWriter(f)}
+	if err := d.pack(ctx, p, m.Store); err != nil {
+		return nil, err
+	}
+	if err := p.tar.Close(); err != nil {
+		return nil, fmt.Errorf("pack the files: %w", err)
+	}
+	if len(p.names) == 0 {
+		return nil, fault.New(fault.NotFound, "its store has no files there").Causing(fault.ConfigurationFailure)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read the files: %w", err)
+	}
+	if err := d.Sessions.Client(id).Put(ctx, m.ID, f); err != nil {
+		if fault.Is(err, fault.Unavailable) {
+			return nil, session.Gone(id, err)
+		}
+		return nil, err
+	}
+	_, _ = fmt.Fprintf(d.env.Log(unit), "Brought %d files of manifest %s into the folder %s of the workspace.\n", len(p.names), m.ID, m.ID) // as above
+	for i, name := range p.names {
+		p.names[i] = path.Join(m.ID, name)
+	}
+	return p.names, nil
+}
+
+func (d *download) pack(ctx context.Context, p *pack, from task.Store) error {
+	switch {
+	case from.Git != nil:
+		whole := *from.Git
+		whole.Paths = nil
+		files, err := d.Git.Fetch(ctx, whole, d.work.Execution+"/"+d.work.Stage)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(d.env.Log(unit), "Fetched commit %s of %s.\n", files.Commit, from.Git.URL) // as above
+		return p.folder(files.Dir)
+	case from.Files != nil:
+		for _, named := range from.Files.Paths {
+			files, err := d.env.Files(ctx, named)
+			if err != nil {
+				return err
+			}
+			for _, f := range files {
+				if err := p.file(strings.TrimPrefix(f.Path, "/"), 0o644, int64(len(f.Content)), bytes.NewReader(f.Content)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	case from.S3 != nil:
+		return d.objects(ctx, p, *from.S3)
+	}
+	return fault.New(fault.Unsupported, "this delegate can't bring files of its store")
+}
+
+// objects packs objects of a bucket: those that are named, and all below the
+// paths that end in a slash. Archives are unpacked where they lie.
+func (d *download) objects(ctx context.Context, p *pack, from task.S3Objects) error {
+	bucket, err := d.Accesses.OpenBucket(ctx, from, d.work.Execution)
+	if err != nil {
+		return err
+	}
+	for _, named := range from.Paths {
+		keys := []string{strings.TrimPrefix(named, "/")}
+		if keys[0] == "" || strings.HasSuffix(keys[0], "/") {
+			if keys, err = bucket.Below(ctx, keys[0]); err != nil {
+				return err
+			}
+		}
+		for _, key := range keys {
+			if strings.HasSuffix(key, "/") {
+				continue // a console's mark of a folder
+			}
+			doc, err := bucket.Get(ctx, key)
+			if err != nil {
+				return err
+			}
+			if path.Ext(key) == ".zip" {
+				err = p.archive(path.Dir(key), doc)
+			} else {
+				err = p.file(key, 0o644, int64(len(doc)), bytes.NewReader(doc))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pack makes the tar of a manifest.
+type pack struct {
+	tar   *tar.Writer
+	names []string
+}
+
+func (p *pack) file(name string, mode fs.FileMode, size int64, from io.Reader) error {
+	if err := p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(mode.Perm()), Size: size}); err != nil {
+		return fmt.Errorf("pack %s: %w", name, err)
+	}
+	if _, err := io.Copy(p.tar, from); err != nil {
+		return fmt.Errorf("pack %s: %w", name, err)
+	}
+	p.names = append(p.names, name)
+	return nil
+}
+
+// folder packs all files and links of a folder.
+func (p *pack) folder(dir string) error {
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(file)
+			if err != nil {
+				return err
+			}
+			return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: filepath.ToSlash(name), Linkname: target})
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		f, err := os.Open(file) //nolint:gosec // the folder is the delegate's own
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return p.file(filepath.ToSlash(name), info.Mode(), info.Size(), f)
+	})
+	if err != nil {
+		return fmt.Errorf("pack the files: %w", err)
+	}
+	return nil
+}
+
+// maxUnpacked bounds what an archive unpacks to, in bytes.
+const maxUnpacked = 2 << 30
+
+func (p *pack) archive(into string, doc []byte) error {
+	z, err := zip.NewReader(bytes.NewReader(doc), int64(len(doc)))
+	if err != nil {
+		return fault.New(fault.Invalid, "it is no zip archive: %w", err)
+	}
+	left := uint64(maxUnpacked)
+	for _, f := range z.File {
+		if !f.Mode().IsRegular() {
+			continue
+		}
+		if f.UncompressedSize64 > left {
+			return fault.New(fault.TooLarge, "the archive unpacks to more than %d bytes", maxUnpacked)
+		}
+		left -= f.UncompressedSize64
+		r, err := f.Open()
+		if err != nil {
+			return fmt.Errorf("unpack %s: %w", f.Name, err)
+		}
+		err = p.file(path.Join(into, f.Name), f.Mode(), int64(f.UncompressedSize64), io.LimitReader(r, int64(f.UncompressedSize64))) //nolint:gosec // below maxUnpacked
+		_ = r.Close()                                                                                                                // its bytes were read
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

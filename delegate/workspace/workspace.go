@@ -1,0 +1,188 @@
+// Package workspace brings manifests into the workspace of a session and runs
+// tools there, for the deployment types whose steps do.
+//
+// Which tool is run, and how, is the executor's of its deployment type; how a
+// program is run in a session is delegate/session's.
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/session"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/workspace"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Tool runs programs for one task.
+type Tool struct {
+	Sessions *session.Sessions
+	Task     task.Assignment
+	Env      executor.Env
+	Access   *aws.Access
+	Spec     lane.Run
+	Unit     string // of the log
+	// Legacy are variables that scripts written for other runners read.
+	Legacy map[string]string
+	runs   int
+}
+
+// Say writes a line to the unit's log. A log that can't be written is the agent's
+// to report; the work goes on.
+func (t *Tool) Say(format string, args ...any) {
+	_, _ = fmt.Fprintf(t.Env.Log(t.Unit), format+"\n", args...) // see above
+}
+
+// Run runs a program in a folder of the workspace, after the step's script. What
+// ends it with another exit code than 0 is its error.
+func (t *Tool) Run(ctx context.Context, dir string, args ...string) error {
+	environ, err := t.environ(ctx)
+	if err != nil {
+		return err
+	}
+	if t.runs == 0 && len(t.Spec.Idle) > 0 {
+		t.Say("The step runs as a process on the delegate's machine: %s don't apply.", strings.Join(t.Spec.Idle, ", "))
+	}
+	t.runs++
+	t.Say("$ %s", strings.Join(args, " "))
+	began := time.Now()
+	exit, err := t.Sessions.Run(ctx, t.Spec.Session, t.Task, session.Command{
+		Part: fmt.Sprint(t.runs), Args: args, Before: t.Spec.Before, Dir: dir, Env: environ, Out: t.Env.Log(t.Unit), Err: t.Env.LogError(t.Unit),
+	})
+	switch {
+	case err != nil:
+		return err
+	case exit.Reason != "":
+		return fault.New(fault.Invalid, "%s: %s", args[0], exit.Reason)
+	case exit.Signal != 0:
+		return fault.New(fault.Invalid, "%s was ended by signal %d after %s, not by Slipway", args[0], exit.Signal, time.Since(began).Round(time.Millisecond))
+	case exit.Code != 0:
+		return fault.New(fault.Invalid, "%s ended with exit code %d", strings.Join(args[:min(len(args), 2)], " "), exit.Code).Causing(fault.Unknown)
+	}
+	return nil
+}
+
+// environ is what a program gets besides what all get: the credentials of the
+// connector, which are in no file, and the step's own variables.
+func (t *Tool) environ(ctx context.Context) ([]string, error) {
+	all := map[string]string{"SAM_CLI_TELEMETRY": "0", "SLS_TELEMETRY_DISABLED": "1", "SLS_NOTIFICATIONS_MODE": "off"}
+	if t.Access != nil {
+		c, err := t.Access.Credentials.Retrieve(ctx)
+		if err != nil {
+			return nil, t.Access.Failed(ctx, "sts:AssumeRole", err)
+		}
+		t.Env.Mask(c.SecretAccessKey, c.SessionToken)
+		all["AWS_ACCESS_KEY_ID"], all["AWS_SECRET_ACCESS_KEY"], all["AWS_SESSION_TOKEN"] = c.AccessKeyID, c.SecretAccessKey, c.SessionToken
+		all["AWS_REGION"], all["AWS_DEFAULT_REGION"] = t.Access.Region, t.Access.Region
+		all["PLUGIN_AWS_ACCESS_KEY"], all["PLUGIN_AWS_SECRET_KEY"], all["PLUGIN_REGION"] = c.AccessKeyID, c.SecretAccessKey, t.Access.Region
+	}
+	maps.Copy(all, t.Legacy)
+	maps.Copy(all, t.Spec.Env)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if value := all[name]; value != "" {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out, nil
+}
+
+// Has says whether the workspace has a file.
+func (t *Tool) Has(ctx context.Context, name string) (bool, error) {
+	r, err := t.Sessions.Client(t.Spec.Session).Get(ctx, name)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return false, nil
+	case fault.Is(err, fault.Unavailable):
+		return false, session.Gone(t.Spec.Session, err)
+	case err != nil:
+		return false, err
+	}
+	return true, r.Close()
+}
+
+// Folders are where the files of a manifest may lie in the workspace that a store
+// names by a folder, or by a file in it.
+func Folders(m lane.Manifest) []string {
+	named := ""
+	switch s := m.Store; {
+	case s.Git != nil && len(s.Git.Paths) > 0:
+		named = s.Git.Paths[0]
+	case s.Files != nil && len(s.Files.Paths) > 0:
+		named = stored(s.Files.Paths[0])
+	case s.S3 != nil && len(s.S3.Paths) > 0:
+		named = s.S3.Paths[0]
+	}
+	named = strings.Trim(path.Clean("/"+named), "/")
+	if path.Ext(named) == ".zip" {
+		return []string{path.Join(m.ID, path.Dir(named))}
+	}
+	return slices.Compact([]string{path.Join(m.ID, named), path.Join(m.ID, path.Dir("/"+named))})
+}
+
+// stored is a path of the file store without its scope.
+func stored(named string) string {
+	if _, below, ok := strings.Cut(named, ":"); ok {
+		return below
+	}
+	return named
+}
+
+// Words splits options as a shell would: each may hold several words.
+func Words(options []string) ([]string, error) {
+	var out []string
+	for _, option := range options {
+		words, err := split(option)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "the option %q: %w", option, err).Causing(fault.ConfigurationFailure)
+		}
+		out = append(out, words...)
+	}
+	return out, nil
+}
+
+func split(text string) ([]string, error) {
+	var out []string
+	var word strings.Builder
+	inWord, quote := false, rune(0)
+	escaped := false
+	for _, c := range text {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, inWord = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if inWord {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, fmt.Errorf("a quote isn't closed")
+	}
+	if inWord {
+		out = append(out, word.String())
+	}
+	return out, nil
+}

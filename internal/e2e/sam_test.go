@@ -1,0 +1,200 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+
+	sessions "github.com/slipway-cd/slipway/delegate/session"
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/internal/testservers/sam"
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/wire"
+)
+
+// samFolder is what the examples of SAM deploy.
+const samFolder = "../../examples/sam"
+
+// machineOf starts a delegate that finds the credentials of an account around it,
+// and sam. Its sessions are below the folder cache.
+func machineOf(t *testing.T, s *e2e.Server, w *testaws.World, cache string) *process {
+	t.Helper()
+	t.Cleanup(func() { // what the delegate has left when it was killed
+		left := sessions.New(sessions.Config{Dir: filepath.Join(cache, "sessions")})
+		for _, open := range left.Opened() {
+			if err := left.Close(context.Background(), open.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	p := spawn(t, delegateEnv+"=account", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(t, s), cacheEnv+"="+cache,
+		"AWS_ENDPOINT_URL="+w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true",
+		"PATH="+sam.Install(t)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	connected(t, s, "account", true)
+	return p
+}
+
+// connected waits until a delegate has registered, and told of its tools.
+func connected(t *testing.T, s *e2e.Server, name string, tools bool) {
+	t.Helper()
+	for {
+		var l api.DelegateList
+		if err := s.Call(t.Context(), "GET", "/v1/delegates"+ofProject, nil, &l); err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(l.Delegates, func(d api.Delegate) bool {
+			return d.Name == name && (!tools || slices.Contains(d.Tools, "sam="+sam.Version))
+		}) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// applySAM saves the documents of examples/sam, with the file that they name.
+func applySAM(t *testing.T, s *e2e.Server) {
+	t.Helper()
+	applySAMAs(t, s, read(t, samFolder+"/app/template.yaml"))
+}
+
+func applySAMAs(t *testing.T, s *e2e.Server, template string) {
+	t.Helper()
+	f, err := ref.ParseFile("/sam/template.yaml", ref.Scope{Org: s.Org, Project: s.Project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := apiclient.New(s.URL, s.Token).PutFile(t.Context(), f, []byte(template)); err != nil {
+		t.Fatal(err)
+	}
+	// The host's own delegate has no credentials of the account.
+	entities := strings.ReplaceAll(read(t, samFolder+"/entities.yaml"), "eu-central-1", testaws.Region)
+	s.Apply(t, strings.Replace(entities, "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1))
+}
+
+// samPipeline deploys in a containerized group, and rolls back if it should fail.
+const samPipeline = `pipeline:
+  identifier: sam
+  name: SAM
+  orgIdentifier: default
+  projectIdentifier: default_project
+  variables:
+    - {name: script, type: String, value: <+input>}
+    - {name: before, type: String, value: "<+input>.default(true)"}
+  stages:
+    - stage:
+        identifier: deploy
+        name: deploy
+        type: Deployment
+        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
+        spec:
+          deploymentType: AWS_SAM
+          service: {serviceRef: websam}
+          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: sam}]}
+          execution:
+            steps:
+              - stepGroup:
+                  identifier: group
+                  name: group
+                  stepGroupInfra: {type: Delegate, spec: {}}
+                  steps:
+                    - step: {identifier: download, name: Download, type: DownloadManifests, spec: {}}
+                    - step: {identifier: build, name: Build, type: AwsSamBuild, spec: {image: "sam:1", preExecution: <+pipeline.variables.before>}}
+                    - step: {identifier: roll, name: Roll, type: AwsSamDeploy, timeout: 5m, spec: {stackName: web}}
+              - step:
+                  identifier: check
+                  name: Check
+                  type: ShellScript
+                  timeout: 1m
+                  spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: "echo stack <+execution.steps.group.steps.roll.output.stackStatus>; <+pipeline.variables.script>"}}}
+            rollbackSteps:
+              - step: {identifier: back, name: Back, type: AwsSamRollback, timeout: 5m, spec: {}}
+`
+
+// noSessions waits until no session is left below a delegate's folder.
+func noSessions(t *testing.T, cache string) {
+	t.Helper()
+	for {
+		left, err := filepath.Glob(filepath.Join(cache, "sessions", "*", "session.json"))
+		if err == nil && len(left) == 0 {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("sessions are left: %v, %v", left, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestSAMDeploysAndRollsBack: sam deploys an application in the workspace of a
+// group, whose folder is gone with it, and the stack goes back to what it was.
+func TestSAMDeploysAndRollsBack(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w, cache := start(t), testaws.NewWorld(t), t.TempDir()
+		machineOf(t, s, w, cache)
+		applySAM(t, s)
+		s.Apply(t, samPipeline)
+		stack := func() (status, template string) {
+			t.Helper()
+			client := cloudformation.NewFromConfig(w.Config())
+			out, err := client.DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: ptr("web")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := client.GetTemplate(t.Context(), &cloudformation.GetTemplateInput{StackName: ptr("web")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(out.Stacks[0].StackStatus), *doc.TemplateBody
+		}
+		e := finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "true"}))
+		if e.Status != "Success" {
+			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
+		}
+		if status, _ := stack(); status != "CREATE_COMPLETE" {
+			t.Errorf("the stack is %s", status)
+		}
+		noSessions(t, cache)
+		var l api.PlacementList
+		if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.Placements) != 1 {
+			t.Errorf("the ledger has %+v; want the stack", l.Placements)
+		}
+		_, before := stack()
+		applySAMAs(t, s, strings.Replace(read(t, samFolder+"/app/template.yaml"), "VisibilityTimeout: 30", "VisibilityTimeout: 60", 1))
+		if e = finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "exit 1"})); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
+			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
+		}
+		if status, after := stack(); status != "UPDATE_COMPLETE" || after != before {
+			t.Errorf("the stack is %s and has %s", status, after)
+		}
+		noSessions(t, cache)
+	})
+}
+
+// Without a delegate that has the tool, the stage says so at once.
+func TestNoDelegateHasTheTool(t *testing.T) {
+	t.Parallel()
+	s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+	delegateOf(t, s, w)
+	connected(t, s, "account", false)
+	applySAM(t, s)
+	s.Apply(t, samPipeline)
+	e := finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "true"}))
+	if want := "No connected delegate has sam; install it, or give the step a delegate that has (delegateSelectors)."; e.Status != "Failed" || !strings.Contains(fmt.Sprint(e.Root.Find("-initialize").Message), want) {
+		t.Errorf("%s: %s; want %s", e.Status, e.Root.Find("-initialize").Message, want)
+	}
+}

@@ -1,0 +1,111 @@
+// Package awssam is the deployment type AWS_SAM: an application of the AWS
+// Serverless Application Model, whose folder is the service's manifest
+// (semantics/entities §2.3).
+//
+// Its steps have sam do the work, as delegate/awssam runs it.
+package awssam
+
+import (
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
+	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Type is the deployment type, and the type of its infrastructure definitions.
+const Type = "AWS_SAM"
+
+// directory is the kind of its manifests.
+const directory = "AwsSamDirectory"
+
+// Lane describes the deployment type.
+func Lane() swimlane.Lane {
+	return swimlane.Lane{
+		Type: Type, Service: decodeService, Manifests: []swimlane.ManifestKind{{Type: directory, New: decodeDirectory, Main: true, Overrides: true}},
+		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodeRegion, Key: []string{"connectorRef", "region"}}},
+		Steps:           step.Names(Steps()),
+		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.FetchesNothing}, workspace.Downloads()},
+	}
+}
+
+// decodeService decodes the spec of a service's definition, of which nothing is
+// needed later but what all services have.
+func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
+	d.Fields(v, document.Merge(d.Common, document.Keys{
+		"artifacts":              d.Refuse("sam builds and packages what it deploys; artifacts of an AWS_SAM service aren't supported"),
+		"manifestConfigurations": d.Refuse("a choice of manifests isn't supported: a service has one application"),
+		"hooks":                  d.Refuse("hooks of applications aren't supported"),
+	}))
+	return nil
+}
+
+// folder is the decoded spec of a manifest.
+type folder struct {
+	Store    *filesource.Store
+	Template yamldoc.Field[string]
+}
+
+func decodeDirectory(d *document.Decoder, v yamldoc.Value) any {
+	f := &folder{}
+	d.Fields(v, document.Keys{
+		"store": func(v yamldoc.Value) {
+			form := filesource.Form{Of: directory, Stores: append(filesource.Git(), filesource.Harness, filesource.S3), Shape: filesource.Files}
+			f.Store = filesource.Decode(d, v, form, document.Keys{"metadata": document.Nothing}) // the console's
+		},
+		"samTemplateFile": d.Text(&f.Template),
+		"metadata":        document.Nothing, // the console's
+	})
+	d.Need(v, "store")
+	return f
+}
+
+// region is an account of AWS in a region.
+type region struct{ aws.Account }
+
+func decodeRegion(d *swimlane.Decoder, v yamldoc.Value) swimlane.Place {
+	r := &region{}
+	d.Fields(v, r.Keys(d))
+	d.Need(v, r.Needed()...)
+	return r
+}
+
+// Target is the account and the application.
+func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
+	t := &Target{}
+	var err error
+	if t.AWS, t.Selectors, err = p.Reached(r); err != nil {
+		return swimlane.Target{}, err
+	}
+	all, err := r.Manifests(func(k swimlane.ManifestKind) bool { return k.Type == directory })
+	if err != nil {
+		return swimlane.Target{}, err
+	}
+	if len(all) == 0 {
+		return swimlane.Target{Spec: t}, nil
+	}
+	m := all[len(all)-1] // that of the highest layer takes the place of all below it
+	of, ok := m.Spec.(*folder)
+	if !ok {
+		return swimlane.Target{}, fault.New(fault.Unsupported, "manifest %s has the type %s, which is no application of SAM", m.ID, m.Kind.Type)
+	}
+	store, err := r.Store(of.Store, "")
+	if err != nil {
+		return swimlane.Target{}, fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
+	}
+	t.Application = &Application{Manifest: workspace.Manifest{ID: m.ID, Store: store}, Template: of.Template.Value}
+	return swimlane.Target{Spec: t}, nil
+}
+
+// Brought is the application, for DownloadManifests.
+func (t *Target) Brought() ([]workspace.Manifest, []string) {
+	if t.Application == nil {
+		return nil, nil
+	}
+	return []workspace.Manifest{t.Application.Manifest}, slices.Clone(t.Selectors)
+}
