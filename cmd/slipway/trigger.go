@@ -190,6 +190,9 @@ func (a *app) testArtifact(t entity.ArtifactTrigger, body []byte) error {
 	if !match.ConcernsArtifact(t, t.RegistryID.Value, e) {
 		return fault.New(fault.Conflict, "the trigger wouldn't fire: it doesn't listen to %s of %s in %s", e.Source, e.Artifact.Name, e.Artifact.Region)
 	}
+	if e.Source == trigger.AmazonMachineImage {
+		return fault.New(fault.Unsupported, "an event has the id of a machine image alone; what it is, a delegate has to look at, so without a server nobody knows whether the trigger would fire")
+	}
 	mismatch, err := match.Artifact(t, e)
 	if err != nil {
 		return err
