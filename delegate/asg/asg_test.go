@@ -205,6 +205,18 @@ func (s *stage) runs(t *testing.T, name string) string {
 		sdk.ToString(one.LaunchTemplate.Version), *one.MinSize, *one.MaxSize, *one.DesiredCapacity, strings.Join(serve, " "))
 }
 
+// becomes waits until a group runs what it should.
+func (s *stage) becomes(t *testing.T, name, want string) {
+	t.Helper()
+	for got := s.runs(t, name); got != want; got = s.runs(t, name) {
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("the group is %s; want %s", got, want)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // changes are the operations that changed something since a number of calls, in
 // their order.
 func (s *stage) changes(since int) []string {

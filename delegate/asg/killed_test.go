@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
@@ -101,9 +102,7 @@ func (s *stage) killed(t *testing.T, k *killer, op asglane.Op, change ...func(*a
 // expires does a task whose time is up.
 func (s *stage) expires(t *testing.T, op asglane.Op, change ...func(*asglane.Spec)) task.Result {
 	t.Helper()
-	ctx, stop := context.WithTimeoutCause(t.Context(), 2*time.Second, executor.ErrTimeout)
-	defer stop()
-	r, err := s.kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
+	r, err := s.kind.Do(executortest.Ending(t.Context(), 4*time.Second), s.assignment(t, op, change...), s.env.Env)
 	if err != nil || r.Status != task.Failed || !slices.Equal(r.FailureTypes, []fault.FailureType{fault.Timeout}) {
 		t.Fatalf("%s is %+v, %v; want a timeout\n%s", op, r, err, s.log())
 	}

@@ -59,10 +59,11 @@ func TestAnotherRefresh(t *testing.T) {
 				}
 				return
 			}
-			go func() { // it is seen going on before it can end
-				s.Await("autoscaling:DescribeInstanceRefreshes", s.Count("autoscaling:DescribeInstanceRefreshes")+1)
+			seen := map[asglane.Another]string{asglane.AnotherWaits: "autoscaling:DescribeInstanceRefreshes", asglane.AnotherYields: "autoscaling:CancelInstanceRefresh"}[how]
+			go func(n int) { // it goes on until it is seen, or cancelled
+				s.Await(seen, n)
 				s.Go()
-			}()
+			}(s.Count(seen) + 1)
 			s.succeeds(t, asglane.OpRolling, another(how))
 			all := s.refreshes(t)
 			if len(all) != 2 || all[0].Status != types.InstanceRefreshStatusSuccessful || all[1].Status != want {
@@ -85,6 +86,7 @@ func TestRollbackDuringTheRefresh(t *testing.T) {
 			first := newStage(t)
 			first.succeeds(t, asglane.OpRolling)
 			s := first.next(t, "slow-2")
+			s.Hold()
 			s.killed(t, &killer{at: 3}, asglane.OpRolling) // after StartInstanceRefresh
 			if all := s.refreshes(t); len(all) != 1 {
 				t.Fatalf("the refreshes are %+v", all)
@@ -93,6 +95,10 @@ func TestRollbackDuringTheRefresh(t *testing.T) {
 				s.Fail("autoscaling:RollbackInstanceRefresh", testaws.Fault{Code: "IrreversibleInstanceRefresh", Message: "no", Times: 1})
 			}
 			since := len(s.Calls())
+			go func() {
+				s.Await("autoscaling:RollbackInstanceRefresh", 1)
+				s.Go()
+			}()
 			s.succeeds(t, asglane.OpRollingRollback)
 			got := strings.Join(s.changes(since), " ")
 			if irreversible {

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
@@ -120,7 +119,9 @@ func TestUpdateAndRollback(t *testing.T) {
 	s := first.next(t, "web-2")
 	since := len(s.Calls())
 	done := make(chan string, 1)
+	s.Hold()
 	go func() {
+		defer s.Go()
 		s.Await("autoscaling:StartInstanceRefresh", 1)
 		done <- *s.live(t, "web").LaunchTemplate.Version
 	}()
@@ -188,11 +189,7 @@ func TestRefreshFails(t *testing.T) {
 	if _, err := s.groups().SetDesiredCapacity(t.Context(), &autoscaling.SetDesiredCapacityInput{AutoScalingGroupName: sdk.String("web"), DesiredCapacity: sdk.Int32(3)}); err != nil {
 		t.Fatal(err)
 	}
-	s.Pass(time.Minute)
-	s.Go()
-	if got := s.runs(t, "web"); !strings.HasPrefix(got, "version 1, 1 to 4, 3 desired: 1 1") {
-		t.Errorf("after the failure the group is %s", got)
-	}
+	s.becomes(t, "web", "version 1, 1 to 4, 3 desired: 1 1 1")
 	s.succeeds(t, asglane.OpRollingRollback)
 	if got := s.runs(t, "web"); got != "version 1, 1 to 4, 2 desired: 1 1" {
 		t.Errorf("after the rollback the group is %s", got)

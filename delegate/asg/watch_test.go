@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
@@ -58,8 +57,7 @@ func TestWatch(t *testing.T) {
 	if _, err := s.machines().TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{lost}}); err != nil {
 		t.Fatal(err)
 	}
-	s.Pass(time.Minute)
-	s.Go()
+	s.becomes(t, "web", "version 1, 1 to 4, 2 desired: 1 1")
 	if o = s.watch(t, deployed); len(o.Instances) != 2 || slices.ContainsFunc(o.Instances, func(i task.Instance) bool { return i.Name == lost }) || o.Instances[1].Images[0] != s.images["web-1"] {
 		t.Errorf("after a machine was lost, instances %+v", o.Instances)
 	}
