@@ -57,7 +57,11 @@ func connected(t *testing.T, s *e2e.Server, name string, tools bool) {
 		}) {
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("there is no delegate %s: %+v", name, l)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 
@@ -128,10 +132,11 @@ func noSessions(t *testing.T, cache string) {
 		if err == nil && len(left) == 0 {
 			return
 		}
-		if t.Context().Err() != nil {
+		select {
+		case <-t.Context().Done():
 			t.Fatalf("sessions are left: %v, %v", left, err)
+		case <-time.After(20 * time.Millisecond):
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
