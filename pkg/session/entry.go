@@ -119,7 +119,7 @@ func (c *command) run(ctx context.Context, stop <-chan int) Exit {
 			return exitOf(cmd, err)
 		case <-ctx.Done():
 			kill(cmd.Process)
-			<-ended
+			<-ended //nolint:errcheck // it was killed
 			return Exit{Code: 137, Signal: 9, Reason: "its host is gone"}
 		case grace := <-stop:
 			if grace <= 0 {
