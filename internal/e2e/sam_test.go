@@ -183,8 +183,11 @@ func TestSAMDeploysAndRollsBack(t *testing.T) {
 		if e = finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "exit 1"})); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
 			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
 		}
+		if roll := e.Root.Find("roll"); roll.Status != "Success" {
+			t.Fatalf("the update is %s: %s\n%s\n%s", e.Status, e.Message, logOf(t, s, e.ID, e.Root.Find("download")), logOf(t, s, e.ID, roll))
+		}
 		if status, after := stack(); status != "UPDATE_COMPLETE" || after != before {
-			t.Errorf("the stack is %s and has %s", status, after)
+			t.Errorf("the stack is %s and has %s\n%s\n%s", status, after, logOf(t, s, e.ID, e.Root.Find("roll")), logOf(t, s, e.ID, e.Root.Find("back")))
 		}
 		noSessions(t, cache)
 	})

@@ -23,6 +23,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/slipway-cd/slipway/pkg/awshttp"
 )
 
 // Version is what it says to be.
@@ -193,6 +195,7 @@ func deployed(ctx context.Context, o map[string][]string) error {
 	if err != nil {
 		return err
 	}
+	cfg.HTTPClient = awshttp.Client(cfg.HTTPClient)
 	if err := upload(ctx, cfg, bucket, stack, string(doc)); err != nil {
 		return err
 	}
@@ -229,12 +232,13 @@ func change(ctx context.Context, client *cloudformation.Client, stack, doc strin
 		key, value, _ := strings.Cut(p, "=")
 		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, ParameterValue: &value})
 	}
-	made, err := client.CreateChangeSet(ctx, in)
-	if err != nil {
+	_, err = client.CreateChangeSet(ctx, in)
+	var again *types.AlreadyExistsException // by a request whose answer was lost: nobody else has the name
+	if err != nil && !errors.As(err, &again) {
 		return err
 	}
 	for {
-		set, err := client.DescribeChangeSet(ctx, &cloudformation.DescribeChangeSetInput{ChangeSetName: made.Id})
+		set, err := client.DescribeChangeSet(ctx, &cloudformation.DescribeChangeSetInput{ChangeSetName: in.ChangeSetName, StackName: &stack})
 		if err != nil {
 			return err
 		}
@@ -250,11 +254,11 @@ func change(ctx context.Context, client *cloudformation.Client, stack, doc strin
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	if _, err := client.ExecuteChangeSet(ctx, &cloudformation.ExecuteChangeSetInput{ChangeSetName: made.Id}); err != nil {
+	if _, err := client.ExecuteChangeSet(ctx, &cloudformation.ExecuteChangeSetInput{ChangeSetName: in.ChangeSetName, StackName: &stack}); err != nil {
 		return err
 	}
 	for {
-		now, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: made.StackId})
+		now, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
 		if err != nil {
 			return err
 		}
