@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,20 @@ func TestEveryTypeIsListed(t *testing.T) {
 	slices.Sort(names)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), names); diff != "" {
 		t.Errorf("step types (-folders +list):\n%s", diff)
+	}
+}
+
+// TestDeploymentTypesHaveARow: docs/deployments.md lists every deployment type.
+func TestDeploymentTypesHaveARow(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/deployments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range builtin.Types().Lanes.Types() {
+		if !strings.Contains(string(page), "\n| `"+name+"` | ") {
+			t.Errorf("docs/deployments.md has no row of %s", name)
+		}
 	}
 }
 
