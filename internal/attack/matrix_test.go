@@ -43,6 +43,7 @@ func rows() map[string]row {
 		"delegateGoodbye":       {},
 		"claimTasks":            {body: `{"max":1}`},
 		"delegateHeartbeat":     {body: `{}`},
+		"delegateSessions":      {body: `{}`},
 		"observe":               {body: `{}`},
 		"readFiles":             {body: `{}`},
 		"appendLog":             {body: `{}`},
