@@ -223,16 +223,11 @@ func (s *stage) changes(since int) []string {
 	var out []string
 	for _, c := range s.Calls()[since:] {
 		name := c.Operation[strings.IndexByte(c.Operation, ':')+1:]
-		if changing(name) && !slices.Contains([]string{"RunInstances", "CreateImage"}, name) { // of the tests themselves
+		if testaws.Changing(name) && !slices.Contains([]string{"RunInstances", "CreateImage"}, name) { // of the tests themselves
 			out = append(out, name)
 		}
 	}
 	return out
-}
-
-// changing says whether an operation of AWS changes something.
-func changing(operation string) bool {
-	return !strings.HasPrefix(operation, "Describe") && !strings.HasPrefix(operation, "Get")
 }
 
 // output is one of a result's outputs.

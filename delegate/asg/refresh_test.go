@@ -87,7 +87,7 @@ func TestRollbackDuringTheRefresh(t *testing.T) {
 			first.succeeds(t, asglane.OpRolling)
 			s := first.next(t, "slow-2")
 			s.Hold()
-			s.killed(t, &killer{at: 3}, asglane.OpRolling) // after StartInstanceRefresh
+			s.killed(t, &testaws.Killer{At: 3}, asglane.OpRolling) // after StartInstanceRefresh
 			if all := s.refreshes(t); len(all) != 1 {
 				t.Fatalf("the refreshes are %+v", all)
 			}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/config"
 	awscfn "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	smithymiddleware "github.com/aws/smithy-go/middleware"
@@ -21,71 +19,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// killer is a delegate that is killed before or after one of the calls by which it
-// changes something: from then on it calls nothing.
-type killer struct {
-	at     int // which of those calls, from 1 on; 0: none
-	before bool
-
-	mu    sync.Mutex
-	calls []string // that changed something
-	dead  bool
-	kill  context.CancelCauseFunc
-}
-
-var errKilled = errors.New("killed")
-
-// comes says whether a call is made.
-func (k *killer) comes(operation string) (mine, made bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.dead || strings.HasPrefix(operation, "Describe") || strings.HasPrefix(operation, "Get") {
-		return false, !k.dead
-	}
-	k.calls = append(k.calls, operation)
-	mine = len(k.calls) == k.at
-	if mine && k.before {
-		k.dies()
-	}
-	return mine, !k.dead
-}
-
-func (k *killer) dies() {
-	k.dead = true
-	k.kill(errKilled)
-}
-
-// handle is a step of the SDK's way to AWS.
-func (k *killer) handle(ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
-	mine, made := k.comes(middleware.GetOperationName(ctx))
-	if !made {
-		return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, errKilled
-	}
-	out, meta, err := next.HandleInitialize(ctx, in)
-	if mine {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.dies()
-		return out, meta, errKilled
-	}
-	return out, meta, err
-}
-
 // killed does a task until the delegate is killed.
-func (s *stage) killed(t *testing.T, k *killer, spec steps.Spec) {
+func (s *stage) killed(t *testing.T, k *testaws.Killer, spec steps.Spec) {
 	t.Helper()
-	ctx, kill := context.WithCancelCause(t.Context())
-	defer kill(nil)
-	k.kill = kill
-	do := s.with(config.WithAPIOptions([]func(*smithymiddleware.Stack) error{func(stack *smithymiddleware.Stack) error {
-		return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("killer", k.handle), smithymiddleware.After)
-	}}))
-	r, err := do(ctx, s.assignment(t, spec, own), s.env.Env)
-	if k.at == 0 && err != nil {
+	do := s.with(config.WithAPIOptions([]func(*smithymiddleware.Stack) error{k.Add}))
+	r, err := do(k.Living(t.Context()), s.assignment(t, spec, own), s.env.Env)
+	if k.At == 0 && err != nil {
 		t.Fatalf("%s is %s: %s, %v\n%s", spec.Op, r.Status, r.Message, err, s.log())
 	}
-	if k.at > 0 && err == nil {
-		t.Errorf("killed at %d, %s is %s: %s", k.at, spec.Op, r.Status, r.Message)
+	if k.At > 0 && err == nil {
+		t.Errorf("killed at %d, %s is %s: %s", k.At, spec.Op, r.Status, r.Message)
 	}
 }
 
@@ -134,19 +77,19 @@ func TestKilledAtEveryCall(t *testing.T) {
 				tt.first(t, s)
 				return s
 			}
-			whole, k := fresh(t), &killer{}
+			whole, k := fresh(t), &testaws.Killer{}
 			whole.killed(t, k, tt.spec)
 			whole.is(t, tt.after)
-			if len(k.calls) == 0 {
+			if len(k.Calls) == 0 {
 				t.Fatal("the step changes nothing")
 			}
-			for n, call := range k.calls {
+			for n, call := range k.Calls {
 				for _, early := range []bool{true, false} {
 					when := map[bool]string{true: "before", false: "after"}[early]
 					t.Run(fmt.Sprintf("%s %d %s", when, n+1, call), func(t *testing.T) {
 						t.Parallel()
 						s := fresh(t)
-						s.killed(t, &killer{at: n + 1, before: early}, tt.spec)
+						s.killed(t, &testaws.Killer{At: n + 1, Before: early}, tt.spec)
 						s.attempt++
 						s.succeeds(t, tt.spec)
 						s.is(t, tt.after)
@@ -162,7 +105,7 @@ func TestKilledAtEveryCall(t *testing.T) {
 					t.Run(fmt.Sprintf("%s %d %s, taken back at once", when, n+1, call), func(t *testing.T) {
 						t.Parallel()
 						s := fresh(t)
-						s.killed(t, &killer{at: n + 1, before: early}, tt.spec)
+						s.killed(t, &testaws.Killer{At: n + 1, Before: early}, tt.spec)
 						s.succeeds(t, rollback)
 						if name == "after a creation that fails" && early && n == 0 {
 							s.is(t, "none") // what held nothing goes too

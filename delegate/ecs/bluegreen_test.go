@@ -462,17 +462,17 @@ func TestBlueGreenKilledAtEveryCall(t *testing.T) {
 				return f, before
 			}
 			whole, _ := fresh(t)
-			k := &killer{}
+			k := &testaws.Killer{}
 			whole.stage.killed(t, k, tt.op, tt.change(whole))
 			after := whole.state(t, "")
-			if len(k.calls) == 0 {
+			if len(k.Calls) == 0 {
 				t.Fatal("the step changes nothing")
 			}
-			for n, call := range k.calls {
+			for n, call := range k.Calls {
 				t.Run(fmt.Sprintf("%d %s", n+1, call), func(t *testing.T) {
 					t.Parallel()
 					f, before := fresh(t)
-					f.stage.killed(t, &killer{at: n + 1, before: n%2 == 0}, tt.op, tt.change(f))
+					f.stage.killed(t, &testaws.Killer{At: n + 1, Before: n%2 == 0}, tt.op, tt.change(f))
 					f.stage.attempt++
 					f.stage.succeeds(t, tt.op, tt.change(f))
 					if diff := cmp.Diff(after, f.state(t, "")); diff != "" {

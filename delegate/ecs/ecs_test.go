@@ -171,7 +171,7 @@ func (s *stage) changes(since int) []string {
 	var out []string
 	for _, c := range s.Calls()[since:] {
 		name := c.Operation[strings.IndexByte(c.Operation, ':')+1:]
-		if !strings.HasPrefix(name, "Describe") && !strings.HasPrefix(name, "List") && !strings.HasPrefix(name, "Get") {
+		if testaws.Changing(name) {
 			out = append(out, name)
 		}
 	}

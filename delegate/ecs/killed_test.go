@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/config"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -28,61 +27,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// killer is a delegate that is killed before or after one of the calls by which it
-// changes something: from then on it calls nothing.
-type killer struct {
-	at     int // which of those calls, from 1 on; 0: none
-	before bool
-
-	mu    sync.Mutex
-	calls []string // that changed something
-	dead  bool
-	kill  context.CancelCauseFunc
-}
-
-var errKilled = errors.New("killed")
-
-// changing says whether an operation of AWS changes something.
-func changing(operation string) bool {
-	return !strings.HasPrefix(operation, "Describe") && !strings.HasPrefix(operation, "List") && !strings.HasPrefix(operation, "Get")
-}
-
-// comes says whether a call is made.
-func (k *killer) comes(operation string) (mine, made bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.dead || !changing(operation) {
-		return false, !k.dead
-	}
-	k.calls = append(k.calls, operation)
-	mine = len(k.calls) == k.at
-	if mine && k.before {
-		k.dies()
-	}
-	return mine, !k.dead
-}
-
-func (k *killer) dies() {
-	k.dead = true
-	k.kill(errKilled)
-}
-
-// handle is a step of the SDK's way to AWS.
-func (k *killer) handle(ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
-	mine, made := k.comes(middleware.GetOperationName(ctx))
-	if !made {
-		return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, errKilled
-	}
-	out, meta, err := next.HandleInitialize(ctx, in)
-	if mine {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.dies()
-		return out, meta, errKilled
-	}
-	return out, meta, err
-}
-
 // with is a delegate whose calls go through middleware.
 func (s *stage) with(add func(*smithymiddleware.Stack) error) executor.Kind {
 	return ecs.Kind(ecs.Config{
@@ -94,20 +38,14 @@ func (s *stage) with(add func(*smithymiddleware.Stack) error) executor.Kind {
 }
 
 // killed does a task until the delegate is killed.
-func (s *stage) killed(t *testing.T, k *killer, op ecslane.Op, change ...func(*ecslane.Spec)) {
+func (s *stage) killed(t *testing.T, k *testaws.Killer, op ecslane.Op, change ...func(*ecslane.Spec)) {
 	t.Helper()
-	ctx, kill := context.WithCancelCause(t.Context())
-	defer kill(nil)
-	k.kill = kill
-	kind := s.with(func(stack *smithymiddleware.Stack) error {
-		return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("killer", k.handle), smithymiddleware.After)
-	})
-	r, err := kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
-	if k.at == 0 && (err != nil || r.Status != task.Succeeded) {
+	r, err := s.with(k.Add).Do(k.Living(t.Context()), s.assignment(t, op, change...), s.env.Env)
+	if k.At == 0 && (err != nil || r.Status != task.Succeeded) {
 		t.Fatalf("%s is %s: %s, %v\n%s", op, r.Status, r.Message, err, s.log())
 	}
-	if k.at > 0 && err == nil {
-		t.Errorf("killed at %d, %s is %s: %s", k.at, op, r.Status, r.Message)
+	if k.At > 0 && err == nil {
+		t.Errorf("killed at %d, %s is %s: %s", k.At, op, r.Status, r.Message)
 	}
 }
 
@@ -185,19 +123,19 @@ func TestKilledAtEveryCall(t *testing.T) {
 			}
 			whole := fresh(t)
 			before := whole.state(t)
-			k := &killer{}
+			k := &testaws.Killer{}
 			whole.killed(t, k, tt.op, tt.change)
 			after := whole.state(t)
-			if len(k.calls) == 0 {
+			if len(k.Calls) == 0 {
 				t.Fatal("the step changes nothing")
 			}
-			for n, call := range k.calls {
+			for n, call := range k.Calls {
 				for _, early := range []bool{true, false} {
 					when := map[bool]string{true: "before", false: "after"}[early]
 					t.Run(fmt.Sprintf("%s %d %s", when, n+1, call), func(t *testing.T) {
 						t.Parallel()
 						s := fresh(t)
-						s.killed(t, &killer{at: n + 1, before: early}, tt.op, tt.change)
+						s.killed(t, &testaws.Killer{At: n + 1, Before: early}, tt.op, tt.change)
 						s.attempt++
 						if tt.undo == "" || early == (n%2 == 0) { // one of both ends for each, which are many
 							s.succeeds(t, tt.op, tt.change)
@@ -340,10 +278,10 @@ func TestRollbackWhileECSRollsBack(t *testing.T) {
 	first.succeeds(t, ecslane.OpRolling, withScaling)
 	before, scales := first.state(t), first.scales(t)
 	s := first.next(t, "web:crash-2")
-	k := &killer{at: 3} // after UpdateService
+	k := &testaws.Killer{At: 3} // after UpdateService
 	s.killed(t, k, ecslane.OpRolling, withScaling)
-	if k.calls[2] != "UpdateService" {
-		t.Fatalf("the calls are %v", k.calls)
+	if k.Calls[2] != "UpdateService" {
+		t.Fatalf("the calls are %v", k.Calls)
 	}
 	s.Hold()
 	back := func() bool {
