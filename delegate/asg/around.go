@@ -22,7 +22,7 @@ func (s *session) attach(ctx context.Context, live *types.AutoScalingGroup, want
 		}); err != nil {
 			return s.Failed(ctx, "autoscaling:AttachLoadBalancerTargetGroups", err)
 		}
-		s.say("Attached to %s", strings.Join(some, ", "))
+		s.Say("Attached to %s", strings.Join(some, ", "))
 	}
 	less := slices.DeleteFunc(slices.Clone(live.TargetGroupARNs), func(arn string) bool { return slices.Contains(wanted, arn) })
 	for some := range slices.Chunk(less, mostTargetGroups) {
@@ -31,7 +31,7 @@ func (s *session) attach(ctx context.Context, live *types.AutoScalingGroup, want
 		}); err != nil {
 			return s.Failed(ctx, "autoscaling:DetachLoadBalancerTargetGroups", err)
 		}
-		s.say("Detached from %s", strings.Join(some, ", "))
+		s.Say("Detached from %s", strings.Join(some, ", "))
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (s *session) measure(ctx context.Context, name string, wanted *metrics) err
 		}); err != nil {
 			return s.Failed(ctx, "autoscaling:EnableMetricsCollection", err)
 		}
-		s.say("Metrics of Asg %s are collected", name)
+		s.Say("Metrics of Asg %s are collected", name)
 	}
 	if len(names) == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (s *session) measureLess(ctx context.Context, name string, all []types.Enab
 	if _, err := s.groups.DisableMetricsCollection(ctx, &autoscaling.DisableMetricsCollectionInput{AutoScalingGroupName: &name, Metrics: names}); err != nil {
 		return s.Failed(ctx, "autoscaling:DisableMetricsCollection", err)
 	}
-	s.say("Metrics of Asg %s aren't collected any more: %s", name, strings.Join(names, ", "))
+	s.Say("Metrics of Asg %s aren't collected any more: %s", name, strings.Join(names, ", "))
 	return nil
 }
 

@@ -59,12 +59,11 @@ func Kind(cfg Config) executor.Kind {
 type session struct {
 	account
 	Config
+	executor.Section
 	waits *awswait.Batches[types.AutoScalingGroup]
 	task  task.Assignment
 	work  task.Work
 	spec  lane.Spec
-	env   executor.Env
-	unit  string // of the log, where the task is
 	// outputs are those of the step, as far as it has come; touched are the groups
 	// that it may have changed.
 	outputs outputs
@@ -77,7 +76,7 @@ func newSession(ctx context.Context, cfg Config, groups *awswait.Batches[types.A
 		return nil, err
 	}
 	of, err := open(ctx, cfg.Accesses, spec.Target.AWS, w.Execution)
-	return &session{account: of, Config: cfg, waits: groups, task: a, work: w, spec: spec, env: env}, err
+	return &session{account: of, Config: cfg, waits: groups, task: a, work: w, spec: spec, Section: executor.Section{Env: env}}, err
 }
 
 // run does the task. What is known about it stays in the result of one that
@@ -91,14 +90,7 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 	if more := s.describeChanges(ctx, &r); err == nil {
 		err = more
 	}
-	if err == nil {
-		return r, nil
-	}
-	s.fails(err)
-	if failed := executor.Refusal(ctx, r, err); failed != nil {
-		return *failed, nil
-	}
-	return r, err
+	return s.Ended(ctx, r, err)
 }
 
 func (s *session) perform(ctx context.Context) error {

@@ -84,16 +84,16 @@ func (s *session) keep(ctx context.Context, sort, name string, live *types.AutoS
 	if err != nil {
 		return was, err
 	}
-	if was, err = executor.Keep(ctx, s.env, s.key(sort, name), was); err != nil {
+	if was, err = executor.Keep(ctx, s.Env, s.key(sort, name), was); err != nil {
 		return was, err
 	}
 	switch from := was.from(); {
 	case was.First:
-		s.say("There was no Asg %s", name)
+		s.Say("There was no Asg %s", name)
 	case from == nil:
-		s.say("Asg %s has no launch template", name)
+		s.Say("Asg %s has no launch template", name)
 	default:
-		s.say("Asg %s starts its instances from version %s of its launch template", name, versionNamed(from))
+		s.Say("Asg %s starts its instances from version %s of its launch template", name, versionNamed(from))
 	}
 	return was, nil
 }

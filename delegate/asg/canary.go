@@ -41,7 +41,7 @@ func (r rolling) canary(ctx context.Context) error {
 	}
 	w.create.MinSize, w.create.MaxSize, w.create.DesiredCapacity = &n, &n, &n
 	w.policies, w.schedules, w.metrics = nil, nil, nil
-	r.s.in(prepareUnit)
+	r.s.In(prepareUnit)
 	live, err := r.s.ready(ctx, w.name)
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ type canary struct{ s *session }
 // remove deletes it with its launch template, also where no step of the stage has
 // made it.
 func (c canary) remove(ctx context.Context) error {
-	c.s.in(canaryUnit)
-	all, err := executor.Kept[before](ctx, c.s.env, canaryKept)
+	c.s.In(canaryUnit)
+	all, err := executor.Kept[before](ctx, c.s.Env, canaryKept)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (c canary) remove(ctx context.Context) error {
 			return err
 		}
 		name += canarySuffix
-		c.s.in(canaryUnit)
+		c.s.In(canaryUnit)
 	}
 	c.s.outputs.Name = name
 	if err := c.s.remove(ctx, name); err != nil {

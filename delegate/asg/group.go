@@ -38,7 +38,7 @@ func going(one *types.AutoScalingGroup) bool { return sdk.ToString(one.Status) !
 
 // gone waits until a group isn't there any more.
 func (s *session) gone(ctx context.Context, name string) error {
-	s.say("Checking if Asg %s is deleted", name)
+	s.Say("Checking if Asg %s is deleted", name)
 	return s.until(ctx, name, func(one types.AutoScalingGroup, found bool) (awswait.State, error) {
 		return awswait.State{Done: !found, Progress: fmt.Sprintf("Asg %s still has %d instances", name, len(one.Instances))}, nil
 	})
@@ -49,7 +49,7 @@ func (s *session) gone(ctx context.Context, name string) error {
 func (s *session) until(ctx context.Context, name string, judge func(one types.AutoScalingGroup, found bool) (awswait.State, error)) error {
 	place := s.waits.At(aws.PlaceOf(s.spec.Target.AWS))
 	ask := awswait.Ask[types.AutoScalingGroup]{Most: mostGroups, Call: s.describe}
-	return place.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.env.Log(s.unit)}, name, ask, judge)
+	return place.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, name, ask, judge)
 }
 
 // create makes a group that starts its machines from a version of its template.
@@ -69,7 +69,7 @@ func (s *session) create(ctx context.Context, w *wanted, v version) error {
 	case err != nil:
 		return s.Failed(ctx, "autoscaling:CreateAutoScalingGroup", err)
 	}
-	s.say("Created Asg %s", w.name)
+	s.Say("Created Asg %s", w.name)
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (s *session) update(ctx context.Context, live *types.AutoScalingGroup, want
 	if _, err := s.groups.UpdateAutoScalingGroup(ctx, in); err != nil {
 		return s.Failed(ctx, "autoscaling:UpdateAutoScalingGroup", err)
 	}
-	s.say("Updated Asg %s", sdk.ToString(live.AutoScalingGroupName))
+	s.Say("Updated Asg %s", sdk.ToString(live.AutoScalingGroupName))
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (s *session) remove(ctx context.Context, name string) error {
 	}
 	s.touch(name)
 	if live == nil {
-		s.say("There is no Asg %s", name)
+		s.Say("There is no Asg %s", name)
 		return nil
 	}
 	if !going(live) {
@@ -128,7 +128,7 @@ func (s *session) remove(ctx context.Context, name string) error {
 // forceDelete has a group deleted as soon as AWS lets it be: what it is just doing
 // may have to end before.
 func (s *session) forceDelete(ctx context.Context, name string) error {
-	wait := awswait.Wait{Pace: s.Pace, Log: s.env.Log(s.unit)}
+	wait := awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}
 	return awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
 		_, err := s.groups.DeleteAutoScalingGroup(ctx, &autoscaling.DeleteAutoScalingGroupInput{AutoScalingGroupName: &name, ForceDelete: sdk.Bool(true)})
 		switch {
@@ -163,7 +163,7 @@ func (s *session) settle(ctx context.Context, name string) error {
 	if err != nil {
 		return s.explained(ctx, name, err)
 	}
-	s.say("Asg %s is steady", name)
+	s.Say("Asg %s is steady", name)
 	return nil
 }
 
@@ -222,7 +222,7 @@ func (s *session) explained(ctx context.Context, name string, failure error) err
 		if why == "" {
 			why = sdk.ToString(a.StatusMessage)
 		}
-		s.say("%s %s: %s: %s", sdk.ToTime(a.StartTime).UTC().Format(time.RFC3339), a.StatusCode, sdk.ToString(a.Description), sdk.ToString(a.StatusMessage))
+		s.Say("%s %s: %s: %s", sdk.ToTime(a.StartTime).UTC().Format(time.RFC3339), a.StatusCode, sdk.ToString(a.Description), sdk.ToString(a.StatusMessage))
 	}
 	if why == "" {
 		return failure

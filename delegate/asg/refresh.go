@@ -86,7 +86,7 @@ func (s *session) yield(ctx context.Context, name string, how lane.Another) erro
 	id := sdk.ToString(other.InstanceRefreshId)
 	switch how {
 	case lane.AnotherWaits:
-		s.say("Waiting for the instance refresh %s of somebody else", id)
+		s.Say("Waiting for the instance refresh %s of somebody else", id)
 		_, err := s.ended(ctx, name, id)
 		return err
 	case lane.AnotherYields:
@@ -104,7 +104,7 @@ func (s *session) cancel(ctx context.Context, name, id string) error {
 		return s.Failed(ctx, "autoscaling:CancelInstanceRefresh", err)
 	}
 	s.touch(name)
-	s.say("Cancelling the instance refresh %s", id)
+	s.Say("Cancelling the instance refresh %s", id)
 	_, err = s.ended(ctx, name, id)
 	return err
 }
@@ -119,7 +119,7 @@ const (
 // ended waits until a refresh has ended, well or not, and says how it goes.
 func (s *session) ended(ctx context.Context, name, id string) (types.InstanceRefresh, error) {
 	var last types.InstanceRefresh
-	err := awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.env.Log(s.unit)}, func(ctx context.Context) (awswait.State, error) {
+	err := awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, func(ctx context.Context) (awswait.State, error) {
 		all, err := s.refreshes(ctx, name, id)
 		if err != nil {
 			return awswait.State{}, err
@@ -165,7 +165,7 @@ func (s *session) replace(ctx context.Context, name string, in autoscaling.Start
 	case err != nil:
 		return types.InstanceRefresh{}, s.Failed(ctx, "autoscaling:StartInstanceRefresh", err)
 	}
-	s.say("Started the instance refresh %s", sdk.ToString(out.InstanceRefreshId))
+	s.Say("Started the instance refresh %s", sdk.ToString(out.InstanceRefreshId))
 	return types.InstanceRefresh{InstanceRefreshId: out.InstanceRefreshId, Status: types.InstanceRefreshStatusPending}, nil
 }
 
@@ -178,7 +178,7 @@ func (s *session) begun(ctx context.Context, name string, v version) (types.Inst
 	}
 	switch all[0].Status {
 	case types.InstanceRefreshStatusPending, types.InstanceRefreshStatusInProgress, types.InstanceRefreshStatusBaking:
-		s.say("The instance refresh %s has been started already", sdk.ToString(all[0].InstanceRefreshId))
+		s.Say("The instance refresh %s has been started already", sdk.ToString(all[0].InstanceRefreshId))
 		return all[0], true, nil
 	case types.InstanceRefreshStatusSuccessful:
 		return all[0], marked(v, s.work), nil // to another version it may be one of long ago
@@ -227,7 +227,7 @@ func desired(policy *types.MixedInstancesPolicy, v version) *types.DesiredConfig
 // ones may be there still.
 func (s *session) early(ctx context.Context, name string, r types.InstanceRefresh, v version) error {
 	id := sdk.ToString(r.InstanceRefreshId)
-	return awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.env.Log(s.unit)}, func(ctx context.Context) (awswait.State, error) {
+	return awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, func(ctx context.Context) (awswait.State, error) {
 		all, err := s.refreshes(ctx, name, id)
 		if err != nil {
 			return awswait.State{}, err

@@ -25,13 +25,13 @@ type rollback struct{ s *session }
 
 // do makes the groups that the stage has changed what they were before.
 func (b rollback) do(ctx context.Context) error {
-	b.s.in(rollbackUnit)
-	all, err := executor.Kept[before](ctx, b.s.env, groupKept)
+	b.s.In(rollbackUnit)
+	all, err := executor.Kept[before](ctx, b.s.Env, groupKept)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		b.s.say("Nothing to roll back: AsgRollingDeploy changed nothing")
+		b.s.Say("Nothing to roll back: AsgRollingDeploy changed nothing")
 		return nil
 	}
 	for _, was := range all {
@@ -104,18 +104,18 @@ func (b rollback) turnBack(ctx context.Context, name string) error {
 		_, err := b.s.groups.RollbackInstanceRefresh(ctx, &autoscaling.RollbackInstanceRefreshInput{AutoScalingGroupName: &name})
 		switch {
 		case aws.Is(err, irreversible):
-			b.s.say("The instance refresh %s can't be rolled back by AWS", id)
+			b.s.Say("The instance refresh %s can't be rolled back by AWS", id)
 			return b.s.cancel(ctx, name, id)
 		case err != nil && !aws.Is(err, noRefresh):
 			return b.s.Failed(ctx, "autoscaling:RollbackInstanceRefresh", err)
 		}
-		b.s.say("Rolling back the instance refresh %s", id)
+		b.s.Say("Rolling back the instance refresh %s", id)
 	}
 	last, err := b.s.ended(ctx, name, id)
 	if err != nil {
 		return err
 	}
-	b.s.say("The instance refresh %s is %s", id, last.Status)
+	b.s.Say("The instance refresh %s is %s", id, last.Status)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (b rollback) rollTo(ctx context.Context, was before) error {
 	}
 	b.s.outputs.back(live, v)
 	if !slices.ContainsFunc(live.Instances, func(i types.Instance) bool { return !v.started(i, was) }) {
-		b.s.say("All instances of Asg %s are as before", was.Group)
+		b.s.Say("All instances of Asg %s are as before", was.Group)
 		return nil
 	}
 	in := autoscaling.StartInstanceRefreshInput{Preferences: &types.RefreshPreferences{

@@ -25,7 +25,7 @@ func (r rolling) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.s.in(prepareUnit)
+	r.s.In(prepareUnit)
 	live, err := r.s.ready(ctx, w.name)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (r rolling) put(ctx context.Context, w *wanted, live *types.AutoScalingGrou
 		}
 	}
 
-	r.s.in(deployUnit)
+	r.s.In(deployUnit)
 	v, err := r.deploy(ctx, w, live)
 	if err != nil {
 		return err
@@ -139,14 +139,14 @@ func (r rolling) pin(ctx context.Context, live *types.AutoScalingGroup) error {
 	if _, err := r.s.groups.UpdateAutoScalingGroup(ctx, in); err != nil {
 		return r.s.Failed(ctx, "autoscaling:UpdateAutoScalingGroup", err)
 	}
-	r.s.say("Asg %s starts its instances from version %s of its launch template until the refresh has succeeded", sdk.ToString(live.AutoScalingGroupName), sdk.ToString(named.Version))
+	r.s.Say("Asg %s starts its instances from version %s of its launch template until the refresh has succeeded", sdk.ToString(live.AutoScalingGroupName), sdk.ToString(named.Version))
 	return nil
 }
 
 // forGood warns of what of a configuration can't be changed by an update.
 func (r rolling) forGood(w *wanted, live *types.AutoScalingGroup) {
 	stays := func(what string) {
-		r.s.warn("%s of Asg %s stay as they were made; the configuration says others", what, w.name)
+		r.s.Warn("%s of Asg %s stay as they were made; the configuration says others", what, w.name)
 	}
 	if len(w.create.LoadBalancerNames) > 0 && !slices.Equal(w.create.LoadBalancerNames, live.LoadBalancerNames) {
 		stays("LoadBalancerNames")
@@ -160,7 +160,7 @@ func (r rolling) forGood(w *wanted, live *types.AutoScalingGroup) {
 		}
 	}
 	if len(w.create.LifecycleHookSpecificationList) > 0 {
-		r.s.warn("the lifecycle hooks of Asg %s stay as they were made", w.name)
+		r.s.Warn("the lifecycle hooks of Asg %s stay as they were made", w.name)
 	}
 }
 

@@ -73,7 +73,7 @@ func (s *session) scaleByPolicies(ctx context.Context, name string, wanted, now 
 		if _, err := s.groups.PutScalingPolicy(ctx, &one); err != nil {
 			return s.Failed(ctx, "autoscaling:PutScalingPolicy", err)
 		}
-		s.say("Put scaling policy %s", sdk.ToString(one.PolicyName))
+		s.Say("Put scaling policy %s", sdk.ToString(one.PolicyName))
 	}
 	for _, one := range now.Policies {
 		if slices.ContainsFunc(wanted.Policies, func(o autoscaling.PutScalingPolicyInput) bool {
@@ -84,7 +84,7 @@ func (s *session) scaleByPolicies(ctx context.Context, name string, wanted, now 
 		if _, err := s.groups.DeletePolicy(ctx, &autoscaling.DeletePolicyInput{AutoScalingGroupName: &name, PolicyName: one.PolicyName}); err != nil && !unknown(err) {
 			return s.Failed(ctx, "autoscaling:DeletePolicy", err)
 		}
-		s.say("Deleted scaling policy %s", sdk.ToString(one.PolicyName))
+		s.Say("Deleted scaling policy %s", sdk.ToString(one.PolicyName))
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (s *session) scaleByTime(ctx context.Context, name string, wanted, now scal
 		}
 		if past(one) {
 			if one.Recurrence == nil {
-				s.warn("scheduled action %s is left out: its StartTime, %s, is over", sdk.ToString(one.ScheduledActionName), sdk.ToTime(one.StartTime).Format(time.RFC3339))
+				s.Warn("scheduled action %s is left out: its StartTime, %s, is over", sdk.ToString(one.ScheduledActionName), sdk.ToTime(one.StartTime).Format(time.RFC3339))
 				continue
 			}
 			one.StartTime = nil // it goes on from now
@@ -105,7 +105,7 @@ func (s *session) scaleByTime(ctx context.Context, name string, wanted, now scal
 		if _, err := s.groups.PutScheduledUpdateGroupAction(ctx, &one); err != nil {
 			return s.Failed(ctx, "autoscaling:PutScheduledUpdateGroupAction", err)
 		}
-		s.say("Put scheduled action %s", sdk.ToString(one.ScheduledActionName))
+		s.Say("Put scheduled action %s", sdk.ToString(one.ScheduledActionName))
 	}
 	for _, one := range now.Schedules {
 		if slices.ContainsFunc(wanted.Schedules, func(o autoscaling.PutScheduledUpdateGroupActionInput) bool {
@@ -116,7 +116,7 @@ func (s *session) scaleByTime(ctx context.Context, name string, wanted, now scal
 		if _, err := s.groups.DeleteScheduledAction(ctx, &autoscaling.DeleteScheduledActionInput{AutoScalingGroupName: &name, ScheduledActionName: one.ScheduledActionName}); err != nil && !unknown(err) {
 			return s.Failed(ctx, "autoscaling:DeleteScheduledAction", err)
 		}
-		s.say("Deleted scheduled action %s", sdk.ToString(one.ScheduledActionName))
+		s.Say("Deleted scheduled action %s", sdk.ToString(one.ScheduledActionName))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (t steady) name(ctx context.Context) (string, error) {
 	if t.s.spec.Name != "" {
 		return t.s.spec.Name, nil
 	}
-	all, err := executor.Kept[before](ctx, t.s.env, groupKept)
+	all, err := executor.Kept[before](ctx, t.s.Env, groupKept)
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +40,7 @@ func (t steady) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.s.in(deployUnit)
+	t.s.In(deployUnit)
 	if t.s.spec.Poll > 0 {
 		t.s.Pace = awswait.Every(time.Duration(t.s.spec.Poll) * time.Second)
 	}
@@ -69,11 +69,11 @@ func (t steady) do(ctx context.Context) error {
 // made waits for the machines of a group that the stage has made: there was nothing
 // to replace, so that there is no refresh.
 func (t steady) made(ctx context.Context, name string) (bool, error) {
-	all, err := executor.Kept[before](ctx, t.s.env, groupKept)
+	all, err := executor.Kept[before](ctx, t.s.Env, groupKept)
 	if err != nil || !slices.ContainsFunc(all, func(was before) bool { return was.Group == name && was.First }) {
 		return false, err
 	}
-	t.s.say("The stage has made Asg %s, so that there is no instance refresh", name)
+	t.s.Say("The stage has made Asg %s, so that there is no instance refresh", name)
 	return true, t.s.settle(ctx, name)
 }
 
@@ -87,7 +87,7 @@ func (t steady) scale(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.s.in(deployUnit)
+	t.s.In(deployUnit)
 	live, err := t.s.live(ctx, name)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (t steady) scale(ctx context.Context) error {
 		}); err != nil {
 			return t.s.Failed(ctx, "autoscaling:SetDesiredCapacity", err)
 		}
-		t.s.say("Scaled Asg %s from %d to %d instances", name, sdk.ToInt32(live.DesiredCapacity), n)
+		t.s.Say("Scaled Asg %s from %d to %d instances", name, sdk.ToInt32(live.DesiredCapacity), n)
 	}
 	if t.s.spec.SkipSteady {
 		return nil

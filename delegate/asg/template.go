@@ -76,7 +76,7 @@ func (s *session) newVersion(ctx context.Context, w *wanted) (version, error) {
 	case was == nil:
 		return s.newTemplate(ctx, w, said)
 	case was.said == said:
-		s.say("Version %s of launchTemplate %s is there already", was.Number, w.name)
+		s.Say("Version %s of launchTemplate %s is there already", was.Number, w.name)
 		return *was, nil
 	}
 	out, err := s.machines.CreateLaunchTemplateVersion(ctx, &ec2.CreateLaunchTemplateVersionInput{
@@ -88,7 +88,7 @@ func (s *session) newVersion(ctx context.Context, w *wanted) (version, error) {
 	}
 	v := versionOf(*out.LaunchTemplateVersion)
 	v.Image, v.said = sdk.ToString(w.template.LaunchTemplateData.ImageId), said
-	s.say("Created new version for launchTemplate %s: %s", w.name, v.Number)
+	s.Say("Created new version for launchTemplate %s: %s", w.name, v.Number)
 	return v, nil
 }
 
@@ -102,7 +102,7 @@ func (s *session) newTemplate(ctx context.Context, w *wanted, said string) (vers
 	if err != nil {
 		return version{}, s.Failed(ctx, "ec2:CreateLaunchTemplate", err)
 	}
-	s.say("Created launchTemplate %s", w.name)
+	s.Say("Created launchTemplate %s", w.name)
 	return version{
 		ID: sdk.ToString(out.LaunchTemplate.LaunchTemplateId), Number: number(out.LaunchTemplate.LatestVersionNumber),
 		Image: sdk.ToString(w.template.LaunchTemplateData.ImageId), said: said,
@@ -194,7 +194,7 @@ func (s *session) deleteTemplate(ctx context.Context, name string) error {
 		return s.Failed(ctx, "ec2:DeleteLaunchTemplate", err)
 	}
 	if err == nil {
-		s.say("Deleted launchTemplate %s", name)
+		s.Say("Deleted launchTemplate %s", name)
 	}
 	return nil
 }

@@ -61,14 +61,14 @@ type reader struct{ s *session }
 // source fetches documents.
 func (r reader) source() awsdoc.Source {
 	return awsdoc.Source{
-		Git: r.s.Git, Stage: r.s.work.Execution + r.s.work.Stage, Env: r.s.env, Log: r.s.env.Log(fetchUnit),
+		Git: r.s.Git, Stage: r.s.work.Execution + r.s.work.Stage, Env: r.s.Env, Log: r.s.Env.Log(fetchUnit),
 		Accesses: r.s.Accesses, Execution: r.s.work.Execution,
 	}
 }
 
 // wanted reads the group's documents.
 func (r reader) wanted(ctx context.Context) (*wanted, error) {
-	r.s.in(fetchUnit)
+	r.s.In(fetchUnit)
 	w := &wanted{}
 	base, err := r.base(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (r reader) templateWanted(ctx context.Context, w *wanted, base *types.AutoS
 
 func (r reader) tell(notes []string) {
 	for _, note := range notes {
-		r.s.say("%s", note)
+		r.s.Say("%s", note)
 	}
 }
 
@@ -179,7 +179,7 @@ func (r reader) templateOf(ctx context.Context, w *wanted, base *types.AutoScali
 		return err
 	}
 	w.template = &ec2.CreateLaunchTemplateInput{LaunchTemplateData: data}
-	r.s.say("The launch template is that of Asg %s", r.s.spec.Target.Base)
+	r.s.Say("The launch template is that of Asg %s", r.s.spec.Target.Base)
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (r reader) groupWanted(ctx context.Context, w *wanted, base *types.AutoScal
 		}
 		in.AutoScalingGroupName = nil
 		w.create = in
-		r.s.say("The configuration is that of Asg %s", r.s.spec.Target.Base)
+		r.s.Say("The configuration is that of Asg %s", r.s.spec.Target.Base)
 	} else {
 		files, err := r.source().Fetch(ctx, *m)
 		if err != nil {
@@ -231,7 +231,7 @@ func (r reader) groupWanted(ctx context.Context, w *wanted, base *types.AutoScal
 
 // name reads the configuration alone, for what the group is called.
 func (r reader) name(ctx context.Context) (string, error) {
-	r.s.in(fetchUnit)
+	r.s.In(fetchUnit)
 	if r.s.spec.Target.Configuration == nil && r.s.spec.Target.Base == "" && r.s.spec.Name == "" {
 		return "", misconfigured("the group has no name: want asgName in the step, or a manifest of the type AsgConfiguration")
 	}

@@ -56,7 +56,7 @@ func (s *session) point(ctx context.Context, function, name string, want alias) 
 		operation = "UpdateAlias"
 		switch {
 		case now.same(want):
-			s.say("Alias %s points to version %s", name, want)
+			s.Say("Alias %s points to version %s", name, want)
 			return nil
 		case now.Version == "":
 			operation = "CreateAlias"
@@ -71,7 +71,7 @@ func (s *session) point(ctx context.Context, function, name string, want alias) 
 			})
 		}
 		if err == nil {
-			s.say("Alias %s points to version %s; before: %s", name, want, now.alias)
+			s.Say("Alias %s points to version %s; before: %s", name, want, now.alias)
 			return nil
 		}
 		if !aws.Is(err, "ResourceConflictException", "PreconditionFailedException") {
@@ -97,7 +97,7 @@ func (a alias) String() string {
 // manifest count for other versions than that.
 func (s *session) pointAliases(ctx context.Context, d definition, version string) error {
 	if len(d.aliases) > 0 {
-		s.say("Create or Update Aliases for function %s with version %s", d.name, version)
+		s.Say("Create or Update Aliases for function %s with version %s", d.name, version)
 	}
 	for _, a := range d.aliases {
 		want, err := s.described(ctx, d, a)
@@ -132,7 +132,7 @@ func (s *session) canaryAliases(ctx context.Context, d definition, was before, v
 	}
 	for _, a := range d.aliases {
 		if there := was.Aliases[*a.Name]; there.Version != "" {
-			s.say("Alias %s stays at version %s", *a.Name, there)
+			s.Say("Alias %s stays at version %s", *a.Name, there)
 			continue
 		}
 		if err := s.point(ctx, d.name, *a.Name, alias{Version: from, Description: sdk.ToString(a.Description)}); err != nil {

@@ -8,7 +8,6 @@ package awslambda
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -57,30 +56,23 @@ func Kind(cfg Config) executor.Kind {
 			return task.Result{}, err
 		}
 		s := &session{
-			cfg: cfg, work: w, spec: p, env: env, access: access, client: lambda.NewFromConfig(access.Config), http: http.DefaultClient, unit: unitPrepare,
+			cfg: cfg, work: w, spec: p, Section: executor.Section{Env: env, Unit: unitPrepare}, access: access, client: lambda.NewFromConfig(access.Config), http: http.DefaultClient,
 		}
 		r, err := s.run(ctx)
-		if err != nil {
-			s.complain(err)
-			if refused := executor.Refusal(ctx, r, err); refused != nil {
-				return *refused, nil
-			}
-		}
-		return r, err
+		return s.Ended(ctx, r, err)
 	}
 	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses)}
 }
 
 // session is one task.
 type session struct {
+	executor.Section
 	cfg    Config
 	work   task.Work
 	spec   lane.Spec
-	env    executor.Env
 	access *aws.Access
 	client *lambda.Client
 	http   *http.Client // downloads the code of versions
-	unit   string       // of the log, where things are now
 }
 
 func (s *session) run(ctx context.Context) (task.Result, error) {
@@ -95,16 +87,6 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 		return s.rollback(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of Lambda", s.spec.Op)
-}
-
-// say writes a line to the unit's log. A log that can't be written is the agent's
-// to report; the work goes on.
-func (s *session) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.env.Log(s.unit), format+"\n", args...) // see above
-}
-
-func (s *session) complain(err error) {
-	_, _ = fmt.Fprintln(s.env.LogError(s.unit), err) // likewise
 }
 
 // failed is the error of a call of Lambda.

@@ -19,7 +19,7 @@ const tries = 3
 // change that failed is an error only if it was ours.
 func (s *session) settled(ctx context.Context, name, version string, ours bool) (*lambda.GetFunctionConfigurationOutput, error) {
 	var found *lambda.GetFunctionConfigurationOutput
-	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.env.Log(s.unit)}
+	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
 	err := awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
 		out, err := s.client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name, Qualifier: some(version)})
 		if err != nil {
@@ -65,7 +65,7 @@ func (s *session) change(ctx context.Context, operation, name string, call func(
 		if !aws.Is(err, "ResourceConflictException", "PreconditionFailedException") {
 			break
 		}
-		s.say("Somebody else changes function %s; waiting", name)
+		s.Say("Somebody else changes function %s; waiting", name)
 	}
 	return nil, s.failed(ctx, operation, err)
 }

@@ -99,7 +99,7 @@ func (s *session) imageOf(ctx context.Context, a *task.Artifact) (code, error) {
 		digest = sdk.ToString(found.ImageDigest)
 	}
 	c.image = repository + "@" + task.CanonicalDigest(digest)
-	s.say("Image: %s", c.image)
+	s.Say("Image: %s", c.image)
 	return c, nil
 }
 
@@ -121,16 +121,16 @@ func (s *session) objectOf(ctx context.Context, a *task.Artifact) (code, error) 
 			c.version = ""
 		}
 	case errors.As(err, &status) && status.HTTPStatusCode() == 403:
-		s.say("The connector of the artifact may not read %s; Lambda reads it", what)
+		s.Say("The connector of the artifact may not read %s; Lambda reads it", what)
 	default:
 		return code{}, aws.Refused(what, err)
 	}
 	c.read = func(ctx context.Context) ([]byte, error) { return download(ctx, client, c, size) }
 	if region := client.Options().Region; region == s.access.Region {
-		s.say("Code: %s", what)
+		s.Say("Code: %s", what)
 		return c, nil
 	}
-	s.say("Code: %s, which is in another region than the function: the delegate sends it", what)
+	s.Say("Code: %s, which is in another region than the function: the delegate sends it", what)
 	return c.sent(ctx)
 }
 

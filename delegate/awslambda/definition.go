@@ -41,8 +41,8 @@ func aliasRules() awsdoc.Rules {
 
 // read reads the manifests.
 func (s *session) read(ctx context.Context) (definition, error) {
-	s.unit = unitFetch
-	from := awsdoc.Source{Git: s.cfg.Git, Stage: s.work.Execution + s.work.Stage, Env: s.env, Log: s.env.Log(s.unit), Accesses: s.cfg.Accesses, Execution: s.work.Execution}
+	s.Unit = unitFetch
+	from := awsdoc.Source{Git: s.cfg.Git, Stage: s.work.Execution + s.work.Stage, Env: s.Env, Log: s.Env.Log(s.Unit), Accesses: s.cfg.Accesses, Execution: s.work.Execution}
 	files, err := from.Fetch(ctx, s.spec.Target.Function...)
 	if err != nil {
 		return definition{}, err
@@ -66,7 +66,7 @@ func (s *session) read(ctx context.Context) (definition, error) {
 
 func (s *session) note(notes []string) {
 	for _, n := range notes {
-		s.say("%s", n)
+		s.Say("%s", n)
 	}
 }
 

@@ -34,13 +34,13 @@ func (s *session) deploy(ctx context.Context) (task.Result, error) {
 	canary := s.spec.Op == lane.OpCanary
 	if canary && len(d.aliases) == 0 {
 		d.aliases = []*lambda.CreateAliasInput{{Name: sdk.String(defaultAlias)}}
-		s.say("There is no manifest of an alias: the canary's is %s", defaultAlias)
+		s.Say("There is no manifest of an alias: the canary's is %s", defaultAlias)
 	}
 	c, err := s.artifact(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.unit = unitPrepare
+	s.Unit = unitPrepare
 	now, err := s.look(ctx, d.name)
 	if err != nil {
 		return task.Result{}, err
@@ -52,13 +52,13 @@ func (s *session) deploy(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.unit = unitDeploy
+	s.Unit = unitDeploy
 	s.note(d.ignored(c.image != "", !now.first))
 	v, err := s.publish(ctx, d, c, now)
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.say("Published new version: [%s]", v.version)
+	s.Say("Published new version: [%s]", v.version)
 	if err := s.keep(ctx, release{Function: d.name, Version: v.version, Aliases: d.named(), Canary: canary}); err != nil {
 		return task.Result{}, err
 	}
@@ -101,7 +101,7 @@ func artifactOf(description *string) string {
 // version. One that this step has published already is taken as it is.
 func (s *session) publish(ctx context.Context, d definition, c code, now found) (published, error) {
 	if last := now.newest; last != nil && sdk.ToString(last.Description) == s.description(c.name) {
-		s.say("Version %s was published by this step already", sdk.ToString(last.Version))
+		s.Say("Version %s was published by this step already", sdk.ToString(last.Version))
 		return publishedAs(last.Version, last.FunctionArn, last.CodeSha256), nil
 	}
 	made := now.first
@@ -122,10 +122,10 @@ func (s *session) publish(ctx context.Context, d definition, c code, now found) 
 
 // create makes the function; there says that it has come meanwhile.
 func (s *session) create(ctx context.Context, d definition, c code) (there bool, err error) {
-	s.say("Creating function %s", d.name)
+	s.Say("Creating function %s", d.name)
 	_, err = s.client.CreateFunction(ctx, d.create(c, s.tags(d)))
 	if unread(err) {
-		s.say("Lambda can't read the object itself: the delegate sends it")
+		s.Say("Lambda can't read the object itself: the delegate sends it")
 		if c, err = c.sent(ctx); err != nil {
 			return false, err
 		}
@@ -143,11 +143,11 @@ func (s *session) create(ctx context.Context, d definition, c code) (there bool,
 
 // update changes the function that is there: its code, then its configuration.
 func (s *session) update(ctx context.Context, d definition, c code) error {
-	s.say("Updating the code of function %s", d.name)
+	s.Say("Updating the code of function %s", d.name)
 	if err := s.updateCode(ctx, d.name, d.Architectures, c); err != nil {
 		return err
 	}
-	s.say("Updating the configuration of function %s", d.name)
+	s.Say("Updating the configuration of function %s", d.name)
 	in := d.update(c)
 	now, err := s.change(ctx, "UpdateFunctionConfiguration", d.name, func(revision *string) error {
 		in.RevisionId = revision
@@ -170,7 +170,7 @@ func (s *session) updateCode(ctx context.Context, name string, architectures []t
 		in.RevisionId = revision
 		_, err := s.client.UpdateFunctionCode(ctx, in)
 		if unread(err) && c.read != nil {
-			s.say("Lambda can't read the object itself: the delegate sends it")
+			s.Say("Lambda can't read the object itself: the delegate sends it")
 			if c, err = c.sent(ctx); err != nil {
 				return err
 			}

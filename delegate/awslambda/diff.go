@@ -24,7 +24,7 @@ func (s *session) compare(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.unit = unitDiff
+	s.Unit = unitDiff
 	now, err := s.look(ctx, d.name)
 	if err != nil {
 		return task.Result{}, err
@@ -36,7 +36,7 @@ func (s *session) compare(ctx context.Context) (task.Result, error) {
 	differs := func(name string, was, is any) error {
 		hunks, err := diff.Add(name, was, is)
 		if hunks != "" {
-			s.say("%s\n%s", name, hunks)
+			s.Say("%s\n%s", name, hunks)
 		}
 		return err
 	}
@@ -66,9 +66,9 @@ func (s *session) compare(ctx context.Context) (task.Result, error) {
 		}
 	}
 	if diff.Empty() {
-		s.say("Nothing would change")
+		s.Say("Nothing would change")
 	}
-	return executor.Succeed(diff.Outputs(s.say))
+	return executor.Succeed(diff.Outputs(s.Say))
 }
 
 // wantedConfiguration is what the function's definition says of it.

@@ -179,7 +179,7 @@ func (s *session) result(ctx context.Context, function string, aliases []string,
 	c := task.Change{Target: s.target(function), Action: action, Resources: []string{s.resource(function)}, Revision: version}
 	instances, workloads, err := s.traffic(function, version, aliases).look(ctx)
 	if err != nil {
-		s.say("What gets the function's requests can't be told: %s", err)
+		s.Say("What gets the function's requests can't be told: %s", err)
 	} else {
 		c.Instances, c.Counted, c.Workloads, c.Whole = instances, true, workloads, true
 		for _, w := range workloads[1:] {

@@ -100,11 +100,11 @@ func (s *session) prepare(ctx context.Context, d definition, now found) (before,
 			}
 		}
 		b.Version = sdk.ToString(v.Version)
-		s.say("Function %s: version %s, code %s, %d MB, %s %s %v", d.name, b.Version, sdk.ToString(v.CodeSha256), sdk.ToInt32(v.MemorySize), v.Runtime, sdk.ToString(v.Handler), v.Architectures)
+		s.Say("Function %s: version %s, code %s, %d MB, %s %s %v", d.name, b.Version, sdk.ToString(v.CodeSha256), sdk.ToInt32(v.MemorySize), v.Runtime, sdk.ToString(v.Handler), v.Architectures)
 	}
-	first, err := executor.Keep(ctx, s.env, s.key(beforeKey, d.name), b)
+	first, err := executor.Keep(ctx, s.Env, s.key(beforeKey, d.name), b)
 	if first.First {
-		s.say("Function %s isn't there before this stage", d.name)
+		s.Say("Function %s isn't there before this stage", d.name)
 	}
 	return first, err
 }
@@ -138,7 +138,7 @@ func number(version *string) int {
 
 // publishBefore publishes a function that was made by hand.
 func (s *session) publishBefore(ctx context.Context, name string) (*types.FunctionConfiguration, error) {
-	s.say("Function %s has no version: publishing it as it is, so that it can be brought back", name)
+	s.Say("Function %s has no version: publishing it as it is, so that it can be brought back", name)
 	if _, err := s.settled(ctx, name, "", false); err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func suits(name string, now found, c code) error {
 
 // checkpoints are those of the stage, the newest first, by what they hold.
 func (s *session) checkpoints(ctx context.Context) (found []before, releases map[string]release, err error) {
-	all, err := s.env.Checkpoints(ctx)
+	all, err := s.Env.Checkpoints(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -193,6 +193,6 @@ func (s *session) checkpoints(ctx context.Context) (found []before, releases map
 
 // keep keeps what was published.
 func (s *session) keep(ctx context.Context, r release) error {
-	_, err := executor.Keep(ctx, s.env, s.key(releaseKey, r.Function), r)
+	_, err := executor.Keep(ctx, s.Env, s.key(releaseKey, r.Function), r)
 	return err
 }

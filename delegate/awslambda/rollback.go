@@ -22,13 +22,13 @@ import (
 
 // rollback puts back what the stage has found, the newest change first.
 func (s *session) rollback(ctx context.Context) (task.Result, error) {
-	s.unit = unitRollback
+	s.Unit = unitRollback
 	was, released, err := s.checkpoints(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
 	if len(was) == 0 {
-		s.say("Nothing to roll back: the stage changed nothing")
+		s.Say("Nothing to roll back: the stage changed nothing")
 		return executor.Succeed(struct{}{})
 	}
 	var last task.Result
@@ -52,14 +52,14 @@ func (s *session) remove(ctx context.Context, b before) (task.Result, error) {
 	out, err := s.client.GetFunction(ctx, &lambda.GetFunctionInput{FunctionName: &b.Function})
 	switch {
 	case aws.Is(err, notFound):
-		s.say("Function %s isn't there, as before the stage", b.Function)
+		s.Say("Function %s isn't there, as before the stage", b.Function)
 	case err != nil:
 		return task.Result{}, s.failed(ctx, "GetFunction", err)
 	case out.Tags[aws.ExecutionTag] != aws.Tags(s.work)[aws.ExecutionTag]:
-		s.say("Function %s wasn't there before the stage, but its tag %s is %q: it isn't deleted", b.Function, aws.ExecutionTag, out.Tags[aws.ExecutionTag])
+		s.Say("Function %s wasn't there before the stage, but its tag %s is %q: it isn't deleted", b.Function, aws.ExecutionTag, out.Tags[aws.ExecutionTag])
 		return executor.Succeed(map[string]any{"functionName": short(b.Function)})
 	default:
-		s.say("Deleting function %s, which this stage has made", b.Function)
+		s.Say("Deleting function %s, which this stage has made", b.Function)
 		if _, err := s.client.DeleteFunction(ctx, &lambda.DeleteFunctionInput{FunctionName: &b.Function}); err != nil && !aws.Is(err, notFound) {
 			return task.Result{}, s.failed(ctx, "DeleteFunction", err)
 		}
@@ -75,7 +75,7 @@ func (s *session) restore(ctx context.Context, b before, r release) (task.Result
 	var aliases []string
 	for _, name := range slices.Sorted(maps.Keys(b.Aliases)) {
 		if b.Aliases[name].Version == "" {
-			s.say("Deleting alias %s, which this stage has made", name)
+			s.Say("Deleting alias %s, which this stage has made", name)
 			if _, err := s.client.DeleteAlias(ctx, &lambda.DeleteAliasInput{FunctionName: &b.Function, Name: &name}); err != nil && !aws.Is(err, notFound) {
 				return task.Result{}, s.failed(ctx, "DeleteAlias", err)
 			}
@@ -106,7 +106,7 @@ func (s *session) restore(ctx context.Context, b before, r release) (task.Result
 		if err != nil {
 			return task.Result{}, err
 		}
-		s.say("Published version %s with what version %s has", v.version, b.Version)
+		s.Say("Published version %s with what version %s has", v.version, b.Version)
 		outputs["restoredVersion"], version = v.version, v.version
 	}
 	return s.result(ctx, b.Function, aliases, version, "rolled back", outputs)
@@ -125,18 +125,18 @@ func (s *session) restoreLatest(ctx context.Context, b before, from *lambda.GetF
 		return fault.New(fault.Unavailable, "the environment of version %s can't be read: %s", version, sdk.ToString(e.Error.Message)).Causing(fault.Authorization)
 	}
 	if sdk.ToString(now.CodeSha256) == sdk.ToString(from.Configuration.CodeSha256) {
-		s.say("Function %s has the code of version %s", name, version)
+		s.Say("Function %s has the code of version %s", name, version)
 	} else {
 		c, err := s.codeOf(ctx, from)
 		if err != nil {
 			return err
 		}
-		s.say("Function %s gets the code of version %s", name, version)
+		s.Say("Function %s gets the code of version %s", name, version)
 		if err := s.updateCode(ctx, name, from.Configuration.Architectures, c); err != nil {
 			return err
 		}
 	}
-	s.say("Function %s gets the configuration of version %s", name, version)
+	s.Say("Function %s gets the configuration of version %s", name, version)
 	in := configured(name, from.Configuration)
 	in.Description = &b.Description
 	_, err = s.change(ctx, "UpdateFunctionConfiguration", name, func(revision *string) error {
@@ -203,12 +203,12 @@ func (s *session) deleteVersion(ctx context.Context, b before, r release) (strin
 				named = named || shared
 			}
 			if named {
-				s.say("Version %s stays: alias %s names it", r.Version, sdk.ToString(a.Name))
+				s.Say("Version %s stays: alias %s names it", r.Version, sdk.ToString(a.Name))
 				return "", nil
 			}
 		}
 	}
-	s.say("Deleting version %s", r.Version)
+	s.Say("Deleting version %s", r.Version)
 	_, err := s.client.DeleteFunction(ctx, &lambda.DeleteFunctionInput{FunctionName: &b.Function, Qualifier: &r.Version})
 	if err != nil && !aws.Is(err, notFound) {
 		return "", s.failed(ctx, "DeleteFunction", err)

@@ -16,7 +16,7 @@ func percent(weight float64) string { return strconv.FormatFloat(weight*100, 'f'
 // shift sends a share of the traffic of the stage's aliases to the version that
 // its canary has published.
 func (s *session) shift(ctx context.Context) (task.Result, error) {
-	s.unit = unitTraffic
+	s.Unit = unitTraffic
 	was, released, err := s.checkpoints(ctx)
 	if err != nil {
 		return task.Result{}, err
@@ -30,7 +30,7 @@ func (s *session) shift(ctx context.Context) (task.Result, error) {
 		if s.spec.Percent != 100 {
 			return task.Result{}, wrong("AwsLambdaDeploy moved the alias to version %s; use AwsLambdaCanaryDeploy", r.Version)
 		}
-		s.say("AwsLambdaDeploy has sent all traffic to version %s already", r.Version)
+		s.Say("AwsLambdaDeploy has sent all traffic to version %s already", r.Version)
 	} else if err := s.shiftAll(ctx, b, r); err != nil {
 		return task.Result{}, err
 	}
@@ -52,7 +52,7 @@ func (s *session) shiftAll(ctx context.Context, b before, r release) error {
 		want := alias{Version: r.Version, Description: now.Description}
 		switch {
 		case old == "" || old == r.Version:
-			s.say("There is no version but %s: all traffic goes to it", r.Version)
+			s.Say("There is no version but %s: all traffic goes to it", r.Version)
 		case s.spec.Percent < 100:
 			if err := s.alike(ctx, b.Function, old, r.Version); err != nil {
 				return err

@@ -9,7 +9,6 @@ package awssam
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -57,47 +56,36 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		j := &job{cfg: cfg, task: a, work: w, spec: p, env: env, access: access, client: cloudformation.NewFromConfig(access.Config)}
+		j := &job{cfg: cfg, task: a, work: w, spec: p, Section: executor.Section{Env: env}, access: access, client: cloudformation.NewFromConfig(access.Config)}
 		r, err := j.run(ctx)
-		if err != nil {
-			_, _ = fmt.Fprintln(env.LogError(j.unit), err) // the agent reports what it can't log
-			if refused := executor.Refusal(ctx, r, err); refused != nil {
-				return *refused, nil
-			}
-		}
-		return r, err
+		return j.Ended(ctx, r, err)
 	}
 }
 
 // job is one task.
 type job struct {
+	executor.Section
 	cfg    Config
 	task   task.Assignment
 	work   task.Work
 	spec   lane.Spec
-	env    executor.Env
 	access *aws.Access
 	client *cloudformation.Client
-	unit   string
 }
 
 func (j *job) run(ctx context.Context) (task.Result, error) {
 	switch j.spec.Op {
 	case lane.OpBuild:
-		j.unit = unitBuild
+		j.Unit = unitBuild
 		return j.build(ctx)
 	case lane.OpDeploy:
-		j.unit = unitDeploy
+		j.Unit = unitDeploy
 		return j.deploy(ctx)
 	case lane.OpRollback:
-		j.unit = unitRollback
+		j.Unit = unitRollback
 		return j.rollback(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of SAM", j.spec.Op)
-}
-
-func (j *job) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(j.env.Log(j.unit), format+"\n", args...) // the agent reports what it can't log
 }
 
 // application is where an application is in the workspace.
@@ -135,7 +123,7 @@ func (j *job) find(ctx context.Context, t *workspace.Tool) (application, error) 
 
 func (j *job) tool() *workspace.Tool {
 	return &workspace.Tool{
-		Sessions: j.cfg.Sessions, Task: j.task, Env: j.env, Access: j.access, Spec: *j.spec.Run, Unit: j.unit,
+		Sessions: j.cfg.Sessions, Task: j.task, Section: j.Section, Access: j.access, Spec: *j.spec.Run,
 		Legacy: map[string]string{"PLUGIN_STACK_NAME": j.spec.Stack},
 	}
 }
@@ -246,7 +234,7 @@ func (j *job) failed(ctx context.Context, operation string, err error) error {
 // explain tells why the stack's newest operation has failed: sam doesn't always.
 func (j *job) explain(ctx context.Context) {
 	if ctx.Err() != nil {
-		j.say("What CloudFormation does with stack %s goes on.", j.spec.Stack)
+		j.Say("What CloudFormation does with stack %s goes on.", j.spec.Stack)
 		return
 	}
 	out, err := j.client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &j.spec.Stack})
@@ -255,7 +243,7 @@ func (j *job) explain(ctx context.Context) {
 	}
 	for _, e := range slices.Backward(out.StackEvents) {
 		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") {
-			j.say("%s %s %s: %s", e.ResourceStatus, sdk.ToString(e.ResourceType), sdk.ToString(e.LogicalResourceId), sdk.ToString(e.ResourceStatusReason))
+			j.Say("%s %s %s: %s", e.ResourceStatus, sdk.ToString(e.ResourceType), sdk.ToString(e.LogicalResourceId), sdk.ToString(e.ResourceStatusReason))
 		}
 	}
 }

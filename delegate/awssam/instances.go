@@ -27,7 +27,7 @@ func (j *job) change(ctx context.Context, action, stack string) task.Change {
 	c.Workloads = []task.Workload{{Resource: stackResource + stack}}
 	instances, err := functions(ctx, j.client, j.access.Region, stack)
 	if err != nil {
-		j.say("The functions of stack %s can't be told: %s", stack, j.failed(ctx, "ListStackResources", err))
+		j.Say("The functions of stack %s can't be told: %s", stack, j.failed(ctx, "ListStackResources", err))
 		return c
 	}
 	c.Instances, c.Counted = instances, true

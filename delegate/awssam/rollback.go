@@ -49,7 +49,7 @@ func (j *job) keep(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = executor.Keep(ctx, j.env, beforeKey+j.access.Region+":"+j.spec.Stack, b)
+	_, err = executor.Keep(ctx, j.Env, beforeKey+j.access.Region+":"+j.spec.Stack, b)
 	return err
 }
 
@@ -79,7 +79,7 @@ func (j *job) read(ctx context.Context, now *types.Stack) (before, error) {
 
 // rollback puts the stacks back that the stage has deployed, the newest first.
 func (j *job) rollback(ctx context.Context) (task.Result, error) {
-	kept, err := executor.Kept[before](ctx, j.env, beforeKey)
+	kept, err := executor.Kept[before](ctx, j.Env, beforeKey)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -95,7 +95,7 @@ func (j *job) rollback(ctx context.Context) (task.Result, error) {
 		stacks = append(stacks, b.Stack)
 	}
 	if len(stacks) == 0 {
-		j.say("Nothing to roll back: the stage has deployed no stack.")
+		j.Say("Nothing to roll back: the stage has deployed no stack.")
 	}
 	return executor.Succeed(map[string]any{"stacks": stacks}, changes...)
 }
@@ -108,7 +108,7 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 	}
 	switch {
 	case now == nil:
-		j.say("Stack %s isn't there, as before the stage.", b.Stack)
+		j.Say("Stack %s isn't there, as before the stage.", b.Stack)
 		return "", nil
 	case b.First:
 		return "deleted", j.remove(ctx, now)
@@ -118,7 +118,7 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 		return "", err
 	}
 	if is.Template == b.Template && maps.Equal(is.Parameters, b.Parameters) {
-		j.say("Stack %s is as it was before the stage: it is %s.", b.Stack, now.StackStatus)
+		j.Say("Stack %s is as it was before the stage: it is %s.", b.Stack, now.StackStatus)
 		return "", nil
 	}
 	return "applied", j.update(ctx, b, is, sdk.ToString(now.StackId))
@@ -127,7 +127,7 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 // remove deletes a stack that the stage has made.
 func (j *job) remove(ctx context.Context, now *types.Stack) error {
 	name, id := sdk.ToString(now.StackName), sdk.ToString(now.StackId)
-	j.say("Stack %s wasn't there before the stage; it is deleted.", name)
+	j.Say("Stack %s wasn't there before the stage; it is deleted.", name)
 	_, err := j.client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &id, ClientRequestToken: sdk.String(aws.Token(j.task, "delete "+name))})
 	if err != nil {
 		return j.failed(ctx, "DeleteStack", err)
@@ -151,7 +151,7 @@ func (j *job) update(ctx context.Context, b, is before, id string) error {
 		return fault.New(fault.TooLarge, "the template that stack %s had before the stage has %d bytes; CloudFormation takes %d with a call. Deploy the earlier version to roll back", b.Stack, len(b.Template), largestTemplate).
 			Causing(fault.Unknown)
 	}
-	j.say("Stack %s gets the template and the parameters back that it had before the stage.", b.Stack)
+	j.Say("Stack %s gets the template and the parameters back that it had before the stage.", b.Stack)
 	in := &cloudformation.UpdateStackInput{StackName: &b.Stack, TemplateBody: &b.Template, ClientRequestToken: sdk.String(aws.Token(j.task, "update "+b.Stack))}
 	for _, key := range slices.Sorted(maps.Keys(b.Parameters)) {
 		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, ParameterValue: sdk.String(b.Parameters[key])})
@@ -196,7 +196,7 @@ func (j *job) update(ctx context.Context, b, is before, id string) error {
 // settled waits until nothing changes a stack; nil if there is none.
 func (j *job) settled(ctx context.Context, name string) (*types.Stack, error) {
 	var now *types.Stack
-	err := awswait.Until(ctx, awswait.Wait{Pace: j.cfg.Pace, Log: j.env.Log(j.unit)}, func(ctx context.Context) (awswait.State, error) {
+	err := awswait.Until(ctx, awswait.Wait{Pace: j.cfg.Pace, Log: j.Env.Log(j.Unit)}, func(ctx context.Context) (awswait.State, error) {
 		var err error
 		if now, err = j.look(ctx, name); err != nil || now == nil {
 			return awswait.State{Done: true}, err

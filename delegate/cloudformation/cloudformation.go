@@ -8,7 +8,6 @@ package cloudformation
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
@@ -51,28 +50,21 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{cfg: cfg, task: a, work: w, spec: p, env: env, access: access, client: cloudformation.NewFromConfig(access.Config)}
+		s := &session{cfg: cfg, task: a, work: w, spec: p, Section: executor.Section{Env: env}, access: access, client: cloudformation.NewFromConfig(access.Config)}
 		r, err := s.run(ctx)
-		if err != nil {
-			_, _ = fmt.Fprintln(env.LogError(s.unit), err) // see say
-			if refused := executor.Refusal(ctx, r, err); refused != nil {
-				return *refused, nil
-			}
-		}
-		return r, err
+		return s.Ended(ctx, r, err)
 	}
 }
 
 // session is one task.
 type session struct {
+	executor.Section
 	cfg    Config
 	task   task.Assignment
 	work   task.Work
 	spec   steps.Spec
-	env    executor.Env
 	access *aws.Access
 	client *cloudformation.Client
-	unit   string // of the log, where things are now
 }
 
 func (s *session) run(ctx context.Context) (task.Result, error) {
@@ -80,19 +72,13 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 	case steps.OpCreate:
 		return s.create(ctx)
 	case steps.OpRollback:
-		s.unit = unitRollback
+		s.Unit = unitRollback
 		return s.rollback(ctx)
 	case steps.OpDelete:
-		s.unit = unitDelete
+		s.Unit = unitDelete
 		return s.delete(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of CloudFormation", s.spec.Op)
-}
-
-// say writes a line to the unit's log. A log that can't be written is the agent's
-// to report; the work goes on.
-func (s *session) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.env.Log(s.unit), format+"\n", args...) // see above
 }
 
 // failed is the error of a call of CloudFormation.

@@ -25,18 +25,18 @@ type before struct {
 
 // create makes the stack, or updates it.
 func (s *session) create(ctx context.Context) (task.Result, error) {
-	s.unit = unitFetch
+	s.Unit = unitFetch
 	want, err := s.wanted(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	s.unit = unitCreate
+	s.Unit = unitCreate
 	now, err := s.ready(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
 	if now != nil && s.enough(now.StackStatus) && !updatable(now.StackStatus) && !empty(now.StackStatus) {
-		s.say("Stack %s is %s, which CloudFormation doesn't update; the step goes on, as its skipOnStackStatuses says", s.spec.Stack, now.StackStatus)
+		s.Say("Stack %s is %s, which CloudFormation doesn't update; the step goes on, as its skipOnStackStatuses says", s.spec.Stack, now.StackStatus)
 		return s.result(now)
 	}
 	if err := updates(now, s.spec.Stack); err != nil {
@@ -54,7 +54,7 @@ func (s *session) create(ctx context.Context) (task.Result, error) {
 		return task.Result{}, fault.New(fault.Conflict, "stack %s is %s: %s", s.spec.Stack, status, done.cause()).Causing(fault.Unknown)
 	}
 	if !good(status) {
-		s.say("Stack %s is %s; the step goes on, as its skipOnStackStatuses says", s.spec.Stack, status)
+		s.Say("Stack %s is %s; the step goes on, as its skipOnStackStatuses says", s.spec.Stack, status)
 		return s.result(done.stack)
 	}
 	return s.applied(ctx, done.stack, want.URL, provision.Applied)
@@ -70,7 +70,7 @@ func (s *session) keep(ctx context.Context, now *types.Stack) error {
 		}
 		was.Made = &m
 	}
-	_, err := s.env.Provision(ctx, provision.Begun, was)
+	_, err := s.Env.Provision(ctx, provision.Begun, was)
 	return err
 }
 
@@ -92,7 +92,7 @@ func (s *session) ready(ctx context.Context) (*types.Stack, error) {
 		}
 		return nil, fault.New(fault.Conflict, "%s", text).Causing(fault.Unknown)
 	}
-	s.say("Stack %s is %s: an earlier attempt of this step has begun that", s.spec.Stack, now.StackStatus)
+	s.Say("Stack %s is %s: an earlier attempt of this step has begun that", s.spec.Stack, now.StackStatus)
 	done, err := s.end(ctx, o)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func updates(now *types.Stack, name string) error {
 // from others of the task.
 func (s *session) apply(ctx context.Context, want made, now *types.Stack, token string) (ended, error) {
 	if now != nil && empty(now.StackStatus) {
-		s.say("Stack %s is %s: it holds nothing and is deleted first", s.spec.Stack, now.StackStatus)
+		s.Say("Stack %s is %s: it holds nothing and is deleted first", s.spec.Stack, now.StackStatus)
 		if err := s.remove(ctx, now, "clear"); err != nil {
 			return ended{}, err
 		}
@@ -174,7 +174,7 @@ func (s *session) makes(ctx context.Context, want made, token string) (ended, er
 			return ended{}, wrong("the parameter %s is to keep its value, and there is no stack %s that has one", p.Name, s.spec.Stack)
 		}
 	}
-	s.say("Creating stack %s", s.spec.Stack)
+	s.Say("Creating stack %s", s.spec.Stack)
 	body, url := want.template()
 	out, err := s.client.CreateStack(ctx, &cloudformation.CreateStackInput{
 		StackName: &s.spec.Stack, TemplateBody: body, TemplateURL: url, Parameters: want.parameters(), Tags: want.tags(),
@@ -192,21 +192,21 @@ func (s *session) update(ctx context.Context, want made, now *types.Stack, token
 		return ended{}, err
 	}
 	if last.token == aws.Token(s.task, token) {
-		s.say("This attempt of the step has updated stack %s already", s.spec.Stack)
+		s.Say("This attempt of the step has updated stack %s already", s.spec.Stack)
 		return s.end(ctx, last)
 	}
 	o, err := s.newest(ctx, now)
 	if err != nil {
 		return ended{}, err
 	}
-	s.say("Updating stack %s, which is %s", s.spec.Stack, now.StackStatus)
+	s.Say("Updating stack %s, which is %s", s.spec.Stack, now.StackStatus)
 	body, url := want.template()
 	_, err = s.client.UpdateStack(ctx, &cloudformation.UpdateStackInput{
 		StackName: now.StackId, TemplateBody: body, TemplateURL: url, Parameters: want.parameters(), Tags: want.tags(),
 		Capabilities: want.capabilities(), RoleARN: want.role(), ClientRequestToken: sdk.String(aws.Token(s.task, token)),
 	})
 	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "No updates are to be performed") {
-		s.say("Stack %s is as it is to be; nothing is updated", s.spec.Stack)
+		s.Say("Stack %s is as it is to be; nothing is updated", s.spec.Stack)
 		return ended{stack: now}, nil
 	}
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *session) applied(ctx context.Context, now *types.Stack, url string, sta
 	if err != nil {
 		return task.Result{}, err
 	}
-	if _, err := s.env.Provision(ctx, status, m); err != nil {
+	if _, err := s.Env.Provision(ctx, status, m); err != nil {
 		return task.Result{}, err
 	}
 	return s.result(now)

@@ -31,12 +31,12 @@ func (s *session) delete(ctx context.Context) (task.Result, error) {
 // deleted deletes a stack that may be there, and keeps that there is none.
 func (s *session) deleted(ctx context.Context, now *types.Stack) (task.Result, error) {
 	if now == nil {
-		s.say("There is no stack %s", s.spec.Stack)
+		s.Say("There is no stack %s", s.spec.Stack)
 	} else if err := s.remove(ctx, now, "stack"); err != nil {
 		return task.Result{}, err
 	}
 	if s.work.Provisioner != nil {
-		if _, err := s.env.Provision(ctx, provision.Destroyed, struct{}{}); err != nil {
+		if _, err := s.Env.Provision(ctx, provision.Destroyed, struct{}{}); err != nil {
 			return task.Result{}, err
 		}
 	}
@@ -49,7 +49,7 @@ func (s *session) remove(ctx context.Context, now *types.Stack, token string) er
 	if err != nil {
 		return err
 	}
-	s.say("Deleting stack %s", sdk.ToString(now.StackName))
+	s.Say("Deleting stack %s", sdk.ToString(now.StackName))
 	in := &cloudformation.DeleteStackInput{StackName: now.StackId, ClientRequestToken: sdk.String(aws.Token(s.task, token))}
 	if s.spec.RoleARN != "" {
 		in.RoleARN = &s.spec.RoleARN

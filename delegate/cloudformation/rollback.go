@@ -17,12 +17,12 @@ import (
 // it. Of a stack that none of them knows, what was there before counts: what
 // this execution has made goes, and what somebody else had made comes back.
 func (s *session) rollback(ctx context.Context) (task.Result, error) {
-	read, err := s.env.Provisions(ctx)
+	read, err := s.Env.Provisions(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
 	if read.Own == nil {
-		s.say("Nothing to roll back: this execution has changed no stack")
+		s.Say("Nothing to roll back: this execution has changed no stack")
 		return executor.Succeed(struct{}{})
 	}
 	want, err := s.earlier(read)
@@ -34,7 +34,7 @@ func (s *session) rollback(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	if want == nil {
-		s.say("This execution has made stack %s: it is deleted", s.spec.Stack)
+		s.Say("This execution has made stack %s: it is deleted", s.spec.Stack)
 		return s.deleted(ctx, now)
 	}
 	if err := want.again(now); err != nil {
@@ -61,7 +61,7 @@ func (s *session) earlier(read provision.Known) (*made, error) {
 			return nil, fmt.Errorf("decode what execution %s has made: %w", e.Execution, err)
 		}
 		if m.Stack == s.spec.Stack && m.Region == s.access.Region { // the identifier may have meant another then
-			s.say("Going back to what execution %s has made of stack %s", e.Execution, s.spec.Stack)
+			s.Say("Going back to what execution %s has made of stack %s", e.Execution, s.spec.Stack)
 			return &m, nil
 		}
 	}
@@ -70,7 +70,7 @@ func (s *session) earlier(read provision.Known) (*made, error) {
 		return nil, fmt.Errorf("decode how stack %s was: %w", s.spec.Stack, err)
 	}
 	if was.Made != nil {
-		s.say("Going back to what stack %s was before this execution", s.spec.Stack)
+		s.Say("Going back to what stack %s was before this execution", s.spec.Stack)
 	}
 	return was.Made, nil
 }
@@ -82,7 +82,7 @@ func (s *session) rested(ctx context.Context) (*types.Stack, error) {
 	if err != nil || now == nil || !changing(now.StackStatus) {
 		return now, err
 	}
-	s.say("Stack %s is %s: waiting for its end", s.spec.Stack, now.StackStatus)
+	s.Say("Stack %s is %s: waiting for its end", s.spec.Stack, now.StackStatus)
 	o, err := s.latest(ctx, now)
 	if err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ type ended struct {
 func (s *session) end(ctx context.Context, o operation) (ended, error) {
 	var out ended
 	said := o
-	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.env.Log(s.unit)}
+	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
 	err := awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
 		now, err := s.look(ctx, o.stack)
 		if err != nil {
@@ -149,7 +149,7 @@ func (s *session) tell(e types.StackEvent) {
 	if why := sdk.ToString(e.ResourceStatusReason); why != "" {
 		line = append(line, why)
 	}
-	s.say("%s", strings.Join(line, " "))
+	s.Say("%s", strings.Join(line, " "))
 }
 
 // cause is why an operation failed: what failed first, and not what was cancelled

@@ -52,7 +52,7 @@ func (s *session) wanted(ctx context.Context) (made, error) {
 	c := s.spec.Create
 	m := made{Stack: s.spec.Stack, Region: s.access.Region, URL: templateURL(c.URL), Capabilities: c.Capabilities, RoleARN: s.spec.RoleARN}
 	from := awsdoc.Source{
-		Git: s.cfg.Git, Stage: s.work.Execution + "/" + s.work.Stage, Env: s.env, Log: s.env.Log(s.unit), Accesses: s.cfg.Accesses, Execution: s.work.Execution,
+		Git: s.cfg.Git, Stage: s.work.Execution + "/" + s.work.Stage, Env: s.Env, Log: s.Env.Log(s.Unit), Accesses: s.cfg.Accesses, Execution: s.work.Execution,
 	}
 	if c.Template != nil {
 		files, err := from.Fetch(ctx, *c.Template)
@@ -65,8 +65,8 @@ func (s *session) wanted(ctx context.Context) (made, error) {
 		if m.Template = files[0].Text; len(m.Template) > maxTemplate {
 			return m, wrong("the template has %d bytes; CloudFormation takes one of at most 51,200 with a request. Put it into a bucket of S3 and name it there: templateFile of the type S3URL", len(m.Template))
 		}
-		if s.env.Hidden(m.Template) {
-			s.say("Warning: the template holds a secret. Who may read the stack's template sees it; a parameter with NoEcho hides it")
+		if s.Env.Hidden(m.Template) {
+			s.Say("Warning: the template holds a secret. Who may read the stack's template sees it; a parameter with NoEcho hides it")
 		}
 	}
 	if c.Tags != nil {
@@ -189,7 +189,7 @@ func (s *session) declared(ctx context.Context, m made, given []parameter) ([]pa
 		}
 	}
 	for _, p := range given {
-		s.say("Warning: the template has no parameter %s; it is left out", p.Name)
+		s.Say("Warning: the template has no parameter %s; it is left out", p.Name)
 	}
 	if len(missing) > 0 {
 		return nil, wrong("the template's parameters %s have no value: no file and no override gives one, and they have no default", strings.Join(missing, ", "))
@@ -252,7 +252,7 @@ func (s *session) snapshot(ctx context.Context, now *types.Stack, url string) (m
 	}
 	for _, p := range now.Parameters {
 		value := sdk.ToString(p.ParameterValue)
-		kept := value == hiddenValue || s.env.Hidden(value)
+		kept := value == hiddenValue || s.Env.Hidden(value)
 		if kept {
 			value = ""
 		}

@@ -57,14 +57,14 @@ func (s *session) keep(ctx context.Context, sort, name string, daemon bool, live
 	if live != nil {
 		was = beforeOf(live, scales)
 	}
-	kept, err := executor.Keep(ctx, s.env, s.key(sort, name), was)
+	kept, err := executor.Keep(ctx, s.Env, s.key(sort, name), was)
 	if err != nil {
 		return kept, err
 	}
 	if kept.First {
-		s.say("There was no service %s", name)
+		s.Say("There was no service %s", name)
 	} else {
-		s.say("Service %s had the task definition %s", name, kept.definition())
+		s.Say("Service %s had the task definition %s", name, kept.definition())
 	}
 	return kept, nil
 }

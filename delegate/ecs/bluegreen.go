@@ -44,7 +44,7 @@ func (g bluegreen) createGreen(ctx context.Context) error {
 	if how == nil {
 		return fault.New(fault.Invalid, "the task says nothing of load balancers")
 	}
-	g.s.in(prepareUnit)
+	g.s.In(prepareUnit)
 	c, err := routes(ctx, g.b, *how)
 	if err != nil {
 		return err
@@ -57,14 +57,14 @@ func (g bluegreen) createGreen(ctx context.Context) error {
 	if err := balanced(w, c.StageGroup); err != nil {
 		return err
 	}
-	g.s.in(prepareUnit)
+	g.s.In(prepareUnit)
 	c.Service = w.name
 	if c, err = g.find(ctx, c, how.UpdateGreen); err != nil {
 		return err
 	}
-	g.s.say("Traffic goes to %s, by %s", cmp.Or(c.Old, "no service"), c.Prod)
+	g.s.Say("Traffic goes to %s, by %s", cmp.Or(c.Old, "no service"), c.Prod)
 	g.tell(c)
-	g.s.in(deployUnit)
+	g.s.In(deployUnit)
 	if err := g.makeRoom(ctx, c); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (g bluegreen) colour(ctx context.Context, name, colour string) error {
 	}); err != nil {
 		return g.s.Failed(ctx, "ecs:TagResource", err)
 	}
-	g.s.say("Tagged service %s %s", name, colour)
+	g.s.Say("Tagged service %s %s", name, colour)
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (g bluegreen) made(ctx context.Context, shift bool) (*colours, error) {
 
 // swap gives the new service the traffic and the old one the stage's.
 func (g bluegreen) swap(ctx context.Context) error {
-	g.s.in(swapUnit)
+	g.s.In(swapUnit)
 	c, err := g.made(ctx, false)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (g bluegreen) swap(ctx context.Context) error {
 		if err := g.s.documents().scalingWanted(ctx, &w); err != nil {
 			return err
 		}
-		g.s.in(swapUnit)
+		g.s.In(swapUnit)
 		if err := g.s.converge(ctx, w.scaling.of(g.s.cluster, c.New), c.New); err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ func (g bluegreen) send(ctx context.Context, c *colours, from alb.Route, to ...a
 		return err
 	}
 	if alb.Same(live.Actions, want.Actions) {
-		g.s.say("%s sends traffic to %s already", from.ARN(), want)
+		g.s.Say("%s sends traffic to %s already", from.ARN(), want)
 		return nil
 	}
 	if from.ARN() == c.Prod.ARN() && to[0].Weight > 0 {
@@ -257,14 +257,14 @@ func (g bluegreen) send(ctx context.Context, c *colours, from alb.Route, to ...a
 	if err := g.b.Write(ctx, want); err != nil {
 		return err
 	}
-	g.s.say("%s sends traffic to %s", from.ARN(), want)
+	g.s.Say("%s sends traffic to %s", from.ARN(), want)
 	return nil
 }
 
 // answering waits until a target of a target group is healthy, as long as one may
 // still become so.
 func (g bluegreen) answering(ctx context.Context, group string) error {
-	return awswait.Until(ctx, awswait.Wait{Pace: g.s.Pace, Log: g.s.env.Log(g.s.unit)}, func(ctx context.Context) (awswait.State, error) {
+	return awswait.Until(ctx, awswait.Wait{Pace: g.s.Pace, Log: g.s.Env.Log(g.s.Unit)}, func(ctx context.Context) (awswait.State, error) {
 		h, err := g.b.Health(ctx, group)
 		if err != nil {
 			return awswait.State{}, err
@@ -291,7 +291,7 @@ func (g bluegreen) retire(ctx context.Context, name string) error {
 		return nil
 	}
 	if how.Delay > 0 {
-		g.s.say("Service %s is scaled down in %d seconds", name, how.Delay)
+		g.s.Say("Service %s is scaled down in %d seconds", name, how.Delay)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -36,7 +36,7 @@ func (s canary) begin(ctx context.Context) error {
 	w = w.named(canaryName(w.name))
 	w.create.DesiredCount, w.update.DesiredCount = sdk.Int32(1), sdk.Int32(1)
 	s.outputs.Canary = w.name
-	s.in(prepareUnit)
+	s.In(prepareUnit)
 	live, err := s.ready(ctx, w.name)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s canary) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.in(deployUnit)
+	s.In(deployUnit)
 	definition, err := s.toDeploy(ctx, w)
 	if err != nil {
 		return err
@@ -56,8 +56,8 @@ func (s canary) begin(ctx context.Context) error {
 // end deletes the canary of the service, also where no step of the stage has made
 // it.
 func (s canary) end(ctx context.Context) error {
-	s.in(canaryUnit)
-	all, err := executor.Kept[before](ctx, s.env, canaryKept)
+	s.In(canaryUnit)
+	all, err := executor.Kept[before](ctx, s.Env, canaryKept)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *session) remove(ctx context.Context, name string) error {
 	}
 	s.touch(name)
 	if live == nil {
-		s.say("There is no service %s", name)
+		s.Say("There is no service %s", name)
 		return nil
 	}
 	if sdk.ToString(live.Status) != draining {
@@ -92,7 +92,7 @@ func (s *session) remove(ctx context.Context, name string) error {
 		if err != nil && !aws.Is(err, "ServiceNotFoundException", "ServiceNotActiveException") {
 			return s.Failed(ctx, "ecs:DeleteService", err)
 		}
-		s.say("Deleted service %s", name)
+		s.Say("Deleted service %s", name)
 	}
 	return s.free(ctx, name)
 }

@@ -199,7 +199,7 @@ func behind(one types.Service, group string) bool {
 // colours are those that the stage has found before; nil: it has made no service
 // beside another one.
 func (g bluegreen) colours(ctx context.Context) (*colours, error) {
-	all, err := executor.Kept[*colours](ctx, g.s.env, coloursKept)
+	all, err := executor.Kept[*colours](ctx, g.s.Env, coloursKept)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -230,5 +230,5 @@ func (g bluegreen) find(ctx context.Context, c *colours, updateGreen bool) (*col
 		}
 		c.Services = append(c.Services, beforeOf(&one, &scales))
 	}
-	return executor.Keep(ctx, g.s.env, g.s.key(coloursKept, c.Service), c)
+	return executor.Keep(ctx, g.s.Env, g.s.key(coloursKept, c.Service), c)
 }

@@ -12,13 +12,13 @@ import (
 // rollGreenBack gives the traffic back to the service that had it. Its order
 // matters: traffic never goes to a service that isn't steady.
 func (g bluegreen) rollGreenBack(ctx context.Context) error {
-	g.s.in(rollbackUnit)
+	g.s.In(rollbackUnit)
 	c, err := g.colours(ctx)
 	if err != nil {
 		return err
 	}
 	if c == nil {
-		g.s.say("Nothing to roll back: EcsBlueGreenCreateService changed nothing")
+		g.s.Say("Nothing to roll back: EcsBlueGreenCreateService changed nothing")
 		return nil
 	}
 	g.tell(c)
@@ -101,7 +101,7 @@ func (g bluegreen) drain(ctx context.Context, c *colours) error {
 		return err
 	}
 	if live == nil || sdk.ToString(live.Status) == draining {
-		g.s.say("There is no service %s", c.New)
+		g.s.Say("There is no service %s", c.New)
 		return nil
 	}
 	if err := g.s.converge(ctx, scaling{}, c.New); err != nil {

@@ -40,7 +40,7 @@ func (s *session) register(ctx context.Context, d *ecs.RegisterTaskDefinitionInp
 		return "", err
 	}
 	if was != nil && has(was.Tags, aws.ExecutionTag, marks[aws.ExecutionTag]) && has(was.Tags, contentTag, content) {
-		s.say("Task definition %s is registered already", sdk.ToString(was.TaskDefinition.TaskDefinitionArn))
+		s.Say("Task definition %s is registered already", sdk.ToString(was.TaskDefinition.TaskDefinitionArn))
 		return sdk.ToString(was.TaskDefinition.TaskDefinitionArn), nil
 	}
 	out, err := s.ecs.RegisterTaskDefinition(ctx, &in)
@@ -48,7 +48,7 @@ func (s *session) register(ctx context.Context, d *ecs.RegisterTaskDefinitionInp
 		return "", s.Failed(ctx, "ecs:RegisterTaskDefinition", err)
 	}
 	arn := sdk.ToString(out.TaskDefinition.TaskDefinitionArn)
-	s.say("Registered task definition %s", arn)
+	s.Say("Registered task definition %s", arn)
 	return arn, nil
 }
 
@@ -90,9 +90,9 @@ func (s *session) resolvedDefinition(ctx context.Context, named string) (string,
 	if status := out.TaskDefinition.Status; status != types.TaskDefinitionStatusActive {
 		return "", wrong("task definition %s is %s; want one that is ACTIVE", named, status)
 	}
-	arn, err := executor.Keep(ctx, s.env, "ecs/definition/"+named, sdk.ToString(out.TaskDefinition.TaskDefinitionArn))
+	arn, err := executor.Keep(ctx, s.Env, "ecs/definition/"+named, sdk.ToString(out.TaskDefinition.TaskDefinitionArn))
 	if err == nil {
-		s.say("Task definition %s", arn)
+		s.Say("Task definition %s", arn)
 	}
 	return arn, err
 }
@@ -110,7 +110,7 @@ func (s *session) registerAgain(ctx context.Context, arn string) (string, error)
 	if out.TaskDefinition.Status == types.TaskDefinitionStatusActive {
 		return arn, nil
 	}
-	s.say("Task definition %s was deregistered meanwhile; registering it anew", arn)
+	s.Say("Task definition %s was deregistered meanwhile; registering it anew", arn)
 	d := registered(out.TaskDefinition)
 	d.Tags = slices.DeleteFunc(slices.Clone(out.Tags), func(t types.Tag) bool {
 		return aws.Own(sdk.ToString(t.Key)) || strings.HasPrefix(sdk.ToString(t.Key), "aws:")

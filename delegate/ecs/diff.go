@@ -23,7 +23,7 @@ func (s *comparing) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.in(diffUnit)
+	s.In(diffUnit)
 	live, err := s.live(ctx, w.name)
 	if err != nil {
 		return err
@@ -38,9 +38,9 @@ func (s *comparing) compare(ctx context.Context) error {
 		return err
 	}
 	if s.diff.Empty() {
-		s.say("Nothing would change")
+		s.Say("Nothing would change")
 	}
-	s.outputs.Outputs = s.diff.Outputs(s.warn)
+	s.outputs.Outputs = s.diff.Outputs(s.Warn)
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (s *comparing) compare(ctx context.Context) error {
 func (s *comparing) differs(name string, was, is any) error {
 	hunks, err := s.diff.Add(name, was, is)
 	if hunks != "" {
-		s.say("%s\n%s", name, hunks)
+		s.Say("%s\n%s", name, hunks)
 	}
 	return err
 }

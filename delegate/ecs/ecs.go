@@ -63,12 +63,11 @@ func Kind(cfg Config) executor.Kind {
 type session struct {
 	cluster
 	Config
+	executor.Section
 	waits *awswait.Batches[types.Service]
 	task  task.Assignment
 	work  task.Work
 	spec  lane.Spec
-	env   executor.Env
-	unit  string // of the log, where the task is
 	// near are services that the task doesn't change, whose tasks are those of what
 	// is deployed too.
 	near []string
@@ -112,7 +111,7 @@ func newSession(ctx context.Context, cfg Config, services *awswait.Batches[types
 		return nil, err
 	}
 	c, err := open(ctx, cfg.Accesses, spec.Target.AWS, spec.Target.Cluster, w.Execution)
-	return &session{cluster: c, Config: cfg, waits: services, task: a, work: w, spec: spec, env: env, unit: fetchUnit}, err
+	return &session{cluster: c, Config: cfg, waits: services, task: a, work: w, spec: spec, Section: executor.Section{Env: env, Unit: fetchUnit}}, err
 }
 
 // run does the task. What is known about it stays in the result of one that
@@ -126,14 +125,7 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 	if more := s.describeChanges(ctx, &r); err == nil {
 		err = more
 	}
-	if err == nil {
-		return r, nil
-	}
-	s.fails(err)
-	if failed := executor.Refusal(ctx, r, err); failed != nil {
-		return *failed, nil
-	}
-	return r, err
+	return s.Ended(ctx, r, err)
 }
 
 func (s *session) perform(ctx context.Context) error {

@@ -39,7 +39,7 @@ func (s *session) explain(ctx context.Context, deployment string) {
 		return cmp.Compare(sdk.ToTime(b.StoppedAt).Unix(), sdk.ToTime(a.StoppedAt).Unix())
 	})
 	for _, one := range out.Tasks[:min(explained, len(out.Tasks))] {
-		s.say("%s", stopped(one))
+		s.Say("%s", stopped(one))
 	}
 }
 

@@ -82,7 +82,7 @@ func (s move) setUp(ctx context.Context) error {
 	if w.daemon() {
 		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; it can't be moved in phases", w.name)
 	}
-	s.in(prepareUnit)
+	s.In(prepareUnit)
 	all, err := s.numberedServices(ctx, w.name)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s move) setUp(ctx context.Context) error {
 	s.outputs.New, s.outputs.Old, s.outputs.Target = p.New, p.Old.Service, &p.Target
 	s.deploying(p.New, p.Old.Service)
 
-	s.in(deployUnit)
+	s.In(deployUnit)
 	if err := s.tidy(ctx, all, p); err != nil {
 		return err
 	}
@@ -133,14 +133,14 @@ func (s move) keepPhases(ctx context.Context, w *wanted, all []numbered) (phases
 	if s.spec.SameCount && p.Old.Service != "" {
 		p.Target = p.oldCount()
 	}
-	p, err := executor.Keep(ctx, s.env, s.key(phasedKept, w.name), p)
+	p, err := executor.Keep(ctx, s.Env, s.key(phasedKept, w.name), p)
 	if err != nil {
 		return p, err
 	}
 	if p.Old.Service == "" {
-		s.say("No service serves yet; the new one is %s", p.New)
+		s.Say("No service serves yet; the new one is %s", p.New)
 	} else {
-		s.say("Service %s serves, with %d tasks; the new one is %s", p.Old.Service, p.oldCount(), p.New)
+		s.Say("Service %s serves, with %d tasks; the new one is %s", p.Old.Service, p.oldCount(), p.New)
 	}
 	return p, nil
 }
@@ -161,7 +161,7 @@ func (s move) tidy(ctx context.Context, all []numbered, p phases) error {
 
 // phasesOf is what EcsServiceSetup has found in the stage; false: it hasn't run.
 func (s move) phasesOf(ctx context.Context) (phases, bool, error) {
-	all, err := executor.Kept[phases](ctx, s.env, phasedKept)
+	all, err := executor.Kept[phases](ctx, s.Env, phasedKept)
 	if err != nil || len(all) == 0 {
 		return phases{}, false, err
 	}
@@ -173,12 +173,12 @@ func (s move) phasesOf(ctx context.Context) (phases, bool, error) {
 
 // upgrade moves tasks from the old service to the new one.
 func (s move) upgrade(ctx context.Context) error {
-	s.in(fetchUnit)
+	s.In(fetchUnit)
 	w := &wanted{}
 	if err := s.documents().scalingWanted(ctx, w); err != nil {
 		return err
 	}
-	s.in(deployUnit)
+	s.In(deployUnit)
 	p, ok, err := s.phasesOf(ctx)
 	if err != nil {
 		return err
@@ -257,13 +257,13 @@ func (s move) resize(ctx context.Context, name string, n int32) error {
 
 // rollBackPhases gives the old service its tasks again, and deletes the new one.
 func (s move) rollBackPhases(ctx context.Context) error {
-	s.in(rollbackUnit)
+	s.In(rollbackUnit)
 	p, ok, err := s.phasesOf(ctx)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		s.say("Nothing to roll back: EcsServiceSetup changed nothing")
+		s.Say("Nothing to roll back: EcsServiceSetup changed nothing")
 		return nil
 	}
 	if p.Old.Service != "" {

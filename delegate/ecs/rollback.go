@@ -18,13 +18,13 @@ type rollback struct{ *session }
 
 // restoreAll restores the services that EcsRollingDeploy has changed.
 func (s rollback) restoreAll(ctx context.Context) error {
-	s.in(rollbackUnit)
-	all, err := executor.Kept[before](ctx, s.env, serviceKept)
+	s.In(rollbackUnit)
+	all, err := executor.Kept[before](ctx, s.Env, serviceKept)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		s.say("Nothing to roll back: EcsRollingDeploy changed nothing")
+		s.Say("Nothing to roll back: EcsRollingDeploy changed nothing")
 		return nil
 	}
 	for _, was := range all {
@@ -46,7 +46,7 @@ func (s rollback) restore(ctx context.Context, was before) error {
 		if !was.First {
 			return fault.New(fault.NotFound, "service %s isn't there any more; it can't be rolled back", was.Service)
 		}
-		s.say("Nothing to roll back: there is no service %s, as before", was.Service)
+		s.Say("Nothing to roll back: there is no service %s, as before", was.Service)
 		return nil
 	}
 	s.touch(was.Service)
@@ -93,7 +93,7 @@ func (s rollback) undone(ctx context.Context, live *types.Service, was before) (
 	if d == nil || sdk.ToString(d.TaskDefinition) != was.definition() || d.RolloutState != types.DeploymentRolloutStateInProgress {
 		return live, nil
 	}
-	s.say("ECS is rolling service %s back", was.Service)
+	s.Say("ECS is rolling service %s back", was.Service)
 	if err := s.settle(ctx, rollout{service: was.Service, deployment: sdk.ToString(d.Id)}, known(live)); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s rollback) undone(ctx context.Context, live *types.Service, was before) (
 func (s rollback) putBack(ctx context.Context, live *types.Service, was before) error {
 	in, differs := difference(was.Update, live)
 	if !differs {
-		s.say("Service %s is already as before", was.Service)
+		s.Say("Service %s is already as before", was.Service)
 		s.outputs.of(live, false)
 		s.outputs.TaskDefinition = was.definition()
 		return s.markBack(ctx, live, was)
@@ -115,7 +115,7 @@ func (s rollback) putBack(ctx context.Context, live *types.Service, was before) 
 			return err
 		}
 		in.TaskDefinition = &arn
-		s.say("Rolling service %s back from task definition %s to %s", was.Service, sdk.ToString(live.TaskDefinition), arn)
+		s.Say("Rolling service %s back from task definition %s to %s", was.Service, sdk.ToString(live.TaskDefinition), arn)
 	}
 	one, err := s.update(ctx, live, in)
 	if err != nil {

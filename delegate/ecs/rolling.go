@@ -19,7 +19,7 @@ func (s *session) rolling(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.in(prepareUnit)
+	s.In(prepareUnit)
 	live, err := s.ready(ctx, w.name)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *session) rolling(ctx context.Context) error {
 		return err
 	}
 
-	s.in(deployUnit)
+	s.In(deployUnit)
 	definition, err := s.toDeploy(ctx, w)
 	if err != nil {
 		return err

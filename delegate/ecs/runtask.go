@@ -40,7 +40,7 @@ func (s once) runTask(ctx context.Context) error {
 	if run == nil {
 		return fault.New(fault.Invalid, "the task says nothing of what is run")
 	}
-	s.in(fetchUnit)
+	s.In(fetchUnit)
 	in, err := s.request(ctx)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s once) runTask(ctx context.Context) error {
 	if w.definition, err = s.documents().definition(ctx, run.TaskDefinition); err != nil {
 		return err
 	}
-	s.in(deployUnit)
+	s.In(deployUnit)
 	s.spec.Target.TaskDefinitionARN = run.TaskDefinitionARN
 	definition, err := s.toDeploy(ctx, w)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s once) runTask(ctx context.Context) error {
 	}
 	if err != nil || s.spec.SkipSteady {
 		if err == nil {
-			s.say("Skipped Steady State Check")
+			s.Say("Skipped Steady State Check")
 		}
 		return err
 	}
@@ -109,7 +109,7 @@ func (s once) start(ctx context.Context, in ecs.RunTaskInput) ([]types.Task, err
 			return all, s.Failed(ctx, "ecs:RunTask", err)
 		}
 		for _, t := range out.Tasks {
-			s.say("Started task %s", sdk.ToString(t.TaskArn))
+			s.Say("Started task %s", sdk.ToString(t.TaskArn))
 		}
 		all = append(all, out.Tasks...)
 		left -= int32(len(out.Tasks)) //nolint:gosec // ten at most
@@ -119,7 +119,7 @@ func (s once) start(ctx context.Context, in ecs.RunTaskInput) ([]types.Task, err
 		if err := refusals(out.Failures); err != nil {
 			return all, err
 		}
-		s.say("The cluster has no room for %d of the tasks (%s); trying again", len(out.Failures), reasons(out.Failures))
+		s.Say("The cluster has no room for %d of the tasks (%s); trying again", len(out.Failures), reasons(out.Failures))
 		select {
 		case <-ctx.Done():
 			return all, fmt.Errorf("wait for room in the cluster: %w", context.Cause(ctx))
@@ -170,7 +170,7 @@ func (s once) ended(ctx context.Context, definition string, started []types.Task
 	}
 	var tasks []types.Task
 	asked := time.Now()
-	err = awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.env.Log(s.unit)}, func(ctx context.Context) (awswait.State, error) {
+	err = awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, func(ctx context.Context) (awswait.State, error) {
 		var err error
 		if tasks, err = s.describeTasks(ctx, arns); err != nil {
 			return awswait.State{}, err
@@ -187,7 +187,7 @@ func (s once) ended(ctx context.Context, definition string, started []types.Task
 		return awswait.State{Done: over == len(arns), Progress: fmt.Sprintf("Waiting for tasks to stop. %d of %d have", over, len(arns))}, nil
 	})
 	if err != nil {
-		s.say("These tasks are left running: %s", strings.Join(arns, ", "))
+		s.Say("These tasks are left running: %s", strings.Join(arns, ", "))
 		return err
 	}
 	return s.judgeRuns(tasks, essential)
@@ -205,7 +205,7 @@ func (s once) essential(ctx context.Context, definition string, started []types.
 		out[name] = c.Essential == nil || *c.Essential
 		if l := c.LogConfiguration; l != nil && l.LogDriver == types.LogDriverAwslogs && l.Options["awslogs-stream-prefix"] != "" {
 			for _, t := range started {
-				s.say("The log of container %s is in the log group %s, stream %s/%s/%s", name, l.Options["awslogs-group"], l.Options["awslogs-stream-prefix"], name, last(sdk.ToString(t.TaskArn)))
+				s.Say("The log of container %s is in the log group %s, stream %s/%s/%s", name, l.Options["awslogs-group"], l.Options["awslogs-stream-prefix"], name, last(sdk.ToString(t.TaskArn)))
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (s once) judgeRuns(tasks []types.Task, essential map[string]bool) error {
 	if len(bad) > 0 {
 		return fault.New(fault.Conflict, "%s", strings.Join(bad, "\n")).Causing(fault.Unknown)
 	}
-	s.say("All tasks have ended well")
+	s.Say("All tasks have ended well")
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 // scaleService gives a service of the cluster another number of tasks.
 func (s *session) scaleService(ctx context.Context) error {
-	s.in(deployUnit)
+	s.In(deployUnit)
 	how := s.spec.Scale
 	if how == nil {
 		return fault.New(fault.Invalid, "the task says nothing of how a service is scaled")
@@ -35,7 +35,7 @@ func (s *session) scaleService(ctx context.Context) error {
 	}
 	for _, t := range scales.Targets {
 		if n < sdk.ToInt32(t.MinCapacity) || n > sdk.ToInt32(t.MaxCapacity) {
-			s.warn("Application Auto Scaling keeps service %s between %d and %d tasks; it will change %d back", how.Service, sdk.ToInt32(t.MinCapacity), sdk.ToInt32(t.MaxCapacity), n)
+			s.Warn("Application Auto Scaling keeps service %s between %d and %d tasks; it will change %d back", how.Service, sdk.ToInt32(t.MinCapacity), sdk.ToInt32(t.MaxCapacity), n)
 		}
 	}
 	s.outputs.Service, s.outputs.Previous, s.outputs.Count = how.Service, &live.DesiredCount, &n

@@ -105,7 +105,7 @@ func (s *session) suspend(ctx context.Context, live scaling) error {
 		}); err != nil {
 			return err
 		}
-		s.say("Suspended the scaling of %s", sdk.ToString(t.ResourceId))
+		s.Say("Suspended the scaling of %s", sdk.ToString(t.ResourceId))
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (s *session) converge(ctx context.Context, want scaling, service string) er
 		if err := s.putTarget(ctx, t); err != nil {
 			return err
 		}
-		s.say("Scalable target %s: %d to %d tasks", sdk.ToString(t.ResourceId), sdk.ToInt32(t.MinCapacity), sdk.ToInt32(t.MaxCapacity))
+		s.Say("Scalable target %s: %d to %d tasks", sdk.ToString(t.ResourceId), sdk.ToInt32(t.MinCapacity), sdk.ToInt32(t.MaxCapacity))
 	}
 	for _, p := range want.Policies {
 		if slices.ContainsFunc(live.Policies, func(o applicationautoscaling.PutScalingPolicyInput) bool { return same(o, p) }) {
@@ -133,7 +133,7 @@ func (s *session) converge(ctx context.Context, want scaling, service string) er
 		if _, err := s.scaling.PutScalingPolicy(ctx, &p); err != nil {
 			return s.Failed(ctx, "application-autoscaling:PutScalingPolicy", err)
 		}
-		s.say("Put scaling policy %s", sdk.ToString(p.PolicyName))
+		s.Say("Put scaling policy %s", sdk.ToString(p.PolicyName))
 	}
 	return s.prune(ctx, want, live)
 }
@@ -152,7 +152,7 @@ func (s *session) prune(ctx context.Context, want, live scaling) error {
 		}); err != nil && !aws.Is(err, "ObjectNotFoundException") {
 			return s.Failed(ctx, "application-autoscaling:DeleteScalingPolicy", err)
 		}
-		s.say("Deleted scaling policy %s", sdk.ToString(p.PolicyName))
+		s.Say("Deleted scaling policy %s", sdk.ToString(p.PolicyName))
 	}
 	for _, t := range live.Targets {
 		if slices.ContainsFunc(want.Targets, func(o applicationautoscaling.RegisterScalableTargetInput) bool {
@@ -165,7 +165,7 @@ func (s *session) prune(ctx context.Context, want, live scaling) error {
 		}); err != nil && !aws.Is(err, "ObjectNotFoundException") {
 			return s.Failed(ctx, "application-autoscaling:DeregisterScalableTarget", err)
 		}
-		s.say("Deregistered scalable target %s", sdk.ToString(t.ResourceId))
+		s.Say("Deregistered scalable target %s", sdk.ToString(t.ResourceId))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (c cluster) live(ctx context.Context, name string) (*types.Service, error) 
 // free waits until a service that is being deleted is gone, so that another can
 // have its name.
 func (s *session) free(ctx context.Context, name string) error {
-	s.say("Waiting for existing Service %s to reach inactive state", name)
+	s.Say("Waiting for existing Service %s to reach inactive state", name)
 	return s.until(ctx, name, func(one types.Service, found bool) (awswait.State, error) {
 		gone := !found || sdk.ToString(one.Status) == inactive
 		return awswait.State{Done: gone, Progress: "Service " + name + " is " + sdk.ToString(one.Status)}, nil
@@ -72,7 +72,7 @@ func (s *session) emptied(ctx context.Context, name string) error {
 func (s *session) until(ctx context.Context, name string, judge func(one types.Service, found bool) (awswait.State, error)) error {
 	place := s.waits.At(aws.PlaceOf(s.spec.Target.AWS) + " " + s.name)
 	ask := awswait.Ask[types.Service]{Most: mostServices, Call: s.describe}
-	return place.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.env.Log(s.unit)}, name, ask, judge)
+	return place.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, name, ask, judge)
 }
 
 // create makes a service.
@@ -92,7 +92,7 @@ func (s *session) create(ctx context.Context, w *wanted, definition string) (*ty
 	if err != nil {
 		return nil, s.Failed(ctx, "ecs:CreateService", err)
 	}
-	s.say("Created service %s with %d tasks desired", w.name, out.Service.DesiredCount)
+	s.Say("Created service %s with %d tasks desired", w.name, out.Service.DesiredCount)
 	return out.Service, nil
 }
 
@@ -105,7 +105,7 @@ func (s *session) update(ctx context.Context, live *types.Service, in *ecs.Updat
 	if err != nil {
 		return nil, s.Failed(ctx, "ecs:UpdateService", err)
 	}
-	s.say("Updated service %s: task definition %s, %d tasks desired", sdk.ToString(out.Service.ServiceName), sdk.ToString(out.Service.TaskDefinition), out.Service.DesiredCount)
+	s.Say("Updated service %s: task definition %s, %d tasks desired", sdk.ToString(out.Service.ServiceName), sdk.ToString(out.Service.TaskDefinition), out.Service.DesiredCount)
 	return out.Service, nil
 }
 
@@ -125,7 +125,7 @@ func (s *session) wantedUpdate(w *wanted, live *types.Service, definition string
 	}
 	forGood := func(what, now, then string) {
 		if then != "" && now != then {
-			s.warn("%s of service %s is %s and stays so for the service's lifetime; the definition says %s", what, w.name, now, then)
+			s.Warn("%s of service %s is %s and stays so for the service's lifetime; the definition says %s", what, w.name, now, then)
 		}
 	}
 	forGood("launchType", string(live.LaunchType), string(w.create.LaunchType))
@@ -161,7 +161,7 @@ func (s *session) settle(ctx context.Context, r rollout, seen events) error {
 		if found {
 			live = &one
 			for _, line := range seen.more(one.Events) {
-				s.say("%s", line)
+				s.Say("%s", line)
 			}
 		}
 		was = r.judge(live, time.Since(asked), was)
@@ -174,7 +174,7 @@ func (s *session) settle(ctx context.Context, r rollout, seen events) error {
 		s.explain(ctx, r.deployment)
 		return err
 	}
-	s.say("Service %s is steady", r.service)
+	s.Say("Service %s is steady", r.service)
 	return nil
 }
 

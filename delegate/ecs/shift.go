@@ -18,7 +18,7 @@ const whole = 100
 
 // shift sends a part of the traffic to other target groups.
 func (g bluegreen) shift(ctx context.Context) error {
-	g.s.in(shiftUnit)
+	g.s.In(shiftUnit)
 	how := g.s.spec.Shift
 	if how == nil {
 		return fault.New(fault.Invalid, "the task says nothing of how traffic is shifted")
@@ -68,17 +68,17 @@ func (g bluegreen) shiftAlone(ctx context.Context, how lane.Shift) error {
 	if err != nil {
 		return err
 	}
-	if _, err := executor.Keep(ctx, g.s.env, shiftKept+live.ARN(), live); err != nil {
+	if _, err := executor.Keep(ctx, g.s.Env, shiftKept+live.ARN(), live); err != nil {
 		return err
 	}
 	if alb.Same(live.Actions, want.Actions) {
-		g.s.say("%s sends traffic to %s already", live.ARN(), want)
+		g.s.Say("%s sends traffic to %s already", live.ARN(), want)
 		return nil
 	}
 	if err := g.b.Write(ctx, want); err != nil {
 		return err
 	}
-	g.s.say("%s sends traffic to %s", live.ARN(), want)
+	g.s.Say("%s sends traffic to %s", live.ARN(), want)
 	return nil
 }
 
@@ -94,13 +94,13 @@ func weighed(to []alb.Weight) map[string]int32 {
 // shiftBack makes the rules that the stage has changed by themselves what they
 // were, the newest change first.
 func (g bluegreen) shiftBack(ctx context.Context) error {
-	g.s.in(rollbackUnit)
-	all, err := executor.Kept[alb.Route](ctx, g.s.env, shiftKept)
+	g.s.In(rollbackUnit)
+	all, err := executor.Kept[alb.Route](ctx, g.s.Env, shiftKept)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		g.s.say("Nothing to roll back: no EcsBlueGreenTrafficShift of the type Standalone has changed a rule")
+		g.s.Say("Nothing to roll back: no EcsBlueGreenTrafficShift of the type Standalone has changed a rule")
 	}
 	for _, was := range all {
 		if err := g.route(ctx, was); err != nil {
@@ -117,9 +117,9 @@ func (g bluegreen) route(ctx context.Context, was alb.Route) error {
 		return err
 	}
 	if changed {
-		g.s.say("%s sends traffic to %s again", was.ARN(), was)
+		g.s.Say("%s sends traffic to %s again", was.ARN(), was)
 	} else {
-		g.s.say("%s is already as before", was.ARN())
+		g.s.Say("%s is already as before", was.ARN())
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (s *session) documents() documents { return documents{s} }
 // note says what was left out of documents.
 func (s documents) note(notes []string) {
 	for _, n := range notes {
-		s.say("%s", n)
+		s.Say("%s", n)
 	}
 }
 
@@ -45,14 +45,14 @@ func (s documents) source() awsdoc.Source {
 		known[lane.TargetGroup] = s.group
 	}
 	return awsdoc.Source{
-		Git: s.Git, Stage: s.work.Execution + s.work.Stage, Env: s.env, Log: s.env.Log(fetchUnit),
+		Git: s.Git, Stage: s.work.Execution + s.work.Stage, Env: s.Env, Log: s.Env.Log(fetchUnit),
 		Accesses: s.Accesses, Execution: s.work.Execution, Known: known,
 	}
 }
 
 // wanted reads the service's documents.
 func (s documents) wanted(ctx context.Context) (*wanted, error) {
-	s.in(fetchUnit)
+	s.In(fetchUnit)
 	w, err := s.service(ctx)
 	if err != nil {
 		return nil, err

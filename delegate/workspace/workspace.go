@@ -24,21 +24,14 @@ import (
 
 // Tool runs programs for one task.
 type Tool struct {
+	executor.Section
 	Sessions *session.Sessions
 	Task     task.Assignment
-	Env      executor.Env
 	Access   *aws.Access
 	Spec     lane.Run
-	Unit     string // of the log
 	// Legacy are variables that scripts written for other runners read.
 	Legacy map[string]string
 	runs   int
-}
-
-// Say writes a line to the unit's log. A log that can't be written is the agent's
-// to report; the work goes on.
-func (t *Tool) Say(format string, args ...any) {
-	_, _ = fmt.Fprintf(t.Env.Log(t.Unit), format+"\n", args...) // see above
 }
 
 // Run runs a program in a folder of the workspace, after the step's script. What
