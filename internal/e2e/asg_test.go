@@ -84,5 +84,7 @@ func TestAsgRollsOutAndBack(t *testing.T) {
 			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
 		}
 		runs("web-2")
+		undone(t, s, run("web-4", "true"))
+		runs("web-2")
 	})
 }

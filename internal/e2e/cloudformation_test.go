@@ -122,5 +122,7 @@ func TestAStackIsMadeAndTakenBack(t *testing.T) {
 			t.Fatalf("what can't be made is %s: %s", e.Status, e.Message)
 		}
 		has("Sales ")
+		undone(t, s, run(stackTemplate("Sales", "Bills"), "true"))
+		has("Sales ")
 	})
 }

@@ -144,6 +144,8 @@ func TestECSRollsOutAndBack(t *testing.T) {
 			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
 		}
 		runs(image + "2")
+		undone(t, s, run("true")) // long after its stage has ended
+		runs(image + "2")
 		rests := w.CallsOf("application-autoscaling:RegisterScalableTarget")
 		if last := string(rests[len(rests)-1].Parameters); !strings.Contains(last, `"DynamicScalingInSuspended": false`) && !strings.Contains(last, `"DynamicScalingInSuspended":false`) {
 			t.Errorf("scaling was put back as %s", last)

@@ -100,5 +100,7 @@ func TestLambdaDeploysAndRollsBack(t *testing.T) {
 			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
 		}
 		serves("2", "web-2.zip")
+		undone(t, s, deploy("web-1.zip", "true"))
+		serves("2", "web-2.zip")
 	})
 }

@@ -189,6 +189,10 @@ func TestSAMDeploysAndRollsBack(t *testing.T) {
 		if status, after := stack(); status != "UPDATE_COMPLETE" || after != before {
 			t.Errorf("the stack is %s and has %s\n%s\n%s", status, after, logOf(t, s, e.ID, e.Root.Find("roll")), logOf(t, s, e.ID, e.Root.Find("back")))
 		}
+		undone(t, s, finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "true"})))
+		if status, after := stack(); status != "UPDATE_COMPLETE" || after != before {
+			t.Errorf("rolled back afterwards, the stack is %s and has %s", status, after)
+		}
 		noSessions(t, cache)
 	})
 }

@@ -75,6 +75,23 @@ func rollingBackAfterwards(t *testing.T, start func(testing.TB) *e2e.Server) {
 	reaches(t, s, undo(third.ID, ""), "p", "Success")
 }
 
+// undone rolls an execution back that has succeeded; its rollback step has
+// something to undo.
+func undone(t *testing.T, s *e2e.Server, e e2e.Execution) {
+	t.Helper()
+	if e.Status != "Success" {
+		t.Fatalf("what is to be rolled back is %s: %s", e.Status, e.Message)
+	}
+	var made e2e.Execution
+	if err := s.Call(t.Context(), "POST", "/v1/executions/"+e.ID+"/rollback", nil, &made); err != nil {
+		t.Fatal(err)
+	}
+	back := finish(t, s, made.ID)
+	if log := logOf(t, s, back.ID, back.Root.Find("back")); back.Status != "Success" || strings.Contains(log, "Nothing to roll back") {
+		t.Errorf("the rollback is %s: %s\n%s", back.Status, back.Message, log)
+	}
+}
+
 // What a service runs is rolled back by its place, to what it ran before; not
 // by an execution after which another pipeline has deployed there.
 func TestRollingBackADeployment(t *testing.T) {

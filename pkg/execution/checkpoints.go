@@ -27,7 +27,7 @@ func (s *Tasks) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.ID
 	if err != nil {
 		return task.Checkpoint{}, err
 	}
-	c := store.Checkpoint{Execution: t.Execution, Stage: plan.NodeID(w.Stage), Key: k.Key, Step: plan.NodeID(w.Step), Task: t.ID, At: s.Now()}
+	c := store.Checkpoint{Execution: w.Execution, Stage: plan.NodeID(w.Stage), Key: k.Key, Step: plan.NodeID(w.Step), Task: t.ID, At: s.Now()}
 	if c.Data, err = s.Secret.Seal(ctx, sealOf(t.Scope, c), k.Data); err != nil {
 		return task.Checkpoint{}, err
 	}
@@ -41,13 +41,14 @@ func (s *Tasks) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.ID
 	return s.openCheckpoint(ctx, t.Scope, kept)
 }
 
-// Checkpoints are those of a task's stage, the newest first.
+// Checkpoints are those of a task's stage, the newest first: for a task that
+// rolls back an execution which has succeeded, those of that one.
 func (s *Tasks) Checkpoints(ctx context.Context, d store.Delegate, id task.ID, fence int64) ([]task.Checkpoint, error) {
 	t, w, err := s.work(ctx, d, id, fence)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.Store.ListCheckpoints(ctx, t.Execution, plan.NodeID(w.Stage))
+	kept, err := s.Store.ListCheckpoints(ctx, w.Execution, plan.NodeID(w.Stage))
 	if err != nil {
 		return nil, err
 	}
@@ -60,15 +61,15 @@ func (s *Tasks) Checkpoints(ctx context.Context, d store.Delegate, id task.ID, f
 	return out, nil
 }
 
-// work is what a task that a delegate holds puts where. Of which stage it is,
-// the payload says that was made here, not the delegate.
+// work is what a task that a delegate holds puts where. Of which stage of which
+// execution it is, the payload says that was made here, not the delegate.
 func (s *Tasks) work(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, task.Work, error) {
 	var w task.Work
 	t, err := s.held(ctx, d, id, fence)
 	if err != nil {
 		return t, w, err
 	}
-	if err := json.Unmarshal(t.Payload, &w); err != nil || w.Stage == "" || w.Step == "" {
+	if err := json.Unmarshal(t.Payload, &w); err != nil || w.Execution == "" || w.Stage == "" || w.Step == "" {
 		return t, w, fault.New(fault.Invalid, "task %s puts nothing anywhere, so it has no checkpoints", id)
 	}
 	return t, w, nil

@@ -24,10 +24,16 @@ func ofOneDelegate(t *testing.T) (*Tasks, store.Delegate) {
 // deploying makes a task of a stage and has the delegate claim it.
 func deploying(t *testing.T, s *Tasks, d store.Delegate, id task.ID, stage string) task.Assignment {
 	t.Helper()
+	return deployingBy(t, s, d, "x1", id, stage)
+}
+
+// deployingBy makes a task of an execution, about a stage of x1.
+func deployingBy(t *testing.T, s *Tasks, d store.Delegate, execution string, id task.ID, stage string) task.Assignment {
+	t.Helper()
 	payload, err := json.Marshal(task.Work{Execution: "x1", Stage: stage, Step: stage + ".spec.execution.steps." + string(id), Spec: json.RawMessage(`{}`)})
 	must(t, err)
 	_, err = s.Store.CreateTask(t.Context(), store.Task{
-		ID: id, Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Execution: "x1", Node: "n", Kind: task.KindShell, Payload: payload, CreatedAt: s.Now(), Token: "token",
+		ID: id, Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Execution: execution, Node: "n", Kind: task.KindShell, Payload: payload, CreatedAt: s.Now(), Token: "token",
 	})
 	must(t, err)
 	got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1})
@@ -79,6 +85,27 @@ func TestTheFirstCheckpointIsTheStages(t *testing.T) {
 	must(t, err)
 	if len(none) > 0 {
 		t.Errorf("another stage has %v", none)
+	}
+}
+
+// Who rolls an execution back that has succeeded, in an execution of its own,
+// goes by what that one has found, and what it finds itself is that one's.
+func TestARollbackHasTheCheckpointsOfWhatItRollsBack(t *testing.T) {
+	t.Parallel()
+	s, d := ofOneDelegate(t)
+	const stage = "pipeline.stages.deploy"
+	first := deploying(t, s, d, "t1", stage)
+	_, err := s.KeepCheckpoint(t.Context(), d, "t1", task.KeepCheckpoint{Fence: first.Fence, Key: "arn:web", Data: json.RawMessage(`"before"`)})
+	must(t, err)
+	must(t, s.CompleteTask(t.Context(), d, "t1", task.Report{Fence: first.Fence, Result: task.Result{Status: task.Succeeded}}))
+
+	back := deployingBy(t, s, d, "x2", "t2", stage)
+	again, err := s.KeepCheckpoint(t.Context(), d, "t2", task.KeepCheckpoint{Fence: back.Fence, Key: "arn:web", Data: json.RawMessage(`"deployed"`)})
+	must(t, err)
+	all, err := s.Checkpoints(t.Context(), d, "t2", back.Fence)
+	must(t, err)
+	if len(all) != 1 || string(all[0].Data) != `"before"` || string(again.Data) != `"before"` {
+		t.Errorf("the rollback has %+v, and keeps %s", all, again.Data)
 	}
 }
 
