@@ -71,20 +71,17 @@ var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // resolved once for each stage of an execution, so that all of its steps see
 // one commit (semantics/kubernetes §3.7).
 func (f *Fetcher) Fetch(ctx context.Context, g task.Git, stage string) (Files, error) {
-	for moves := 0; ; moves++ {
-		files, err := f.fetch(ctx, g, stage)
-		if !errors.Is(err, errMoved) || moves == maxMoves || g.Password == "" {
-			return files, err
-		}
-		if g, err = moved(ctx, g); err != nil {
-			return Files{}, err
-		}
-	}
+	var files Files
+	err := following(ctx, g, func(g task.Git) (err error) {
+		files, err = f.fetch(ctx, g, stage)
+		return err
+	})
+	return files, err
 }
 
 // fetch gives the files from where they are said to be.
 func (f *Fetcher) fetch(ctx context.Context, g task.Git, stage string) (Files, error) {
-	r, done, err := f.access(g)
+	r, done, err := f.access(g, sparsely(g)...)
 	if err != nil {
 		return Files{}, err
 	}
@@ -225,15 +222,7 @@ func (f *Fetcher) reach(ctx context.Context, r repository, g task.Git) error {
 
 // Look asks a repository for its branches, and fetches nothing.
 func (f *Fetcher) Look(ctx context.Context, g task.Git) error {
-	for moves := 0; ; moves++ {
-		err := f.look(ctx, g)
-		if !errors.Is(err, errMoved) || moves == maxMoves || g.Password == "" {
-			return err
-		}
-		if g, err = moved(ctx, g); err != nil {
-			return err
-		}
-	}
+	return following(ctx, g, func(g task.Git) error { return f.look(ctx, g) })
 }
 
 func (f *Fetcher) look(ctx context.Context, g task.Git) error {

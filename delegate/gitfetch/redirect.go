@@ -18,6 +18,19 @@ var errMoved = errors.New("the repository has moved")
 // maxMoves is how many redirects a repository may be behind.
 const maxMoves = 5
 
+// following does something with a repository, and again where it has moved to.
+func following(ctx context.Context, g task.Git, do func(task.Git) error) error {
+	for moves := 0; ; moves++ {
+		err := do(g)
+		if !errors.Is(err, errMoved) || moves == maxMoves || g.Password == "" {
+			return err
+		}
+		if g, err = moved(ctx, g); err != nil {
+			return err
+		}
+	}
+}
+
 // refs is what git asks for first, below a repository's URL.
 const refs = "/info/refs"
 

@@ -29,18 +29,23 @@ type repository struct {
 	limits Limits
 }
 
-// access readies the credentials of a repository; done removes what was
-// written for it.
-func (f *Fetcher) access(g task.Git) (r repository, done func(), err error) {
+// sparsely has git bring the contents of those files alone that are asked for.
+func sparsely(g task.Git) [][2]string {
+	return [][2]string{
+		{"remote.origin.url", g.URL}, {"remote.origin.promisor", "true"}, {"remote.origin.partialclonefilter", "blob:none"},
+		{"core.sparseCheckout", "true"}, {"core.sparseCheckoutCone", "false"},
+	}
+}
+
+// access readies the credentials of a repository, with settings of git's; done
+// removes what was written for it.
+func (f *Fetcher) access(g task.Git, settings ...[2]string) (r repository, done func(), err error) {
 	if err := address.Git(g.URL); err != nil {
 		return repository{}, nil, err
 	}
 	r = repository{url: g.URL, dir: filepath.Join(f.dir, short(g.URL)), limits: f.Limits}
 	r.env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_LITERAL_PATHSPECS=1", "GIT_ALLOW_PROTOCOL="+protocols, "LC_ALL=C")
-	config := [][2]string{
-		{"remote.origin.url", g.URL}, {"remote.origin.promisor", "true"}, {"remote.origin.partialclonefilter", "blob:none"},
-		{"core.bare", "false"}, {"core.sparseCheckout", "true"}, {"core.sparseCheckoutCone", "false"}, {"gc.auto", "0"},
-	}
+	config := append([][2]string{{"core.bare", "false"}, {"gc.auto", "0"}}, settings...)
 	done = func() {}
 	switch {
 	case g.SSHKey != "":

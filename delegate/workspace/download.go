@@ -32,25 +32,20 @@ type Config struct {
 	Accesses *aws.Accesses
 }
 
-// NewDownload makes the executor of tasks that bring manifests.
+// NewDownload makes the executor of tasks that bring files.
 func NewDownload(cfg Config) executor.Executor {
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		w, p, err := executor.Work[lane.Download](a)
 		if err != nil {
 			return task.Result{}, err
 		}
-		d := &download{Config: cfg, work: w, env: env}
-		files := []string{}
-		for _, m := range p.Manifests {
-			found, err := d.bring(ctx, p.Session, m)
-			if err != nil {
-				err = fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
-				_, _ = fmt.Fprintln(env.LogError(unit), err) // the agent reports what it can't log
-				return task.Result{}, err
-			}
-			files = append(files, found...)
+		d := &download{Config: cfg, work: w, env: env, session: p.Session}
+		outputs, err := d.all(ctx, p)
+		if err != nil {
+			_, _ = fmt.Fprintln(env.LogError(unit), err) // the agent reports what it can't log
+			return task.Result{}, err
 		}
-		return executor.Succeed(map[string]any{"files": files[:min(len(files), maxTold)]})
+		return executor.Succeed(outputs)
 	}
 }
 
@@ -59,12 +54,81 @@ const maxTold = 1000
 
 type download struct {
 	Config
-	work task.Work
-	env  executor.Env
+	work    task.Work
+	env     executor.Env
+	session string
 }
 
-// bring puts the files of a manifest into the folder of its name.
-func (d *download) bring(ctx context.Context, id string, m lane.Manifest) ([]string, error) {
+// all brings all that is asked for, and gives the step's outputs.
+func (d *download) all(ctx context.Context, p lane.Download) (map[string]any, error) {
+	outputs := map[string]any{}
+	if p.Clone != nil {
+		commit, err := d.clone(ctx, *p.Clone)
+		if err != nil {
+			return nil, err
+		}
+		outputs["commitId"], outputs["folder"] = commit, p.Clone.Into
+	}
+	files := []string{}
+	for _, m := range p.Manifests {
+		found, err := d.bring(ctx, m.ID, func(p *pack) error { return d.pack(ctx, p, m.Store) })
+		if err != nil {
+			return nil, fault.New(fault.CodeOf(err), "%s: %w", m.ID, err)
+		}
+		files = append(files, found...)
+	}
+	if len(p.Manifests) > 0 {
+		outputs["files"] = files[:min(len(files), maxTold)]
+	}
+	if len(p.Told) == 0 {
+		return outputs, nil
+	}
+	texts, err := d.texts(ctx, p.Told)
+	outputs["outputVariables"] = texts
+	return outputs, err
+}
+
+// clone brings a repository with its history, and gives the commit.
+func (d *download) clone(ctx context.Context, c lane.Clone) (string, error) {
+	dir, err := d.env.Dir()
+	if err == nil {
+		dir, err = os.MkdirTemp(dir, "clone-")
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the clone: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	commit, err := d.Git.Clone(ctx, c.Git, d.work.Execution+"/"+d.work.Stage, gitfetch.Depth{Commits: c.Depth, Tags: c.Tags}, dir)
+	if err != nil {
+		return "", err
+	}
+	_, _ = fmt.Fprintf(d.env.Log(unit), "Cloned %s at commit %s.\n", c.Git.URL, commit) // as below
+	_, err = d.bring(ctx, c.Into, func(p *pack) error { return p.folder(dir) })
+	return commit, err
+}
+
+// maxText bounds the texts of files that are outputs, in bytes, all together.
+const maxText = 128 << 10
+
+// texts reads files of the workspace, by their names.
+func (d *download) texts(ctx context.Context, names []string) (map[string]string, error) {
+	out, left := map[string]string{}, int64(maxText)
+	for _, name := range names {
+		text, err := Read(ctx, d.Sessions, d.session, name, left)
+		if fault.Is(err, fault.TooLarge) {
+			err = fault.New(fault.TooLarge, "the files of outputFilePathsContent have more than %d bytes together", maxText).Causing(fault.ConfigurationFailure)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[path.Base(name)] = string(text)
+		left -= int64(len(text))
+	}
+	return out, nil
+}
+
+// bring puts files into a folder of the workspace, and gives their names there.
+func (d *download) bring(ctx context.Context, into string, fill func(*pack) error) ([]string, error) {
 	dir, err := d.env.Dir()
 	if err != nil {
 		return nil, err
@@ -77,7 +141,7 @@ func (d *download) bring(ctx context.Context, id string, m lane.Manifest) ([]str
 	defer os.Remove(f.Name())
 	defer f.Close()
 	p := &pack{tar: tar.NewWriter(f)}
-	if err := d.pack(ctx, p, m.Store); err != nil {
+	if err := fill(p); err != nil {
 		return nil, err
 	}
 	if err := p.tar.Close(); err != nil {
@@ -89,15 +153,15 @@ func (d *download) bring(ctx context.Context, id string, m lane.Manifest) ([]str
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read the files: %w", err)
 	}
-	if err := d.Sessions.Client(id).Put(ctx, m.ID, f); err != nil {
+	if err := d.Sessions.Client(d.session).Put(ctx, into, f); err != nil {
 		if fault.Is(err, fault.Unavailable) {
-			return nil, session.Gone(id, err)
+			return nil, session.Gone(d.session, err)
 		}
 		return nil, err
 	}
-	_, _ = fmt.Fprintf(d.env.Log(unit), "Brought %d files of manifest %s into the folder %s of the workspace.\n", len(p.names), m.ID, m.ID) // as above
+	_, _ = fmt.Fprintf(d.env.Log(unit), "Brought %d files into the folder %s of the workspace.\n", len(p.names), into) // the agent reports what it can't log
 	for i, name := range p.names {
-		p.names[i] = path.Join(m.ID, name)
+		p.names[i] = path.Join(into, name)
 	}
 	return p.names, nil
 }
@@ -167,7 +231,7 @@ func (d *download) objects(ctx context.Context, p *pack, from task.S3Objects) er
 	return nil
 }
 
-// pack makes the tar of a manifest.
+// pack makes the tar of what is brought.
 type pack struct {
 	tar   *tar.Writer
 	names []string
@@ -184,15 +248,18 @@ func (p *pack) file(name string, mode fs.FileMode, size int64, from io.Reader) e
 	return nil
 }
 
-// folder packs all files and links of a folder.
+// folder packs all that a folder has; a repository has folders that are empty.
 func (p *pack) folder(dir string) error {
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || file == dir {
 			return err
 		}
 		name, err := filepath.Rel(dir, file)
 		if err != nil {
 			return err
+		}
+		if d.IsDir() {
+			return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: filepath.ToSlash(name), Mode: 0o755})
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
 			target, err := os.Readlink(file)

@@ -6,8 +6,10 @@
 package workspace
 
 import (
+	"archive/tar"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -100,6 +102,34 @@ func (t *Tool) Has(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	return true, r.Close()
+}
+
+// Read reads a file of a session's workspace; fault.TooLarge if it has more bytes
+// than are wanted.
+func Read(ctx context.Context, sessions *session.Sessions, id, name string, most int64) ([]byte, error) {
+	r, err := sessions.Client(id).Get(ctx, name)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil, fault.New(fault.NotFound, "the workspace has no file %s", name).Causing(fault.ConfigurationFailure)
+	case fault.Is(err, fault.Unavailable):
+		return nil, session.Gone(id, err)
+	case err != nil:
+		return nil, err
+	}
+	defer r.Close()
+	files := tar.NewReader(r)
+	head, err := files.Next()
+	if err != nil || head.Typeflag != tar.TypeReg || head.Name != path.Base(name) {
+		return nil, fault.New(fault.Invalid, "%s of the workspace is no file", name).Causing(fault.ConfigurationFailure)
+	}
+	if head.Size > most {
+		return nil, fault.New(fault.TooLarge, "%s has %d bytes; want at most %d", name, head.Size, most)
+	}
+	text, err := io.ReadAll(files)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of the workspace: %w", name, err)
+	}
+	return text, nil
 }
 
 // Folders are where the files of a manifest may lie in the workspace that a store

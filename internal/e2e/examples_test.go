@@ -111,6 +111,9 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		s.Apply(t, read(t, stacksFolder+"/entities.yaml"))
 		return s
 	}
+	if strings.Contains(example, "type: GitClone\n") || strings.Contains(example, "type: DownloadAwsS3\n") {
+		return filesFor(t)
+	}
 	if !strings.Contains(example, "type: Deployment\n") {
 		cfg := wire.ServeConfig{EmbeddedDelegate: true}
 		if strings.Contains(example, "type: Email\n") {

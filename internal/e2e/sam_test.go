@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	sessions "github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/internal/e2e"
@@ -83,6 +85,29 @@ func applySAMAs(t *testing.T, s *e2e.Server, template string) {
 	// The host's own delegate has no credentials of the account.
 	entities := strings.ReplaceAll(read(t, samFolder+"/entities.yaml"), "eu-central-1", testaws.Region)
 	s.Apply(t, strings.Replace(entities, "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1))
+}
+
+// filesFor is a server with what the examples bring into workspaces: a repository,
+// and objects of a bucket.
+func filesFor(t *testing.T) *e2e.Server {
+	t.Helper()
+	s, w, bucket := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t), "settings"
+	machineOf(t, s, w, t.TempDir())
+	client := s3.NewFromConfig(w.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{
+		Bucket: &bucket, CreateBucketConfiguration: &types.CreateBucketConfiguration{LocationConstraint: testaws.Region},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range map[string]string{"web/version.txt": "1.2", "web/flags/a.json": "{}"} {
+		if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	connector := "connector: {identifier: %s, name: %s, orgIdentifier: default, projectIdentifier: default_project, type: %s, spec: %s}\n"
+	s.Apply(t, fmt.Sprintf(connector, "aws", "aws", "Aws", "{delegateSelectors: [account], credential: {type: InheritFromDelegate}}")+"---\n"+
+		fmt.Sprintf(connector, "code", "code", "Git", "{connectionType: Repo, type: Http, spec: {}, url: "+serveGit(t, filepath.Join(webFolder, "repo"))+"}"))
+	return s
 }
 
 // samPipeline deploys in a containerized group, and rolls back if it should fail.

@@ -24,9 +24,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/step/chart"
 	"github.com/slipway-cd/slipway/pkg/step/customapproval"
+	"github.com/slipway-cd/slipway/pkg/step/downloadawss3"
 	"github.com/slipway-cd/slipway/pkg/step/downloadmanifests"
 	"github.com/slipway-cd/slipway/pkg/step/email"
 	"github.com/slipway-cd/slipway/pkg/step/eventlistener"
+	"github.com/slipway-cd/slipway/pkg/step/gitclone"
 	"github.com/slipway-cd/slipway/pkg/step/harnessapproval"
 	"github.com/slipway-cd/slipway/pkg/step/http"
 	"github.com/slipway-cd/slipway/pkg/step/initialize"
@@ -51,6 +53,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
+	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 )
 
 // lane is a deployment type with the step types of its stages.
@@ -83,7 +86,7 @@ func Lanes() swimlane.Lanes {
 // Types lists what documents may be of: the deployment types, the connector
 // types and the artifact sources.
 func Types() entity.Types {
-	return entity.Types{Lanes: Lanes(), Connectors: Connectors(), Artifacts: artifact.All(), Provisioners: cloudformation.Kinds()}
+	return entity.Types{Lanes: Lanes(), Connectors: Connectors(), Artifacts: artifact.All(), Provisioners: cloudformation.Kinds(), Workspaces: workspace.Kinds()}
 }
 
 // Connectors lists the connector types.
@@ -104,9 +107,11 @@ func Steps() step.Types {
 	all := step.Types{
 		barrier.Type(),
 		customapproval.Type(),
+		downloadawss3.Type(),
 		downloadmanifests.Type(),
 		email.Type(),
 		eventlistener.Type(),
+		gitclone.Type(),
 		harnessapproval.Type(),
 		http.Type(),
 		bamboobuild.Type(),

@@ -61,11 +61,15 @@ type Types struct {
 	Artifacts  artifact.Types
 	// Provisioners are the kinds of task by which steps make what stages deploy to.
 	Provisioners swimlane.Kinds
+	// Workspaces are those by which steps bring files to where others run programs.
+	Workspaces swimlane.Kinds
 }
 
 // Tasks are the kinds of task that steps of deployment types and of provisioners
 // start.
-func (t Types) Tasks() swimlane.Kinds { return append(t.Lanes.Kinds(), t.Provisioners...) }
+func (t Types) Tasks() swimlane.Kinds {
+	return slices.Concat(t.Lanes.Kinds(), t.Provisioners, t.Workspaces)
+}
 
 // Options say what a document is checked against.
 type Options struct {

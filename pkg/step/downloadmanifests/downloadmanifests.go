@@ -6,8 +6,6 @@
 package downloadmanifests
 
 import (
-	"slices"
-
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
@@ -35,9 +33,5 @@ func start(in step.In) (step.Action, error) {
 	if len(manifests) == 0 {
 		return step.Action{}, fault.New(fault.Invalid, "the service has no manifests to bring").Causing(fault.ConfigurationFailure)
 	}
-	w, err := step.Work(in, workspace.Download{Session: s.ID, Manifests: manifests})
-	if err != nil {
-		return step.Action{}, err
-	}
-	return step.Action{Task: &step.Task{Kind: workspace.Kind, Payload: w, Selectors: slices.Concat(in.Selectors, selectors), Machine: s.Machine}}, nil
+	return workspace.Bring(in, workspace.Download{Session: s.ID, Manifests: manifests}, selectors...)
 }

@@ -30,7 +30,7 @@ func Lane() swimlane.Lane {
 		Type: Type, Service: decodeService, Manifests: []swimlane.ManifestKind{{Type: directory, New: decodeDirectory, Main: true, Overrides: true}},
 		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodeRegion, Key: []string{"connectorRef", "region"}}},
 		Steps:           step.Names(Steps()),
-		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.FetchesNothing}, workspace.Downloads()},
+		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.FetchesNothing}},
 	}
 }
 

@@ -59,7 +59,7 @@ func TestDownload(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || a.Task.Machine != "m1" {
 		t.Errorf("on %s (-want +got):\n%s", a.Task.Machine, diff)
 	}
-	found, err := swimlane.Kinds(awssam.Lane().Kinds).Fetched(workspace.Kind, mustJSON(t, w))
+	found, err := workspace.Kinds().Fetched(workspace.Kind, mustJSON(t, w))
 	if diff := cmp.Diff(swimlane.Fetched{Files: true, Stored: []string{"/app"}}, found); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -7,6 +7,8 @@ package workspace
 
 import (
 	"maps"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -140,17 +142,97 @@ const Kind task.Kind = "download"
 // Download is the spec of such a task.
 type Download struct {
 	Session   string     `json:"session"`
-	Manifests []Manifest `json:"manifests"`
+	Manifests []Manifest `json:"manifests,omitempty"`
+	Clone     *Clone     `json:"clone,omitempty"`
+	// Told are files of the workspace whose texts are outputs.
+	Told []string `json:"told,omitempty"`
 }
 
-// Downloads is the kind as the deployment types have it that use it.
-func Downloads() swimlane.Kind {
-	return swimlane.Kind{Name: Kind, Fetched: swimlane.Fetching(func(d *Download) swimlane.Fetched {
+// Clone is a repository that is brought with its history.
+type Clone struct {
+	Git   task.Git `json:"git"`
+	Into  string   `json:"into"`            // a folder of the workspace
+	Depth int      `json:"depth,omitempty"` // how many commits; 0: all
+	Tags  bool     `json:"tags,omitempty"`
+}
+
+// Pod are the keys of steps that bring files which say what their container would
+// be like.
+func Pod(d *document.Decoder) document.Keys {
+	const why = "files are brought by the delegate itself"
+	return document.Keys{
+		"privileged":        d.Idle(why, d.Flag(nil)),
+		"runAsUser":         d.Idle(why, d.Text(nil)),
+		"resources":         d.Idle(why, func(v yamldoc.Value) { resources(d, v) }),
+		"delegateSelectors": d.Words(nil), // the plan's
+	}
+}
+
+// container is where Harness has the workspace.
+const container = "/harness/"
+
+// Below is a path in the workspace, which may be written as it is in a container.
+func Below(text string) (string, error) {
+	name := strings.TrimPrefix(text+"/", container)
+	name = path.Clean(strings.TrimSuffix(name, "/"))
+	if !filepath.IsLocal(name) {
+		return "", fault.New(fault.Invalid, "%q isn't in the workspace; want a path below it, without .., or one below %s", text, container).Causing(fault.ConfigurationFailure)
+	}
+	return name, nil
+}
+
+// Inside reads a path in the workspace.
+func Inside(d *document.Decoder, f *yamldoc.Field[string]) document.Rule {
+	return func(v yamldoc.Value) {
+		if *f = d.String(v); f.Expr == "" && f.Value != "" {
+			_, err := Below(f.Value)
+			d.Failed(v, err)
+		}
+	}
+}
+
+// InsideAll reads paths in the workspace.
+func InsideAll(d *document.Decoder, f *yamldoc.Field[[]string]) document.Rule {
+	return func(v yamldoc.Value) {
+		*f = d.Strings(v)
+		for item := range document.Literals(v) {
+			_, err := Below(item.Node.Value)
+			d.Failed(item, err)
+		}
+	}
+}
+
+// AllBelow are the paths in the workspace of a step that starts.
+func AllBelow(texts []string) ([]string, error) {
+	var out []string
+	for _, text := range texts {
+		name, err := Below(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// Bring has a delegate of the session's machine bring files. It needs the step's
+// selectors, and more.
+func Bring(in step.In, d Download, more ...string) (step.Action, error) {
+	w, err := step.Work(in, d)
+	if err != nil {
+		return step.Action{}, err
+	}
+	return step.Action{Task: &step.Task{Kind: Kind, Payload: w, Selectors: slices.Concat(in.Selectors, more), Machine: in.Session.Machine}}, nil
+}
+
+// Kinds are those of the tasks that bring files.
+func Kinds() swimlane.Kinds {
+	return swimlane.Kinds{{Name: Kind, Fetched: swimlane.Fetching(func(d *Download) swimlane.Fetched {
 		var out swimlane.Fetched
 		for _, m := range d.Manifests {
 			out.Files = out.Files || m.Store.Fetched()
 			out.Stored = append(out.Stored, m.Store.Stored()...)
 		}
 		return out
-	})}
+	})}}
 }
