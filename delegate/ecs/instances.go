@@ -60,8 +60,9 @@ func (c cluster) look(ctx context.Context, names []string) (looked, error) {
 	return out, nil
 }
 
-// asIs says of a service which images it runs, and how many tasks it should have.
-// That is nobody's to say where something scales it.
+// asIs says of a service which images it runs, by which revision of a task
+// definition, and how many tasks it should have. That is nobody's to say where
+// something scales it.
 func (c cluster) asIs(ctx context.Context, w task.Workload, one types.Service) (task.Workload, error) {
 	d, err := c.described(ctx, sdk.ToString(one.TaskDefinition))
 	if err != nil {
@@ -71,6 +72,9 @@ func (c cluster) asIs(ctx context.Context, w task.Workload, one types.Service) (
 		for _, container := range d.TaskDefinition.ContainerDefinitions {
 			w.Images = append(w.Images, sdk.ToString(container.Image))
 		}
+	}
+	if revision := last(sdk.ToString(one.TaskDefinition)); revision != "" { // two revisions may have one image
+		w.Images = append(w.Images, "task definition "+revision)
 	}
 	if one.SchedulingStrategy == types.SchedulingStrategyDaemon {
 		return w, nil

@@ -111,7 +111,9 @@ func (s *session) describeChanges(ctx context.Context, r *task.Result) error {
 	if len(s.touched) > 0 {
 		var found looked
 		if found, err = s.look(ctx, s.beside()); err == nil {
-			r.Changes = []task.Change{s.change(found)}
+			if s.spec.Scale == nil || !s.spec.Scale.Elsewhere {
+				r.Changes = []task.Change{s.change(found)}
+			}
 			all["deploymentInfoOutcome"] = map[string]any{"serverInstanceInfoList": s.serverInstances(found)}
 		}
 	}

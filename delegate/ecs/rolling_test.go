@@ -371,6 +371,10 @@ func TestScale(t *testing.T) {
 	if log := s.env.Text("Deploy", executor.Info); !strings.Contains(log, "keeps service web between 1 and 4 tasks; it will change 5 back") {
 		t.Errorf("the log has no warning:\n%s", log)
 	}
+	r := s.succeeds(t, ecslane.OpScale, to(1, -1), func(s *ecslane.Spec) { s.Scale.Elsewhere = true })
+	if len(r.Changes) > 0 || output(t, r, "count") != 1.0 {
+		t.Errorf("of a service of another place the ledger is told %+v, outputs %s", r.Changes, r.Outputs)
+	}
 	s.refused(t, "there is no service other", ecslane.OpScale, func(s *ecslane.Spec) { n := 1; s.Scale = &ecslane.Scale{Service: "other", Count: &n} })
 }
 

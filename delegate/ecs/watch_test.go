@@ -39,7 +39,7 @@ func (s *stage) watch(t *testing.T, deployed task.Change) task.Observed {
 }
 
 // What runs is seen, and what differs from what was deployed: a count that
-// somebody has set, a service that is gone, but no count where something scales.
+// somebody has set, another revision of its task definition, a service that is gone, but no count where something scales.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -56,6 +56,12 @@ func TestWatch(t *testing.T) {
 	}
 	if o = s.watch(t, deployed); *o.Workloads[0].Replicas != 3 {
 		t.Errorf("scaled by hand, workloads %+v", o.Workloads)
+	}
+	again := s.next(t, "web:1") // the same image, by another revision
+	again.execution = "another"
+	again.succeeds(t, ecslane.OpRolling)
+	if o = s.watch(t, deployed); !slices.Equal(o.Workloads[0].Images, []string{"web:1", "task definition web:2"}) || slices.Equal(o.Workloads[0].Images, deployed.Workloads[0].Images) {
+		t.Errorf("of another revision is seen %v; deployed was %v", o.Workloads[0].Images, deployed.Workloads[0].Images)
 	}
 	scaled := s.next(t, "web:2")
 	if o = s.watch(t, scaled.succeeds(t, ecslane.OpRolling, withScaling).Changes[0]); o.Workloads[0].Replicas != nil {

@@ -13,9 +13,14 @@ func start(in step.In, s Spec) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	s.Target = *target
+	return startAt(in, *target, s)
+}
+
+// startAt makes the task of a spec for a target.
+func startAt(in step.In, target Target, s Spec) (step.Action, error) {
+	s.Target = target
 	s.Target.Selectors = nil
-	return step.Deploy(in, Kind, s, Place{AWS: s.Target.AWS, Cluster: s.Target.Cluster}, target.Selectors...)
+	return step.Deploy(in, Kind, s, Place{AWS: target.AWS, Cluster: target.Cluster}, target.Selectors...)
 }
 
 // fieldless is the step type of an operation that has nothing to be told.

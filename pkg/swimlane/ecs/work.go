@@ -87,6 +87,9 @@ type Scale struct {
 	Service    string `json:"service"`
 	Count      *int   `json:"count,omitempty"`
 	Percentage *int   `json:"percentage,omitempty"`
+	// Elsewhere: it isn't a service of the stage's cluster, so that what runs there is
+	// no instance of what the stage deploys.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // The order in which two services are scaled.
