@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/printable"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 func connectorCommand(a *app) *cobra.Command {
@@ -134,7 +134,7 @@ func (a *app) testAll(ctx context.Context, client *apiclient.Client, all []toTes
 			return err
 		}
 		results = append(results, found)
-		bad = bad || found.Status != execution.ProbeStatus(task.ProbeSuccess) && found.Status != execution.ProbeStatus(task.ProbePartial)
+		bad = bad || found.Status != execution.ProbeStatus(probe.Success) && found.Status != execution.ProbeStatus(probe.Partial)
 		if a.shows.outputIn("table", "wide", "") {
 			a.shows.showTest(found) // each as it comes
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -42,8 +42,8 @@ func delegateCommand(a *app) *cobra.Command {
 			if cfg.TLS, err = s.tls(); err != nil {
 				return err
 			}
-			if cfg.Capacity < 1 || cfg.Capacity > task.MaxTasks {
-				return fault.New(fault.Invalid, "--capacity is %d; want 1 to %d", cfg.Capacity, task.MaxTasks)
+			if cfg.Capacity < 1 || cfg.Capacity > protocol.MaxTasks {
+				return fault.New(fault.Invalid, "--capacity is %d; want 1 to %d", cfg.Capacity, protocol.MaxTasks)
 			}
 			if cache == "" {
 				if err := a.caller.homed("what is kept between tasks", "give --cache", "XDG_CACHE_HOME"); err != nil {

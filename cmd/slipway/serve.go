@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -82,7 +83,7 @@ func checkServe(cfg wire.ServeConfig) error {
 		wrong bool
 		want  string
 	}{
-		{"capacity", cfg.Capacity, cfg.Capacity < 1 || cfg.Capacity > task.MaxTasks, fmt.Sprintf("1 to %d", task.MaxTasks)},
+		{"capacity", cfg.Capacity, cfg.Capacity < 1 || cfg.Capacity > protocol.MaxTasks, fmt.Sprintf("1 to %d", protocol.MaxTasks)},
 		{"max-executions", cfg.Limits.Account, cfg.Limits.Account < 0, "at least 0"},
 		{"max-pipeline-executions", cfg.Limits.Pipeline, cfg.Limits.Pipeline < 0, "at least 0"},
 		{"heartbeat", cfg.Heartbeat, cfg.Heartbeat <= 0, "more than 0s"},

@@ -33,6 +33,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // Config is what an agent needs.
@@ -84,7 +85,7 @@ type Agent struct {
 	over chan struct{}
 
 	mu       sync.Mutex
-	timing   task.Registered
+	timing   protocol.Registered
 	running  map[task.ID]*running
 	tasks    sync.WaitGroup
 	backlog  bool // there may be more open tasks than there were free places
@@ -180,12 +181,12 @@ func (a *Agent) registerUntil(ctx context.Context) error {
 }
 
 func (a *Agent) register(ctx context.Context) error {
-	in := task.Register{
+	in := protocol.Register{
 		ID: a.id, Name: a.Name, Host: a.Host, Tags: a.Tags, Version: a.Version,
 		Kinds: slices.Sorted(maps.Keys(a.Kinds)), Capacity: a.Capacity,
 	}
 	in.Machine, in.Tools = a.machine(ctx)
-	var out task.Registered
+	var out protocol.Registered
 	if err := a.api.post(ctx, "register", in, &out); err != nil {
 		return err
 	}

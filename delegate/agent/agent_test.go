@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 func TestTasksOverRealHTTP(t *testing.T) {
@@ -30,12 +31,12 @@ func TestTasksOverRealHTTP(t *testing.T) {
 	s := p.start(succeed, func(c *agent.Config) { c.URL, c.HTTP = server.URL+"/", nil })
 	<-p.opened
 	p.offer(ids(25)...)
-	p.say(task.Wake{Type: "work"})
+	p.say(protocol.Wake{Type: "work"})
 	for range 25 {
 		<-p.done
 	}
 	s.finish()
-	want := []task.Register{{
+	want := []protocol.Register{{
 		ID: p.registers[0].ID, Name: "blue", Host: "h1", Tags: []string{"eu"}, Version: "v1", Kinds: []task.Kind{"test"}, Capacity: 10,
 	}}
 	if diff := cmp.Diff(want, p.registers); diff != "" {
@@ -72,7 +73,7 @@ func TestCapacity(t *testing.T) {
 		if most.Load() != 10 {
 			t.Errorf("%d at once, want 10", most.Load())
 		}
-		if diff := cmp.Diff(task.Claim{Max: 10, Number: 1}, p.claims[0]); diff != "" {
+		if diff := cmp.Diff(protocol.Claim{Max: 10, Number: 1}, p.claims[0]); diff != "" {
 			t.Errorf("the first claim, of all 10 places (-want +got):\n%s", diff)
 		}
 		s.finish()
@@ -85,7 +86,7 @@ func TestWakeUps(t *testing.T) {
 		wake func(*plane)
 		want time.Duration // until the result
 	}{
-		"the socket says it":    {func(p *plane) { p.say(task.Wake{Type: "work"}) }, 0},
+		"the socket says it":    {func(p *plane) { p.say(protocol.Wake{Type: "work"}) }, 0},
 		"a lost wake-up":        {func(*plane) {}, time.Minute},
 		"the socket comes back": {func(p *plane) { _ = p.socket.CloseNow(); <-p.opened }, time.Second},
 	} {
@@ -132,7 +133,7 @@ func quietPlane(t *testing.T) *plane {
 }
 
 // said is what the plane has heard in heartbeats and claims.
-func (p *plane) said() ([]task.Heartbeat, []task.Claim) {
+func (p *plane) said() ([]protocol.Heartbeat, []protocol.Claim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.beats), slices.Clone(p.claims)
@@ -168,7 +169,7 @@ func TestAQuietDelegateThatWorks(t *testing.T) {
 		}, nil)
 		<-p.opened
 		p.offer(assignment("t1"))
-		p.say(task.Wake{Type: "work"})
+		p.say(protocol.Wake{Type: "work"})
 		<-p.done
 		if n := p.count("heartbeat"); n != 9 {
 			t.Errorf("%d heartbeats in 95 s with a lease of 30 s, want 9", n)
@@ -237,7 +238,7 @@ func TestStopped(t *testing.T) {
 		took time.Duration
 	}{
 		"cancelled over the socket": {
-			stop: func(s *started) { s.say(task.Wake{Type: "cancel", Task: "t1"}) },
+			stop: func(s *started) { s.say(protocol.Wake{Type: "cancel", Task: "t1"}) },
 			want: task.Result{Status: task.Aborted, Message: "the task was cancelled", Changes: kept},
 		},
 		"cancelled by a heartbeat": {
@@ -329,7 +330,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 		if n := p.count("heartbeat"); n != 9 {
 			t.Errorf("%d heartbeats in 95 s with a lease of 30 s, want 9", n)
 		}
-		if diff := cmp.Diff([]task.Held{{ID: "t1", Fence: 1}}, p.beats[0].Running); diff != "" {
+		if diff := cmp.Diff([]protocol.Held{{ID: "t1", Fence: 1}}, p.beats[0].Running); diff != "" {
 			t.Errorf("held (-want +got):\n%s", diff)
 		}
 		s.finish()
@@ -445,7 +446,7 @@ func TestDrain(t *testing.T) {
 		synctest.Wait()
 		s.stop()
 		p.offer(assignment("t2"))
-		p.say(task.Wake{Type: "work"})
+		p.say(protocol.Wake{Type: "work"})
 		if err := <-s.end; err != nil {
 			t.Error(err)
 		}
@@ -455,7 +456,7 @@ func TestDrain(t *testing.T) {
 		if _, ok := p.resultOf("t2"); ok || len(p.held) > 0 {
 			t.Error("a draining delegate claimed another task")
 		}
-		if diff := cmp.Diff([]task.Held{{ID: "t1", Fence: 1}}, p.beats[0].Running); diff != "" || !p.beats[0].Draining {
+		if diff := cmp.Diff([]protocol.Held{{ID: "t1", Fence: 1}}, p.beats[0].Running); diff != "" || !p.beats[0].Draining {
 			t.Errorf("the first heartbeat after the stop is %+v, want one that says draining and holds t1", p.beats[0])
 		}
 		if p.count("goodbye") != 1 {
@@ -633,7 +634,7 @@ func TestNoTaskIsRunTwice(t *testing.T) {
 	<-p.opened
 	for batch := range slices.Chunk(ids(500), 7) {
 		p.offer(batch...)
-		p.say(task.Wake{Type: "work"})
+		p.say(protocol.Wake{Type: "work"})
 	}
 	for range 500 {
 		<-p.done

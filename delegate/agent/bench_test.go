@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // BenchmarkTasks: what the agent adds to a task that does nothing, many at once.
@@ -17,7 +18,7 @@ func BenchmarkTasks(b *testing.B) {
 	<-p.opened
 	p.offer(ids(b.N)...)
 	b.ResetTimer()
-	p.say(task.Wake{Type: "work"})
+	p.say(protocol.Wake{Type: "work"})
 	for range b.N {
 		<-p.done
 	}
@@ -37,7 +38,7 @@ func BenchmarkLatency(b *testing.B) {
 	for i := range b.N {
 		at := time.Now()
 		p.offer(all[i])
-		p.say(task.Wake{Type: "work"})
+		p.say(protocol.Wake{Type: "work"})
 		<-p.done
 		took = append(took, time.Since(at))
 	}

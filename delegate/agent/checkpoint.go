@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // checkpoint keeps what is there before the task changes it.
@@ -17,14 +18,14 @@ func (e *environment) checkpoint(ctx context.Context, key string, data any) (tas
 		return task.Checkpoint{}, fmt.Errorf("encode what %s is before the change: %w", key, err)
 	}
 	var kept task.Checkpoint
-	err = e.insist(ctx, "checkpoint", task.KeepCheckpoint{Fence: e.task.Fence, Key: key, Data: doc}, &kept)
+	err = e.insist(ctx, "checkpoint", protocol.KeepCheckpoint{Fence: e.task.Fence, Key: key, Data: doc}, &kept)
 	return kept, err
 }
 
 // checkpoints are those of the task's stage, the newest first.
 func (e *environment) checkpoints(ctx context.Context) ([]task.Checkpoint, error) {
-	var read task.CheckpointsRead
-	err := e.insist(ctx, "checkpoints", task.ReadCheckpoints{Fence: e.task.Fence}, &read)
+	var read protocol.CheckpointsRead
+	err := e.insist(ctx, "checkpoints", protocol.ReadCheckpoints{Fence: e.task.Fence}, &read)
 	return read.Checkpoints, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // Nothing is changed before what is there was kept: an executor waits until the
@@ -19,7 +20,7 @@ func TestCheckpointsAreKeptBeforeAnything(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPlane(t)
-				p.checkpoint = func(n int, k task.KeepCheckpoint) (task.Checkpoint, error) {
+				p.checkpoint = func(n int, k protocol.KeepCheckpoint) (task.Checkpoint, error) {
 					if n <= 3 {
 						return task.Checkpoint{}, fault.New(refuse, "not now")
 					}

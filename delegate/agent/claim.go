@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // claimLoop claims tasks until ctx ends. It is woken by the socket, by a
@@ -49,7 +50,7 @@ func (a *Agent) claim(ctx, alive context.Context) error {
 			Tasks []task.Assignment `json:"tasks"`
 		}
 		at := time.Now()
-		in := a.claims.next(task.Claim{Max: free, Running: running, Quiet: quiet, Line: line})
+		in := a.claims.next(protocol.Claim{Max: free, Running: running, Quiet: quiet, Line: line})
 		if err := a.api.post(alive, a.id+"/claim", in, &out); err != nil {
 			a.claims.lose(in.Number)
 			return a.known(ctx, err)
@@ -103,7 +104,7 @@ func (a *Agent) pollEvery() time.Duration {
 // release gives tasks back that this delegate won't begin.
 func (a *Agent) release(ctx context.Context, claim int64, tasks []task.Assignment) {
 	for _, t := range tasks {
-		if err := a.api.post(ctx, a.taskPath(t.ID, "release"), task.Held{ID: t.ID, Fence: t.Fence}, nil); err != nil {
+		if err := a.api.post(ctx, a.taskPath(t.ID, "release"), protocol.Held{ID: t.ID, Fence: t.Fence}, nil); err != nil {
 			a.Log.WarnContext(ctx, "can't release a task", "task", t.ID, "error", err)
 			a.claims.lose(claim)
 		}
@@ -116,7 +117,7 @@ func (a *Agent) disown(ctx context.Context) {
 	if a.claims.settled() {
 		return
 	}
-	if err := a.api.post(ctx, a.id+"/claim", a.claims.next(task.Claim{}), nil); err != nil {
+	if err := a.api.post(ctx, a.id+"/claim", a.claims.next(protocol.Claim{}), nil); err != nil {
 		a.Log.WarnContext(ctx, "can't give back what never arrived", "error", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 const (
@@ -85,7 +86,7 @@ func (e *environment) writer(unit string, level executor.Level) io.Writer {
 
 // send stores chunks, also those of a task that is being stopped.
 func (e *environment) send(_ context.Context, first int64, chunks [][]byte) error {
-	batch := task.LogBatch{Fence: e.task.Fence, First: first, Chunks: chunks}
+	batch := protocol.LogBatch{Fence: e.task.Fence, First: first, Chunks: chunks}
 	return e.agent.api.post(context.WithoutCancel(e.task.ctx), e.agent.taskPath(e.task.ID, "logs"), batch, nil)
 }
 
@@ -167,14 +168,14 @@ func (e *environment) resolve(ctx context.Context, texts map[string]string) (map
 }
 
 // ask asks the control plane for what only it knows.
-func (e *environment) ask(ctx context.Context, texts map[string]string) (task.Resolved, error) {
-	var out task.Resolved
-	in := task.Resolve{Fence: e.task.Fence, Texts: texts}
+func (e *environment) ask(ctx context.Context, texts map[string]string) (protocol.Resolved, error) {
+	var out protocol.Resolved
+	in := protocol.Resolve{Fence: e.task.Fence, Texts: texts}
 	return out, e.agent.api.post(ctx, e.agent.taskPath(e.task.ID, "resolve"), in, &out)
 }
 
 // opened are the texts of an answer with all that placeholders stand for.
-func (e *environment) opened(ctx context.Context, out task.Resolved) (map[string]string, error) {
+func (e *environment) opened(ctx context.Context, out protocol.Resolved) (map[string]string, error) {
 	for _, value := range out.Secrets {
 		e.mask(value)
 	}
@@ -196,8 +197,8 @@ func (e *environment) opened(ctx context.Context, out task.Resolved) (map[string
 // files asks for files of the file store, in as many answers as they need.
 func (e *environment) files(ctx context.Context, path string) ([]task.StoredFile, error) {
 	var all []task.StoredFile
-	for in := (task.ReadFiles{Fence: e.task.Fence, Path: path}); ; {
-		var out task.FilesRead
+	for in := (protocol.ReadFiles{Fence: e.task.Fence, Path: path}); ; {
+		var out protocol.FilesRead
 		if err := e.agent.api.post(ctx, e.agent.taskPath(e.task.ID, "files"), in, &out); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // heartbeatLoop renews the leases of running tasks, three times within each
@@ -80,7 +81,7 @@ func (a *Agent) renewal(now, next time.Time) time.Time {
 
 // heartbeat is one heartbeat with what must be true when it is answered.
 type heartbeat struct {
-	task.Heartbeat
+	protocol.Heartbeat
 	at    time.Time
 	tasks []*running
 }
@@ -95,10 +96,10 @@ func (a *Agent) prepareBeat(now time.Time) (heartbeat, bool) {
 		return heartbeat{}, false
 	}
 	quiet, line := a.mayBeQuiet()
-	b := heartbeat{at: now, Heartbeat: task.Heartbeat{Draining: a.draining, Running: []task.Held{}, Quiet: quiet, Line: line}}
+	b := heartbeat{at: now, Heartbeat: protocol.Heartbeat{Draining: a.draining, Running: []protocol.Held{}, Quiet: quiet, Line: line}}
 	for _, r := range a.running {
 		b.tasks = append(b.tasks, r)
-		b.Running = append(b.Running, task.Held{ID: r.ID, Fence: r.Fence})
+		b.Running = append(b.Running, protocol.Held{ID: r.ID, Fence: r.Fence})
 	}
 	// While it is on its way, nothing else is due.
 	a.beatAt = a.renewal(now, now.Add(a.timing.HeartbeatEvery+quiet))
@@ -129,7 +130,7 @@ func (a *Agent) announced(at time.Time, quiet time.Duration) {
 
 // beat sends a heartbeat and does what its answer says.
 func (a *Agent) beat(ctx context.Context, b heartbeat) error {
-	var out task.HeartbeatAnswer
+	var out protocol.HeartbeatAnswer
 	if err := a.api.post(ctx, a.id+"/heartbeat", b.Heartbeat, &out); err != nil {
 		return a.known(ctx, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // A heartbeat of an idle delegate that doesn't arrive is sent again soon, each
@@ -74,7 +75,7 @@ func TestASocketThatClosesDuringAHeartbeat(t *testing.T) {
 		}, nil)
 		<-p.opened
 		p.offer(assignment("t1")) // after it the delegate beats once, and will be quiet
-		p.say(task.Wake{Type: "work"})
+		p.say(protocol.Wake{Type: "work"})
 		<-p.done
 		<-held
 		_ = p.socket.CloseNow()

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // repository makes a Git repository with files.
@@ -48,11 +49,11 @@ func TestTextsThatOnlyADelegateCanMake(t *testing.T) {
 	t.Parallel()
 	url := repository(t, map[string]string{"app.conf": "name=<+pipeline.name>", "plain": "plain"})
 	p := newPlane(t)
-	p.resolved = func(in task.Resolve) task.Resolved {
+	p.resolved = func(in protocol.Resolve) protocol.Resolved {
 		if in.Texts["text"] == "name=<+pipeline.name>" {
-			return task.Resolved{Texts: map[string]string{"text": "name=⟦s-2⟧"}, Secrets: map[string]string{"⟦s-2⟧": "0ther"}}
+			return protocol.Resolved{Texts: map[string]string{"text": "name=⟦s-2⟧"}, Secrets: map[string]string{"⟦s-2⟧": "0ther"}}
 		}
-		return task.Resolved{Texts: map[string]string{"v": "<⟦t-9⟧>"}, LateTexts: map[string]task.LateText{
+		return protocol.Resolved{Texts: map[string]string{"v": "<⟦t-9⟧>"}, LateTexts: map[string]task.LateText{
 			"⟦t-9⟧": {Name: "plain", Git: &task.Git{URL: url, Branch: "main", Paths: []string{"plain"}}},
 		}}
 	}
@@ -90,14 +91,14 @@ func TestTextsThatOnlyADelegateCanMake(t *testing.T) {
 func TestFilesOfTheFileStore(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
-	p.stored = func(in task.ReadFiles) (task.FilesRead, error) {
+	p.stored = func(in protocol.ReadFiles) (protocol.FilesRead, error) {
 		switch in {
-		case task.ReadFiles{Fence: 1, Path: "/k8s"}:
-			return task.FilesRead{Files: []task.StoredFile{{Path: "/k8s/a", Name: "a", Content: []byte{0, 255}}}, Next: "/k8s/a"}, nil
-		case task.ReadFiles{Fence: 1, Path: "/k8s", After: "/k8s/a"}:
-			return task.FilesRead{Files: []task.StoredFile{{Path: "/k8s/b", Name: "b", Content: []byte("b")}}}, nil
+		case protocol.ReadFiles{Fence: 1, Path: "/k8s"}:
+			return protocol.FilesRead{Files: []task.StoredFile{{Path: "/k8s/a", Name: "a", Content: []byte{0, 255}}}, Next: "/k8s/a"}, nil
+		case protocol.ReadFiles{Fence: 1, Path: "/k8s", After: "/k8s/a"}:
+			return protocol.FilesRead{Files: []task.StoredFile{{Path: "/k8s/b", Name: "b", Content: []byte("b")}}}, nil
 		}
-		return task.FilesRead{}, fault.New(fault.NotFound, "no %s", in.Path)
+		return protocol.FilesRead{}, fault.New(fault.NotFound, "no %s", in.Path)
 	}
 	p.offer(assignment("t1"))
 	type answer struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // line is one line of a step's log, as it is stored.
@@ -223,8 +224,8 @@ func TestPullSecrets(t *testing.T) {
 		return map[string]task.LateSecret{placeholder: {Pull: &task.PullSecret{Form: task.PullDockerCfg, Registry: "https://r", Username: "me", Password: "⟦s-1⟧"}}}
 	}
 	p := newPlane(t)
-	p.resolved = func(task.Resolve) task.Resolved {
-		return task.Resolved{Texts: map[string]string{"v": "⟦p-2⟧"}, Secrets: map[string]string{"⟦s-1⟧": "0ther"}, LateSecrets: pull("⟦p-2⟧")}
+	p.resolved = func(protocol.Resolve) protocol.Resolved {
+		return protocol.Resolved{Texts: map[string]string{"v": "⟦p-2⟧"}, Secrets: map[string]string{"⟦s-1⟧": "0ther"}, LateSecrets: pull("⟦p-2⟧")}
 	}
 	a := assignment("t1")
 	a.Payload = json.RawMessage(`{"text":"⟦p-1⟧"}`)
@@ -255,8 +256,8 @@ func TestPullSecrets(t *testing.T) {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
-	p.resolved = func(in task.Resolve) task.Resolved {
-		return task.Resolved{
+	p.resolved = func(in protocol.Resolve) protocol.Resolved {
+		return protocol.Resolved{
 			Texts:   map[string]string{"values.yaml": strings.ReplaceAll(in.Texts["values.yaml"], "<+secrets.getValue('p')>", "⟦s-9⟧")},
 			Secrets: map[string]string{"⟦s-9⟧": "p4ssw0rd"},
 		}

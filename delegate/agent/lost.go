@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/journal"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 const (
@@ -59,14 +59,14 @@ func (n naming) over(now time.Time) bool { return !n.until.IsZero() && !now.Befo
 func (c *claims) settled() bool { return len(c.lost)+len(c.gone) == 0 }
 
 // next numbers a claim, and names in it what is lost.
-func (c *claims) next(in task.Claim) task.Claim {
+func (c *claims) next(in protocol.Claim) protocol.Claim {
 	c.last++
 	in.Number = c.last
 	for _, l := range c.lost {
 		in.Lost = append(in.Lost, l.number)
 	}
 	for _, g := range c.gone {
-		one := task.Replaced{ID: g.ID}
+		one := protocol.Replaced{ID: g.ID}
 		for _, e := range g.Begun {
 			one.Begun = append(one.Begun, e.Held)
 		}
@@ -86,7 +86,7 @@ func (c *claims) lose(number int64) {
 
 // told takes in that the control plane has heard a claim, and gives the
 // processes that needn't be named any more.
-func (c *claims) told(in task.Claim, now time.Time) (over []journal.Gone) {
+func (c *claims) told(in protocol.Claim, now time.Time) (over []journal.Gone) {
 	for _, g := range c.gone {
 		if g.over(now) {
 			over = append(over, g.Gone)

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // counting is an executor that succeeds and counts how often it began.
@@ -89,7 +90,7 @@ func TestAClaimThatIsGrantedLate(t *testing.T) {
 		elapse(time.Minute)
 		p.mu.Lock()
 		p.open = ids(1)
-		p.grant(task.Claim{Number: 1, Max: 1})
+		p.grant(protocol.Claim{Number: 1, Max: 1})
 		p.mu.Unlock()
 		late := time.Now()
 		<-p.done
@@ -166,7 +167,7 @@ func TestALostClaimOfADelegateThatIsFull(t *testing.T) {
 		elapse(10 * time.Second)
 		p.mu.Lock()
 		running := len(p.held)
-		told := slices.ContainsFunc(p.claims, func(c task.Claim) bool { return len(c.Lost) > 0 })
+		told := slices.ContainsFunc(p.claims, func(c protocol.Claim) bool { return len(c.Lost) > 0 })
 		p.mu.Unlock()
 		if running != 2 || !told {
 			t.Errorf("%d tasks are held, told of what was lost: %v; want both places taken again", running, told)

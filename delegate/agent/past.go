@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/journal"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // leftWithin bounds ending what killed processes have left running.
@@ -21,7 +21,7 @@ func (a *Agent) begin(ctx context.Context) {
 	if a.Journal == "" {
 		return
 	}
-	for _, g := range journal.Left(a.Journal, a.URL, task.MaxReplaced) {
+	for _, g := range journal.Left(a.Journal, a.URL, protocol.MaxReplaced) {
 		var marks []string
 		for _, e := range g.Begun {
 			marks = append(marks, e.Mark)
@@ -53,13 +53,13 @@ func (a *Agent) bury(ctx context.Context, g journal.Gone) {
 
 // note notes that a task begins.
 func (a *Agent) note(r *running) error {
-	return a.journal.Begin(journal.Entry{Held: task.Held{ID: r.ID, Fence: r.Fence}, Mark: r.mark})
+	return a.journal.Begin(journal.Entry{Held: protocol.Held{ID: r.ID, Fence: r.Fence}, Mark: r.mark})
 }
 
 // settled notes that the control plane knows how a task ended, or that it isn't
 // this delegate's any more. Of any other end the task counts as begun.
 func (a *Agent) settled(r *running) {
-	if err := a.journal.End(task.Held{ID: r.ID, Fence: r.Fence}); err != nil {
+	if err := a.journal.End(protocol.Held{ID: r.ID, Fence: r.Fence}); err != nil {
 		a.Log.WarnContext(r.ctx, "can't note the end of a task", "task", r.ID, "error", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/delegate/agent"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // A process names the one before it that was killed, with what that had begun,
@@ -35,7 +35,7 @@ func TestAKilledProcessIsReplaced(t *testing.T) {
 		})
 		elapse(time.Minute)
 		_, claims := p.said()
-		want := []task.Replaced{{ID: "before", Begun: []task.Held{{ID: "t1", Fence: 4}}}}
+		want := []protocol.Replaced{{ID: "before", Begun: []protocol.Held{{ID: "t1", Fence: 4}}}}
 		for i, c := range claims {
 			if diff := cmp.Diff(want, c.Replaces); diff != "" {
 				t.Errorf("claim %d replaces (-want +got):\n%s", i, diff)

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/inprocess"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 const token = "dlg.default.t1.random"
@@ -26,7 +27,7 @@ const token = "dlg.default.t1.random"
 // contract, over a list in memory.
 type plane struct {
 	t      testing.TB
-	timing task.Registered
+	timing protocol.Registered
 
 	mu        sync.Mutex
 	open      []task.Assignment
@@ -36,15 +37,15 @@ type plane struct {
 	done      chan task.ID // each result that was taken
 	logs      map[task.ID][][]byte
 	requests  map[string]int // by what was asked: "claim", "heartbeat", ...
-	registers []task.Register
-	beats     []task.Heartbeat
-	claims    []task.Claim
+	registers []protocol.Register
+	beats     []protocol.Heartbeat
+	claims    []protocol.Claim
 	released  []task.ID
 	cancelled []task.ID // told with the next heartbeat
-	resolved  func(task.Resolve) task.Resolved
-	stored    func(task.ReadFiles) (task.FilesRead, error)
+	resolved  func(protocol.Resolve) protocol.Resolved
+	stored    func(protocol.ReadFiles) (protocol.FilesRead, error)
 	// checkpoint answers the nth request to keep a checkpoint.
-	checkpoint func(n int, in task.KeepCheckpoint) (task.Checkpoint, error)
+	checkpoint func(n int, in protocol.KeepCheckpoint) (task.Checkpoint, error)
 	// token answers a request for another token; of a watch the task is empty.
 	token  func(of task.ID, identity string) (any, error)
 	socket *websocket.Conn
@@ -52,7 +53,7 @@ type plane struct {
 	deaf   bool          // sockets stay open but nobody reads them
 
 	watch    []task.Watch // to be watched; of each id the one with the highest fence
-	asked    []task.Watching
+	asked    []protocol.Watching
 	observed chan task.Observed // each report that was taken
 
 	// refuse may answer a request instead of the plane: an error or nothing.
@@ -70,7 +71,7 @@ type plane struct {
 func newPlane(tb testing.TB) *plane {
 	tb.Helper()
 	return &plane{
-		t: tb, timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
+		t: tb, timing: protocol.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
 		held: map[task.ID]task.Assignment{}, heldBy: map[task.ID]int64{}, results: map[task.ID]task.Result{}, logs: map[task.ID][][]byte{},
 		requests: map[string]int{}, done: make(chan task.ID, 100_000), opened: make(chan struct{}, 100),
 		observed: make(chan task.Observed, 100),
@@ -85,14 +86,14 @@ func (p *plane) handler() http.Handler {
 	handle(p, mux, "POST /v1/delegate/{id}/heartbeat", "heartbeat", p.heartbeat)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/logs", "logs", p.appendLogs)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/resolve", "resolve", p.resolve)
-	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/files", "files", func(_ task.ID, in task.ReadFiles) (any, error) { return p.stored(in) })
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/files", "files", func(_ task.ID, in protocol.ReadFiles) (any, error) { return p.stored(in) })
 	asked := 0
-	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/checkpoint", "checkpoint", func(_ task.ID, in task.KeepCheckpoint) (any, error) {
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/checkpoint", "checkpoint", func(_ task.ID, in protocol.KeepCheckpoint) (any, error) {
 		asked++
 		return p.checkpoint(asked, in)
 	})
-	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/token", "token", func(id task.ID, in task.FreshToken) (any, error) { return p.token(id, in.Identity) })
-	handle(p, mux, "POST /v1/delegate/{id}/watches/token", "token", func(id task.ID, in task.WatchToken) (any, error) { return p.token(id, in.Identity) })
+	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/token", "token", func(id task.ID, in protocol.FreshToken) (any, error) { return p.token(id, in.Identity) })
+	handle(p, mux, "POST /v1/delegate/{id}/watches/token", "token", func(id task.ID, in protocol.WatchToken) (any, error) { return p.token(id, in.Identity) })
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/result", "result", p.result)
 	handle(p, mux, "POST /v1/delegate/{id}/tasks/{task}/release", "release", p.release)
 	handle(p, mux, "POST /v1/delegate/{id}/watches", "watches", p.watches)
@@ -149,14 +150,14 @@ func writeError(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"code": fault.CodeOf(err), "message": err.Error()})
 }
 
-func (p *plane) register(_ task.ID, in task.Register) (any, error) {
+func (p *plane) register(_ task.ID, in protocol.Register) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.registers = append(p.registers, in)
 	return p.timing, nil
 }
 
-func (p *plane) claim(_ task.ID, in task.Claim) (any, error) {
+func (p *plane) claim(_ task.ID, in protocol.Claim) (any, error) {
 	if p.claiming != nil {
 		p.claiming()
 	}
@@ -175,7 +176,7 @@ func (p *plane) claim(_ task.ID, in task.Claim) (any, error) {
 }
 
 // grant gives a claim what it asks for. The caller holds the lock.
-func (p *plane) grant(in task.Claim) []task.Assignment {
+func (p *plane) grant(in protocol.Claim) []task.Assignment {
 	n := min(in.Max, len(p.open))
 	got := slices.Clone(p.open[:n])
 	p.open = slices.Delete(p.open, 0, n)
@@ -196,23 +197,23 @@ func (p *plane) reopen(lost []int64) {
 	}
 }
 
-func (p *plane) heartbeat(_ task.ID, in task.Heartbeat) (any, error) {
+func (p *plane) heartbeat(_ task.ID, in protocol.Heartbeat) (any, error) {
 	if p.beating != nil {
 		p.beating(p.count("heartbeat"))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.beats = append(p.beats, in)
-	out := task.HeartbeatAnswer{Cancel: p.cancelled}
+	out := protocol.HeartbeatAnswer{Cancel: p.cancelled}
 	p.cancelled = nil
 	return out, nil
 }
 
-func (p *plane) watches(_ task.ID, in task.Watching) (any, error) {
+func (p *plane) watches(_ task.ID, in protocol.Watching) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, in)
-	out := task.Watches{}
+	out := protocol.Watches{}
 	for _, w := range p.watch {
 		if !slices.Contains(in.Held, task.Watched{ID: w.ID, Fence: w.Fence}) {
 			out.Watch = append(out.Watch, w)
@@ -250,7 +251,7 @@ func (p *plane) holds(id task.ID, fence int64) error {
 	return nil
 }
 
-func (p *plane) result(id task.ID, in task.Report) (any, error) {
+func (p *plane) result(id task.ID, in protocol.Report) (any, error) {
 	doc, err := json.Marshal(in) // as it came: nothing of it is unknown here
 	if err != nil || len(doc) > task.MaxResult {
 		return nil, fault.New(fault.TooLarge, "the result has %d bytes, %v", len(doc), err)
@@ -266,7 +267,7 @@ func (p *plane) result(id task.ID, in task.Report) (any, error) {
 	return nil, nil
 }
 
-func (p *plane) appendLogs(id task.ID, in task.LogBatch) (any, error) {
+func (p *plane) appendLogs(id task.ID, in protocol.LogBatch) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.holds(id, in.Fence); err != nil {
@@ -279,7 +280,7 @@ func (p *plane) appendLogs(id task.ID, in task.LogBatch) (any, error) {
 	return nil, nil
 }
 
-func (p *plane) resolve(id task.ID, in task.Resolve) (any, error) {
+func (p *plane) resolve(id task.ID, in protocol.Resolve) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.holds(id, in.Fence); err != nil {
@@ -288,7 +289,7 @@ func (p *plane) resolve(id task.ID, in task.Resolve) (any, error) {
 	return p.resolved(in), nil
 }
 
-func (p *plane) release(id task.ID, in task.Held) (any, error) {
+func (p *plane) release(id task.ID, in protocol.Held) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.holds(id, in.Fence); err != nil {
@@ -320,7 +321,7 @@ func (p *plane) serveSocket(w http.ResponseWriter, r *http.Request) {
 }
 
 // say sends a message over the socket.
-func (p *plane) say(w task.Wake) {
+func (p *plane) say(w protocol.Wake) {
 	p.t.Helper()
 	doc, err := json.Marshal(w)
 	if err != nil {

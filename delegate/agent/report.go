@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // reportFor bounds how long a result is posted again and again. It is longer
@@ -21,7 +22,7 @@ const reportFor = 5 * time.Minute
 func (a *Agent) report(r *running, result task.Result) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(r.ctx), reportFor)
 	defer stop()
-	report := bounded(task.Report{Fence: r.Fence, Result: result})
+	report := bounded(protocol.Report{Fence: r.Fence, Result: result})
 	for try := 0; ; try++ {
 		err := a.api.post(ctx, a.taskPath(r.ID, "result"), report, nil)
 		switch {
@@ -51,7 +52,7 @@ const longMessage = 8 << 10
 // control plane finds out by itself goes first: the instances of a release are
 // what its watcher reports. Only outputs are never cut, because later steps
 // work with them: a result whose outputs don't fit has failed.
-func bounded(report task.Report) task.Report {
+func bounded(report protocol.Report) protocol.Report {
 	r := &report.Result
 	if len(r.Outputs)+len(r.Message) < task.MaxResult/2 && len(r.SecretOutputs) == 0 && len(r.Changes) == 0 {
 		return report // small without looking closely
@@ -89,7 +90,7 @@ func bounded(report task.Report) task.Report {
 	return report
 }
 
-func sizeOf(report task.Report) (int, error) {
+func sizeOf(report protocol.Report) (int, error) {
 	doc, err := json.Marshal(report)
 	if err != nil {
 		return 0, fmt.Errorf("encode the result: %w", err)

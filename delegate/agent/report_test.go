@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // pods are instances as a step finds them after a roll-out.
@@ -79,7 +80,7 @@ func TestALargeRollOutIsReportedAsGood(t *testing.T) {
 // don't fit has failed.
 func TestAReportAtTheLimit(t *testing.T) {
 	t.Parallel()
-	base, err := json.Marshal(task.Report{Fence: 1, Result: task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"x":""}`), Changes: []task.Change{{Target: "t", Action: "applied", Instances: pods(1, 1)}}}})
+	base, err := json.Marshal(protocol.Report{Fence: 1, Result: task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"x":""}`), Changes: []task.Change{{Target: "t", Action: "applied", Instances: pods(1, 1)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

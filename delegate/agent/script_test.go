@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // script is a task for a real shell.
@@ -73,7 +74,7 @@ func TestACancelReachesTheScript(t *testing.T) {
 		<-look.C
 	}
 	at := time.Now()
-	p.say(task.Wake{Type: "cancel", Task: "t1"})
+	p.say(protocol.Wake{Type: "cancel", Task: "t1"})
 	<-p.done
 	if took := time.Since(at); took > 9*time.Second { // a second, where nothing else runs; the next heartbeat comes after 10
 		t.Errorf("the script ended %s after the cancel, want it soon", took)

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 const (
@@ -104,7 +104,7 @@ func (a *Agent) socketAddress() (string, error) {
 // follow does what a message says. Types that this version doesn't know are
 // left to newer ones.
 func (a *Agent) follow(message []byte) error {
-	var w task.Wake
+	var w protocol.Wake
 	if err := json.Unmarshal(message, &w); err != nil {
 		return fmt.Errorf("read a message of the socket: %w", err)
 	}

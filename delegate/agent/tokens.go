@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // spare is how long a token must be good still that is handed out: whoever gets
@@ -67,7 +68,7 @@ func (e *environment) freshToken(ctx context.Context, name string) (task.Identit
 	defer stop()
 	defer context.AfterFunc(e.task.ctx, stop)()
 	var out task.IdentityToken
-	err := e.insist(ctx, "token", task.FreshToken{Fence: e.task.Fence, Identity: name}, &out)
+	err := e.insist(ctx, "token", protocol.FreshToken{Fence: e.task.Fence, Identity: name}, &out)
 	return out, err
 }
 
@@ -76,7 +77,7 @@ func (a *Agent) watchTokens(w task.Watch, mask func(values ...string)) *tokens {
 	of := task.Watched{ID: w.ID, Fence: w.Fence}
 	t := &tokens{mask: mask, fresh: func(ctx context.Context, name string) (task.IdentityToken, error) {
 		var out task.IdentityToken
-		return out, a.api.post(ctx, a.id+"/watches/token", task.WatchToken{Watched: of, Identity: name}, &out)
+		return out, a.api.post(ctx, a.id+"/watches/token", protocol.WatchToken{Watched: of, Identity: name}, &out)
 	}}
 	t.add(w.Tokens)
 	return t

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // watches are the releases that the agent watches. Only watchLoop begins and
@@ -77,8 +78,8 @@ func (a *Agent) watchEvery() time.Duration {
 
 // lookAround asks what to watch and begins and ends watches accordingly.
 func (a *Agent) lookAround(ctx context.Context) error {
-	var out task.Watches
-	if err := a.api.post(ctx, a.id+"/watches", task.Watching{Held: a.watching.list()}, &out); err != nil {
+	var out protocol.Watches
+	if err := a.api.post(ctx, a.id+"/watches", protocol.Watching{Held: a.watching.list()}, &out); err != nil {
 		return a.known(ctx, err)
 	}
 	for _, id := range out.Drop {

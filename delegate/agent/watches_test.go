@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // watchers are watches under way in a test, by their releases.
@@ -171,7 +172,7 @@ func TestADeploymentIsWatchedAtOnce(t *testing.T) {
 		<-p.opened
 		synctest.Wait()
 		p.offer(assignment("t1"))
-		p.say(task.Wake{Type: "work"})
+		p.say(protocol.Wake{Type: "work"})
 		<-p.done
 		if diff := cmp.Diff(map[string]bool{"a 1": true}, w.names()); diff != "" {
 			t.Errorf("watches (-want +got):\n%s", diff)
@@ -189,7 +190,7 @@ func TestADelegateIsToldToLookAround(t *testing.T) {
 		<-p.opened
 		synctest.Wait()
 		p.want(watchOf("a", 1))
-		p.say(task.Wake{Type: "watch"})
+		p.say(protocol.Wake{Type: "watch"})
 		if diff := cmp.Diff(map[string]bool{"a 1": true}, w.names()); diff != "" {
 			t.Errorf("watches (-want +got):\n%s", diff)
 		}

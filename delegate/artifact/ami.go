@@ -13,12 +13,12 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // machineImages are AMIs. They need the right ec2:DescribeImages.
 type machineImages struct {
-	spec task.MachineImages
+	spec lookup.MachineImages
 	t    http.RoundTripper
 	only string        // the id of the one that is asked for; empty: all
 	all  []types.Image // once they were asked for

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // machineImage registers an image with tags, and gives its id.
@@ -58,17 +59,17 @@ func TestMachineImages(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		filters    map[string]string
-		choice     task.ArtifactChoice
+		choice     lookup.Choice
 		want, says string
 	}{
-		{"a name", nil, task.ArtifactChoice{Version: "web-1"}, "web-1", ""},
-		{"the one that matches", nil, task.ArtifactChoice{Pattern: `web-[2-9]`}, "web-2", ""},
-		{"the newest with a tag", filters("tag:team=db"), task.ArtifactChoice{Pattern: `.*`}, "db-1", ""},
-		{"by tags and filters", filters("tag:team=w*", "name=web-?", "image-id="+ids["web-1"]), task.ArtifactChoice{Pattern: `.*`}, "web-1", ""},
-		{"part of a name", nil, task.ArtifactChoice{Version: "web"}, "", "AMI in the region has no version web: it has 3, the newest of which are "},
-		{"one whose tags don't fit", filters("tag:quality=good"), task.ArtifactChoice{Version: "web-1"}, "", "has no version web-1: it has 1, the newest of which are web-2"},
-		{"one that was deregistered", nil, task.ArtifactChoice{Version: "web-3"}, "", "has no version web-3"},
-		{"nothing matches", filters("tag:team=api"), task.ArtifactChoice{Pattern: ".*"}, "", "it has none"},
+		{"a name", nil, lookup.Choice{Version: "web-1"}, "web-1", ""},
+		{"the one that matches", nil, lookup.Choice{Pattern: `web-[2-9]`}, "web-2", ""},
+		{"the newest with a tag", filters("tag:team=db"), lookup.Choice{Pattern: `.*`}, "db-1", ""},
+		{"by tags and filters", filters("tag:team=w*", "name=web-?", "image-id="+ids["web-1"]), lookup.Choice{Pattern: `.*`}, "web-1", ""},
+		{"part of a name", nil, lookup.Choice{Version: "web"}, "", "AMI in the region has no version web: it has 3, the newest of which are "},
+		{"one whose tags don't fit", filters("tag:quality=good"), lookup.Choice{Version: "web-1"}, "", "has no version web-1: it has 1, the newest of which are web-2"},
+		{"one that was deregistered", nil, lookup.Choice{Version: "web-3"}, "", "has no version web-3"},
+		{"nothing matches", filters("tag:team=api"), lookup.Choice{Pattern: ".*"}, "", "it has none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +127,7 @@ func TestTheNewestMachineImage(t *testing.T) {
 	over, asked := fakeEC2(t, http.StatusOK,
 		page("<nextToken>1</nextToken>", imageItem("ami-1", "web-9", "2026-11-01T08:00:00.000Z"), imageItem("ami-3", "web-7", "2026-11-02T08:00:00.000Z")),
 		page("", imageItem("ami-2", "web-8", "2026-11-02T08:00:00.000Z"), imageItem("ami-4", "db", "2026-11-03T08:00:00.000Z")))
-	if r, got := ask(t, over, machineImages(task.ArtifactChoice{Pattern: "web-.*"}, nil)); got.Version != "web-7" || got.Image != "ami-3" {
+	if r, got := ask(t, over, machineImages(lookup.Choice{Pattern: "web-.*"}, nil)); got.Version != "web-7" || got.Image != "ami-3" {
 		t.Errorf("%s: %+v; want web-7", r.Message, got)
 	}
 	for _, form := range *asked {
@@ -137,7 +138,7 @@ func TestTheNewestMachineImage(t *testing.T) {
 	if len(*asked) != 2 {
 		t.Errorf("asked %d times; want two pages", len(*asked))
 	}
-	r, got := ask(t, over, machineImages(task.ArtifactChoice{List: 3}, nil))
+	r, got := ask(t, over, machineImages(lookup.Choice{List: 3}, nil))
 	var names []string
 	for _, v := range got.Versions {
 		names = append(names, v.Version+" "+v.Created.Format("0102"))
@@ -147,8 +148,8 @@ func TestTheNewestMachineImage(t *testing.T) {
 	}
 }
 
-func machineImages(c task.ArtifactChoice, filters map[string]string) task.Artifact {
-	return task.Artifact{Type: "AmazonMachineImage", Name: "AMI in the region", Choice: c, AMI: &task.MachineImages{AWS: keys(testaws.Region), Filters: filters}}
+func machineImages(c lookup.Choice, filters map[string]string) lookup.Artifact {
+	return lookup.Artifact{Type: "AmazonMachineImage", Name: "AMI in the region", Choice: c, AMI: &lookup.MachineImages{AWS: keys(testaws.Region), Filters: filters}}
 }
 
 func TestMachineImagesThatNobodyMaySee(t *testing.T) {
@@ -157,7 +158,7 @@ func TestMachineImagesThatNobodyMaySee(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			over, _ := fakeEC2(t, http.StatusForbidden, "<Response><Errors><Error><Code>"+code+"</Code><Message>no</Message></Error></Errors></Response>")
-			r, _ := ask(t, over, machineImages(task.ArtifactChoice{Version: "web"}, nil))
+			r, _ := ask(t, over, machineImages(lookup.Choice{Version: "web"}, nil))
 			if r.Status != task.Failed || len(r.FailureTypes) != 1 || r.FailureTypes[0] != want {
 				t.Errorf("%s: %s %v; want %s", r.Status, r.Message, r.FailureTypes, want)
 			}

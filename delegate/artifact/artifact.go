@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // Unit is the command unit of the log.
@@ -31,11 +32,11 @@ func New(t http.RoundTripper, script executor.Executor) executor.Executor {
 		t = http.DefaultTransport
 	}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.Artifact](a)
+		p, err := executor.Payload[lookup.Artifact](a)
 		if err != nil {
 			return task.Result{}, err
 		}
-		sources := func(p task.Artifact) (source, error) {
+		sources := func(p lookup.Artifact) (source, error) {
 			if p.Custom != nil {
 				return &custom{spec: *p.Custom, name: p.Name, script: script, a: a, env: env}, nil
 			}
@@ -71,13 +72,13 @@ type version struct {
 }
 
 // found is what is known of the chosen version.
-type found = task.ArtifactResults
+type found = lookup.Results
 
 // maxVersions is how many versions of an artifact are looked at.
 const maxVersions = 10_000
 
 // open makes the source that a task is about.
-func open(p task.Artifact, t http.RoundTripper) (source, error) {
+func open(p lookup.Artifact, t http.RoundTripper) (source, error) {
 	switch {
 	case p.Github != nil:
 		return newGithub(p, t)
@@ -104,7 +105,7 @@ func open(p task.Artifact, t http.RoundTripper) (source, error) {
 }
 
 // run looks the primary artifact up, and those beside it.
-func run(ctx context.Context, p task.Artifact, sources func(task.Artifact) (source, error), env executor.Env) (task.Result, error) {
+func run(ctx context.Context, p lookup.Artifact, sources func(lookup.Artifact) (source, error), env executor.Env) (task.Result, error) {
 	results := map[string]any{}
 	if p.Type != "" {
 		f, err := look(ctx, p, sources, env)
@@ -128,7 +129,7 @@ func run(ctx context.Context, p task.Artifact, sources func(task.Artifact) (sour
 }
 
 // look asks the source of one artifact.
-func look(ctx context.Context, p task.Artifact, sources func(task.Artifact) (source, error), env executor.Env) (found, error) {
+func look(ctx context.Context, p lookup.Artifact, sources func(lookup.Artifact) (source, error), env executor.Env) (found, error) {
 	src, err := sources(p)
 	if err != nil {
 		return found{}, err
@@ -142,14 +143,14 @@ func look(ctx context.Context, p task.Artifact, sources func(task.Artifact) (sou
 }
 
 // list gives the newest versions.
-func list(ctx context.Context, src source, limit int) ([]task.ArtifactVersion, error) {
+func list(ctx context.Context, src source, limit int) ([]lookup.ArtifactVersion, error) {
 	all, err := src.versions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]task.ArtifactVersion, 0, min(limit, len(all)))
+	out := make([]lookup.ArtifactVersion, 0, min(limit, len(all)))
 	for _, v := range all[:min(limit, len(all))] {
-		out = append(out, task.ArtifactVersion{Version: v.id, Created: v.created})
+		out = append(out, lookup.ArtifactVersion{Version: v.id, Created: v.created})
 	}
 	return out, nil
 }

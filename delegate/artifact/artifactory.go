@@ -11,13 +11,13 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // artifactory is an image or a folder of Artifactory, by its query language
 // (REST API, "Artifactory Query Language").
 type artifactory struct {
-	spec   task.Artifactory
+	spec   lookup.Artifactory
 	name   string
 	client *restapi.Client
 }
@@ -103,7 +103,7 @@ func (a *artifactory) find(ctx context.Context, id string) (found, error) {
 		return found{}, fault.New(fault.NotFound, "%s has no version %s", a.name, id)
 	}
 	if a.spec.Image != "" {
-		image := task.ImageName(a.spec.Image, id, "")
+		image := lookup.ImageName(a.spec.Image, id, "")
 		digest := "sha256:" + hit.SHA256
 		return found{Image: image, Digest: digest, Metadata: map[string]string{"tag": id, "image": image, "url": image, "SHA": digest, "SHAV2": digest}}, nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // toMoto sends requests for AWS to moto, which knows the service and the
@@ -50,7 +51,7 @@ func keys(region string) task.AWS {
 }
 
 // ask runs a task.
-func ask(t *testing.T, over http.RoundTripper, p task.Artifact) (task.Result, task.ArtifactResults) {
+func ask(t *testing.T, over http.RoundTripper, p lookup.Artifact) (task.Result, lookup.Results) {
 	t.Helper()
 	env := executortest.New(t, nil)
 	r, err := artifact.New(over, nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
@@ -59,7 +60,7 @@ func ask(t *testing.T, over http.RoundTripper, p task.Artifact) (task.Result, ta
 	}
 	var out struct {
 		Output struct {
-			Results struct{ Primary task.ArtifactResults } `json:"artifactResults"`
+			Results struct{ Primary lookup.Results } `json:"artifactResults"`
 		}
 	}
 	if r.Status == task.Succeeded {
@@ -83,21 +84,21 @@ func TestImagesOfECR(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	image := func(repository string, c task.ArtifactChoice) task.Artifact {
-		return task.Artifact{Type: "Ecr", Name: repository, Choice: c, ECR: &task.ECRImages{AWS: keys(testaws.Region), Repository: repository}}
+	image := func(repository string, c lookup.Choice) lookup.Artifact {
+		return lookup.Artifact{Type: "Ecr", Name: repository, Choice: c, ECR: &lookup.ECRImages{AWS: keys(testaws.Region), Repository: repository}}
 	}
 	host := "123456789012.dkr.ecr." + testaws.Region + ".amazonaws.com/acme/web:"
 	for _, tt := range []struct {
 		name, repository string
-		choice           task.ArtifactChoice
+		choice           lookup.Choice
 		tag, says        string
 	}{
-		{"a tag", "acme/web", task.ArtifactChoice{Version: "1.9"}, "1.9", ""},
-		{"the newest that matches", "acme/web", task.ArtifactChoice{Pattern: `1\.\d`}, "1.9", ""},
-		{"a tag that isn't there", "acme/web", task.ArtifactChoice{Version: "2"}, "", "has no version 2"},
-		{"no tag matches", "acme/web", task.ArtifactChoice{Pattern: "v.*"}, "", "no version of acme/web matches"},
-		{"another digest", "acme/web", task.ArtifactChoice{Version: "1.9", Digest: strings.Repeat("a", 64)}, "", "has the digest"},
-		{"no repository", "acme/none", task.ArtifactChoice{Version: "1.9"}, "", "acme/none"},
+		{"a tag", "acme/web", lookup.Choice{Version: "1.9"}, "1.9", ""},
+		{"the newest that matches", "acme/web", lookup.Choice{Pattern: `1\.\d`}, "1.9", ""},
+		{"a tag that isn't there", "acme/web", lookup.Choice{Version: "2"}, "", "has no version 2"},
+		{"no tag matches", "acme/web", lookup.Choice{Pattern: "v.*"}, "", "no version of acme/web matches"},
+		{"another digest", "acme/web", lookup.Choice{Version: "1.9", Digest: strings.Repeat("a", 64)}, "", "has the digest"},
+		{"no repository", "acme/none", lookup.Choice{Version: "1.9"}, "", "acme/none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +114,7 @@ func TestImagesOfECR(t *testing.T) {
 			}
 		})
 	}
-	denied := image("acme/web", task.ArtifactChoice{Version: "1.9"})
+	denied := image("acme/web", lookup.Choice{Version: "1.9"})
 	denied.ECR.AWS.Auth = task.AWSIRSA
 	if r, _ := ask(t, over, denied); r.Status != task.Failed || !strings.Contains(r.Message, "Irsa") {
 		t.Errorf("without a service account: %s %s", r.Status, r.Message)
@@ -137,18 +138,18 @@ func TestObjectsOfS3(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, region string
-		choice       task.ArtifactChoice
+		choice       lookup.Choice
 		key, says    string
 	}{
-		{"a key", testaws.Region, task.ArtifactChoice{Version: "web/1.zip"}, "web/1.zip", ""},
-		{"in the bucket's own region", "", task.ArtifactChoice{Version: "web/1.zip"}, "web/1.zip", ""},
-		{"the newest that matches", testaws.Region, task.ArtifactChoice{Pattern: `web/.*`}, "web/2.zip", ""},
-		{"nothing matches", testaws.Region, task.ArtifactChoice{Pattern: `doc/.*`}, "", "it has none"},
-		{"a key that isn't there", testaws.Region, task.ArtifactChoice{Version: "web/9.zip"}, "", "has no version web/9.zip"},
+		{"a key", testaws.Region, lookup.Choice{Version: "web/1.zip"}, "web/1.zip", ""},
+		{"in the bucket's own region", "", lookup.Choice{Version: "web/1.zip"}, "web/1.zip", ""},
+		{"the newest that matches", testaws.Region, lookup.Choice{Pattern: `web/.*`}, "web/2.zip", ""},
+		{"nothing matches", testaws.Region, lookup.Choice{Pattern: `doc/.*`}, "", "it has none"},
+		{"a key that isn't there", testaws.Region, lookup.Choice{Version: "web/9.zip"}, "", "has no version web/9.zip"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, got := ask(t, over, task.Artifact{
+			r, got := ask(t, over, lookup.Artifact{
 				Type: "AmazonS3", Name: "s3://builds", Choice: tt.choice, S3: &task.S3Objects{AWS: keys(tt.region), Bucket: "builds"},
 			})
 			if tt.says != "" {
@@ -162,7 +163,7 @@ func TestObjectsOfS3(t *testing.T) {
 			}
 			delete(got.Metadata, "etag")
 			delete(got.Metadata, "versionId")
-			want := task.ArtifactResults{Version: tt.key, Metadata: map[string]string{
+			want := lookup.Results{Version: tt.key, Metadata: map[string]string{
 				"bucketName": "builds", "key": tt.key, "artifactPath": tt.key, "fileName": strings.TrimPrefix(tt.key, "web/"), "url": "s3://builds/" + tt.key,
 			}}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -170,8 +171,8 @@ func TestObjectsOfS3(t *testing.T) {
 			}
 		})
 	}
-	r, _ := ask(t, over, task.Artifact{
-		Type: "AmazonS3", Choice: task.ArtifactChoice{Version: "a"}, S3: &task.S3Objects{AWS: keys(""), Bucket: "none"},
+	r, _ := ask(t, over, lookup.Artifact{
+		Type: "AmazonS3", Choice: lookup.Choice{Version: "a"}, S3: &task.S3Objects{AWS: keys(""), Bucket: "none"},
 	})
 	if r.Status != task.Failed || len(r.FailureTypes) == 0 || r.FailureTypes[0] == fault.Connectivity {
 		t.Errorf("a bucket that isn't there: %s %s %v", r.Status, r.Message, r.FailureTypes)

@@ -11,13 +11,13 @@ import (
 	"github.com/slipway-cd/slipway/delegate/jenkins"
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // builds are those of a job of Jenkins that succeeded, by its remote access
 // API.
 type builds struct {
-	spec   task.JenkinsBuilds
+	spec   lookup.JenkinsBuilds
 	name   string
 	client *restapi.Client
 }

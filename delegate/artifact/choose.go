@@ -8,11 +8,11 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // choose finds the version that is asked for.
-func choose(ctx context.Context, src source, p task.Artifact, env executor.Env) (found, error) {
+func choose(ctx context.Context, src source, p lookup.Artifact, env executor.Env) (found, error) {
 	id := p.Choice.Version
 	if id == "" {
 		var err error
@@ -33,7 +33,7 @@ func choose(ctx context.Context, src source, p task.Artifact, env executor.Env) 
 	}
 	f.Version = id
 	if want := p.Choice.Digest; want != "" {
-		if want = task.CanonicalDigest(want); f.Digest != want {
+		if want = lookup.CanonicalDigest(want); f.Digest != want {
 			return found{}, fault.New(fault.Conflict, "%s of %s has the digest %s; want %s", id, p.Name, f.Digest, want).Causing(fault.Verification)
 		}
 		f.Image += "@" + want
@@ -43,7 +43,7 @@ func choose(ctx context.Context, src source, p task.Artifact, env executor.Env) 
 }
 
 // newest is the newest version all of which matches the pattern.
-func newest(ctx context.Context, src source, p task.Artifact, env executor.Env) (string, error) {
+func newest(ctx context.Context, src source, p lookup.Artifact, env executor.Env) (string, error) {
 	re, err := regexp.Compile(`\A(?:` + p.Choice.Pattern + `)\z`)
 	if err != nil {
 		return "", fault.New(fault.Invalid, "the regular expression %q: %w", p.Choice.Pattern, err)

@@ -13,10 +13,11 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // lookVia runs a task whose requests go to stand-ins.
-func lookVia(t *testing.T, via http.RoundTripper, p task.Artifact) (task.Result, task.ArtifactResults) {
+func lookVia(t *testing.T, via http.RoundTripper, p lookup.Artifact) (task.Result, lookup.Results) {
 	t.Helper()
 	env := executortest.New(t, nil)
 	r, err := artifact.New(via, nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
@@ -26,11 +27,11 @@ func lookVia(t *testing.T, via http.RoundTripper, p task.Artifact) (task.Result,
 	return r, primary(t, r)
 }
 
-func primary(t *testing.T, r task.Result) task.ArtifactResults {
+func primary(t *testing.T, r task.Result) lookup.Results {
 	t.Helper()
 	var out struct {
 		Output struct {
-			Results struct{ Primary task.ArtifactResults } `json:"artifactResults"`
+			Results struct{ Primary lookup.Results } `json:"artifactResults"`
 		}
 	}
 	if len(r.Outputs) > 0 {
@@ -42,9 +43,9 @@ func primary(t *testing.T, r task.Result) task.ArtifactResults {
 }
 
 // newestOf checks which tags an image has, and which is the newest.
-func newestOf(t *testing.T, via http.RoundTripper, p task.Artifact, digest string, want ...string) {
+func newestOf(t *testing.T, via http.RoundTripper, p lookup.Artifact, digest string, want ...string) {
 	t.Helper()
-	p.Choice = task.ArtifactChoice{List: 10}
+	p.Choice = lookup.Choice{List: 10}
 	r, got := lookVia(t, via, p)
 	var tags []string
 	for _, v := range got.Versions {
@@ -55,15 +56,15 @@ func newestOf(t *testing.T, via http.RoundTripper, p task.Artifact, digest strin
 	if diff := cmp.Diff(want, tags); diff != "" {
 		t.Errorf("%s: tags (-want +got):\n%s", r.Message, diff)
 	}
-	p.Choice = task.ArtifactChoice{Pattern: ".*"}
+	p.Choice = lookup.Choice{Pattern: ".*"}
 	r, got = lookVia(t, via, p)
 	if got.Version != want[0] || got.Digest != digest || got.Image != p.Registry.Image+":"+want[0] {
 		t.Errorf("%s: chose %+v; want %s of %s", r.Message, got, want[0], p.Registry.Image)
 	}
 }
 
-func image(host, path string) *task.ImageRegistry {
-	return &task.ImageRegistry{Server: task.Server{URL: "https://" + host, Auth: task.AuthNone}, Repository: path, Image: host + "/" + path}
+func image(host, path string) *lookup.Registry {
+	return &lookup.Registry{Server: task.Server{URL: "https://" + host, Auth: task.AuthNone}, Repository: path, Image: host + "/" + path}
 }
 
 // TestImagesOfGoogle: tags/list of Google's registries has the images with
@@ -88,7 +89,7 @@ func TestImagesOfGoogle(t *testing.T) {
 		images.Config.Handler.ServeHTTP(w, r)
 	})
 	via := testservers.Reroute{"oauth2.googleapis.com": c.URL, host: c.URL}
-	p := task.Artifact{Type: "GoogleArtifactRegistry", Name: host + "/acme/apps/web", Registry: image(host, "acme/apps/web")}
+	p := lookup.Artifact{Type: "GoogleArtifactRegistry", Name: host + "/acme/apps/web", Registry: image(host, "acme/apps/web")}
 	p.Registry.Google = &task.Google{Key: c.Key}
 	newestOf(t, via, p, digest, "1.10", "1.9")
 }
@@ -111,7 +112,7 @@ func TestImagesOfAzure(t *testing.T) {
 			{"name":"1.10","lastUpdateTime":"2026-01-02T00:00:00.1234567Z"},{"name":"1.9","lastUpdateTime":"2026-01-01T00:00:00.1234567Z"}]}`)
 	})
 	via := testservers.Reroute{"login.microsoftonline.com": c.URL, host: c.URL}
-	p := task.Artifact{Type: "Acr", Name: host + "/team/web", Registry: image(host, "team/web")}
+	p := lookup.Artifact{Type: "Acr", Name: host + "/team/web", Registry: image(host, "team/web")}
 	p.Registry.Azure = &task.Azure{Tenant: testservers.CloudTenant, Client: testservers.CloudClient, Secret: testservers.Password}
 	newestOf(t, via, p, digest, "1.10", "1.9")
 }
@@ -139,8 +140,8 @@ func github(t *testing.T) (testservers.Reroute, *testservers.Images) {
 	return testservers.Reroute{"api.github.com": c.URL, "ghcr.io": images.URL}, images
 }
 
-func githubTask(owner, kind, name string) task.Artifact {
-	return task.Artifact{Type: "GithubPackageRegistry", Name: name, Github: &task.GithubPackages{
+func githubTask(owner, kind, name string) lookup.Artifact {
+	return lookup.Artifact{Type: "GithubPackageRegistry", Name: name, Github: &lookup.GithubPackages{
 		Server: task.Server{URL: "https://api.github.com", Auth: task.AuthBearer, Token: testservers.Password}, Owner: owner, Type: kind, Package: name,
 	}}
 }
@@ -162,7 +163,7 @@ func TestPackagesOfGithub(t *testing.T) {
 	maven.Github.Group, maven.Github.Artifact = "com.acme", "web"
 	npm := githubTask("user", "npm", "web")
 	tests := map[string]struct {
-		p    task.Artifact
+		p    lookup.Artifact
 		want map[string]string
 	}{
 		"1.2": {maven, map[string]string{
@@ -172,15 +173,15 @@ func TestPackagesOfGithub(t *testing.T) {
 		"2.0.0": {npm, map[string]string{"version": "2.0.0", "package": "web", "url": "https://github.com/p/2"}},
 	}
 	for version, tt := range tests {
-		for _, choice := range []task.ArtifactChoice{{Version: version}, {Pattern: ".*"}} {
+		for _, choice := range []lookup.Choice{{Version: version}, {Pattern: ".*"}} {
 			tt.p.Choice = choice
 			r, got := lookVia(t, via, tt.p)
-			if diff := cmp.Diff(task.ArtifactResults{Version: version, Metadata: tt.want}, got); diff != "" {
+			if diff := cmp.Diff(lookup.Results{Version: version, Metadata: tt.want}, got); diff != "" {
 				t.Errorf("%s: results (-want +got):\n%s", r.Message, diff)
 			}
 		}
 	}
-	npm.Choice = task.ArtifactChoice{Version: "3"}
+	npm.Choice = lookup.Choice{Version: "3"}
 	if r, _ := lookVia(t, via, npm); r.Status != task.Failed || !strings.Contains(r.Message, "web has no version 3: it has 1, the newest of which are 2.0.0") {
 		t.Errorf("%s: %s", r.Status, r.Message)
 	}

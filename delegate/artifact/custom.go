@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // resultPath is the environment variable that tells the script where to write
@@ -21,7 +22,7 @@ const resultPath = "HARNESS_ARTIFACT_RESULT_PATH"
 
 // custom is a script that writes which versions there are. It runs once.
 type custom struct {
-	spec   task.CustomArtifact
+	spec   lookup.Custom
 	name   string
 	script executor.Executor
 	a      task.Assignment

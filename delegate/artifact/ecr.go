@@ -10,12 +10,12 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // ecrImages is a repository of ECR. It needs the right ecr:DescribeImages.
 type ecrImages struct {
-	spec task.ECRImages
+	spec lookup.ECRImages
 	t    http.RoundTripper
 }
 
@@ -76,7 +76,7 @@ func (e ecrImages) find(ctx context.Context, id string) (found, error) {
 		return f, fault.New(fault.NotFound, "%s has no tag %s", e.spec.Repository, id)
 	}
 	image := out.ImageDetails[0]
-	f.Image = task.ImageName(aws.ECRHost(sdk.ToString(image.RegistryId), client.Options().Region)+"/"+e.spec.Repository, id, "")
+	f.Image = lookup.ImageName(aws.ECRHost(sdk.ToString(image.RegistryId), client.Options().Region)+"/"+e.spec.Repository, id, "")
 	f.Digest = sdk.ToString(image.ImageDigest)
 	f.Metadata = map[string]string{"SHA": f.Digest, "SHAV2": f.Digest, "image": f.Image, "url": f.Image, "tag": id}
 	return f, nil

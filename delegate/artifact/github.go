@@ -10,19 +10,19 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // github is a package of a GitHub host, by its REST API. Images are looked at
 // in the host's registry besides.
 type github struct {
-	spec   task.GithubPackages
+	spec   lookup.GithubPackages
 	name   string
 	client *restapi.Client
 	images *registry // of a container; else nil
 }
 
-func newGithub(p task.Artifact, t http.RoundTripper) (*github, error) {
+func newGithub(p lookup.Artifact, t http.RoundTripper) (*github, error) {
 	g := &github{spec: *p.Github, name: p.Name, client: restapi.New(p.Github.Server, t)}
 	if p.Registry == nil {
 		return g, nil

@@ -9,12 +9,12 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // nexus is a component of Nexus 3, by its search (REST API, "Search").
 type nexus struct {
-	spec   task.Nexus
+	spec   lookup.Nexus
 	name   string
 	client *restapi.Client
 }
@@ -147,7 +147,7 @@ func (n *nexus) found(c component, id string) found {
 		break
 	}
 	if n.spec.Image != "" {
-		f.Image = task.ImageName(n.spec.Image, id, "")
+		f.Image = lookup.ImageName(n.spec.Image, id, "")
 		f.Metadata = map[string]string{"tag": id, "image": f.Image, "url": f.Image, "SHA": f.Digest, "SHAV2": f.Digest}
 	}
 	return f

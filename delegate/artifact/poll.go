@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/poll"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 const (
@@ -187,12 +188,12 @@ func (p *polling) find(ctx context.Context, id string) (poll.Version, error) {
 	if f.Version == "" {
 		f.Version = id
 	}
-	return poll.Version{ID: id, ArtifactResults: f}, err
+	return poll.Version{ID: id, Results: f}, err
 }
 
 // open makes the source. The versions of machine images are known by their ids
 // here: a name may be given again.
-func (p *polling) open(a task.Artifact) (source, error) {
+func (p *polling) open(a lookup.Artifact) (source, error) {
 	if a.AMI != nil {
 		return imagesByID{&machineImages{spec: *a.AMI, t: p.t}}, nil
 	}
@@ -264,7 +265,7 @@ func (p *polling) answer(ctx context.Context, id string) (poll.Version, error) {
 		v.Unfit = "the connector's account has no such version that is available"
 		return v, nil
 	}
-	v.ArtifactResults = f
+	v.Results = f
 	if err == nil && whole.AMI != nil {
 		v.Unfit = unfit(p.Artifact.AMI.Filters, f.Metadata)
 	}

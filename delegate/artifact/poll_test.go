@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/poll"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // bucket is S3 in memory: keys, and when they were put. It waits for nobody, so
@@ -64,7 +65,7 @@ func (b *bucket) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (b *bucket) watch(p poll.Place) task.Watch {
-	p.Artifact = task.Artifact{Type: "AmazonS3", Name: "s3://builds", Choice: task.ArtifactChoice{Pattern: "web/.*"}, S3: &task.S3Objects{AWS: keys("eu-central-1"), Bucket: "builds"}}
+	p.Artifact = lookup.Artifact{Type: "AmazonS3", Name: "s3://builds", Choice: lookup.Choice{Pattern: "web/.*"}, S3: &task.S3Objects{AWS: keys("eu-central-1"), Bucket: "builds"}}
 	doc, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // it is the test's own
@@ -284,7 +285,7 @@ func TestAWatchLooksAtMachineImages(t *testing.T) {
 			"ami-1": {"name": "web-1", "team": "web"}, "ami-2": {"name": "web-2", "team": "db"}, "ami-3": {"name": "web-3"}, "ami-4": {"name": "web-4", "team": "web"},
 		}
 		w := func(p poll.Place, filters map[string]string) task.Watch {
-			p.Artifact = task.Artifact{Type: "AmazonMachineImage", AMI: &task.MachineImages{AWS: keys("eu-central-1"), Filters: filters}}
+			p.Artifact = lookup.Artifact{Type: "AmazonMachineImage", AMI: &lookup.MachineImages{AWS: keys("eu-central-1"), Filters: filters}}
 			doc, err := json.Marshal(p)
 			if err != nil {
 				t.Fatal(err)

@@ -17,17 +17,18 @@ import (
 	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // registry is a repository of a registry that speaks the OCI distribution API.
 type registry struct {
-	spec task.ImageRegistry
+	spec lookup.Registry
 	repo name.Repository
 	t    http.RoundTripper
 	auth authn.Authenticator // nil until it is needed
 }
 
-func newRegistry(spec task.ImageRegistry, t http.RoundTripper) (*registry, error) {
+func newRegistry(spec lookup.Registry, t http.RoundTripper) (*registry, error) {
 	at, err := address.Web("the registry's URL", spec.Server.URL)
 	if err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func (r *registry) tags(ctx context.Context) ([]version, error) {
 
 func (r *registry) find(ctx context.Context, id string) (found, error) {
 	f := found{}
-	f.Image = task.ImageName(r.spec.Image, id, "")
+	f.Image = lookup.ImageName(r.spec.Image, id, "")
 	tag, err := name.NewTag(r.repo.String() + ":" + id)
 	if err != nil {
 		return f, fault.New(fault.Invalid, "the tag %q: %w", id, err)

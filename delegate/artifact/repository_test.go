@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // vendor stands in for one host; who asks must prove who he is.
@@ -41,15 +42,15 @@ func basic(url string) task.Server {
 }
 
 // check looks an artifact up by a version and as the newest.
-func check(t *testing.T, via http.RoundTripper, p task.Artifact, want task.ArtifactResults) {
+func check(t *testing.T, via http.RoundTripper, p lookup.Artifact, want lookup.Results) {
 	t.Helper()
-	for _, p.Choice = range []task.ArtifactChoice{{Version: want.Version}, {Pattern: ".*"}} {
+	for _, p.Choice = range []lookup.Choice{{Version: want.Version}, {Pattern: ".*"}} {
 		r, got := lookVia(t, via, p)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s %+v: %s: results (-want +got):\n%s", p.Name, p.Choice, r.Message, diff)
 		}
 	}
-	p.Choice = task.ArtifactChoice{Version: "4711"}
+	p.Choice = lookup.Choice{Version: "4711"}
 	if r, _ := lookVia(t, via, p); r.Status != task.Failed || !strings.Contains(r.Message, "the newest of which are "+want.Version) {
 		t.Errorf("%s: what isn't there: %s: %s", p.Name, r.Status, r.Message)
 	}
@@ -106,26 +107,26 @@ func TestNexus(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"items":%s,"continuationToken":%s}`, doc, next)
 	})
-	of := func(n task.Nexus) task.Artifact {
+	of := func(n lookup.Nexus) lookup.Artifact {
 		n.Server, n.Repository = basic("https://nexus.example.com/"), "r"
-		return task.Artifact{Type: "Nexus3Registry", Name: n.Format, Nexus: &n}
+		return lookup.Artifact{Type: "Nexus3Registry", Name: n.Format, Nexus: &n}
 	}
 	metadata := func(id, path, name string) map[string]string {
 		return map[string]string{"version": id, "repository": "r", "path": path, "fileName": name, "url": "https://nexus.example.com/repository/r/" + path}
 	}
-	check(t, via, of(task.Nexus{Format: "maven", Group: "com.acme", Artifact: "web", Extension: "war"}),
-		task.ArtifactResults{Version: "1.10", Metadata: metadata("1.10", "com/acme/web/1.10/web-1.10.war", "web-1.10.war")})
-	check(t, via, of(task.Nexus{Format: "npm", Package: "@acme/web"}),
-		task.ArtifactResults{Version: "2.0.0", Metadata: metadata("2.0.0", "@acme/web/-/web-2.0.0.tgz", "web-2.0.0.tgz")})
-	check(t, via, of(task.Nexus{Format: "raw", Group: "/builds"}),
-		task.ArtifactResults{Version: "builds/web.zip", Metadata: metadata("builds/web.zip", "builds/web.zip", "web.zip")})
+	check(t, via, of(lookup.Nexus{Format: "maven", Group: "com.acme", Artifact: "web", Extension: "war"}),
+		lookup.Results{Version: "1.10", Metadata: metadata("1.10", "com/acme/web/1.10/web-1.10.war", "web-1.10.war")})
+	check(t, via, of(lookup.Nexus{Format: "npm", Package: "@acme/web"}),
+		lookup.Results{Version: "2.0.0", Metadata: metadata("2.0.0", "@acme/web/-/web-2.0.0.tgz", "web-2.0.0.tgz")})
+	check(t, via, of(lookup.Nexus{Format: "raw", Group: "/builds"}),
+		lookup.Results{Version: "builds/web.zip", Metadata: metadata("builds/web.zip", "builds/web.zip", "web.zip")})
 	image := "docker.example.com/team/web:1.10"
-	check(t, via, of(task.Nexus{Format: "docker", Package: "team/web", Image: "docker.example.com/team/web"}), task.ArtifactResults{
+	check(t, via, of(lookup.Nexus{Format: "docker", Package: "team/web", Image: "docker.example.com/team/web"}), lookup.Results{
 		Version: "1.10", Image: image, Digest: "sha256:ab2",
 		Metadata: map[string]string{"tag": "1.10", "image": image, "url": image, "SHA": "sha256:ab2", "SHAV2": "sha256:ab2"},
 	})
-	p := of(task.Nexus{Format: "nuget", Package: "none"})
-	p.Choice = task.ArtifactChoice{Pattern: ".*"}
+	p := of(lookup.Nexus{Format: "nuget", Package: "none"})
+	p.Choice = lookup.Choice{Pattern: ".*"}
 	if r, _ := lookVia(t, via, p); r.Status != task.Failed || !strings.Contains(r.Message, "repository r has no such component") {
 		t.Errorf("no such component: %s: %s", r.Status, r.Message)
 	}
@@ -151,15 +152,15 @@ func TestArtifactory(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"results":[%s],"range":{"start_pos":0}}`, answers[string(query)])
 	})
-	of := func(a task.Artifactory) task.Artifact {
+	of := func(a lookup.Artifactory) lookup.Artifact {
 		a.Server = basic("https://acme.jfrog.io/artifactory")
-		return task.Artifact{Type: "ArtifactoryRegistry", Name: a.Repository, Artifactory: &a}
+		return lookup.Artifact{Type: "ArtifactoryRegistry", Name: a.Repository, Artifactory: &a}
 	}
-	check(t, via, of(task.Artifactory{Repository: "files", Path: "/builds/"}), task.ArtifactResults{Version: "2/web.zip", Metadata: map[string]string{
+	check(t, via, of(lookup.Artifactory{Repository: "files", Path: "/builds/"}), lookup.Results{Version: "2/web.zip", Metadata: map[string]string{
 		"artifactPath": "2/web.zip", "path": "builds/2/web.zip", "fileName": "web.zip", "SHA": "bb", "url": "https://acme.jfrog.io/artifactory/files/builds/2/web.zip",
 	}})
 	image := "acme.jfrog.io/images/team/web:1.10"
-	check(t, via, of(task.Artifactory{Repository: "images", Path: "team/web", Image: "acme.jfrog.io/images/team/web"}), task.ArtifactResults{
+	check(t, via, of(lookup.Artifactory{Repository: "images", Path: "team/web", Image: "acme.jfrog.io/images/team/web"}), lookup.Results{
 		Version: "1.10", Image: image, Digest: "sha256:cc",
 		Metadata: map[string]string{"tag": "1.10", "image": image, "url": image, "SHA": "sha256:cc", "SHAV2": "sha256:cc"},
 	})
@@ -185,15 +186,15 @@ func TestJenkins(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 		}
 	})
-	p := task.Artifact{Type: "Jenkins", Name: "job web", Jenkins: &task.JenkinsBuilds{Server: basic("https://jenkins.example.com"), Job: "team/web", Path: "dist/web app.zip"}}
-	check(t, via, p, task.ArtifactResults{Version: "10", Metadata: map[string]string{
+	p := lookup.Artifact{Type: "Jenkins", Name: "job web", Jenkins: &lookup.JenkinsBuilds{Server: basic("https://jenkins.example.com"), Job: "team/web", Path: "dist/web app.zip"}}
+	check(t, via, p, lookup.Results{Version: "10", Metadata: map[string]string{
 		"jobName": "team/web", "build": "10", "artifactPath": "dist/web app.zip", "fileName": "web app.zip",
 		"url": "https://jenkins.example.com/job/team/job/web/10/artifact/dist/web%20app.zip",
 	}})
 	for build, want := range map[string]string{
 		"11": "build 11 of job web hasn't succeeded: FAILURE", "12": "build 12 of job web has kept no dist/web app.zip", "x": `the build of job web is "x"; want a number`,
 	} {
-		p.Choice = task.ArtifactChoice{Version: build}
+		p.Choice = lookup.Choice{Version: build}
 		r, _ := lookVia(t, via, p)
 		if build == "12" { // told with what there is
 			want = "job web has no version 12"
@@ -230,16 +231,16 @@ func TestCloudStorage(t *testing.T) {
 		}
 	})
 	via := testservers.Reroute{"oauth2.googleapis.com": c.URL, "storage.googleapis.com": c.URL}
-	p := task.Artifact{Type: "GoogleCloudStorage", Name: "bucket builds", Bucket: &task.GoogleBucket{Google: task.Google{Key: c.Key}, Bucket: "builds"}}
-	check(t, via, p, task.ArtifactResults{Version: "web/2.zip", Metadata: map[string]string{
+	p := lookup.Artifact{Type: "GoogleCloudStorage", Name: "bucket builds", Bucket: &task.GoogleBucket{Google: task.Google{Key: c.Key}, Bucket: "builds"}}
+	check(t, via, p, lookup.Results{Version: "web/2.zip", Metadata: map[string]string{
 		"artifactPath": "web/2.zip", "bucket": "builds", "fileName": "2.zip", "generation": "8", "url": "gs://builds/web/2.zip",
 	}})
 }
 
-func lookCustom(t *testing.T, c task.CustomArtifact, choice task.ArtifactChoice) (task.Result, task.ArtifactResults) {
+func lookCustom(t *testing.T, c lookup.Custom, choice lookup.Choice) (task.Result, lookup.Results) {
 	t.Helper()
 	env := executortest.New(t, nil)
-	p := task.Artifact{Type: "CustomArtifact", Name: "the custom artifact", Custom: &c, Choice: choice}
+	p := lookup.Artifact{Type: "CustomArtifact", Name: "the custom artifact", Custom: &c, Choice: choice}
 	r, err := artifact.New(nil, shell.New(os.Environ(), t.TempDir()))(t.Context(), executortest.Assignment(t, task.KindArtifact, p), env.Env)
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +251,7 @@ func lookCustom(t *testing.T, c task.CustomArtifact, choice task.ArtifactChoice)
 // A version that the service fixes needs no script; others can't be listed then.
 func TestACustomArtifactWithoutAScriptHasNoVersions(t *testing.T) {
 	t.Parallel()
-	p := task.Artifact{Type: "CustomArtifact", Name: "the custom artifact"}
+	p := lookup.Artifact{Type: "CustomArtifact", Name: "the custom artifact"}
 	_, err := artifact.New(nil, nil)(t.Context(), executortest.Assignment(t, task.KindArtifact, p), executortest.New(t, nil).Env)
 	if !fault.Is(err, fault.Unsupported) || err.Error() != "the custom artifact has no script that lists versions; its version is written in the service" {
 		t.Errorf("the error is %v", err)
@@ -259,35 +260,35 @@ func TestACustomArtifactWithoutAScriptHasNoVersions(t *testing.T) {
 
 func TestCustomArtifacts(t *testing.T) {
 	t.Parallel()
-	c := task.CustomArtifact{
+	c := lookup.Custom{
 		Script: task.Shell{Shell: "Bash", Script: `cat > "$HARNESS_ARTIFACT_RESULT_PATH" <<END
 {"items": [{"tag": "1.9", "by": {"name": "$WHO"}, "size": 3}, {"tag": "1.10", "by": {"name": "bo"}}, {"other": 1}]}
 END`, Env: map[string]string{"WHO": "ann"}},
 		Array: "$.items", Version: "tag", Attributes: map[string]string{"author": "by.name", "size": "$.size"},
 	}
-	want := task.ArtifactResults{Version: "1.9", Metadata: map[string]string{"author": "ann", "size": "3"}}
-	for _, choice := range []task.ArtifactChoice{{Version: "1.9"}, {Pattern: `1\..*`}} {
+	want := lookup.Results{Version: "1.9", Metadata: map[string]string{"author": "ann", "size": "3"}}
+	for _, choice := range []lookup.Choice{{Version: "1.9"}, {Pattern: `1\..*`}} {
 		r, got := lookCustom(t, c, choice)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%+v: %s: results (-want +got):\n%s", choice, r.Message, diff)
 		}
 	}
 	tests := map[string]struct {
-		change func(*task.CustomArtifact)
+		change func(*lookup.Custom)
 		want   string
 	}{
-		"a version that isn't there": {func(*task.CustomArtifact) {}, "has no version 2: it has 2, the newest of which are 1.9, 1.10"},
-		"a script that fails":        {func(c *task.CustomArtifact) { c.Script.Script = "exit 3" }, "the script of the custom artifact: "},
-		"nothing is written":         {func(c *task.CustomArtifact) { c.Script.Script = "true" }, "has written nothing to $HARNESS_ARTIFACT_RESULT_PATH"},
-		"no list":                    {func(c *task.CustomArtifact) { c.Array = "$.items[0].tag" }, "artifactsArrayPath $.items[0].tag names no list"},
-		"no JSON":                    {func(c *task.CustomArtifact) { c.Script.Script = `echo no > "$HARNESS_ARTIFACT_RESULT_PATH"` }, "isn't JSON"},
+		"a version that isn't there": {func(*lookup.Custom) {}, "has no version 2: it has 2, the newest of which are 1.9, 1.10"},
+		"a script that fails":        {func(c *lookup.Custom) { c.Script.Script = "exit 3" }, "the script of the custom artifact: "},
+		"nothing is written":         {func(c *lookup.Custom) { c.Script.Script = "true" }, "has written nothing to $HARNESS_ARTIFACT_RESULT_PATH"},
+		"no list":                    {func(c *lookup.Custom) { c.Array = "$.items[0].tag" }, "artifactsArrayPath $.items[0].tag names no list"},
+		"no JSON":                    {func(c *lookup.Custom) { c.Script.Script = `echo no > "$HARNESS_ARTIFACT_RESULT_PATH"` }, "isn't JSON"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := c
 			tt.change(&c)
-			r, _ := lookCustom(t, c, task.ArtifactChoice{Version: "2"})
+			r, _ := lookCustom(t, c, lookup.Choice{Version: "2"})
 			if r.Status != task.Failed || !strings.Contains(r.Message, tt.want) {
 				t.Errorf("%s: %s; want %s", r.Status, r.Message, tt.want)
 			}

@@ -26,6 +26,7 @@ import (
 	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // definition is what the function of most tests is.
@@ -117,7 +118,7 @@ func (a *account) stage(execution, key string) *stage {
 	s := &stage{account: a, env: executortest.New(a.t, nil), execution: execution, attempt: 1, image: key}
 	s.spec.Target = lane.Target{
 		AWS: keys(), Function: []awslane.Manifest{inline("f", "AwsLambdaFunctionDefinition", definition)}, Aliases: []awslane.Manifest{inline("a", "AwsLambdaFunctionAliasDefinition", live)},
-		Artifact: &task.Artifact{Type: "AmazonS3", Choice: task.ArtifactChoice{Version: key}, S3: &task.S3Objects{AWS: keys(), Bucket: bucket}},
+		Artifact: &lookup.Artifact{Type: "AmazonS3", Choice: lookup.Choice{Version: key}, S3: &task.S3Objects{AWS: keys(), Bucket: bucket}},
 	}
 	return s
 }

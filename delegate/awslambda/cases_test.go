@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // Code that can't be used fails the step with Lambda's reason; callers of the alias
@@ -286,7 +287,7 @@ func TestImage(t *testing.T) {
 	stage := func(execution, tag string) *stage {
 		s := a.stage(execution, "web-1.zip")
 		s.image = "web:" + tag
-		s.spec.Target.Artifact = &task.Artifact{Type: "Ecr", Choice: task.ArtifactChoice{Version: tag}, ECR: &task.ECRImages{AWS: keys(), Repository: "web"}}
+		s.spec.Target.Artifact = &lookup.Artifact{Type: "Ecr", Choice: lookup.Choice{Version: tag}, ECR: &lookup.ECRImages{AWS: keys(), Repository: "web"}}
 		return s
 	}
 	s := stage("e1", "1")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // maxZip is how large code may be that is sent to Lambda itself, in bytes.
@@ -74,7 +74,7 @@ func (s *session) artifact(ctx context.Context) (code, error) {
 }
 
 // imageOf is an image by its digest, which doesn't change with its tag.
-func (s *session) imageOf(ctx context.Context, a *task.Artifact) (code, error) {
+func (s *session) imageOf(ctx context.Context, a *lookup.Artifact) (code, error) {
 	c := code{name: s.work.Target.Image}
 	repository, digest := "", a.Choice.Digest
 	if a.Registry != nil {
@@ -98,14 +98,14 @@ func (s *session) imageOf(ctx context.Context, a *task.Artifact) (code, error) {
 		repository = aws.ECRHost(sdk.ToString(found.RegistryId), access.Region) + "/" + a.ECR.Repository
 		digest = sdk.ToString(found.ImageDigest)
 	}
-	c.image = repository + "@" + task.CanonicalDigest(digest)
+	c.image = repository + "@" + lookup.CanonicalDigest(digest)
 	s.Say("Image: %s", c.image)
 	return c, nil
 }
 
 // objectOf is an object of S3. Lambda reads it itself where the bucket is in its
 // region; else the delegate sends it.
-func (s *session) objectOf(ctx context.Context, a *task.Artifact) (code, error) {
+func (s *session) objectOf(ctx context.Context, a *lookup.Artifact) (code, error) {
 	client, err := s.cfg.Accesses.S3(ctx, *a.S3, s.work.Execution)
 	if err != nil {
 		return code{}, err

@@ -13,6 +13,7 @@ import (
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 func (s *site) wantRevisions(t *testing.T, want ...string) {
@@ -336,13 +337,13 @@ func TestDescribe(t *testing.T) {
 	p.Target.Cluster, p.Target.ReleaseName = task.Cluster{}, ""
 	e := s.succeed(t, p)
 	var out struct {
-		Output struct{ Chart task.ChartFound }
+		Output struct{ Chart lookup.ChartFound }
 	}
 	check(t, json.Unmarshal(e.Outputs, &out))
 	commit := s.git(t, "rev-parse", "HEAD")
-	want := task.ChartFound{
+	want := lookup.ChartFound{
 		Manifest: "app", CommitID: commit, Name: "web", Description: "A web", Version: "1.2.3", APIVersion: "v2", AppVersion: "9", KubeVersion: ">=1.25",
-		Metadata: task.ChartPlace{URL: s.url, BasePath: "web", CommitID: commit, Branch: "main"},
+		Metadata: lookup.ChartPlace{URL: s.url, BasePath: "web", CommitID: commit, Branch: "main"},
 	}
 	if diff := cmp.Diff(want, out.Output.Chart); diff != "" {
 		t.Errorf("chart (-want +got):\n%s", diff)

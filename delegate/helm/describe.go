@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // describe reads what a chart says of itself, and where it was found.
@@ -35,12 +36,12 @@ func (s *session) describe(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	found := task.ChartFound{
+	found := lookup.ChartFound{
 		Manifest: m.ID, CommitID: files.Commit, Name: about.Name, Description: about.Description, Version: about.Version,
 		APIVersion: about.APIVersion, AppVersion: about.AppVersion, KubeVersion: about.KubeVersion,
 	}
 	if g := m.Store.Git; g != nil {
-		found.Metadata = task.ChartPlace{URL: g.URL, BasePath: g.Paths[0], CommitID: files.Commit, Branch: g.Branch}
+		found.Metadata = lookup.ChartPlace{URL: g.URL, BasePath: g.Paths[0], CommitID: files.Commit, Branch: g.Branch}
 	}
 	if r := m.Store.Charts; r != nil {
 		found.Metadata.URL = r.URL

@@ -80,8 +80,8 @@ type engineWork struct {
 	EnableDNS    bool                 `json:"enableDNS"`
 }
 
-// lookup is what a template looks for in the cluster.
-type lookup struct {
+// sought is what a template looks for in the cluster.
+type sought struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace"`
@@ -99,7 +99,7 @@ func engineVerb(ctx context.Context, c sandbox.Call) (any, error) {
 	}
 	look := func(apiVersion, kind, namespace, name string) (map[string]any, error) {
 		found := manifest.Tree{}
-		err := c.Ask(askLookup, lookup{apiVersion, kind, namespace, name}, &found)
+		err := c.Ask(askLookup, sought{apiVersion, kind, namespace, name}, &found)
 		return found, err
 	}
 	files, err := chart.Render(ctx, w.Folder, chart.Scene{
@@ -133,7 +133,7 @@ func (s *session) remote(ctx context.Context, d *deployment, enableDNS bool) *ch
 
 // lookUp answers a template's lookup.
 func (s *session) lookUp(ctx context.Context, _ string, question json.RawMessage) (any, error) {
-	var l lookup
+	var l sought
 	if err := json.Unmarshal(question, &l); err != nil {
 		return nil, err
 	}

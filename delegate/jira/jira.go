@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 )
 
 // Unit is the command unit of the log.
@@ -29,7 +30,7 @@ const api = "/rest/api/2"
 // net/http's defaults.
 func New(t http.RoundTripper) executor.Executor {
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.Jira](a)
+		p, err := executor.Payload[tracker.Jira](a)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -53,13 +54,13 @@ func (j *session) logf(format string, args ...any) {
 }
 
 // do does what is asked for and gives the key of the issue.
-func (j *session) do(ctx context.Context, p task.Jira) (string, error) {
+func (j *session) do(ctx context.Context, p tracker.Jira) (string, error) {
 	switch p.Op {
-	case task.JiraCreate:
+	case tracker.JiraCreate:
 		return j.create(ctx, p)
-	case task.JiraUpdate:
+	case tracker.JiraUpdate:
 		return p.Issue, j.update(ctx, p)
-	case task.JiraRead:
+	case tracker.JiraRead:
 		return p.Issue, nil
 	}
 	return "", fault.New(fault.Unsupported, "the operation %q isn't known to this delegate", p.Op)
@@ -73,7 +74,7 @@ func (j *session) failed(err error) (task.Result, error) {
 }
 
 // create makes an issue.
-func (j *session) create(ctx context.Context, p task.Jira) (string, error) {
+func (j *session) create(ctx context.Context, p tracker.Jira) (string, error) {
 	kind, err := j.issueType(ctx, p.Project, p.IssueType)
 	if err != nil {
 		return "", err
@@ -97,7 +98,7 @@ func (j *session) create(ctx context.Context, p task.Jira) (string, error) {
 }
 
 // update sets fields, then moves the issue to another status.
-func (j *session) update(ctx context.Context, p task.Jira) error {
+func (j *session) update(ctx context.Context, p tracker.Jira) error {
 	if len(p.Fields) > 0 {
 		known, err := j.editFields(ctx, p.Issue)
 		if err != nil {
@@ -125,7 +126,7 @@ func issuePath(key string) string { return api + "/issue/" + url.PathEscape(key)
 func (j *session) link(key string) string { return j.client.URL() + "/browse/" + url.PathEscape(key) }
 
 // transition moves an issue to a status. One that is there already stays.
-func (j *session) transition(ctx context.Context, p task.Jira) error {
+func (j *session) transition(ctx context.Context, p tracker.Jira) error {
 	var list struct {
 		Transitions []struct {
 			ID, Name string

@@ -13,9 +13,10 @@ import (
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 )
 
-func run(t *testing.T, server *testservers.Jira, p task.Jira) (task.Result, *executortest.Env) {
+func run(t *testing.T, server *testservers.Jira, p tracker.Jira) (task.Result, *executortest.Env) {
 	t.Helper()
 	if p.Server.URL == "" {
 		p.Server = task.Server{URL: server.URL + "/", Auth: task.AuthBasic, Username: testservers.Username, Password: testservers.Password}
@@ -54,8 +55,8 @@ func values(pairs ...string) []task.NamedValue {
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	server := testservers.NewJira(t)
-	r, env := run(t, server, task.Jira{
-		Op: task.JiraCreate, Project: "DEMO", IssueType: "Task",
+	r, env := run(t, server, tracker.Jira{
+		Op: tracker.JiraCreate, Project: "DEMO", IssueType: "Task",
 		Fields: values("Summary", "Deploy 1.2", "description", "a\nb", "Labels", "ci, cd", "Due date", "2026-01-31", "Priority", "Highest",
 			"risk", "High", "customfield_10002", "3.5", "Teams", "Payments,Web", "Region", "Europe - Berlin"),
 	})
@@ -76,22 +77,22 @@ func TestUpdate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, from string
-		change     task.Jira
+		change     tracker.Jira
 		status     any
 		done       []string // what changes the issue
 	}{
-		{"fields, then the status", "To Do", task.Jira{Fields: values("Risk", "Low"), Status: "in progress"}, "In Progress",
+		{"fields, then the status", "To Do", tracker.Jira{Fields: values("Risk", "Low"), Status: "in progress"}, "In Progress",
 			[]string{"PUT /rest/api/2/issue/DEMO-1", "POST /rest/api/2/issue/DEMO-1/transitions"}},
-		{"fields alone", "Done", task.Jira{Fields: values("Risk", "Low")}, "Done", []string{"PUT /rest/api/2/issue/DEMO-1"}},
-		{"a transition by its name", "In Progress", task.Jira{Status: "Done", Transition: "Close"}, "Done", []string{"POST /rest/api/2/issue/DEMO-1/transitions"}},
-		{"a status that it has already", "Done", task.Jira{Status: "Done"}, "Done", nil},
+		{"fields alone", "Done", tracker.Jira{Fields: values("Risk", "Low")}, "Done", []string{"PUT /rest/api/2/issue/DEMO-1"}},
+		{"a transition by its name", "In Progress", tracker.Jira{Status: "Done", Transition: "Close"}, "Done", []string{"POST /rest/api/2/issue/DEMO-1/transitions"}},
+		{"a status that it has already", "Done", tracker.Jira{Status: "Done"}, "Done", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			server := testservers.NewJira(t)
 			p := tt.change
-			p.Op, p.Issue = task.JiraUpdate, server.Add("x", tt.from)
+			p.Op, p.Issue = tracker.JiraUpdate, server.Add("x", tt.from)
 			r, _ := run(t, server, p)
 			if got := issue(t, r)["Status"]; got != tt.status {
 				t.Errorf("the status is %v, want %v", got, tt.status)
@@ -111,29 +112,29 @@ func TestUpdate(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	create := func(pairs ...string) task.Jira {
-		return task.Jira{Op: task.JiraCreate, Project: "DEMO", IssueType: "Task", Fields: values(pairs...)}
+	create := func(pairs ...string) tracker.Jira {
+		return tracker.Jira{Op: tracker.JiraCreate, Project: "DEMO", IssueType: "Task", Fields: values(pairs...)}
 	}
 	wrong := fault.ConfigurationFailure
 	tests := []struct {
 		name string
-		task task.Jira
+		task tracker.Jira
 		says string
 		typ  fault.FailureType
 	}{
-		{"no such project", task.Jira{Op: task.JiraCreate, Project: "NONE", IssueType: "Task"}, "No project could be found with key 'NONE'.", fault.Unknown},
-		{"no such type", task.Jira{Op: task.JiraCreate, Project: "DEMO", IssueType: "Epic"}, `project DEMO has no issue type "Epic"; it has Task, Bug`, wrong},
+		{"no such project", tracker.Jira{Op: tracker.JiraCreate, Project: "NONE", IssueType: "Task"}, "No project could be found with key 'NONE'.", fault.Unknown},
+		{"no such type", tracker.Jira{Op: tracker.JiraCreate, Project: "DEMO", IssueType: "Epic"}, `project DEMO has no issue type "Epic"; it has Task, Bug`, wrong},
 		{"no such field", create("Summary", "x", "Riks", "High"), `issues of type Task in project DEMO have no field "Riks" that can be set; there are Summary,`, wrong},
 		{"two fields of a name", create("Twin", "x"), `2 fields "Twin"; say which by its id: customfield_10006, customfield_10007`, wrong},
 		{"no such value", create("Summary", "x", "Risk", "Huge"), `field "Risk" is "Huge"; want one of Low, High`, wrong},
 		{"no number", create("Points", "many"), `field "Points" is "many"; want a number`, wrong},
 		{"a user", create("Owner", "jane"), `field "Owner" is of type user, which can't be set`, wrong},
 		{"a field that is required", create("Risk", "High"), "status 400 Bad Request: summary: You must specify a summary of the issue.", fault.Unknown},
-		{"no such issue", task.Jira{Op: task.JiraRead, Issue: "DEMO-9"}, "Issue does not exist or you do not have permission to see it.", fault.Unknown},
-		{"no way to a status", task.Jira{Op: task.JiraUpdate, Issue: "DEMO-1", Status: "Done"}, `issue DEMO-1: no transition leads from status "To Do" to "Done"; there are "Start" to "In Progress"`, fault.Unknown},
-		{"no way of that name", task.Jira{Op: task.JiraUpdate, Issue: "DEMO-1", Status: "In Progress", Transition: "Begin"}, `no transition "Begin" leads from status "To Do"`, fault.Unknown},
-		{"wrong credentials", task.Jira{Op: task.JiraRead, Issue: "DEMO-1", Server: task.Server{Auth: task.AuthBearer, Token: "nonsense"}}, "status 401 Unauthorized: Client must be authenticated", fault.Authentication},
-		{"another operation", task.Jira{Op: "delete", Issue: "DEMO-1"}, `the operation "delete" isn't known to this delegate`, wrong},
+		{"no such issue", tracker.Jira{Op: tracker.JiraRead, Issue: "DEMO-9"}, "Issue does not exist or you do not have permission to see it.", fault.Unknown},
+		{"no way to a status", tracker.Jira{Op: tracker.JiraUpdate, Issue: "DEMO-1", Status: "Done"}, `issue DEMO-1: no transition leads from status "To Do" to "Done"; there are "Start" to "In Progress"`, fault.Unknown},
+		{"no way of that name", tracker.Jira{Op: tracker.JiraUpdate, Issue: "DEMO-1", Status: "In Progress", Transition: "Begin"}, `no transition "Begin" leads from status "To Do"`, fault.Unknown},
+		{"wrong credentials", tracker.Jira{Op: tracker.JiraRead, Issue: "DEMO-1", Server: task.Server{Auth: task.AuthBearer, Token: "nonsense"}}, "status 401 Unauthorized: Client must be authenticated", fault.Authentication},
+		{"another operation", tracker.Jira{Op: "delete", Issue: "DEMO-1"}, `the operation "delete" isn't known to this delegate`, wrong},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -163,7 +164,7 @@ func TestReadTriesAgain(t *testing.T) {
 	server := testservers.NewJira(t)
 	key := server.Add("x", "Done")
 	server.Break(2)
-	r, _ := run(t, server, task.Jira{Op: task.JiraRead, Issue: key, Server: task.Server{URL: server.URL, Auth: task.AuthBearer, Token: testservers.Password}})
+	r, _ := run(t, server, tracker.Jira{Op: tracker.JiraRead, Issue: key, Server: task.Server{URL: server.URL, Auth: task.AuthBearer, Token: testservers.Password}})
 	if got := issue(t, r)["Status"]; got != "Done" {
 		t.Errorf("the status is %v", got)
 	}
@@ -179,7 +180,7 @@ func TestLargeIssue(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "k", "l", "m"} {
 		fields[id] = strings.Repeat("x", 16<<10)
 	}
-	r, _ := run(t, server, task.Jira{Op: task.JiraRead, Issue: key})
+	r, _ := run(t, server, tracker.Jira{Op: tracker.JiraRead, Issue: key})
 	if out := issue(t, r); len(r.Outputs) > 180<<10 || out["Summary"] != "short" || out["key"] != key {
 		t.Errorf("%d bytes of outputs with the summary %v", len(r.Outputs), out["Summary"])
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // longest is how long a file grows before it is written anew, in bytes.
@@ -117,7 +117,7 @@ func (j *Journal) Begin(e Entry) error {
 }
 
 // End notes that a task's result is known to the control plane.
-func (j *Journal) End(h task.Held) error {
+func (j *Journal) End(h protocol.Held) error {
 	if j == nil {
 		return nil
 	}

@@ -2,7 +2,9 @@
 
 package journal
 
-import "github.com/slipway-cd/slipway/pkg/task"
+import (
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
+)
 
 // Journal keeps nothing here.
 type Journal struct{}
@@ -14,7 +16,7 @@ func Open(string, string, string) (*Journal, error) { return nil, nil }
 func (*Journal) Begin(Entry) error { return nil }
 
 // End notes nothing.
-func (*Journal) End(task.Held) error { return nil }
+func (*Journal) End(protocol.Held) error { return nil }
 
 // Remove removes nothing.
 func (*Journal) Remove() error { return nil }

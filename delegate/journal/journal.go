@@ -9,12 +9,12 @@
 package journal
 
 import (
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // Entry is a task that has begun.
 type Entry struct {
-	task.Held
+	protocol.Held
 	Mark string `json:"mark"` // of what it starts, see delegate/watchdog
 }
 
@@ -36,6 +36,6 @@ type header struct {
 
 // line is each further one.
 type line struct {
-	Begun *Entry     `json:"begun,omitempty"`
-	Ended *task.Held `json:"ended,omitempty"`
+	Begun *Entry         `json:"begun,omitempty"`
+	Ended *protocol.Held `json:"ended,omitempty"`
 }

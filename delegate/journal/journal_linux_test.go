@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // roleEnv makes the test binary a process that keeps a journal in a folder
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 func entry(id task.ID) Entry {
-	return Entry{Held: task.Held{ID: id, Fence: 3}, Mark: "MARK" + strings.ToUpper(string(id))}
+	return Entry{Held: protocol.Held{ID: id, Fence: 3}, Mark: "MARK" + strings.ToUpper(string(id))}
 }
 
 // What a killed process had begun is known, until it is told; a process that

@@ -25,7 +25,7 @@ const Unit = "Execute"
 // New makes the executor.
 func New(sender mail.Sender) executor.Executor {
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.Mail](a)
+		p, err := executor.Payload[mail.Task](a)
 		if err != nil {
 			return task.Result{}, err
 		}

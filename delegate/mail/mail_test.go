@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-func payload(t *testing.T, s *testmail.Server) task.Mail {
+func payload(t *testing.T, s *testmail.Server) mail.Task {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
@@ -28,15 +28,15 @@ func payload(t *testing.T, s *testmail.Server) task.Mail {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return task.Mail{
-		Server: task.MailServer{Host: host, Port: n, TLS: task.MailStartTLS, From: "slipway@example.com", Username: "ann", Password: "pass"},
+	return mail.Task{
+		Server: mail.Server{Host: host, Port: n, TLS: mail.StartTLS, From: "slipway@example.com", Username: "ann", Password: "pass"},
 		To:     []string{"bob@example.com"}, CC: []string{"eve@example.com"}, Subject: "Deployed", HTML: "<b>done</b>",
 	}
 }
 
 func TestMailIsTaken(t *testing.T) {
 	t.Parallel()
-	s := testmail.Start(t, testmail.Config{TLS: task.MailStartTLS, Username: "ann", Password: "pass"})
+	s := testmail.Start(t, testmail.Config{TLS: mail.StartTLS, Username: "ann", Password: "pass"})
 	env := executortest.New(t, nil)
 	r, err := delegatemail.New(mail.Sender{Roots: s.Roots})(t.Context(), executortest.Assignment(t, task.KindMail, payload(t, s)), env.Env)
 	if err != nil || r.Status != task.Succeeded {
@@ -57,7 +57,7 @@ func TestMailIsTaken(t *testing.T) {
 
 func TestMailIsRefused(t *testing.T) {
 	t.Parallel()
-	s := testmail.Start(t, testmail.Config{TLS: task.MailStartTLS, Username: "ann", Password: "pass", Refuse: func(string) error {
+	s := testmail.Start(t, testmail.Config{TLS: mail.StartTLS, Username: "ann", Password: "pass", Refuse: func(string) error {
 		return &smtp.SMTPError{Code: 550, Message: "nobody here"}
 	}})
 	const message = "the mail server 127.0.0.1 refuses the recipient bob@example.com: 550 5.0.0 nobody here"

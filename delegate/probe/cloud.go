@@ -24,10 +24,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // aws asks AWS who the connector is.
-func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
+func (x *exam) aws(ctx context.Context, p probe.AWS) {
 	// A region is needed only to find the nearest STS.
 	options := append([]func(*config.LoadOptions) error{
 		config.WithDefaultRegion("us-east-1"), config.WithHTTPClient(awsClient(x.cfg.Patience)), config.WithRetryMaxAttempts(1),
@@ -35,7 +36,7 @@ func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
 	p.AWS.BackOff = nil
 	cfg, err := aws.Config(ctx, p.AWS, options...)
 	if err != nil {
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 		return
 	}
 	c := &connection{patience: x.cfg.Patience}
@@ -51,7 +52,7 @@ func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
 		x.refusedByAWS(ctx, p.AWS, err)
 		return
 	}
-	x.pass(task.CheckLogin, "account %s, %s, region %s", sdk.ToString(who.Account), sdk.ToString(who.Arn), cfg.Region)
+	x.pass(probe.CheckLogin, "account %s, %s, region %s", sdk.ToString(who.Account), sdk.ToString(who.Arn), cfg.Region)
 	if !p.Secrets {
 		return
 	}
@@ -59,12 +60,12 @@ func (x *exam) aws(ctx context.Context, p task.AWSProbe) {
 	_, err = secretsmanager.NewFromConfig(cfg).ListSecrets(ctx, &secretsmanager.ListSecretsInput{MaxResults: &one})
 	switch code := awsCode(err); {
 	case err == nil:
-		x.pass(task.CheckPermission, "it may list the secrets of Secrets Manager in %s", cfg.Region)
+		x.pass(probe.CheckPermission, "it may list the secrets of Secrets Manager in %s", cfg.Region)
 	case x.broken():
 	case strings.HasPrefix(code, "AccessDenied"):
 		x.lack("it may not list secrets (secretsmanager:ListSecrets), which reading one by its name (secretsmanager:GetSecretValue) doesn't need; that isn't tested")
 	default:
-		x.fail(task.CheckPermission, "ask Secrets Manager for secrets: %s", err)
+		x.fail(probe.CheckPermission, "ask Secrets Manager for secrets: %s", err)
 	}
 }
 
@@ -102,16 +103,16 @@ func (x *exam) refusedByAWS(ctx context.Context, a task.AWS, err error) {
 	}
 	switch {
 	case late(ctx, err):
-		x.fail(task.CheckAnswer, "AWS took longer than %s", longest)
+		x.fail(probe.CheckAnswer, "AWS took longer than %s", longest)
 	case a.Web != nil && x.refusedByIssuer(*a.Web, code, said):
 	case strings.HasPrefix(code, "AccessDenied") && a.Role != "":
-		x.fail(task.CheckPermission, "the role %s can't be assumed (%s); its trust policy has to name who asks, and the external id if it wants one", a.Role, said)
+		x.fail(probe.CheckPermission, "the role %s can't be assumed (%s); its trust policy has to name who asks, and the external id if it wants one", a.Role, said)
 	case code != "":
-		x.fail(task.CheckLogin, "AWS doesn't let the connector in (%s); correct its keys", said)
+		x.fail(probe.CheckLogin, "AWS doesn't let the connector in (%s); correct its keys", said)
 	case a.Auth != task.AWSKeys && a.Web == nil:
-		x.fail(task.CheckLogin, "the connector uses the delegate's own credentials, and there are none (environment, instance or task role, service account): %s", err)
+		x.fail(probe.CheckLogin, "the connector uses the delegate's own credentials, and there are none (environment, instance or task role, service account): %s", err)
 	default:
-		x.fail(task.CheckLogin, "%s", err)
+		x.fail(probe.CheckLogin, "%s", err)
 	}
 }
 
@@ -121,15 +122,15 @@ func (x *exam) refusedByIssuer(w task.AWSWeb, code, said string) bool {
 	has := func(words string) bool { return strings.Contains(said, words) }
 	switch {
 	case code == "IDPCommunicationError" || has("retrieve verification key"):
-		x.fail(task.CheckReach, "AWS can't fetch the keys of this server's issuer of tokens (%s): the URL that the server was given (slipway serve --url) has to be reachable from the internet, with a certificate that everybody trusts", said)
+		x.fail(probe.CheckReach, "AWS can't fetch the keys of this server's issuer of tokens (%s): the URL that the server was given (slipway serve --url) has to be reachable from the internet, with a certificate that everybody trusts", said)
 	case has("No OpenIDConnect provider"):
-		x.fail(task.CheckLogin, "the account of the role %s knows no issuer of this name (%s); make an IAM OIDC identity provider there with the URL that AWS names", w.Role, said)
+		x.fail(probe.CheckLogin, "the account of the role %s knows no issuer of this name (%s); make an IAM OIDC identity provider there with the URL that AWS names", w.Role, said)
 	case has("token audience"):
-		x.fail(task.CheckLogin, "the IAM OIDC identity provider isn't for the audience %s (%s); add it to the provider's client ids", identity.AWSAudience, said)
+		x.fail(probe.CheckLogin, "the IAM OIDC identity provider isn't for the audience %s (%s); add it to the provider's client ids", identity.AWSAudience, said)
 	case code == "InvalidIdentityToken" || strings.HasPrefix(code, "ExpiredToken"):
-		x.fail(task.CheckLogin, "AWS doesn't take the token of this server (%s); see that the server's clock is right and that its URL is the provider's, letter by letter", said)
+		x.fail(probe.CheckLogin, "AWS doesn't take the token of this server (%s); see that the server's clock is right and that its URL is the provider's, letter by letter", said)
 	case strings.HasPrefix(code, "AccessDenied") && has("AssumeRoleWithWebIdentity"):
-		x.fail(task.CheckPermission, "the role %s can't be assumed (%s); its trust policy has to allow sts:AssumeRoleWithWebIdentity for the subject %s, and sts:TagSession if the connector has sessionTagKeys", w.Role, said, w.Subject)
+		x.fail(probe.CheckPermission, "the role %s can't be assumed (%s); its trust policy has to allow sts:AssumeRoleWithWebIdentity for the subject %s, and sts:TagSession if the connector has sessionTagKeys", w.Role, said, w.Subject)
 	default:
 		return false
 	}
@@ -142,15 +143,15 @@ func (x *exam) google(ctx context.Context, g task.Google) {
 	switch {
 	case x.broken():
 	case err == nil && access.Project != "":
-		x.pass(task.CheckLogin, "Google Cloud gives a token, of project %s", access.Project)
+		x.pass(probe.CheckLogin, "Google Cloud gives a token, of project %s", access.Project)
 	case err == nil:
-		x.pass(task.CheckLogin, "Google Cloud gives a token")
+		x.pass(probe.CheckLogin, "Google Cloud gives a token")
 	case fault.Is(err, fault.Invalid):
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 	case late(ctx, err):
-		x.fail(task.CheckAnswer, "Google Cloud took longer than %s", longest)
+		x.fail(probe.CheckAnswer, "Google Cloud took longer than %s", longest)
 	default:
-		x.fail(task.CheckLogin, "%s", err)
+		x.fail(probe.CheckLogin, "%s", err)
 	}
 }
 
@@ -160,14 +161,14 @@ func (x *exam) azure(ctx context.Context, a task.Azure) {
 	switch {
 	case x.broken():
 	case err == nil && a.Managed:
-		x.pass(task.CheckLogin, "the machine of the delegate has an identity of Azure")
+		x.pass(probe.CheckLogin, "the machine of the delegate has an identity of Azure")
 	case err == nil:
-		x.pass(task.CheckLogin, "Microsoft Entra gives application %s of tenant %s a token", a.Client, a.Tenant)
+		x.pass(probe.CheckLogin, "Microsoft Entra gives application %s of tenant %s a token", a.Client, a.Tenant)
 	case fault.Is(err, fault.Invalid):
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 	case late(ctx, err):
-		x.fail(task.CheckAnswer, "Microsoft Entra took longer than %s", longest)
+		x.fail(probe.CheckAnswer, "Microsoft Entra took longer than %s", longest)
 	default:
-		x.fail(task.CheckLogin, "%s", err)
+		x.fail(probe.CheckLogin, "%s", err)
 	}
 }

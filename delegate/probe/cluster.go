@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // cluster asks a cluster's API for its version, for who asks, and for namespaces.
@@ -19,7 +20,7 @@ func (x *exam) cluster(ctx context.Context, c task.Cluster) {
 		return via
 	})
 	if err != nil {
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 		return
 	}
 	api := clusterAPI{exam: x, client: &http.Client{Transport: via}, url: address, who: "the connector"}
@@ -45,7 +46,7 @@ const maxDocument = 1 << 20
 func (a *clusterAPI) ask(ctx context.Context, method, path, body string, out any) int {
 	req, err := http.NewRequestWithContext(ctx, method, a.url+path, strings.NewReader(body))
 	if err != nil {
-		a.fail(task.CheckConfiguration, "masterUrl is %s; want a URL", shown(a.url))
+		a.fail(probe.CheckConfiguration, "masterUrl is %s; want a URL", shown(a.url))
 		return 0
 	}
 	req.Header.Set("Accept", "application/json")
@@ -53,7 +54,7 @@ func (a *clusterAPI) ask(ctx context.Context, method, path, body string, out any
 	resp, err := a.client.Do(req)
 	if err != nil {
 		if !a.broken() {
-			a.fail(task.CheckLogin, "%s", err)
+			a.fail(probe.CheckLogin, "%s", err)
 		}
 		return 0
 	}
@@ -71,7 +72,7 @@ func (a *clusterAPI) ask(ctx context.Context, method, path, body string, out any
 		err = json.Unmarshal(doc, out)
 	}
 	if err != nil {
-		a.fail(task.CheckAnswer, "%s %s of %s answers with what no API of Kubernetes says: %s", method, path, shown(a.url), err)
+		a.fail(probe.CheckAnswer, "%s %s of %s answers with what no API of Kubernetes says: %s", method, path, shown(a.url), err)
 		return 0
 	}
 	return resp.StatusCode
@@ -95,7 +96,7 @@ func (a *clusterAPI) login(ctx context.Context) {
 	case status == http.StatusForbidden: // a cluster may hide it
 		version.GitVersion = "(it doesn't say which)"
 	case status >= http.StatusBadRequest || version.GitVersion == "":
-		a.fail(task.CheckAnswer, "%s isn't the API of a Kubernetes cluster: GET /version has the status %d", shown(a.url), status)
+		a.fail(probe.CheckAnswer, "%s isn't the API of a Kubernetes cluster: GET /version has the status %d", shown(a.url), status)
 		return
 	}
 	var review struct {
@@ -114,17 +115,17 @@ func (a *clusterAPI) login(ctx context.Context) {
 	case status == http.StatusUnauthorized:
 		a.refused("SelfSubjectReview")
 	case user.Username == anonymous || status == http.StatusForbidden && strings.Contains(a.said, anonymous):
-		a.fail(task.CheckLogin, "Kubernetes %s takes the connector for nobody in particular (%s): its credentials say nothing; correct them", version.GitVersion, anonymous)
+		a.fail(probe.CheckLogin, "Kubernetes %s takes the connector for nobody in particular (%s): its credentials say nothing; correct them", version.GitVersion, anonymous)
 	case user.Username == "":
-		a.pass(task.CheckLogin, "Kubernetes %s lets the connector in", version.GitVersion)
+		a.pass(probe.CheckLogin, "Kubernetes %s lets the connector in", version.GitVersion)
 	default:
 		a.who = user.Username
-		a.pass(task.CheckLogin, "Kubernetes %s knows the connector as %s", version.GitVersion, user.Username)
+		a.pass(probe.CheckLogin, "Kubernetes %s knows the connector as %s", version.GitVersion, user.Username)
 	}
 }
 
 func (a *clusterAPI) refused(request string) {
-	a.fail(task.CheckLogin, "the cluster doesn't let the connector in (%s: status 401): its token, password or certificate is wrong or has expired; correct the secret", request)
+	a.fail(probe.CheckLogin, "the cluster doesn't let the connector in (%s: status 401): its token, password or certificate is wrong or has expired; correct the secret", request)
 }
 
 // namespaces looks whether the connector may see the whole cluster.
@@ -135,8 +136,8 @@ func (a *clusterAPI) namespaces(ctx context.Context) {
 	case status == http.StatusForbidden:
 		a.lack("%s may not list namespaces; that is enough to deploy to one in which a role binding lets it, which isn't tested", a.who)
 	case status >= http.StatusBadRequest:
-		a.fail(task.CheckPermission, "list namespaces: status %d", status)
+		a.fail(probe.CheckPermission, "list namespaces: status %d", status)
 	default:
-		a.pass(task.CheckPermission, "%s may list namespaces", a.who)
+		a.pass(probe.CheckPermission, "%s may list namespaces", a.who)
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/slipway-cd/slipway/delegate/probe"
+	prober "github.com/slipway-cd/slipway/delegate/probe"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // administrator is how the test cluster is reached, and a namespace of it.
@@ -93,7 +94,7 @@ func TestClusters(t *testing.T) {
 			t.Parallel()
 			c := admin
 			tt.change(&c)
-			want(t, examine(t, probe.Config{}, task.Probe{Cluster: &c}), tt.status, tt.lines...)
+			want(t, examine(t, prober.Config{}, probe.Spec{Cluster: &c}), tt.status, tt.lines...)
 		})
 	}
 }
@@ -102,5 +103,5 @@ func TestClusters(t *testing.T) {
 func TestTheDelegatesOwnCluster(t *testing.T) {
 	path, _ := testcluster.Namespace(t)
 	t.Setenv("KUBECONFIG", path)
-	want(t, examine(t, probe.Config{}, task.Probe{Cluster: &task.Cluster{Inherit: true}}), "SUCCESS", "login ok: ")
+	want(t, examine(t, prober.Config{}, probe.Spec{Cluster: &task.Cluster{Inherit: true}}), "SUCCESS", "login ok: ")
 }

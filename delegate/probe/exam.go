@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // exam is a test of one connector under way: what was checked so far.
@@ -19,47 +20,47 @@ type exam struct {
 	net  *network
 
 	mu     sync.Mutex
-	list   []task.Check
-	status task.ProbeStatus
+	list   []probe.Check
+	status probe.Status
 	since  time.Time // when the check that is being made began
 }
 
 func newExam(cfg Config, a task.Assignment, env executor.Env) *exam {
-	x := &exam{cfg: cfg, task: a, env: env, status: task.ProbeSuccess, since: time.Now()}
+	x := &exam{cfg: cfg, task: a, env: env, status: probe.Success, since: time.Now()}
 	x.net = newNetwork(cfg, x)
 	return x
 }
 
 // found is what was found.
-func (x *exam) found() task.Probed {
+func (x *exam) found() probe.Result {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return task.Probed{Status: x.status, Checks: x.list}
+	return probe.Result{Status: x.status, Checks: x.list}
 }
 
 // pass notes a check that is all right.
-func (x *exam) pass(name task.CheckName, format string, args ...any) {
-	x.note(task.Check{Name: name, OK: true, Message: fmt.Sprintf(format, args...)}, task.ProbeSuccess)
+func (x *exam) pass(name probe.CheckName, format string, args ...any) {
+	x.note(probe.Check{Name: name, OK: true, Message: fmt.Sprintf(format, args...)}, probe.Success)
 }
 
 // fail notes one that isn't.
-func (x *exam) fail(name task.CheckName, format string, args ...any) {
-	x.note(task.Check{Name: name, Message: fmt.Sprintf(format, args...)}, task.ProbeFailure)
+func (x *exam) fail(name probe.CheckName, format string, args ...any) {
+	x.note(probe.Check{Name: name, Message: fmt.Sprintf(format, args...)}, probe.Failure)
 }
 
 // lack notes that a permission is missing without which the connector may be good
 // for all else.
 func (x *exam) lack(format string, args ...any) {
-	x.note(task.Check{Name: task.CheckPermission, Message: fmt.Sprintf(format, args...)}, task.ProbePartial)
+	x.note(probe.Check{Name: probe.CheckPermission, Message: fmt.Sprintf(format, args...)}, probe.Partial)
 }
 
 // doubt notes one that can't be made.
-func (x *exam) doubt(name task.CheckName, format string, args ...any) {
-	x.note(task.Check{Name: name, Message: fmt.Sprintf(format, args...)}, task.ProbeUnknown)
+func (x *exam) doubt(name probe.CheckName, format string, args ...any) {
+	x.note(probe.Check{Name: name, Message: fmt.Sprintf(format, args...)}, probe.Unknown)
 }
 
 // note adds a check, which took as long as it is since the one before.
-func (x *exam) note(c task.Check, status task.ProbeStatus) {
+func (x *exam) note(c probe.Check, status probe.Status) {
 	x.mu.Lock()
 	now := time.Now()
 	c.Took, x.since = now.Sub(x.since).Milliseconds(), now
@@ -68,7 +69,7 @@ func (x *exam) note(c task.Check, status task.ProbeStatus) {
 }
 
 // add adds a check whose time was taken.
-func (x *exam) add(c task.Check, status task.ProbeStatus) {
+func (x *exam) add(c probe.Check, status probe.Status) {
 	x.mu.Lock()
 	x.list = append(x.list, c)
 	if rank(status) > rank(x.status) {
@@ -83,14 +84,14 @@ func (x *exam) add(c task.Check, status task.ProbeStatus) {
 }
 
 // rank orders statuses: the worst of the checks is the test's.
-func rank(s task.ProbeStatus) int {
+func rank(s probe.Status) int {
 	switch s {
-	case task.ProbeSuccess:
-	case task.ProbePartial:
+	case probe.Success:
+	case probe.Partial:
 		return 1
-	case task.ProbeUnknown:
+	case probe.Unknown:
 		return 2
-	case task.ProbeFailure:
+	case probe.Failure:
 		return 3
 	}
 	return 0
@@ -100,7 +101,7 @@ func rank(s task.ProbeStatus) int {
 func (x *exam) broken() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.status == task.ProbeFailure
+	return x.status == probe.Failure
 }
 
 // late says whether an error is that the time is up.

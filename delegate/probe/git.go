@@ -15,11 +15,12 @@ import (
 	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // git reads the branches of a repository, if there is one to read, and asks the
 // host's API, if the connector has access to it.
-func (x *exam) git(ctx context.Context, g task.GitProbe) {
+func (x *exam) git(ctx context.Context, g probe.Git) {
 	x.gitHost(ctx, g.Git.URL)
 	if x.broken() {
 		return
@@ -34,14 +35,14 @@ func (x *exam) git(ctx context.Context, g task.GitProbe) {
 	case g.API != nil:
 		x.requests(ctx, *g.API)
 	case g.Whole:
-		x.doubt(task.CheckLogin, "the connector's URL is an account's, and no repository of it is known to read: name one by validationRepo, or give it apiAccess with a token")
+		x.doubt(probe.CheckLogin, "the connector's URL is an account's, and no repository of it is known to read: name one by validationRepo, or give it apiAccess with a token")
 	}
 }
 
 // repository asks for a repository's branches as git does before it fetches.
 func (x *exam) repository(ctx context.Context, g task.Git) {
 	if x.cfg.Git == nil {
-		x.doubt(task.CheckLogin, "this delegate doesn't fetch from Git")
+		x.doubt(probe.CheckLogin, "this delegate doesn't fetch from Git")
 		return
 	}
 	err := x.cfg.Git.Look(ctx, g)
@@ -56,28 +57,28 @@ func (x *exam) repository(ctx context.Context, g task.Git) {
 	}
 	switch {
 	case err == nil && g.Password == "" && g.SSHKey == "":
-		x.pass(task.CheckLogin, "%s can be read by everybody", at)
+		x.pass(probe.CheckLogin, "%s can be read by everybody", at)
 	case err == nil:
-		x.pass(task.CheckLogin, "%s lets %s read it", at, who)
+		x.pass(probe.CheckLogin, "%s lets %s read it", at, who)
 	case late(ctx, err):
-		x.fail(task.CheckAnswer, "git got no answer of %s in %s", at, longest)
+		x.fail(probe.CheckAnswer, "git got no answer of %s in %s", at, longest)
 	case fault.Is(err, fault.Unauthenticated): // the host, to us
-		x.fail(task.CheckTLS, "%s", err)
+		x.fail(probe.CheckTLS, "%s", err)
 	case fault.Is(err, fault.Invalid):
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 	case slices.Contains(fault.Failures(err), fault.Authentication):
-		x.fail(task.CheckLogin, "%s doesn't let %s in: the credentials are wrong, have expired, or aren't for this repository: %s", at, who, said)
+		x.fail(probe.CheckLogin, "%s doesn't let %s in: the credentials are wrong, have expired, or aren't for this repository: %s", at, who, said)
 	case strings.Contains(said, "not found") || strings.Contains(said, "does not exist") || strings.Contains(said, "does not appear to be a git repository"):
-		x.fail(task.CheckPermission, "the host shows %s no repository %s: its name is wrong, or it may not be seen with these credentials: %s", who, at, said)
+		x.fail(probe.CheckPermission, "the host shows %s no repository %s: its name is wrong, or it may not be seen with these credentials: %s", who, at, said)
 	default:
-		x.fail(task.CheckAnswer, "%s", said)
+		x.fail(probe.CheckAnswer, "%s", said)
 	}
 }
 
 // gitHost connects to the host of a repository.
 func (x *exam) gitHost(ctx context.Context, repository string) {
 	if err := address.Git(repository); err != nil {
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 		return
 	}
 	if host, port, ok := sshHost(repository); ok {
@@ -86,7 +87,7 @@ func (x *exam) gitHost(ctx context.Context, repository string) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(repository, "/")+"/info/refs?service=git-upload-pack", nil)
 	if err != nil {
-		x.fail(task.CheckConfiguration, "the connector's URL can't be read")
+		x.fail(probe.CheckConfiguration, "the connector's URL can't be read")
 		return
 	}
 	req.URL.User = nil

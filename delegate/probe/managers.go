@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/delegate/secretmanager"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // vault logs in to Vault, and asks whether there is the engine.
@@ -23,27 +24,27 @@ func (x *exam) vault(ctx context.Context, v task.VaultSecret) {
 	case x.broken():
 		return
 	case errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusForbidden):
-		x.fail(task.CheckLogin, "Vault doesn't let the connector in (%s); correct the token, or the role and its secret id", status)
+		x.fail(probe.CheckLogin, "Vault doesn't let the connector in (%s); correct the token, or the role and its secret id", status)
 		return
 	case errors.As(err, &status):
 		x.answered(s, status.Method+" "+status.Path, status.Status, false)
 		return
 	case err != nil:
-		x.fail(task.CheckLogin, "%s", err)
+		x.fail(probe.CheckLogin, "%s", err)
 		return
 	}
-	x.pass(task.CheckLogin, "Vault lets the connector in, with the policies %v", session.Policies)
+	x.pass(probe.CheckLogin, "Vault lets the connector in, with the policies %v", session.Policies)
 	engine, err := session.EngineVersion(ctx)
 	switch {
 	case x.broken():
 	case errors.As(err, &status) && status.Status == http.StatusForbidden:
 		x.lack("no policy of the token is for the engine %s, or there is none of that name: its secrets can't be read", v.Engine)
 	case err != nil:
-		x.doubt(task.CheckPermission, "whether there is the engine %s can't be found out: %s", v.Engine, err)
+		x.doubt(probe.CheckPermission, "whether there is the engine %s can't be found out: %s", v.Engine, err)
 	case engine != v.Version:
-		x.fail(task.CheckConfiguration, "the engine %s is of version %d; the connector's secretEngineVersion is %d", v.Engine, engine, v.Version)
+		x.fail(probe.CheckConfiguration, "the engine %s is of version %d; the connector's secretEngineVersion is %d", v.Engine, engine, v.Version)
 	default:
-		x.pass(task.CheckPermission, "the engine %s is of version %d", v.Engine, engine)
+		x.pass(probe.CheckPermission, "the engine %s is of version %d", v.Engine, engine)
 	}
 }
 
@@ -52,7 +53,7 @@ func (x *exam) vault(ctx context.Context, v task.VaultSecret) {
 func (x *exam) script(ctx context.Context, s task.Shell) {
 	payload, err := json.Marshal(s)
 	if err != nil {
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 		return
 	}
 	a := x.task
@@ -67,12 +68,12 @@ func (x *exam) script(ctx context.Context, s task.Shell) {
 	}
 	switch {
 	case late(ctx, err):
-		x.fail(task.CheckAnswer, "the manager's script took longer than %s", longest)
+		x.fail(probe.CheckAnswer, "the manager's script took longer than %s", longest)
 	case err != nil:
-		x.fail(task.CheckConfiguration, "the manager's script: %s", err)
+		x.fail(probe.CheckConfiguration, "the manager's script: %s", err)
 	case r.Status != task.Succeeded:
-		x.fail(task.CheckLogin, "the manager's script: %s", cmp.Or(r.Message, "it failed"))
+		x.fail(probe.CheckLogin, "the manager's script: %s", cmp.Or(r.Message, "it failed"))
 	default:
-		x.pass(task.CheckLogin, "the manager's script gives a secret")
+		x.pass(probe.CheckLogin, "the manager's script gives a secret")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // network sends requests and notes how the connection of each came about: the
@@ -155,9 +155,9 @@ func (c *connection) tell(x *exam, err error, all bool) {
 		c.host = c.target
 	}
 	name := c.stuck(err)
-	note := func(check task.CheckName, took time.Duration, format string, args ...any) {
+	note := func(check probe.CheckName, took time.Duration, format string, args ...any) {
 		if all && (name == "" || order(check) < order(name)) {
-			x.add(task.Check{Name: check, OK: true, Message: fmt.Sprintf(format, args...), Took: took.Milliseconds()}, task.ProbeSuccess)
+			x.add(probe.Check{Name: check, OK: true, Message: fmt.Sprintf(format, args...), Took: took.Milliseconds()}, probe.Success)
 		}
 	}
 	by := ""
@@ -165,20 +165,20 @@ func (c *connection) tell(x *exam, err error, all bool) {
 		by = " by the proxy " + c.proxy
 	}
 	if c.looking {
-		note(task.CheckResolve, c.resolved, "%s is %s", cmpHost(c.proxy, c.host), strings.Join(c.addresses, ", "))
+		note(probe.CheckResolve, c.resolved, "%s is %s", cmpHost(c.proxy, c.host), strings.Join(c.addresses, ", "))
 	}
 	if c.reached != "" {
-		note(task.CheckReach, c.dialed-c.resolved, "%s takes connections%s", c.reached, by)
+		note(probe.CheckReach, c.dialed-c.resolved, "%s takes connections%s", c.reached, by)
 	}
 	switch {
 	case !c.shaking:
 	case c.unchecked:
-		note(task.CheckTLS, c.shaken-c.dialed, "%s has a certificate, which isn't checked: the connector has no credentials that somebody could take", c.host)
+		note(probe.CheckTLS, c.shaken-c.dialed, "%s has a certificate, which isn't checked: the connector has no credentials that somebody could take", c.host)
 	default:
-		note(task.CheckTLS, c.shaken-c.dialed, "%s has a certificate that this delegate trusts", c.host)
+		note(probe.CheckTLS, c.shaken-c.dialed, "%s has a certificate that this delegate trusts", c.host)
 	}
 	if name != "" {
-		x.add(task.Check{Name: name, Message: c.explain(name, err), Took: time.Since(c.begun).Milliseconds()}, task.ProbeFailure)
+		x.add(probe.Check{Name: name, Message: c.explain(name, err), Took: time.Since(c.begun).Milliseconds()}, probe.Failure)
 	}
 	x.mu.Lock()
 	x.since = time.Now()
@@ -186,8 +186,8 @@ func (c *connection) tell(x *exam, err error, all bool) {
 }
 
 // order is that in which checks are made.
-func order(name task.CheckName) int {
-	for i, n := range []task.CheckName{task.CheckResolve, task.CheckReach, task.CheckTLS, task.CheckAnswer} {
+func order(name probe.CheckName) int {
+	for i, n := range []probe.CheckName{probe.CheckResolve, probe.CheckReach, probe.CheckTLS, probe.CheckAnswer} {
 		if n == name {
 			return i
 		}
@@ -207,31 +207,31 @@ func cmpHost(proxy, host string) string {
 }
 
 // stuck is the check at which the connection failed; empty if it didn't.
-func (c *connection) stuck(err error) task.CheckName {
+func (c *connection) stuck(err error) probe.CheckName {
 	switch {
 	case err == nil:
 		return ""
 	case c.got:
-		return task.CheckAnswer
+		return probe.CheckAnswer
 	case c.shaking && !c.trusted:
-		return task.CheckTLS
+		return probe.CheckTLS
 	case c.looking && len(c.addresses) == 0:
-		return task.CheckResolve
+		return probe.CheckResolve
 	case c.dialing != "" && c.reached == "":
-		return task.CheckReach
+		return probe.CheckReach
 	}
-	return task.CheckReach
+	return probe.CheckReach
 }
 
 // explain says what is wrong, and what to do.
-func (c *connection) explain(name task.CheckName, err error) string {
+func (c *connection) explain(name probe.CheckName, err error) string {
 	slow := errors.Is(err, context.DeadlineExceeded) || isTimeout(err)
 	switch name { //nolint:exhaustive // the others need a connection
-	case task.CheckResolve:
+	case probe.CheckResolve:
 		return fmt.Sprintf("the name %s isn't known where the delegate runs (%s); correct the URL, or the delegate's DNS", cmpHost(c.proxy, c.host), cause(err))
-	case task.CheckReach:
+	case probe.CheckReach:
 		return c.unreached(err, slow)
-	case task.CheckTLS:
+	case probe.CheckTLS:
 		return c.untrusted(err, slow)
 	}
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // Unit is the command unit of the log.
@@ -47,7 +48,7 @@ func New(cfg Config) executor.Executor {
 		cfg.Patience = defaultPatience
 	}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.Probe](a)
+		p, err := executor.Payload[probe.Spec](a)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -63,7 +64,7 @@ func New(cfg Config) executor.Executor {
 }
 
 // take makes the checks of a payload.
-func (x *exam) take(ctx context.Context, p task.Probe) {
+func (x *exam) take(ctx context.Context, p probe.Spec) {
 	switch {
 	case p.Cluster != nil:
 		x.cluster(ctx, *p.Cluster)
@@ -86,8 +87,8 @@ func (x *exam) take(ctx context.Context, p task.Probe) {
 	case p.Script != nil:
 		x.script(ctx, *p.Script)
 	case p.Untested != "":
-		x.doubt(task.CheckConfiguration, "%s", p.Untested)
+		x.doubt(probe.CheckConfiguration, "%s", p.Untested)
 	default:
-		x.doubt(task.CheckConfiguration, "this delegate doesn't know how to test a %s; it may be older than the control plane", p.Connector)
+		x.doubt(probe.CheckConfiguration, "this delegate doesn't know how to test a %s; it may be older than the control plane", p.Connector)
 	}
 }

@@ -21,26 +21,27 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/identity"
-	"github.com/slipway-cd/slipway/delegate/probe"
+	prober "github.com/slipway-cd/slipway/delegate/probe"
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/internal/gitserver"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // examine tests a connector and gives the status with a line for each check,
 // e.g. "SUCCESS\nlogin ok: ...".
-func examine(t *testing.T, cfg probe.Config, p task.Probe) string {
+func examine(t *testing.T, cfg prober.Config, p probe.Spec) string {
 	t.Helper()
 	env := executortest.New(t, nil)
 	ctx := identity.With(t.Context(), func(context.Context, string) (string, error) { return "eyToken", nil })
-	r, err := probe.New(cfg)(ctx, executortest.Assignment(t, task.KindProbe, p), env.Env)
+	r, err := prober.New(cfg)(ctx, executortest.Assignment(t, task.KindProbe, p), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := task.ReadProbed(r.Outputs)
+	found, err := probe.Read(r.Outputs)
 	if err != nil || found == nil || r.Status != task.Succeeded {
 		t.Fatalf("%s: %s, %v", r.Status, r.Outputs, err)
 	}
@@ -94,7 +95,7 @@ func TestRegistries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want(t, examine(t, probe.Config{}, task.Probe{Registry: &tt.server}), tt.status, tt.lines...)
+			want(t, examine(t, prober.Config{}, probe.Spec{Registry: &tt.server}), tt.status, tt.lines...)
 		})
 	}
 }
@@ -130,7 +131,7 @@ func TestRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want(t, examine(t, probe.Config{}, task.Probe{Requests: &task.RequestsProbe{Server: login(tt.url, tt.password), Path: tt.path, Lists: tt.lists}}), tt.status, tt.line)
+			want(t, examine(t, prober.Config{}, probe.Spec{Requests: &probe.Requests{Server: login(tt.url, tt.password), Path: tt.path, Lists: tt.lists}}), tt.status, tt.line)
 		})
 	}
 }
@@ -157,7 +158,7 @@ func TestChartRepositories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := login(s.URL+tt.path, tt.password)
-			want(t, examine(t, probe.Config{}, task.Probe{Charts: &server}), tt.status, tt.line)
+			want(t, examine(t, prober.Config{}, probe.Spec{Charts: &server}), tt.status, tt.line)
 		})
 	}
 }
@@ -207,14 +208,14 @@ func TestHostsThatCantBeReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := login(tt.url, testservers.Password)
-			for kind, p := range map[string]task.Probe{
-				"requests": {Requests: &task.RequestsProbe{Server: server, Path: "/x"}},
+			for kind, p := range map[string]probe.Spec{
+				"requests": {Requests: &probe.Requests{Server: server, Path: "/x"}},
 				"charts":   {Charts: &server},
-				"git":      {Git: &task.GitProbe{Git: task.Git{URL: tt.url + "/a.git"}}},
+				"git":      {Git: &probe.Git{Git: task.Git{URL: tt.url + "/a.git"}}},
 				"cluster":  {Cluster: &task.Cluster{URL: tt.url, Token: "opensesame"}},
 			} {
 				began := time.Now()
-				got := examine(t, probe.Config{Patience: 300 * time.Millisecond, Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{})}, p)
+				got := examine(t, prober.Config{Patience: 300 * time.Millisecond, Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{})}, p)
 				if !strings.Contains(got, tt.want) || strings.Count(got, "failed:") != 1 || strings.Contains(got, "opensesame") || strings.Contains(got, testservers.Password) {
 					t.Errorf("%s, in %s: want %q in\n%s", kind, time.Since(began), tt.want, got)
 				}
@@ -270,27 +271,27 @@ func TestGitHosts(t *testing.T) {
 	of := func(name, password string) task.Git {
 		return task.Git{URL: url + "/" + name, Username: testservers.Username, Password: password}
 	}
-	api := func(token string) *task.RequestsProbe {
-		return &task.RequestsProbe{Server: task.Server{URL: url, Auth: task.AuthBearer, Token: token}, Path: "/api/v4/user"}
+	api := func(token string) *probe.Requests {
+		return &probe.Requests{Server: task.Server{URL: url, Auth: task.AuthBearer, Token: token}, Path: "/api/v4/user"}
 	}
 	for name, tt := range map[string]struct {
-		git    task.GitProbe
+		git    probe.Git
 		status string
 		line   string
 	}{
-		"a repository":             {task.GitProbe{Git: of("app.git", testservers.Password)}, "SUCCESS", "login ok: " + url + "/app.git lets user robot@example.com read it"},
-		"a wrong password":         {task.GitProbe{Git: of("app.git", "opensesame")}, "FAILURE", "login failed: " + url + "/app.git doesn't let user robot@example.com in"},
-		"nobody in particular":     {task.GitProbe{Git: task.Git{URL: url + "/app.git"}}, "FAILURE", "login failed:"},
-		"a repository that isn't":  {task.GitProbe{Git: of("other.git", testservers.Password)}, "FAILURE", "permission failed: the host shows user robot@example.com no repository " + url + "/other.git"},
-		"an account":               {task.GitProbe{Git: of("", testservers.Password), Whole: true}, "UNKNOWN", "name one by validationRepo"},
-		"an account with its API":  {task.GitProbe{Git: of("", testservers.Password), Whole: true, API: api(testservers.Password)}, "SUCCESS", "login ok: " + url + " lets the connector in"},
-		"another token of the API": {task.GitProbe{Git: of("app.git", testservers.Password), API: api("opensesame")}, "FAILURE", "login failed: " + url + " doesn't let the connector in (GET /api/v4/user"},
-		"a folder of the delegate": {task.GitProbe{Git: task.Git{URL: "/etc"}}, "FAILURE", "configuration failed:"},
-		"SSH, a name not known":    {task.GitProbe{Git: task.Git{URL: "git@git.invalid:app.git", SSHKey: "x"}}, "FAILURE", "resolve failed: the name git.invalid isn't known"},
+		"a repository":             {probe.Git{Git: of("app.git", testservers.Password)}, "SUCCESS", "login ok: " + url + "/app.git lets user robot@example.com read it"},
+		"a wrong password":         {probe.Git{Git: of("app.git", "opensesame")}, "FAILURE", "login failed: " + url + "/app.git doesn't let user robot@example.com in"},
+		"nobody in particular":     {probe.Git{Git: task.Git{URL: url + "/app.git"}}, "FAILURE", "login failed:"},
+		"a repository that isn't":  {probe.Git{Git: of("other.git", testservers.Password)}, "FAILURE", "permission failed: the host shows user robot@example.com no repository " + url + "/other.git"},
+		"an account":               {probe.Git{Git: of("", testservers.Password), Whole: true}, "UNKNOWN", "name one by validationRepo"},
+		"an account with its API":  {probe.Git{Git: of("", testservers.Password), Whole: true, API: api(testservers.Password)}, "SUCCESS", "login ok: " + url + " lets the connector in"},
+		"another token of the API": {probe.Git{Git: of("app.git", testservers.Password), API: api("opensesame")}, "FAILURE", "login failed: " + url + " doesn't let the connector in (GET /api/v4/user"},
+		"a folder of the delegate": {probe.Git{Git: task.Git{URL: "/etc"}}, "FAILURE", "configuration failed:"},
+		"SSH, a name not known":    {probe.Git{Git: task.Git{URL: "git@git.invalid:app.git", SSHKey: "x"}}, "FAILURE", "resolve failed: the name git.invalid isn't known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want(t, examine(t, probe.Config{Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{})}, task.Probe{Git: &tt.git}), tt.status, tt.line)
+			want(t, examine(t, prober.Config{Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{})}, probe.Spec{Git: &tt.git}), tt.status, tt.line)
 		})
 	}
 }
@@ -304,17 +305,17 @@ func TestAWS(t *testing.T) {
 	nowhere := keys
 	nowhere.Region = ""
 	for name, tt := range map[string]struct {
-		aws  task.AWSProbe
+		aws  probe.AWS
 		line string
 	}{
-		"keys":      {task.AWSProbe{AWS: keys}, "region eu-central-1"},
-		"a role":    {task.AWSProbe{AWS: role}, "login ok: account 210987654321, arn:aws:sts::210987654321:assumed-role/deployer/slipway-delegate"},
-		"no region": {task.AWSProbe{AWS: nowhere}, "region us-east-1"},
-		"secrets":   {task.AWSProbe{AWS: keys, Secrets: true}, "permission ok: it may list the secrets of Secrets Manager in eu-central-1"},
+		"keys":      {probe.AWS{AWS: keys}, "region eu-central-1"},
+		"a role":    {probe.AWS{AWS: role}, "login ok: account 210987654321, arn:aws:sts::210987654321:assumed-role/deployer/slipway-delegate"},
+		"no region": {probe.AWS{AWS: nowhere}, "region us-east-1"},
+		"secrets":   {probe.AWS{AWS: keys, Secrets: true}, "permission ok: it may list the secrets of Secrets Manager in eu-central-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want(t, examine(t, probe.Config{AWS: []func(*config.LoadOptions) error{endpoint}}, task.Probe{AWS: &tt.aws}), "SUCCESS", "login ok: account ", tt.line)
+			want(t, examine(t, prober.Config{AWS: []func(*config.LoadOptions) error{endpoint}}, probe.Spec{AWS: &tt.aws}), "SUCCESS", "login ok: account ", tt.line)
 		})
 	}
 }
@@ -354,24 +355,24 @@ func TestAWSRefuses(t *testing.T) {
 	both := web
 	both.Role = "arn:aws:iam::333333333333:role/target"
 	for name, tt := range map[string]struct {
-		aws                           task.AWSProbe
+		aws                           probe.AWS
 		action, code, message, status string
 		line                          string
 	}{
-		"wrong keys":       {task.AWSProbe{AWS: keys}, "GetCallerIdentity", "SignatureDoesNotMatch", "The request signature we calculated does not match", "FAILURE", "login failed: AWS doesn't let the connector in (SignatureDoesNotMatch: The request"},
-		"not in the role":  {task.AWSProbe{AWS: role}, "AssumeRole", "AccessDenied", "User u is not authorized to perform sts:AssumeRole", "FAILURE", "permission failed: the role arn:aws:iam::210987654321:role/deployer can't be assumed (AccessDenied: User u"},
-		"no provider":      {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "No OpenIDConnect provider found in your account for https://slipway.example.com/oidc/account/default", "FAILURE", "login failed: the account of the role arn:aws:iam::210987654321:role/deployer knows no issuer of this name (InvalidIdentityToken: No OpenIDConnect"},
-		"not reachable":    {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "Couldn't retrieve verification key from your identity provider, please reference AssumeRoleWithWebIdentity documentation for requirements", "FAILURE", "reach failed: AWS can't fetch the keys of this server's issuer of tokens (InvalidIdentityToken: Couldn't retrieve"},
-		"no answer there":  {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "IDPCommunicationError", "timed out", "FAILURE", "reach failed: AWS can't fetch the keys of this server's issuer of tokens (IDPCommunicationError: timed out)"},
-		"its audience":     {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "Incorrect token audience", "FAILURE", "login failed: the IAM OIDC identity provider isn't for the audience sts.amazonaws.com"},
-		"a wrong clock":    {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "ExpiredTokenException", "Token expired", "FAILURE", "login failed: AWS doesn't take the token of this server (ExpiredTokenException: Token expired)"},
-		"another subject":  {task.AWSProbe{AWS: web}, "AssumeRoleWithWebIdentity", "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity", "FAILURE", "for the subject account:default:org:shop:project:web"},
-		"the second role":  {task.AWSProbe{AWS: both}, "AssumeRole", "AccessDenied", "User u is not authorized to perform: sts:AssumeRole on resource", "FAILURE", "permission failed: the role arn:aws:iam::333333333333:role/target can't be assumed"},
-		"may not list any": {task.AWSProbe{AWS: keys, Secrets: true}, "ListSecrets", "AccessDeniedException", "User u may not", "PARTIAL", "permission failed: it may not list secrets"},
+		"wrong keys":       {probe.AWS{AWS: keys}, "GetCallerIdentity", "SignatureDoesNotMatch", "The request signature we calculated does not match", "FAILURE", "login failed: AWS doesn't let the connector in (SignatureDoesNotMatch: The request"},
+		"not in the role":  {probe.AWS{AWS: role}, "AssumeRole", "AccessDenied", "User u is not authorized to perform sts:AssumeRole", "FAILURE", "permission failed: the role arn:aws:iam::210987654321:role/deployer can't be assumed (AccessDenied: User u"},
+		"no provider":      {probe.AWS{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "No OpenIDConnect provider found in your account for https://slipway.example.com/oidc/account/default", "FAILURE", "login failed: the account of the role arn:aws:iam::210987654321:role/deployer knows no issuer of this name (InvalidIdentityToken: No OpenIDConnect"},
+		"not reachable":    {probe.AWS{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "Couldn't retrieve verification key from your identity provider, please reference AssumeRoleWithWebIdentity documentation for requirements", "FAILURE", "reach failed: AWS can't fetch the keys of this server's issuer of tokens (InvalidIdentityToken: Couldn't retrieve"},
+		"no answer there":  {probe.AWS{AWS: web}, "AssumeRoleWithWebIdentity", "IDPCommunicationError", "timed out", "FAILURE", "reach failed: AWS can't fetch the keys of this server's issuer of tokens (IDPCommunicationError: timed out)"},
+		"its audience":     {probe.AWS{AWS: web}, "AssumeRoleWithWebIdentity", "InvalidIdentityToken", "Incorrect token audience", "FAILURE", "login failed: the IAM OIDC identity provider isn't for the audience sts.amazonaws.com"},
+		"a wrong clock":    {probe.AWS{AWS: web}, "AssumeRoleWithWebIdentity", "ExpiredTokenException", "Token expired", "FAILURE", "login failed: AWS doesn't take the token of this server (ExpiredTokenException: Token expired)"},
+		"another subject":  {probe.AWS{AWS: web}, "AssumeRoleWithWebIdentity", "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity", "FAILURE", "for the subject account:default:org:shop:project:web"},
+		"the second role":  {probe.AWS{AWS: both}, "AssumeRole", "AccessDenied", "User u is not authorized to perform: sts:AssumeRole on resource", "FAILURE", "permission failed: the role arn:aws:iam::333333333333:role/target can't be assumed"},
+		"may not list any": {probe.AWS{AWS: keys, Secrets: true}, "ListSecrets", "AccessDeniedException", "User u may not", "PARTIAL", "permission failed: it may not list secrets"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want(t, examine(t, probe.Config{AWS: []func(*config.LoadOptions) error{says(tt.action, "", tt.code, tt.message)}}, task.Probe{AWS: &tt.aws}), tt.status, tt.line)
+			want(t, examine(t, prober.Config{AWS: []func(*config.LoadOptions) error{says(tt.action, "", tt.code, tt.message)}}, probe.Spec{AWS: &tt.aws}), tt.status, tt.line)
 		})
 	}
 }
@@ -379,17 +380,17 @@ func TestAWSRefuses(t *testing.T) {
 func TestGoogleAndAzure(t *testing.T) {
 	t.Parallel()
 	c := testservers.NewCloud(t)
-	cfg := probe.Config{Via: testservers.Reroute{"oauth2.googleapis.com": c.URL, "login.microsoftonline.com": c.URL}}
+	cfg := prober.Config{Via: testservers.Reroute{"oauth2.googleapis.com": c.URL, "login.microsoftonline.com": c.URL}}
 	for name, tt := range map[string]struct {
-		p            task.Probe
+		p            probe.Spec
 		status, line string
 	}{
-		"a key of Google's":            {task.Probe{Google: &task.Google{Key: c.Key}}, "SUCCESS", "login ok: Google Cloud gives a token, of project acme-prod"},
-		"a key that was deleted":       {task.Probe{Google: &task.Google{Key: strings.Replace(c.Key, "deployer@", "other@", 1)}}, "FAILURE", "login failed: Google doesn't let the connector in: invalid_grant Invalid JWT"},
-		"what isn't a key":             {task.Probe{Google: &task.Google{Key: "opensesame"}}, "FAILURE", "configuration failed: the secret of the Gcp connector isn't the JSON key"},
-		"an application of Azure":      {task.Probe{Azure: &task.Azure{Tenant: testservers.CloudTenant, Client: testservers.CloudClient, Secret: testservers.Password}}, "SUCCESS", "login ok: Microsoft Entra gives application client-1 of tenant tenant-1 a token"},
-		"a wrong secret":               {task.Probe{Azure: &task.Azure{Tenant: testservers.CloudTenant, Client: testservers.CloudClient, Secret: "opensesame"}}, "FAILURE", "login failed: login.microsoftonline.com gave no token: status 401 invalid_client"},
-		"a certificate that isn't one": {task.Probe{Azure: &task.Azure{Tenant: testservers.CloudTenant, Client: testservers.CloudClient, Certificate: "opensesame"}}, "FAILURE", "configuration failed: the certificate"},
+		"a key of Google's":            {probe.Spec{Google: &task.Google{Key: c.Key}}, "SUCCESS", "login ok: Google Cloud gives a token, of project acme-prod"},
+		"a key that was deleted":       {probe.Spec{Google: &task.Google{Key: strings.Replace(c.Key, "deployer@", "other@", 1)}}, "FAILURE", "login failed: Google doesn't let the connector in: invalid_grant Invalid JWT"},
+		"what isn't a key":             {probe.Spec{Google: &task.Google{Key: "opensesame"}}, "FAILURE", "configuration failed: the secret of the Gcp connector isn't the JSON key"},
+		"an application of Azure":      {probe.Spec{Azure: &task.Azure{Tenant: testservers.CloudTenant, Client: testservers.CloudClient, Secret: testservers.Password}}, "SUCCESS", "login ok: Microsoft Entra gives application client-1 of tenant tenant-1 a token"},
+		"a wrong secret":               {probe.Spec{Azure: &task.Azure{Tenant: testservers.CloudTenant, Client: testservers.CloudClient, Secret: "opensesame"}}, "FAILURE", "login failed: login.microsoftonline.com gave no token: status 401 invalid_client"},
+		"a certificate that isn't one": {probe.Spec{Azure: &task.Azure{Tenant: testservers.CloudTenant, Client: testservers.CloudClient, Certificate: "opensesame"}}, "FAILURE", "configuration failed: the certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -441,14 +442,14 @@ func TestVault(t *testing.T) {
 			t.Parallel()
 			v := base
 			tt.change(&v)
-			want(t, examine(t, probe.Config{}, task.Probe{Vault: &v}), tt.status, tt.line)
+			want(t, examine(t, prober.Config{}, probe.Spec{Vault: &v}), tt.status, tt.line)
 		})
 	}
 }
 
 func TestScriptsOfManagers(t *testing.T) {
 	t.Parallel()
-	cfg := probe.Config{Script: shell.New(os.Environ(), t.TempDir())}
+	cfg := prober.Config{Script: shell.New(os.Environ(), t.TempDir())}
 	for name, tt := range map[string]struct{ script, status, line string }{
 		"a secret":        {"secret=opensesame; echo $secret", "SUCCESS", "login ok: the manager's script gives a secret"},
 		"no secret":       {"true", "FAILURE", `login failed: the manager's script: secret output variable "secret" is empty`},
@@ -457,13 +458,13 @@ func TestScriptsOfManagers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script := &task.Shell{Shell: "Bash", Script: tt.script, Outputs: []task.ShellOutput{{Name: "secret", Variable: "secret", Secret: true}}}
-			want(t, examine(t, cfg, task.Probe{Script: script}), tt.status, tt.line)
+			want(t, examine(t, cfg, probe.Spec{Script: script}), tt.status, tt.line)
 		})
 	}
 }
 
 func TestWhatCantBeTested(t *testing.T) {
 	t.Parallel()
-	want(t, examine(t, probe.Config{}, task.Probe{Untested: "there is nothing to ask"}), "UNKNOWN", "configuration failed: there is nothing to ask")
-	want(t, examine(t, probe.Config{}, task.Probe{Connector: "Quantum q"}), "UNKNOWN", "this delegate doesn't know how to test a Quantum q; it may be older than the control plane")
+	want(t, examine(t, prober.Config{}, probe.Spec{Untested: "there is nothing to ask"}), "UNKNOWN", "configuration failed: there is nothing to ask")
+	want(t, examine(t, prober.Config{}, probe.Spec{Connector: "Quantum q"}), "UNKNOWN", "this delegate doesn't know how to test a Quantum q; it may be older than the control plane")
 }

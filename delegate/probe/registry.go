@@ -14,13 +14,14 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // registry logs in to a registry as its clients do, and asks it whether it speaks
 // their protocol: GET /v2/ of the OCI distribution API.
 func (x *exam) registry(ctx context.Context, s task.Server) {
 	if _, err := address.Web("the registry's address", s.URL); err != nil {
-		x.fail(task.CheckConfiguration, "%s", err)
+		x.fail(probe.CheckConfiguration, "%s", err)
 		return
 	}
 	scheme, host, _ := strings.Cut(s.URL, "://")
@@ -30,7 +31,7 @@ func (x *exam) registry(ctx context.Context, s task.Server) {
 	}
 	registry, err := name.NewRegistry(host, options...)
 	if err != nil {
-		x.fail(task.CheckConfiguration, "the registry's address is %s: %s; want a host such as registry.example.com", shown(s.URL), err)
+		x.fail(probe.CheckConfiguration, "the registry's address is %s: %s; want a host such as registry.example.com", shown(s.URL), err)
 		return
 	}
 	who := authn.Anonymous
@@ -44,7 +45,7 @@ func (x *exam) registry(ctx context.Context, s task.Server) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+"/v2/", nil)
 	if err != nil {
-		x.fail(task.CheckConfiguration, "the registry's address is %s: %s", shown(s.URL), err)
+		x.fail(probe.CheckConfiguration, "the registry's address is %s: %s", shown(s.URL), err)
 		return
 	}
 	resp, err := via.RoundTrip(req)
@@ -65,9 +66,9 @@ func (x *exam) refusedBy(ctx context.Context, s task.Server, err error) {
 	case errors.As(err, &e):
 		x.answered(s, "GET /v2/", e.StatusCode, false)
 	case late(ctx, err):
-		x.fail(task.CheckAnswer, "%s took longer than %s", shown(s.URL), longest)
+		x.fail(probe.CheckAnswer, "%s took longer than %s", shown(s.URL), longest)
 	default:
-		x.fail(task.CheckAnswer, "what is at %s answers, but not as a registry does: %s", shown(s.URL), err)
+		x.fail(probe.CheckAnswer, "what is at %s answers, but not as a registry does: %s", shown(s.URL), err)
 	}
 }
 

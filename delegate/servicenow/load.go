@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 )
 
 // imported is what the Import Set API answers.
@@ -40,7 +41,7 @@ type outcome struct {
 }
 
 // load puts a row into a staging table, which ServiceNow transforms at once.
-func (s *session) load(ctx context.Context, p task.ServiceNow) (task.Result, error) {
+func (s *session) load(ctx context.Context, p tracker.ServiceNow) (task.Result, error) {
 	var row any = p.Import
 	if len(p.Import) == 0 {
 		fields := map[string]string{}

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 )
 
 // Unit is the command unit of the log.
@@ -27,7 +28,7 @@ const Unit = "Execute"
 // net/http's defaults.
 func New(t http.RoundTripper) executor.Executor {
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		p, err := executor.Payload[task.ServiceNow](a)
+		p, err := executor.Payload[tracker.ServiceNow](a)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -51,18 +52,18 @@ func (s *session) logf(format string, args ...any) {
 	fmt.Fprintf(s.env.Log(Unit), format+"\n", args...)
 }
 
-func (s *session) do(ctx context.Context, p task.ServiceNow) (task.Result, error) {
-	if p.Op == task.ServiceNowImport {
+func (s *session) do(ctx context.Context, p tracker.ServiceNow) (task.Result, error) {
+	if p.Op == tracker.ServiceNowImport {
 		return s.load(ctx, p)
 	}
 	var ticket record
 	var err error
 	switch p.Op {
-	case task.ServiceNowCreate:
+	case tracker.ServiceNowCreate:
 		ticket, err = s.create(ctx, p)
-	case task.ServiceNowUpdate:
+	case tracker.ServiceNowUpdate:
 		ticket, err = s.update(ctx, p)
-	case task.ServiceNowRead:
+	case tracker.ServiceNowRead:
 		if ticket, err = s.find(ctx, p.Table, p.Ticket); err == nil {
 			s.logf("%s has the state %s", p.Ticket, ticket["state"].Display)
 		}
@@ -86,7 +87,7 @@ func tablePath(table string) string { return "/api/now/table/" + url.PathEscape(
 func shown() url.Values { return url.Values{"sysparm_display_value": {"all"}} }
 
 // create makes a ticket.
-func (s *session) create(ctx context.Context, p task.ServiceNow) (record, error) {
+func (s *session) create(ctx context.Context, p tracker.ServiceNow) (record, error) {
 	fields, err := s.fields(ctx, p)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (s *session) create(ctx context.Context, p task.ServiceNow) (record, error)
 }
 
 // update changes a ticket, or the tasks of a change request.
-func (s *session) update(ctx context.Context, p task.ServiceNow) (record, error) {
+func (s *session) update(ctx context.Context, p tracker.ServiceNow) (record, error) {
 	fields, err := s.fields(ctx, p)
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (s *session) records(ctx context.Context, table, query string) ([]record, e
 }
 
 // fields are what is to be set: the template's, and over them the step's.
-func (s *session) fields(ctx context.Context, p task.ServiceNow) (map[string]string, error) {
+func (s *session) fields(ctx context.Context, p tracker.ServiceNow) (map[string]string, error) {
 	fields := map[string]string{}
 	if p.Template != "" {
 		if err := plain("templateName", p.Template); err != nil {

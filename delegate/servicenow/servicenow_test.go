@@ -13,9 +13,10 @@ import (
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 )
 
-func run(t *testing.T, server *testservers.ServiceNow, p task.ServiceNow) (task.Result, *executortest.Env) {
+func run(t *testing.T, server *testservers.ServiceNow, p tracker.ServiceNow) (task.Result, *executortest.Env) {
 	t.Helper()
 	if p.Server.URL == "" {
 		p.Server = task.Server{URL: server.URL, Auth: task.AuthBasic, Username: testservers.Username, Password: testservers.Password}
@@ -51,8 +52,8 @@ func cell(value, display string) map[string]any {
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	server := testservers.NewServiceNow(t)
-	r, env := run(t, server, task.ServiceNow{
-		Op: task.ServiceNowCreate, Table: "incident", Template: "Deployment",
+	r, env := run(t, server, tracker.ServiceNow{
+		Op: tracker.ServiceNowCreate, Table: "incident", Template: "Deployment",
 		Fields: []task.NamedValue{{Name: "priority", Value: "1"}, {Name: "urgencyy", Value: "1"}},
 	})
 	want := map[string]any{
@@ -74,7 +75,7 @@ func TestUpdate(t *testing.T) {
 	t.Parallel()
 	server := testservers.NewServiceNow(t)
 	number := server.Add("incident", map[string]any{"short_description": "x"})
-	r, _ := run(t, server, task.ServiceNow{Op: task.ServiceNowUpdate, Table: "incident", Ticket: number, Fields: []task.NamedValue{{Name: "state", Value: "2"}}})
+	r, _ := run(t, server, tracker.ServiceNow{Op: tracker.ServiceNowUpdate, Table: "incident", Ticket: number, Fields: []task.NamedValue{{Name: "state", Value: "2"}}})
 	fields := outputs(t, r)["fields"].(map[string]any)
 	if diff := cmp.Diff(cell("2", "In Progress"), fields["state"]); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
@@ -93,8 +94,8 @@ func TestUpdateChangeTasks(t *testing.T) {
 			server.Add("change_task", map[string]any{"change_request": id, "change_task_type": "testing"}),
 			server.Add("change_task", map[string]any{"change_request": "another", "change_task_type": "testing"}),
 		}
-		r, _ := run(t, server, task.ServiceNow{
-			Op: task.ServiceNowUpdate, Table: "change_request", Ticket: change, ChangeTasks: true, TaskType: kind,
+		r, _ := run(t, server, tracker.ServiceNow{
+			Op: tracker.ServiceNowUpdate, Table: "change_request", Ticket: change, ChangeTasks: true, TaskType: kind,
 			Fields: []task.NamedValue{{Name: "state", Value: "7"}},
 		})
 		if got := outputs(t, r)["ticketNumber"]; got != change {
@@ -113,8 +114,8 @@ func TestUpdateChangeTasks(t *testing.T) {
 func TestImport(t *testing.T) {
 	t.Parallel()
 	server := testservers.NewServiceNow(t)
-	for _, p := range []task.ServiceNow{{Import: json.RawMessage(`{"u_name":"web"}`)}, {Fields: []task.NamedValue{{Name: "u_name", Value: "web"}}}} {
-		p.Op, p.Table = task.ServiceNowImport, "u_deployments"
+	for _, p := range []tracker.ServiceNow{{Import: json.RawMessage(`{"u_name":"web"}`)}, {Fields: []task.NamedValue{{Name: "u_name", Value: "web"}}}} {
+		p.Op, p.Table = tracker.ServiceNowImport, "u_deployments"
 		r, _ := run(t, server, p)
 		want := map[string]any{"importSetNumber": "ISET0010001", "stagingTable": "u_deployments", "transformMapOutcomes": []any{map[string]any{
 			"transformMap": "Deployments", "targetTable": "cmdb_ci", "targetDisplayName": "name", "targetDisplayValue": "web",
@@ -124,7 +125,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("outputs (-want +got):\n%s", diff)
 		}
 	}
-	r, _ := run(t, server, task.ServiceNow{Op: task.ServiceNowImport, Table: "u_deployments"})
+	r, _ := run(t, server, tracker.ServiceNow{Op: tracker.ServiceNowImport, Table: "u_deployments"})
 	if r.Status != task.Failed || !strings.Contains(r.Message, `the transform map "Deployments" failed: u_name is mandatory`) {
 		t.Errorf("a row that can't be transformed: %s: %s", r.Status, r.Message)
 	}
@@ -134,17 +135,17 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
-		task task.ServiceNow
+		task tracker.ServiceNow
 		says string
 		typ  fault.FailureType
 	}{
-		{"no such table", task.ServiceNow{Op: task.ServiceNowCreate, Table: "nothing"}, "Invalid table nothing", fault.Unknown},
-		{"no such ticket", task.ServiceNow{Op: task.ServiceNowRead, Table: "incident", Ticket: "INC9"}, "table incident has no ticket INC9", fault.Unknown},
-		{"more than a number", task.ServiceNow{Op: task.ServiceNowRead, Table: "incident", Ticket: "INC9^ORstate=1"}, "want a text without ^ and =", fault.ConfigurationFailure},
-		{"no such template", task.ServiceNow{Op: task.ServiceNowCreate, Table: "incident", Template: "T"}, `table incident has no template "T"`, fault.ConfigurationFailure},
-		{"no tasks", task.ServiceNow{Op: task.ServiceNowUpdate, Table: "change_request", Ticket: "CHG0000001", ChangeTasks: true, TaskType: "x"}, `change request CHG0000001 has no tasks of type "x"`, fault.Unknown},
-		{"wrong credentials", task.ServiceNow{Op: task.ServiceNowRead, Table: "incident", Ticket: "INC1", Server: task.Server{Auth: task.AuthNone}}, "User Not Authenticated", fault.Authentication},
-		{"another operation", task.ServiceNow{Op: "delete"}, `the operation "delete"`, fault.ConfigurationFailure},
+		{"no such table", tracker.ServiceNow{Op: tracker.ServiceNowCreate, Table: "nothing"}, "Invalid table nothing", fault.Unknown},
+		{"no such ticket", tracker.ServiceNow{Op: tracker.ServiceNowRead, Table: "incident", Ticket: "INC9"}, "table incident has no ticket INC9", fault.Unknown},
+		{"more than a number", tracker.ServiceNow{Op: tracker.ServiceNowRead, Table: "incident", Ticket: "INC9^ORstate=1"}, "want a text without ^ and =", fault.ConfigurationFailure},
+		{"no such template", tracker.ServiceNow{Op: tracker.ServiceNowCreate, Table: "incident", Template: "T"}, `table incident has no template "T"`, fault.ConfigurationFailure},
+		{"no tasks", tracker.ServiceNow{Op: tracker.ServiceNowUpdate, Table: "change_request", Ticket: "CHG0000001", ChangeTasks: true, TaskType: "x"}, `change request CHG0000001 has no tasks of type "x"`, fault.Unknown},
+		{"wrong credentials", tracker.ServiceNow{Op: tracker.ServiceNowRead, Table: "incident", Ticket: "INC1", Server: task.Server{Auth: task.AuthNone}}, "User Not Authenticated", fault.Authentication},
+		{"another operation", tracker.ServiceNow{Op: "delete"}, `the operation "delete"`, fault.ConfigurationFailure},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

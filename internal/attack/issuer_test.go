@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // byToken is a connector whose test needs a token.
@@ -112,7 +113,7 @@ func TestTokensOfTasks(t *testing.T) {
 			}
 			path := "/v1/delegate/d1/tasks/" + url.PathEscape(string(a.ID)) + "/token"
 			body := func(fence int64, of string) string {
-				doc, err := json.Marshal(task.FreshToken{Fence: fence, Identity: of})
+				doc, err := json.Marshal(protocol.FreshToken{Fence: fence, Identity: of})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // noted are the tasks that delegates had noted as begun when they were killed.
@@ -38,7 +39,7 @@ func (n *noted) read(t *testing.T, folder string) {
 		}
 		begun := map[task.ID]bool{}
 		for text := range bytes.Lines(doc) {
-			var l struct{ Begun, Ended *task.Held }
+			var l struct{ Begun, Ended *protocol.Held }
 			if json.Unmarshal(text, &l) != nil {
 				break // it was killed as it wrote that
 			}

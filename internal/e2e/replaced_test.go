@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // Killed and started again, a delegate needs no lease to end: what was claimed
@@ -114,27 +115,27 @@ func aReplacedDelegate(t *testing.T, start func(testing.TB) *e2e.Server) {
   failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: Abort}}}, {onFailure: {errors: [DelegateRestart], action: {type: Retry, spec: {retryCount: 1, retryIntervals: [1s], onRetryFailure: {action: {type: Abort}}}}}}]}}]}`,
 		step("begun"), step("claimed")))
 	for _, id := range []string{"before", "next"} {
-		mine.post(t, "register", task.Register{ID: id, Name: "mine", Kinds: []task.Kind{task.KindShell}, Capacity: 5}, nil)
+		mine.post(t, "register", protocol.Register{ID: id, Name: "mine", Kinds: []task.Kind{task.KindShell}, Capacity: 5}, nil)
 	}
 	id := s.Begin(t, "p", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
-	gone := task.Replaced{ID: "before"}
-	var held []task.Held
+	gone := protocol.Replaced{ID: "before"}
+	var held []protocol.Held
 	for number := int64(1); len(held) < 2; number++ {
-		for _, a := range mine.claim(t, "before", task.Claim{Max: 2, Number: number}) {
-			held = append(held, task.Held{ID: a.ID, Fence: a.Fence})
+		for _, a := range mine.claim(t, "before", protocol.Claim{Max: 2, Number: number}) {
+			held = append(held, protocol.Held{ID: a.ID, Fence: a.Fence})
 			if strings.HasSuffix(a.Node, "begun") {
 				gone.Begun = held[len(held)-1:]
 			}
 		}
-		mine.post(t, "before/heartbeat", task.Heartbeat{Running: held}, nil)
+		mine.post(t, "before/heartbeat", protocol.Heartbeat{Running: held}, nil)
 		mine.pause(ctx, t)
 	}
 	// One is there soon, the other when its step is tried again.
 	for number := int64(1); ; number++ {
-		for _, a := range mine.claim(t, "next", task.Claim{Max: 2, Number: number, Replaces: []task.Replaced{gone}}) {
-			mine.post(t, "next/tasks/"+url.PathEscape(string(a.ID))+"/result", task.Report{Fence: a.Fence, Result: task.Result{Status: task.Succeeded}}, nil)
+		for _, a := range mine.claim(t, "next", protocol.Claim{Max: 2, Number: number, Replaces: []protocol.Replaced{gone}}) {
+			mine.post(t, "next/tasks/"+url.PathEscape(string(a.ID))+"/result", protocol.Report{Fence: a.Fence, Result: task.Result{Status: task.Succeeded}}, nil)
 		}
 		var e e2e.Execution
 		if err := s.Call(ctx, http.MethodGet, "/v1/executions/"+id, nil, &e); err != nil {
@@ -161,7 +162,7 @@ func (s *speaker) post(t *testing.T, path string, in, out any) {
 	}
 }
 
-func (s *speaker) claim(t *testing.T, id string, in task.Claim) []task.Assignment {
+func (s *speaker) claim(t *testing.T, id string, in protocol.Claim) []task.Assignment {
 	t.Helper()
 	var out struct{ Tasks []task.Assignment }
 	s.post(t, id+"/claim", in, &out)

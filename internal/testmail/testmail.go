@@ -20,13 +20,13 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/mail"
 )
 
 // Config says how a Server behaves. The zero value takes mail from anybody.
 type Config struct {
-	TLS      task.MailTransport // as the server wants to be spoken to; empty: MailPlain
-	Username string             // with Password: who may send; empty: anybody
+	TLS      mail.Transport // as the server wants to be spoken to; empty: mail.Plain
+	Username string         // with Password: who may send; empty: anybody
 	Password string
 	Ways     []string // of AUTH; none: PLAIN
 	// Refuse answers a recipient with an error, such as *smtp.SMTPError.
@@ -65,14 +65,14 @@ func Start(tb testing.TB, cfg Config) *Server {
 	}
 	s.Address = listener.Addr().String()
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{server: s}, nil }))
-	server.Domain, server.ErrorLog, server.AllowInsecureAuth = "localhost", quiet{}, cfg.TLS == "" || cfg.TLS == task.MailPlain
+	server.Domain, server.ErrorLog, server.AllowInsecureAuth = "localhost", quiet{}, cfg.TLS == "" || cfg.TLS == mail.Plain
 	config := &tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12}
 	switch cfg.TLS {
-	case task.MailTLS:
+	case mail.TLS:
 		listener = tls.NewListener(listener, config)
-	case task.MailStartTLS:
+	case mail.StartTLS:
 		server.TLSConfig = config
-	case task.MailPlain:
+	case mail.Plain:
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
@@ -35,11 +35,11 @@ type Config struct {
 	Launch     *launch.Launcher
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
-	Hub        *Hub            // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
-	Feed       *Feed           // tells of changed executions; the engine has the same one. nil: answers are sent whole
-	Intake     *Intake         // bounds the bodies that are read at once; nil: requests come whole, one at a time
-	Work       *Work           // divides the processor among projects; nil: there is one request at a time
-	Timing     task.Registered // what delegates are told
+	Hub        *Hub                // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
+	Feed       *Feed               // tells of changed executions; the engine has the same one. nil: answers are sent whole
+	Intake     *Intake             // bounds the bodies that are read at once; nil: requests come whole, one at a time
+	Work       *Work               // divides the processor among projects; nil: there is one request at a time
+	Timing     protocol.Registered // what delegates are told
 	Now        func() time.Time
 	Log        *slog.Logger
 	Version    string // of Slipway

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // bound makes a delegate's token with a name and tags.
@@ -51,7 +52,7 @@ func TestADelegateIsWhatItsTokenSays(t *testing.T) {
 		{"a token that isn't bound", c.dlg, "root", []string{"root"}, http.StatusOK, []string{"root"}},
 	} {
 		id := fmt.Sprint("d", i)
-		in := task.Register{ID: id, Name: tt.name, Host: "root", Tags: tt.tags, Kinds: []task.Kind{task.KindShell}, Capacity: 1}
+		in := protocol.Register{ID: id, Name: tt.name, Host: "root", Tags: tt.tags, Kinds: []task.Kind{task.KindShell}, Capacity: 1}
 		if got := c.post(tt.token, "register", in, nil); got != tt.status {
 			t.Errorf("%s: status %d, want %d", tt.what, got, tt.status)
 		}
@@ -64,7 +65,7 @@ func TestADelegateIsWhatItsTokenSays(t *testing.T) {
 	// Its host is what it says, so no selector finds it by that.
 	c.run(strings.Replace(pipeline, "                    shell: Bash\n", "                    delegateSelectors: [root]\n                    shell: Bash\n", 1))
 	var got api.Claimed
-	if c.post(edge, "d0/claim", task.Claim{Max: 1}, &got); len(got.Tasks) > 0 {
+	if c.post(edge, "d0/claim", protocol.Claim{Max: 1}, &got); len(got.Tasks) > 0 {
 		t.Errorf("a bound delegate on the host root got %+v", got.Tasks)
 	}
 	c.claim("d8")
@@ -74,7 +75,7 @@ func TestADelegateIsWhatItsTokenSays(t *testing.T) {
 func TestABoundDelegateGetsOnlySecretsThatDocumentsName(t *testing.T) {
 	t.Parallel()
 	c, a := deploying(t, "K8sRollingDeploy", "", "of_text", "of_variable", "of_files")
-	release := task.Held{ID: a.ID, Fence: a.Fence}
+	release := protocol.Held{ID: a.ID, Fence: a.Fence}
 	if got := c.post(c.dlg, taskPath("d1", a, "release"), release, nil); got != http.StatusNoContent {
 		t.Fatalf("release: status %d", got)
 	}
@@ -82,7 +83,7 @@ func TestABoundDelegateGetsOnlySecretsThatDocumentsName(t *testing.T) {
 		t.Fatalf("goodbye: status %d", got)
 	}
 	c.dlg = c.bound("named", true)
-	if got := c.post(c.dlg, "register", task.Register{ID: "d1", Name: "named", Kinds: []task.Kind{kubernetes.Kind}, Capacity: 1}, nil); got != http.StatusOK {
+	if got := c.post(c.dlg, "register", protocol.Register{ID: "d1", Name: "named", Kinds: []task.Kind{kubernetes.Kind}, Capacity: 1}, nil); got != http.StatusOK {
 		t.Fatalf("register: status %d", got)
 	}
 	a = c.claim("d1")
@@ -104,8 +105,8 @@ func TestWhatADelegateSaysIsBounded(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
 	c.register("d1")
-	hello := func(change func(*task.Register)) task.Register {
-		r := task.Register{ID: "d1", Name: "blue", Kinds: []task.Kind{task.KindShell}, Capacity: 1}
+	hello := func(change func(*protocol.Register)) protocol.Register {
+		r := protocol.Register{ID: "d1", Name: "blue", Kinds: []task.Kind{task.KindShell}, Capacity: 1}
 		change(&r)
 		return r
 	}
@@ -129,22 +130,22 @@ func TestWhatADelegateSaysIsBounded(t *testing.T) {
 		at, past   any
 		text       string
 	}{
-		{"tags", "register", hello(func(r *task.Register) { r.Tags = many(64) }), hello(func(r *task.Register) { r.Tags = many(65) }), "tags of delegate blue: 65; the limit is 64"},
+		{"tags", "register", hello(func(r *protocol.Register) { r.Tags = many(64) }), hello(func(r *protocol.Register) { r.Tags = many(65) }), "tags of delegate blue: 65; the limit is 64"},
 		{
-			"a tag", "register", hello(func(r *task.Register) { r.Tags = []string{strings.Repeat("x", 256)} }),
-			hello(func(r *task.Register) { r.Tags = []string{strings.Repeat("x", 257)} }), "want at most 256 characters",
+			"a tag", "register", hello(func(r *protocol.Register) { r.Tags = []string{strings.Repeat("x", 256)} }),
+			hello(func(r *protocol.Register) { r.Tags = []string{strings.Repeat("x", 257)} }), "want at most 256 characters",
 		},
-		{"kinds", "register", hello(func(r *task.Register) { r.Kinds = kinds(64) }), hello(func(r *task.Register) { r.Kinds = kinds(65) }), "kinds of task"},
+		{"kinds", "register", hello(func(r *protocol.Register) { r.Kinds = kinds(64) }), hello(func(r *protocol.Register) { r.Kinds = kinds(65) }), "kinds of task"},
 		{
-			"capacity", "register", hello(func(r *task.Register) { r.Capacity = task.MaxTasks }),
-			hello(func(r *task.Register) { r.Capacity = task.MaxTasks + 1 }), "the capacity of delegate blue: 1001; the limit is 1000",
+			"capacity", "register", hello(func(r *protocol.Register) { r.Capacity = protocol.MaxTasks }),
+			hello(func(r *protocol.Register) { r.Capacity = protocol.MaxTasks + 1 }), "the capacity of delegate blue: 1001; the limit is 1000",
 		},
-		{"claimed", "d1/claim", task.Claim{Max: task.MaxTasks}, task.Claim{Max: task.MaxTasks + 1}, "tasks that a claim asks for: 1001"},
+		{"claimed", "d1/claim", protocol.Claim{Max: protocol.MaxTasks}, protocol.Claim{Max: protocol.MaxTasks + 1}, "tasks that a claim asks for: 1001"},
 		{
-			"running", "d1/heartbeat", task.Heartbeat{Running: make([]task.Held, task.MaxTasks)}, task.Heartbeat{Running: make([]task.Held, task.MaxTasks+1)},
+			"running", "d1/heartbeat", protocol.Heartbeat{Running: make([]protocol.Held, protocol.MaxTasks)}, protocol.Heartbeat{Running: make([]protocol.Held, protocol.MaxTasks+1)},
 			"tasks that a heartbeat names: 1001",
 		},
-		{"watches", "d1/watches", task.Watching{Held: held(1000)}, task.Watching{Held: held(1001)}, "watches that a delegate names: 1001"},
+		{"watches", "d1/watches", protocol.Watching{Held: held(1000)}, protocol.Watching{Held: held(1001)}, "watches that a delegate names: 1001"},
 		{"instances", "d1/instances", task.Observed{Instances: make([]task.Instance, instances)}, task.Observed{Instances: make([]task.Instance, instances+1)}, "instances of a watched release"},
 		{
 			"properties", "d1/instances", described(strings.Repeat("x", task.MaxProperties-1)), described(strings.Repeat("x", task.MaxProperties)),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // TestACrowdStandsInNobodysWay: tasks that no delegate can take yet are the
@@ -30,13 +31,13 @@ func TestACrowdStandsInNobodysWay(t *testing.T) {
 	crowd.WriteString("]}]}}}}]}\n")
 	c.run(crowd.String())
 	// Once a delegate for all of them can give all of them back, all are open.
-	c.post(c.dlg, "register", task.Register{ID: "d2", Name: "nowhere", Kinds: []task.Kind{task.KindShell}, Capacity: many}, nil)
+	c.post(c.dlg, "register", protocol.Register{ID: "d2", Name: "nowhere", Kinds: []task.Kind{task.KindShell}, Capacity: many}, nil)
 	var held []task.Assignment
 	for len(held) < many {
 		held = append(held, c.claim("d2"))
 	}
 	for _, a := range held {
-		c.post(c.dlg, taskPath("d2", a, "release"), task.Held{ID: a.ID, Fence: a.Fence}, nil)
+		c.post(c.dlg, taskPath("d2", a, "release"), protocol.Held{ID: a.ID, Fence: a.Fence}, nil)
 	}
 	c.register("d1")
 	e := c.run(strings.Replace(pipeline, "echo hello", "echo through", 1))

@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/printable"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // What a delegate says of itself and its tasks at once. Each of a beat's tasks
@@ -45,7 +46,7 @@ func most(n, limit int, what string, args ...any) error {
 }
 
 // checkHello bounds what a delegate says of itself.
-func checkHello(r task.Register) error {
+func checkHello(r protocol.Register) error {
 	if !plain(r.ID) || r.Name == "" {
 		return invalid("delegate %q with the id %q: it needs a name, and an id of at most 64 printable characters", r.Name, r.ID)
 	}
@@ -61,24 +62,24 @@ func checkHello(r task.Register) error {
 	if err := most(len(r.Kinds), maxKinds, "kinds of task of %s", of); err != nil {
 		return err
 	}
-	if err := most(r.Capacity, task.MaxTasks, "the capacity of %s", of); err != nil {
+	if err := most(r.Capacity, protocol.MaxTasks, "the capacity of %s", of); err != nil {
 		return err
 	}
 	return checkTags(of, r.Tags)
 }
 
 // checkClaim bounds what a claim asks for.
-func checkClaim(c task.Claim) error {
-	return most(c.Max, task.MaxTasks, "tasks that a claim asks for")
+func checkClaim(c protocol.Claim) error {
+	return most(c.Max, protocol.MaxTasks, "tasks that a claim asks for")
 }
 
 // checkBeat bounds what a heartbeat names.
-func checkBeat(h task.Heartbeat) error {
-	return most(len(h.Running), task.MaxTasks, "tasks that a heartbeat names")
+func checkBeat(h protocol.Heartbeat) error {
+	return most(len(h.Running), protocol.MaxTasks, "tasks that a heartbeat names")
 }
 
 // checkWatching bounds the watches that a delegate names.
-func checkWatching(w task.Watching) error {
+func checkWatching(w protocol.Watching) error {
 	return most(len(w.Held), maxHeld, "watches that a delegate names")
 }
 

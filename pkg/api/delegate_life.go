@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
@@ -46,12 +47,12 @@ type station struct {
 	Tasks    *execution.Tasks
 	Ledger   *ledger.Ledger
 	Triggers *firing.Service
-	Timing   task.Registered
+	Timing   protocol.Registered
 	Now      func() time.Time
 	Log      *slog.Logger
 }
 
-func (s *station) registerDelegate(ctx context.Context, in *struct{ Body task.Register }) (*struct{ Body task.Registered }, error) {
+func (s *station) registerDelegate(ctx context.Context, in *struct{ Body protocol.Register }) (*struct{ Body protocol.Registered }, error) {
 	r, t := in.Body, caller(ctx)
 	if err := checkHello(r); err != nil {
 		return nil, err
@@ -75,12 +76,12 @@ func (s *station) registerDelegate(ctx context.Context, in *struct{ Body task.Re
 		return nil, err
 	}
 	s.Log.InfoContext(ctx, "delegate registered", "delegate", d.Name, "id", d.ID, "host", d.Host, "tags", d.Tags)
-	return &struct{ Body task.Registered }{s.Timing}, nil
+	return &struct{ Body protocol.Registered }{s.Timing}, nil
 }
 
 // boundTags are the tags that a delegate gets: those that it says, or those of
 // its token if it says none. A token that is bound lets it say nothing else.
-func boundTags(t store.AccessToken, r task.Register) ([]string, error) {
+func boundTags(t store.AccessToken, r protocol.Register) ([]string, error) {
 	if t.Binding == nil {
 		return r.Tags, nil
 	}
@@ -113,8 +114,8 @@ func (s *station) delegate(ctx context.Context, id string) (store.Delegate, erro
 
 func (s *station) heartbeat(ctx context.Context, in *struct {
 	OfDelegate
-	Body task.Heartbeat
-}) (*struct{ Body task.HeartbeatAnswer }, error) {
+	Body protocol.Heartbeat
+}) (*struct{ Body protocol.HeartbeatAnswer }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (s *station) heartbeat(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out, err := s.Tasks.Heartbeat(ctx, d, in.Body)
-	return &struct{ Body task.HeartbeatAnswer }{out}, err
+	return &struct{ Body protocol.HeartbeatAnswer }{out}, err
 }
 
 func (s *station) sessions(ctx context.Context, in *struct {

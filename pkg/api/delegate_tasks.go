@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // OfTask names a task that a delegate holds in the path.
@@ -46,7 +47,7 @@ type Claimed struct {
 
 func (s *station) claim(ctx context.Context, in *struct {
 	OfDelegate
-	Body task.Claim
+	Body protocol.Claim
 }) (*struct{ Body Claimed }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *station) claim(ctx context.Context, in *struct {
 
 func (s *station) appendLog(ctx context.Context, in *struct {
 	OfTask
-	Body task.LogBatch
+	Body protocol.LogBatch
 }) (*nothing, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
@@ -72,32 +73,32 @@ func (s *station) appendLog(ctx context.Context, in *struct {
 
 func (s *station) resolveTexts(ctx context.Context, in *struct {
 	OfTask
-	Body task.Resolve
-}) (*struct{ Body task.Resolved }, error) {
+	Body protocol.Resolve
+}) (*struct{ Body protocol.Resolved }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.Tasks.ResolveTexts(ctx, d, in.Task, in.Body, author(ctx))
-	return &struct{ Body task.Resolved }{out}, err
+	return &struct{ Body protocol.Resolved }{out}, err
 }
 
 func (s *station) readFiles(ctx context.Context, in *struct {
 	OfTask
-	Body task.ReadFiles
-}) (*struct{ Body task.FilesRead }, error) {
+	Body protocol.ReadFiles
+}) (*struct{ Body protocol.FilesRead }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.Tasks.ReadFiles(ctx, d, in.Task, in.Body)
 	out.Files = list(out.Files)
-	return &struct{ Body task.FilesRead }{out}, err
+	return &struct{ Body protocol.FilesRead }{out}, err
 }
 
 func (s *station) keepCheckpoint(ctx context.Context, in *struct {
 	OfTask
-	Body task.KeepCheckpoint
+	Body protocol.KeepCheckpoint
 }) (*struct{ Body task.Checkpoint }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
@@ -109,14 +110,14 @@ func (s *station) keepCheckpoint(ctx context.Context, in *struct {
 
 func (s *station) readCheckpoints(ctx context.Context, in *struct {
 	OfTask
-	Body task.ReadCheckpoints
-}) (*struct{ Body task.CheckpointsRead }, error) {
+	Body protocol.ReadCheckpoints
+}) (*struct{ Body protocol.CheckpointsRead }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	all, err := s.Tasks.Checkpoints(ctx, d, in.Task, in.Body.Fence)
-	return &struct{ Body task.CheckpointsRead }{task.CheckpointsRead{Checkpoints: list(all)}}, err
+	return &struct{ Body protocol.CheckpointsRead }{protocol.CheckpointsRead{Checkpoints: list(all)}}, err
 }
 
 func (s *station) keepProvision(ctx context.Context, in *struct {
@@ -145,7 +146,7 @@ func (s *station) readProvisions(ctx context.Context, in *struct {
 
 func (s *station) freshToken(ctx context.Context, in *struct {
 	OfTask
-	Body task.FreshToken
+	Body protocol.FreshToken
 }) (*struct{ Body task.IdentityToken }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
@@ -158,7 +159,7 @@ func (s *station) freshToken(ctx context.Context, in *struct {
 func (s *station) completeTask(ctx context.Context, in *struct {
 	OfTask
 	RawBody []byte
-	Body    task.Report
+	Body    protocol.Report
 }) (*nothing, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
@@ -172,7 +173,7 @@ func (s *station) completeTask(ctx context.Context, in *struct {
 
 func (s *station) releaseTask(ctx context.Context, in *struct {
 	OfTask
-	Body task.Held
+	Body protocol.Held
 }) (*nothing, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
@@ -18,8 +19,8 @@ func (s *Server) delegateWatches() {
 
 func (s *station) watches(ctx context.Context, in *struct {
 	OfDelegate
-	Body task.Watching
-}) (*struct{ Body task.Watches }, error) {
+	Body protocol.Watching
+}) (*struct{ Body protocol.Watches }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (s *station) watches(ctx context.Context, in *struct {
 	if err := checkWatching(in.Body); err != nil {
 		return nil, err
 	}
-	var places, polls task.Watching
+	var places, polls protocol.Watching
 	for _, w := range in.Body.Held {
 		if firing.IsPoll(w.ID) {
 			polls.Held = append(polls.Held, w)
@@ -41,12 +42,12 @@ func (s *station) watches(ctx context.Context, in *struct {
 	}
 	more, err := s.Triggers.Polls(ctx, d, polls)
 	out.Watch, out.Drop = append(out.Watch, more.Watch...), append(out.Drop, more.Drop...)
-	return &struct{ Body task.Watches }{out}, err
+	return &struct{ Body protocol.Watches }{out}, err
 }
 
 func (s *station) freshWatchToken(ctx context.Context, in *struct {
 	OfDelegate
-	Body task.WatchToken
+	Body protocol.WatchToken
 }) (*struct{ Body task.IdentityToken }, error) {
 	d, err := s.delegate(ctx, in.ID)
 	if err != nil {

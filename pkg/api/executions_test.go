@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 func TestADelegateDoesATask(t *testing.T) {
@@ -31,13 +32,13 @@ func TestADelegateDoesATask(t *testing.T) {
 	}
 
 	// Its log, in two batches of which the first comes twice.
-	first := task.LogBatch{Fence: 1, Chunks: [][]byte{[]byte(`{"t":1,"u":"Execute","l":"INFO","m":"one"}` + "\n")}}
+	first := protocol.LogBatch{Fence: 1, Chunks: [][]byte{[]byte(`{"t":1,"u":"Execute","l":"INFO","m":"one"}` + "\n")}}
 	for range 2 {
 		if got := c.post(c.dlg, taskPath("d1", a, "logs"), first, nil); got != http.StatusNoContent {
 			t.Errorf("logs: status %d; want 204", got)
 		}
 	}
-	second := task.LogBatch{Fence: 1, First: 1, Chunks: [][]byte{[]byte(`{"t":2,"m":"two"}` + "\n" + `{"t":3,"m":"three"}` + "\n")}}
+	second := protocol.LogBatch{Fence: 1, First: 1, Chunks: [][]byte{[]byte(`{"t":2,"m":"two"}` + "\n" + `{"t":3,"m":"three"}` + "\n")}}
 	c.post(c.dlg, taskPath("d1", a, "logs"), second, nil)
 	log, err := c.Log(t.Context(), e.ID, "greet", apiclient.LogQuery{})
 	if err != nil {
@@ -52,16 +53,16 @@ func TestADelegateDoesATask(t *testing.T) {
 	}
 
 	// Its lease, its result, which may come twice too.
-	var beat task.HeartbeatAnswer
-	if got := c.post(c.dlg, "d1/heartbeat", task.Heartbeat{Running: []task.Held{{ID: a.ID, Fence: 1}}}, &beat); got != 200 || len(beat.Cancel) > 0 {
+	var beat protocol.HeartbeatAnswer
+	if got := c.post(c.dlg, "d1/heartbeat", protocol.Heartbeat{Running: []protocol.Held{{ID: a.ID, Fence: 1}}}, &beat); got != 200 || len(beat.Cancel) > 0 {
 		t.Errorf("heartbeat: status %d, %+v", got, beat)
 	}
-	in := task.Resolve{Fence: 1, Texts: map[string]string{"values.yaml": "who: <+pipeline.name>"}}
+	in := protocol.Resolve{Fence: 1, Texts: map[string]string{"values.yaml": "who: <+pipeline.name>"}}
 	if got := c.post(c.dlg, taskPath("d1", a, "resolve"), in, nil); got != http.StatusForbidden {
 		t.Errorf("resolve: status %d; want 403 for a script, which fetches no files", got)
 	}
 	for range 2 {
-		result := task.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}
+		result := protocol.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}
 		if got := c.post(c.dlg, taskPath("d1", a, "result"), result, nil); got != http.StatusNoContent {
 			t.Errorf("result: status %d; want 204", got)
 		}
@@ -75,7 +76,7 @@ func TestADelegateDoesATask(t *testing.T) {
 	if got := c.post(c.dlg, "d1", nil, nil); got != http.StatusNoContent {
 		t.Errorf("goodbye: status %d; want 204", got)
 	}
-	if got := c.post(c.dlg, "d1/claim", task.Claim{Max: 1}, nil); got != http.StatusNotFound {
+	if got := c.post(c.dlg, "d1/claim", protocol.Claim{Max: 1}, nil); got != http.StatusNotFound {
 		t.Errorf("claim after goodbye: status %d; want 404", got)
 	}
 }
@@ -91,7 +92,7 @@ func TestADelegateSpeaksForItselfOnly(t *testing.T) {
 		delegate string
 		fence    int64
 	}{{"d2", 1}, {"d1", 2}, {"d1", 0}} {
-		if got := c.post(c.dlg, taskPath(r.delegate, a, "result"), task.Report{Fence: r.fence}, nil); got != http.StatusConflict {
+		if got := c.post(c.dlg, taskPath(r.delegate, a, "result"), protocol.Report{Fence: r.fence}, nil); got != http.StatusConflict {
 			t.Errorf("%s with fence %d: status %d; want 409", r.delegate, r.fence, got)
 		}
 	}
@@ -100,18 +101,18 @@ func TestADelegateSpeaksForItselfOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, in := range map[string]any{
-		"register": task.Register{ID: "d1", Name: "blue"}, "d1/claim": task.Claim{Max: 1}, "d1/heartbeat": task.Heartbeat{},
-		taskPath("d1", a, "result"): task.Report{Fence: 1},
+		"register": protocol.Register{ID: "d1", Name: "blue"}, "d1/claim": protocol.Claim{Max: 1}, "d1/heartbeat": protocol.Heartbeat{},
+		taskPath("d1", a, "result"): protocol.Report{Fence: 1},
 	} {
 		if got := c.post(other.Secret, path, in, nil); got != http.StatusForbidden {
 			t.Errorf("%s with another token: status %d; want 403", path, got)
 		}
 	}
-	big := task.Report{Fence: 1, Result: task.Result{Status: task.Succeeded, Message: strings.Repeat("x", task.MaxResult)}}
+	big := protocol.Report{Fence: 1, Result: task.Result{Status: task.Succeeded, Message: strings.Repeat("x", task.MaxResult)}}
 	if got := c.post(c.dlg, taskPath("d1", a, "result"), big, nil); got != http.StatusRequestEntityTooLarge {
 		t.Errorf("a result that is too large: status %d; want 413", got)
 	}
-	if got := c.post(c.dlg, taskPath("d1", a, "release"), task.Held{ID: a.ID, Fence: 1}, nil); got != http.StatusNoContent {
+	if got := c.post(c.dlg, taskPath("d1", a, "release"), protocol.Held{ID: a.ID, Fence: 1}, nil); got != http.StatusNoContent {
 		t.Errorf("release: status %d; want 204", got)
 	}
 	if again := c.claim("d2"); again.ID != a.ID || again.Fence != 2 {
@@ -144,8 +145,8 @@ func TestALateReportChangesNoSecretOutput(t *testing.T) {
                   {name: use, identifier: use, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true,
                    source: {type: Inline, spec: {script: "use <+execution.steps.make.output.outputVariables.key>"}}}}
 `)
-	report := func(fence int64, key string) task.Report {
-		return task.Report{Fence: fence, Result: task.Result{Status: task.Succeeded, SecretOutputs: map[string]string{"output.outputVariables.key": key}}}
+	report := func(fence int64, key string) protocol.Report {
+		return protocol.Report{Fence: fence, Result: task.Result{Status: task.Succeeded, SecretOutputs: map[string]string{"output.outputVariables.key": key}}}
 	}
 	a := c.claim("d1")
 	if got := c.post(c.dlg, taskPath("d1", a, "result"), report(1, "right"), nil); got != http.StatusNoContent {
@@ -178,11 +179,11 @@ func TestATokenOfAProjectGetsItsTasksOnly(t *testing.T) {
 	shop.register("d2")
 	c.run(pipeline)
 	a := c.claim("d1")
-	if got := c.post(c.dlg, taskPath("d1", a, "release"), task.Held{ID: a.ID, Fence: a.Fence}, nil); got != http.StatusNoContent {
+	if got := c.post(c.dlg, taskPath("d1", a, "release"), protocol.Held{ID: a.ID, Fence: a.Fence}, nil); got != http.StatusNoContent {
 		t.Fatalf("release: status %d; want 204", got)
 	}
 	var got api.Claimed
-	if shop.post(shop.dlg, "d2/claim", task.Claim{Max: 1}, &got); len(got.Tasks) > 0 {
+	if shop.post(shop.dlg, "d2/claim", protocol.Claim{Max: 1}, &got); len(got.Tasks) > 0 {
 		t.Errorf("the delegate of project shop got %+v of project web", got.Tasks)
 	}
 	c.claim("d1")
@@ -237,7 +238,7 @@ func TestAStepWhoseTaskNobodyHasIsTaskWaiting(t *testing.T) {
 			if after, err := c.Execution(t.Context(), e.ID); err != nil || after.Root.Children[0].Children[0].Status != plan.Running {
 				t.Errorf("a delegate has the task, and the step is %s, %v; want Running", after.Root.Children[0].Children[0].Status, err)
 			}
-			c.post(c.dlg, taskPath("d1", a, "result"), task.Report{Fence: a.Fence, Result: task.Result{Status: task.Succeeded}}, nil)
+			c.post(c.dlg, taskPath("d1", a, "result"), protocol.Report{Fence: a.Fence, Result: task.Result{Status: task.Succeeded}}, nil)
 		}
 	})
 	if err != nil {
@@ -337,7 +338,7 @@ func TestALogIsFollowed(t *testing.T) {
 		got <- log
 	}()
 	begun := time.Now()
-	c.post(c.dlg, taskPath("d1", a, "logs"), task.LogBatch{Fence: 1, Chunks: [][]byte{[]byte(`{"t":1,"m":"here"}` + "\n")}}, nil)
+	c.post(c.dlg, taskPath("d1", a, "logs"), protocol.LogBatch{Fence: 1, Chunks: [][]byte{[]byte(`{"t":1,"m":"here"}` + "\n")}}, nil)
 	if log := <-got; len(log.Lines) != 1 || log.Lines[0].Text != "here" || log.Ended {
 		t.Errorf("got %+v; want the line as soon as it is there", log)
 	}
@@ -361,7 +362,7 @@ func TestAnExecutionsEndIsWaitedFor(t *testing.T) {
 	}
 	done := make(chan int)
 	go func() { done <- c.send(http.MethodGet, path+"60", "", &ended) }()
-	c.post(c.dlg, taskPath("d1", a, "result"), task.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil)
+	c.post(c.dlg, taskPath("d1", a, "result"), protocol.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil)
 	if got := <-done; got != http.StatusOK || ended.Status != plan.Success || ended.Root.Status != plan.Success {
 		t.Errorf("status %d, the execution is %s; want Success", got, ended.Status)
 	}

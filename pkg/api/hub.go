@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // Hub holds the open sockets of delegates and wakes them (engine.Waker). It
@@ -124,16 +125,16 @@ func (h *Hub) serve(ctx context.Context, d store.Delegate, conn *websocket.Conn)
 	}
 	defer h.leave(l)
 	for {
-		var w task.Wake
+		var w protocol.Wake
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-l.work:
-			w = task.Wake{Type: "work"}
+			w = protocol.Wake{Type: "work"}
 		case <-l.looks:
-			w = task.Wake{Type: "watch"}
+			w = protocol.Wake{Type: "watch"}
 		case id := <-l.cancels:
-			w = task.Wake{Type: "cancel", Task: id}
+			w = protocol.Wake{Type: "cancel", Task: id}
 		}
 		doc, err := json.Marshal(w)
 		if err != nil {

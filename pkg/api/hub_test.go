@@ -9,7 +9,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // listen opens a delegate's socket.
@@ -25,9 +25,9 @@ func (c *control) listen(token, delegate string) (conn *websocket.Conn, status i
 	return conn, status, err
 }
 
-func hear(ctx context.Context, t *testing.T, conn *websocket.Conn) task.Wake {
+func hear(ctx context.Context, t *testing.T, conn *websocket.Conn) protocol.Wake {
 	t.Helper()
-	var w task.Wake
+	var w protocol.Wake
 	if err := wsjson.Read(ctx, conn, &w); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 const shop = "?org=default&project=shop"
@@ -145,7 +146,7 @@ func TestDelegatesWatchOverHTTP(t *testing.T) {
 	d1, d2 := delegate("d1"), delegate("d2")
 	d2("watches", `{"held":[]}`).problem(403) // it isn't d1
 	d2("instances", `{}`).problem(403)
-	var w task.Watches
+	var w protocol.Watches
 	d1("watches", `{"held":[]}`).want(200, &w)
 	if len(w.Watch) != 1 {
 		t.Fatalf("the delegate was given %+v", w)

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -24,7 +24,7 @@ type StartedTest struct {
 type ConnectorTest struct {
 	Status   execution.ProbeStatus `json:"status" enum:"RUNNING,SUCCESS,PARTIAL,FAILURE,UNKNOWN,NO_DELEGATE" doc:"PARTIAL: it is let in, but may not do all that was tried; UNKNOWN: it couldn't be found out; NO_DELEGATE: nobody could try"`
 	Message  string                `json:"message,omitempty" doc:"Why it isn't known"`
-	Checks   []task.Check          `json:"checks" nullable:"false" doc:"In the order in which they were made; those after one that failed are missing"`
+	Checks   []probe.Check         `json:"checks" nullable:"false" doc:"In the order in which they were made; those after one that failed are missing"`
 	Delegate *Tester               `json:"delegate,omitempty" doc:"Who has tested it; none if nobody has, or if it has gone since"`
 }
 

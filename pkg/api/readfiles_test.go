@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // A delegate is given the files of the file store that its task names, and none
@@ -34,7 +34,7 @@ func TestFilesThatATaskNames(t *testing.T) {
 		"/": http.StatusForbidden, "/k8s2/web.yaml": http.StatusForbidden, "/shared/quota.yaml": http.StatusForbidden, "account:/k8s": http.StatusForbidden,
 		"/values": http.StatusForbidden, "/values/prod.yaml": http.StatusForbidden, "/offside": http.StatusForbidden, "org:/": http.StatusForbidden,
 	} {
-		if status, body := c.say(taskPath("d1", a, "files"), task.ReadFiles{Fence: a.Fence, Path: path}); status != want {
+		if status, body := c.say(taskPath("d1", a, "files"), protocol.ReadFiles{Fence: a.Fence, Path: path}); status != want {
 			t.Errorf("%s: %d %s; want %d", path, status, body, want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestOtherTasksReadNoFiles(t *testing.T) {
 	if _, err := c.PutFile(t.Context(), f, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	status, body := c.say(taskPath("d1", a, "files"), task.ReadFiles{Fence: a.Fence, Path: "/k8s/web.yaml"})
+	status, body := c.say(taskPath("d1", a, "files"), protocol.ReadFiles{Fence: a.Fence, Path: "/k8s/web.yaml"})
 	if status != http.StatusForbidden || !strings.Contains(body, "doesn't name") {
 		t.Errorf("%d %s", status, body)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // secretDocs are secrets of a project whose values are their identifiers,
@@ -88,7 +89,7 @@ func deploying(t *testing.T, step, spec string, secrets ...string) (*control, ta
 func applying(t *testing.T, all string) (*control, task.Assignment) {
 	t.Helper()
 	c := serve(t)
-	in := task.Register{ID: "d1", Name: "blue", Host: "h", Kinds: []task.Kind{kubernetes.Kind}, Capacity: 5}
+	in := protocol.Register{ID: "d1", Name: "blue", Host: "h", Kinds: []task.Kind{kubernetes.Kind}, Capacity: 5}
 	if got := c.post(c.dlg, "register", in, nil); got != http.StatusOK {
 		t.Fatalf("register: status %d", got)
 	}
@@ -106,7 +107,7 @@ func applying(t *testing.T, all string) (*control, task.Assignment) {
 // resolve asks for texts and gives the status and the body.
 func (c *control) resolve(a task.Assignment, texts ...string) (int, string) {
 	c.t.Helper()
-	in := task.Resolve{Fence: a.Fence, Texts: map[string]string{}}
+	in := protocol.Resolve{Fence: a.Fence, Texts: map[string]string{}}
 	for i, text := range texts {
 		in.Texts[fmt.Sprint(i)] = text
 	}
@@ -160,7 +161,7 @@ func TestFilesMayNameSecrets(t *testing.T) {
 	}
 	for range 2 {
 		status, body := c.resolve(a, ask...)
-		var got task.Resolved
+		var got protocol.Resolved
 		if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusOK {
 			t.Fatalf("status %d, %v: %s", status, err, body)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -150,8 +151,8 @@ func (c *control) post(token, path string, in, out any) int {
 // register says hello as a delegate with an id.
 func (c *control) register(id string) {
 	c.t.Helper()
-	var out task.Registered
-	in := task.Register{ID: id, Name: "blue", Kinds: []task.Kind{task.KindShell}, Capacity: 5}
+	var out protocol.Registered
+	in := protocol.Register{ID: id, Name: "blue", Kinds: []task.Kind{task.KindShell}, Capacity: 5}
 	if got := c.post(c.dlg, "register", in, &out); got != http.StatusOK || out.HeartbeatEvery <= 0 || out.PollEvery <= 0 {
 		c.t.Fatalf("register: status %d, %+v", got, out)
 	}
@@ -164,7 +165,7 @@ func TestAClaimMayBeAHeartbeat(t *testing.T) {
 	c.register("d1")
 	for _, quiet := range []time.Duration{0, 5 * time.Minute} {
 		before := c.seen("d1")
-		if got := c.post(c.dlg, "d1/claim", task.Claim{Max: 1, Running: 1, Quiet: quiet}, nil); got != http.StatusOK {
+		if got := c.post(c.dlg, "d1/claim", protocol.Claim{Max: 1, Running: 1, Quiet: quiet}, nil); got != http.StatusOK {
 			t.Fatalf("claim: status %d", got)
 		}
 		if after := c.seen("d1"); (after.Running == 1) != (quiet > 0) || after.LastSeen.Before(before.LastSeen) {
@@ -196,7 +197,7 @@ func (c *control) claim(id string) task.Assignment {
 	deadline := time.Now().Add(10 * time.Second)
 	for time.Now().Before(deadline) {
 		var out api.Claimed
-		if got := c.post(c.dlg, id+"/claim", task.Claim{Max: 1}, &out); got != http.StatusOK {
+		if got := c.post(c.dlg, id+"/claim", protocol.Claim{Max: 1}, &out); got != http.StatusOK {
 			c.t.Fatalf("claim: status %d", got)
 		}
 		if len(out.Tasks) > 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
@@ -60,7 +60,7 @@ func setup(t *testing.T) *server {
 		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Types: builtin.Types(), Now: time.Now, Log: log}),
 		Ledger:   ledger.New(ledger.Config{Store: kept.Store, Secret: keeper, Now: time.Now}),
 		Issuer:   issuer.New(issuer.Config{URL: "https://slipway.example.com", Account: "default", Store: kept, Secret: keeper, Now: time.Now}),
-		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: task.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
+		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: protocol.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
 		Now: time.Now, Log: log, Version: "test",
 	}
 	s.Server = api.New(s.cfg)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // AskVersions says which versions are asked for.
@@ -25,9 +25,9 @@ type AskedVersions struct {
 
 // ArtifactVersions are those that a delegate has found.
 type ArtifactVersions struct {
-	Status   plan.Status            `json:"status" doc:"Of the execution that asks"`
-	Message  string                 `json:"message,omitempty" doc:"Why they aren't known"`
-	Versions []task.ArtifactVersion `json:"versions" nullable:"false" doc:"The newest first"`
+	Status   plan.Status              `json:"status" doc:"Of the execution that asks"`
+	Message  string                   `json:"message,omitempty" doc:"Why they aren't known"`
+	Versions []lookup.ArtifactVersion `json:"versions" nullable:"false" doc:"The newest first"`
 }
 
 func (s *Server) versions() {
@@ -67,7 +67,7 @@ func (s *steering) getVersions(ctx context.Context, in *OfExecution) (*struct{ B
 	}
 	e, list, message, err := s.Executions.Versions(ctx, in.ID)
 	if list == nil {
-		list = []task.ArtifactVersion{}
+		list = []lookup.ArtifactVersion{}
 	}
 	return &struct{ Body ArtifactVersions }{ArtifactVersions{Status: e.Status, Message: message, Versions: list}}, err
 }

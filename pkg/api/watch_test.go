@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // event is one server-sent event.
@@ -66,7 +67,7 @@ func TestWatchingGivesTheTreeAndThenChangesUntilTheEnd(t *testing.T) {
 	if err := json.Unmarshal([]byte(first.data), &tree); err != nil || first.name != api.EventTree || tree.ID != e.ID || tree.Status.Terminal() {
 		t.Fatalf("the first event is %+v, %v; want the tree of a running execution", first, err)
 	}
-	c.post(c.dlg, taskPath("d1", a, "result"), task.Report{Fence: 1, Result: task.Result{Status: task.Failed, Message: "no"}}, nil)
+	c.post(c.dlg, taskPath("d1", a, "result"), protocol.Report{Fence: 1, Result: task.Result{Status: task.Failed, Message: "no"}}, nil)
 	last := map[plan.NodeID]plan.Status{}
 	status := tree.Status
 	for {
@@ -120,7 +121,7 @@ func TestWatchingEndsWithTheToken(t *testing.T) {
 		t.Fatalf("the first event is %+v; want the tree", first)
 	}
 	c.send(http.MethodDelete, "/v1/tokens/"+made.ID, "", nil)
-	c.post(c.dlg, taskPath("d1", a, "result"), task.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil)
+	c.post(c.dlg, taskPath("d1", a, "result"), protocol.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil)
 	if got, more := next(); more {
 		t.Errorf("after the token was revoked came %+v", got)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -83,7 +83,7 @@ func (s *AMI) LookedUp() bool { return true }
 // Ask fills in the images.
 func (s *AMI) Ask(_ Reach, c connector.Connector, a *Asked) error {
 	account, err := c.AWS(s.Region.Value)
-	a.AMI = &task.MachineImages{AWS: account, Filters: Filtered(s.Tags, s.Filters)}
+	a.AMI = &lookup.MachineImages{AWS: account, Filters: Filtered(s.Tags, s.Filters)}
 	a.Name = "AMI in " + s.Region.Value
 	return err
 }

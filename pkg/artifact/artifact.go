@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -56,7 +57,7 @@ type Objects interface {
 
 // Asked is what a delegate asks, or would ask.
 type Asked struct {
-	task.Artifact
+	lookup.Artifact
 	Selectors []string      // of the connector and of the source itself
 	Timeout   time.Duration // 0: the step's
 	images    connector.ImageRegistry
@@ -234,8 +235,8 @@ var lastPublished = regexp.MustCompile(`(?s)^\s*<\+\s*lastPublished\.(?:tag|vers
 func Newest(text string) bool { return lastPublished.MatchString(text) }
 
 // Choice is which version a resolved source is to give.
-func (b *Base) Choice() (task.ArtifactChoice, error) {
-	c := task.ArtifactChoice{Pattern: b.Pattern.Value, Digest: b.Digest.Value}
+func (b *Base) Choice() (lookup.Choice, error) {
+	c := lookup.Choice{Pattern: b.Pattern.Value, Digest: b.Digest.Value}
 	if c.Pattern == "" {
 		if m := lastPublished.FindStringSubmatch(b.Fixed.Value); m != nil {
 			c.Pattern = newest(m[1] + m[2])

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -48,10 +49,10 @@ func (s *ECR) Ask(_ Reach, c connector.Connector, a *Asked) error {
 	if err != nil {
 		return err
 	}
-	a.ECR = &task.ECRImages{AWS: account, Repository: s.Path.Value, Account: s.Account.Value}
+	a.ECR = &lookup.ECRImages{AWS: account, Repository: s.Path.Value, Account: s.Account.Value}
 	a.Name = a.ECR.Repository
 	if host := ECRHost(*a.ECR); host != "" {
-		a.Registry = &task.ImageRegistry{Repository: a.ECR.Repository, Image: host + "/" + a.ECR.Repository}
+		a.Registry = &lookup.Registry{Repository: a.ECR.Repository, Image: host + "/" + a.ECR.Repository}
 		a.Name = a.Registry.Image
 	}
 	return nil
@@ -67,7 +68,7 @@ func (s *ECR) Pull(a Asked, p *task.PullSecret) {
 
 // ECRHost is the address of an ECR registry. Its account is the image's own,
 // else that of the role which the connector assumes; empty if neither says it.
-func ECRHost(image task.ECRImages) string {
+func ECRHost(image lookup.ECRImages) string {
 	owner := image.Account
 	if owner == "" || owner == "null" {
 		parts := strings.Split(image.AWS.Role, ":")

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -105,7 +106,7 @@ func (s *Custom) Ask(r Reach, _ connector.Connector, a *Asked) error {
 	if err != nil {
 		return err
 	}
-	a.Custom = &task.CustomArtifact{
+	a.Custom = &lookup.Custom{
 		Array: s.Array.Value, Version: s.Path.Value, Attributes: map[string]string{},
 		Script: task.Shell{Shell: s.Shell.Value, Script: script, Env: env},
 	}

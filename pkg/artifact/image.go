@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,12 +23,12 @@ func (a Asked) Image() (string, error) {
 	case a.Choice.Version == "":
 		return "", fault.New(fault.Invalid, "the artifact has no image: %w", fault.New(fault.UnresolvedExpression, "%s has no fixed tag, and its source wasn't asked", a.Name))
 	}
-	return task.ImageName(a.Registry.Image, a.Choice.Version, a.Choice.Digest), nil
+	return lookup.ImageName(a.Registry.Image, a.Choice.Version, a.Choice.Digest), nil
 }
 
 // image fills in an image by the host of its registry and its path there.
 func (a *Asked) image(host, path string) {
-	a.Registry = &task.ImageRegistry{
+	a.Registry = &lookup.Registry{
 		Server: task.Server{URL: "https://" + host, Auth: task.AuthNone}, Repository: path, Image: host + "/" + path,
 	}
 	a.Name = a.Registry.Image
@@ -96,7 +97,7 @@ func (s *Docker) Ask(_ Reach, c connector.Connector, a *Asked) (err error) {
 		return err
 	}
 	image := connector.RegistryHost(a.images.URL) + "/" + s.Path.Value
-	a.Registry = &task.ImageRegistry{Server: a.images.Server, Repository: s.Path.Value, Image: image}
+	a.Registry = &lookup.Registry{Server: a.images.Server, Repository: s.Path.Value, Image: image}
 	a.Name = image
 	return nil
 }

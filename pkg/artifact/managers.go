@@ -6,6 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -46,7 +47,7 @@ func (s *GitHub) Ask(_ Reach, c connector.Connector, a *Asked) error {
 	if err != nil {
 		return err
 	}
-	g := &task.GithubPackages{
+	g := &lookup.GithubPackages{
 		Server: task.Server{URL: "https://api.github.com", Auth: task.AuthBearer, Token: login.Password},
 		Type:   s.Type.Value, Package: s.Package.Value, Group: s.Group.Value, Artifact: s.Artifact.Value, Extension: s.Extension.Value,
 	}
@@ -131,7 +132,7 @@ func (s *Nexus) Ask(_ Reach, c connector.Connector, a *Asked) error {
 	if err != nil {
 		return err
 	}
-	n := &task.Nexus{
+	n := &lookup.Nexus{
 		Server: server, Repository: s.Repository.Value, Format: s.Format.Value, Package: s.Package.Value, Group: s.Group.Value,
 		Artifact: s.Artifact.Value, Classifier: s.Classifier.Value, Extension: s.Extension.Value,
 	}
@@ -199,7 +200,7 @@ func (s *Artifactory) Ask(_ Reach, c connector.Connector, a *Asked) error {
 	if err != nil {
 		return err
 	}
-	f := &task.Artifactory{Server: server, Repository: s.Repository.Value, Path: s.Folder.Value}
+	f := &lookup.Artifactory{Server: server, Repository: s.Repository.Value, Path: s.Folder.Value}
 	a.Artifactory, a.Name = f, f.Repository+"/"+f.Path
 	if s.Format.Value == generic {
 		return nil
@@ -239,6 +240,6 @@ func (s *Jenkins) LookedUp() bool { return true }
 // Ask fills in the builds.
 func (s *Jenkins) Ask(_ Reach, c connector.Connector, a *Asked) error {
 	server, err := c.Server("Jenkins")
-	a.Jenkins, a.Name = &task.JenkinsBuilds{Server: server, Job: s.Job.Value, Path: s.Path.Value}, "job "+s.Job.Value
+	a.Jenkins, a.Name = &lookup.JenkinsBuilds{Server: server, Job: s.Job.Value, Path: s.Path.Value}, "job "+s.Job.Value
 	return err
 }

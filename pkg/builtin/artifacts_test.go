@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -68,7 +69,7 @@ func asked(t *testing.T, source, by string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := artifact.Asked{Artifact: task.Artifact{Type: typ.Name}}
+	a := artifact.Asked{Artifact: lookup.Artifact{Type: typ.Name}}
 	nothing, err := json.Marshal(a.Artifact)
 	if err != nil {
 		t.Fatal(err)

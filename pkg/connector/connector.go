@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -43,7 +44,7 @@ type Spec interface {
 
 // Probe is how a connector is tested.
 type Probe struct {
-	Task      task.Probe
+	Task      probe.Spec
 	Selectors []string // a delegate needs these besides the connector's own
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -40,7 +41,7 @@ type Config struct {
 	Steps   []step.Type
 	Types   entity.Types
 	Windows Windows
-	Mail    *task.MailServer // of Email steps; nil: there is none. Its password refers to a secret.
+	Mail    *mail.Server // of Email steps; nil: there is none. Its password refers to a secret.
 	Limits  Limits
 	// StartChained starts the execution of a chained pipeline.
 	StartChained func(context.Context, Chained) (store.Execution, error)

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
 )
 
@@ -19,7 +19,7 @@ type Reader struct {
 	store store.Store
 	steps map[string]step.Type
 	types entity.Types
-	mail  *task.MailServer
+	mail  *mail.Server
 	now   func() time.Time
 	plans *plans
 }

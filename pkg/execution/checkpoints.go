@@ -12,11 +12,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // KeepCheckpoint keeps what a task that puts something somewhere has found
 // before it changes it, and gives the first that its stage has of the key.
-func (s *Tasks) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.ID, k task.KeepCheckpoint) (task.Checkpoint, error) {
+func (s *Tasks) KeepCheckpoint(ctx context.Context, d store.Delegate, id task.ID, k protocol.KeepCheckpoint) (task.Checkpoint, error) {
 	switch {
 	case k.Key == "" || len(k.Key) > task.MaxCheckpointKey:
 		return task.Checkpoint{}, fault.New(fault.Invalid, "the key of a checkpoint has %d bytes; want 1 to %d", len(k.Key), task.MaxCheckpointKey)

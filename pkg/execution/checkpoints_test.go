@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 func ofOneDelegate(t *testing.T) (*Tasks, store.Delegate) {
@@ -36,7 +37,7 @@ func deployingBy(t *testing.T, s *Tasks, d store.Delegate, execution string, id 
 		ID: id, Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Execution: execution, Node: "n", Kind: task.KindShell, Payload: payload, CreatedAt: s.Now(), Token: "token",
 	})
 	must(t, err)
-	got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1})
+	got, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1})
 	must(t, err)
 	if len(got) != 1 || got[0].ID != id {
 		t.Fatalf("the claim gets %+v; want %s", got, id)
@@ -51,17 +52,17 @@ func TestTheFirstCheckpointIsTheStages(t *testing.T) {
 	s, d := ofOneDelegate(t)
 	const stage = "pipeline.stages.deploy"
 	first := deploying(t, s, d, "t1", stage)
-	kept, err := s.KeepCheckpoint(t.Context(), d, "t1", task.KeepCheckpoint{Fence: first.Fence, Key: "arn:web", Data: json.RawMessage(`{"image":"before"}`)})
+	kept, err := s.KeepCheckpoint(t.Context(), d, "t1", protocol.KeepCheckpoint{Fence: first.Fence, Key: "arn:web", Data: json.RawMessage(`{"image":"before"}`)})
 	must(t, err)
-	must(t, s.CompleteTask(t.Context(), d, "t1", task.Report{Fence: first.Fence, Result: task.Result{Status: task.Errored}}))
+	must(t, s.CompleteTask(t.Context(), d, "t1", protocol.Report{Fence: first.Fence, Result: task.Result{Status: task.Errored}}))
 
 	second := deploying(t, s, d, "t2", stage)
-	again, err := s.KeepCheckpoint(t.Context(), d, "t2", task.KeepCheckpoint{Fence: second.Fence, Key: "arn:web", Data: json.RawMessage(`{"image":"half made"}`)})
+	again, err := s.KeepCheckpoint(t.Context(), d, "t2", protocol.KeepCheckpoint{Fence: second.Fence, Key: "arn:web", Data: json.RawMessage(`{"image":"half made"}`)})
 	must(t, err)
 	if diff := cmp.Diff(kept, again); diff != "" || string(again.Data) != `{"image":"before"}` {
 		t.Errorf("the second attempt gets %s (-first +second):\n%s", again.Data, diff)
 	}
-	_, err = s.KeepCheckpoint(t.Context(), d, "t2", task.KeepCheckpoint{Fence: second.Fence, Key: "arn:listener", Data: json.RawMessage(`1`)})
+	_, err = s.KeepCheckpoint(t.Context(), d, "t2", protocol.KeepCheckpoint{Fence: second.Fence, Key: "arn:listener", Data: json.RawMessage(`1`)})
 	must(t, err)
 	all, err := s.Checkpoints(t.Context(), d, "t2", second.Fence)
 	must(t, err)
@@ -95,12 +96,12 @@ func TestARollbackHasTheCheckpointsOfWhatItRollsBack(t *testing.T) {
 	s, d := ofOneDelegate(t)
 	const stage = "pipeline.stages.deploy"
 	first := deploying(t, s, d, "t1", stage)
-	_, err := s.KeepCheckpoint(t.Context(), d, "t1", task.KeepCheckpoint{Fence: first.Fence, Key: "arn:web", Data: json.RawMessage(`"before"`)})
+	_, err := s.KeepCheckpoint(t.Context(), d, "t1", protocol.KeepCheckpoint{Fence: first.Fence, Key: "arn:web", Data: json.RawMessage(`"before"`)})
 	must(t, err)
-	must(t, s.CompleteTask(t.Context(), d, "t1", task.Report{Fence: first.Fence, Result: task.Result{Status: task.Succeeded}}))
+	must(t, s.CompleteTask(t.Context(), d, "t1", protocol.Report{Fence: first.Fence, Result: task.Result{Status: task.Succeeded}}))
 
 	back := deployingBy(t, s, d, "x2", "t2", stage)
-	again, err := s.KeepCheckpoint(t.Context(), d, "t2", task.KeepCheckpoint{Fence: back.Fence, Key: "arn:web", Data: json.RawMessage(`"deployed"`)})
+	again, err := s.KeepCheckpoint(t.Context(), d, "t2", protocol.KeepCheckpoint{Fence: back.Fence, Key: "arn:web", Data: json.RawMessage(`"deployed"`)})
 	must(t, err)
 	all, err := s.Checkpoints(t.Context(), d, "t2", back.Fence)
 	must(t, err)
@@ -117,7 +118,7 @@ func TestWhatTheFirstTaskKeepsIsNotOpened(t *testing.T) {
 	d := store.Delegate{ID: "d1", Name: "d1", Scope: ref.Scope{Account: "acme"}, Kinds: []task.Kind{task.KindShell}}
 	a := deploying(t, s, d, "t1", "pipeline.stages.deploy")
 	master.err = errors.New("nothing can be opened")
-	keep := task.KeepCheckpoint{Fence: a.Fence, Key: "arn:web", Data: json.RawMessage(`1`)}
+	keep := protocol.KeepCheckpoint{Fence: a.Fence, Key: "arn:web", Data: json.RawMessage(`1`)}
 	got, err := s.KeepCheckpoint(t.Context(), d, "t1", keep)
 	must(t, err)
 	want := task.Checkpoint{Key: "arn:web", Step: "pipeline.stages.deploy.spec.execution.steps.t1", At: s.Now(), Data: keep.Data}
@@ -133,7 +134,7 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	t.Parallel()
 	s, d := ofOneDelegate(t)
 	open(t, s, "plain")
-	plain, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1})
+	plain, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1})
 	must(t, err)
 	a := deploying(t, s, d, "t1", "pipeline.stages.deploy")
 	stranger := d
@@ -143,23 +144,23 @@ func TestCheckpointsAreRefused(t *testing.T) {
 		name string
 		by   store.Delegate
 		task task.ID
-		keep task.KeepCheckpoint
+		keep protocol.KeepCheckpoint
 		want fault.Code
 	}{
-		{"a task that deploys nothing", d, "plain", task.KeepCheckpoint{Fence: plain[0].Fence, Key: "a"}, fault.Invalid},
-		{"another delegate's task", stranger, "t1", task.KeepCheckpoint{Fence: a.Fence, Key: "a"}, fault.LeaseLost},
-		{"a fence before", d, "t1", task.KeepCheckpoint{Fence: a.Fence - 1, Key: "a"}, fault.LeaseLost},
-		{"no key", d, "t1", task.KeepCheckpoint{Fence: a.Fence}, fault.Invalid},
-		{"a key past the bound", d, "t1", task.KeepCheckpoint{Fence: a.Fence, Key: long + "k"}, fault.Invalid},
-		{"data past the bound", d, "t1", task.KeepCheckpoint{Fence: a.Fence, Key: "a", Data: make([]byte, task.MaxCheckpoint+1)}, fault.TooLarge},
-		{"key and data at the bound", d, "t1", task.KeepCheckpoint{Fence: a.Fence, Key: long, Data: bytes.Repeat([]byte("1"), task.MaxCheckpoint)}, ""},
+		{"a task that deploys nothing", d, "plain", protocol.KeepCheckpoint{Fence: plain[0].Fence, Key: "a"}, fault.Invalid},
+		{"another delegate's task", stranger, "t1", protocol.KeepCheckpoint{Fence: a.Fence, Key: "a"}, fault.LeaseLost},
+		{"a fence before", d, "t1", protocol.KeepCheckpoint{Fence: a.Fence - 1, Key: "a"}, fault.LeaseLost},
+		{"no key", d, "t1", protocol.KeepCheckpoint{Fence: a.Fence}, fault.Invalid},
+		{"a key past the bound", d, "t1", protocol.KeepCheckpoint{Fence: a.Fence, Key: long + "k"}, fault.Invalid},
+		{"data past the bound", d, "t1", protocol.KeepCheckpoint{Fence: a.Fence, Key: "a", Data: make([]byte, task.MaxCheckpoint+1)}, fault.TooLarge},
+		{"key and data at the bound", d, "t1", protocol.KeepCheckpoint{Fence: a.Fence, Key: long, Data: bytes.Repeat([]byte("1"), task.MaxCheckpoint)}, ""},
 	} {
 		if _, err := s.KeepCheckpoint(t.Context(), tt.by, tt.task, tt.keep); tt.want == "" && err != nil || tt.want != "" && !fault.Is(err, tt.want) {
 			t.Errorf("%s: %v; want %s", tt.name, err, tt.want)
 		}
 	}
 	for n := range 20 { // 3 MiB have room for 11 more
-		_, err := s.KeepCheckpoint(t.Context(), d, "t1", task.KeepCheckpoint{Fence: a.Fence, Key: string(rune('a' + n)), Data: bytes.Repeat([]byte("1"), task.MaxCheckpoint)})
+		_, err := s.KeepCheckpoint(t.Context(), d, "t1", protocol.KeepCheckpoint{Fence: a.Fence, Key: string(rune('a' + n)), Data: bytes.Repeat([]byte("1"), task.MaxCheckpoint)})
 		if full := n >= 10; full != fault.Is(err, fault.TooLarge) {
 			t.Fatalf("checkpoint %d: %v", n+1, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // moody is a master key that opens nothing while it has an error.
@@ -100,7 +101,7 @@ func TestAClaimWhoseSecretsCannotBeOpened(t *testing.T) {
 			}
 			key.err = tt.key
 
-			got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 5})
+			got, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 5})
 			if tt.code == "" && err != nil || tt.code != "" && !fault.Is(err, tt.code) {
 				t.Errorf("the claim's error is %v, want the code %q", err, tt.code)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // MaxLost bounds how many claims a delegate can name as lost at once.
@@ -45,7 +46,7 @@ func (s *Tasks) disown(ctx context.Context, d store.Delegate, lost []int64) erro
 // come through in many claims has ended: an answer may be too large to arrive.
 func (s *Tasks) reopen(ctx context.Context, d store.Delegate, t store.Task) error {
 	if t.Fence >= mostClaims {
-		return s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+		return s.complete(ctx, d, t.ID, protocol.Report{Fence: t.Fence, Result: task.Result{
 			Status: task.Errored, FailureTypes: []fault.FailureType{fault.DelegateRestart},
 			Message: "the task was given to delegates many times and never reached one",
 		}}, s.Engine.AskAfter)

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // What a lost claim got is open again, and given by the same request; what the
@@ -16,27 +17,27 @@ import (
 func TestALostClaimIsOfferedAgain(t *testing.T) {
 	t.Parallel()
 	s, d, rung := disowning(t, "t1")
-	lost, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1, Number: 1})
+	lost, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1, Number: 1})
 	must(t, err)
 	open(t, s, "t2")
-	kept, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1, Number: 2})
+	kept, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1, Number: 2})
 	must(t, err)
 	if len(lost) != 1 || len(kept) != 1 {
 		t.Fatalf("the claims got %d and %d tasks, want one each", len(lost), len(kept))
 	}
-	again, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 5, Number: 3, Lost: []int64{1}})
+	again, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 5, Number: 3, Lost: []int64{1}})
 	must(t, err)
 	if len(again) != 1 || again[0].ID != "t1" || again[0].Fence != 2 || rung.rung != 1 {
 		t.Errorf("the next claim gets %+v, and %d were woken; want t1 with the fence 2, and one", again, rung.rung)
 	}
-	if err := s.CompleteTask(t.Context(), d, "t1", task.Report{Fence: lost[0].Fence}); !fault.Is(err, fault.LeaseLost) {
+	if err := s.CompleteTask(t.Context(), d, "t1", protocol.Report{Fence: lost[0].Fence}); !fault.Is(err, fault.LeaseLost) {
 		t.Errorf("a result with the fence before gives %v, want that its lease is lost", err)
 	}
 	if held, err := s.held(t.Context(), d, "t2", 1); err != nil || held.Claim != 2 {
 		t.Errorf("the other task is %+v, %v; want it held by the second claim", held, err)
 	}
 	// A late word of the same changes nothing.
-	_, err = s.ClaimTasks(t.Context(), d, task.Claim{Number: 4, Lost: []int64{1}})
+	_, err = s.ClaimTasks(t.Context(), d, protocol.Claim{Number: 4, Lost: []int64{1}})
 	must(t, err)
 	if _, err := s.held(t.Context(), d, "t1", 2); err != nil {
 		t.Errorf("what was claimed anew isn't held any more: %v", err)
@@ -52,7 +53,7 @@ func TestAClaimThatComesTwice(t *testing.T) {
 		if len(want) > 1 {
 			open(t, s, "t2")
 		}
-		got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 5, Number: 1})
+		got, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 5, Number: 1})
 		must(t, err)
 		var ids []task.ID
 		for _, a := range got {
@@ -65,7 +66,7 @@ func TestAClaimThatComesTwice(t *testing.T) {
 			t.Errorf("the claim gets (-want +got):\n%s", diff)
 		}
 	}
-	got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 5, Number: 2})
+	got, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 5, Number: 2})
 	must(t, err)
 	if len(got) > 0 {
 		t.Errorf("the next claim gets %v", got)
@@ -76,11 +77,11 @@ func TestAClaimThatComesTwice(t *testing.T) {
 func TestALostClaimIsTheDelegatesOwn(t *testing.T) {
 	t.Parallel()
 	s, d, _ := disowning(t, "t1")
-	_, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1, Number: 1})
+	_, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1, Number: 1})
 	must(t, err)
 	other := d
 	other.ID = "d2"
-	_, err = s.ClaimTasks(t.Context(), other, task.Claim{Number: 2, Lost: []int64{1}})
+	_, err = s.ClaimTasks(t.Context(), other, protocol.Claim{Number: 2, Lost: []int64{1}})
 	must(t, err)
 	if _, err := s.held(t.Context(), d, "t1", 1); err != nil {
 		t.Errorf("the task isn't held any more: %v", err)
@@ -93,14 +94,14 @@ func TestALostClaimEnds(t *testing.T) {
 	t.Parallel()
 	s, d, _ := disowning(t, "t1")
 	for n := int64(1); n <= mostClaims; n++ {
-		got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1, Number: n})
+		got, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1, Number: n})
 		must(t, err)
 		if len(got) != 1 {
 			t.Fatalf("claim %d gets %d tasks", n, len(got))
 		}
 		stopping := d
 		stopping.Draining = true
-		_, err = s.ClaimTasks(t.Context(), stopping, task.Claim{Lost: []int64{n}})
+		_, err = s.ClaimTasks(t.Context(), stopping, protocol.Claim{Lost: []int64{n}})
 		must(t, err)
 		want := store.TaskOpen
 		if n == mostClaims {
@@ -110,9 +111,9 @@ func TestALostClaimEnds(t *testing.T) {
 			t.Fatalf("after %d lost claims the task is %s, %v; want %s", n, got.Status, err, want)
 		}
 	}
-	_, err := s.ClaimTasks(t.Context(), d, task.Claim{Lost: make([]int64, MaxLost)})
+	_, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Lost: make([]int64, MaxLost)})
 	must(t, err)
-	if _, err := s.ClaimTasks(t.Context(), d, task.Claim{Lost: make([]int64, MaxLost+1)}); !fault.Is(err, fault.TooLarge) {
+	if _, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Lost: make([]int64, MaxLost+1)}); !fault.Is(err, fault.TooLarge) {
 		t.Errorf("a claim that names %d lost ones gives %v, want that it is too large", MaxLost+1, err)
 	}
 }

@@ -12,25 +12,26 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // ReadFiles gives a delegate files of the file store that the task which it
 // holds names: in its execution's scope and in the scopes around it.
-func (s *Tasks) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r task.ReadFiles) (task.FilesRead, error) {
+func (s *Tasks) ReadFiles(ctx context.Context, d store.Delegate, id task.ID, r protocol.ReadFiles) (protocol.FilesRead, error) {
 	t, err := s.held(ctx, d, id, r.Fence)
 	if err != nil {
-		return task.FilesRead{}, err
+		return protocol.FilesRead{}, err
 	}
 	of, err := ref.ParseFile(r.Path, t.Scope)
 	if err != nil {
-		return task.FilesRead{}, fault.New(fault.Invalid, "%w", err)
+		return protocol.FilesRead{}, fault.New(fault.Invalid, "%w", err)
 	}
 	if err := mayRead(s.Types.Tasks(), t, of); err != nil {
-		return task.FilesRead{}, err
+		return protocol.FilesRead{}, err
 	}
 	files, err := s.Engine.Reader.Files(ctx, t.Execution, t.Node)
 	if err != nil {
-		return task.FilesRead{}, err
+		return protocol.FilesRead{}, err
 	}
 	return filestore.Part(ctx, files, of, r.After)
 }

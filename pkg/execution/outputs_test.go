@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 func TestSetSecretPutsAReference(t *testing.T) {
@@ -35,7 +36,7 @@ func TestReferencesInOutputsAreRefused(t *testing.T) {
 		`{"output":{"outputVariables":{"x":{"$secret":"secret:acme:root"}}}}`,
 		`{"output":[{"\u0024secret":"secret:acme:root"}]}`,
 	} {
-		r, err := s.sealOutputs(t.Context(), store.Delegate{ID: "d1"}, "t1", task.Report{Result: task.Result{Status: task.Succeeded, Outputs: []byte(outputs)}})
+		r, err := s.sealOutputs(t.Context(), store.Delegate{ID: "d1"}, "t1", protocol.Report{Result: task.Result{Status: task.Succeeded, Outputs: []byte(outputs)}})
 		if err != nil || r.Status != task.Errored || r.Outputs != nil {
 			t.Errorf("%s gave %+v, %v; want an errored result without outputs", outputs, r, err)
 		}

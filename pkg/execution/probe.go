@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -78,7 +78,7 @@ const (
 type Probe struct {
 	Status  ProbeStatus
 	Message string // why there are no checks, or what is missing
-	Checks  []task.Check
+	Checks  []probe.Check
 	// Delegate is who has tested it, or does; nil: nobody, or one that has gone.
 	Delegate *store.Delegate
 }
@@ -100,7 +100,7 @@ func (s *Service) Probe(ctx context.Context, id string) (Probe, error) {
 	if len(nodes) > 0 {
 		st = nodes[0].State
 	} else if e.Status.Terminal() {
-		return Probe{Status: ProbeStatus(task.ProbeUnknown), Message: cmp.Or(e.Message, "the test didn't begin")}, nil
+		return Probe{Status: ProbeStatus(probe.Unknown), Message: cmp.Or(e.Message, "the test didn't begin")}, nil
 	}
 	t, err := s.Store.Task(ctx, engine.TaskID(id, probeStep, max(st.Attempt, 1), st.Look))
 	begun := err == nil
@@ -124,7 +124,7 @@ func (s *Service) Probe(ctx context.Context, id string) (Probe, error) {
 // judge says what a test came to by the state of its step and by its task, if
 // that was made.
 func judge(st plan.State, made bool, t store.Task) (Probe, error) {
-	found, err := task.ReadProbed(st.Outputs)
+	found, err := probe.Read(st.Outputs)
 	switch {
 	case err != nil:
 		return Probe{}, fmt.Errorf("decode the test: %w", err)
@@ -135,11 +135,11 @@ func judge(st plan.State, made bool, t store.Task) (Probe, error) {
 	case slices.Contains(st.Failures, fault.DelegateProvisioning) || made && t.Delegate == "":
 		return Probe{Status: ProbeNoDelegate, Message: st.Message}, nil
 	case !made && st.Status != plan.Aborted:
-		return failedBefore(task.CheckConfiguration, st.Message), nil
+		return failedBefore(probe.CheckConfiguration, st.Message), nil
 	case st.Status == plan.Errored && t.Status == store.TaskDone && !slices.ContainsFunc(st.Failures, interrupted):
-		return failedBefore(task.CheckSecrets, st.Message), nil
+		return failedBefore(probe.CheckSecrets, st.Message), nil
 	}
-	return Probe{Status: ProbeStatus(task.ProbeUnknown), Message: st.Message}, nil
+	return Probe{Status: ProbeStatus(probe.Unknown), Message: st.Message}, nil
 }
 
 // interrupted says that a failure is none of the connector's.
@@ -148,6 +148,6 @@ func interrupted(t fault.FailureType) bool {
 }
 
 // failedBefore is a test that didn't get as far as its delegate's first check.
-func failedBefore(name task.CheckName, message string) Probe {
-	return Probe{Status: ProbeStatus(task.ProbeFailure), Checks: []task.Check{{Name: name, Message: message}}}
+func failedBefore(name probe.CheckName, message string) Probe {
+	return Probe{Status: ProbeStatus(probe.Failure), Checks: []probe.Check{{Name: name, Message: message}}}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // What a test has come to is told by its step and its task, however it ended.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	outputs := json.RawMessage(`{"output":{"test":{"status":"PARTIAL","checks":[{"name":"login","ok":true,"message":"in","took":1}]}}}`)
-	bad := func(name task.CheckName) []task.Check { return []task.Check{{Name: name, Message: "why"}} }
+	bad := func(name probe.CheckName) []probe.Check { return []probe.Check{{Name: name, Message: "why"}} }
 	done := store.Task{Status: store.TaskDone, Delegate: "d1"}
 	for name, tt := range map[string]struct {
 		state plan.State
@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"it hasn't begun":             {plan.State{}, false, store.Task{}, Probe{Status: ProbeRunning}},
 		"it is under way":             {plan.State{Status: plan.Running}, true, store.Task{Status: store.TaskClaimed, Delegate: "d1"}, Probe{Status: ProbeRunning}},
-		"it was made":                 {plan.State{Status: plan.Success, Outputs: outputs}, true, done, Probe{Status: "PARTIAL", Checks: []task.Check{{Name: "login", OK: true, Message: "in", Took: 1}}}},
+		"it was made":                 {plan.State{Status: plan.Success, Outputs: outputs}, true, done, Probe{Status: "PARTIAL", Checks: []probe.Check{{Name: "login", OK: true, Message: "in", Took: 1}}}},
 		"no delegate fits":            {plan.State{Status: plan.Failed, Message: "why", Failures: []fault.FailureType{fault.DelegateProvisioning}}, false, store.Task{}, Probe{Status: ProbeNoDelegate, Message: "why"}},
 		"none has taken it":           {plan.State{Status: plan.Expired, Message: "why", Failures: []fault.FailureType{fault.Timeout}}, true, store.Task{Status: store.TaskCancelled}, Probe{Status: ProbeNoDelegate, Message: "why"}},
 		"it can't be resolved":        {plan.State{Status: plan.Failed, Message: "why", Failures: []fault.FailureType{fault.ConfigurationFailure}}, false, store.Task{}, Probe{Status: "FAILURE", Checks: bad("configuration")}},

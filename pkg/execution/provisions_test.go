@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // provisioning makes a task of an execution by the provisioner web and has the
@@ -29,7 +30,7 @@ func provisioning(t *testing.T, s *Tasks, d store.Delegate, execution string, id
 		ID: id, Scope: webScope(), Execution: execution, Node: "n", Kind: task.KindShell, Payload: payload, CreatedAt: s.Now(), Token: "token",
 	})
 	must(t, err)
-	got, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1})
+	got, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1})
 	must(t, err)
 	if len(got) != 1 || got[0].ID != id {
 		t.Fatalf("the claim gets %+v; want %s", got, id)
@@ -137,7 +138,7 @@ func TestProvisionsAreRefused(t *testing.T) {
 	t.Parallel()
 	s, d := ofOneDelegate(t)
 	open(t, s, "plain")
-	plain, err := s.ClaimTasks(t.Context(), d, task.Claim{Max: 1})
+	plain, err := s.ClaimTasks(t.Context(), d, protocol.Claim{Max: 1})
 	must(t, err)
 	a := provisioning(t, s, d, "x1", "t1")
 	stranger := d

@@ -8,15 +8,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // replace takes in that earlier processes of a delegate were killed: what they
 // had claimed and not begun is open again, and what they had begun is lost, as
 // after a goodbye. They come again for a while, since a claim of theirs may
 // still be under way, and end with a goodbye of their own.
-func (s *Tasks) replace(ctx context.Context, by store.Delegate, gone []task.Replaced) error {
-	if len(gone) > task.MaxReplaced {
-		return fault.New(fault.TooLarge, "the delegate replaces %d others; the limit is %d", len(gone), task.MaxReplaced)
+func (s *Tasks) replace(ctx context.Context, by store.Delegate, gone []protocol.Replaced) error {
+	if len(gone) > protocol.MaxReplaced {
+		return fault.New(fault.TooLarge, "the delegate replaces %d others; the limit is %d", len(gone), protocol.MaxReplaced)
 	}
 	for _, g := range gone {
 		if err := s.replaceOne(ctx, by, g); err != nil {
@@ -28,7 +29,7 @@ func (s *Tasks) replace(ctx context.Context, by store.Delegate, gone []task.Repl
 
 // replaceOne does so for one. Whoever has its token may speak for it, and could
 // say goodbye in its name; nobody else may.
-func (s *Tasks) replaceOne(ctx context.Context, by store.Delegate, gone task.Replaced) error {
+func (s *Tasks) replaceOne(ctx context.Context, by store.Delegate, gone protocol.Replaced) error {
 	d, err := s.Store.Delegate(ctx, by.Scope.Account, gone.ID)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -54,7 +55,7 @@ func (s *Tasks) replaceOne(ctx context.Context, by store.Delegate, gone task.Rep
 		return err
 	}
 	for _, t := range held {
-		if slices.Contains(gone.Begun, task.Held{ID: t.ID, Fence: t.Fence}) {
+		if slices.Contains(gone.Begun, protocol.Held{ID: t.ID, Fence: t.Fence}) {
 			err = s.lose(ctx, d, t, fmt.Sprintf("delegate %s was killed before the task ended", d.Name))
 		} else {
 			err = s.reopen(ctx, d, t)
@@ -69,7 +70,7 @@ func (s *Tasks) replaceOne(ctx context.Context, by store.Delegate, gone task.Rep
 // lose ends a task that its delegate began and won't end. It isn't tried again
 // by itself: the step's failure strategy says whether to.
 func (s *Tasks) lose(ctx context.Context, d store.Delegate, t store.Task, why string) error {
-	err := s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+	err := s.complete(ctx, d, t.ID, protocol.Report{Fence: t.Fence, Result: task.Result{
 		Status: task.Failed, Message: why, FailureTypes: []fault.FailureType{fault.DelegateRestart},
 	}}, s.Engine.AskAfter)
 	if fault.Is(err, fault.LeaseLost) {

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // replacing is a Service with two tasks that the delegate d1 holds, and d2,
@@ -23,7 +24,7 @@ func replacing(t *testing.T) (s *Tasks, before, next store.Delegate, held []task
 	for _, d := range []store.Delegate{before, next} {
 		must(t, s.Store.PutDelegate(t.Context(), d))
 	}
-	held, err := s.ClaimTasks(t.Context(), before, task.Claim{Max: 2, Number: 1})
+	held, err := s.ClaimTasks(t.Context(), before, protocol.Claim{Max: 2, Number: 1})
 	must(t, err)
 	if len(held) != 2 {
 		t.Fatalf("the first process got %d tasks, want two", len(held))
@@ -31,8 +32,8 @@ func replacing(t *testing.T) (s *Tasks, before, next store.Delegate, held []task
 	return s, before, next, held
 }
 
-func begunTask() []task.Replaced {
-	return []task.Replaced{{ID: "d1", Begun: []task.Held{{ID: "begun", Fence: 1}}}}
+func begunTask() []protocol.Replaced {
+	return []protocol.Replaced{{ID: "d1", Begun: []protocol.Held{{ID: "begun", Fence: 1}}}}
 }
 
 // What a killed process had not begun is the next one's by the same request;
@@ -40,7 +41,7 @@ func begunTask() []task.Replaced {
 func TestAKilledProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	s, before, next, _ := replacing(t)
-	got, err := s.ClaimTasks(t.Context(), next, task.Claim{Max: 5, Number: 1, Replaces: begunTask()})
+	got, err := s.ClaimTasks(t.Context(), next, protocol.Claim{Max: 5, Number: 1, Replaces: begunTask()})
 	must(t, err)
 	if len(got) != 1 || got[0].ID != "claimed" || got[0].Fence != 2 {
 		t.Errorf("the next process gets %+v; want the task that wasn't begun, with the fence 2", got)
@@ -51,14 +52,14 @@ func TestAKilledProcessIsReplaced(t *testing.T) {
 	if diff := cmp.Diff(want, lost.Result); diff != "" || lost.Status != store.TaskDone {
 		t.Errorf("what was begun is %s (-want +got):\n%s", lost.Status, diff)
 	}
-	if err := s.CompleteTask(t.Context(), before, "claimed", task.Report{Fence: 1}); !fault.Is(err, fault.LeaseLost) {
+	if err := s.CompleteTask(t.Context(), before, "claimed", protocol.Report{Fence: 1}); !fault.Is(err, fault.LeaseLost) {
 		t.Errorf("a late result gives %v, want that its lease is lost", err)
 	}
 	// A late claim of the killed process gets nothing.
 	open(t, s, "later")
 	before, err = s.Store.Delegate(t.Context(), "acme", "d1")
 	must(t, err)
-	late, err := s.ClaimTasks(t.Context(), before, task.Claim{Max: 5, Number: 2})
+	late, err := s.ClaimTasks(t.Context(), before, protocol.Claim{Max: 5, Number: 2})
 	must(t, err)
 	if len(late) > 0 {
 		t.Errorf("a late claim of the killed process gets %v", late)
@@ -66,31 +67,31 @@ func TestAKilledProcessIsReplaced(t *testing.T) {
 	// One that was on its way when it was replaced is given back with the next word.
 	_, err = s.Store.ClaimTasks(t.Context(), "d1", 2, []task.ID{"later"}, s.Now().Add(s.Lease))
 	must(t, err)
-	got, err = s.ClaimTasks(t.Context(), next, task.Claim{Max: 5, Number: 2, Replaces: begunTask()})
+	got, err = s.ClaimTasks(t.Context(), next, protocol.Claim{Max: 5, Number: 2, Replaces: begunTask()})
 	must(t, err)
 	if len(got) != 1 || got[0].ID != "later" {
 		t.Errorf("the next claim gets %+v; want what the killed process got late", got)
 	}
 	must(t, s.Goodbye(t.Context(), before))
-	_, err = s.ClaimTasks(t.Context(), next, task.Claim{Number: 3, Replaces: begunTask()}) // it is forgotten by now
+	_, err = s.ClaimTasks(t.Context(), next, protocol.Claim{Number: 3, Replaces: begunTask()}) // it is forgotten by now
 	must(t, err)
 }
 
 // Only who could have registered as a delegate replaces it.
 func TestNobodyReplacesAnothersDelegate(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(d *store.Delegate, r *task.Replaced){
-		"another token":   func(d *store.Delegate, _ *task.Replaced) { d.TokenID = "other" },
-		"itself":          func(_ *store.Delegate, r *task.Replaced) { r.ID = "d2" },
-		"one unknown":     func(_ *store.Delegate, r *task.Replaced) { r.ID = "d3" },
-		"another account": func(d *store.Delegate, _ *task.Replaced) { d.Scope = ref.Scope{Account: "other"} },
+	for name, change := range map[string]func(d *store.Delegate, r *protocol.Replaced){
+		"another token":   func(d *store.Delegate, _ *protocol.Replaced) { d.TokenID = "other" },
+		"itself":          func(_ *store.Delegate, r *protocol.Replaced) { r.ID = "d2" },
+		"one unknown":     func(_ *store.Delegate, r *protocol.Replaced) { r.ID = "d3" },
+		"another account": func(d *store.Delegate, _ *protocol.Replaced) { d.Scope = ref.Scope{Account: "other"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, before, next, held := replacing(t)
 			gone := begunTask()
 			change(&next, &gone[0])
-			_, err := s.ClaimTasks(t.Context(), next, task.Claim{Number: 1, Replaces: gone})
+			_, err := s.ClaimTasks(t.Context(), next, protocol.Claim{Number: 1, Replaces: gone})
 			must(t, err)
 			for _, a := range held {
 				if _, err := s.held(t.Context(), before, a.ID, a.Fence); err != nil {
@@ -104,9 +105,9 @@ func TestNobodyReplacesAnothersDelegate(t *testing.T) {
 func TestReplacedProcessesAreBounded(t *testing.T) {
 	t.Parallel()
 	s, _, next, _ := replacing(t)
-	_, err := s.ClaimTasks(t.Context(), next, task.Claim{Replaces: make([]task.Replaced, task.MaxReplaced)})
+	_, err := s.ClaimTasks(t.Context(), next, protocol.Claim{Replaces: make([]protocol.Replaced, protocol.MaxReplaced)})
 	must(t, err)
-	_, err = s.ClaimTasks(t.Context(), next, task.Claim{Replaces: make([]task.Replaced, task.MaxReplaced+1)})
+	_, err = s.ClaimTasks(t.Context(), next, protocol.Claim{Replaces: make([]protocol.Replaced, protocol.MaxReplaced+1)})
 	if !fault.Is(err, fault.TooLarge) {
 		t.Errorf("one too many gives %v, want that it is too large", err)
 	}

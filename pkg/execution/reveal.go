@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // MaxRevealed bounds how many secrets one question of a delegate brings.
@@ -26,30 +27,30 @@ const revealedKept = 40 * 24 * time.Hour
 // in the context of the step whose task it holds. What such a text names isn't
 // known before, so only a task that fetches files may ask, and each secret that
 // an answer brings stands in the audit trail first.
-func (s *Tasks) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, r task.Resolve, by audit.Author) (task.Resolved, error) {
+func (s *Tasks) ResolveTexts(ctx context.Context, d store.Delegate, id task.ID, r protocol.Resolve, by audit.Author) (protocol.Resolved, error) {
 	t, err := s.held(ctx, d, id, r.Fence)
 	if err != nil {
-		return task.Resolved{}, err
+		return protocol.Resolved{}, err
 	}
 	if err := mayAsk(s.Types.Tasks(), t); err != nil {
-		return task.Resolved{}, err
+		return protocol.Resolved{}, err
 	}
 	out, err := s.Engine.Reader.Resolve(ctx, t.Execution, t.Node, r.Texts)
 	if err != nil {
-		return task.Resolved{}, err
+		return protocol.Resolved{}, err
 	}
 	if err := onlyNamed(d, t, out.Named); err != nil {
-		return task.Resolved{}, err
+		return protocol.Resolved{}, err
 	}
 	if err := s.recordRevealed(ctx, d, t, out.Named, by); err != nil {
-		return task.Resolved{}, err
+		return protocol.Resolved{}, err
 	}
 	values, err := s.Secret.RevealAll(ctx, t.Scope, out.Secrets)
 	if err != nil {
-		return task.Resolved{}, err
+		return protocol.Resolved{}, err
 	}
 	tokens, err := s.Issuer.SignAll(ctx, out.Identities, t.ID)
-	return task.Resolved{Texts: out.Texts, Secrets: values, LateSecrets: out.LateSecrets, LateTexts: out.LateTexts, Tokens: tokens}, err
+	return protocol.Resolved{Texts: out.Texts, Secrets: values, LateSecrets: out.LateSecrets, LateTexts: out.LateTexts, Tokens: tokens}, err
 }
 
 // mayAsk refuses the tasks whose texts all came with them, resolved.

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // TasksConfig is what Tasks needs.
@@ -50,7 +51,7 @@ const (
 
 // ClaimTasks gives a delegate open tasks that it may take, with the secrets
 // that they need.
-func (s *Tasks) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim) ([]task.Assignment, error) {
+func (s *Tasks) ClaimTasks(ctx context.Context, d store.Delegate, c protocol.Claim) ([]task.Assignment, error) {
 	if c.Quiet > 0 { // it stands for a heartbeat
 		beat := store.Beat{At: s.Now(), Running: c.Running, Quiet: min(c.Quiet, dispatch.LongestQuiet), Line: c.Line}
 		if err := s.Store.BeatDelegate(ctx, d.Scope.Account, d.ID, beat); err != nil {
@@ -96,7 +97,7 @@ func (s *Tasks) ClaimTasks(ctx context.Context, d store.Delegate, c task.Claim) 
 // take claims open tasks for a delegate. What an earlier copy of the same claim
 // has got is given with them: something on the way may have sent it twice, and
 // the delegate hears one answer.
-func (s *Tasks) take(ctx context.Context, d store.Delegate, c task.Claim) ([]store.Task, error) {
+func (s *Tasks) take(ctx context.Context, d store.Delegate, c protocol.Claim) ([]store.Task, error) {
 	ids, err := s.openFor(ctx, d, c.Max)
 	if err != nil {
 		return nil, err
@@ -202,7 +203,7 @@ func (s *Tasks) assignment(ctx context.Context, t store.Task) (task.Assignment, 
 
 // FreshToken signs an identity of a task anew, for the delegate that holds the
 // task.
-func (s *Tasks) FreshToken(ctx context.Context, d store.Delegate, id task.ID, r task.FreshToken) (task.IdentityToken, error) {
+func (s *Tasks) FreshToken(ctx context.Context, d store.Delegate, id task.ID, r protocol.FreshToken) (task.IdentityToken, error) {
 	t, err := s.held(ctx, d, id, r.Fence)
 	if err != nil {
 		return task.IdentityToken{}, err
@@ -216,20 +217,20 @@ func (s *Tasks) FreshToken(ctx context.Context, d store.Delegate, id task.ID, r 
 
 // refuse ends a task whose secrets can't be opened, as its delegate would.
 func (s *Tasks) refuse(ctx context.Context, d store.Delegate, t store.Task, why error) error {
-	return s.complete(ctx, d, t.ID, task.Report{Fence: t.Fence, Result: task.Result{
+	return s.complete(ctx, d, t.ID, protocol.Report{Fence: t.Fence, Result: task.Result{
 		Status: task.Errored, Message: why.Error(), FailureTypes: fault.Failures(why),
 	}}, s.Engine.AskAfter)
 }
 
 // CompleteTask stores a delegate's result and lets the execution go on. The
 // same result may come twice; one for a lost lease is fault.LeaseLost.
-func (s *Tasks) CompleteTask(ctx context.Context, d store.Delegate, id task.ID, r task.Report) error {
+func (s *Tasks) CompleteTask(ctx context.Context, d store.Delegate, id task.ID, r protocol.Report) error {
 	return s.complete(ctx, d, id, r, s.Engine.EndTask)
 }
 
 // complete stores a result and has the task's wait ended: by who decides what
 // comes next, or by who ends tasks that he finds and leaves that to their runs.
-func (s *Tasks) complete(ctx context.Context, d store.Delegate, id task.ID, r task.Report, end func(context.Context, store.Task) error) error {
+func (s *Tasks) complete(ctx context.Context, d store.Delegate, id task.ID, r protocol.Report, end func(context.Context, store.Task) error) error {
 	result, err := s.sealOutputs(ctx, d, id, r)
 	if err != nil {
 		return err
@@ -255,7 +256,7 @@ func (s *Tasks) complete(ctx context.Context, d store.Delegate, id task.ID, r ta
 //
 // Of a task that the delegate doesn't hold nothing is kept: the store refuses
 // the result, or has one already whose outputs the next steps read.
-func (s *Tasks) sealOutputs(ctx context.Context, d store.Delegate, id task.ID, report task.Report) (task.Result, error) {
+func (s *Tasks) sealOutputs(ctx context.Context, d store.Delegate, id task.ID, report protocol.Report) (task.Result, error) {
 	r := report.Result
 	if forged, err := plan.NamesSecret(r.Outputs); err != nil || forged {
 		return task.Result{
@@ -297,24 +298,24 @@ func (s *Tasks) sealOutputs(ctx context.Context, d store.Delegate, id task.ID, r
 }
 
 // Heartbeat renews what a delegate holds and lists what it must stop.
-func (s *Tasks) Heartbeat(ctx context.Context, d store.Delegate, h task.Heartbeat) (task.HeartbeatAnswer, error) {
+func (s *Tasks) Heartbeat(ctx context.Context, d store.Delegate, h protocol.Heartbeat) (protocol.HeartbeatAnswer, error) {
 	beat := store.Beat{At: s.Now(), Running: len(h.Running), Draining: h.Draining, Quiet: min(h.Quiet, dispatch.LongestQuiet), Line: h.Line}
 	if err := s.Store.BeatDelegate(ctx, d.Scope.Account, d.ID, beat); err != nil {
-		return task.HeartbeatAnswer{}, err
+		return protocol.HeartbeatAnswer{}, err
 	}
-	var out task.HeartbeatAnswer
+	var out protocol.HeartbeatAnswer
 	for _, held := range h.Running {
 		t, err := s.Store.RenewTask(ctx, held.ID, d.ID, held.Fence, s.Now().Add(s.Lease))
 		switch {
 		case fault.Is(err, fault.LeaseLost) || fault.Is(err, fault.NotFound):
 			out.Cancel = append(out.Cancel, held.ID)
 		case err != nil:
-			return task.HeartbeatAnswer{}, err
+			return protocol.HeartbeatAnswer{}, err
 		case t.Status == store.TaskCancelled:
 			out.Cancel = append(out.Cancel, held.ID)
 		default:
 			if err := s.Engine.KeepAlive(ctx, t.Token); err != nil {
-				return task.HeartbeatAnswer{}, fmt.Errorf("keep task %s alive: %w", held.ID, err)
+				return protocol.HeartbeatAnswer{}, fmt.Errorf("keep task %s alive: %w", held.ID, err)
 			}
 		}
 	}
@@ -335,7 +336,7 @@ func (s *Tasks) held(ctx context.Context, d store.Delegate, id task.ID, fence in
 
 // AppendLog stores log chunks of a task that the delegate holds or held last.
 // Their numbers keep the logs of one step's looks apart, in their order.
-func (s *Tasks) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b task.LogBatch) error {
+func (s *Tasks) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b protocol.LogBatch) error {
 	if err := logstream.Check(b.First, b.Chunks); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -99,7 +99,7 @@ func mapping(entries ...yamldoc.Entry) *yamldoc.Node {
 
 // Versions are what an execution that asks for them has found, once it has
 // ended.
-func (s *Service) Versions(ctx context.Context, id string) (store.Execution, []task.ArtifactVersion, string, error) {
+func (s *Service) Versions(ctx context.Context, id string) (store.Execution, []lookup.ArtifactVersion, string, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
 		return e, nil, "", err
@@ -111,7 +111,7 @@ func (s *Service) Versions(ctx context.Context, id string) (store.Execution, []t
 	st := nodes[0].State
 	var outputs struct {
 		Output struct {
-			Results struct{ Primary task.ArtifactResults } `json:"artifactResults"`
+			Results struct{ Primary lookup.Results } `json:"artifactResults"`
 		} `json:"output"`
 	}
 	if len(st.Outputs) > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // Text is the content of a file, for an expression or a script;
@@ -76,12 +77,12 @@ const (
 
 // Part gives the contents of what a reference means, from the file behind the
 // path after on, as many as one answer may carry.
-func Part(ctx context.Context, files store.Files, of ref.File, after string) (task.FilesRead, error) {
+func Part(ctx context.Context, files store.Files, of ref.File, after string) (protocol.FilesRead, error) {
 	all, err := Under(ctx, files, of)
 	if err != nil {
-		return task.FilesRead{}, err
+		return protocol.FilesRead{}, err
 	}
-	var out task.FilesRead
+	var out protocol.FilesRead
 	var size int64
 	for _, f := range all {
 		if f.Key.Path <= after {
@@ -96,7 +97,7 @@ func Part(ctx context.Context, files store.Files, of ref.File, after string) (ta
 			continue // deleted since it was listed
 		}
 		if err != nil {
-			return task.FilesRead{}, err
+			return protocol.FilesRead{}, err
 		}
 		size += known.Size
 		out.Files = append(out.Files, task.StoredFile{Path: f.Key.Path, Name: of.Of(f.Key.Path), Content: content})

@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 const target = "kubernetes:shop/web"
@@ -121,9 +122,9 @@ func (b *books) delegate(id string, tags ...string) store.Delegate {
 	return d
 }
 
-func (b *books) ask(d store.Delegate, held ...task.Watched) task.Watches {
+func (b *books) ask(d store.Delegate, held ...task.Watched) protocol.Watches {
 	b.Helper()
-	out, err := b.Watches(b.Context(), d, task.Watching{Held: held})
+	out, err := b.Watches(b.Context(), d, protocol.Watching{Held: held})
 	b.must(err)
 	return out
 }
@@ -278,7 +279,7 @@ func TestAWatchBelongsToOneConnectedDelegate(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	b.deploy("web:1", applied("web:1", 2))
-	same(b, "of a delegate without the selector", task.Watches{}, b.ask(b.delegate("other")))
+	same(b, "of a delegate without the selector", protocol.Watches{}, b.ask(b.delegate("other")))
 	d1 := b.delegate("d1", "prod")
 	w := b.watched(d1)
 	same(b, "watch", task.Watch{
@@ -286,10 +287,10 @@ func TestAWatchBelongsToOneConnectedDelegate(t *testing.T) {
 		Target: task.Target{Service: "web", Environment: "prod", Infrastructure: "cluster", Release: "web", Namespace: "shop", Image: "web:1"},
 		Place:  json.RawMessage(`{"cluster":{"url":"https://k8s","token":"((1))"}}`),
 	}, w)
-	same(b, "asked again by its holder", task.Watches{}, b.ask(d1, held(w)))
+	same(b, "asked again by its holder", protocol.Watches{}, b.ask(d1, held(w)))
 	same(b, "asked again by a holder that lost it", held(w), held(b.watched(d1)))
 	d2 := b.delegate("d2", "prod")
-	same(b, "asked by another", task.Watches{}, b.ask(d2))
+	same(b, "asked by another", protocol.Watches{}, b.ask(d2))
 
 	b.now = b.now.Add(time.Hour) // d1 was never heard of again
 	d2 = b.delegate("d2", "prod")
@@ -300,13 +301,13 @@ func TestAWatchBelongsToOneConnectedDelegate(t *testing.T) {
 		t.Errorf("the report of a delegate that lost its watch: %v", err)
 	}
 	same(b, "instances", 2, len(b.placement().Seen.Instances))
-	same(b, "what the loser is told", task.Watches{Drop: []string{w.ID}}, b.ask(d1, held(w)))
+	same(b, "what the loser is told", protocol.Watches{Drop: []string{w.ID}}, b.ask(d1, held(w)))
 
 	b.deploy("web:2", applied("web:2", 2)) // the same delegate gets what to look at anew
 	same(b, "fence after a deployment", taken.Fence+1, b.ask(b.delegate("d2", "prod"), held(taken)).Watch[0].Fence)
 	foreign := b.delegate("d3", "prod")
 	foreign.Scope = ref.Scope{Account: "acme", Org: "elsewhere"}
-	same(b, "asked from another scope", task.Watches{}, b.ask(foreign))
+	same(b, "asked from another scope", protocol.Watches{}, b.ask(foreign))
 	if err := b.Observe(b.Context(), foreign, task.Observed{Watched: held(taken)}); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a report from another scope: %v", err)
 	}
@@ -378,7 +379,7 @@ func TestASecretThatIsGoneIsTold(t *testing.T) {
 	saved, err := b.store.SaveEntity(b.Context(), store.Entity{Key: key}, audit.Record{Scope: scope()})
 	b.must(err)
 	b.must(b.store.DeleteEntity(b.Context(), key, saved.Version, audit.Record{Scope: scope()}))
-	same(b, "watches", task.Watches{}, b.ask(b.delegate("d1", "prod")))
+	same(b, "watches", protocol.Watches{}, b.ask(b.delegate("d1", "prod")))
 	if b.placement().Seen.Trouble == "" {
 		t.Error("nothing says why nobody watches")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // A watch comes with tokens of the identities that its place names, and whose
@@ -33,7 +34,7 @@ func TestTokensOfWatches(t *testing.T) {
 	if len(w.Tokens) != 1 || strings.Contains(string(w.Place), "eyJ") {
 		t.Fatalf("the watch comes with the tokens %v and the place %s", w.Tokens, w.Place)
 	}
-	token, err := b.WatchToken(t.Context(), d, task.WatchToken{Watched: held(w), Identity: "identity-1"})
+	token, err := b.WatchToken(t.Context(), d, protocol.WatchToken{Watched: held(w), Identity: "identity-1"})
 	b.must(err)
 	for _, text := range []string{w.Tokens["identity-1"].Text, token.Text} {
 		parsed, err := jwt.ParseSigned(text, []jose.SignatureAlgorithm{jose.RS256})
@@ -50,19 +51,19 @@ func TestTokensOfWatches(t *testing.T) {
 	later.Fence++
 	for name, ask := range map[string]func() (task.IdentityToken, error){
 		"another delegate": func() (task.IdentityToken, error) {
-			return b.WatchToken(t.Context(), b.delegate("d2", "prod"), task.WatchToken{Watched: held(w), Identity: "identity-1"})
+			return b.WatchToken(t.Context(), b.delegate("d2", "prod"), protocol.WatchToken{Watched: held(w), Identity: "identity-1"})
 		},
 		"one of another project": func() (task.IdentityToken, error) {
-			return b.WatchToken(t.Context(), elsewhere, task.WatchToken{Watched: held(w), Identity: "identity-1"})
+			return b.WatchToken(t.Context(), elsewhere, protocol.WatchToken{Watched: held(w), Identity: "identity-1"})
 		},
 		"another fence": func() (task.IdentityToken, error) {
-			return b.WatchToken(t.Context(), d, task.WatchToken{Watched: later, Identity: "identity-1"})
+			return b.WatchToken(t.Context(), d, protocol.WatchToken{Watched: later, Identity: "identity-1"})
 		},
 		"what the place doesn't name": func() (task.IdentityToken, error) {
-			return b.WatchToken(t.Context(), d, task.WatchToken{Watched: held(w), Identity: "identity-2"})
+			return b.WatchToken(t.Context(), d, protocol.WatchToken{Watched: held(w), Identity: "identity-2"})
 		},
 		"no watch": func() (task.IdentityToken, error) {
-			return b.WatchToken(t.Context(), d, task.WatchToken{Watched: task.Watched{ID: "x", Fence: 1}, Identity: "identity-1"})
+			return b.WatchToken(t.Context(), d, protocol.WatchToken{Watched: task.Watched{ID: "x", Fence: 1}, Identity: "identity-1"})
 		},
 	} {
 		if token, err := ask(); token.Text != "" || fault.CodeOf(err) == fault.Internal {

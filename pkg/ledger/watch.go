@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 const (
@@ -24,20 +25,20 @@ const (
 //
 // A watch is its delegate's for as long as that is connected, so it costs no
 // renewal: the delegate's heartbeat is enough.
-func (l *Ledger) Watches(ctx context.Context, d store.Delegate, in task.Watching) (task.Watches, error) {
+func (l *Ledger) Watches(ctx context.Context, d store.Delegate, in protocol.Watching) (protocol.Watches, error) {
 	d.LastSeen, d.Running = l.Now(), 0 // it speaks, and a watch takes no place of a task
 	if d.Draining {
-		return task.Watches{}, nil
+		return protocol.Watches{}, nil
 	}
 	all, err := l.watchList(ctx, d.Scope.Account)
 	if err != nil {
-		return task.Watches{}, err
+		return protocol.Watches{}, err
 	}
 	held := map[string]int64{}
 	for _, w := range in.Held {
 		held[w.ID] = w.Fence
 	}
-	var out task.Watches
+	var out protocol.Watches
 	var free []store.PlacementKey
 	var others []store.WatchedPlacement
 	mine := 0
@@ -51,21 +52,21 @@ func (l *Ledger) Watches(ctx context.Context, d store.Delegate, in task.Watching
 		case holds && fence >= w.Fence: // the list may lag
 		default:
 			if err := l.give(ctx, d, w.Key, &out); err != nil {
-				return task.Watches{}, err
+				return protocol.Watches{}, err
 			}
 		}
 		mine++
 		delete(held, id)
 	}
 	if free, err = l.free(ctx, d, others); err != nil {
-		return task.Watches{}, err
+		return protocol.Watches{}, err
 	}
 	for _, k := range free {
 		if mine >= MaxWatches || len(out.Watch) >= taken {
 			break
 		}
 		if err := l.give(ctx, d, k, &out); err != nil {
-			return task.Watches{}, err
+			return protocol.Watches{}, err
 		}
 		delete(held, watchID(k))
 		mine++
@@ -123,7 +124,7 @@ func (l *Ledger) Connected(ctx context.Context, account string) (map[string]bool
 
 // give adds a placement's watch to the answer, if the delegate may look there
 // and nobody else was quicker.
-func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKey, out *task.Watches) error {
+func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKey, out *protocol.Watches) error {
 	p, err := l.Store.Placement(ctx, k)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -173,7 +174,7 @@ func (l *Ledger) give(ctx context.Context, d store.Delegate, k store.PlacementKe
 
 // WatchToken signs an identity of a watch anew, for the delegate whose it is. The
 // token is of the task that has deployed there last.
-func (l *Ledger) WatchToken(ctx context.Context, d store.Delegate, r task.WatchToken) (task.IdentityToken, error) {
+func (l *Ledger) WatchToken(ctx context.Context, d store.Delegate, r protocol.WatchToken) (task.IdentityToken, error) {
 	k, err := parseWatchID(r.ID)
 	if err != nil {
 		return task.IdentityToken{}, err
@@ -207,7 +208,7 @@ func (l *Ledger) trouble(ctx context.Context, p store.Placement, why error) erro
 
 // drop adds what the delegate holds and isn't its own. The list may lag behind
 // what it took last.
-func (l *Ledger) drop(ctx context.Context, d store.Delegate, held map[string]int64, out *task.Watches) error {
+func (l *Ledger) drop(ctx context.Context, d store.Delegate, held map[string]int64, out *protocol.Watches) error {
 	for id := range held {
 		k, err := parseWatchID(id)
 		if err != nil {

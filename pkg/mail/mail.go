@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Sender sends messages. The zero value is ready.
@@ -31,7 +30,7 @@ const patience = time.Minute
 
 // Send gives a message to a server. Its error has the failure types of the
 // cause; Temporary says whether trying again may help.
-func (s Sender) Send(ctx context.Context, server task.MailServer, m Message) error {
+func (s Sender) Send(ctx context.Context, server Server, m Message) error {
 	to, err := m.check(server)
 	if err != nil {
 		return err
@@ -54,26 +53,26 @@ func (s Sender) Send(ctx context.Context, server task.MailServer, m Message) err
 	return nil
 }
 
-func (s Sender) dial(ctx context.Context, server task.MailServer) (net.Conn, error) {
+func (s Sender) dial(ctx context.Context, server Server) (net.Conn, error) {
 	addr := net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
-	if server.TLS == task.MailTLS {
+	if server.TLS == TLS {
 		return (&tls.Dialer{Config: s.tls(server)}).DialContext(ctx, "tcp", addr)
 	}
 	return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 }
 
-func (s Sender) tls(server task.MailServer) *tls.Config {
+func (s Sender) tls(server Server) *tls.Config {
 	return &tls.Config{ServerName: server.Host, RootCAs: s.Roots, MinVersion: tls.VersionTLS12}
 }
 
 // converse speaks SMTP (RFC 5321).
-func (s Sender) converse(conn net.Conn, server task.MailServer, m Message, to []string) error {
+func (s Sender) converse(conn net.Conn, server Server, m Message, to []string) error {
 	c, err := smtp.NewClient(conn, server.Host)
 	if err != nil {
 		return unreachable(server, err)
 	}
 	defer c.Close()
-	if server.TLS == task.MailStartTLS {
+	if server.TLS == StartTLS {
 		if ok, _ := c.Extension("STARTTLS"); !ok {
 			return fault.New(fault.Invalid, "the mail server %s offers no STARTTLS; use smtps:// or smtp+plain://", server.Host)
 		}
@@ -113,7 +112,7 @@ func Temporary(err error) bool { return fault.Is(err, fault.Unavailable) }
 
 // refused is the error of something that a server doesn't take. What it says
 // with 4yz may change by itself (RFC 5321 §4.2.1).
-func refused(server task.MailServer, what string, err error) *fault.Error {
+func refused(server Server, what string, err error) *fault.Error {
 	var said *textproto.Error
 	if !errors.As(err, &said) {
 		return unreachable(server, err)
@@ -125,7 +124,7 @@ func refused(server task.MailServer, what string, err error) *fault.Error {
 	return fault.New(code, "the mail server %s refuses %s: %d %s", server.Host, what, said.Code, oneLine(said.Msg))
 }
 
-func unreachable(server task.MailServer, err error) *fault.Error {
+func unreachable(server Server, err error) *fault.Error {
 	e := fault.New(fault.Unavailable, "the mail server %s can't be reached: %w", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)), err)
 	e.Failures = []fault.FailureType{fault.Connectivity, fault.RetryableTransientFailure}
 	if v := (*tls.CertificateVerificationError)(nil); errors.As(err, &v) {
@@ -135,7 +134,7 @@ func unreachable(server task.MailServer, err error) *fault.Error {
 }
 
 // login proves who sends. Some servers know the older LOGIN only.
-func login(c *smtp.Client, server task.MailServer) error {
+func login(c *smtp.Client, server Server) error {
 	ok, ways := c.Extension("AUTH")
 	if !ok {
 		return fault.New(fault.Invalid, "the mail server %s asks for no user; leave the user out of its address", server.Host)

@@ -14,7 +14,6 @@ import (
 	"github.com/slipway-cd/slipway/internal/testmail"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/mail"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func message(to ...string) mail.Message {
@@ -25,7 +24,7 @@ func message(to ...string) mail.Message {
 }
 
 // at is a server's address as a setting gives it.
-func at(t *testing.T, s *testmail.Server, how task.MailTransport) task.MailServer {
+func at(t *testing.T, s *testmail.Server, how mail.Transport) mail.Server {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
@@ -35,7 +34,7 @@ func at(t *testing.T, s *testmail.Server, how task.MailTransport) task.MailServe
 	if err != nil {
 		t.Fatal(err)
 	}
-	return task.MailServer{Host: host, Port: n, TLS: how, From: "Slipway <slipway@example.com>"}
+	return mail.Server{Host: host, Port: n, TLS: how, From: "Slipway <slipway@example.com>"}
 }
 
 func TestSendWritesAMessage(t *testing.T) {
@@ -43,7 +42,7 @@ func TestSendWritesAMessage(t *testing.T) {
 	s := testmail.Start(t, testmail.Config{})
 	m := message("Ann Öz <ann@example.com>", "bob@example.com")
 	m.CC = []string{"eve@example.com"}
-	if err := (mail.Sender{}).Send(t.Context(), at(t, s, task.MailPlain), m); err != nil {
+	if err := (mail.Sender{}).Send(t.Context(), at(t, s, mail.Plain), m); err != nil {
 		t.Fatal(err)
 	}
 	want := []testmail.Received{{
@@ -73,16 +72,16 @@ func TestSendProvesWhoSends(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
-		tls      task.MailTransport
+		tls      mail.Transport
 		ways     []string
 		password string
 		want     []fault.FailureType
 	}{
-		{"STARTTLS and PLAIN", task.MailStartTLS, nil, "pass", nil},
-		{"STARTTLS and LOGIN", task.MailStartTLS, []string{"LOGIN"}, "pass", nil},
-		{"TLS and PLAIN", task.MailTLS, nil, "pass", nil},
-		{"a wrong password", task.MailStartTLS, nil, "guess", []fault.FailureType{fault.Authentication}},
-		{"a wrong password and LOGIN", task.MailTLS, []string{"LOGIN"}, "guess", []fault.FailureType{fault.Authentication}},
+		{"STARTTLS and PLAIN", mail.StartTLS, nil, "pass", nil},
+		{"STARTTLS and LOGIN", mail.StartTLS, []string{"LOGIN"}, "pass", nil},
+		{"TLS and PLAIN", mail.TLS, nil, "pass", nil},
+		{"a wrong password", mail.StartTLS, nil, "guess", []fault.FailureType{fault.Authentication}},
+		{"a wrong password and LOGIN", mail.TLS, []string{"LOGIN"}, "guess", []fault.FailureType{fault.Authentication}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -114,17 +113,17 @@ func TestSendRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		cfg       testmail.Config
-		tls       task.MailTransport
+		tls       mail.Transport
 		to        string
 		temporary bool
 		message   string
 	}{
-		{"nobody of the name", testmail.Config{Refuse: refuse(550)}, task.MailPlain, "bob@example.com", false, "refuses the recipient bob@example.com: 550"},
-		{"busy", testmail.Config{Refuse: refuse(451)}, task.MailPlain, "bob@example.com", true, "451"},
-		{"no STARTTLS", testmail.Config{}, task.MailStartTLS, "bob@example.com", false, "offers no STARTTLS"},
-		{"a certificate of nobody's", testmail.Config{TLS: task.MailStartTLS}, task.MailStartTLS, "bob@example.com", true, "certificate"},
-		{"not an address", testmail.Config{}, task.MailPlain, "bob", false, `"bob" isn't an e-mail address`},
-		{"two lines", testmail.Config{}, task.MailPlain, "bob@example.com\r\nRSET", false, "isn't an e-mail address"},
+		{"nobody of the name", testmail.Config{Refuse: refuse(550)}, mail.Plain, "bob@example.com", false, "refuses the recipient bob@example.com: 550"},
+		{"busy", testmail.Config{Refuse: refuse(451)}, mail.Plain, "bob@example.com", true, "451"},
+		{"no STARTTLS", testmail.Config{}, mail.StartTLS, "bob@example.com", false, "offers no STARTTLS"},
+		{"a certificate of nobody's", testmail.Config{TLS: mail.StartTLS}, mail.StartTLS, "bob@example.com", true, "certificate"},
+		{"not an address", testmail.Config{}, mail.Plain, "bob", false, `"bob" isn't an e-mail address`},
+		{"two lines", testmail.Config{}, mail.Plain, "bob@example.com\r\nRSET", false, "isn't an e-mail address"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +156,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 			<-t.Context().Done()
 		}
 	}()
-	err = mail.Sender{}.Send(ctx, at(t, &testmail.Server{Address: listener.Addr().String()}, task.MailPlain), message("bob@example.com"))
+	err = mail.Sender{}.Send(ctx, at(t, &testmail.Server{Address: listener.Addr().String()}, mail.Plain), message("bob@example.com"))
 	if !mail.Temporary(err) {
 		t.Errorf("got %v; want that the server can't be reached", err)
 	}
@@ -169,17 +168,17 @@ func TestSetting(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		setting mail.Setting
-		want    *task.MailServer
+		want    *mail.Server
 		message string
 	}{
 		{"none", mail.Setting{}, nil, ""},
-		{"STARTTLS", mail.Setting{URL: "smtp://ann@mail.example.com", From: from, Password: "account.smtp"}, &task.MailServer{
-			Host: "mail.example.com", Port: 587, TLS: task.MailStartTLS, From: from, Username: "ann", Password: "account.smtp",
+		{"STARTTLS", mail.Setting{URL: "smtp://ann@mail.example.com", From: from, Password: "account.smtp"}, &mail.Server{
+			Host: "mail.example.com", Port: 587, TLS: mail.StartTLS, From: from, Username: "ann", Password: "account.smtp",
 		}, ""},
-		{"TLS and a name with @", mail.Setting{URL: "smtps://ann%40example.com@mail.example.com:4465", From: from, Password: "account.smtp"}, &task.MailServer{
-			Host: "mail.example.com", Port: 4465, TLS: task.MailTLS, From: from, Username: "ann@example.com", Password: "account.smtp",
+		{"TLS and a name with @", mail.Setting{URL: "smtps://ann%40example.com@mail.example.com:4465", From: from, Password: "account.smtp"}, &mail.Server{
+			Host: "mail.example.com", Port: 4465, TLS: mail.TLS, From: from, Username: "ann@example.com", Password: "account.smtp",
 		}, ""},
-		{"a relay", mail.Setting{URL: "smtp+plain://127.0.0.1", From: from}, &task.MailServer{Host: "127.0.0.1", Port: 25, TLS: task.MailPlain, From: from}, ""},
+		{"a relay", mail.Setting{URL: "smtp+plain://127.0.0.1", From: from}, &mail.Server{Host: "127.0.0.1", Port: 25, TLS: mail.Plain, From: from}, ""},
 		{"no URL", mail.Setting{From: from}, nil, "no URL"},
 		{"another protocol", mail.Setting{URL: "https://mail.example.com", From: from}, nil, `begins with "https"`},
 		{"no host", mail.Setting{URL: "mail.example.com", From: from}, nil, "can't be read"},

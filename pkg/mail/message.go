@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Message is what is sent.
@@ -28,7 +27,7 @@ type Message struct {
 const maxSubject = 500
 
 // check finds wrong addresses and gives the recipients' bare ones.
-func (m Message) check(server task.MailServer) ([]string, error) {
+func (m Message) check(server Server) ([]string, error) {
 	if _, err := mail.ParseAddress(server.From); err != nil {
 		return nil, fault.New(fault.Invalid, "the sender %q isn't an e-mail address", server.From)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Setting is how an installation says which mail server it has. The zero
@@ -26,7 +25,7 @@ type Setting struct {
 
 // Server reads a setting; nil if there is none. The server's password is the
 // reference to the secret.
-func (s Setting) Server() (*task.MailServer, error) {
+func (s Setting) Server() (*Server, error) {
 	if s.URL == "" {
 		if s.From != "" || s.Password != "" {
 			return nil, fault.New(fault.Invalid, "the mail server has a sender or a password, but no URL")
@@ -37,14 +36,14 @@ func (s Setting) Server() (*task.MailServer, error) {
 	if err != nil || u.Hostname() == "" || u.Path != "" {
 		return nil, fault.New(fault.Invalid, "the mail server's URL can't be read; want one such as smtp://user@mail.example.com:587")
 	}
-	server := &task.MailServer{Host: u.Hostname(), From: s.From, Username: u.User.Username(), Password: s.Password}
+	server := &Server{Host: u.Hostname(), From: s.From, Username: u.User.Username(), Password: s.Password}
 	switch u.Scheme {
 	case "smtp":
-		server.TLS, server.Port = task.MailStartTLS, 587
+		server.TLS, server.Port = StartTLS, 587
 	case "smtps":
-		server.TLS, server.Port = task.MailTLS, 465
+		server.TLS, server.Port = TLS, 465
 	case "smtp+plain":
-		server.TLS, server.Port = task.MailPlain, 25
+		server.TLS, server.Port = Plain, 25
 	default:
 		return nil, fault.New(fault.Invalid, "the mail server's URL begins with %q; want smtp://, smtps:// or smtp+plain://", u.Scheme)
 	}
@@ -56,7 +55,7 @@ func (s Setting) Server() (*task.MailServer, error) {
 	return server, s.check(u, server)
 }
 
-func (s Setting) check(u *url.URL, server *task.MailServer) error {
+func (s Setting) check(u *url.URL, server *Server) error {
 	if _, err := mail.ParseAddress(s.From); err != nil {
 		return fault.New(fault.Invalid, "the sender of mail is %q; want an address such as slipway@example.com", s.From)
 	}
@@ -69,7 +68,7 @@ func (s Setting) check(u *url.URL, server *task.MailServer) error {
 	if s.Password == "" {
 		return nil
 	}
-	if server.TLS == task.MailPlain {
+	if server.TLS == Plain {
 		return fault.New(fault.Invalid, "a password isn't sent over smtp+plain://; use smtp:// or smtps://")
 	}
 	if _, err := ref.Parse(s.Password, ref.Scope{}); err != nil || !strings.HasPrefix(s.Password, "account.") {

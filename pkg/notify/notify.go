@@ -21,12 +21,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/feed"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify/message"
 	"github.com/slipway-cd/slipway/pkg/notify/send"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -38,7 +38,7 @@ type Config struct {
 	Engine     *engine.Handler
 	Secret     *secret.Keeper
 	Sender     *send.Sender
-	Mail       *task.MailServer // nil: no mail can be sent. Its password refers to a secret.
+	Mail       *mail.Server // nil: no mail can be sent. Its password refers to a secret.
 	// Alone says that no other process sends, and that this one gets one event
 	// after the other: then nobody needs to be kept from sending the same.
 	Alone bool

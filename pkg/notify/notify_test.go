@@ -31,7 +31,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -382,7 +381,7 @@ func TestRacersSendOneMessage(t *testing.T) {
 // installation's server, whose password is a secret.
 func TestOtherChannels(t *testing.T) {
 	t.Parallel()
-	mails := testmail.Start(t, testmail.Config{TLS: task.MailStartTLS, Username: "slipway", Password: "mail-pass"})
+	mails := testmail.Start(t, testmail.Config{TLS: mail.StartTLS, Username: "slipway", Password: "mail-pass"})
 	b := setup(t, `    - {identifier: teams, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: MsTeams, spec: {msTeamKeys: [URL/a, URL/b]}}}
     - {identifier: mail, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: Email, spec: {recipients: ['<+pipeline.identifier>@example.com']}}}`,
 		mail.Setting{URL: "smtp://slipway@" + mails.Address, From: "slipway@example.com", Password: "account.smtp"}, mail.Sender{Roots: mails.Roots})
@@ -407,7 +406,7 @@ func TestOtherChannels(t *testing.T) {
 // that isn't there is logged, and the others are told.
 func TestUserGroups(t *testing.T) {
 	t.Parallel()
-	mails := testmail.Start(t, testmail.Config{TLS: task.MailStartTLS, Username: "slipway", Password: "mail-pass"})
+	mails := testmail.Start(t, testmail.Config{TLS: mail.StartTLS, Username: "slipway", Password: "mail-pass"})
 	b := setup(t, `    - {identifier: mail, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: Email, spec: {userGroups: [account.ops, plain, gone]}}}
     - {identifier: slack, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: Slack, spec: {webhookUrl: URL/own, userGroups: ['account.<+pipeline.variables.group>', plain]}}}
     - {identifier: teams, pipelineEvents: [{type: PipelineStart}], notificationMethod: {type: MsTeams, spec: {userGroups: [plain]}}}`,

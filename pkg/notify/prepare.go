@@ -9,11 +9,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify/message"
 	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // send makes a message and sends it. Only here, and only for as long as it
@@ -156,7 +156,7 @@ func each(m entity.NotificationMethod, change func(string) string) entity.Notifi
 
 // mailServer is the installation's, with its password; nil for other channels
 // than mail.
-func (n *Notifier) mailServer(ctx context.Context, d delivery) (*task.MailServer, error) {
+func (n *Notifier) mailServer(ctx context.Context, d delivery) (*mail.Server, error) {
 	if d.method.Type.Value != entity.ChannelEmail || n.Mail == nil || n.Mail.Password == "" {
 		return n.Mail, nil
 	}

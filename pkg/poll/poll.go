@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // Kind is the kind of watches that ask for new versions. No task is of it.
@@ -29,7 +30,7 @@ const (
 
 // Place is what a trigger listens to, and how far others have come with it.
 type Place struct {
-	Artifact task.Artifact `json:"artifact"`
+	Artifact lookup.Artifact `json:"artifact"`
 	// Every is how often all versions are asked for; 0: only Asked are.
 	Every time.Duration `json:"every,omitempty"`
 	Begun bool          `json:"begun,omitempty"` // else the first look tells what is there
@@ -56,7 +57,7 @@ type News struct {
 // Version is one that wasn't there before, or that was asked for.
 type Version struct {
 	ID string `json:"id"` // among versions: the name, of a machine image its id
-	task.ArtifactResults
+	lookup.Results
 	// Unfit is why it isn't what the trigger listens to; of what was asked for.
 	Unfit string `json:"unfit,omitempty"`
 }

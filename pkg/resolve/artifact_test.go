@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // connectors serves connectors by their documents' specs: type and spec.
@@ -99,10 +100,10 @@ const (
 
 func TestWhatASourceIsAsked(t *testing.T) {
 	t.Parallel()
-	hub := func(c task.ArtifactChoice) task.Artifact {
-		return task.Artifact{
+	hub := func(c lookup.Choice) lookup.Artifact {
+		return lookup.Artifact{
 			Type: "DockerRegistry", Name: "index.docker.io/library/nginx", Choice: c,
-			Registry: &task.ImageRegistry{
+			Registry: &lookup.Registry{
 				Server:     task.Server{URL: "https://index.docker.io", Auth: task.AuthNone},
 				Repository: "library/nginx", Image: "index.docker.io/library/nginx",
 			},
@@ -111,13 +112,13 @@ func TestWhatASourceIsAsked(t *testing.T) {
 	digest := strings.Repeat("ab", 32)
 	tests := []struct {
 		name, spec string
-		want       task.ArtifactChoice
+		want       lookup.Choice
 	}{
-		{"the newest that matches", `tag: "", tagRegex: "1\\.<+pipeline.variables.env>.*"`, task.ArtifactChoice{Pattern: `1\.dev.*`}},
-		{"a digest", "tag: <+pipeline.variables.env>, digest: " + digest, task.ArtifactChoice{Version: "dev", Digest: digest}},
-		{"the newest", "tag: <+lastPublished.tag>", task.ArtifactChoice{Pattern: ".*"}},
-		{"the newest of some", "tag: '<+lastPublished.tag>.regex(v\\d+(-rc)?)'", task.ArtifactChoice{Pattern: `v\d+(-rc)?`}},
-		{"the newest of some, within the expression", `tag: '<+lastPublished.tag.regex("v.*")>'`, task.ArtifactChoice{Pattern: `v.*`}},
+		{"the newest that matches", `tag: "", tagRegex: "1\\.<+pipeline.variables.env>.*"`, lookup.Choice{Pattern: `1\.dev.*`}},
+		{"a digest", "tag: <+pipeline.variables.env>, digest: " + digest, lookup.Choice{Version: "dev", Digest: digest}},
+		{"the newest", "tag: <+lastPublished.tag>", lookup.Choice{Pattern: ".*"}},
+		{"the newest of some", "tag: '<+lastPublished.tag>.regex(v\\d+(-rc)?)'", lookup.Choice{Pattern: `v\d+(-rc)?`}},
+		{"the newest of some, within the expression", `tag: '<+lastPublished.tag.regex("v.*")>'`, lookup.Choice{Pattern: `v.*`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -243,7 +244,7 @@ func TestResultsAreWhatDelegatesSend(t *testing.T) {
 			ArtifactResults struct{ Primary map[string]any } `json:"artifactResults"`
 		} `json:"output"`
 	}
-	doc, err := json.Marshal(map[string]any{"output": map[string]any{"artifactResults": map[string]any{"primary": task.ArtifactResults{
+	doc, err := json.Marshal(map[string]any{"output": map[string]any{"artifactResults": map[string]any{"primary": lookup.Results{
 		Version: "1.7", Image: "i", Digest: "d", Metadata: map[string]string{"SHA": "s"}, Label: map[string]string{"a": "b"},
 	}}}})
 	if err != nil {
@@ -288,51 +289,51 @@ func TestHowCloudsAreAsked(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, source string
-		want         task.Artifact
+		want         lookup.Artifact
 	}{
 		{
 			"a key of Google's", `type: Gcr, spec: {connectorRef: gcp, registryHostname: gcr.io, imagePath: acme/web, tagRegex: "1.*"}`,
-			task.Artifact{Type: "Gcr", Name: "gcr.io/acme/web", Choice: task.ArtifactChoice{Pattern: "1.*"}, Registry: &task.ImageRegistry{
+			lookup.Artifact{Type: "Gcr", Name: "gcr.io/acme/web", Choice: lookup.Choice{Pattern: "1.*"}, Registry: &lookup.Registry{
 				Server: task.Server{URL: "https://gcr.io", Auth: task.AuthNone}, Repository: "acme/web", Image: "gcr.io/acme/web",
 				Google: &task.Google{Key: "secret:acme:gcp"},
 			}},
 		},
 		{
 			"a secret of Azure's", `type: Acr, spec: {connectorRef: azure, subscriptionId: s, registry: acme, repository: web, tag: <+lastPublished.tag>}`,
-			task.Artifact{Type: "Acr", Name: "acme.azurecr.io/web", Choice: task.ArtifactChoice{Pattern: ".*"}, Registry: &task.ImageRegistry{
+			lookup.Artifact{Type: "Acr", Name: "acme.azurecr.io/web", Choice: lookup.Choice{Pattern: ".*"}, Registry: &lookup.Registry{
 				Server: task.Server{URL: "https://acme.azurecr.io", Auth: task.AuthNone}, Repository: "web", Image: "acme.azurecr.io/web",
 				Azure: &task.Azure{Tenant: "t", Client: "a", Secret: "secret:acme/default/web:azure"},
 			}},
 		},
 		{
 			"a token of GitHub's API", `type: GithubPackageRegistry, spec: {connectorRef: ghe, packageType: maven, packageName: com.acme.web, org: acme, groupId: com.acme, artifactId: web, extension: war, version: "2"}`,
-			task.Artifact{Type: "GithubPackageRegistry", Name: "maven package acme/com.acme.web", Choice: task.ArtifactChoice{Version: "2"}, Github: &task.GithubPackages{
+			lookup.Artifact{Type: "GithubPackageRegistry", Name: "maven package acme/com.acme.web", Choice: lookup.Choice{Version: "2"}, Github: &lookup.GithubPackages{
 				Server: task.Server{URL: "https://git.example.com/api/v3", Auth: task.AuthBearer, Token: "secret:acme/default/web:api"},
 				Owner:  "orgs/acme", Type: "maven", Package: "com.acme.web", Group: "com.acme", Artifact: "web", Extension: "war",
 			}},
 		},
 		{
 			"a component of Nexus", `type: Nexus3Registry, spec: {connectorRef: nexus, repository: r, repositoryFormat: maven, spec: {groupId: com.acme, artifactId: web, extension: war}, tagRegex: "1.*"}`,
-			task.Artifact{Type: "Nexus3Registry", Name: "maven r/com.acme:web", Choice: task.ArtifactChoice{Pattern: "1.*"}, Nexus: &task.Nexus{
+			lookup.Artifact{Type: "Nexus3Registry", Name: "maven r/com.acme:web", Choice: lookup.Choice{Pattern: "1.*"}, Nexus: &lookup.Nexus{
 				Server:     task.Server{URL: "https://nexus.example.com:8081/nexus", Auth: task.AuthBasic, Username: "robot", Password: "secret:acme/default/web:nexus"},
 				Repository: "r", Format: "maven", Group: "com.acme", Artifact: "web", Extension: "war",
 			}},
 		},
 		{
 			"files of Artifactory", `type: ArtifactoryRegistry, spec: {connectorRef: jfrog, repository: files, repositoryFormat: generic, artifactDirectory: builds, artifactPath: web.zip}`,
-			task.Artifact{Type: "ArtifactoryRegistry", Name: "files/builds", Choice: task.ArtifactChoice{Version: "web.zip"}, Artifactory: &task.Artifactory{
+			lookup.Artifact{Type: "ArtifactoryRegistry", Name: "files/builds", Choice: lookup.Choice{Version: "web.zip"}, Artifactory: &lookup.Artifactory{
 				Server: task.Server{URL: "https://acme.jfrog.io/artifactory", Auth: task.AuthNone}, Repository: "files", Path: "builds",
 			}},
 		},
 		{
 			"builds of Jenkins", `type: Jenkins, spec: {connectorRef: jenkins, jobName: team/web, artifactPath: dist/web.zip, build: <+lastPublished.build>}`,
-			task.Artifact{Type: "Jenkins", Name: "job team/web", Choice: task.ArtifactChoice{Pattern: ".*"}, Jenkins: &task.JenkinsBuilds{
+			lookup.Artifact{Type: "Jenkins", Name: "job team/web", Choice: lookup.Choice{Pattern: ".*"}, Jenkins: &lookup.JenkinsBuilds{
 				Server: task.Server{URL: "https://jenkins.example.com", Auth: task.AuthBearer, Token: "secret:acme/default/web:jenkins"}, Job: "team/web", Path: "dist/web.zip",
 			}},
 		},
 		{
 			"a bucket of Google's", `type: GoogleCloudStorage, spec: {connectorRef: gcp, project: p, bucket: builds, artifactPath: web/1.zip}`,
-			task.Artifact{Type: "GoogleCloudStorage", Name: "bucket builds", Choice: task.ArtifactChoice{Version: "web/1.zip"}, Bucket: &task.GoogleBucket{
+			lookup.Artifact{Type: "GoogleCloudStorage", Name: "bucket builds", Choice: lookup.Choice{Version: "web/1.zip"}, Bucket: &task.GoogleBucket{
 				Google: task.Google{Key: "secret:acme:gcp"}, Bucket: "builds",
 			}},
 		},
@@ -340,7 +341,7 @@ func TestHowCloudsAreAsked(t *testing.T) {
 			"a script", `type: CustomArtifact, spec: {versionRegex: "1.*", timeout: 2m, delegateSelectors: [builds], inputs: [{name: TOKEN, type: Secret, value: t}, {name: ENV, type: String, value: <+pipeline.variables.env>}],
 				scripts: {fetchAllArtifacts: {artifactsArrayPath: $.items, versionPath: v, attributes: [{name: author, type: String, value: by.name}],
 				spec: {shell: Bash, source: {type: Inline, spec: {script: "ls <+pipeline.variables.env>"}}}}}}`,
-			task.Artifact{Type: "CustomArtifact", Name: "the custom artifact", Choice: task.ArtifactChoice{Pattern: "1.*"}, Custom: &task.CustomArtifact{
+			lookup.Artifact{Type: "CustomArtifact", Name: "the custom artifact", Choice: lookup.Choice{Pattern: "1.*"}, Custom: &lookup.Custom{
 				Script: task.Shell{Shell: "Bash", Script: "ls dev", Env: map[string]string{"TOKEN": "secret:acme/default/web:t", "ENV": "dev"}},
 				Array:  "$.items", Version: "v", Attributes: map[string]string{"author": "by.name"},
 			}},
@@ -365,7 +366,7 @@ func TestHowCloudsAreAsked(t *testing.T) {
 }
 
 // withNames puts the names of secrets where a task has placeholders.
-func withNames(s *resolve.Scope, p task.Artifact) task.Artifact {
+func withNames(s *resolve.Scope, p lookup.Artifact) lookup.Artifact {
 	doc, err := json.Marshal(p)
 	if err != nil {
 		panic(err)
@@ -374,7 +375,7 @@ func withNames(s *resolve.Scope, p task.Artifact) task.Artifact {
 	for placeholder, name := range s.Secrets() {
 		text = strings.ReplaceAll(text, placeholder, name)
 	}
-	var out task.Artifact
+	var out lookup.Artifact
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		panic(err)
 	}

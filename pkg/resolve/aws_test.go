@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // awsEntities serves the connectors of AWS and of registries.
@@ -99,9 +100,9 @@ func TestMachineImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &task.Artifact{
-		Type: "AmazonMachineImage", Name: "AMI in eu-central-1", Choice: task.ArtifactChoice{Pattern: "dev-.*"},
-		AMI: &task.MachineImages{AWS: task.AWS{Auth: task.AWSInherit, Region: "eu-central-1"}, Filters: map[string]string{
+	want := &lookup.Artifact{
+		Type: "AmazonMachineImage", Name: "AMI in eu-central-1", Choice: lookup.Choice{Pattern: "dev-.*"},
+		AMI: &lookup.MachineImages{AWS: task.AWS{Auth: task.AWSInherit, Region: "eu-central-1"}, Filters: map[string]string{
 			"tag:env": "dev", "image-id": "ami-1*", "architecture": "arm64",
 		}},
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // chartFound is what a manifest's chart says of itself; nil if it wasn't read,
 // or not yet.
-func (r record) chartFound(stage *plan.Node, manifest string) (*task.ChartFound, error) {
+func (r record) chartFound(stage *plan.Node, manifest string) (*lookup.ChartFound, error) {
 	id := stage.ID + ".spec.manifests"
 	if r.plan.Node(id) == nil {
 		return nil, nil
@@ -23,7 +23,7 @@ func (r record) chartFound(stage *plan.Node, manifest string) (*task.ChartFound,
 		return nil, nil
 	}
 	var out struct {
-		Output struct{ Chart *task.ChartFound }
+		Output struct{ Chart *lookup.ChartFound }
 	}
 	if doc := st.Result(); len(doc) == 0 {
 		return nil, nil

@@ -13,13 +13,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 const manifestsNode = "pipeline.stages.deploy.spec.manifests"
 
 // described is a scope of a stage whose service has manifests; found is what
 // was read of its chart, nil for nothing yet.
-func described(t *testing.T, at, manifests string, found *task.ChartFound) *resolve.Scope {
+func described(t *testing.T, at, manifests string, found *lookup.ChartFound) *resolve.Scope {
 	t.Helper()
 	p, err := plan.Build(plan.Source{
 		Pipeline: parse(t, pipelineYAML),
@@ -62,10 +63,10 @@ const (
 	telling   = "{manifest: {identifier: v, type: Values, spec: {store: {type: Inline, spec: {content: 'chart: <+manifests.app.helm.version>'}}}}}"
 )
 
-func foundChart() *task.ChartFound {
-	return &task.ChartFound{
+func foundChart() *lookup.ChartFound {
+	return &lookup.ChartFound{
 		Manifest: "app", CommitID: "abc", Name: "web", Description: "A web", Version: "1.2.3", APIVersion: "v2", AppVersion: "9", KubeVersion: ">=1.25",
-		Metadata: task.ChartPlace{URL: "https://charts.example.com", BasePath: "c", CommitID: "abc", Branch: "main"},
+		Metadata: lookup.ChartPlace{URL: "https://charts.example.com", BasePath: "c", CommitID: "abc", Branch: "main"},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -195,7 +196,7 @@ func (r *reach) Artifact() (image, version string, err error) {
 }
 
 // Source is where the primary artifact is kept, with what is deployed of it.
-func (r *reach) Source() (*task.Artifact, []string, error) {
+func (r *reach) Source() (*lookup.Artifact, []string, error) {
 	source, err := r.primarySource(r.Deployment)
 	if err != nil || source == nil {
 		return nil, nil, err
@@ -212,7 +213,7 @@ func (r *reach) Source() (*task.Artifact, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a.Choice = task.ArtifactChoice{Version: known(version), Digest: a.Choice.Digest}
+	a.Choice = lookup.Choice{Version: known(version), Digest: a.Choice.Digest}
 	if digest, ok := found["digest"].(string); ok {
 		a.Choice.Digest = digest
 	}
@@ -237,6 +238,6 @@ func (r *reach) PullSelectors() ([]string, error) {
 }
 
 // Chart is what the chart of a manifest says of itself.
-func (r *reach) Chart(manifest string) (*task.ChartFound, error) {
+func (r *reach) Chart(manifest string) (*lookup.ChartFound, error) {
 	return r.record().chartFound(r.Node.Stage(), manifest)
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/template"
 )
 
@@ -33,9 +33,9 @@ type Config struct {
 	State     func(plan.NodeID) plan.State
 	Execution store.Execution
 	Entities  store.Entities
-	Files     store.Files      // the file store
-	Templates template.Lookup  // of secret managers; nil: none can be read
-	Mail      *task.MailServer // the installation's; its password refers to a secret
+	Files     store.Files     // the file store
+	Templates template.Lookup // of secret managers; nil: none can be read
+	Mail      *mail.Server    // the installation's; its password refers to a secret
 	Now       time.Time
 	// Last finds the stage that has last deployed the same as one, and
 	// succeeded; nil if there is none. Without it nobody knows of any.

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/identity"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -74,9 +75,9 @@ func (p *placeholders) random() string {
 }
 
 // MailServer is the installation's mail server, its password a placeholder.
-func (s *Scope) MailServer() (task.MailServer, error) {
+func (s *Scope) MailServer() (mail.Server, error) {
 	if s.Mail == nil {
-		return task.MailServer{}, fault.New(fault.Unavailable, "this installation has no mail server; its operator can give it one (see docs/notifications.md)")
+		return mail.Server{}, fault.New(fault.Unavailable, "this installation has no mail server; its operator can give it one (see docs/notifications.md)")
 	}
 	server := *s.Mail
 	if server.Password == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,7 +24,7 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 	}
 	unchecked := d.Unchecked || isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
 	var out step.Artifact
-	look := func(source *yamldoc.Node) (task.Artifact, error) {
+	look := func(source *yamldoc.Node) (lookup.Artifact, error) {
 		a, err := s.artifactOf(source)
 		a.Choice.Unchecked = unchecked
 		out.Selectors, out.Timeout = append(out.Selectors, a.Selectors...), max(out.Timeout, a.Timeout)
@@ -49,9 +50,9 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 			return step.Artifact{}, err
 		}
 		if out.Task == nil {
-			out.Task = &task.Artifact{}
+			out.Task = &lookup.Artifact{}
 		}
-		out.Task.Sidecars = append(out.Task.Sidecars, task.SidecarArtifact{ID: text(sidecar.Get("identifier")), Artifact: a})
+		out.Task.Sidecars = append(out.Task.Sidecars, lookup.Sidecar{ID: text(sidecar.Get("identifier")), Artifact: a})
 	}
 	return out, nil
 }
@@ -76,7 +77,7 @@ func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) 
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	a.Choice = task.ArtifactChoice{List: limit}
+	a.Choice = lookup.Choice{List: limit}
 	return step.Artifact{Task: &a.Artifact, Selectors: a.Selectors, Timeout: a.Timeout}, nil
 }
 
@@ -159,7 +160,7 @@ func (s *Scope) asked(source *yamldoc.Node) (artifact.Asked, artifact.Source, er
 	if err != nil {
 		return artifact.Asked{}, nil, err
 	}
-	a := artifact.Asked{Artifact: task.Artifact{Type: t.Name}}
+	a := artifact.Asked{Artifact: lookup.Artifact{Type: t.Name}}
 	if a.Choice, err = of.Common().Choice(); err != nil {
 		return a, of, s.ofSource(source, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // deployedFunction is what a stage deploys of a service with a source, of which
@@ -54,9 +55,9 @@ func TestTheSourceOfWhatIsDeployed(t *testing.T) {
 	t.Parallel()
 	const looked = `{"output":{"artifactResults":{"primary":{"version":"1.7","image":"1.dkr.ecr.eu-west-1.amazonaws.com/web:1.7","digest":"sha256:ab"}}}}`
 	image, target := deployedFunction(t, "{identifier: e, type: Ecr, spec: {connectorRef: inherit, region: eu-west-1, imagePath: web, tagRegex: .*}}", looked)
-	want := &task.Artifact{
-		Type: "Ecr", Name: "web", Choice: task.ArtifactChoice{Version: "1.7", Digest: "sha256:ab"},
-		ECR: &task.ECRImages{AWS: task.AWS{Auth: task.AWSInherit, Region: "eu-west-1"}, Repository: "web"},
+	want := &lookup.Artifact{
+		Type: "Ecr", Name: "web", Choice: lookup.Choice{Version: "1.7", Digest: "sha256:ab"},
+		ECR: &lookup.ECRImages{AWS: task.AWS{Auth: task.AWSInherit, Region: "eu-west-1"}, Repository: "web"},
 	}
 	if diff := cmp.Diff(want, target.Artifact); diff != "" || image != "1.dkr.ecr.eu-west-1.amazonaws.com/web:1.7" {
 		t.Errorf("image %s (-want +got):\n%s", image, diff)

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -135,7 +136,7 @@ func cloudRegistry(c connector.Connector, of filesource.ChartRepository) (*task.
 		}
 		repo.AWS = &access
 		if account := of.Account.Value; account != "" {
-			host = artifact.ECRHost(task.ECRImages{AWS: access, Account: account})
+			host = artifact.ECRHost(lookup.ECRImages{AWS: access, Account: account})
 		}
 	} else {
 		access, err := c.Google()

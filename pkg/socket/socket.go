@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // Lobby lets delegates in: it answers the routes of the WebSocket API.
@@ -138,21 +139,21 @@ const (
 // Wake tells every connected delegate that may have work of the scope that
 // there is some.
 func (w *Waker) Wake(ctx context.Context, scope ref.Scope) {
-	w.tell(ctx, scope.Account, task.Wake{Type: "work"}, func(c store.Connection) bool { return c.Scope.Covers(scope) })
+	w.tell(ctx, scope.Account, protocol.Wake{Type: "work"}, func(c store.Connection) bool { return c.Scope.Covers(scope) })
 }
 
 // Look tells every connected delegate that may watch in the scope that there may
 // be something new to watch.
 func (w *Waker) Look(ctx context.Context, scope ref.Scope) {
-	w.tell(ctx, scope.Account, task.Wake{Type: "watch"}, func(c store.Connection) bool { return c.Scope.Covers(scope) })
+	w.tell(ctx, scope.Account, protocol.Wake{Type: "watch"}, func(c store.Connection) bool { return c.Scope.Covers(scope) })
 }
 
 // Cancel tells a delegate to stop a task.
 func (w *Waker) Cancel(ctx context.Context, account, delegate string, id task.ID) {
-	w.tell(ctx, account, task.Wake{Type: "cancel", Task: id}, func(c store.Connection) bool { return c.Delegate == delegate })
+	w.tell(ctx, account, protocol.Wake{Type: "cancel", Task: id}, func(c store.Connection) bool { return c.Delegate == delegate })
 }
 
-func (w *Waker) tell(ctx context.Context, account string, message task.Wake, whom func(store.Connection) bool) {
+func (w *Waker) tell(ctx context.Context, account string, message protocol.Wake, whom func(store.Connection) bool) {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	doc, err := json.Marshal(message)

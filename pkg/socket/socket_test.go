@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // list is Connections in memory, for what the functions do with them; that
@@ -198,7 +198,7 @@ func TestDelegatesAreWoken(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		var wake task.Wake
+		var wake protocol.Wake
 		if err := json.Unmarshal(body, &wake); err != nil {
 			t.Error(err)
 		}

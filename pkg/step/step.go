@@ -18,9 +18,12 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -162,7 +165,7 @@ type In struct {
 	// GroupMails are the addresses of a user group's members, by its reference.
 	GroupMails func(ref string) ([]string, error)
 	// MailServer is the installation's; its password is a placeholder.
-	MailServer func() (task.MailServer, error)
+	MailServer func() (mail.Server, error)
 }
 
 // Session is where the steps of a group, or of a stage, that run programs run.
@@ -176,9 +179,9 @@ type Session struct {
 
 // Artifact is a service's primary artifact (semantics/entities §2.2).
 type Artifact struct {
-	Task      *task.Artifact // asks its source; nil: there is nothing to ask
-	Selectors []string       // a delegate needs these besides the stage's
-	Timeout   time.Duration  // of the task; 0: the step's
+	Task      *lookup.Artifact // asks its source; nil: there is nothing to ask
+	Selectors []string         // a delegate needs these besides the stage's
+	Timeout   time.Duration    // of the task; 0: the step's
 }
 
 // Chart is a service's chart whose metadata are asked for.
@@ -190,7 +193,7 @@ type Chart struct {
 
 // Probe is how a connector is tested.
 type Probe struct {
-	Task      task.Probe
+	Task      probe.Spec
 	Selectors []string // a delegate needs these
 }
 

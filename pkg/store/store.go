@@ -400,7 +400,7 @@ type Delegate struct {
 	// Binding is its token's: its name and its tags are proved. What it says its
 	// host is isn't. nil: nothing is proved.
 	Binding *Binding
-	// Machine and Tools are as in task.Register.
+	// Machine and Tools are as in protocol.Register.
 	Machine string
 	Tools   []string
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -161,12 +162,12 @@ type Reach interface {
 	// Source is where the primary artifact is kept, with the version and the digest
 	// that are deployed, and the selectors of the delegates that reach it; nil if
 	// there is none.
-	Source() (*task.Artifact, []string, error)
+	Source() (*lookup.Artifact, []string, error)
 	// PullSelectors are those of the delegates that can make the pull secret of
 	// the primary artifact.
 	PullSelectors() ([]string, error)
 	// Chart is what the chart of a manifest says of itself; nil if it wasn't read.
-	Chart(manifest string) (*task.ChartFound, error)
+	Chart(manifest string) (*lookup.ChartFound, error)
 	// Connector reads a connector.
 	Connector(name string) (connector.Connector, error)
 }

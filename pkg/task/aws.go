@@ -48,22 +48,6 @@ type AWSBackOff struct {
 	Max      int    `json:"max,omitempty"`
 }
 
-// ECRImages is a repository of images in ECR.
-type ECRImages struct {
-	AWS        AWS    `json:"aws"`
-	Account    string `json:"account,omitempty"` // that owns the registry; empty: that of the credentials
-	Repository string `json:"repository"`
-}
-
-// MachineImages are the available machine images (AMIs) of an account in a
-// region, as far as all filters fit; they are versions by their names.
-type MachineImages struct {
-	AWS AWS `json:"aws"`
-	// Filters are EC2's by their names, e.g. architecture, or tag:team; in values *
-	// and ? stand for any characters.
-	Filters map[string]string `json:"filters,omitempty"`
-}
-
 // S3Objects is a bucket whose objects are versions by their keys, or files.
 type S3Objects struct {
 	AWS    AWS    `json:"aws"` // without a region: the bucket's own is asked for

@@ -28,21 +28,3 @@ type Checkpoint struct {
 	At   time.Time       `json:"at"`
 	Data json.RawMessage `json:"data"`
 }
-
-// KeepCheckpoint keeps a checkpoint before a change. It is answered by the
-// Checkpoint that the stage has: another, if somebody was first.
-type KeepCheckpoint struct {
-	Fence int64           `json:"fence"`
-	Key   string          `json:"key" minLength:"1" maxLength:"1000"`
-	Data  json.RawMessage `json:"data"`
-}
-
-// ReadCheckpoints asks for the checkpoints of a task's stage.
-type ReadCheckpoints struct {
-	Fence int64 `json:"fence"`
-}
-
-// CheckpointsRead answers ReadCheckpoints, the newest first.
-type CheckpointsRead struct {
-	Checkpoints []Checkpoint `json:"checkpoints" nullable:"false"`
-}

@@ -19,3 +19,9 @@ type Azure struct {
 	// Managed asks for the identity of what the delegate runs on.
 	Managed bool `json:"managed,omitempty"`
 }
+
+// GoogleBucket is a bucket of Cloud Storage; versions are the names of objects.
+type GoogleBucket struct {
+	Google Google `json:"google"`
+	Bucket string `json:"bucket"`
+}

@@ -15,20 +15,6 @@ type SecretFile struct {
 	Text string `json:"text"`
 }
 
-// ReadFiles asks for files of the file store, in the scope of the execution
-// whose task the delegate holds.
-type ReadFiles struct {
-	Fence int64  `json:"fence"`
-	Path  string `json:"path"`            // a file or a folder, as written
-	After string `json:"after,omitempty"` // Next of the answer before
-}
-
-// FilesRead answers ReadFiles.
-type FilesRead struct {
-	Files []StoredFile `json:"files" nullable:"false"`
-	Next  string       `json:"next,omitempty"` // there are more
-}
-
 // StoredFile is a file of the file store.
 type StoredFile struct {
 	Path    string `json:"path"` // in the file store

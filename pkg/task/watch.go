@@ -32,17 +32,6 @@ type Watched struct {
 	Fence int64  `json:"fence"`
 }
 
-// Watching asks for releases to watch, and says which the delegate watches.
-type Watching struct {
-	Held []Watched `json:"held"`
-}
-
-// Watches answers Watching.
-type Watches struct {
-	Watch []Watch  `json:"watch,omitempty"` // to begin, or to begin anew
-	Drop  []string `json:"drop,omitempty"`  // to end
-}
-
 // Watch is a release that a delegate is to watch until it is told otherwise.
 type Watch struct {
 	ID    string `json:"id"`

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -179,5 +180,5 @@ func (a *AWS) Account() string {
 // Probe asks AWS who the connector is.
 func (a *AWS) Probe(r connector.Reach) (connector.Probe, error) {
 	account, err := a.AWS(r, "")
-	return connector.Probe{Task: task.Probe{AWS: &task.AWSProbe{AWS: account}}}, err
+	return connector.Probe{Task: probe.Spec{AWS: &probe.AWS{AWS: account}}}, err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -64,7 +65,7 @@ func (g *Google) Google(r connector.Reach) (*task.Google, error) {
 // Probe asks Google Cloud for a token.
 func (g *Google) Probe(r connector.Reach) (connector.Probe, error) {
 	access, err := g.Google(r)
-	return connector.Probe{Task: task.Probe{Google: access}}, err
+	return connector.Probe{Task: probe.Spec{Google: access}}, err
 }
 
 // Azure is how a delegate proves to Azure who it is: as an application with a
@@ -166,5 +167,5 @@ func (a *Azure) Azure(r connector.Reach) (*task.Azure, error) {
 // Probe asks Microsoft Entra for a token.
 func (a *Azure) Probe(r connector.Reach) (connector.Probe, error) {
 	access, err := a.Azure(r)
-	return connector.Probe{Task: task.Probe{Azure: access}}, err
+	return connector.Probe{Task: probe.Spec{Azure: access}}, err
 }

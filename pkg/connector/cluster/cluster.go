@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -121,7 +122,7 @@ func (c *Cluster) Cluster(r connector.Reach) (task.Cluster, error) {
 // Probe asks the cluster who asks.
 func (c *Cluster) Probe(r connector.Reach) (connector.Probe, error) {
 	to, err := c.Cluster(r)
-	return connector.Probe{Task: task.Probe{Cluster: &to}}, err
+	return connector.Probe{Task: probe.Spec{Cluster: &to}}, err
 }
 
 // Rancher is a server that has clusters, and a token of its API.
@@ -165,5 +166,5 @@ func (s *Rancher) Server(r connector.Reach) (task.Server, error) {
 // Probe lists Rancher's clusters.
 func (s *Rancher) Probe(r connector.Reach) (connector.Probe, error) {
 	server, err := s.Server(r)
-	return connector.Probe{Task: task.Probe{Requests: &task.RequestsProbe{Server: server, Path: "/v3/clusters?limit=1", Lists: true}}}, err
+	return connector.Probe{Task: probe.Spec{Requests: &probe.Requests{Server: server, Path: "/v3/clusters?limit=1", Lists: true}}}, err
 }

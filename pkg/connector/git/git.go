@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -259,18 +260,18 @@ func (g *Repository) Git(r connector.Reach, name string) (task.Git, error) {
 // Probe reads the branches of the connector's repository; of an account's or a
 // project's, those of its validationRepo.
 func (g *Repository) Probe(r connector.Reach) (connector.Probe, error) {
-	p := &task.GitProbe{Whole: g.many() && g.ValidationRepo.Value == ""}
+	p := &probe.Git{Whole: g.many() && g.ValidationRepo.Value == ""}
 	var err error
 	if p.API, err = g.api(r); err != nil {
 		return connector.Probe{}, err
 	}
 	p.Git, err = g.Git(r, g.ValidationRepo.Value)
-	return connector.Probe{Task: task.Probe{Git: p}}, err
+	return connector.Probe{Task: probe.Spec{Git: p}}, err
 }
 
 // api asks the API of a Git host who the connector is; nil if it has no access
 // to it that could be used.
-func (g *Repository) api(r connector.Reach) (*task.RequestsProbe, error) {
+func (g *Repository) api(r connector.Reach) (*probe.Requests, error) {
 	at, err := url.Parse(g.URL.Value)
 	if err != nil || at.Host == "" || g.API.Type.Value != "Token" {
 		return nil, nil //nolint:nilnil // there is none
@@ -279,7 +280,7 @@ func (g *Repository) api(r connector.Reach) (*task.RequestsProbe, error) {
 	if err != nil || token == "" {
 		return nil, err
 	}
-	p := &task.RequestsProbe{Server: task.Server{URL: at.Scheme + "://" + at.Host, Auth: task.AuthBearer, Token: token}}
+	p := &probe.Requests{Server: task.Server{URL: at.Scheme + "://" + at.Host, Auth: task.AuthBearer, Token: token}}
 	switch {
 	case g.Type == github && at.Host == "github.com":
 		p.Server.URL, p.Path = "https://api.github.com", "/user"

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -59,7 +60,7 @@ func (d *Docker) Images(r connector.Reach) (connector.ImageRegistry, error) {
 // Probe logs in to the registry.
 func (d *Docker) Probe(r connector.Reach) (connector.Probe, error) {
 	images, err := d.Images(r)
-	return connector.Probe{Task: task.Probe{Registry: &images.Server}}, err
+	return connector.Probe{Task: probe.Spec{Registry: &images.Server}}, err
 }
 
 // Repository is a repository of charts.
@@ -103,7 +104,7 @@ func (h *HTTP) Charts(r connector.Reach) (*task.ChartRepo, error) { return h.cha
 // Probe reads the index.
 func (h *HTTP) Probe(r connector.Reach) (connector.Probe, error) {
 	server, err := h.Auth.Server(r, strings.TrimSuffix(h.URL.Value, "/"))
-	return connector.Probe{Task: task.Probe{Charts: &server}}, err
+	return connector.Probe{Task: probe.Spec{Charts: &server}}, err
 }
 
 // OCI is a registry with charts in it.
@@ -120,5 +121,5 @@ func (o *OCI) Charts(r connector.Reach) (*task.ChartRepo, error) {
 // Probe logs in to the registry.
 func (o *OCI) Probe(r connector.Reach) (connector.Probe, error) {
 	server, err := o.Auth.Server(r, connector.RegistryAPI(strings.TrimPrefix(o.URL.Value, "oci://")))
-	return connector.Probe{Task: task.Probe{Registry: &server}}, err
+	return connector.Probe{Task: probe.Spec{Registry: &server}}, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -183,9 +184,9 @@ func (c *Custom) value(name string) *Input {
 func (c *Custom) Probe(r connector.Reach) (connector.Probe, error) {
 	f, err := c.Fetch(r, connector.Secret{Scope: c.scope})
 	if errors.Is(err, errNoInput) {
-		return connector.Probe{Task: task.Probe{
+		return connector.Probe{Task: probe.Spec{
 			Untested: err.Error() + " of its template but in its secrets, and which of them to ask for isn't known; a step that uses one tests the connector",
 		}}, nil
 	}
-	return connector.Probe{Task: task.Probe{Script: f.Task.Script}, Selectors: f.Selectors}, err
+	return connector.Probe{Task: probe.Spec{Script: f.Task.Script}, Selectors: f.Selectors}, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -134,5 +135,5 @@ func (a *AWS) Fetch(r connector.Reach, s connector.Secret) (connector.Fetch, err
 // Probe asks AWS who the connector is, and for the names of secrets.
 func (a *AWS) Probe(r connector.Reach) (connector.Probe, error) {
 	access, err := a.access(r)
-	return connector.Probe{Task: task.Probe{AWS: &task.AWSProbe{AWS: access, Secrets: true}}}, err
+	return connector.Probe{Task: probe.Spec{AWS: &probe.AWS{AWS: access, Secrets: true}}}, err
 }

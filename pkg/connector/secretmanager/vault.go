@@ -6,6 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -172,5 +173,5 @@ func (s *Vault) Fetch(r connector.Reach, of connector.Secret) (connector.Fetch, 
 // Probe logs in.
 func (s *Vault) Probe(r connector.Reach) (connector.Probe, error) {
 	out, err := s.login(r)
-	return connector.Probe{Task: task.Probe{Vault: out}}, err
+	return connector.Probe{Task: probe.Spec{Vault: out}}, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -105,5 +106,5 @@ func (s *Server) Server(r connector.Reach) (task.Server, error) {
 // Probe proves by one request that the connector is let in.
 func (s *Server) Probe(r connector.Reach) (connector.Probe, error) {
 	server, err := s.Server(r)
-	return connector.Probe{Task: task.Probe{Requests: &task.RequestsProbe{Server: server, Path: s.path, Lists: s.lists}}}, err
+	return connector.Probe{Task: probe.Spec{Requests: &probe.Requests{Server: server, Path: s.path, Lists: s.lists}}}, err
 }

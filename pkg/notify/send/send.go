@@ -21,7 +21,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify/message"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Limit bounds what Send takes, all tries and the waits between them included.
@@ -51,7 +50,7 @@ func New(m mail.Sender, inside bool) *Sender {
 
 // Send sends a message, and again if that may help. The error of the last try
 // names no more of a URL than its host.
-func (s *Sender) Send(ctx context.Context, out message.Outgoing, server *task.MailServer) error {
+func (s *Sender) Send(ctx context.Context, out message.Outgoing, server *mail.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
 	gap := firstGap
@@ -95,7 +94,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *Sender) once(ctx context.Context, out message.Outgoing, server *task.MailServer) error {
+func (s *Sender) once(ctx context.Context, out message.Outgoing, server *mail.Server) error {
 	if out.Mail == nil {
 		return s.post(ctx, *out.Post)
 	}

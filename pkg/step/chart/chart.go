@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -54,7 +55,7 @@ func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 		return o, nil
 	}
 	var out struct {
-		Output struct{ Chart task.ChartFound }
+		Output struct{ Chart lookup.ChartFound }
 	}
 	if err := json.Unmarshal(r.Outputs, &out); err != nil {
 		return plan.Outcome{}, fmt.Errorf("decode the chart: %w", err)

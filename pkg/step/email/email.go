@@ -8,12 +8,13 @@
 package email
 
 import (
-	"net/mail"
+	netmail "net/mail"
 	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -78,7 +79,7 @@ func groups(v yamldoc.Value, d *document.Decoder) []string {
 func addresses(v yamldoc.Value, d *document.Decoder) yamldoc.Field[string] {
 	f := d.String(v)
 	for _, a := range split(f.Value) {
-		if _, err := mail.ParseAddress(a); err != nil {
+		if _, err := netmail.ParseAddress(a); err != nil {
 			d.Errorf(v, "WRONG_VALUE", "%q isn't an e-mail address", a)
 		}
 	}
@@ -102,7 +103,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	p := task.Mail{Server: server, Subject: step.Text(s.Subject), HTML: step.Text(s.Body), FireAndForget: s.FireAndForget.Value}
+	p := mail.Task{Server: server, Subject: step.Text(s.Subject), HTML: step.Text(s.Body), FireAndForget: s.FireAndForget.Value}
 	if p.To, err = everybody(step.Text(s.To), s.ToGroups, in); err != nil {
 		return step.Action{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/criteria"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -49,8 +50,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: task.Jira{
-		Op: task.JiraRead, Server: server, Issue: step.Text(s.Issue),
+	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: tracker.Jira{
+		Op: tracker.JiraRead, Server: server, Issue: step.Text(s.Issue),
 	}}}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -41,7 +42,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: task.Jira{
-		Op: task.JiraCreate, Server: server, Project: step.Text(s.Project), IssueType: step.Text(s.IssueType), Fields: ticket.Values(s.Fields),
+	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: tracker.Jira{
+		Op: tracker.JiraCreate, Server: server, Project: step.Text(s.Project), IssueType: step.Text(s.IssueType), Fields: ticket.Values(s.Fields),
 	}}}, nil
 }

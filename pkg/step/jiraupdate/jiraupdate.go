@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -52,8 +53,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: task.Jira{
-		Op: task.JiraUpdate, Server: server, Issue: step.Text(s.Issue), Fields: ticket.Values(s.Fields),
+	return step.Action{Task: &step.Task{Kind: task.KindJira, Selectors: selectors, Payload: tracker.Jira{
+		Op: tracker.JiraUpdate, Server: server, Issue: step.Text(s.Issue), Fields: ticket.Values(s.Fields),
 		Status: step.Text(s.Status), Transition: step.Text(s.Transition),
 	}}}, nil
 }

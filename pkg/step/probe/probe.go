@@ -2,7 +2,7 @@
 // what it stands for can be reached and lets the connector in (semantics/entities §9).
 //
 // Nobody writes it down: pkg/execution makes a plan of it alone. Outputs:
-// output.test, a task.Probed. What is tried is pkg/resolve's to say, and
+// output.test, a probe.Result. What is tried is pkg/resolve's to say, and
 // delegate/probe's to do.
 package probe
 
@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -62,7 +63,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 // finish fails the step if the test failed, with what is wrong as its message.
 func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	o := step.Outcome(r)
-	found, err := task.ReadProbed(r.Outputs)
+	found, err := probe.Read(r.Outputs)
 	if err != nil {
 		return plan.Outcome{}, fmt.Errorf("decode the test: %w", err)
 	}
@@ -72,7 +73,7 @@ func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	if bad, ok := found.Failed(); ok {
 		o.Message = string(bad.Name) + ": " + bad.Message
 	}
-	if found.Status == task.ProbeFailure {
+	if found.Status == probe.Failure {
 		o.Status, o.Failures = plan.Failed, []fault.FailureType{fault.Verification}
 	}
 	return o, nil

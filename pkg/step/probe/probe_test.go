@@ -10,8 +10,9 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/step/probe"
+	probestep "github.com/slipway-cd/slipway/pkg/step/probe"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/probe"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -21,12 +22,12 @@ func spec(t *testing.T, text string) step.Spec {
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return probe.Type().New(nil, yamldoc.Sub(docs[0], ""))
+	return probestep.Type().New(nil, yamldoc.Sub(docs[0], ""))
 }
 
 func TestStart(t *testing.T) {
 	t.Parallel()
-	work := task.Probe{Connector: "Jira jira", Requests: &task.RequestsProbe{Path: "/x"}}
+	work := probe.Spec{Connector: "Jira jira", Requests: &probe.Requests{Path: "/x"}}
 	in := step.In{Selectors: []string{"zone"}, Probe: func(name, document string) (step.Probe, error) {
 		if name != "account.jira" || document != "" {
 			return step.Probe{}, errors.New("another was asked for")
@@ -45,33 +46,33 @@ func TestStart(t *testing.T) {
 
 func TestFinish(t *testing.T) {
 	t.Parallel()
-	outputs := func(status task.ProbeStatus, checks ...task.Check) json.RawMessage {
-		doc, err := json.Marshal(map[string]any{"output": map[string]any{"test": task.Probed{Status: status, Checks: checks}}})
+	outputs := func(status probe.Status, checks ...probe.Check) json.RawMessage {
+		doc, err := json.Marshal(map[string]any{"output": map[string]any{"test": probe.Result{Status: status, Checks: checks}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return doc
 	}
-	reach, denied := task.Check{Name: task.CheckReach, OK: true, Message: "it takes connections"}, task.Check{Name: task.CheckLogin, Message: "wrong password"}
+	reach, denied := probe.Check{Name: probe.CheckReach, OK: true, Message: "it takes connections"}, probe.Check{Name: probe.CheckLogin, Message: "wrong password"}
 	for name, tt := range map[string]struct {
 		result  task.Result
 		status  plan.Status
 		message string
 	}{
-		"all is well":         {task.Result{Status: task.Succeeded, Outputs: outputs(task.ProbeSuccess, reach)}, plan.Success, ""},
-		"it isn't let in":     {task.Result{Status: task.Succeeded, Outputs: outputs(task.ProbeFailure, reach, denied)}, plan.Failed, "login: wrong password"},
-		"it may do little":    {task.Result{Status: task.Succeeded, Outputs: outputs(task.ProbePartial, reach, denied)}, plan.Success, "login: wrong password"},
+		"all is well":         {task.Result{Status: task.Succeeded, Outputs: outputs(probe.Success, reach)}, plan.Success, ""},
+		"it isn't let in":     {task.Result{Status: task.Succeeded, Outputs: outputs(probe.Failure, reach, denied)}, plan.Failed, "login: wrong password"},
+		"it may do little":    {task.Result{Status: task.Succeeded, Outputs: outputs(probe.Partial, reach, denied)}, plan.Success, "login: wrong password"},
 		"it couldn't be told": {task.Result{Status: task.Errored, Message: "the delegate stopped"}, plan.Errored, "the delegate stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, err := probe.Type().Finish(spec(t, "{}"), step.In{}, tt.result)
+			o, err := probestep.Type().Finish(spec(t, "{}"), step.In{}, tt.result)
 			if err != nil || o.Status != tt.status || o.Message != tt.message {
 				t.Errorf("%s: %s, %v; want %s: %s", o.Status, o.Message, err, tt.status, tt.message)
 			}
 		})
 	}
-	if _, err := probe.Type().Finish(spec(t, "{}"), step.In{}, task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"output":{"test":1}}`)}); err == nil {
+	if _, err := probestep.Type().Finish(spec(t, "{}"), step.In{}, task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"output":{"test":1}}`)}); err == nil {
 		t.Error("outputs that aren't a test's are no error")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -72,8 +73,8 @@ func (*Spec) finish(_ step.In, r task.Result) (plan.Outcome, error) {
 	var out struct {
 		Output struct {
 			Results struct {
-				Primary  task.ArtifactResults
-				Sidecars map[string]task.ArtifactResults
+				Primary  lookup.Results
+				Sidecars map[string]lookup.Results
 			} `json:"artifactResults"`
 		}
 	}

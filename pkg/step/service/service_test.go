@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/service"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 func start(a step.Artifact, err error) (step.Action, error) {
@@ -20,7 +21,7 @@ func start(a step.Artifact, err error) (step.Action, error) {
 
 func TestStart(t *testing.T) {
 	t.Parallel()
-	work := &task.Artifact{Type: "DockerRegistry", Choice: task.ArtifactChoice{Pattern: ".*"}}
+	work := &lookup.Artifact{Type: "DockerRegistry", Choice: lookup.Choice{Pattern: ".*"}}
 	got, err := start(step.Artifact{Task: work, Selectors: []string{"near"}}, nil)
 	want := step.Action{Task: &step.Task{Kind: task.KindArtifact, Payload: work, Selectors: []string{"zone", "near"}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/criteria"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -65,8 +66,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: task.ServiceNow{
-		Op: task.ServiceNowRead, Server: server, Table: step.Text(s.Table), Ticket: step.Text(s.Number),
+	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: tracker.ServiceNow{
+		Op: tracker.ServiceNowRead, Server: server, Table: step.Text(s.Table), Ticket: step.Text(s.Number),
 	}}}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -47,7 +48,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		return step.Action{}, err
 	}
 	template, err := s.Template.Named()
-	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: task.ServiceNow{
-		Op: task.ServiceNowCreate, Server: server, Table: step.Text(s.Table), Fields: ticket.Values(s.Fields), Template: template,
+	return step.Action{Task: &step.Task{Kind: task.KindServiceNow, Selectors: selectors, Payload: tracker.ServiceNow{
+		Op: tracker.ServiceNowCreate, Server: server, Table: step.Text(s.Table), Fields: ticket.Values(s.Fields), Template: template,
 	}}}, err
 }

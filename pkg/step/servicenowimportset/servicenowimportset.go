@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -62,7 +63,7 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	p := task.ServiceNow{Op: task.ServiceNowImport, Server: server, Table: step.Text(s.Table), Fields: ticket.Values(s.Fields)}
+	p := tracker.ServiceNow{Op: tracker.ServiceNowImport, Server: server, Table: step.Text(s.Table), Fields: ticket.Values(s.Fields)}
 	if s.Kind.Value == "Json" {
 		var row map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(step.Text(s.Body)), &row); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/step/ticket"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/tracker"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -70,8 +71,8 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 		return step.Action{}, err
 	}
 	template, err := s.Template.Named()
-	p := task.ServiceNow{
-		Op: task.ServiceNowUpdate, Server: server, Table: step.Text(s.Table), Ticket: step.Text(s.Number),
+	p := tracker.ServiceNow{
+		Op: tracker.ServiceNowUpdate, Server: server, Table: step.Text(s.Table), Ticket: step.Text(s.Number),
 		Fields: ticket.Values(s.Fields), Template: template,
 	}
 	if s.Multiple.Kind.Set {

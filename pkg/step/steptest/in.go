@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
+	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -102,8 +103,8 @@ func In(tb testing.TB, doc []byte, target any) step.In {
 			return expr.Interpolate(text, scope(names))
 		},
 		Server: g.of,
-		MailServer: func() (task.MailServer, error) {
-			server := task.MailServer{Host: "mail.example.com", Port: 587, TLS: task.MailStartTLS, From: "slipway@example.com", Username: "slipway"}
+		MailServer: func() (mail.Server, error) {
+			server := mail.Server{Host: "mail.example.com", Port: 587, TLS: mail.StartTLS, From: "slipway@example.com", Username: "slipway"}
 			server.Password = "⟦smtp⟧"
 			return server, nil
 		},

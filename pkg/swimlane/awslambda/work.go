@@ -6,6 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // Kind is the kind of its tasks.
@@ -26,11 +27,11 @@ const (
 
 // Target is the function of a stage: its account, its definition and its code.
 type Target struct {
-	AWS       task.AWS       `json:"aws"`
-	Function  []aws.Manifest `json:"function,omitempty"` // one, if the service has it
-	Aliases   []aws.Manifest `json:"aliases,omitempty"`
-	Artifact  *task.Artifact `json:"artifact,omitempty"` // an object of S3 or an image of ECR, with its version
-	Selectors []string       `json:"selectors,omitempty"`
+	AWS       task.AWS         `json:"aws"`
+	Function  []aws.Manifest   `json:"function,omitempty"` // one, if the service has it
+	Aliases   []aws.Manifest   `json:"aliases,omitempty"`
+	Artifact  *lookup.Artifact `json:"artifact,omitempty"` // an object of S3 or an image of ECR, with its version
+	Selectors []string         `json:"selectors,omitempty"`
 }
 
 // Spec is the spec of every step's Work. What a stage found and what it published

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -61,13 +62,13 @@ func (*Reach) File(path string) (string, error) { return "content of " + path, n
 func (*Reach) Artifact() (image, version string, err error) { return "", "", nil }
 
 // Source is none.
-func (*Reach) Source() (*task.Artifact, []string, error) { return nil, nil, nil }
+func (*Reach) Source() (*lookup.Artifact, []string, error) { return nil, nil, nil }
 
 // PullSelectors are none.
 func (*Reach) PullSelectors() ([]string, error) { return nil, nil }
 
 // Chart says nothing of itself.
-func (*Reach) Chart(string) (*task.ChartFound, error) {
+func (*Reach) Chart(string) (*lookup.ChartFound, error) {
 	return nil, nil //nolint:nilnil // as documented
 }
 

@@ -21,6 +21,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
 	"github.com/slipway-cd/slipway/pkg/trigger"
 	"github.com/slipway-cd/slipway/pkg/trigger/match"
@@ -63,8 +65,8 @@ func parsePollID(id string) (store.EntityKey, error) {
 // doesn't yet: those that are its own, and those that it may ask for and nobody
 // does. Like the watch of a placement, a poll is its delegate's for as long as
 // that is connected.
-func (s *Service) Polls(ctx context.Context, d store.Delegate, in task.Watching) (task.Watches, error) {
-	var out task.Watches
+func (s *Service) Polls(ctx context.Context, d store.Delegate, in protocol.Watching) (protocol.Watches, error) {
+	var out protocol.Watches
 	d.LastSeen, d.Running = s.Now(), 0 // it speaks, and a poll takes no place of a task
 	if d.Draining || !slices.Contains(d.Kinds, poll.Kind) {
 		return out, nil
@@ -119,7 +121,7 @@ func (s *Service) Polls(ctx context.Context, d store.Delegate, in task.Watching)
 
 // drop adds what the delegate holds and isn't its own. What no trigger wants any
 // more is forgotten: a trigger that is enabled again begins anew.
-func (s *Service) drop(ctx context.Context, all []listener, held map[string]int64, out *task.Watches) error {
+func (s *Service) drop(ctx context.Context, all []listener, held map[string]int64, out *protocol.Watches) error {
 	out.Drop = slices.Sorted(maps.Keys(held))
 	for _, id := range out.Drop {
 		k, err := parsePollID(id)
@@ -225,21 +227,21 @@ func (s *Service) account(ctx context.Context, scope ref.Scope, t entity.Artifac
 }
 
 // asked is what a delegate asks for a trigger.
-func (a account) asked(t entity.ArtifactTrigger) task.Artifact {
-	out := task.Artifact{Type: t.Type.Value, Choice: task.ArtifactChoice{Pattern: t.FilePath.Value}}
+func (a account) asked(t entity.ArtifactTrigger) lookup.Artifact {
+	out := lookup.Artifact{Type: t.Type.Value, Choice: lookup.Choice{Pattern: t.FilePath.Value}}
 	switch t.Type.Value {
 	case trigger.ECR:
-		out.Name, out.ECR = t.ImagePath.Value, &task.ECRImages{AWS: a.AWS, Account: t.RegistryID.Value, Repository: t.ImagePath.Value}
+		out.Name, out.ECR = t.ImagePath.Value, &lookup.ECRImages{AWS: a.AWS, Account: t.RegistryID.Value, Repository: t.ImagePath.Value}
 	case trigger.AmazonS3:
 		out.Name, out.S3 = "s3://"+t.Bucket.Value, &task.S3Objects{AWS: a.AWS, Bucket: t.Bucket.Value}
 	default:
-		out.Name, out.AMI = "AMI in "+t.Region.Value, &task.MachineImages{AWS: a.AWS, Filters: artifact.Filtered(t.Tags, t.Filters)}
+		out.Name, out.AMI = "AMI in "+t.Region.Value, &lookup.MachineImages{AWS: a.AWS, Filters: artifact.Filtered(t.Tags, t.Filters)}
 	}
 	return out
 }
 
 // PollToken signs an identity of a poll anew, for the delegate whose it is.
-func (s *Service) PollToken(ctx context.Context, d store.Delegate, r task.WatchToken) (task.IdentityToken, error) {
+func (s *Service) PollToken(ctx context.Context, d store.Delegate, r protocol.WatchToken) (task.IdentityToken, error) {
 	_, l, err := s.mine(ctx, d, task.Watched{ID: r.ID, Fence: r.Fence})
 	if err != nil {
 		return task.IdentityToken{}, err

@@ -16,6 +16,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
 // onAMI is a trigger on machine images.
@@ -43,9 +45,9 @@ func (h *host) delegate(id string, tags ...string) store.Delegate {
 }
 
 // given asks for the polls of a delegate, and what it is to drop.
-func (h *host) given(d store.Delegate, held ...task.Watch) task.Watches {
+func (h *host) given(d store.Delegate, held ...task.Watch) protocol.Watches {
 	h.Helper()
-	var in task.Watching
+	var in protocol.Watching
 	for _, w := range held {
 		in.Held = append(in.Held, task.Watched{ID: w.ID, Fence: w.Fence})
 	}
@@ -95,7 +97,7 @@ func hashes(ids ...string) []string {
 }
 
 func tag(name string) poll.Version {
-	return poll.Version{ID: name, ArtifactResults: task.ArtifactResults{
+	return poll.Version{ID: name, Results: lookup.Results{
 		Version: name, Digest: "sha256:ab", Image: "123456789012.dkr.ecr.eu-west-1.amazonaws.com/acme/web:" + name, Metadata: map[string]string{"tag": name},
 	}}
 }
@@ -283,7 +285,7 @@ func TestAMachineImageIsLookedAt(t *testing.T) {
 		t.Fatalf("it asks %+v; want %q", p, want)
 	}
 	found := func(id, name, unfit string) poll.Version {
-		return poll.Version{ID: id, Unfit: unfit, ArtifactResults: task.ArtifactResults{
+		return poll.Version{ID: id, Unfit: unfit, Results: lookup.Results{
 			Version: name, Image: id, Metadata: map[string]string{"ownerId": "123456789012", "tags.team": "web", "creationDate": "2026-11-23T08:21:05.000Z"},
 		}}
 	}

@@ -30,7 +30,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trace"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
@@ -63,9 +63,9 @@ type Parts struct {
 	// Poll is how often a connected delegate looks for work that it wasn't
 	// woken for; 0: 30 s.
 	Poll    time.Duration
-	Mail    *task.MailServer // nil: no mail can be sent
-	Limits  engine.Limits    // on executions at the same time
-	Trace   *trace.Recorder  // nil makes no spans
+	Mail    *mail.Server    // nil: no mail can be sent
+	Limits  engine.Limits   // on executions at the same time
+	Trace   *trace.Recorder // nil makes no spans
 	Version string
 	Log     *slog.Logger
 }
@@ -139,6 +139,6 @@ func New(p Parts) *Plane {
 }
 
 // Timing is what delegates are told of the times that they keep.
-func (p *Plane) Timing() task.Registered {
-	return task.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Parts.Poll, 30*time.Second), Quiet: p.Parts.Poll, Socket: p.Parts.Socket}
+func (p *Plane) Timing() protocol.Registered {
+	return protocol.Registered{HeartbeatEvery: time.Minute, PollEvery: cmp.Or(p.Parts.Poll, 30*time.Second), Quiet: p.Parts.Poll, Socket: p.Parts.Socket}
 }

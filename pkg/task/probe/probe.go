@@ -1,68 +1,75 @@
-package task
+// Package probe says how a connector is tested: what the control plane asks a
+// delegate to try, and what that comes to. How each kind is tried is for
+// delegate/probe; which connector wants which, for pkg/connector.
+package probe
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// Probe tests a connector: whether what it stands for can be reached, and
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Spec tests a connector: whether what it stands for can be reached, and
 // whether it lets the connector in (semantics/entities §9). The field that is set
 // says how that is proved; none: nothing can be asked, and Untested says why.
-type Probe struct {
-	Connector string         `json:"connector"` // its type and its name, for people
-	Cluster   *Cluster       `json:"cluster,omitempty"`
-	Git       *GitProbe      `json:"git,omitempty"`
-	Registry  *Server        `json:"registry,omitempty"` // of images or charts; its credentials are Basic or none
-	Charts    *Server        `json:"charts,omitempty"`   // a repository of charts, likewise
-	Requests  *RequestsProbe `json:"requests,omitempty"`
-	AWS       *AWSProbe      `json:"aws,omitempty"`
-	Google    *Google        `json:"google,omitempty"`
-	Azure     *Azure         `json:"azure,omitempty"`
-	Vault     *VaultSecret   `json:"vault,omitempty"` // without a path
-	Script    *Shell         `json:"script,omitempty"`
-	Untested  string         `json:"untested,omitempty"`
+type Spec struct {
+	Connector string            `json:"connector"` // its type and its name, for people
+	Cluster   *task.Cluster     `json:"cluster,omitempty"`
+	Git       *Git              `json:"git,omitempty"`
+	Registry  *task.Server      `json:"registry,omitempty"` // of images or charts; its credentials are Basic or none
+	Charts    *task.Server      `json:"charts,omitempty"`   // a repository of charts, likewise
+	Requests  *Requests         `json:"requests,omitempty"`
+	AWS       *AWS              `json:"aws,omitempty"`
+	Google    *task.Google      `json:"google,omitempty"`
+	Azure     *task.Azure       `json:"azure,omitempty"`
+	Vault     *task.VaultSecret `json:"vault,omitempty"` // without a path
+	Script    *task.Shell       `json:"script,omitempty"`
+	Untested  string            `json:"untested,omitempty"`
 }
 
-// GitProbe is a connector to Git repositories.
-type GitProbe struct {
-	Git Git `json:"git"`
+// Git is a connector to Git repositories.
+type Git struct {
+	Git task.Git `json:"git"`
 	// Whole says that the URL is an account's or a project's: no repository is
 	// there to be read, only its host to be reached.
 	Whole bool `json:"whole,omitempty"`
 	// API is what proves the access to the host's API; nil: none is given.
-	API *RequestsProbe `json:"api,omitempty"`
+	API *Requests `json:"api,omitempty"`
 }
 
-// RequestsProbe is a request to an HTTP API that proves who asks. Its answer is
+// Requests is a request to an HTTP API that proves who asks. Its answer is
 // JSON.
-type RequestsProbe struct {
-	Server Server `json:"server"`
-	Path   string `json:"path"` // below the server's URL
+type Requests struct {
+	Server task.Server `json:"server"`
+	Path   string      `json:"path"` // below the server's URL
 	// Lists says that the request lists something. Who may not do that may still
 	// use the rest.
 	Lists bool `json:"lists,omitempty"`
 }
 
-// AWSProbe is an account of AWS.
-type AWSProbe struct {
-	AWS AWS `json:"aws"`
+// AWS is an account of AWS.
+type AWS struct {
+	AWS task.AWS `json:"aws"`
 	// Secrets says that it is to have secrets of AWS Secrets Manager.
 	Secrets bool `json:"secrets,omitempty"`
 }
 
-// ProbeStatus is what a test comes to.
-type ProbeStatus string
+// Status is what a test comes to.
+type Status string
 
 // The results of a test (semantics/entities §9). Partial: the connector is let in, but
 // may not do all that was tried. Unknown: it couldn't be found out.
 const (
-	ProbeSuccess ProbeStatus = "SUCCESS"
-	ProbeFailure ProbeStatus = "FAILURE"
-	ProbePartial ProbeStatus = "PARTIAL"
-	ProbeUnknown ProbeStatus = "UNKNOWN"
+	Success Status = "SUCCESS"
+	Failure Status = "FAILURE"
+	Partial Status = "PARTIAL"
+	Unknown Status = "UNKNOWN"
 )
 
-// Probed is what a task with a Probe puts out.
-type Probed struct {
-	Status ProbeStatus `json:"status"`
-	Checks []Check     `json:"checks"`
+// Result is what a task with a Spec puts out.
+type Result struct {
+	Status Status  `json:"status"`
+	Checks []Check `json:"checks"`
 }
 
 // CheckName says what was tried.
@@ -88,20 +95,20 @@ type Check struct {
 	Took    int64     `json:"took" doc:"Milliseconds"`
 }
 
-// ReadProbed reads the outputs of a task with a Probe; nil if it has none.
-func ReadProbed(outputs json.RawMessage) (*Probed, error) {
+// Read reads the outputs of a task with a Spec; nil if it has none.
+func Read(outputs json.RawMessage) (*Result, error) {
 	if len(outputs) == 0 {
 		return nil, nil //nolint:nilnil // a task that couldn't begin has none
 	}
 	var out struct {
-		Output struct{ Test *Probed } `json:"output"`
+		Output struct{ Test *Result } `json:"output"`
 	}
 	err := json.Unmarshal(outputs, &out)
 	return out.Output.Test, err
 }
 
 // Failed is the first check that isn't ok, if any.
-func (p Probed) Failed() (Check, bool) {
+func (p Result) Failed() (Check, bool) {
 	for _, c := range p.Checks {
 		if !c.OK {
 			return c, true

@@ -1,4 +1,4 @@
-package task
+package lookup
 
 // ChartFound is what a chart says of itself, and where it was found
 // (semantics/entities §2.3).

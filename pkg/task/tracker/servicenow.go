@@ -1,16 +1,20 @@
-package task
+package tracker
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/slipway-cd/slipway/pkg/task"
+)
 
 // ServiceNow does something with one ticket, or imports rows
 // (semantics/pipeline §7.9).
 type ServiceNow struct {
-	Op       ServiceNowOp `json:"op"`
-	Server   Server       `json:"server"`
-	Table    string       `json:"table"`            // e.g. incident; of an import, the staging table
-	Ticket   string       `json:"ticket,omitempty"` // its number; not of create and import
-	Fields   []NamedValue `json:"fields,omitempty"` // by the columns' names
-	Template string       `json:"template,omitempty"`
+	Op       ServiceNowOp      `json:"op"`
+	Server   task.Server       `json:"server"`
+	Table    string            `json:"table"`            // e.g. incident; of an import, the staging table
+	Ticket   string            `json:"ticket,omitempty"` // its number; not of create and import
+	Fields   []task.NamedValue `json:"fields,omitempty"` // by the columns' names
+	Template string            `json:"template,omitempty"`
 	// ChangeTasks says that the tasks of the change request Ticket are updated
 	// rather than the ticket; TaskType limits them to one type.
 	ChangeTasks bool   `json:"changeTasks,omitempty"`

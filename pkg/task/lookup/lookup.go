@@ -1,8 +1,13 @@
-package task
+// Package lookup says which version of an artifact a delegate looks up, where, and
+// what it finds. How each kind of source is asked is for delegate/artifact; what
+// a service's YAML says of its artifacts, for pkg/artifact.
+package lookup
 
 import (
 	"strings"
 	"time"
+
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Artifact asks for one version of an artifact, or for the newest ones
@@ -11,31 +16,31 @@ import (
 type Artifact struct {
 	Type     string          `json:"type"` // of the source, as in YAML, e.g. DockerRegistry
 	Name     string          `json:"name"` // of the artifact, for people
-	Choice   ArtifactChoice  `json:"choice"`
-	Registry *ImageRegistry  `json:"registry,omitempty"`
+	Choice   Choice          `json:"choice"`
+	Registry *Registry       `json:"registry,omitempty"`
 	Github   *GithubPackages `json:"github,omitempty"`
 	// ECR, S3 and AMI are Amazon's; ECR wins over Registry, which has its image's name.
-	ECR         *ECRImages      `json:"ecr,omitempty"`
-	S3          *S3Objects      `json:"s3,omitempty"`
-	AMI         *MachineImages  `json:"ami,omitempty"`
-	Nexus       *Nexus          `json:"nexus,omitempty"`
-	Artifactory *Artifactory    `json:"artifactory,omitempty"`
-	Jenkins     *JenkinsBuilds  `json:"jenkins,omitempty"`
-	Bucket      *GoogleBucket   `json:"bucket,omitempty"`
-	Custom      *CustomArtifact `json:"custom,omitempty"`
+	ECR         *ECRImages         `json:"ecr,omitempty"`
+	S3          *task.S3Objects    `json:"s3,omitempty"`
+	AMI         *MachineImages     `json:"ami,omitempty"`
+	Nexus       *Nexus             `json:"nexus,omitempty"`
+	Artifactory *Artifactory       `json:"artifactory,omitempty"`
+	Jenkins     *JenkinsBuilds     `json:"jenkins,omitempty"`
+	Bucket      *task.GoogleBucket `json:"bucket,omitempty"`
+	Custom      *Custom            `json:"custom,omitempty"`
 	// Sidecars are looked up, too; without a Type they alone are.
-	Sidecars []SidecarArtifact `json:"sidecars,omitempty"`
+	Sidecars []Sidecar `json:"sidecars,omitempty"`
 }
 
-// SidecarArtifact is an artifact beside the primary one.
-type SidecarArtifact struct {
+// Sidecar is an artifact beside the primary one.
+type Sidecar struct {
 	ID       string   `json:"id"`
 	Artifact Artifact `json:"artifact"`
 }
 
-// ArtifactChoice says which version is wanted: Version, or the newest one all
+// Choice says which version is wanted: Version, or the newest one all
 // of which matches Pattern.
-type ArtifactChoice struct {
+type Choice struct {
 	Version string `json:"version,omitempty"`
 	Pattern string `json:"pattern,omitempty"` // RE2
 	// Digest is what the chosen image must have, with or without "sha256:".
@@ -46,21 +51,21 @@ type ArtifactChoice struct {
 	List int `json:"list,omitempty"`
 }
 
-// ImageRegistry is a repository of container images.
-type ImageRegistry struct {
-	Server Server `json:"server"` // whose credentials are Basic or none
+// Registry is a repository of container images.
+type Registry struct {
+	Server task.Server `json:"server"` // whose credentials are Basic or none
 	// Repository is the image's path on the server, e.g. "library/nginx".
 	Repository string `json:"repository"`
 	// Image is the image's name without a tag, as clusters pull it.
 	Image string `json:"image"`
 	// Google or Azure asks its cloud for the credentials instead.
-	Google *Google `json:"google,omitempty"`
-	Azure  *Azure  `json:"azure,omitempty"`
+	Google *task.Google `json:"google,omitempty"`
+	Azure  *task.Azure  `json:"azure,omitempty"`
 }
 
 // GithubPackages is a package of a GitHub host. Its server is that of the API.
 type GithubPackages struct {
-	Server Server `json:"server"`
+	Server task.Server `json:"server"`
 	// Owner is "orgs/NAME", "users/NAME", or "user" for the connector's own.
 	Owner   string `json:"owner"`
 	Type    string `json:"type"` // container, maven, npm, nuget or rubygems
@@ -74,9 +79,9 @@ type GithubPackages struct {
 
 // Nexus is a component of a repository of Nexus 3.
 type Nexus struct {
-	Server     Server `json:"server"`
-	Repository string `json:"repository"`
-	Format     string `json:"format"` // docker, maven, npm, nuget or raw
+	Server     task.Server `json:"server"`
+	Repository string      `json:"repository"`
+	Format     string      `json:"format"` // docker, maven, npm, nuget or raw
 	// Package is the name of the image or of the package; Maven has Group and
 	// Artifact instead, raw the Group alone.
 	Package    string `json:"package,omitempty"`
@@ -89,28 +94,22 @@ type Nexus struct {
 
 // Artifactory is an image, or the files of a folder, in a repository.
 type Artifactory struct {
-	Server     Server `json:"server"`
-	Repository string `json:"repository"`
-	Path       string `json:"path"`            // of the image or the folder
-	Image      string `json:"image,omitempty"` // without a tag; empty: files
+	Server     task.Server `json:"server"`
+	Repository string      `json:"repository"`
+	Path       string      `json:"path"`            // of the image or the folder
+	Image      string      `json:"image,omitempty"` // without a tag; empty: files
 }
 
 // JenkinsBuilds are the builds of a job that succeeded.
 type JenkinsBuilds struct {
-	Server Server `json:"server"`
-	Job    string `json:"job"`            // with its folders
-	Path   string `json:"path,omitempty"` // of a file that the build has kept
+	Server task.Server `json:"server"`
+	Job    string      `json:"job"`            // with its folders
+	Path   string      `json:"path,omitempty"` // of a file that the build has kept
 }
 
-// GoogleBucket is a bucket of Cloud Storage; versions are the names of objects.
-type GoogleBucket struct {
-	Google Google `json:"google"`
-	Bucket string `json:"bucket"`
-}
-
-// CustomArtifact is a script that writes which versions there are, as JSON.
-type CustomArtifact struct {
-	Script Shell `json:"script"`
+// Custom is a script that writes which versions there are, as JSON.
+type Custom struct {
+	Script task.Shell `json:"script"`
 	// Array and Version are JSON paths: of the list, and of the version in each
 	// of its elements.
 	Array      string            `json:"array"`
@@ -118,9 +117,9 @@ type CustomArtifact struct {
 	Attributes map[string]string `json:"attributes,omitempty"` // name -> JSON path in an element
 }
 
-// ArtifactResults is what a task with an Artifact puts out: one version of it.
+// Results is what a task with an Artifact puts out: one version of it.
 // Pull secrets are among the task's secret outputs.
-type ArtifactResults struct {
+type Results struct {
 	Version  string            `json:"version,omitempty"`
 	Image    string            `json:"image,omitempty"`
 	Digest   string            `json:"digest,omitempty"`
@@ -152,4 +151,20 @@ func CanonicalDigest(digest string) string {
 		return digest
 	}
 	return "sha256:" + digest
+}
+
+// ECRImages is a repository of images in ECR.
+type ECRImages struct {
+	AWS        task.AWS `json:"aws"`
+	Account    string   `json:"account,omitempty"` // that owns the registry; empty: that of the credentials
+	Repository string   `json:"repository"`
+}
+
+// MachineImages are the available machine images (AMIs) of an account in a
+// region, as far as all filters fit; they are versions by their names.
+type MachineImages struct {
+	AWS task.AWS `json:"aws"`
+	// Filters are EC2's by their names, e.g. architecture, or tag:team; in values *
+	// and ? stand for any characters.
+	Filters map[string]string `json:"filters,omitempty"`
 }
