@@ -37,6 +37,27 @@ func TestSecretsAreFetched(t *testing.T) {
 	}
 }
 
+// A token that a step asks for comes with its task, is put in its place and is
+// hidden, also in other forms.
+func TestATokenOfAStep(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	a := script(t, task.Shell{Shell: "Bash", Script: `echo "it is $JWT"; printf %s "$JWT" | base64`, Env: map[string]string{"JWT": "⟦p-1⟧"}}, nil)
+	a.LateSecrets = map[string]task.LateSecret{"⟦p-1⟧": {Token: "identity-1"}}
+	a.Tokens = map[string]task.IdentityToken{"identity-1": {Text: "eyHeader.eyClaims.c2lnbmF0dXJl", Good: 15 * time.Minute}}
+	p.offer(a)
+	s := p.start(nil, withShell)
+	<-p.done
+	s.finish()
+	if r, _ := p.resultOf("t1"); r.Status != task.Succeeded {
+		t.Errorf("%s: %s", r.Status, r.Message)
+	}
+	log := strings.Join(p.lines("t1"), "\n")
+	if strings.Contains(log, "ey") || !strings.Contains(log, "it is **************") {
+		t.Errorf("the log has\n%s", log)
+	}
+}
+
 // A task whose secret can't be fetched isn't begun.
 func TestSecretsThatCannotBeFetched(t *testing.T) {
 	t.Parallel()

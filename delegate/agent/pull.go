@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/identity"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/delegate/secretmanager"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -58,6 +59,10 @@ func (a *Agent) make(ctx context.Context, secrets map[string]string, p task.Late
 			return pullsecret.Secret{}, fault.New(fault.CodeOf(err), "fetch the secret %s: %w", p.Fetched.Name, err).Causing(fault.Failures(err)...)
 		}
 		return pullsecret.Secret{Value: value}, nil
+	}
+	if open.Token != "" {
+		value, err := identity.Token(ctx, open.Token)
+		return pullsecret.Secret{Value: value}, err
 	}
 	if open.Pull == nil || a.PullSecret == nil {
 		return pullsecret.Secret{}, fault.New(fault.Unsupported, "delegate %s can't make image pull secrets", a.Name)

@@ -40,7 +40,7 @@ func TestEachAttackIsHeldOff(t *testing.T) {
 		"delegates: lists without an end":          "pkg/api/binding_test.go: TestWhatADelegateSaysIsBounded; pkg/execution/logs_test.go: TestALogIsBounded",
 		"delegates: their tokens, by scripts":      "cmd/slipway/conceal_linux_test.go: TestAnotherOfItsUsersProcessesSeesNoToken; delegate/shell/shell_test.go: TestScriptsDontSeeTheDelegatesCredentials",
 		"a task claimed twice":                     "delegate/agent/agent_test.go: TestNoTaskIsRunTwice",
-		"tokens of tasks: of others, forged":       "internal/attack/issuer_test.go: TestTokensOfTasks; internal/attack/issuer_test.go: TestATokenOfATaskOpensNothingHere; pkg/issuer/issuer_test.go: TestForgedTokens; pkg/resolve/identity_test.go: TestASubjectIsTheConnectors; pkg/ledger/token_test.go: TestTokensOfWatches",
+		"tokens of tasks: of others, forged":       "internal/attack/issuer_test.go: TestTokensOfTasks; internal/attack/issuer_test.go: TestATokenOfAStep; pkg/issuer/issuer_test.go: TestALeakedKey; internal/attack/issuer_test.go: TestATokenOfATaskOpensNothingHere; pkg/issuer/issuer_test.go: TestForgedTokens; pkg/resolve/identity_test.go: TestASubjectIsTheConnectors; pkg/ledger/token_test.go: TestTokensOfWatches",
 		"secrets of other scopes":                  "pkg/secret/keeper_test.go: TestSecretsOfOtherScopesStayShut",
 		"secrets that no document names":           "pkg/api/reveal_test.go: TestOnlyTasksThatFetchFilesAskForSecrets; pkg/api/reveal_test.go: TestFilesMayNameSecrets; pkg/swimlane/kubernetes/fetching_test.go: TestOnlySomeTasksFetchFiles",
 		"secrets at rest, changed":                 "pkg/secret/keeper_test.go: TestOpenRefusesEveryChangedByte",

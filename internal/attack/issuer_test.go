@@ -34,12 +34,18 @@ func claimed(t *testing.T, p *plane) task.Assignment {
 	p.want(200, "PUT", "/v1/entities?org=default&project=web", byToken, "Bearer "+p.admin)
 	p.want(200, "POST", "/v1/delegate/register", `{"id":"d1","name":"d","kinds":["probe"],"capacity":5}`, "Bearer "+p.delegate)
 	p.want(200, "POST", "/v1/connectors/aws/test?org=default&project=web", "", "Bearer "+p.admin)
+	return p.claim(t, "")
+}
+
+// claim has the delegate take the next task of an execution, or of any.
+func (p *plane) claim(t *testing.T, execution string) task.Assignment {
+	t.Helper()
 	for until := time.Now().Add(patience); time.Now().Before(until); <-time.After(10 * time.Millisecond) { // the task is made beside
 		var got api.Claimed
 		if err := json.Unmarshal([]byte(p.want(200, "POST", "/v1/delegate/d1/claim", `{"max":1}`, "Bearer "+p.delegate)), &got); err != nil {
 			t.Fatal(err)
 		}
-		if len(got.Tasks) > 0 {
+		if len(got.Tasks) > 0 && (execution == "" || got.Tasks[0].Execution == execution) {
 			return got.Tasks[0]
 		}
 	}
@@ -49,7 +55,7 @@ func claimed(t *testing.T, p *plane) task.Assignment {
 
 // trusted is what a relying party makes of a token by what it reads at the issuer
 // that the token names, as long as that is ours.
-func trusted(t *testing.T, p *plane, text string) map[string]any {
+func trusted(t *testing.T, p *plane, text, audience string) map[string]any {
 	t.Helper()
 	const server = "https://slipway.example.com"
 	read := func(address string, into any) {
@@ -85,7 +91,7 @@ func trusted(t *testing.T, p *plane, text string) map[string]any {
 	if err := parsed.Claims(keys, &claims, &all); err != nil {
 		t.Fatalf("the token isn't signed by a key of its issuer: %v", err)
 	}
-	if err := claims.Validate(jwt.Expected{Issuer: found.Issuer, AnyAudience: jwt.Audience{identity.AWSAudience}}); err != nil {
+	if err := claims.Validate(jwt.Expected{Issuer: found.Issuer, AnyAudience: jwt.Audience{audience}}); err != nil {
 		t.Error(err)
 	}
 	return all
@@ -106,7 +112,7 @@ func TestTokensOfTasks(t *testing.T) {
 			var name string
 			for of, token := range a.Tokens {
 				name = of
-				got := trusted(t, p, token.Text)
+				got := trusted(t, p, token.Text, identity.AWSAudience)
 				if got["sub"] != "account:default:org:default:project:web" || got["jti"] != string(a.ID) || got["context"] != "test" || got["connector_id"] != "aws" {
 					t.Errorf("the token claims %v", got)
 				}
@@ -123,7 +129,7 @@ func TestTokensOfTasks(t *testing.T) {
 			if err := json.Unmarshal([]byte(p.want(200, "POST", path, body(a.Fence, name), "Bearer "+p.delegate)), &fresh); err != nil {
 				t.Fatal(err)
 			}
-			trusted(t, p, fresh.Text)
+			trusted(t, p, fresh.Text, identity.AWSAudience)
 			// Another lease, another token of the task, and another delegate of the account.
 			p.want(409, "POST", path, body(a.Fence+1, name), "Bearer "+p.delegate)
 			for _, other := range []string{"", "identity-0", identity.AWSAudience, strings.Repeat("x", 5000)} {
@@ -148,6 +154,39 @@ func TestTokensOfTasks(t *testing.T) {
 			for _, read := range []string{
 				"/v1/executions/" + a.Execution, "/v1/audit", "/v1/executions/" + a.Execution + "/test", "/v1/entities/connector/aws?org=default&project=web",
 			} {
+				if text := p.want(200, "GET", read, "", "Bearer "+p.admin); strings.Contains(text, "eyJ") {
+					t.Errorf("%s shows a token: %s", read, text)
+				}
+			}
+		})
+	}
+}
+
+// A step that asks for a token gets one of its own project, for whom it says, and
+// the token is nowhere but with the task.
+func TestATokenOfAStep(t *testing.T) {
+	t.Parallel()
+	for host, byLambda := range map[string]bool{"one machine": false, "a function": true} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane(t, byLambda)
+			p.want(200, "PUT", "/v1/entities?org=default&project=web", strings.NewReplacer("identifier: echo", "identifier: vault", "echo hello", `'echo <+oidc.token("vault")>'`).Replace(echo), "Bearer "+p.admin)
+			var e api.Execution
+			if err := json.Unmarshal([]byte(p.want(200, "POST", "/v1/pipelines/vault/executions?org=default&project=web", "{}", "Bearer "+p.admin)), &e); err != nil {
+				t.Fatal(err)
+			}
+			p.want(200, "POST", "/v1/delegate/register", `{"id":"d1","name":"d","kinds":["shell"],"capacity":5}`, "Bearer "+p.delegate)
+			a := p.claim(t, e.ID)
+			if len(a.Tokens) != 1 || len(a.LateSecrets) != 1 || strings.Contains(string(a.Payload), "eyJ") {
+				t.Fatalf("the task comes with %d tokens, %v, and the payload %s", len(a.Tokens), a.LateSecrets, a.Payload)
+			}
+			for _, token := range a.Tokens {
+				got := trusted(t, p, token.Text, "vault")
+				if got["sub"] != "account:default:org:default:project:web" || got["step_type"] != "ShellScript" || got["pipeline_id"] != "vault" || got["connector_id"] != nil {
+					t.Errorf("the token claims %v", got)
+				}
+			}
+			for _, read := range []string{"/v1/executions/" + e.ID, "/v1/audit"} {
 				if text := p.want(200, "GET", read, "", "Bearer "+p.admin); strings.Contains(text, "eyJ") {
 					t.Errorf("%s shows a token: %s", read, text)
 				}

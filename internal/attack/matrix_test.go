@@ -54,6 +54,8 @@ func rows() map[string]row {
 		"freshWatchToken":       {body: `{}`},
 		"getIssuer":             {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestWhoHasNoIssuer"},
 		"getIssuerKeys":         {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestKeysAreSealed"},
+		"getIssuerStatus":       {open: true},
+		"rotateIssuerKeys":      {body: `{}`},
 		"keepCheckpoint":        {body: `{"key":"a","data":{}}`},
 		"readCheckpoints":       {body: `{}`},
 		"keepProvision":         {body: `{"status":"begun","data":{}}`},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -39,4 +40,14 @@ func (c *Client) Delegates(ctx context.Context, scope ref.Scope, p Page) ([]api.
 func (c *Client) Audit(ctx context.Context, p Page) ([]audit.Record, string, error) {
 	l, err := get[api.AuditList](ctx, c, path("audit"), p.in(scoped(ref.Scope{})))
 	return l.Records, l.NextPageToken, err
+}
+
+// Issuer tells who signs the tokens that clouds trust, and by which keys.
+func (c *Client) Issuer(ctx context.Context) (issuer.Status, error) {
+	return get[issuer.Status](ctx, c, path("issuer"), nil)
+}
+
+// RotateIssuer makes a new key for them.
+func (c *Client) RotateIssuer(ctx context.Context, in api.RotateIssuer) (issuer.Status, error) {
+	return post[issuer.Status](ctx, c, path("issuer", "rotate"), nil, in)
 }

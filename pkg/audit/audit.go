@@ -43,6 +43,8 @@ const (
 	Reveal Action = "REVEAL"
 	// CreateLink makes a link by which one person can answer an approval.
 	CreateLink Action = "CREATE_LINK"
+	// Rotate makes a new key for the tokens that clouds trust.
+	Rotate Action = "ROTATE"
 )
 
 // Author is who does something and through which request.

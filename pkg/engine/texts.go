@@ -110,6 +110,11 @@ func (r *Reader) texts(
 		}
 		out[name] = v
 	}
+	for _, late := range scope.LateSecrets() {
+		if late.Token != "" {
+			return Texts{}, fault.New(fault.Invalid, "<+oidc.token(..)> is in a text that isn't the step's own; only what the step's document says has tokens")
+		}
+	}
 	named := scope.Named()
 	if snap.err != nil {
 		return Texts{}, fmt.Errorf("read states: %w", snap.err)

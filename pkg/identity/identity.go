@@ -3,6 +3,8 @@
 // It signs nothing: that is pkg/issuer's.
 package identity
 
+import "github.com/slipway-cd/slipway/pkg/ref"
+
 // Identity is whom a cloud or a vault takes a task for: what a token says that
 // the control plane signs, but for the time and the task (docs/oidc.md).
 type Identity struct {
@@ -36,4 +38,16 @@ func Claims() []string {
 		Account, Org, Project, Connector, Environment, EnvironmentType, Service, Pipeline, StepType,
 		Email, Context,
 	}
+}
+
+// Subject is a scope as the subject of a token.
+func Subject(s ref.Scope) string {
+	text := "account:" + s.Account
+	if s.Org != "" {
+		text += ":org:" + s.Org
+	}
+	if s.Project != "" {
+		text += ":project:" + s.Project
+	}
+	return text
 }

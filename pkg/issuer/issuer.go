@@ -53,11 +53,11 @@ type Issuer struct {
 	Config
 
 	mu   sync.Mutex
-	keys map[int64]*key // by their years, as far as they were needed
+	keys map[place]*key // as far as they were needed
 }
 
 // New makes an Issuer.
-func New(cfg Config) *Issuer { return &Issuer{Config: cfg, keys: map[int64]*key{}} }
+func New(cfg Config) *Issuer { return &Issuer{Config: cfg, keys: map[place]*key{}} }
 
 // CheckURL says what is wrong with a server's URL.
 func CheckURL(text string) error {
@@ -134,7 +134,7 @@ func (i *Issuer) Sign(ctx context.Context, as identity.Identity, of task.ID) (ta
 		return task.IdentityToken{}, err
 	}
 	now := i.Now()
-	k, err := i.key(ctx, year(now))
+	k, err := i.signs(ctx, now)
 	if err != nil {
 		return task.IdentityToken{}, err
 	}

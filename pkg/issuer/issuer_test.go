@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -235,6 +236,147 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// signer is the id of the key that signs.
+func (b *bench) signer(t *testing.T) string {
+	t.Helper()
+	text := b.sign(t, deployer())
+	if _, err := b.verify(t, text); err != nil {
+		t.Errorf("at %s: %v", b.time(), err)
+	}
+	parsed, err := jwt.ParseSigned(text, []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.Headers[0].KeyID
+}
+
+// ids are those of the keys that are published, which is what is told of them.
+func (b *bench) ids(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, k := range b.published(t).Keys {
+		out = append(out, k.KeyID)
+	}
+	status, err := b.Status(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, term := range status.Keys {
+		told = append(told, term.ID)
+		if signs := !term.SignsFrom.After(b.time()) && b.time().Before(term.SignsUntil); term.Signs != signs {
+			t.Errorf("at %s: %+v; want that it signs: %t", b.time(), term, signs)
+		}
+	}
+	if d := cmp.Diff(out, told); d != "" {
+		t.Errorf("what is told of the keys (-published +told):\n%s", d)
+	}
+	return out
+}
+
+// A key that is made by hand is published for 25 h before it signs, and the one
+// before it for 25 h after that. Other processes know without being told.
+func TestRotationByHand(t *testing.T) {
+	t.Parallel()
+	start := rotation().Add(30 * 24 * time.Hour)
+	b := newBench(t, start)
+	old := b.signer(t)
+	made, err := b.process().Rotate(t.Context(), "default", false)
+	terms := made.Keys
+	if err != nil || len(terms) != 2 || !terms[0].Signs || terms[1].Signs || !terms[1].SignsFrom.Equal(start.Add(25*time.Hour)) {
+		t.Fatalf("made %+v, %v", terms, err)
+	}
+	fresh := terms[1].ID
+	if _, err := b.Rotate(t.Context(), "default", false); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), fresh) {
+		t.Errorf("before the new key signs another is made: %v", err)
+	}
+	for _, at := range []struct {
+		after time.Duration
+		keys  []string
+		signs string
+	}{
+		{0, []string{old, fresh}, old},
+		{25*time.Hour - time.Second, []string{old, fresh}, old},
+		{25 * time.Hour, []string{old, fresh}, fresh},
+		{50*time.Hour - time.Second, []string{old, fresh}, fresh},
+		{50 * time.Hour, []string{fresh}, fresh},
+		{300 * 24 * time.Hour, []string{fresh}, fresh},
+	} {
+		b.set(start.Add(at.after))
+		if d := cmp.Diff(at.keys, b.ids(t)); d != "" {
+			t.Errorf("at %s the keys are (-want +got):\n%s", at.after, d)
+		}
+		if got := b.signer(t); got != at.signs {
+			t.Errorf("at %s %s signs, want %s", at.after, got, at.signs)
+		}
+	}
+	// The year's end makes another, as it would have.
+	end := rotation().Add(365 * 24 * time.Hour)
+	b.set(end.Add(-time.Hour))
+	if _, err := b.Rotate(t.Context(), "default", false); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a key is made beside the next year's: %v", err)
+	}
+	both := b.ids(t)
+	if len(both) != 2 || both[0] != fresh || b.signer(t) != fresh {
+		t.Errorf("before the year ends the keys are %v", both)
+	}
+	b.set(end.Add(time.Hour))
+	if got := b.ids(t); !cmp.Equal(got, both) || b.signer(t) != both[1] {
+		t.Errorf("after the year's end the keys are %v, want %v", got, both)
+	}
+	b.set(end.Add(25 * time.Hour))
+	if got := b.ids(t); !cmp.Equal(got, both[1:]) {
+		t.Errorf("a day later the keys are %v, want %v", got, both[1:])
+	}
+}
+
+// A key that has leaked verifies nothing any more, and neither do those that
+// were made with it, at whichever time of the year.
+func TestALeakedKey(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]time.Duration{
+		"in the middle": 30 * 24 * time.Hour, "before the year ends": -time.Hour, "after it began": time.Hour, "at its beginning": 0,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, rotation().Add(-100*24*time.Hour))
+			b.signer(t)
+			b.set(rotation().Add(at))
+			if name == "in the middle" { // one that waits leaks with the one that signs
+				if _, err := b.Rotate(t.Context(), "default", false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			leaked := b.ids(t)
+			text := b.sign(t, deployer())
+			made, err := b.process().Rotate(t.Context(), "default", true)
+			if err != nil || !made.Keys[0].Signs {
+				t.Fatalf("made %+v, %v", made, err)
+			}
+			seen := map[string]bool{}
+			for _, after := range []time.Duration{0, time.Minute, 2 * time.Hour, 26 * time.Hour, 100 * 24 * time.Hour} {
+				b.set(rotation().Add(at + after))
+				for _, id := range append(b.ids(t), b.signer(t)) {
+					if seen[id] = true; slices.Contains(leaked, id) {
+						t.Errorf("after %s the leaked key %s is used", after, id)
+					}
+				}
+			}
+			want := 1
+			if at < 0 {
+				want = 2 // this year's and the next one's
+			}
+			if len(seen) != want {
+				t.Errorf("%d keys were made, want %d", len(seen), want)
+			}
+			b.set(rotation().Add(at))
+			if _, err := b.verify(t, text); err == nil {
+				t.Error("what the leaked key has signed is taken for good")
+			}
+		})
+	}
+}
+
 // Processes that begin at once, and those that begin later, have one key.
 func TestOneKeyIsMade(t *testing.T) {
 	t.Parallel()
@@ -336,15 +478,20 @@ func TestWhoHasNoIssuer(t *testing.T) {
 	b := newBench(t, rotation())
 	nameless := issuer.New(issuer.Config{Account: "default", Store: b.store, Now: b.time})
 	for name, ask := range map[string]func() error{
-		"another account's keys":    func() error { _, err := b.KeySet(t.Context(), "acme"); return err },
-		"another account":           func() error { _, err := b.Discovery("acme"); return err },
-		"keys of an unnamed server": func() error { _, err := nameless.KeySet(t.Context(), "default"); return err },
-		"an unnamed server":         func() error { _, err := nameless.Discovery("default"); return err },
-		"an account without a name": func() error { _, err := b.KeySet(t.Context(), ""); return err },
+		"another account's keys":     func() error { _, err := b.KeySet(t.Context(), "acme"); return err },
+		"another account":            func() error { _, err := b.Discovery("acme"); return err },
+		"keys of an unnamed server":  func() error { _, err := nameless.KeySet(t.Context(), "default"); return err },
+		"an unnamed server":          func() error { _, err := nameless.Discovery("default"); return err },
+		"another account's rotation": func() error { _, err := b.Rotate(t.Context(), "acme", true); return err },
+		"another account's status":   func() error { _, err := b.Status(t.Context(), "acme"); return err },
+		"an account without a name":  func() error { _, err := b.KeySet(t.Context(), ""); return err },
 	} {
 		if err := ask(); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v; want that there is none", name, err)
 		}
+	}
+	if _, err := nameless.Rotate(t.Context(), "default", false); !fault.Is(err, fault.Unsupported) {
+		t.Errorf("a server that doesn't know its URL makes keys: %v", err)
 	}
 	if _, err := nameless.Sign(t.Context(), deployer(), "t1"); !fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), "--url") {
 		t.Errorf("a server that doesn't know its URL signs: %v", err)

@@ -7,19 +7,50 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/printable"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // Identity is as whom the connector's tasks show up before an audience
 // (connector.Reach). The subject is that of the connector's own scope: whoever
 // may save connectors there can have it, and nobody in another project.
 func (c connecting) Identity(audience string, tags []string) (name, subject string) {
-	i := identity.Identity{Audience: audience, Subject: subjectOf(c.of.Scope), Claims: claims(c.Scope, c.of), Tags: tags}
+	i := identity.Identity{Audience: audience, Subject: identity.Subject(c.of.Scope), Claims: claims(c.Scope, c.of), Tags: tags}
 	name = nameOf(i)
 	c.secrets.identities[name] = i
 	return name, i.Subject
+}
+
+// longestAudience is more than the names of clouds are long.
+const longestAudience = 512
+
+// token is the handle of a token that a step shows to an audience as its
+// execution's own scope. AWS's isn't among them: there a connector's subject
+// would be the step's, too, and whatever it runs could take the connector's role.
+func token(s *Scope, audience string) (expr.Value, error) {
+	switch {
+	case s.Node.Kind != plan.KindStep:
+		return expr.Null(), fault.New(fault.Invalid, "oidc.token(%q): only steps have tokens", audience)
+	case audience == "" || len(audience) > longestAudience || !printable.Clean(audience):
+		return expr.Null(), fault.New(fault.Invalid, "oidc.token(%.64q): want for whom the token is, such as \"vault\"", audience)
+	case audience == identity.AWSAudience:
+		return expr.Null(), fault.New(fault.Invalid, "oidc.token(%q): only connectors of the type OidcAuthentication have tokens for AWS's own audience; have the identity provider take another", audience)
+	}
+	i := identity.Identity{Audience: audience, Subject: identity.Subject(s.Execution.Scope), Claims: claims(s, ref.Ref{})}
+	delete(i.Claims, identity.Connector)
+	name := nameOf(i)
+	s.secrets.identities[name] = i
+	for placeholder, late := range s.secrets.late {
+		if late.Token == name {
+			return expr.SecretRef(placeholder), nil
+		}
+	}
+	return s.secrets.lateSecret(task.LateSecret{Token: name}), nil
 }
 
 // nameOf names an identity by what an audience sees of it, so that the tasks of
@@ -32,18 +63,6 @@ func nameOf(i identity.Identity) string {
 	}
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("identity-%x", sum[:12])
-}
-
-// subjectOf is a scope as the subject of a token.
-func subjectOf(s ref.Scope) string {
-	text := "account:" + s.Account
-	if s.Org != "" {
-		text += ":org:" + s.Org
-	}
-	if s.Project != "" {
-		text += ":project:" + s.Project
-	}
-	return text
 }
 
 // qualified is a connector's name as documents of a project have it.

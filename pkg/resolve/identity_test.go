@@ -2,6 +2,7 @@ package resolve_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,43 @@ func TestASubjectIsTheConnectors(t *testing.T) {
 			},
 		}, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", connector, d)
+		}
+	}
+}
+
+// A step's own token is the execution's scope's, for whom the step says, and is
+// one however often it is asked for.
+func TestATokenOfAStep(t *testing.T) {
+	t.Parallel()
+	s := webScope(t, "account.prod", "ShellScript")
+	text, err := s.Text(`a <+oidc.token("vault")> b <+oidc.token("vault")> c <+oidc.token("gcp")>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, all := s.LateSecrets(), s.Identities()
+	if len(late) != 2 || len(all) != 2 || !s.Hidden() || len(s.Secrets()) != 0 {
+		t.Fatalf("%q has %v and %v", text, late, all)
+	}
+	for placeholder, made := range late {
+		i := all[made.Token]
+		if n := strings.Count(text, placeholder); n != map[string]int{"vault": 2, "gcp": 1}[i.Audience] {
+			t.Errorf("the token for %s is %d times in %q", i.Audience, n, text)
+		}
+		if i.Subject != "account:acme:org:default:project:web" || i.Claims["connector_id"] != "" || i.Claims["step_type"] != "ShellScript" || len(i.Tags) != 0 {
+			t.Errorf("the identity is %+v", i)
+		}
+	}
+	for text, want := range map[string]string{
+		`<+oidc.token("sts.amazonaws.com")>`: "only connectors of the type OidcAuthentication", `<+oidc.token("")>`: "want for whom", `<+oidc.token()>`: "the audience; found 0",
+		`<+oidc.token("a", "b")>`: "takes one argument", "<+oidc.token(\"a\\u0007\")>": "", `<+oidc.key("a")>`: "oidc.key",
+	} {
+		if got, err := s.Text(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for _, condition := range []string{`<+oidc.token("vault")> == "x"`, `<+oidc.token("vault")>.length() > 3`} {
+		if _, err := s.Condition(condition); err == nil {
+			t.Errorf("%s is decided", condition)
 		}
 	}
 }

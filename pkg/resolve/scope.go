@@ -149,6 +149,11 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 			return expr.Null(), fault.New(fault.Invalid, "secrets.getValue takes one argument, the secret's identifier; found %d", len(args))
 		}
 		return s.secretNamed(args[0].Text(), s.Execution.Scope, s.trail == nil && !s.secrets.inside)
+	case "oidc.token":
+		if len(args) != 1 {
+			return expr.Null(), fault.New(fault.Invalid, "oidc.token takes one argument, the audience; found %d", len(args))
+		}
+		return token(s, args[0].Text())
 	case "configFile.getAsString", "configFile.getAsBase64":
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "%s takes one argument, the config file's identifier; found %d", name, len(args))
@@ -167,7 +172,7 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 	case "currentTime", "currentDate":
 		return expr.String(s.Now.UTC().Format(time.RFC3339)), nil
 	}
-	if functor, _, _ := strings.Cut(name, "."); slices.Contains([]string{"configFile", "fileStore", "exportedVariables", "secrets"}, functor) {
+	if functor, _, _ := strings.Cut(name, "."); slices.Contains([]string{"configFile", "fileStore", "exportedVariables", "oidc", "secrets"}, functor) {
 		return expr.Null(), fault.New(fault.Unsupported, "the function %s can't be used yet", name)
 	}
 	return expr.Null(), expr.ErrUnknown

@@ -8,6 +8,8 @@ import "time"
 type LateSecret struct {
 	Pull    *PullSecret    `json:"pull,omitempty"`
 	Fetched *FetchedSecret `json:"fetched,omitempty"`
+	// Token names the identity whose token it is.
+	Token string `json:"token,omitempty"`
 	// Selectors are those of the connector: which delegates may make it.
 	Selectors []string `json:"selectors,omitempty"`
 }
