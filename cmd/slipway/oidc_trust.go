@@ -48,7 +48,9 @@ func (t trust) Arn(part int) string { return strings.Split(t.Role, ":")[part] }
 func (t trust) Name() string { return path.Base(t.Arn(5)) }
 
 // Path is where the role is in its account, "/" in most cases.
-func (t trust) Path() string { return strings.TrimSuffix(strings.TrimPrefix(t.Arn(5), "role"), t.Name()) }
+func (t trust) Path() string {
+	return strings.TrimSuffix(strings.TrimPrefix(t.Arn(5), "role"), t.Name())
+}
 
 // Label is the subject as a name of what is made for it.
 func (t trust) Label() string {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the scripts of testdata/script. "slipway" in them is the
 // real command in a process of its own; "server [FLAGS]" starts "slipway
-// serve" on a free port, and "stop" stops it and leaves its log in server.log.
+// serve" on a free port, and "shut" stops it and leaves its log in server.log ("stop" would end the script).
 func TestScript(t *testing.T) {
 	t.Parallel()
 	servers := &servers{running: map[*testscript.TestScript]*server{}}
@@ -40,7 +40,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": servers.start,
-			"stop":   servers.stop,
+			"shut":   servers.stop,
 			"ids":    ids,
 			"utf16":  utf16,
 

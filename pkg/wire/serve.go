@@ -297,7 +297,11 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 		<-drained // the delegate's last results still come in
 		return m.stop(context.WithoutCancel(ctx), server)
 	})
-	return g.Wait()
+	err := g.Wait()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // a part was stopped before it had begun
+		return nil
+	}
+	return err
 }
 
 // feed tells subscribers what happens.
