@@ -16,6 +16,7 @@ LINT := $(CACHE)/golangci-lint/$(shell cat tools/golangci-lint/go.mod tools/gola
 GORELEASER := $(CACHE)/goreleaser/$(shell cat tools/goreleaser/go.mod tools/goreleaser/go.sum | sha256sum | cut -c1-16)/goreleaser
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
 DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
+AWS_CDK := tools/aws-cdk/node_modules/.package-lock.json
 
 # Tests of whole systems wait much of their time: with one package more than there are processors none is idle.
 TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) -parallel=4 -timeout=60m
@@ -128,7 +129,7 @@ demo-stop: ## Stop what the demo started
 	tools/demo.sh stop
 
 .PHONY: setup
-setup: system $(ASL_VALIDATOR) $(DYNAMODB_LOCAL) # what the tests need besides the cluster
+setup: system $(ASL_VALIDATOR) $(DYNAMODB_LOCAL) $(AWS_CDK) # what the tests need besides the cluster
 
 .PHONY: system
 system:
@@ -140,8 +141,9 @@ $(LINT):
 $(GORELEASER):
 	cd tools/goreleaser && go build -trimpath -ldflags '-s -w' -o $(GORELEASER) tool
 
-$(ASL_VALIDATOR) $(DYNAMODB_LOCAL): tools/%/node_modules/.package-lock.json: tools/%/package-lock.json | system
+$(ASL_VALIDATOR) $(DYNAMODB_LOCAL) $(AWS_CDK): tools/%/node_modules/.package-lock.json: tools/%/package-lock.json | system
 	cd tools/$* && npm ci --no-audit --no-fund
+	rm -rf tools/$*/node_modules/aws-cdk/lib/init-templates # go would take them for packages of this module
 	touch $@
 
 # go build knows best whether there is something to do.

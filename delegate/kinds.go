@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/artifact"
 	"github.com/slipway-cd/slipway/delegate/asg"
 	"github.com/slipway-cd/slipway/delegate/aws"
+	cdk "github.com/slipway-cd/slipway/delegate/awscdk"
 	functions "github.com/slipway-cd/slipway/delegate/awslambda"
 	sam "github.com/slipway-cd/slipway/delegate/awssam"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
@@ -37,6 +38,7 @@ import (
 	tools "github.com/slipway-cd/slipway/delegate/workspace"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/poll"
+	apps "github.com/slipway-cd/slipway/pkg/provisioner/awscdk"
 	stacks "github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
 	"github.com/slipway-cd/slipway/pkg/session"
 	laneasg "github.com/slipway-cd/slipway/pkg/swimlane/asg"
@@ -97,6 +99,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses}),
 		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses}),
 		awssam.Kind:         {Do: sam.New(sam.Config{Sessions: machine, Accesses: accesses}), Watch: sam.Watch(accesses)},
+		apps.Kind:           {Do: cdk.New(cdk.Config{Sessions: machine, Accesses: accesses})},
 		workspace.Kind:      {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
 		task.KindSession:    machine.Kind(),
 		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},

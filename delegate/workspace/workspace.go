@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	pkg "github.com/slipway-cd/slipway/pkg/session"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -31,7 +32,7 @@ type Tool struct {
 	Task     task.Assignment
 	Access   *aws.Access
 	Spec     lane.Run
-	// Legacy are variables that scripts written for other runners read.
+	// Legacy are variables that the tool reads, or scripts written for other runners.
 	Legacy map[string]string
 	runs   int
 }
@@ -39,30 +40,56 @@ type Tool struct {
 // Run runs a program in a folder of the workspace, after the step's script. What
 // ends it with another exit code than 0 is its error.
 func (t *Tool) Run(ctx context.Context, dir string, args ...string) error {
-	environ, err := t.environ(ctx)
-	if err != nil {
-		return err
+	exit, err := t.Try(ctx, dir, io.Discard, args...)
+	if err == nil && exit.Code != 0 {
+		return fault.New(fault.Invalid, "%s ended with exit code %d", strings.Join(args[:min(len(args), 2)], " "), exit.Code).Causing(fault.Unknown)
 	}
+	return err
+}
+
+// Try is Run for programs whose exit code says something: it gives how the program
+// has ended. Another writer gets what it writes, too.
+func (t *Tool) Try(ctx context.Context, dir string, also io.Writer, args ...string) (pkg.Exit, error) {
 	if t.runs == 0 && len(t.Spec.Idle) > 0 {
 		t.Say("The step runs as a process on the delegate's machine: %s don't apply.", strings.Join(t.Spec.Idle, ", "))
 	}
-	t.runs++
 	t.Say("$ %s", strings.Join(args, " "))
-	began := time.Now()
-	exit, err := t.Sessions.Run(ctx, t.Spec.Session, t.Task, session.Command{
-		Part: fmt.Sprint(t.runs), Args: args, Before: t.Spec.Before, Dir: dir, Env: environ, Out: t.Env.Log(t.Unit), Err: t.Env.LogError(t.Unit),
+	return t.run(ctx, session.Command{
+		Args: args, Before: t.Spec.Before, Dir: dir, Out: io.MultiWriter(t.Env.Log(t.Unit), also), Err: io.MultiWriter(t.Env.LogError(t.Unit), also),
 	})
+}
+
+// Ask runs a program that only tells something, and gives that; empty if it fails.
+func (t *Tool) Ask(ctx context.Context, dir string, args ...string) (string, error) {
+	var out strings.Builder
+	exit, err := t.run(ctx, session.Command{Args: args, Dir: dir, Out: &out, Err: io.Discard})
+	if err != nil && ctx.Err() != nil {
+		return "", err
+	}
+	if err != nil || exit.Code != 0 {
+		return "", nil
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func (t *Tool) run(ctx context.Context, c session.Command) (pkg.Exit, error) {
+	var err error
+	if c.Env, err = t.environ(ctx); err != nil {
+		return pkg.Exit{}, err
+	}
+	t.runs++
+	c.Part = fmt.Sprint(t.runs)
+	began := time.Now()
+	exit, err := t.Sessions.Run(ctx, t.Spec.Session, t.Task, c)
 	switch {
 	case err != nil:
-		return err
+		return exit, err
 	case exit.Reason != "":
-		return fault.New(fault.Invalid, "%s: %s", args[0], exit.Reason)
+		return exit, fault.New(fault.Invalid, "%s: %s", c.Args[0], exit.Reason)
 	case exit.Signal != 0:
-		return fault.New(fault.Invalid, "%s was ended by signal %d after %s, not by Slipway", args[0], exit.Signal, time.Since(began).Round(time.Millisecond))
-	case exit.Code != 0:
-		return fault.New(fault.Invalid, "%s ended with exit code %d", strings.Join(args[:min(len(args), 2)], " "), exit.Code).Causing(fault.Unknown)
+		return exit, fault.New(fault.Invalid, "%s was ended by signal %d after %s, not by Slipway", c.Args[0], exit.Signal, time.Since(began).Round(time.Millisecond))
 	}
-	return nil
+	return exit, nil
 }
 
 // environ is what a program gets besides what all get: the credentials of the

@@ -111,6 +111,9 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		s.Apply(t, read(t, stacksFolder+"/entities.yaml"))
 		return s
 	}
+	if strings.Contains(example, "type: AwsCdk") {
+		return appFor(t)
+	}
 	if strings.Contains(example, "type: GitClone\n") || strings.Contains(example, "type: DownloadAwsS3\n") {
 		return filesFor(t)
 	}
@@ -209,6 +212,14 @@ func below(n *e2e.Node) []*e2e.Node {
 // gives its address.
 func serveGit(t *testing.T, folder string) string {
 	t.Helper()
+	address, _ := serveChanging(t, folder)
+	return address
+}
+
+// serveChanging is serveGit for a folder that changes: what is in it is committed
+// once more by commit.
+func serveChanging(t *testing.T, folder string) (address string, commit func()) {
+	t.Helper()
 	root := t.TempDir()
 	dir := filepath.Join(root, "web.git")
 	git := func(args ...string) string {
@@ -223,14 +234,17 @@ func serveGit(t *testing.T, folder string) string {
 	}
 	git("init", "--quiet", "--bare", "--initial-branch=main", dir)
 	git("--git-dir", dir, "config", "uploadpack.allowAnySHA1InWant", "true")
-	git("--git-dir", dir, "--work-tree", folder, "add", ".")
-	git("--git-dir", dir, "--work-tree", folder, "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "-m", "Manifests")
+	commit = func() {
+		git("--git-dir", dir, "--work-tree", folder, "add", ".")
+		git("--git-dir", dir, "--work-tree", folder, "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "-m", "Manifests")
+	}
+	commit()
 	server := httptest.NewServer(&cgi.Handler{
 		Path: filepath.Join(git("--exec-path"), "git-http-backend"),
 		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
 	})
 	t.Cleanup(server.Close)
-	return server.URL + "/web.git"
+	return server.URL + "/web.git", commit
 }
 
 func read(t *testing.T, path string) string {

@@ -31,6 +31,12 @@ const samFolder = "../../examples/sam"
 // and sam. Its sessions are below the folder cache.
 func machineOf(t *testing.T, s *e2e.Server, w *testaws.World, cache string) *process {
 	t.Helper()
+	return machineWith(t, s, w, cache, sam.Install(t), "sam="+sam.Version)
+}
+
+// machineWith is machineOf with the tool that is in a folder.
+func machineWith(t *testing.T, s *e2e.Server, w *testaws.World, cache, folder, tool string) *process {
+	t.Helper()
 	t.Cleanup(func() { // what the delegate has left when it was killed
 		left := sessions.New(sessions.Config{Dir: filepath.Join(cache, "sessions")})
 		for _, open := range left.Opened() {
@@ -41,13 +47,14 @@ func machineOf(t *testing.T, s *e2e.Server, w *testaws.World, cache string) *pro
 	})
 	p := spawn(t, delegateEnv+"=account", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(t, s), cacheEnv+"="+cache,
 		"AWS_ENDPOINT_URL="+w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true",
-		"PATH="+sam.Install(t)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	connected(t, s, "account", true)
+		"PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	connected(t, s, "account", tool)
 	return p
 }
 
-// connected waits until a delegate has registered, and told of its tools.
-func connected(t *testing.T, s *e2e.Server, name string, tools bool) {
+// connected waits until a delegate has registered, and told that it has a tool
+// unless that is empty.
+func connected(t *testing.T, s *e2e.Server, name, tool string) {
 	t.Helper()
 	for {
 		var l api.DelegateList
@@ -55,7 +62,7 @@ func connected(t *testing.T, s *e2e.Server, name string, tools bool) {
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(l.Delegates, func(d api.Delegate) bool {
-			return d.Name == name && (!tools || slices.Contains(d.Tools, "sam="+sam.Version))
+			return d.Name == name && (tool == "" || slices.Contains(d.Tools, tool))
 		}) {
 			return
 		}
@@ -227,7 +234,7 @@ func TestNoDelegateHasTheTool(t *testing.T) {
 	t.Parallel()
 	s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
 	delegateOf(t, s, w)
-	connected(t, s, "account", false)
+	connected(t, s, "account", "")
 	applySAM(t, s)
 	s.Apply(t, samPipeline)
 	e := finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "true"}))

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector/secretmanager"
 	"github.com/slipway-cd/slipway/pkg/connector/server"
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/provisioner/awscdk"
 	"github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -86,7 +87,10 @@ func Lanes() swimlane.Lanes {
 // Types lists what documents may be of: the deployment types, the connector
 // types and the artifact sources.
 func Types() entity.Types {
-	return entity.Types{Lanes: Lanes(), Connectors: Connectors(), Artifacts: artifact.All(), Provisioners: cloudformation.Kinds(), Workspaces: workspace.Kinds()}
+	return entity.Types{
+		Lanes: Lanes(), Connectors: Connectors(), Artifacts: artifact.All(),
+		Provisioners: slices.Concat(cloudformation.Kinds(), awscdk.Kinds()), Workspaces: workspace.Kinds(),
+	}
 }
 
 // Connectors lists the connector types.
@@ -130,7 +134,7 @@ func Steps() step.Types {
 	for _, l := range lanes() {
 		all = append(all, l.steps...)
 	}
-	return append(all, cloudformation.Steps()...)
+	return slices.Concat(all, cloudformation.Steps(), awscdk.Steps())
 }
 
 // Engine lists what the engine runs: besides the types that a pipeline may

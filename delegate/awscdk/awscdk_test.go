@@ -1,0 +1,387 @@
+package awscdk_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awscdk"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	sessions "github.com/slipway-cd/slipway/delegate/session"
+	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/internal/testcdk"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/provision"
+	steps "github.com/slipway-cd/slipway/pkg/provisioner/awscdk"
+	"github.com/slipway-cd/slipway/pkg/session"
+	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+func TestMain(m *testing.M) {
+	session.Answer()
+	os.Exit(m.Run())
+}
+
+// policy is the page whose first JSON block is what the connector may do.
+const policy = "../../docs/cdk.md"
+
+// lane is a session with an app in it, and the account that it is deployed to.
+type lane struct {
+	t     *testing.T
+	world *testaws.World
+	all   *sessions.Sessions
+	env   *executortest.Env
+	run   executor.Executor
+	steps int
+}
+
+func begin(t *testing.T, stacks string) *lane {
+	t.Helper()
+	return beginWith(t, testcdk.Install(t), testcdk.App(t, stacks))
+}
+
+// beginWith is begin with the program cdk of a folder.
+func beginWith(t *testing.T, programs string, app map[string]string) *lane {
+	t.Helper()
+	w := testaws.NewWorld(t)
+	l := &lane{t: t, world: w, env: executortest.New(t, nil)}
+	l.env.Execution = "e1"
+	l.all = sessions.New(sessions.Config{
+		Dir: t.TempDir(), Orphan: 2 * time.Minute,
+		Environ: []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "AWS_ENDPOINT_URL=" + w.Endpoint, "SECRET_OF_DELEGATE=x"},
+	})
+	l.run = awscdk.New(awscdk.Config{Sessions: l.all, Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}})
+	if _, err := l.all.Start(t.Context(), task.Session{ID: "s1", Execution: "e1", Node: "pipeline.stages.s"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.all.Close(context.Background(), "s1"); err != nil {
+			t.Error(err)
+		}
+	})
+	l.put(app)
+	return l
+}
+
+// put puts files into the app's folder.
+func (l *lane) put(files map[string]string) {
+	l.t.Helper()
+	var doc bytes.Buffer
+	out := tar.NewWriter(&doc)
+	for name, text := range files {
+		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text))}); err != nil {
+			l.t.Fatal(err)
+		}
+		if _, err := out.Write([]byte(text)); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.all.Client("s1").Put(l.t.Context(), "repo/app", &doc); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// do runs one task.
+func (l *lane) do(op steps.Op, want task.Status, change ...func(*steps.Spec)) task.Result {
+	l.t.Helper()
+	s := steps.Spec{
+		Op: op, App: "repo/app", Run: workspace.Run{Session: "s1", Env: map[string]string{"OWN": "1"}},
+		AWS: &task.AWS{Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "hush-secret", Region: testaws.Region},
+	}
+	for _, f := range change {
+		f(&s)
+	}
+	doc, err := json.Marshal(s)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.steps++
+	node := fmt.Sprint("n", l.steps)
+	w := task.Work{Execution: l.env.Execution, Stage: "pipeline.stages.s", Step: node, Spec: doc}
+	if op == steps.OpDeploy || op == steps.OpRollback {
+		w.Provisioner = &provision.Provisioner{Identifier: "web", Place: json.RawMessage(`{"connectorRef":"aws","region":"` + testaws.Region + `"}`)}
+	}
+	payload, err := json.Marshal(w)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(l.t.Context(), 2*time.Minute)
+	defer stop()
+	r, err := l.run(ctx, task.Assignment{ID: "t", Fence: 1, Kind: steps.Kind, Payload: payload, Execution: l.env.Execution, Node: node, Attempt: 1, Timeout: 2 * time.Minute}, l.env.Env)
+	if err != nil {
+		r = task.Result{Status: task.Errored, Message: err.Error(), FailureTypes: fault.Failures(err)}
+	}
+	if r.Status != want {
+		l.t.Fatalf("%s is %s: %s; want %s\n%s", op, r.Status, r.Message, want, l.log())
+	}
+	return r
+}
+
+func (l *lane) log() string {
+	out := ""
+	for _, unit := range []string{"Bootstrap", "Synth", "Diff", "Deploy", "Destroy", "Rollback"} {
+		out += l.env.Text(unit, executor.Info) + l.env.Text(unit, executor.Error)
+	}
+	return out
+}
+
+// template is that of a stack in the account; empty: there is none.
+func (l *lane) template(stack string) string {
+	l.t.Helper()
+	out, err := cloudformation.NewFromConfig(l.world.Config()).GetTemplate(l.t.Context(), &cloudformation.GetTemplateInput{StackName: &stack})
+	if err != nil {
+		return ""
+	}
+	return sdk.ToString(out.TemplateBody)
+}
+
+// two are two stacks with outputs.
+const two = `{
+  "One": {"Parameters": {"Size": {"Type": "String", "Default": "1"}}, "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": {"A": {"Value": {"Ref": "Size"}}}},
+  "Two": {"Resources": {"Queue": {"Type": "AWS::SQS::Queue"}}, "Outputs": {"B": {"Value": "b"}}}
+}`
+
+// outputs reads what expressions read of a step.
+func outputs(t *testing.T, r task.Result) (out struct {
+	Output struct {
+		Diff      string            `json:"diff"`
+		Variables map[string]string `json:"outputVariables"`
+	} `json:"output"`
+	Stacks map[string]map[string]string `json:"cdkOutput"`
+},
+) {
+	t.Helper()
+	if err := json.Unmarshal(r.Outputs, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// An app of two stacks is synthesized, compared, deployed and destroyed.
+func TestDeploys(t *testing.T) {
+	t.Parallel()
+	l := begin(t, two)
+	l.world.UnderPolicy(policy)
+	templates := outputs(t, l.do(steps.OpSynth, task.Succeeded, func(s *steps.Spec) { s.Export, s.Stacks = true, []string{"Two"} })).Output.Variables
+	if got := slices.Sorted(maps.Keys(templates)); len(got) != 1 || !strings.Contains(templates["Two"], `"Queue"`) {
+		t.Errorf("the templates are %v", templates)
+	}
+	if diff := outputs(t, l.do(steps.OpDiff, task.Succeeded)).Output.Diff; !strings.Contains(diff, "Number of stacks with differences: 2") {
+		t.Errorf("the differences are %s", diff)
+	}
+	out := outputs(t, l.do(steps.OpDeploy, task.Succeeded, func(s *steps.Spec) { s.Parameters = map[string]string{"One:Size": "7"} }))
+	if out.Stacks["One"]["A"] != "7" || out.Stacks["Two"]["B"] != "b" {
+		t.Errorf("the outputs are %v\n%s", out, l.log())
+	}
+	l.do(steps.OpDestroy, task.Succeeded, func(s *steps.Spec) { s.Stacks = []string{"One", "Two"} })
+	if one, two := l.template("One"), l.template("Two"); one+two != "" {
+		t.Errorf("there still is %s %s", one, two)
+	}
+	if strings.Contains(l.log(), "hush-secret") {
+		t.Error("the log has the secret key")
+	}
+}
+
+// one is a stack with a parameter, and one that is hidden.
+const one = `{"One": {
+  "Parameters": {"Size": {"Type": "String", "Default": "1"}, "Password": {"Type": "String", "NoEcho": true, "Default": "none"}},
+  "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": {"A": {"Value": {"Ref": "Size"}}}
+}}`
+
+// git runs git in the app's folder and gives the commit.
+func (l *lane) git(args ...string) string {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+	cmd.Dir = filepath.Join(l.all.Workspace("s1"), "repo", "app")
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		l.t.Fatalf("git %v: %v\n%s", args, err, said.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// An execution that fails leaves what the one before it has deployed: with its
+// parameters, but without its secrets, which nothing keeps.
+func TestRollsBack(t *testing.T) {
+	t.Parallel()
+	l := begin(t, one)
+	l.git("init", "-q")
+	l.git("add", "cdk.json", "app.js", "stacks.json")
+	l.git("commit", "-q", "-m", "first")
+	first := l.git("rev-parse", "HEAD")
+	l.env.Mask("correct-horse")
+	parameters := func(size string) func(*steps.Spec) {
+		return func(s *steps.Spec) {
+			s.Parameters = map[string]string{"One:Size": size, "One:Password": "correct-horse"}
+			s.Run.Env["STAGE"] = "prod"
+		}
+	}
+	out := outputs(t, l.do(steps.OpDeploy, task.Succeeded, parameters("1")))
+	if got := out.Output.Variables; got["GIT_COMMIT_ID"] != first || got["LATEST_SUCCESSFUL_PROVISIONING_COMMIT_ID"] != "" || out.Stacks["One"]["A"] != "1" {
+		t.Errorf("the first puts out %v; want commit %s", out, first)
+	}
+	l.env.Execution = "e2"
+	l.put(testcdk.App(t, strings.Replace(one, "Topic\": {", "Other\": {", 1)))
+	l.git("commit", "-q", "-a", "-m", "second")
+	if out = outputs(t, l.do(steps.OpDeploy, task.Succeeded, parameters("2"))); out.Stacks["One"]["A"] != "2" || out.Output.Variables["LATEST_SUCCESSFUL_PROVISIONING_COMMIT_ID"] != first {
+		t.Errorf("the second puts out %v; want commit %s", out, first)
+	}
+	// What fails tells where to go back to, too.
+	out = outputs(t, l.do(steps.OpDeploy, task.Failed, func(s *steps.Spec) { s.Stacks = []string{"Nobody"} }))
+	if out.Output.Variables["LATEST_SUCCESSFUL_PROVISIONING_COMMIT_ID"] != first {
+		t.Errorf("what fails puts out %v; want commit %s", out, first)
+	}
+	l.git("checkout", "-q", first)
+	if out = outputs(t, l.do(steps.OpRollback, task.Succeeded)); out.Stacks["One"]["A"] != "1" || out.Output.Variables["GIT_COMMIT_ID"] != first {
+		t.Errorf("the rollback puts out %v; want commit %s", out, first)
+	}
+	if got := l.template("One"); !strings.Contains(got, "Topic") {
+		t.Errorf("the stack has the template %s", got)
+	}
+	for _, want := range []string{"Going back to how execution e1 has deployed.", "had the variable STAGE", "The parameter One:Password keeps the value"} {
+		if !strings.Contains(l.log(), want) {
+			t.Errorf("the log doesn't say %q:\n%s", want, l.log())
+		}
+	}
+	for _, p := range []*provision.Done{l.env.Provided().Own, l.env.Provided().Earlier} {
+		if strings.Contains(string(p.Inputs)+string(p.Before), "correct-horse") || p.Status == provision.Begun {
+			t.Errorf("kept is %s: %s", p.Status, p.Inputs)
+		}
+	}
+}
+
+// pretender is a program cdk that says how it was called, and ends as the file
+// "end" beside the app says.
+const pretender = `#!/bin/sh
+[ "$1" = --version ] && echo 2.1148.1 && exit
+echo "called: $*"
+env | sed "s/^/env: /"
+[ -f says ] && cat says >&2
+exit "$(cat end 2>/dev/null || echo 0)"
+`
+
+func pretend(t *testing.T, app map[string]string) *lane {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cdk"), []byte(pretender), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if app == nil {
+		app = map[string]string{"cdk.json": "{}"}
+	}
+	return beginWith(t, dir, app)
+}
+
+// Each step has its command line. Who doesn't name stacks deploys all, unless an
+// option may be the name of one.
+func TestCommandLines(t *testing.T) {
+	t.Parallel()
+	l := pretend(t, nil)
+	for _, c := range []struct {
+		op     steps.Op
+		change func(*steps.Spec)
+		want   string
+	}{
+		{steps.OpBootstrap, func(s *steps.Spec) { s.Options = []string{"--toolkit-stack-name 'my kit'"} }, "bootstrap --toolkit-stack-name my kit"},
+		{steps.OpSynth, func(s *steps.Spec) { s.Stacks = []string{"A"} }, "synth A"},
+		{steps.OpDiff, func(s *steps.Spec) { s.Stacks, s.Options = []string{"A", "B"}, []string{"--strict"} }, "diff A B --strict"},
+		{steps.OpDestroy, func(*steps.Spec) {}, "destroy --force"},
+		{steps.OpDeploy, func(*steps.Spec) {}, "deploy --all --require-approval never --outputs-file cdk-outputs.json"},
+		{steps.OpDeploy, func(s *steps.Spec) { s.Options = []string{"-c", "a=b", "--verbose"} }, "deploy --all --require-approval never --outputs-file cdk-outputs.json -c a=b --verbose"},
+		{steps.OpDeploy, func(s *steps.Spec) { s.Options = []string{"--verbose A"} }, "deploy --require-approval never --outputs-file cdk-outputs.json --verbose A"},
+		{steps.OpDeploy, func(s *steps.Spec) {
+			s.Stacks, s.Parameters, s.Options = []string{"A"}, map[string]string{"z": "2", "A:y": "1"}, []string{"--require-approval=broadening", "--outputs-file", "o.json"}
+		}, "deploy A --parameters A:y=1 --parameters z=2 --require-approval=broadening --outputs-file o.json"},
+	} {
+		l.do(c.op, task.Succeeded, c.change)
+		if want := "called: " + c.want + "\n"; !strings.Contains(l.log(), want) {
+			t.Errorf("%s isn't called as %q:\n%s", c.op, want, l.log())
+		}
+	}
+	for _, want := range []string{"AWS_ACCESS_KEY_ID=AKIA", "AWS_REGION=" + testaws.Region, "OWN=1", "CI=1"} {
+		if !strings.Contains(l.log(), "env: "+want+"\n") {
+			t.Errorf("the environment doesn't have %s", want)
+		}
+	}
+	if strings.Contains(l.log(), "SECRET_OF_DELEGATE") {
+		t.Error("the environment has the delegate's")
+	}
+}
+
+// That an app differs is no failure, however cdk ends then, unless somebody wants
+// it to be one; that cdk fails is.
+func TestDifferences(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		says, option string
+		want         task.Status
+	}{
+		"differs":        {"Number of stacks with differences: 2", "--strict", task.Succeeded},
+		"differs, fatal": {"Number of stacks with differences: 2", "--fail", task.Failed},
+		"fails":          {"Number of stacks with differences: 0\nError: no", "--strict", task.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t, map[string]string{"says": c.says + "\n", "end": "1"})
+			r := l.do(steps.OpDiff, c.want, func(s *steps.Spec) { s.Options = []string{c.option} })
+			if got := outputs(t, r).Output.Diff; !strings.Contains(got, c.says) {
+				t.Errorf("the differences are %s", got)
+			}
+		})
+	}
+}
+
+// A rollback that doesn't know what to deploy says so and runs nothing.
+func TestRollbackDeploysNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		earlier string // how the execution before has deployed; empty: there was none
+		want    task.Status
+		says    string
+	}{
+		"nothing before": {"", task.Succeeded, "no execution has deployed by the provisioner web with success"},
+		"elsewhere":      {`{"place": {"connectorRef": "aws", "region": "eu-west-3"}}`, task.Failed, "with the connector aws in eu-west-3, and this one with the connector aws in " + testaws.Region},
+		"a secret":       {`{"place": {"connectorRef": "aws", "region": "` + testaws.Region + `"}, "secret": true}`, task.Failed, "held a secret and aren't kept"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t, nil)
+			if c.earlier != "" {
+				l.env.Execution = "e0"
+				if _, err := l.env.Provision(t.Context(), provision.Applied, json.RawMessage(c.earlier)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.env.Execution = "e1"
+			if _, err := l.env.Provision(t.Context(), provision.Begun, struct{}{}); err != nil {
+				t.Fatal(err)
+			}
+			r := l.do(steps.OpRollback, c.want)
+			if !strings.Contains(l.log(), c.says) || strings.Contains(l.log(), "called:") {
+				t.Errorf("%s; the log is %s; want %s", r.Message, l.log(), c.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package awscdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// maxDiff bounds the differences that the step's output has, in bytes.
+const maxDiff = 64 << 10
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	bytes.Buffer
+	most int
+}
+
+// Write keeps what there is room for.
+func (h *head) Write(p []byte) (int, error) {
+	_, _ = h.Buffer.Write(p[:min(len(p), max(h.most-h.Len(), 0))]) // it always succeeds
+	return len(p), nil
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ kept []byte }
+
+// Write keeps the last 4 KiB.
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	t.kept = slices.Clone(t.kept[max(len(t.kept)-4<<10, 0):])
+	return len(p), nil
+}
+
+// differences is how cdk ends what it tells of an app that differs.
+var differences = regexp.MustCompile(`Number of stacks with differences: [1-9]`)
+
+// diff tells in what the app differs from what is deployed. That it differs is no
+// failure, unless an option says so; older versions of cdk end with 1 then.
+func (j *job) diff(ctx context.Context, options []string) (task.Result, error) {
+	said, end := &head{most: maxDiff}, &tail{}
+	args := slices.Concat([]string{"cdk", "diff"}, j.spec.Stacks, options)
+	exit, err := j.Try(ctx, j.spec.App, both{said, end}, args...)
+	if err != nil {
+		return task.Result{}, err
+	}
+	differs := differences.Match(end.kept)
+	text := said.String()
+	if said.Len() == maxDiff {
+		text += "\n... the rest is in the log ..."
+	}
+	out, err := executor.Succeed(map[string]any{"diff": text})
+	switch {
+	case err != nil || exit.Code == 0:
+		return out, err
+	case exit.Code == 1 && differs && !given(options, "--fail"):
+		j.Say("The app differs from what is deployed, which is no failure.")
+		return out, nil
+	case exit.Code == 1 && differs:
+		return out, fault.New(fault.Conflict, "the app differs from what is deployed, which the option --fail makes a failure").Causing(fault.Unknown)
+	}
+	return out, fault.New(fault.Invalid, "cdk diff ended with exit code %d", exit.Code).Causing(fault.Unknown)
+}
+
+// both writes to two writers that never fail.
+type both struct {
+	head *head
+	tail *tail
+}
+
+// Write writes to both.
+func (b both) Write(p []byte) (int, error) {
+	_, _ = b.head.Write(p) // it always succeeds
+	return b.tail.Write(p)
+}
+
+// synth has cdk make the templates, and puts them out if the step says so.
+func (j *job) synth(ctx context.Context, options []string) (task.Result, error) {
+	if err := j.cdk(ctx, slices.Concat([]string{"synth"}, j.spec.Stacks, options)); err != nil {
+		return task.Result{}, err
+	}
+	if !j.spec.Export {
+		return executor.Succeed(struct{}{})
+	}
+	templates, err := j.templates(ctx, options)
+	if err != nil {
+		return task.Result{}, err
+	}
+	return executor.Succeed(map[string]any{"outputVariables": templates})
+}
+
+// maxTemplates bounds the templates that a step's output has, in bytes: what a
+// delegate reports at once has 256 KiB.
+const maxTemplates = 160 << 10
+
+// maxManifest bounds what is read of what cdk has made, in bytes.
+const maxManifest = 4 << 20
+
+// templates are those of the stacks that the step names, or of all.
+func (j *job) templates(ctx context.Context, options []string) (map[string]string, error) {
+	dir, doc, err := j.assembly(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	var found struct {
+		Artifacts map[string]struct {
+			Type       string `json:"type"`
+			Properties struct {
+				TemplateFile string `json:"templateFile"`
+			} `json:"properties"`
+		} `json:"artifacts"`
+	}
+	if err := json.Unmarshal(doc, &found); err != nil {
+		return nil, fault.New(fault.Invalid, "cdk has written a manifest that can't be read to %s: %w", dir, err)
+	}
+	out, size := map[string]string{}, 0
+	for name, a := range found.Artifacts {
+		if a.Type != "aws:cloudformation:stack" || len(j.spec.Stacks) > 0 && !slices.ContainsFunc(j.spec.Stacks, func(s string) bool { ok, _ := path.Match(s, name); return ok }) {
+			continue
+		}
+		text, err := j.read(ctx, path.Join(dir, a.Properties.TemplateFile), maxManifest)
+		if err != nil {
+			return nil, err
+		}
+		var small bytes.Buffer
+		if err := json.Compact(&small, text); err != nil {
+			return nil, fault.New(fault.Invalid, "the template of stack %s can't be read: %w", name, err)
+		}
+		size += small.Len()
+		out[name] = small.String()
+	}
+	if size > maxTemplates {
+		return nil, wrong("the templates have %d bytes together, and a step's outputs take %d of them: name fewer stacks, or leave exportTemplate out", size, maxTemplates)
+	}
+	return out, nil
+}
+
+// assembly finds where cdk has written what it has made, and its manifest.
+func (j *job) assembly(ctx context.Context, options []string) (dir string, manifest []byte, err error) {
+	settings, err := j.read(ctx, path.Join(j.spec.App, "cdk.json"), maxManifest)
+	if err != nil {
+		return "", nil, err
+	}
+	var own struct{ Output string }
+	_ = json.Unmarshal(settings, &own) // cdk has read it: it is right, or it isn't there
+	for _, name := range []string{value(options, "--output", "-o"), own.Output, value(options, "--app", "-a"), "cdk.out"} {
+		if name == "" {
+			continue
+		}
+		dir := path.Join(j.spec.App, name)
+		doc, err := j.read(ctx, path.Join(dir, "manifest.json"), maxManifest)
+		if err != nil || doc != nil {
+			return dir, doc, err
+		}
+	}
+	return "", nil, fault.New(fault.NotFound, "the workspace doesn't have what cdk has made; expected cdk.out below %q", j.spec.App).Causing(fault.ConfigurationFailure)
+}
