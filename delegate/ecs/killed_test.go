@@ -93,7 +93,13 @@ func TestKilledAtEveryCall(t *testing.T) {
 		"the first deployment": {none, ecslane.OpRolling, withScaling, ""}, // which leaves the service, without tasks
 		"an update":            {deployed, ecslane.OpRolling, withScaling, ecslane.OpRollingRollback},
 		"an update by force":   {deployed, ecslane.OpRolling, func(s *ecslane.Spec) { s.Force = true }, ecslane.OpRollingRollback},
-		"a canary":             {deployed, ecslane.OpCanary, func(*ecslane.Spec) {}, ecslane.OpCanaryDelete},
+		"an update whose traffic ECS moves": {func(t *testing.T, s *stage) *stage {
+			t.Helper()
+			s.service = strings.Replace(s.service, "deploymentConfiguration: {", "deploymentConfiguration: {strategy: BLUE_GREEN, bakeTimeInMinutes: 0, ", 1)
+			s.succeeds(t, ecslane.OpRolling)
+			return s.next(t, "web:2")
+		}, ecslane.OpRolling, func(*ecslane.Spec) {}, ecslane.OpRollingRollback},
+		"a canary": {deployed, ecslane.OpCanary, func(*ecslane.Spec) {}, ecslane.OpCanaryDelete},
 		"a rollback": {func(t *testing.T, s *stage) *stage {
 			t.Helper()
 			s = deployed(t, s)

@@ -89,6 +89,9 @@ func (s rollback) empty(ctx context.Context, live *types.Service, was before) er
 // undone waits while ECS rolls the service back by itself, and gives how the
 // service is then.
 func (s rollback) undone(ctx context.Context, live *types.Service, was before) (*types.Service, error) {
+	if moves(live.DeploymentConfiguration) {
+		return shifting(s).undone(ctx, live, was)
+	}
 	d := newest(live)
 	if d == nil || sdk.ToString(d.TaskDefinition) != was.definition() || d.RolloutState != types.DeploymentRolloutStateInProgress {
 		return live, nil
@@ -117,6 +120,10 @@ func (s rollback) putBack(ctx context.Context, live *types.Service, was before) 
 		in.TaskDefinition = &arn
 		s.Say("Rolling service %s back from task definition %s to %s", was.Service, sdk.ToString(live.TaskDefinition), arn)
 	}
+	earlier, err := shifting(s).earlier(ctx, live, was.Update.DeploymentConfiguration)
+	if err != nil {
+		return err
+	}
 	one, err := s.update(ctx, live, in)
 	if err != nil {
 		return err
@@ -126,7 +133,7 @@ func (s rollback) putBack(ctx context.Context, live *types.Service, was before) 
 	if err := s.markBack(ctx, live, was); err != nil {
 		return err
 	}
-	return s.settle(ctx, rollout{service: was.Service, deployment: newestID(one), previous: newestID(live)}, known(live))
+	return shifting(s).settle(ctx, rollout{service: was.Service, deployment: newestID(one), previous: newestID(live)}, one, live, earlier)
 }
 
 // markBack gives a service the tags again that it had.

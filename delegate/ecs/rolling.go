@@ -79,6 +79,10 @@ func (s *session) toDeploy(ctx context.Context, w *wanted) (string, error) {
 // deploy makes the service, or updates the one that is there, and waits until it
 // is steady.
 func (s *session) deploy(ctx context.Context, w *wanted, live *types.Service, definition string, was before) error {
+	earlier, err := shifting{s}.earlier(ctx, live, w.create.DeploymentConfiguration)
+	if err != nil {
+		return err
+	}
 	one, err := s.put(ctx, w, live, definition, was)
 	if err != nil {
 		return err
@@ -89,7 +93,8 @@ func (s *session) deploy(ctx context.Context, w *wanted, live *types.Service, de
 			return err
 		}
 	}
-	return s.settle(ctx, rollout{service: w.name, deployment: newestID(one), before: was.definition(), previous: newestID(live), made: live == nil}, known(live))
+	r := rollout{service: w.name, deployment: newestID(one), before: was.definition(), previous: newestID(live), made: live == nil}
+	return shifting{s}.settle(ctx, r, one, live, earlier)
 }
 
 // put makes the service, or updates the one that is there.

@@ -235,10 +235,7 @@ func TestRefusedInPrepare(t *testing.T) {
 		change func(*ecslane.Spec)
 		want   string
 	}{
-		"another controller": {service("deploymentController: {type: CODE_DEPLOY}\n"), "Slipway shifts traffic itself; use the type ECS"},
-		"another strategy": {func(s *ecslane.Spec) {
-			s.Target.Service.Store.Inline = "serviceName: web\ndeploymentConfiguration: {strategy: BLUE_GREEN}\n"
-		}, "the deployment strategy BLUE_GREEN of ECS isn't supported yet"},
+		"another controller":      {service("deploymentController: {type: CODE_DEPLOY}\n"), "Slipway shifts traffic itself; use the type ECS"},
 		"a port that nobody maps": {service("loadBalancers: [{targetGroupArn: x, containerName: web, containerPort: 81}]\n"), "No container definition has port mapping that matches the target port"},
 		"a misspelt member":       {func(s *ecslane.Spec) { s.Target.TaskDefinition.Store.Inline = "famly: web\n" }, "family"},
 		"no name":                 {func(s *ecslane.Spec) { s.Target.Service.Store.Inline = "desiredCount: 1\n" }, "the service definition has no serviceName"},

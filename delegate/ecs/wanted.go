@@ -66,6 +66,9 @@ func (s documents) wanted(ctx context.Context) (*wanted, error) {
 	if err := s.scalingWanted(ctx, w); err != nil {
 		return nil, err
 	}
+	if c := w.create.DeploymentConfiguration; moves(c) && s.spec.Op != lane.OpRolling && s.spec.Op != lane.OpDiff {
+		return nil, wrong("service %s: ECS itself moves the traffic by the deployment strategy %s; deploy it with EcsRollingDeploy, or use ROLLING", w.name, c.Strategy)
+	}
 	return w, w.check()
 }
 
@@ -160,9 +163,6 @@ func (w *wanted) check() error {
 	}
 	if c := w.create.DeploymentController; c != nil && c.Type != types.DeploymentControllerTypeEcs && c.Type != "" {
 		return refused("found the deployment controller %s; Slipway shifts traffic itself; use the type ECS", c.Type)
-	}
-	if c := w.create.DeploymentConfiguration; c != nil && c.Strategy != types.DeploymentStrategyRolling && c.Strategy != "" {
-		return refused("the deployment strategy %s of ECS isn't supported yet; want ROLLING", c.Strategy)
 	}
 	if w.definition == nil {
 		return nil // what is registered already, AWS has checked

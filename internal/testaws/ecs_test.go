@@ -484,3 +484,36 @@ func TestECSServiceDeployments(t *testing.T) {
 		t.Errorf("the revision: %+v, %v", revisions, err)
 	}
 }
+
+// A deployment by which ECS moves the traffic has its tasks beside the old ones
+// until its bake time is over.
+func TestServicesWhoseTrafficECSMoves(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	in := c.web(c.define(t, "web", "web:1"))
+	in.DeploymentConfiguration = &types.DeploymentConfiguration{Strategy: types.DeploymentStrategyBlueGreen, BakeTimeInMinutes: aws.Int32(5)}
+	c.create(t, in)
+	c.update(t, ecs.UpdateServiceInput{TaskDefinition: aws.String(c.define(t, "web", "web:2"))})
+	stage := func(want types.ServiceDeploymentLifecycleStage, status types.ServiceDeploymentStatus, look string) {
+		t.Helper()
+		list, err := c.ListServiceDeployments(t.Context(), &ecs.ListServiceDeploymentsInput{Cluster: aws.String("test"), Service: aws.String("web")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.DescribeServiceDeployments(t.Context(), &ecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*list.ServiceDeployments[0].ServiceDeploymentArn}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := out.ServiceDeployments[0]; d.LifecycleStage != want || d.Status != status {
+			t.Errorf("the deployment is %s at %s; want %s at %s", d.Status, d.LifecycleStage, status, want)
+		}
+		if got := c.look(t); got != look {
+			t.Errorf("the service is %s; want %s", got, look)
+		}
+	}
+	stage(types.ServiceDeploymentLifecycleStageScaleUp, types.ServiceDeploymentStatusInProgress, "ACTIVE 2/2+0 web:2, PRIMARY IN_PROGRESS 0/2, ACTIVE COMPLETED 2/0")
+	c.world.Pass(time.Minute)
+	stage(types.ServiceDeploymentLifecycleStageBakeTime, types.ServiceDeploymentStatusInProgress, "ACTIVE 4/2+0 web:2, PRIMARY IN_PROGRESS 2/2, ACTIVE COMPLETED 2/0")
+	c.world.Pass(6 * time.Minute)
+	stage(types.ServiceDeploymentLifecycleStageCleanUp, types.ServiceDeploymentStatusSuccessful, "ACTIVE 2/2+0 web:2, PRIMARY COMPLETED 2/2")
+}

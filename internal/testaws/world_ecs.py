@@ -16,7 +16,7 @@ from moto.ec2.exceptions import InvalidSubnetIdError
 from moto.ecs.exceptions import ServiceNotFoundException
 from moto.ecs.models import EC2ContainerServiceBackend, ecs_backends
 from moto.ecs.responses import EC2ContainerServiceResponse
-from moto.elbv2.models import elbv2_backends
+from moto.elbv2.models import FakeAction, elbv2_backends
 
 import mend_elb
 import world
@@ -222,6 +222,10 @@ class Deployment:
         self.arn = f"{base}:service-deployment/{short}/{uuid.uuid4().hex[:21]}"
         self.source = service.primary.revision if service.deployments else None
         self.progress, self.progress_why, self.finished, self.rollback = "IN_PROGRESS", None, None, None
+        # Where ECS moves the traffic: how far it is, until when, what is to come, and which of two target groups it has.
+        self.stage, self.until, self.shares = "SCALE_UP", now, None
+        self.other = bool(service.deployments) and service.primary.other != bool(service.shifting)
+        self.returned = False  # what ECS rolls back to
 
     @property
     def tasks(self):
@@ -300,6 +304,8 @@ class Deployment:
         )
         if self.rollback:
             out["rollback"] = self.rollback
+        if self.service.shifting and self.source:
+            out["lifecycleStage"] = self.stage
         return out
 
 
@@ -342,6 +348,12 @@ class Service:
     @property
     def breaker(self):
         return self.spec["deploymentConfiguration"].get("deploymentCircuitBreaker") or {}
+
+    @property
+    def shifting(self):
+        """How ECS moves the traffic itself, if it does."""
+        strategy = self.spec["deploymentConfiguration"].get("strategy")
+        return strategy if strategy in ("BLUE_GREEN", "LINEAR", "CANARY") else None
 
     @property
     def threshold(self):
@@ -419,7 +431,7 @@ class Service:
         if not task.targets:
             backend = elbv2_backends[self.backend.account_id][self.backend.region_name]
             for lb in task.deployment.spec.get("loadBalancers") or []:
-                group = backend.target_groups.get(lb.get("targetGroupArn"))
+                group = backend.target_groups.get(group_of(lb, task.deployment.other))
                 if group is not None:
                     target = {"Id": task.ip if group.target_type == "ip" else f"i-{task.id[:17]}", "Port": lb["containerPort"]}
                     group.register([target])
@@ -447,6 +459,8 @@ class Service:
         if primary.state != "FAILED":
             for _ in range(min(self.desired - len(own), max(most, self.desired if len(own) == len(active) else 0) - len(active))):
                 self.place(primary, now)
+        if self.shifts(primary) and primary.stage != "CLEAN_UP":
+            return
         healthy = sum(1 for task in active if task.healthy)
         for task in [task for task in active if task.deployment is not primary]:
             if not task.healthy or healthy - 1 >= least:
@@ -457,9 +471,43 @@ class Service:
         task.stop("ServiceSchedulerInitiated", f"Scaling activity initiated by (deployment {deployment.id})", now)
         self.say(f"has stopped 1 running tasks: (task {task.id}).", now)
 
+    def shifts(self, deployment):
+        """Whether ECS moves the traffic to a deployment."""
+        return self.shifting and deployment.source and deployment.state == "IN_PROGRESS" and not deployment.returned
+
+    def shift(self, deployment, now):
+        """Moves on a deployment to which ECS moves the traffic."""
+        config = self.spec["deploymentConfiguration"]
+        if deployment.stage == "SCALE_UP" and deployment.count("healthy") == self.desired:
+            deployment.stage, deployment.until, deployment.shares = "PRODUCTION_TRAFFIC_SHIFT", now, shares(config)
+        while deployment.stage == "PRODUCTION_TRAFFIC_SHIFT" and now >= deployment.until:
+            if not deployment.shares:
+                deployment.stage, deployment.until = "BAKE_TIME", now + 60 * (config.get("bakeTimeInMinutes") or 0)
+                break
+            percent, minutes = deployment.shares.pop(0)
+            self.route(deployment, percent)
+            deployment.until = now + 60 * minutes
+        if deployment.stage == "BAKE_TIME" and now >= deployment.until:
+            deployment.stage = "CLEAN_UP"
+
+    def route(self, deployment, percent):
+        """Gives a deployment a share of what the production rules forward."""
+        backend = elbv2_backends[self.backend.account_id][self.backend.region_name]
+        for lb in self.spec.get("loadBalancers") or []:
+            rule = (lb.get("advancedConfiguration") or {}).get("productionListenerRule")
+            if rule:
+                groups = [
+                    {"TargetGroupArn": group_of(lb, deployment.other), "Weight": percent},
+                    {"TargetGroupArn": group_of(lb, not deployment.other), "Weight": 100 - percent},
+                ]
+                for found in backend.describe_rules(listener_arn=None, rule_arns=[rule]):
+                    found.actions = [FakeAction({"Type": "forward", "ForwardConfig": {"TargetGroups": groups}})]
+
     def judge(self, now):
         """Sees whether the deployment is over, or failed."""
         primary = self.primary
+        if self.shifts(primary):
+            self.shift(primary, now)
         for old in self.deployments[1:]:
             if all(task.stopped is not None for task in old.tasks):
                 self.deployments.remove(old)
@@ -519,6 +567,9 @@ class Service:
         failed.rollback = {"reason": why, "startedAt": CLOCK.date(now), "serviceRevisionArn": good.revision}
         good.status, good.state, good.steady, good.updated = "PRIMARY", "IN_PROGRESS", None, now
         good.why = f"ECS deployment circuit breaker: rolling back to deploymentId {good.id}."
+        good.returned = True
+        if self.shifting:
+            self.route(good, 100)
         self.steady = False
         self.say(f"rolling back to deployment {good.id}.", now)
 
@@ -551,6 +602,24 @@ class Service:
         for key in ("cluster", "role", "serviceConnectConfiguration", "volumeConfigurations", "vpcLatticeConfigurations"):
             out.pop(key, None)  # what a service doesn't show, or only its deployments
         return {key: value for key, value in out.items() if value is not None}
+
+
+def group_of(lb, other):
+    """The target group of a service's load balancer: where ECS moves the traffic, it has two."""
+    more = lb.get("advancedConfiguration") or {}
+    return more.get("alternateTargetGroupArn") if other and more else lb.get("targetGroupArn")
+
+
+def shares(config):
+    """Which shares of the traffic a deployment gets, in percent, each for so many minutes."""
+    if config["strategy"] == "CANARY":
+        canary = config.get("canaryConfiguration") or {}
+        return [(canary.get("canaryPercent", 5), canary.get("canaryBakeTimeInMinutes", 10)), (100, 0)]
+    if config["strategy"] == "LINEAR":
+        linear = config.get("linearConfiguration") or {}
+        step, minutes = linear.get("stepPercent", 10), linear.get("stepBakeTimeInMinutes", 6)
+        return [(percent, minutes) for percent in range(int(step), 100, int(step))] + [(100, 0)]
+    return [(100, 0)]
 
 
 # Time.
@@ -638,8 +707,11 @@ def check(response, spec, definition):
             ec2_backends[backend.account_id][backend.region_name].describe_subnets(subnet_ids=network["subnets"])
         except InvalidSubnetIdError as e:
             raise invalid(f"Error retrieving subnet information for {network['subnets']}: {e.message} (ErrorCode: {e.code})") from e
+    strategy = (spec.get("deploymentConfiguration") or {}).get("strategy", "ROLLING")
     for lb in spec.get("loadBalancers") or []:
         check_load_balancer(response, lb, definition)
+        if strategy != "ROLLING" and not lb.get("advancedConfiguration"):
+            raise invalid(f"advancedConfiguration is required for load balancers when using {strategy} deployment strategy.")
 
 
 def check_load_balancer(response, lb, definition):
