@@ -73,6 +73,9 @@ func (o *output) rehearsed(n *execution.Rehearsed, indent string) {
 			parts = append(parts, p.before+p.text)
 		}
 	}
+	if n.Provisions {
+		parts = append(parts, "to make the infrastructure")
+	}
 	if n.Rollback {
 		parts = append(parts, "only to roll back")
 	}

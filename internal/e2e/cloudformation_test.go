@@ -1,11 +1,13 @@
 package e2e_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testaws"
@@ -124,5 +126,47 @@ func TestAStackIsMadeAndTakenBack(t *testing.T) {
 		has("Sales ")
 		undone(t, s, run(stackTemplate("Sales", "Bills"), "true"))
 		has("Sales ")
+	})
+}
+
+// TestAStageMakesWhereItDeploysTo: a stack's output names the cluster that a stage
+// deploys to. What the stage has made goes when its deployment fails, and stays
+// for the next one that goes well.
+func TestAStageMakesWhereItDeploysTo(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w := start(t), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		entities := byTheAccounts(ecsEntities(t, w))
+		s.Apply(t, entities)
+		s.Apply(t, strings.ReplaceAll(read(t, stacksFolder+"/provisioned.yaml"), "eu-central-1", testaws.Region))
+		run := func(tag string) e2e.Execution {
+			t.Helper()
+			s.Apply(t, strings.Replace(entities, `value: "1"`, "value: "+strconv.Quote(tag), 1))
+			id := s.Begin(t, "provisioned", nil)
+			e, err := s.Until(t.Context(), id, func(e e2e.Execution) bool { return e.Status == "ApprovalWaiting" || e2e.Ended(e) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask := e.Root.Find("approve")
+			if ask == nil || ask.Status != "ApprovalWaiting" {
+				t.Fatalf("the section has come to %+v: %s", ask, e.Message)
+			}
+			if err := s.Call(t.Context(), "POST", "/v1/executions/"+id+"/nodes/"+ask.ID+"/approval", map[string]any{"action": "APPROVE"}, nil); err != nil {
+				t.Fatal(err)
+			}
+			return finish(t, s, id)
+		}
+		if e := run("crash-3"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" || e.Root.Find("unstack").Status != "Success" {
+			t.Fatalf("what is taken back is %s: %s", e.Status, e.Message)
+		}
+		if e := run("1"); e.Status != "Success" {
+			t.Fatalf("the deployment is %s: %s", e.Status, e.Message)
+		}
+		out, err := ecs.NewFromConfig(w.Config()).DescribeServices(t.Context(), &ecs.DescribeServicesInput{Cluster: sdk.String("web-dev"), Services: []string{"web"}})
+		if err != nil || len(out.Services) != 1 || out.Services[0].RunningCount != 2 {
+			t.Errorf("the cluster has %+v, %v", out, err)
+		}
 	})
 }

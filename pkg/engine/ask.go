@@ -49,7 +49,7 @@ func (w *walk) asking(n *plan.Node) bool {
 // answered lets a stage or a step go on that has its inputs.
 func answered(n *plan.Node, s plan.State) plan.State {
 	s.Status, s.Wait, s.Token = plan.Running, plan.WaitWork, ""
-	if exclusive(n, s) {
+	if exclusive(n, s) && len(n.Provisioning()) == 0 {
 		s.Wait = plan.WaitTurn
 	}
 	return s

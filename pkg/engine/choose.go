@@ -16,7 +16,7 @@ func (w *walk) choose(n *plan.Node) {
 		return
 	}
 	s.Deployment = d
-	if exclusive(n, s) {
+	if exclusive(n, s) && len(n.Provisioning()) == 0 {
 		s.Wait = plan.WaitTurn
 	}
 	w.states.put(n.ID, s)

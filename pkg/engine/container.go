@@ -28,9 +28,15 @@ func (w *walk) sequence(n *plan.Node) {
 			return
 		}
 		s := w.states.get(n.ID)
-		list := section(n, s)
+		list := w.states.section(n, s)
 		if s.Cursor >= len(list) || w.stops(n, s, list[s.Cursor]) {
 			w.endSection(n)
+			continue
+		}
+		if w.states.provisioned(n, s) {
+			if w.turn(n) {
+				return
+			}
 			continue
 		}
 		between := notStarted(w.states.get(list[s.Cursor].ID).Status) || w.After.Wait == plan.WaitLook
@@ -173,7 +179,7 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 		return true
 	}
 	s.Status, s.StartedAt, s.Deadline = plan.Running, w.Now, parent.Deadline
-	if exclusive(n, s) {
+	if exclusive(n, s) && len(n.Provisioning()) == 0 {
 		s.Wait = plan.WaitTurn
 	}
 	if (n.Asks != "" || n.Manual != "") && !s.Answered {

@@ -41,12 +41,14 @@ func groupDepth(n *plan.Node) int {
 // section is what a sequence runs: its children or, once it has turned back,
 // what undoes them. Groups with rollbackSteps of their own are undone before
 // their stage's rollbackSteps run.
-func section(n *plan.Node, s plan.State) []*plan.Node {
+func (d *states) section(n *plan.Node, s plan.State) []*plan.Node {
 	switch {
 	case !s.Rollback:
 		return n.Children
 	case n.Kind == plan.KindGroup:
 		return n.Rollback
+	case n.Kind == plan.KindStage:
+		return d.undoing(n)
 	}
 	var list []*plan.Node
 	for _, c := range slices.Backward(n.Children) {
@@ -54,10 +56,41 @@ func section(n *plan.Node, s plan.State) []*plan.Node {
 			list = append(list, c)
 		}
 	}
-	if n.Kind == plan.KindStage {
-		list = append(list, n.Rollback...)
-	}
 	return list
+}
+
+// undoing is what a stage's rollback runs. Of one with a provisioner section it
+// is first what undoes the stage's execution, and then what undoes that section;
+// what has never begun has nothing to undo.
+func (d *states) undoing(n *plan.Node) []*plan.Node {
+	made := n.Provisioning()
+	var list []*plan.Node
+	undo := func(forth []*plan.Node, provisions bool) {
+		if len(made) > 0 && !d.begun(forth) {
+			return
+		}
+		for _, c := range slices.Backward(forth) {
+			if holdsRollback(c) {
+				list = append(list, c)
+			}
+		}
+		for _, c := range n.Rollback {
+			if c.Provisions == provisions {
+				list = append(list, c)
+			}
+		}
+	}
+	undo(n.Children[len(made):], false)
+	undo(made, true)
+	return list
+}
+
+// begun says whether any of some nodes has begun.
+func (d *states) begun(list []*plan.Node) bool {
+	return slices.ContainsFunc(list, func(c *plan.Node) bool {
+		status := d.get(c.ID).Status
+		return !notStarted(status) && status != plan.Skipped
+	})
 }
 
 // holdsRollback says whether a node is or has a group with rollbackSteps.
@@ -147,7 +180,7 @@ func (d *states) undone(n, c *plan.Node) []*plan.Node {
 	if notStarted(s.Status) || s.Status == plan.Skipped || s.Undecided || c.Kind == plan.KindStage && s.Wait == plan.WaitInput {
 		return nil
 	}
-	if c.Kind == kind && len(section(c, plan.State{Rollback: true})) > 0 {
+	if c.Kind == kind && len(d.section(c, plan.State{Rollback: true})) > 0 {
 		return []*plan.Node{c}
 	}
 	if c.Kind == plan.KindStage {
@@ -167,6 +200,9 @@ func (d *states) reopen(n, t *plan.Node, s plan.State) plan.State {
 	s.Worst, s.Deadline = plan.Success, d.get(n.ID).Deadline
 	if exclusive(t, s) {
 		s.Wait, s.Turn = plan.WaitTurn, ""
+	}
+	if made := len(t.Provisioning()); made > 0 && !d.begun(t.Children[made:]) {
+		s.Wait = plan.WaitWork // it has deployed nothing, perhaps because nobody knows where to
 	}
 	return s
 }

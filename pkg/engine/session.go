@@ -51,6 +51,9 @@ func toolsOf(steps map[string]step.Type, of, open *plan.Node) []string {
 	var walk func(list []*plan.Node)
 	walk = func(list []*plan.Node) {
 		for _, c := range list {
+			if c.Parent().ID == of.ID && c.Provisions != open.Provisions {
+				continue
+			}
 			if tool := steps[c.Type].Tool; c.Kind == plan.KindStep && tool != "" && !slices.Contains(out, tool) {
 				out = append(out, tool)
 			}

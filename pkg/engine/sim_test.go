@@ -30,6 +30,7 @@ type sim struct {
 	cancels   []string
 	given     []string       // identifiers of those who get their inputs, after a minute
 	turn      bool           // what waits for its turn gets it
+	turned    []int          // how many steps had begun each time that something got its turn
 	queueless bool           // where a stage deploys to can't be found out
 	left      []string       // queues that were left without having been passed
 	olders    []string       // lists on which older approvals were rejected
@@ -242,6 +243,9 @@ func (s *sim) await(d Decision) {
 		}
 		if s.turn {
 			st.Wait, st.Status = plan.WaitWork, plan.Running
+			if n.Kind == plan.KindStage {
+				st.Turn, s.turned = "queue", append(s.turned, len(s.begun))
+			}
 			if n.Kind == plan.KindStep {
 				st.Outcome = &plan.Outcome{Status: plan.Success}
 			}

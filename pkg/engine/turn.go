@@ -34,7 +34,7 @@ func (w *walk) turn(n *plan.Node) bool {
 	}
 	if o := s.Outcome; o != nil { // what it waits for can't be found out
 		s.Outcome = nil
-		w.states.put(n.ID, w.unbegun(n, s, *o, true))
+		w.states.put(n.ID, w.unplaced(n, s, *o))
 		return false
 	}
 	if w.Failure != nil && w.After == at {
@@ -45,6 +45,34 @@ func (w *walk) turn(n *plan.Node) bool {
 	}
 	w.hold(at, s)
 	return true
+}
+
+// provisioned has a stage whose provisioner section has ended wait for its turn:
+// where it deploys to, and so in which queue it stands, is known now. A
+// stage that something has failed in deploys nothing any more.
+func (d *states) provisioned(n *plan.Node, s plan.State) bool {
+	made := len(n.Provisioning())
+	if made == 0 || s.Rollback || s.Cursor != made || s.Turn != "" || s.FailedSoFar || !exclusive(n, s) {
+		return false
+	}
+	s.Wait = plan.WaitTurn
+	d.put(n.ID, s)
+	return true
+}
+
+// unplaced ends a stage of which it can't be found out where it deploys to. What
+// its provisioner section has made is undone, if its strategy says so.
+func (w *walk) unplaced(n *plan.Node, s plan.State, o plan.Outcome) plan.State {
+	action, _ := choose(n.Strategies, o.Failures)
+	for action.Then != nil {
+		action = *action.Then
+	}
+	if action.Type != plan.StageRollback || !w.states.begun(n.Provisioning()) {
+		return w.unbegun(n, s, o, true)
+	}
+	s.Status, s.Wait, s.Token = plan.Running, plan.WaitWork, ""
+	s.Worst, s.Message, s.FailedSoFar, s.Unwind = o.Status, o.Message, true, unwinding(action)
+	return s
 }
 
 // hold makes a container's machine run wait until somebody answers, or its

@@ -48,6 +48,7 @@ type Deployment struct {
 	Service      StageService
 	Services     StageServices
 	Environment  StageEnvironment
+	Provisioner  Provisioner
 	Environments StageEnvironments
 	Group        StageGroup
 	// Multi says how the deployments of a stage with several go on.
@@ -58,13 +59,64 @@ type Deployment struct {
 	}
 }
 
+// Provisioner is the section of a stage whose steps make what it deploys to
+// (semantics/pipeline §7.16).
+type Provisioner struct {
+	Steps         []StepItem
+	RollbackSteps []StepItem
+}
+
+// section reads a provisioner section. What it makes is the one infrastructure of the
+// stage.
+func (d deployments) section(v yamldoc.Value, s *Provisioner, p place) {
+	back := p
+	p.provisions, p.section = true, document.Seen{}
+	back.provisions, back.rollback, back.section, back.made = true, true, document.Seen{}, document.Seen{}
+	d.Fields(v, document.Keys{
+		"description":   document.Nothing,
+		"steps":         func(v yamldoc.Value) { s.Steps = steps(d).steps(v, p, document.Seen{}) },
+		"rollbackSteps": func(v yamldoc.Value) { s.RollbackSteps = steps(d).steps(v, back, document.Seen{}) },
+	})
+	d.Need(v, "steps")
+}
+
+// stageOf is the type of the stage that a step is in, as its type is told. What a
+// deployment type's own steps can't do in a provisioner section is told by early.
+func (d deployments) stageOf(step string, p place) string {
+	if p.provisions && len(d.options.Lanes.Owners(step)) == 0 {
+		return "provisioner, which has no service yet"
+	}
+	return p.stage
+}
+
+// early reports a step of a provisioner section that needs what the section
+// is about to make.
+func (d deployments) early(typ yamldoc.Value, name string, p place) {
+	if p.provisions && len(d.options.Lanes.Owners(name)) > 0 {
+		d.Errorf(typ, document.WrongValue, "%s works on the stage's service and infrastructure, which aren't there before the steps of its provisioner have ended; put it into execution", name)
+	}
+}
+
+// madeAlone refuses a provisioner section of a stage that may deploy several
+// services, or to several infrastructures.
+func (d deployments) madeAlone(v yamldoc.Value) {
+	section := v.Node.At("environment", "provisioner")
+	if document.Neutral(section) || !Several(v.Node) {
+		return
+	}
+	at := document.Child(document.Child(v, "environment"), "provisioner")
+	d.Errorf(at, document.WrongValue, "a stage whose steps make its infrastructure deploys one service to one infrastructure: want service, and an environment with a single infrastructure definition")
+}
+
 // deployment are the keys of a Deployment stage's spec besides those of any.
 func (d deployments) deployment(s *Deployment, p place) document.Keys {
 	gitOps := p.gitOps
 	return document.Keys{
-		"deploymentType":        d.deploymentType(&s.Type),
-		"service":               func(v yamldoc.Value) { d.stageService(v, &s.Service) },
-		"environment":           func(v yamldoc.Value) { d.stageEnvironment(v, &s.Environment, around{gitOps: gitOps}) },
+		"deploymentType": d.deploymentType(&s.Type),
+		"service":        func(v yamldoc.Value) { d.stageService(v, &s.Service) },
+		"environment": func(v yamldoc.Value) {
+			d.stageEnvironment(v, &s.Environment, around{gitOps: gitOps, made: func(v yamldoc.Value) { d.section(v, &s.Provisioner, p) }})
+		},
 		"services":              func(v yamldoc.Value) { d.stageServices(v, &s.Services) },
 		"environments":          func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments, gitOps) },
 		"environmentGroup":      func(v yamldoc.Value) { d.stageGroup(v, &s.Group, gitOps) },

@@ -53,7 +53,11 @@ func stepNodes(items []StepItem) (nodes, members int) {
 }
 
 func (s *Stage) nodes() int {
-	return s.Loop.nodes(extent.Add(1, sections(s.Steps, s.RollbackSteps)))
+	own := sections(s.Steps, s.RollbackSteps)
+	if s.Deployment != nil {
+		own = extent.Add(own, sections(s.Deployment.Provisioner.Steps, s.Deployment.Provisioner.RollbackSteps))
+	}
+	return s.Loop.nodes(extent.Add(1, own))
 }
 
 func (g *StepGroup) nodes() int {

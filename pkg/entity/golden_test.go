@@ -28,7 +28,8 @@ func checkStep(stepType string, spec *yamldoc.Node, _ string, r *yamldoc.Report)
 		r.Missing(yamldoc.Sub(spec, ""), "shell", "source")
 		return true
 	case "Barrier", "Wait", "HarnessApproval", "K8sRollingDeploy", "K8sRollingRollback", "K8sApply",
-		"K8sCanaryDeploy", "K8sCanaryDelete", "K8sBlueGreenDeploy", "K8sBGSwapServices", "FetchInstanceScript":
+		"K8sCanaryDeploy", "K8sCanaryDelete", "K8sBlueGreenDeploy", "K8sBGSwapServices", "FetchInstanceScript",
+		"CreateStack", "RollbackStack", "EcsRollingDeploy", "EcsRollingRollback":
 		return true
 	}
 	return false

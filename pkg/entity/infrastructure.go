@@ -18,6 +18,7 @@ type Infrastructure struct {
 	AllowSimultaneousDeployments yamldoc.Field[bool]
 	ScopedServices               []yamldoc.Field[string] // the only services that it takes; none: all
 	CustomRef                    TemplateRef             // of a custom deployment
+	Provisioner                  yamldoc.Field[string]   // the step of a stage's provisioner section that makes it; empty: all of them
 	Place                        swimlane.Place          // the spec, as its lane reads it; nil if nothing does
 }
 
@@ -64,7 +65,7 @@ func (d environments) place(v yamldoc.Value, i *Infrastructure, typ, deployment 
 		}
 		i.Place = of.New(d.lane(document.Keys{
 			"scopedServices":               d.scopedServices(i),
-			"provisioner":                  d.Refuse("provisioners aren't supported"),
+			"provisioner":                  d.Text(&i.Provisioner),
 			"allowSimultaneousDeployments": d.Decided(&i.AllowSimultaneousDeployments),
 			"description":                  document.Nothing,
 		}, &i.CustomRef), v)

@@ -126,7 +126,7 @@ func (d pipelines) stageNeeds(v yamldoc.Value) {
 }
 
 func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
-	p := place{stage: typ, deployment: document.Peek(v, "deploymentType"), gitOps: gitOps(v.Node)}
+	p := place{stage: typ, deployment: document.Peek(v, "deploymentType"), gitOps: gitOps(v.Node), made: document.Seen{}}
 	known := document.Keys{
 		"execution":   func(v yamldoc.Value) { d.execution(v, p, s) },
 		"description": document.Nothing,
@@ -136,6 +136,7 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 		s.Deployment = &Deployment{}
 		d.Fields(v, document.Merge(known, deployments(d).deployment(s.Deployment, p)))
 		d.Need(v, "execution")
+		deployments(d).madeAlone(v)
 		if !d.Watched() && (legacy(v.Node) || p.gitOps) {
 			return
 		}
@@ -154,7 +155,7 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 func (d pipelines) execution(v yamldoc.Value, p place, s *Stage) {
 	back := p
 	p.section = document.Seen{}
-	back.rollback, back.section = true, document.Seen{}
+	back.rollback, back.section, back.made = true, document.Seen{}, document.Seen{}
 	d.Fields(v, document.Keys{
 		"description":   document.Nothing,
 		"steps":         func(v yamldoc.Value) { s.Steps = steps(d).someSteps(v, p) },

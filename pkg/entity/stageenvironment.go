@@ -64,6 +64,9 @@ type Filter struct {
 type around struct {
 	narrowed bool // filters may choose its infrastructures
 	gitOps   bool // it is refused for that, with all that goes with it
+	// made reads the steps that make its infrastructure; nil where there can be
+	// none.
+	made document.Rule
 }
 
 // stageEnvironment decodes an environment.
@@ -90,7 +93,7 @@ func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in a
 		"serviceOverrideInputs": d.Node(&s.OverrideInputs),
 		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v) },
 		"gitOpsClusters":        d.gitOpsClusters(in.gitOps),
-		"provisioner":           d.Refuse("provisioners aren't supported"),
+		"provisioner":           d.provisioner(in.made),
 		"useFromStage":          d.fromStage(&s.From),
 		"gitBranch":             d.branch(),
 		"failureStrategies":     d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
@@ -107,6 +110,14 @@ func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in a
 	if !narrowed {
 		d.OneOf(v, "infrastructureDefinition", "infrastructureDefinitions")
 	}
+}
+
+// provisioner reads the steps that make an environment's infrastructure.
+func (d deployments) provisioner(made document.Rule) document.Rule {
+	if made == nil {
+		return d.Never("the infrastructure of one environment alone can be made by a stage's own steps; write environment in place of the list")
+	}
+	return made
 }
 
 // gitOpsClusters refuses clusters of GitOps, unless the stage is refused for them.

@@ -61,7 +61,9 @@ type place struct {
 	rollback   bool
 	depth      int           // of step groups
 	session    bool          // a group around has one
+	provisions bool          // what the stage deploys to isn't there yet
 	section    document.Seen // the identifiers of all steps, or of all rollback steps, of the stage
+	made       document.Seen // likewise, and with those of its provisioner section: by which provisioners something is made
 }
 
 // steps decodes a list of steps; ids are the identifiers of its container,
@@ -186,12 +188,13 @@ func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 	}
 	known := false
 	d.Within(spec.Path, func(part *yamldoc.Report) {
-		known = d.options.CheckStep(name, spec.Node, p.stage, part)
+		known = d.options.CheckStep(name, spec.Node, deployments(d).stageOf(name, p), part)
 		lacks = slices.ContainsFunc(part.Findings(), func(f yamldoc.Finding) bool { return f.Code == document.MissingKey })
 	})
 	switch {
 	case known:
 		d.sameSwimlane(typ, name, p.deployment)
+		deployments(d).early(typ, name, p)
 		d.specRefs(spec)
 		if at := document.Child(spec, "barrierRef"); name == stepBarrier && at.Is(yamldoc.Scalar) && !strings.Contains(at.Node.Value, "<+") {
 			d.barriers = append(d.barriers, at)
@@ -213,11 +216,10 @@ const stepCreateStack = "CreateStack"
 // the stage does: what would be rolled back, or deleted, is one of them alone.
 func (d steps) madeOnce(spec yamldoc.Value, name string, p place) {
 	at := document.Child(spec, "provisionerIdentifier")
-	if name != stepCreateStack || p.section == nil || !at.Is(yamldoc.Scalar) || strings.Contains(at.Node.Value, "<+") {
+	if name != stepCreateStack || p.made == nil || !at.Is(yamldoc.Scalar) || strings.Contains(at.Node.Value, "<+") {
 		return
 	}
-	// No step has an identifier with a space.
-	if first, again := p.section.Again("provisioner "+at.Node.Value, at.Pos(d.Report)); again {
+	if first, again := p.made.Again(at.Node.Value, at.Pos(d.Report)); again {
 		d.Errorf(at, document.DuplicateIdentifier, "the %s step in line %d of this stage has the provisionerIdentifier %q, too; want one of its own for each stack", name, first.Line, at.Node.Value)
 	}
 }
@@ -272,7 +274,7 @@ func (d steps) groupRollback(v yamldoc.Value, p place) []StepItem {
 		d.Errorf(v, badStrategy, "a group in rollbackSteps can't have rollbackSteps itself: nothing rolls a rollback back")
 		return nil
 	}
-	p.rollback, p.section = true, document.Seen{}
+	p.rollback, p.section, p.made = true, document.Seen{}, document.Seen{}
 	return d.steps(v, p, document.Seen{})
 }
 

@@ -29,7 +29,8 @@ type TreeNode struct {
 	Identifier string         `json:"identifier,omitempty"`
 	Name       string         `json:"name,omitempty"`
 	Type       string         `json:"type,omitempty"`
-	Rollback   bool           `json:"rollback,omitempty"` // in rollbackSteps
+	Rollback   bool           `json:"rollback,omitempty"`   // in rollbackSteps
+	Provisions bool           `json:"provisions,omitempty"` // in its stage's provisioner section, see plan.Node
 	Status     plan.Status    `json:"status"`
 	Message    string         `json:"message,omitempty"`
 	StartedAt  time.Time      `json:"startedAt,omitzero"`
@@ -154,7 +155,7 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 // nodeOf is a node without its children.
 func nodeOf(execution string, n *plan.Node, st plan.State) *TreeNode {
 	t := &TreeNode{
-		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(),
+		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(), Provisions: n.Provisions,
 		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval, Decided: st.Decided, Child: st.Child,
 	}
 	if t.Status == "" {

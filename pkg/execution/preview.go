@@ -127,8 +127,8 @@ func (c *comparison) stage(n *plan.Node, looped bool) {
 	}
 	n.Looks = true
 	var steps []*plan.Node
-	if n.Children[0].Type == plan.TypeService {
-		steps = append(steps, n.Children[0])
+	if i := slices.IndexFunc(n.Children, func(c *plan.Node) bool { return c.Type == plan.TypeService }); i >= 0 {
+		steps = append(steps, n.Children[i])
 	}
 	steps = append(steps, compares(deploying[0]))
 	for _, d := range deploying { // what is compared depends on them
@@ -150,6 +150,8 @@ func (c *comparison) incomparable(n *plan.Node, deploying []deployer) string {
 		return "it runs another pipeline; compare that one"
 	case n.Deployment == nil:
 		return "it deploys nothing"
+	case len(n.Provisioning()) > 0:
+		return "its own steps make its infrastructure, so where it deploys to isn't known yet"
 	case !c.previewed(n.Deployment.Type):
 		return fmt.Sprintf("deployments of type %s can't be compared before they run", n.Deployment.Type)
 	case n.Asks == plan.AsksNeeded:

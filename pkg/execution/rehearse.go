@@ -38,6 +38,7 @@ type Rehearsed struct {
 	Name       string      `json:"name,omitempty"`
 	Type       string      `json:"type,omitempty"`
 	Rollback   bool        `json:"rollback,omitempty" doc:"It is in rollbackSteps"`
+	Provisions bool        `json:"provisions,omitempty" doc:"It stands in the provisioner section of its stage, before the others or after their rollback"`
 	Line       int         `json:"line,omitempty" doc:"In the pipeline's document"`
 	Status     string      `json:"status,omitempty" doc:"What must have become of what comes before it: Success, Failure or All"`
 	Condition  string      `json:"condition,omitempty" doc:"As written"`
@@ -134,7 +135,7 @@ func (h *rehearsal) scope(n *plan.Node) *resolve.Scope {
 
 func (h *rehearsal) node(n *plan.Node) *Rehearsed {
 	out := &Rehearsed{
-		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(), Line: n.Line,
+		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(), Provisions: n.Provisions, Line: n.Line,
 		Timeout: n.Timeout, Runs: Yes,
 	}
 	if h.ctx.Err() != nil { // nobody waits for it

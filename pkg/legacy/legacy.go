@@ -176,9 +176,7 @@ func (c *converter) environment(infra *yaml.Node, stage, path string) *yaml.Node
 		c.wrong(infra, path, "infrastructureDefinition is missing; there is nothing to make an infrastructure of")
 		return mapping()
 	}
-	if p := take(definition, "provisioner"); !neutral(p) {
-		c.wrong(p, path+".infrastructureDefinition.provisioner", "provisioners aren't supported")
-	}
+	provisioner := take(definition, "provisioner")
 	kind := "PreProduction"
 	if said := textOf(get(get(infra, "environment"), "type")); said != "" {
 		kind = said
@@ -200,7 +198,11 @@ func (c *converter) environment(infra *yaml.Node, stage, path string) *yaml.Node
 		add(about, "allowSimultaneousDeployments", n)
 	}
 	c.add(ref.Infrastructure, name, stage, about)
-	return mapping("environmentRef", word(id), "infrastructureDefinitions", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uses}})
+	out := mapping("environmentRef", word(id), "infrastructureDefinitions", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uses}})
+	if !neutral(provisioner) {
+		add(out, "provisioner", provisioner)
+	}
+	return out
 }
 
 // named is the identifier of a service or an environment: that of a reference,

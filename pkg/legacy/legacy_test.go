@@ -50,6 +50,7 @@ func TestWhatComesOutIsRight(t *testing.T) {
 		"a service of the account":    {pipeline(strings.Replace(service, "web", "account.web", 1) + ", " + infra), []string{"service account.web", "environment dev", "infrastructureDefinition a_infra", "pipeline p"}},
 		"inputs":                      {pipeline(strings.Replace(service, "variables: []", "variables: [{name: a, type: String, value: <+input>}]", 1) + ", " + strings.Replace(infra, "namespace: n", "namespace: <+input>", 1)), []string{"service web", "environment dev", "infrastructureDefinition a_infra", "pipeline p"}},
 		"overrides that say nothing":  {pipeline(strings.Replace(service, "serviceRef", "stageOverrides: {manifests: []}, serviceRef", 1) + ", " + infra), []string{"service web", "environment dev", "infrastructureDefinition a_infra", "pipeline p"}},
+		"a provisioner":               {pipeline(service + ", " + strings.Replace(infra, "type: Kub", "provisioner: {steps: [{step: {identifier: m, name: m, type: CreateStack, spec: {}}}]}, type: Kub", 1)), []string{"service web", "environment dev", "infrastructureDefinition a_infra", "pipeline p"}},
 		"nothing of the old form":     {pipeline("deploymentType: Kubernetes, service: {serviceRef: web}"), nil},
 		"a stage in a parallel block": {strings.Replace(strings.Replace(pipeline(service+", "+infra), "stages: [{", "stages: [{parallel: [{", 1), "}}}}]}", "}}}}]}]}", 1), []string{"service web", "environment dev", "infrastructureDefinition a_infra", "pipeline p"}},
 	} {
@@ -84,11 +85,11 @@ func TestWhatCantBeConvertedIsSaid(t *testing.T) {
 		"overrides of the stage":          {pipeline(strings.Replace(service, "serviceRef", "stageOverrides: {variables: [{name: a}]}, serviceRef", 1) + ", " + infra), "stageOverrides have no place"},
 		"overrides by name":               {pipeline(strings.Replace(service, "variables", "manifestOverrideSets: [{a: b}], variables", 1) + ", " + infra), "manifestOverrideSets have no place"},
 		"overrides of another stage's":    {pipeline(service+", "+infra, "serviceConfig: {useFromStage: {stage: a, overrides: {variables: [{name: a}]}}}, "+infra), "overrides of a service of another stage"},
-		"a provisioner":                   {pipeline(service + ", " + strings.Replace(infra, "type: Kub", "provisioner: {steps: [{step: {}}]}, type: Kub", 1)), "provisioners aren't supported"},
-		"an unknown deployment type":      {pipeline("service: {serviceRef: web}, " + infra), "the deployment type isn't known"},
-		"two services of one name":        {pipeline(service+", "+infra, strings.Replace(service, "[]", "[{name: a, type: String, value: b}]", 1)+", "+infra), "the stages a and b say different things of the service web"},
-		"a path":                          {pipeline(strings.Replace(service, "web", "../web", 1) + ", " + infra), "identifier \"/web\" can't have \"/\""},
-		"an alias":                        {"x: &x dev\n" + strings.Replace(pipeline(service+", "+infra), "environmentRef: dev", "environmentRef: *x", 1), "found the alias *x"},
+
+		"an unknown deployment type": {pipeline("service: {serviceRef: web}, " + infra), "the deployment type isn't known"},
+		"two services of one name":   {pipeline(service+", "+infra, strings.Replace(service, "[]", "[{name: a, type: String, value: b}]", 1)+", "+infra), "the stages a and b say different things of the service web"},
+		"a path":                     {pipeline(strings.Replace(service, "web", "../web", 1) + ", " + infra), "identifier \"/web\" can't have \"/\""},
+		"an alias":                   {"x: &x dev\n" + strings.Replace(pipeline(service+", "+infra), "environmentRef: dev", "environmentRef: *x", 1), "found the alias *x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,5 +102,20 @@ func TestWhatCantBeConvertedIsSaid(t *testing.T) {
 				t.Errorf("found %v; want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// The steps that make an infrastructure stay in the pipeline.
+func TestAProvisionerStaysInItsStage(t *testing.T) {
+	t.Parallel()
+	doc := pipeline(service + ", " + strings.Replace(infra, "type: Kub", "provisioner: {steps: [{step: {identifier: m}}]}, type: Kub", 1))
+	docs, err := legacy.Convert([]byte(doc), yamldoc.NewReport("p.yaml"))
+	if err != nil || len(docs) != 4 {
+		t.Fatalf("gives %v, %v", names(docs), err)
+	}
+	converted, _ := yamldoc.Parse("p", docs[3].YAML)
+	spec := converted[0].At("pipeline", "stages").Items[0].At("stage", "spec")
+	if steps := spec.At("environment", "provisioner", "steps"); steps == nil || len(steps.Items) != 1 || strings.Contains(string(docs[2].YAML), "provisioner") {
+		t.Errorf("gives\n%s\n%s", docs[2].YAML, docs[3].YAML)
 	}
 }

@@ -111,6 +111,8 @@ func (c *checker) reason(path []string, in *stage) string {
 		return c.steps(in, path)
 	}
 	switch {
+	case root == "provisioner" && in != nil && !in.open && in.makes == no && !c.pipeline.hasNode(root):
+		return fmt.Sprintf("the environment of the stage %s has no provisioner", in.id)
 	case resolve.Deploys(root):
 		if in != nil && in.deploys == no {
 			return fmt.Sprintf("the stage %s deploys nothing", in.id)

@@ -193,3 +193,24 @@ pipeline:
 		t.Errorf("found %s; want %s", got, want)
 	}
 }
+
+// semantics/pipeline §7.16: outputs of a section that a stage hasn't.
+func TestNamesOfProvisioners(t *testing.T) {
+	t.Parallel()
+	const section = ", provisioner: {steps: [{step: {identifier: make, type: CreateStack}}]}"
+	for name, tt := range map[string]struct{ environment, want string }{
+		"with one":    {environment: section},
+		"without one": {want: "<+provisioner.Cluster> can never be resolved: the environment of the stage d has no provisioner"},
+	} {
+		docs, report := yamldoc.Parse("p.yaml", []byte("identifier: p\nstages: [{stage: {identifier: d, type: Deployment, spec: {environment: {environmentRef: dev"+tt.environment+
+			"}, execution: {steps: [{step: {identifier: say, type: ShellScript, spec: {script: <+provisioner.Cluster>}}}]}}}}]\n"))
+		lint.Names(docs[0], report)
+		got := ""
+		if err := report.Err(); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%s: found %q; want %q", name, got, tt.want)
+		}
+	}
+}

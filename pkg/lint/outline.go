@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -27,8 +28,9 @@ type stage struct {
 	looped    bool    // it is copied itself
 	exports   []published
 	deploys   answer
-	chains    bool // it runs another pipeline
-	open      bool // a template brings steps that aren't known here
+	makes     answer // its infrastructure, by steps of its own
+	chains    bool   // it runs another pipeline
+	open      bool   // a template brings steps that aren't known here
 }
 
 // answer is yes or no, as far as the document says.
@@ -101,8 +103,11 @@ func stageOf(n *yamldoc.Node) *stage {
 	for _, list := range []string{"steps", "rollbackSteps"} {
 		s.collect(spec.At("execution", list), looped)
 	}
-	s.collect(spec.At("environment", "provisioner", "steps"), looped)
-	s.collect(spec.At("infrastructure", "infrastructureDefinition", "provisioner", "steps"), looped)
+	s.makes = makes(n, spec)
+	for _, list := range []string{"steps", "rollbackSteps"} {
+		s.collect(spec.At("environment", "provisioner", list), looped)
+		s.collect(spec.At("infrastructure", "infrastructureDefinition", "provisioner", list), looped)
+	}
 	s.open = s.open || spec != nil && spec.Kind == yamldoc.Scalar
 	return s
 }
@@ -122,6 +127,18 @@ func deploys(typ string, spec *yamldoc.Node) answer {
 		return no
 	}
 	return unknown
+}
+
+// makes says whether a stage has steps that make what it deploys to.
+func makes(stage, spec *yamldoc.Node) answer {
+	environment := spec.Get("environment")
+	switch {
+	case !document.Neutral(environment.Get("provisioner")):
+		return yes
+	case stage.Get("template") != nil || spec == nil || spec.Kind != yamldoc.Mapping || environment != nil && environment.Kind != yamldoc.Mapping || spec.Get("infrastructure") != nil:
+		return unknown
+	}
+	return no
 }
 
 // collect adds the steps of a list, and those of its groups; looped says that

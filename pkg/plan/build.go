@@ -157,11 +157,12 @@ func (b *builder) stage(doc, item *yamldoc.Node, at place) *Node {
 	// (semantics/pipeline §5.4).
 	back := place{id: NodeID(string(n.ID) + ".spec.execution.rollbackSteps"), selectors: n.Selectors, rollback: true}
 	n.Rollback = b.opened(b.steps(execution.Get("rollbackSteps"), back), execution.Get("rollbackSteps"), back)
+	b.provisioner(n, doc)
 	if n.Type == TypePipeline {
 		n.Children = []*Node{b.chained(n, doc)}
 	}
 	n.Selectors = nil
-	n.Doc, n.Asks = without(doc, "execution"), asks(doc.Get("variables"))
+	n.Doc, n.Asks = unprovisioned(without(doc, "execution")), asks(doc.Get("variables"))
 	if mode := doc.Get("runMode"); str(mode, "type") == "Manual" {
 		n.Manual = str(mode, "timeout")
 	}

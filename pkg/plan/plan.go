@@ -103,8 +103,11 @@ type Node struct {
 	Deployment *Deployment `json:"deployment,omitempty"`
 	// Looks says that a Deployment stage changes nothing, so that it waits for
 	// no turn.
-	Looks bool  `json:"looks,omitempty"`
-	Loop  *Loop `json:"loop,omitempty"`
+	Looks bool `json:"looks,omitempty"`
+	// Provisions says that the node stands in its stage's provisioner section:
+	// see Provisioning.
+	Provisions bool  `json:"provisions,omitempty"`
+	Loop       *Loop `json:"loop,omitempty"`
 
 	parent     *Node
 	inRollback bool

@@ -60,7 +60,7 @@ func (n *Node) Session() *Node {
 		}
 		for _, list := range lists {
 			for _, c := range list {
-				if c.Type == TypeSession {
+				if c.Type == TypeSession && c.Provisions == n.Provisions { // a stage's sections have one each
 					return c
 				}
 			}

@@ -207,6 +207,9 @@ func (s *Scope) environmentField(d *plan.Deployment, path []string) (expr.Value,
 		}
 		return expr.String(d.Group.Ref), 2, nil
 	}
+	if len(path) > 1 && path[1] == "provisioner" {
+		return expr.Null(), 0, unknown("the stage has no %s", dotted(path))
+	}
 	if len(path) > 2 && path[1] == "variables" {
 		for _, o := range slices.Backward(d.Overrides) {
 			list := o.Doc.Get("variables")
@@ -278,6 +281,10 @@ func (s *Scope) legacyInfrastructureField(d *plan.Deployment, path []string) (ex
 	if len(path) > 1 && path[1] == "infrastructureKey" {
 		key, err := s.infraKey(d)
 		return expr.String(key), 2, err
+	}
+	if len(path) > 2 && path[1] == "infrastructureDefinition" && path[2] == "provisioner" {
+		full := join(strings.Split(string(s.Node.Stage().ID), "."), join([]string{"spec", "environment"}, path[2:]))
+		return s.absolute(full, len(full)-len(path))
 	}
 	if len(path) > 3 && path[1] == "output" && path[2] == "environment" {
 		v, n, err := s.environmentField(d, path[2:])

@@ -33,6 +33,9 @@ func (s *Scope) shortcut(path []string) (expr.Value, int, error) {
 		base := string(at.ID) + ".steps."
 		if at.Kind == plan.KindStage {
 			base = string(at.ID) + ".spec.execution.steps."
+			if s.Node.InProvisioner() {
+				base = string(at.ID) + ".spec.environment.provisioner.steps."
+			}
 		}
 		if id := plan.NodeID(base + path[0]); s.Plan.Node(id) != nil {
 			full := join(strings.Split(string(id), "."), path[1:])

@@ -25,6 +25,9 @@ func (s *Scope) relative(path []string) (expr.Value, int, error) {
 		base = idOf(s.Node.Stage())
 	case "execution":
 		base, rest = idOf(s.Node.Stage()), join([]string{"spec", "execution"}, rest)
+		if s.Node.InProvisioner() { // whose section is an execution, too
+			rest = join([]string{"spec", "environment", "provisioner"}, path[1:])
+		}
 	case "step":
 		base = idOf(s.Node)
 	case "spec":
@@ -70,6 +73,10 @@ func (s *Scope) nearest(path []string) (expr.Value, int, error) {
 	if stage == nil {
 		return expr.Null(), 0, unknown("steps has no meaning outside a stage")
 	}
+	if s.Node.InProvisioner() {
+		full := join(strings.Split(string(stage.ID), "."), join([]string{"spec", "environment", "provisioner"}, path))
+		return s.absolute(full, len(full)-len(path))
+	}
 	full := join(strings.Split(string(stage.ID), "."), join([]string{"spec", "execution"}, path))
 	return s.absolute(full, len(full)-len(path))
 }
@@ -77,8 +84,9 @@ func (s *Scope) nearest(path []string) (expr.Value, int, error) {
 // absolute resolves a path that starts at "pipeline". Its first `given`
 // segments weren't written by the user and don't count as consumed.
 func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
+	path, short := ofProvisioner(path)
 	path, dropped := s.record().canonical(path)
-	given -= dropped
+	given -= dropped + short
 	var n *plan.Node
 	at := 0
 	for i := 1; i <= len(path); i++ {

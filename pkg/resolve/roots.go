@@ -22,7 +22,7 @@ func deployedRoots() []string {
 	return []string{
 		"service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
 		"artifact", "artifacts", "rollbackArtifact", "lastPublished", "manifests", "manifest", "manifestConfig",
-		"INFRA_KEY", "INFRA_KEY_SHORT_ID",
+		"INFRA_KEY", "INFRA_KEY_SHORT_ID", "provisioner",
 	}
 }
 

@@ -98,6 +98,8 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	case "service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
 		"artifact", "artifacts", "rollbackArtifact", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
 		return s.deployed(s.Node.Stage(), path)
+	case "provisioner":
+		return provisioner{s, s.Node.Stage()}.lookup(path)
 	case "kubernetes":
 		// The release number is known on the delegate only
 		// (semantics/kubernetes §4.1).

@@ -31,7 +31,6 @@ func (a *Account) Keys(d *swimlane.Decoder) document.Keys {
 	return document.Merge(d.Common, document.Keys{
 		"connectorRef": d.Reference(ref.Connector, &a.ConnectorRef),
 		"region":       d.Text(&a.Region),
-		"provisioner":  d.Refuse("infrastructure that a provisioner makes isn't supported"),
 		"metadata":     document.Nothing, // the console's
 	})
 }
