@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -200,6 +201,21 @@ func (b *Balancers) Health(ctx context.Context, group string, some ...string) (H
 		}
 	}
 	return h, nil
+}
+
+// Answering waits until a target of a target group is healthy, as long as one may
+// still become so.
+func (b *Balancers) Answering(ctx context.Context, wait awswait.Wait, group string) error {
+	return awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
+		h, err := b.Health(ctx, group)
+		if err != nil {
+			return awswait.State{}, err
+		}
+		if h.Healthy == 0 && h.Coming == 0 {
+			return awswait.State{}, fault.New(fault.Conflict, "none of the %d targets of the target group %s is healthy; the traffic stays where it is", h.All, group).Causing(fault.Unknown)
+		}
+		return awswait.State{Done: h.Healthy > 0, Progress: "Waiting for a healthy target in " + group}, nil
+	})
 }
 
 // Weights are the target groups of a route's first action that forwards.

@@ -27,6 +27,8 @@ const (
 	deployUnit   = "Deploy"
 	rollbackUnit = "Rollback"
 	canaryUnit   = "Delete Canary"
+	swapUnit     = "Swap Target Groups"
+	shiftUnit    = "Traffic Shift"
 )
 
 // Config is what the executor needs.
@@ -68,6 +70,8 @@ type session struct {
 	// that it may have changed.
 	outputs outputs
 	touched []string
+	// near are groups whose machines count, too, whether the task changes them or not.
+	near []string
 }
 
 func newSession(ctx context.Context, cfg Config, groups *awswait.Batches[types.AutoScalingGroup], a task.Assignment, env executor.Env) (*session, error) {
@@ -107,6 +111,14 @@ func (s *session) perform(ctx context.Context) error {
 		return canary{s}.remove(ctx)
 	case lane.OpScale:
 		return steady{s}.scale(ctx)
+	case lane.OpBlueGreen:
+		return bluegreen{s}.deploy(ctx)
+	case lane.OpBlueGreenSwap:
+		return bluegreen{s}.swap(ctx)
+	case lane.OpShiftTraffic:
+		return bluegreen{s}.shift(ctx)
+	case lane.OpBlueGreenRollback:
+		return bluegreen{s}.back(ctx)
 	}
 	return fault.New(fault.Unsupported, "this delegate can't do %q for Auto Scaling groups; it is older than the control plane", s.spec.Op)
 }

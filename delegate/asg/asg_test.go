@@ -241,3 +241,25 @@ func output(t *testing.T, r task.Result, name string) any {
 	}
 	return doc.Output[name]
 }
+
+// serverInstances are the machines of a result's deploymentInfoOutcome.
+func serverInstances(t *testing.T, r task.Result) string {
+	t.Helper()
+	var doc struct {
+		Info struct {
+			List []struct {
+				Strategy   string `json:"executionStrategy"`
+				Production bool   `json:"production"`
+			} `json:"serverInstanceInfoList"`
+		} `json:"deploymentInfoOutcome"`
+	}
+	if err := json.Unmarshal(r.Outputs, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, one := range doc.Info.List {
+		all = append(all, fmt.Sprintf("%s %t", one.Strategy, one.Production))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

@@ -3,6 +3,7 @@ package asg
 import (
 	"context"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 
@@ -36,6 +37,16 @@ func (b before) from() *types.LaunchTemplateSpecification {
 		return nil
 	}
 	return templateOf(&types.AutoScalingGroup{LaunchTemplate: b.Update.LaunchTemplate, MixedInstancesPolicy: b.Update.MixedInstancesPolicy})
+}
+
+// colour is what its tags said of whether it has the traffic; empty: nothing.
+func (b before) colour() string {
+	for _, t := range b.Tags {
+		if sdk.ToString(t.Key) == colourTag {
+			return sdk.ToString(t.Value)
+		}
+	}
+	return ""
 }
 
 // snapshot is how a group is; live is nil for none.

@@ -29,6 +29,10 @@ type outputs struct {
 	Desired  *int32 `json:"desired,omitempty"`
 	// Of AsgScale.
 	PreviousDesired *int32 `json:"previousDesired,omitempty"`
+	// Of the blue/green steps.
+	New     string           `json:"newAsgName,omitempty"`
+	Old     string           `json:"oldAsgName,omitempty"`
+	Weights map[string]int32 `json:"weights,omitempty"` // by target group
 }
 
 // of are those of a group that was deployed.
@@ -53,6 +57,16 @@ func (o *outputs) sizes(one types.AutoScalingGroup) {
 func (s *session) touch(group string) {
 	if !slices.Contains(s.touched, group) {
 		s.touched = append(s.touched, group)
+	}
+}
+
+// deploying notes the groups whose machines are those of what is deployed, whether
+// the task changes them or not; an empty name is none.
+func (s *session) deploying(groups ...string) {
+	for _, name := range groups {
+		if name != "" {
+			s.near = append(s.near, name)
+		}
 	}
 }
 
@@ -99,7 +113,7 @@ func (s *session) describeChanges(ctx context.Context, r *task.Result) error {
 // the task has changed, and their canaries.
 func (s *session) beside() []string {
 	var names []string
-	for _, one := range s.touched {
+	for _, one := range slices.Concat(s.touched, s.near) {
 		of := strings.TrimSuffix(one, canarySuffix)
 		for _, name := range []string{of, of + canarySuffix} {
 			if !slices.Contains(names, name) {
@@ -114,13 +128,13 @@ func (s *session) beside() []string {
 func (s *session) change(found looked) task.Change {
 	c := task.Change{Target: "asg:" + s.Region, Action: "applied", Counted: true}
 	switch s.spec.Op {
-	case lane.OpRollingRollback:
+	case lane.OpRollingRollback, lane.OpBlueGreenRollback:
 		c.Action = "rolled back"
 	case lane.OpCanaryDelete:
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState:
+	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState, lane.OpBlueGreen, lane.OpBlueGreenSwap, lane.OpShiftTraffic:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))
@@ -138,8 +152,12 @@ func (s *session) serverInstances(found looked) []serverInstance {
 	list := []serverInstance{}
 	for _, one := range found.machines[:min(mostListed, len(found.machines))] {
 		i := serverInstance{Group: one.group, Instance: sdk.ToString(one.InstanceId), Strategy: "Rolling", Production: !one.instance.Canary}
-		if one.instance.Canary {
+		colour := colourOf(found.groups[one.group].Tags)
+		switch {
+		case one.instance.Canary:
 			i.Strategy = "Canary"
+		case colour != "":
+			i.Strategy, i.Production = "BlueGreen", colour == blue
 		}
 		list = append(list, i)
 	}

@@ -131,7 +131,8 @@ func (b rollback) putBack(ctx context.Context, live *types.AutoScalingGroup, was
 	if err := b.s.attach(ctx, live, was.TargetGroups); err != nil {
 		return err
 	}
-	if err := b.s.label(ctx, live, was.Tags, aws.Own); err != nil {
+	given := func(key string) bool { return aws.Own(key) || key == colourTag }
+	if err := b.s.label(ctx, live, was.Tags, given); err != nil {
 		return err
 	}
 	if err := b.s.scale(ctx, was.Group, was.Scaling); err != nil {
@@ -154,6 +155,10 @@ func (b rollback) rollTo(ctx context.Context, was before) error {
 		v = version{ID: sdk.ToString(from.LaunchTemplateId), Number: sdk.ToString(from.Version)}
 	}
 	b.s.outputs.back(live, v)
+	if sdk.ToInt32(live.DesiredCapacity) == 0 {
+		b.s.Say("Asg %s has no instances", was.Group)
+		return nil
+	}
 	if !slices.ContainsFunc(live.Instances, func(i types.Instance) bool { return !v.started(i, was) }) {
 		b.s.Say("All instances of Asg %s are as before", was.Group)
 		return nil

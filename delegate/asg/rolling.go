@@ -3,6 +3,7 @@ package asg
 import (
 	"context"
 	"slices"
+	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
@@ -51,14 +52,18 @@ func (r rolling) put(ctx context.Context, w *wanted, live *types.AutoScalingGrou
 			return err
 		}
 	}
+	return r.change(ctx, w, live, was, how)
+}
 
+// change makes a group what is wanted of it.
+func (r rolling) change(ctx context.Context, w *wanted, live *types.AutoScalingGroup, was before, how lane.Refresh) error {
 	r.s.In(deployUnit)
 	v, err := r.deploy(ctx, w, live)
 	if err != nil {
 		return err
 	}
 	r.s.outputs.of(w, v, was)
-	if was.First {
+	if was.First && !w.unused {
 		if err := r.s.settle(ctx, w.name); err != nil {
 			return err
 		}
@@ -66,10 +71,13 @@ func (r rolling) put(ctx context.Context, w *wanted, live *types.AutoScalingGrou
 	if err := r.s.scale(ctx, w.name, scaling{Policies: w.policies, Schedules: w.schedules}); err != nil {
 		return err
 	}
-	if !was.First || live != nil && !v.named(templateOf(live)) { // one that the stage has made has the version
-		if err := r.roll(ctx, w, v, how); err != nil {
-			return err
-		}
+	if w.unused {
+		err = r.freshen(ctx, w, v, how)
+	} else if !was.First || live != nil && !v.named(templateOf(live)) { // one that the stage has made has the version
+		err = r.roll(ctx, w, v, how)
+	}
+	if err != nil {
+		return err
 	}
 	return r.s.measure(ctx, w.name, w.metrics)
 }
@@ -88,7 +96,7 @@ func (r rolling) undisturbed(ctx context.Context, name string, live *types.AutoS
 
 // deploy makes the group, or gives it all of its configuration but the template,
 // which it gets when the refresh has succeeded: until then what scales it starts
-// machines that are known to work.
+// machines that are known to work. One that nobody uses gets the template at once.
 func (r rolling) deploy(ctx context.Context, w *wanted, live *types.AutoScalingGroup) (version, error) {
 	if live == nil {
 		v, err := r.s.newVersion(ctx, w)
@@ -97,14 +105,16 @@ func (r rolling) deploy(ctx context.Context, w *wanted, live *types.AutoScalingG
 		}
 		return v, r.s.create(ctx, w, v)
 	}
-	if err := r.pin(ctx, live); err != nil {
-		return version{}, err
+	if !w.unused {
+		if err := r.pin(ctx, live); err != nil {
+			return version{}, err
+		}
 	}
 	v, err := r.s.newVersion(ctx, w)
 	if err != nil {
 		return v, err
 	}
-	in, err := wantedUpdate(w)
+	in, err := wantedUpdate(w, v)
 	if err != nil {
 		return v, err
 	}
@@ -162,6 +172,27 @@ func (r rolling) forGood(w *wanted, live *types.AutoScalingGroup) {
 	if len(w.create.LifecycleHookSpecificationList) > 0 {
 		r.s.Warn("the lifecycle hooks of Asg %s stay as they were made", w.name)
 	}
+}
+
+// freshen replaces the machines of a group that start from the version already, as
+// far as there are others.
+func (r rolling) freshen(ctx context.Context, w *wanted, v version, how lane.Refresh) error {
+	live, err := r.s.live(ctx, w.name)
+	if err != nil {
+		return err
+	}
+	if live == nil {
+		return deleted(w.name)
+	}
+	if slices.ContainsFunc(live.Instances, func(i types.Instance) bool { return !leaving(i) && !v.named(i.LaunchTemplate) }) {
+		return r.roll(ctx, w, v, how)
+	}
+	return r.s.settle(ctx, w.name)
+}
+
+// leaving says whether a machine is being terminated.
+func leaving(i types.Instance) bool {
+	return strings.HasPrefix(string(i.LifecycleState), string(types.LifecycleStateTerminating))
 }
 
 // roll replaces the machines of a group.

@@ -30,6 +30,9 @@ func (t steady) name(ctx context.Context) (string, error) {
 	if len(all) > 0 {
 		return all[0].Group, nil
 	}
+	if c, err := bluegreen(t).colours(ctx); err != nil || c != nil {
+		return c.newest(), err
+	}
 	return reader(t).name(ctx)
 }
 

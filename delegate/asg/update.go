@@ -39,13 +39,17 @@ func byID(t *types.LaunchTemplateSpecification) {
 }
 
 // wantedUpdate is what of a group's configuration an update can change. From which
-// template it starts machines is left to the refresh.
-func wantedUpdate(w *wanted) (*autoscaling.UpdateAutoScalingGroupInput, error) {
+// template it starts machines is left to the refresh, unless nobody uses the group.
+func wantedUpdate(w *wanted, v version) (*autoscaling.UpdateAutoScalingGroupInput, error) {
 	in, err := as[autoscaling.UpdateAutoScalingGroupInput](w.create)
 	if err != nil {
 		return nil, err
 	}
 	in.LaunchTemplate, in.LaunchConfigurationName, in.MixedInstancesPolicy = nil, nil, nil
+	if w.unused {
+		starts := desired(w.create.MixedInstancesPolicy, v)
+		in.LaunchTemplate, in.MixedInstancesPolicy = starts.LaunchTemplate, starts.MixedInstancesPolicy
+	}
 	return in, nil
 }
 

@@ -29,6 +29,7 @@ type wanted struct {
 	policies  []autoscaling.PutScalingPolicyInput
 	schedules []autoscaling.PutScheduledUpdateGroupActionInput
 	metrics   *metrics // nil: they stay as they are
+	unused    bool     // the group has no traffic, so that it may have the version at once
 }
 
 // metrics are which ones of a group are collected.
@@ -400,10 +401,13 @@ func (s *session) tags(w *wanted) []types.Tag {
 		}
 	}
 	for i := range out {
-		out[i].ResourceId, out[i].ResourceType = &w.name, sdk.String("auto-scaling-group")
+		out[i].ResourceId, out[i].ResourceType = &w.name, sdk.String(taggedGroup)
 	}
 	return out
 }
+
+// taggedGroup is how AWS calls a group that has a tag.
+const taggedGroup = "auto-scaling-group"
 
 // Sizes of a first deployment that takes those of what runs.
 const (

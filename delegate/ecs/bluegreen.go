@@ -250,7 +250,7 @@ func (g bluegreen) send(ctx context.Context, c *colours, from alb.Route, to ...a
 		return nil
 	}
 	if from.ARN() == c.Prod.ARN() && to[0].Weight > 0 {
-		if err := g.answering(ctx, c.StageGroup); err != nil {
+		if err := g.b.Answering(ctx, awswait.Wait{Pace: g.s.Pace, Log: g.s.Env.Log(g.s.Unit)}, c.StageGroup); err != nil {
 			return err
 		}
 	}
@@ -259,21 +259,6 @@ func (g bluegreen) send(ctx context.Context, c *colours, from alb.Route, to ...a
 	}
 	g.s.Say("%s sends traffic to %s", from.ARN(), want)
 	return nil
-}
-
-// answering waits until a target of a target group is healthy, as long as one may
-// still become so.
-func (g bluegreen) answering(ctx context.Context, group string) error {
-	return awswait.Until(ctx, awswait.Wait{Pace: g.s.Pace, Log: g.s.Env.Log(g.s.Unit)}, func(ctx context.Context) (awswait.State, error) {
-		h, err := g.b.Health(ctx, group)
-		if err != nil {
-			return awswait.State{}, err
-		}
-		if h.Healthy == 0 && h.Coming == 0 {
-			return awswait.State{}, fault.New(fault.Conflict, "none of the %d targets of the target group %s is healthy; the traffic stays where it is", h.All, group).Causing(fault.Unknown)
-		}
-		return awswait.State{Done: h.Healthy > 0, Progress: "Waiting for a healthy target in " + group}, nil
-	})
 }
 
 // recolour says on the services that the new one has the traffic.

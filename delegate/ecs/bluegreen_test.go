@@ -20,15 +20,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// front is a load balancer with two listeners, each with a rule that forwards to a
-// target group of its own: the prod listener's to a, the stage's to b.
+// front is a load balancer before the services of a stage.
 type front struct {
-	stage     *stage
-	api       *elb.Client
-	balancer  string
-	listeners [2]string
-	rules     [2]string
-	a, b      string
+	*testaws.Front
+	stage *stage
 }
 
 const balanced = "loadBalancers: [{targetGroupArn: <+targetGroupArn>, containerName: web, containerPort: 80}]\n"
@@ -36,96 +31,20 @@ const balanced = "loadBalancers: [{targetGroupArn: <+targetGroupArn>, containerN
 // newFront puts a load balancer before the services of a stage.
 func newFront(t *testing.T, s *stage) *front {
 	t.Helper()
-	f := &front{stage: s, api: elb.NewFromConfig(s.Config())}
-	net := s.Network()
 	s.service += balanced
-	made, err := f.api.CreateLoadBalancer(t.Context(), &elb.CreateLoadBalancerInput{Name: sdk.String("shop"), Subnets: net.Subnets[:2]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.balancer = *made.LoadBalancers[0].LoadBalancerArn
-	for i, group := range []*string{&f.a, &f.b} {
-		g, err := f.api.CreateTargetGroup(t.Context(), &elb.CreateTargetGroupInput{
-			Name: sdk.String(string(rune('a' + i))), Protocol: elbtypes.ProtocolEnumHttp, Port: sdk.Int32(80), VpcId: &net.VPC, TargetType: elbtypes.TargetTypeEnumIp,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		*group = *g.TargetGroups[0].TargetGroupArn
-		l, err := f.api.CreateListener(t.Context(), &elb.CreateListenerInput{
-			LoadBalancerArn: &f.balancer, Protocol: elbtypes.ProtocolEnumHttp, Port: sdk.Int32(int32(80 + i)), DefaultActions: to(*group, 1),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.listeners[i] = *l.Listeners[0].ListenerArn
-		f.rules[i] = f.rule(t, f.listeners[i], to(*group, 1))
-	}
-	return f
-}
-
-// to forwards to a target group, and to others by weights.
-func to(group string, weight int32, more ...elbtypes.TargetGroupTuple) []elbtypes.Action {
-	groups := append([]elbtypes.TargetGroupTuple{{TargetGroupArn: &group, Weight: &weight}}, more...)
-	return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: groups}}}
-}
-
-// rule makes a rule of a listener.
-func (f *front) rule(t *testing.T, listener string, actions []elbtypes.Action) string {
-	t.Helper()
-	out, err := f.api.CreateRule(t.Context(), &elb.CreateRuleInput{
-		ListenerArn: &listener, Priority: sdk.Int32(int32(len(f.stage.CallsOf("elasticloadbalancing:CreateRule")) + 1)), Actions: actions,
-		Conditions: []elbtypes.RuleCondition{{Field: sdk.String("path-pattern"), Values: []string{"/*"}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *out.Rules[0].RuleArn
-}
-
-// set gives a rule other actions, as somebody else does.
-func (f *front) set(t *testing.T, rule string, actions []elbtypes.Action) {
-	t.Helper()
-	if _, err := f.api.ModifyRule(t.Context(), &elb.ModifyRuleInput{RuleArn: &rule, Actions: actions}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// traffic is where a rule sends it, as the letters of target groups with their
-// weights.
-func (f *front) traffic(t *testing.T, rule string) string {
-	t.Helper()
-	out, err := f.api.DescribeRules(t.Context(), &elb.DescribeRulesInput{RuleArns: []string{rule}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	letter := map[string]string{f.a: "a", f.b: "b"}
-	for _, a := range out.Rules[0].Actions {
-		if a.Type != elbtypes.ActionTypeEnumForward {
-			continue
-		}
-		if a.ForwardConfig == nil || len(a.ForwardConfig.TargetGroups) < 2 {
-			return letter[sdk.ToString(a.TargetGroupArn)]
-		}
-		var parts []string
-		for _, g := range a.ForwardConfig.TargetGroups {
-			parts = append(parts, fmt.Sprintf("%s %d", letter[*g.TargetGroupArn], *g.Weight))
-		}
-		return strings.Join(parts, ", ")
-	}
-	return ""
+	return &front{s.Front("shop", elbtypes.TargetTypeEnumIp), s}
 }
 
 // swapped are the fields of a step whose target groups will be swapped.
 func (f *front) swapped(s *ecslane.Spec) {
 	s.BlueGreen = &ecslane.BlueGreen{
-		LoadBalancer: "shop", ProdListener: f.listeners[0], ProdRule: f.rules[0], StageListener: f.listeners[1], StageRule: f.rules[1],
+		LoadBalancer: "shop", ProdListener: f.Listeners[0], ProdRule: f.Rules[0], StageListener: f.Listeners[1], StageRule: f.Rules[1],
 	}
 }
 
 // shifted are the fields of a step whose new service is behind b, at one rule.
 func (f *front) shifted(s *ecslane.Spec) {
-	s.BlueGreen = &ecslane.BlueGreen{LoadBalancer: "shop", ProdListener: f.listeners[0], ProdRule: f.rules[0], Shift: true, StageTargetGroup: f.b}
+	s.BlueGreen = &ecslane.BlueGreen{LoadBalancer: "shop", ProdListener: f.Listeners[0], ProdRule: f.Rules[0], Shift: true, StageTargetGroup: f.B}
 }
 
 // next is the next execution, with another image.
@@ -182,20 +101,20 @@ func TestBlueGreen(t *testing.T) {
 	if got := s.colour(t, "web__1"); got != "GREEN" {
 		t.Errorf("before the swap the first service is %q", got)
 	}
-	for name, want := range map[string]any{"newServiceName": "web__1", "prodTargetGroupArn": f.a, "stageTargetGroupArn": f.b, "prodListenerRuleArn": f.rules[0], "oldServiceName": nil} {
+	for name, want := range map[string]any{"newServiceName": "web__1", "prodTargetGroupArn": f.A, "stageTargetGroupArn": f.B, "prodListenerRuleArn": f.Rules[0], "oldServiceName": nil} {
 		if got := output(t, r, name); got != want {
 			t.Errorf("output %s is %v; want %v", name, got, want)
 		}
 	}
 	s.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
-	if prod, stage := f.traffic(t, f.rules[0]), f.traffic(t, f.rules[1]); prod != "b" || stage != "a" || s.colour(t, "web__1") != "BLUE" {
+	if prod, stage := f.Traffic(f.Rules[0]), f.Traffic(f.Rules[1]); prod != "b" || stage != "a" || s.colour(t, "web__1") != "BLUE" {
 		t.Errorf("after the first swap traffic goes to %s, the stage's to %s, the service is %s", prod, stage, s.colour(t, "web__1"))
 	}
 
 	s = f.bluegreen(t, "web:2")
-	if s.tasks(t, "web__1") != 0 || s.tasks(t, "web__2") != 2 || s.colour(t, "web__1") != "GREEN" || s.colour(t, "web__2") != "BLUE" || f.traffic(t, f.rules[0]) != "a" {
+	if s.tasks(t, "web__1") != 0 || s.tasks(t, "web__2") != 2 || s.colour(t, "web__1") != "GREEN" || s.colour(t, "web__2") != "BLUE" || f.Traffic(f.Rules[0]) != "a" {
 		t.Errorf("after the second: %d and %d tasks, %s and %s, traffic to %s",
-			s.tasks(t, "web__1"), s.tasks(t, "web__2"), s.colour(t, "web__1"), s.colour(t, "web__2"), f.traffic(t, f.rules[0]))
+			s.tasks(t, "web__1"), s.tasks(t, "web__2"), s.colour(t, "web__1"), s.colour(t, "web__2"), f.Traffic(f.Rules[0]))
 	}
 	s = f.bluegreen(t, "web:3")
 	if s.live(t, "web__1") != nil || s.tasks(t, "web__2") != 0 || s.tasks(t, "web__3") != 2 {
@@ -208,9 +127,9 @@ func TestBlueGreen(t *testing.T) {
 	if diff := cmp.Diff(want, s.changes(since)); diff != "" {
 		t.Errorf("changes of the rollback (-want +got):\n%s", diff)
 	}
-	if s.tasks(t, "web__2") != 2 || s.tasks(t, "web__3") != 0 || f.traffic(t, f.rules[0]) != "a" || f.traffic(t, f.rules[1]) != "b" || s.colour(t, "web__2") != "BLUE" || s.colour(t, "web__3") != "GREEN" {
+	if s.tasks(t, "web__2") != 2 || s.tasks(t, "web__3") != 0 || f.Traffic(f.Rules[0]) != "a" || f.Traffic(f.Rules[1]) != "b" || s.colour(t, "web__2") != "BLUE" || s.colour(t, "web__3") != "GREEN" {
 		t.Errorf("after the rollback: %d and %d tasks, traffic to %s and %s, %s and %s",
-			s.tasks(t, "web__2"), s.tasks(t, "web__3"), f.traffic(t, f.rules[0]), f.traffic(t, f.rules[1]), s.colour(t, "web__2"), s.colour(t, "web__3"))
+			s.tasks(t, "web__2"), s.tasks(t, "web__3"), f.Traffic(f.Rules[0]), f.Traffic(f.Rules[1]), s.colour(t, "web__2"), s.colour(t, "web__3"))
 	}
 	since = len(s.Calls())
 	s.succeeds(t, ecslane.OpBlueGreenRollback)
@@ -251,16 +170,16 @@ func TestTheLiveServiceStays(t *testing.T) {
 	// The rules were given the other way round: the stage's is where the traffic goes.
 	turned := func(s *ecslane.Spec) {
 		f.swapped(s)
-		s.BlueGreen.StageListener, s.BlueGreen.StageRule = f.listeners[0], f.rules[0]
+		s.BlueGreen.StageListener, s.BlueGreen.StageRule = f.Listeners[0], f.Rules[0]
 	}
 	s.succeeds(t, ecslane.OpBlueGreenCreate, turned) // one rule for both: no swap, nothing deleted
 	if got := s.changes(since); cmp.Diff([]string{"RegisterTaskDefinition", "CreateService", "TagResource"}, got) != "" {
 		t.Errorf("with one rule for both it changes %v\n%s", got, s.log())
 	}
-	f.set(t, f.rules[0], to(f.a, 0, elbtypes.TargetGroupTuple{TargetGroupArn: &f.b, Weight: sdk.Int32(100)}))
+	f.Set(f.Rules[0], f.Both(0, 100))
 	s = f.next(t, "web:3")
 	since = len(s.Calls())
-	s.refused(t, "want "+f.a+" there", ecslane.OpBlueGreenCreate, f.shifted)
+	s.refused(t, "want "+f.A+" there", ecslane.OpBlueGreenCreate, f.shifted)
 	if got := s.changes(since); len(got) > 0 {
 		t.Errorf("it was refused and changes %v", got)
 	}
@@ -274,13 +193,13 @@ func TestASwapThatWasKilled(t *testing.T) {
 	s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped)
 	s.Fail("elasticloadbalancing:ModifyRule", testaws.Fault{Code: "AccessDenied", Message: "not you", After: 1, Times: 1})
 	r := s.does(t, ecslane.OpBlueGreenSwap, swapping)
-	if r.Status != task.Failed || f.traffic(t, f.rules[0]) != "b" || f.traffic(t, f.rules[1]) != "b" {
-		t.Fatalf("half way it is %s with traffic to %s and %s", r.Status, f.traffic(t, f.rules[0]), f.traffic(t, f.rules[1]))
+	if r.Status != task.Failed || f.Traffic(f.Rules[0]) != "b" || f.Traffic(f.Rules[1]) != "b" {
+		t.Fatalf("half way it is %s with traffic to %s and %s", r.Status, f.Traffic(f.Rules[0]), f.Traffic(f.Rules[1]))
 	}
 	since := len(s.Calls())
 	s.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
-	if got := s.changes(since); cmp.Diff([]string{"ModifyRule", "TagResource"}, got) != "" || f.traffic(t, f.rules[1]) != "a" {
-		t.Errorf("the second time it changes %v; the stage's traffic goes to %s", got, f.traffic(t, f.rules[1]))
+	if got := s.changes(since); cmp.Diff([]string{"ModifyRule", "TagResource"}, got) != "" || f.Traffic(f.Rules[1]) != "a" {
+		t.Errorf("the second time it changes %v; the stage's traffic goes to %s", got, f.Traffic(f.Rules[1]))
 	}
 }
 
@@ -293,23 +212,11 @@ func TestNobodyAnswers(t *testing.T) {
 	if _, err := s.client().UpdateService(t.Context(), &awsecs.UpdateServiceInput{Cluster: sdk.String("test"), Service: sdk.String("web__1"), DesiredCount: sdk.Int32(0)}); err != nil {
 		t.Fatal(err)
 	}
-	for f.targets(t, f.b) > 0 {
-		s.live(t, "web__1") // time passes with the calls
-	}
+	f.Leave(f.B)
 	s.refused(t, "none of the 0 targets", ecslane.OpBlueGreenSwap, swapping)
-	if f.traffic(t, f.rules[0]) != "a" {
-		t.Errorf("traffic goes to %s", f.traffic(t, f.rules[0]))
+	if f.Traffic(f.Rules[0]) != "a" {
+		t.Errorf("traffic goes to %s", f.Traffic(f.Rules[0]))
 	}
-}
-
-// targets counts a target group's.
-func (f *front) targets(t *testing.T, group string) int {
-	t.Helper()
-	out, err := f.api.DescribeTargetHealth(t.Context(), &elb.DescribeTargetHealthInput{TargetGroupArn: &group})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(out.TargetHealthDescriptions)
 }
 
 // Only the action that forwards is changed.
@@ -320,9 +227,9 @@ func TestALoginStays(t *testing.T) {
 		Issuer: sdk.String("https://id.example.com"), AuthorizationEndpoint: sdk.String("https://id.example.com/a"), TokenEndpoint: sdk.String("https://id.example.com/t"),
 		UserInfoEndpoint: sdk.String("https://id.example.com/u"), ClientId: sdk.String("web"), ClientSecret: sdk.String("s3cret"),
 	}}
-	forward := to(f.a, 1)
+	forward := testaws.To(f.A, 1)
 	forward[0].Order = sdk.Int32(2)
-	f.set(t, f.rules[0], append([]elbtypes.Action{login}, forward...))
+	f.Set(f.Rules[0], append([]elbtypes.Action{login}, forward...))
 	s := f.bluegreen(t, "web:1")
 	calls := s.CallsOf("elasticloadbalancing:ModifyRule")
 	var in elb.ModifyRuleInput
@@ -340,8 +247,8 @@ func TestALoginStays(t *testing.T) {
 func TestTrafficShift(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, newStage(t))
-	f.set(t, f.rules[0], to(f.a, 100, elbtypes.TargetGroupTuple{TargetGroupArn: &f.b, Weight: sdk.Int32(0)}))
-	dev := f.rule(t, f.listeners[0], to(f.a, 1))
+	f.Set(f.Rules[0], f.Both(100, 0))
+	dev := f.Rule(f.Listeners[0], testaws.To(f.A, 1))
 	s := f.next(t, "web:1")
 	s.succeeds(t, ecslane.OpBlueGreenCreate, f.shifted)
 	shift := func(p int) func(*ecslane.Spec) {
@@ -349,9 +256,9 @@ func TestTrafficShift(t *testing.T) {
 	}
 	alone := func(rule string, weights ...int) func(*ecslane.Spec) {
 		return func(s *ecslane.Spec) {
-			s.Shift = &ecslane.Shift{LoadBalancer: f.balancer, Listener: f.listeners[0], Rule: rule}
+			s.Shift = &ecslane.Shift{LoadBalancer: f.Balancer, Listener: f.Listeners[0], Rule: rule}
 			for i, w := range weights {
-				s.Shift.Forward = append(s.Shift.Forward, ecslane.Forward{TargetGroup: []string{f.b, f.a, "c", "d", "e", "f"}[i], Weight: w})
+				s.Shift.Forward = append(s.Shift.Forward, ecslane.Forward{TargetGroup: []string{f.B, f.A, "c", "d", "e", "f"}[i], Weight: w})
 			}
 		}
 	}
@@ -362,16 +269,16 @@ func TestTrafficShift(t *testing.T) {
 		colour string
 		calls  []string
 	}{
-		{shift(50), f.rules[0], "a 50, b 50", "GREEN", []string{"ModifyRule"}},
-		{shift(50), f.rules[0], "a 50, b 50", "GREEN", nil},
-		{shift(100), f.rules[0], "a 0, b 100", "BLUE", []string{"ModifyRule", "TagResource"}},
-		{shift(100), f.rules[0], "a 0, b 100", "BLUE", nil},
+		{shift(50), f.Rules[0], "a 50, b 50", "GREEN", []string{"ModifyRule"}},
+		{shift(50), f.Rules[0], "a 50, b 50", "GREEN", nil},
+		{shift(100), f.Rules[0], "a 0, b 100", "BLUE", []string{"ModifyRule", "TagResource"}},
+		{shift(100), f.Rules[0], "a 0, b 100", "BLUE", nil},
 		{alone(dev, 70, 30), dev, "a 30, b 70", "BLUE", []string{"ModifyRule"}},
 		{alone(dev, 7), dev, "b", "BLUE", []string{"ModifyRule"}},
 	} {
 		since := len(s.Calls())
 		s.succeeds(t, ecslane.OpTrafficShift, step.change)
-		if got := f.traffic(t, step.rule); got != step.want || s.colour(t, "web__1") != step.colour {
+		if got := f.Traffic(step.rule); got != step.want || s.colour(t, "web__1") != step.colour {
 			t.Errorf("traffic goes to %s, the service is %s; want %s, %s", got, s.colour(t, "web__1"), step.want, step.colour)
 		}
 		if diff := cmp.Diff(step.calls, s.changes(since)); diff != "" {
@@ -379,7 +286,7 @@ func TestTrafficShift(t *testing.T) {
 		}
 	}
 	since := len(s.Calls())
-	s.refused(t, "is the rule of the stage's EcsBlueGreenCreateService", ecslane.OpTrafficShift, alone(f.rules[0], 1, 1))
+	s.refused(t, "is the rule of the stage's EcsBlueGreenCreateService", ecslane.OpTrafficShift, alone(f.Rules[0], 1, 1))
 	s.refused(t, "found 6 target groups", ecslane.OpTrafficShift, alone(dev, 1, 1, 1, 1, 1, 1))
 	s.refused(t, "all weights are 0", ecslane.OpTrafficShift, alone(dev, 0, 0))
 	s.refused(t, "isTrafficShift: true", ecslane.OpBlueGreenSwap, swapping)
@@ -387,11 +294,11 @@ func TestTrafficShift(t *testing.T) {
 		t.Errorf("what was refused changes %v", got)
 	}
 	s.succeeds(t, ecslane.OpShiftRollback)
-	if got := f.traffic(t, dev); got != "a" {
+	if got := f.Traffic(dev); got != "a" {
 		t.Errorf("after the rollback of the shift traffic goes to %s", got)
 	}
 	s.succeeds(t, ecslane.OpBlueGreenRollback)
-	if got := f.traffic(t, f.rules[0]); got != "a 100, b 0" || s.tasks(t, "web__1") != 0 {
+	if got := f.Traffic(f.Rules[0]); got != "a 100, b 0" || s.tasks(t, "web__1") != 0 {
 		t.Errorf("after the rollback traffic goes to %s, the new service has %d tasks", got, s.tasks(t, "web__1"))
 	}
 }
@@ -422,7 +329,7 @@ func (f *front) state(t *testing.T, aside string) string {
 		}
 		fmt.Fprintln(&b, name, *d.TaskDefinition.ContainerDefinitions[0].Image, one.DesiredCount, "desired", f.stage.colour(t, name), len(targets.ScalableTargets), "scalable targets")
 	}
-	fmt.Fprintln(&b, "traffic to", f.traffic(t, f.rules[0]), "and", f.traffic(t, f.rules[1]))
+	fmt.Fprintln(&b, "traffic to", f.Traffic(f.Rules[0]), "and", f.Traffic(f.Rules[1]))
 	return b.String()
 }
 

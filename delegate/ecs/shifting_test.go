@@ -31,18 +31,18 @@ func TestECSMovesTheTraffic(t *testing.T) {
 	t.Parallel()
 	s := moved(t, "strategy: BLUE_GREEN, bakeTimeInMinutes: 2")
 	f := newFront(t, s)
-	s.service = strings.Replace(s.service, balanced, "loadBalancers: [{targetGroupArn: "+f.a+", containerName: web, containerPort: 80, advancedConfiguration: {alternateTargetGroupArn: "+
-		f.b+", productionListenerRule: "+f.rules[0]+", roleArn: 'arn:aws:iam::123456789012:role/ecs'}}]\n", 1)
+	s.service = strings.Replace(s.service, balanced, "loadBalancers: [{targetGroupArn: "+f.A+", containerName: web, containerPort: 80, advancedConfiguration: {alternateTargetGroupArn: "+
+		f.B+", productionListenerRule: "+f.Rules[0]+", roleArn: 'arn:aws:iam::123456789012:role/ecs'}}]\n", 1)
 	traffic := func(want string) {
 		t.Helper()
-		out, err := f.api.DescribeRules(t.Context(), &elb.DescribeRulesInput{RuleArns: []string{f.rules[0]}})
+		out, err := f.API.DescribeRules(t.Context(), &elb.DescribeRulesInput{RuleArns: []string{f.Rules[0]}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := ""
 		for _, g := range out.Rules[0].Actions[0].ForwardConfig.TargetGroups {
 			if *g.Weight > 0 {
-				got += map[string]string{f.a: "a", f.b: "b"}[*g.TargetGroupArn]
+				got += map[string]string{f.A: "a", f.B: "b"}[*g.TargetGroupArn]
 			}
 		}
 		if got != want {

@@ -7,16 +7,20 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/api"
 )
 
+// asgFolder is what the examples of Auto Scaling groups deploy.
+const asgFolder = "../../examples/asg"
+
 // asgEntities are the documents of examples/asg for an account.
 func asgEntities(t *testing.T, w *testaws.World) string {
 	t.Helper()
-	return strings.NewReplacer("eu-central-1", testaws.Region, "subnet-1", w.Network().Subnets[0]).Replace(read(t, "../../examples/asg/entities.yaml"))
+	return strings.NewReplacer("eu-central-1", testaws.Region, "subnet-1", w.Network().Subnets[0]).Replace(read(t, asgFolder+"/entities.yaml"))
 }
 
 // imageOf makes an image of a name.
@@ -86,5 +90,56 @@ func TestAsgRollsOutAndBack(t *testing.T) {
 		runs("web-2")
 		undone(t, s, run("web-4", "true"))
 		runs("web-2")
+	})
+}
+
+// TestAsgSwapsAndBack: two groups take turns behind a load balancer, and one that was
+// swapped in and is rolled back leaves the other one with the traffic.
+func TestAsgSwapsAndBack(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w := start(t), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		images := map[string]string{}
+		for _, name := range []string{"web-1", "web-2", "web-3"} {
+			images[name] = imageOf(t, w, name)
+		}
+		service, f := colours(t, w, asgFolder+"/colours.yaml", elbtypes.TargetTypeEnumInstance)
+		s.Apply(t, byTheAccounts(asgEntities(t, w)))
+		// Its examples have the pipeline, but for what fails at the end.
+		pipeline := read(t, filesOf(t, "AsgBlueGreenRollback").Example)
+		pipeline = strings.Replace(pipeline, "script: exit 1", "script: <+pipeline.variables.script>", 1)
+		s.Apply(t, strings.Replace(pipeline, "  stages:\n", "  variables:\n    - {name: script, type: String, value: <+input>}\n  stages:\n", 1))
+		run := func(image, script string) e2e.Execution {
+			t.Helper()
+			s.Apply(t, strings.Replace(service, "web-1", image, 1))
+			return finish(t, s, s.Begin(t, "asg_blue_green_back", map[string]string{"variables.script": script}))
+		}
+		serves := func(image, prod, stage string) {
+			t.Helper()
+			if f.Traffic(f.Rules[0]) != prod || f.Traffic(f.Rules[1]) != stage {
+				t.Errorf("traffic goes to %s, the stage's to %s; want %s and %s", f.Traffic(f.Rules[0]), f.Traffic(f.Rules[1]), prod, stage)
+			}
+			var l api.PlacementList
+			if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
+				t.Fatal(err)
+			}
+			if len(l.Placements) != 1 || l.Placements[0].Artifact != images[image] {
+				t.Errorf("the ledger has %+v; want machines of %s", l.Placements, image)
+			}
+		}
+		if e := run("web-1", "true"); e.Status != "Success" {
+			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
+		}
+		serves("web-1", "a", "b")
+		if e := run("web-2", "true"); e.Status != "Success" {
+			t.Fatalf("the second is %s: %s", e.Status, e.Message)
+		}
+		serves("web-2", "b", "a")
+		if e := run("web-3", "exit 1"); e.Status != "Failed" || e.Root.Find("asgBlueGreenRollback").Status != "Success" {
+			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
+		}
+		serves("web-2", "b", "a")
 	})
 }

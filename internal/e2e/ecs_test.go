@@ -6,10 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
@@ -26,62 +24,21 @@ func ecsEntities(t *testing.T, w *testaws.World) string {
 	return strings.NewReplacer("eu-central-1", testaws.Region, "subnet-1", w.Network().Subnets[0]).Replace(read(t, ecsFolder+"/entities.yaml"))
 }
 
-// colours is the service of examples/ecs that is deployed in two colours, for an
-// account with a load balancer: each listener has a rule for one target group,
-// production's also one for both, and one for developers.
-func colours(t *testing.T, w *testaws.World) string {
+// colours is a service of an example that is deployed in two colours, for an account
+// with a load balancer: each listener has a rule for one target group, production's
+// also one for both, and one for developers.
+func colours(t *testing.T, w *testaws.World, file string, kind elbtypes.TargetTypeEnum) (string, *testaws.Front) {
 	t.Helper()
-	api, net := elb.NewFromConfig(w.Config()), w.Network()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	made, err := api.CreateLoadBalancer(t.Context(), &elb.CreateLoadBalancerInput{Name: sdk.String("shop"), Subnets: net.Subnets[:2]})
-	must(err)
-	to := func(groups ...string) []elbtypes.Action {
-		config := &elbtypes.ForwardActionConfig{}
-		for i, g := range groups {
-			config.TargetGroups = append(config.TargetGroups, elbtypes.TargetGroupTuple{TargetGroupArn: &g, Weight: sdk.Int32(int32(100 * (1 - i)))})
-		}
-		return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: config}}
-	}
-	var groups, listeners []string
-	for i, name := range []string{"shop-prod", "shop-stage"} {
-		g, err := api.CreateTargetGroup(t.Context(), &elb.CreateTargetGroupInput{
-			Name: &name, Protocol: elbtypes.ProtocolEnumHttp, Port: sdk.Int32(80), VpcId: &net.VPC, TargetType: elbtypes.TargetTypeEnumIp,
-		})
-		must(err)
-		groups = append(groups, *g.TargetGroups[0].TargetGroupArn)
-		l, err := api.CreateListener(t.Context(), &elb.CreateListenerInput{
-			LoadBalancerArn: made.LoadBalancers[0].LoadBalancerArn, Protocol: elbtypes.ProtocolEnumHttp, Port: sdk.Int32(int32(80 + i)), DefaultActions: to(groups[i]),
-		})
-		must(err)
-		listeners = append(listeners, *l.Listeners[0].ListenerArn)
-	}
+	f := w.Front("shop", kind)
 	values := map[string]string{
-		"subnet": net.Subnets[0], "prodListener": listeners[0], "stageListener": listeners[1], "prodGroup": groups[0], "stageGroup": groups[1],
+		"subnet": w.Network().Subnets[0], "prodListener": f.Listeners[0], "stageListener": f.Listeners[1], "prodGroup": f.A, "stageGroup": f.B,
+		"prodRule": f.Rules[0], "stageRule": f.Rules[1], "sharedRule": f.Rule(f.Listeners[0], f.Both(100, 0)), "devRule": f.Rule(f.Listeners[0], testaws.To(f.A, 1)),
 	}
-	for i, r := range []struct {
-		name, listener string
-		actions        []elbtypes.Action
-	}{
-		{"prodRule", listeners[0], to(groups[0])}, {"stageRule", listeners[1], to(groups[1])},
-		{"sharedRule", listeners[0], to(groups...)}, {"devRule", listeners[0], to(groups[0])},
-	} {
-		out, err := api.CreateRule(t.Context(), &elb.CreateRuleInput{
-			ListenerArn: &r.listener, Priority: sdk.Int32(int32(i + 1)), Actions: r.actions,
-			Conditions: []elbtypes.RuleCondition{{Field: sdk.String("path-pattern"), Values: []string{"/" + r.name}}},
-		})
-		must(err)
-		values[r.name] = *out.Rules[0].RuleArn
-	}
-	text := read(t, ecsFolder+"/colours.yaml")
+	text := strings.ReplaceAll(read(t, file), "eu-central-1", testaws.Region)
 	for name, value := range values {
 		text = regexp.MustCompile(`(name: `+name+`, type: String, value: )[^}]+`).ReplaceAllString(text, "${1}"+value)
 	}
-	return text
+	return text, f
 }
 
 // TestECSRollsOutAndBack: a service is made, updated, and rolled back to what it

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -146,6 +147,10 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		delegateOf(t, s, w)
 		imageOf(t, w, "web-1")
 		s.Apply(t, asgEntities(t, w))
+		if strings.Contains(example, "shopasg") {
+			text, _ := colours(t, w, asgFolder+"/colours.yaml", elbtypes.TargetTypeEnumInstance)
+			s.Apply(t, text)
+		}
 		return s
 	}
 	if strings.Contains(example, "deploymentType: ECS") {
@@ -153,7 +158,8 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		delegateOf(t, s, w)
 		s.Apply(t, ecsEntities(t, w))
 		if strings.Contains(example, "webcolours") {
-			s.Apply(t, colours(t, w))
+			text, _ := colours(t, w, ecsFolder+"/colours.yaml", elbtypes.TargetTypeEnumIp)
+			s.Apply(t, text)
 		}
 		return s
 	}

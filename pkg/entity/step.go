@@ -136,7 +136,7 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 		"description": d.Text(&s.Description),
 		"type":        func(v yamldoc.Value) { s.Type = d.stepType(v) },
 		"spec": func(spec yamldoc.Value) {
-			if d.Node(&s.Spec)(spec); !document.Neutral(spec.Node) {
+			if d.Node(&s.Spec)(spec); !bare(spec.Node) {
 				d.checkStep(v, spec, p)
 			}
 		},
@@ -150,12 +150,18 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 	}
 }
 
+// bare says whether a spec has nothing in it. Keys that say no are something: a
+// step may ask for them.
+func bare(spec *yamldoc.Node) bool {
+	return document.Neutral(spec) && (spec == nil || len(spec.Entries) == 0)
+}
+
 // stepNeeds reports what a step lacks, and what its spec does if it has none.
 func (d steps) stepNeeds(v yamldoc.Value, p place) {
 	if !linked(v) {
 		d.Need(v, "type")
 	}
-	if d.Watched() || document.Neutral(v.Node.Get("spec")) {
+	if d.Watched() || bare(v.Node.Get("spec")) {
 		typ := document.Child(v, "type")
 		if d.checkStep(v, document.At(v, "spec", &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}), p) && !linked(v) {
 			d.Takes(v, yamldoc.UseNeeded, "spec")

@@ -206,14 +206,14 @@ func near(place string) string {
 // of the change, and of the finding.
 func beyond() []string {
 	return []string{
-		"which isTrafficShift: ", // one flag says which other keys are needed
+		"is missing, which ", // one key says which other ones are needed
 		// what one of several keys says
 		`one of the keys `, `nobody would be told`, `key "fixedValue" is missing`, `for a script that doesn't run on the delegate`,
 		`key "ticketNumber" is missing`, `key "authToken" is missing`, `key "templateName" is missing`, `key "filePaths" is missing`,
 		`key "chartName" is missing`, `key "environmentRef" is missing`, `key "values" is missing`,
 		`no attribute is named`, `one of deployToAll`, `primary(DockerRegistry) without type`,
 		// a key that may be null, but not absent
-		`it may be empty`, `run-empty.txtar`, `save-missing.txtar`,
+		`it may be empty`, `save-missing.txtar`,
 		// parts that are kept as they are, or have keys of the user's
 		`an expression for the whole of`, `inputSet.pipeline`, `pipeline: want the part`, `pipeline: key "identifier"`, `.strategy.matrix`,
 		`.headers.`, `.environmentVariables.`, `spec.inputs is a list`, `inputSetRefs is a text`,

@@ -21,11 +21,11 @@ func (s *Spec) fetched() swimlane.Fetched {
 // needed is what an operation needs of what its stage deploys.
 func (t Target) needed(op Op) Target {
 	switch op {
-	case OpRolling, OpCanary:
+	case OpRolling, OpCanary, OpBlueGreen:
 		return t
 	case OpSteadyState, OpCanaryDelete, OpScale: // what the group is called
 		return Target{AWS: t.AWS, Base: t.Base, Configuration: t.Configuration}
-	case OpRollingRollback:
+	case OpRollingRollback, OpBlueGreenSwap, OpShiftTraffic, OpBlueGreenRollback:
 	}
 	return Target{AWS: t.AWS}
 }

@@ -21,6 +21,7 @@ func TestLane(t *testing.T) {
 		NotPlace:        []string{"baseAsgName"}, // it stands for documents
 		Undo: map[string]string{
 			"AsgRollingDeploy": "AsgRollingRollback", "AsgCanaryDeploy": "AsgCanaryDelete",
+			"AsgBlueGreenDeploy": "AsgBlueGreenRollback", "AsgBlueGreenSwapService": "AsgBlueGreenRollback", "AsgShiftTraffic": "AsgBlueGreenRollback",
 			// The one changes nothing, and what the other does is done by hand.
 			"AsgSteadyState": "", "AsgScale": "AsgScale",
 		},

@@ -12,7 +12,7 @@ func start(in step.In, s Spec) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	if s.Op == OpRolling || s.Op == OpCanary {
+	if s.Op == OpRolling || s.Op == OpCanary || s.Op == OpBlueGreen {
 		if err := complete(*target); err != nil {
 			return step.Action{}, err
 		}

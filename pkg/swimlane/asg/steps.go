@@ -5,11 +5,15 @@ import "github.com/slipway-cd/slipway/pkg/step"
 // Steps lists the step types of its stages.
 func Steps() []step.Type {
 	return []step.Type{
+		blueGreenDeployType(),
+		blueGreenRollbackType(),
+		blueGreenSwapType(),
 		canaryDeleteType(),
 		canaryDeployType(),
 		rollingDeployType(),
 		rollingRollbackType(),
 		scaleType(),
+		shiftTrafficType(),
 		steadyStateType(),
 	}
 }

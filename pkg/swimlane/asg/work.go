@@ -13,12 +13,16 @@ type Op string
 
 // The operations.
 const (
-	OpRolling         Op = "AsgRollingDeploy"
-	OpRollingRollback Op = "AsgRollingRollback"
-	OpSteadyState     Op = "AsgSteadyState"
-	OpCanary          Op = "AsgCanaryDeploy"
-	OpCanaryDelete    Op = "AsgCanaryDelete"
-	OpScale           Op = "AsgScale"
+	OpRolling           Op = "AsgRollingDeploy"
+	OpRollingRollback   Op = "AsgRollingRollback"
+	OpSteadyState       Op = "AsgSteadyState"
+	OpCanary            Op = "AsgCanaryDeploy"
+	OpCanaryDelete      Op = "AsgCanaryDelete"
+	OpScale             Op = "AsgScale"
+	OpBlueGreen         Op = "AsgBlueGreenDeploy"
+	OpBlueGreenSwap     Op = "AsgBlueGreenSwapService"
+	OpShiftTraffic      Op = "AsgShiftTraffic"
+	OpBlueGreenRollback Op = "AsgBlueGreenRollback"
 )
 
 // Spec is the spec of every step's Work. What a stage has found is in its
@@ -36,6 +40,27 @@ type Spec struct {
 	// Poll is how often AsgSteadyState looks, in seconds.
 	Poll       int  `json:"poll,omitempty"`
 	SkipSteady bool `json:"skipSteady,omitempty"` // of AsgScale
+	// Balancers are those behind which AsgBlueGreenDeploy makes a group.
+	Balancers []Balancer `json:"loadBalancers,omitempty"`
+	// Traffic is how it moves from one group to the other.
+	Traffic *Traffic `json:"traffic,omitempty"`
+}
+
+// Balancer is a load balancer with the places where its traffic is moved.
+type Balancer struct {
+	Name         string `json:"loadBalancer"` // or its ARN
+	ProdListener string `json:"prodListener"` // ARNs from here on
+	ProdRule     string `json:"prodRule"`
+	// The stage's, whose target groups are swapped with production's; without them
+	// traffic is shifted by the weights of production's rule.
+	StageListener string `json:"stageListener,omitempty"`
+	StageRule     string `json:"stageRule,omitempty"`
+}
+
+// Traffic is how much of it the new group gets, and what becomes of the old one.
+type Traffic struct {
+	Weight   int  `json:"weight"`             // percent
+	Downsize bool `json:"downsize,omitempty"` // the old group has no machines then
 }
 
 // Selection is a count, or a percentage of the machines that a group should have.
