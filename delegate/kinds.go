@@ -6,6 +6,7 @@ package delegate
 
 import (
 	"maps"
+	nethttp "net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/cloudformation"
 	"github.com/slipway-cd/slipway/delegate/ecs"
+	groups "github.com/slipway-cd/slipway/delegate/elastigroup"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/helm"
@@ -46,6 +48,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/awssam"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	laneecs "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
@@ -68,6 +71,8 @@ type Config struct {
 	// Orphan is how long what a session runs goes on without any delegate; 0: an
 	// hour.
 	Orphan time.Duration
+	// Via is how Spot is reached; nil is a transport with net/http's defaults.
+	Via nethttp.RoundTripper
 }
 
 // Answer is the first call of every main, and of every TestMain, whose program
@@ -108,6 +113,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
 		stacks.Kind:         {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses})},
 		laneecs.Kind:        ecs.Kind(ecs.Config{Git: documents, Accesses: accesses}),
+		elastigroup.Kind:    groups.Kind(groups.Config{Git: documents, Accesses: accesses, Via: cfg.Via}),
 		task.KindJenkins:    {Do: jenkins.New(nil)},
 		task.KindJira:       {Do: jira.New(nil)},
 		lane.Kind:           {Do: kubernetes.New(manifests), Watch: pods},

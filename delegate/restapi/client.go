@@ -54,6 +54,8 @@ type Request struct {
 	Form   url.Values // the body, instead of JSON
 	Text   string     // the body, instead of either
 	Header http.Header
+	// Once says that it isn't tried again: who asks knows better when to.
+	Once bool
 }
 
 // Answer is what came back with a status below 400.
@@ -191,7 +193,7 @@ func (c *Client) target(r Request) (string, error) {
 
 // repeatable says whether a request may be sent again after an error.
 func repeatable(r Request, err error) bool {
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet || r.Once {
 		return false
 	}
 	var s *StatusError

@@ -59,6 +59,8 @@ func TestErrors(t *testing.T) {
 		says               string
 		types              []fault.FailureType
 	}{
+		{"what Spot says", "POST", `{"request":{"id":"r"},"response":{"status":{"code":400},"errors":[{"code":"X","message":"Too big","field":"capacity"},{"code":"Y","message":"No."}]}}`, 400, 1, "status 400 Bad Request: capacity: Too big; No.", []fault.FailureType{fault.Unknown}},
+		{"what Spot says of too many", "POST", `{"response":{"status":{"code":429},"data":"Rate limit exceeded"}}`, 429, 1, "status 429 Too Many Requests: Rate limit exceeded", []fault.FailureType{fault.Connectivity, fault.RetryableTransientFailure}},
 		{"what Jira says", "POST", `{"errorMessages":["No."],"errors":{"b":"bad","a":"worse"}}`, 400, 1, "status 400 Bad Request: No.; a: worse; b: bad", []fault.FailureType{fault.Unknown}},
 		{"what ServiceNow says", "POST", `{"error":{"message":"No Record","detail":"gone"},"status":"failure"}`, 404, 1, "No Record; gone", []fault.FailureType{fault.Unknown}},
 		{"a text", "GET", "nope", 403, 1, "status 403 Forbidden: nope", []fault.FailureType{fault.Authorization}},

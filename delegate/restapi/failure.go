@@ -51,14 +51,16 @@ func typesOf(status int) []fault.FailureType {
 const maxReason = 1000
 
 // reason reads what a server says is wrong, in the shapes of Jira
-// ({errorMessages, errors}), ServiceNow ({error: {message, detail}}) and
-// others ({message}); else it is the text.
+// ({errorMessages, errors}), ServiceNow ({error: {message, detail}}), Spot
+// ({response: {errors: [{message, field}], data}}) and others ({message}); else
+// it is the text.
 func reason(body []byte) string {
 	var doc struct {
 		Messages []string          `json:"errorMessages"`
 		Errors   map[string]string `json:"errors"`
 		Error    json.RawMessage   `json:"error"`
 		Message  string            `json:"message"`
+		Response json.RawMessage   `json:"response"`
 	}
 	if json.Unmarshal(body, &doc) != nil {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD"))
@@ -71,6 +73,7 @@ func reason(body []byte) string {
 	for _, field := range slices.Sorted(maps.Keys(doc.Errors)) {
 		parts = append(parts, field+": "+doc.Errors[field])
 	}
+	parts = append(parts, within(doc.Response)...)
 	var nested struct{ Message, Detail string }
 	var plain string
 	switch {
@@ -81,6 +84,25 @@ func reason(body []byte) string {
 	}
 	parts = slices.DeleteFunc(append(parts, doc.Message), func(s string) bool { return s == "" })
 	return bounded(strings.Join(parts, "; "))
+}
+
+// within is what the answer says that Spot wraps.
+func within(response json.RawMessage) []string {
+	var doc struct {
+		Errors []struct{ Message, Field string }
+		Data   string
+	}
+	if json.Unmarshal(response, &doc) != nil {
+		return nil
+	}
+	var parts []string
+	for _, e := range doc.Errors {
+		if e.Field != "" {
+			e.Message = e.Field + ": " + e.Message
+		}
+		parts = append(parts, e.Message)
+	}
+	return append(parts, doc.Data)
 }
 
 func bounded(reason string) string {

@@ -9,10 +9,10 @@ import (
 )
 
 // delegateOf starts a delegate that finds the credentials of an account around it.
-func delegateOf(t *testing.T, s *e2e.Server, w *testaws.World) {
+func delegateOf(t *testing.T, s *e2e.Server, w *testaws.World, more ...string) {
 	t.Helper()
-	spawn(t, delegateEnv+"=account", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(t, s),
-		"AWS_ENDPOINT_URL="+w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true")
+	spawn(t, append(more, delegateEnv+"=account", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(t, s),
+		"AWS_ENDPOINT_URL="+w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true")...)
 }
 
 // byTheAccounts has the delegate of an account do what entities need: a host's own

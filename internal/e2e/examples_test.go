@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/internal/testmail"
+	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/mail"
@@ -151,6 +152,13 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 			text, _ := colours(t, w, asgFolder+"/colours.yaml", elbtypes.TargetTypeEnumInstance)
 			s.Apply(t, text)
 		}
+		return s
+	}
+	if strings.Contains(example, "deploymentType: Elastigroup") {
+		s, w, spot := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t), testservers.NewSpot(t)
+		delegateOf(t, s, w, spotEnv+"="+spot.URL)
+		imageOf(t, w, "web-1")
+		s.Apply(t, spotEntities(t))
 		return s
 	}
 	if strings.Contains(example, "deploymentType: ECS") {

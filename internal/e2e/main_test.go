@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/internal/testservers/sam"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
@@ -31,7 +33,16 @@ const (
 	leaseEnv    = "E2E_LEASE"    // the server's heartbeat time, if another
 	cacheEnv    = "E2E_CACHE"    // the folder of what the delegate keeps
 	journalEnv  = "E2E_JOURNAL"  // the folder of the delegate's journal
+	spotEnv     = "E2E_SPOT"     // where a stand-in of Spot is
 )
+
+// viaSpot is how a delegate reaches Spot, if there is a stand-in.
+func viaSpot() http.RoundTripper {
+	if at := os.Getenv(spotEnv); at != "" {
+		return testservers.Reroute{testservers.SpotHost: at}
+	}
+	return nil
+}
 
 // heartbeat is short, so that lost tasks are found while a test waits.
 const heartbeat = 2 * time.Second
@@ -58,7 +69,7 @@ func TestMain(m *testing.M) {
 		capacity, _ := strconv.Atoi(os.Getenv(capacityEnv)) // without it the agent's own
 		err = agent.New(agent.Config{
 			Capacity: capacity,
-			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute}),
+			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute, Via: viaSpot()}),
 			Drain: time.Minute, Journal: os.Getenv(journalEnv),
 		}).Run(ctx)
 	default:

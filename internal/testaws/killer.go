@@ -3,6 +3,7 @@ package testaws
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -61,6 +62,34 @@ func (k *Killer) dies() {
 	k.dead = true
 	k.kill(errKilled)
 }
+
+// Via puts the killer on the delegate's way to somebody else, whose operations are
+// named by their requests.
+func (k *Killer) Via(next http.RoundTripper, name func(*http.Request) string) http.RoundTripper {
+	return roundTrips(func(r *http.Request) (*http.Response, error) {
+		mine, made := k.comes(name(r))
+		if !made {
+			return nil, errKilled
+		}
+		answer, err := next.RoundTrip(r)
+		if !mine {
+			return answer, err
+		}
+		if err == nil {
+			_ = answer.Body.Close() // nobody reads it
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.dies()
+		return nil, errKilled
+	})
+}
+
+// roundTrips is an http.RoundTripper.
+type roundTrips func(r *http.Request) (*http.Response, error)
+
+// RoundTrip sends a request.
+func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // handle is a step of the SDK's way to AWS.
 func (k *Killer) handle(ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {

@@ -20,6 +20,7 @@ func foldersOf() map[string][]string {
 		"Asg":              {"pkg/swimlane/asg", "delegate/asg"},
 		"AwsLambda":        {"pkg/swimlane/awslambda", "delegate/awslambda"},
 		"ECS":              {"pkg/swimlane/ecs", "delegate/ecs"},
+		"Elastigroup":      {"pkg/swimlane/elastigroup", "delegate/elastigroup"},
 		"AWS_SAM":          {"pkg/swimlane/awssam", "delegate/awssam"},
 	}
 }

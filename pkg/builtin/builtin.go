@@ -52,6 +52,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/awssam"
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
@@ -72,6 +73,7 @@ func lanes() []lane {
 		{asg.Lane(), asg.Steps()},
 		{ecs.Lane(), ecs.Steps()},
 		{awssam.Lane(), awssam.Steps()},
+		{elastigroup.Lane(), elastigroup.Steps()},
 	}
 }
 

@@ -23,7 +23,7 @@ func (d settings) otherConnectors() []string {
 func harnessConnectors() []string {
 	return []string{
 		"Codecommit",
-		"AzureArtifacts", "Pdc", "Spot", "Tas", "TerraformCloud", "AwsKms",
+		"AzureArtifacts", "Pdc", "Tas", "TerraformCloud", "AwsKms",
 		"GcpKms", "GcpSecretManager", "AzureKeyVault", "Local", "Prometheus",
 		"Datadog", "NewRelic", "Dynatrace", "AppDynamics", "Splunk", "SumoLogic", "ElasticSearch", "CustomHealth", "PagerDuty",
 		"JDBC", "CEAws", "CEAzure", "GcpCloudCost", "CEK8sCluster", "SignalFX", "Salesforce",

@@ -79,7 +79,7 @@ func whyNoConnector(word string) string {
 			},
 		},
 		{"it belongs to another product of Harness's", []string{"CEAws", "CEAzure", "GcpCloudCost", "CEK8sCluster", "JDBC"}},
-		{"it is of a deployment type that isn't supported", []string{"Pdc", "Spot", "Tas", "Salesforce"}},
+		{"it is of a deployment type that isn't supported", []string{"Pdc", "Tas", "Salesforce"}},
 		{"a connector of the type Git reaches the same repositories", []string{"Codecommit"}},
 		{"the script of a CustomArtifact can list versions", []string{"AzureArtifacts"}},
 		{"no step runs Terraform yet", []string{"TerraformCloud"}},

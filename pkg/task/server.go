@@ -10,6 +10,8 @@ type Server struct {
 	Password string `json:"password,omitempty"` // Basic
 	Token    string `json:"token,omitempty"`    // Bearer
 	OAuth    *OAuth `json:"oauth,omitempty"`    // RefreshToken
+	// Account is the one in which is asked, of a system that has several.
+	Account string `json:"account,omitempty"`
 }
 
 // Auth says which credentials a request to a Server has.

@@ -1,4 +1,4 @@
-// Package cloud has the connectors to accounts of AWS, Google Cloud and Azure.
+// Package cloud has the connectors to accounts of AWS, Google Cloud, Azure and Spot.
 // What is used there is named by who uses the connector.
 package cloud
 
@@ -16,6 +16,7 @@ func Types() []connector.Type {
 		{Name: "Aws", New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return decodeAWS(d, v) }},
 		{Name: "Gcp", New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return decodeGoogle(d, v) }},
 		{Name: "Azure", New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return decodeAzure(d, v) }},
+		{Name: "Spot", New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return decodeSpot(d, v) }},
 	}
 }
 

@@ -1,6 +1,8 @@
 package swimlanetest
 
 import (
+	"cmp"
+
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
@@ -18,6 +20,8 @@ type Reach struct {
 	ServiceSpec  yamldoc.Value
 	TemplateSpec yamldoc.Value
 	All          []swimlane.Manifest // of the service
+	// ConnectorType is that of the connectors, whose servers are asked for by it.
+	ConnectorType string
 }
 
 // Text is a field as it is.
@@ -73,8 +77,8 @@ func (*Reach) Chart(string) (*lookup.ChartFound, error) {
 }
 
 // Connector is one that gives anything.
-func (*Reach) Connector(name string) (connector.Connector, error) {
-	all := connector.Type{Name: "Rancher", New: func(*connector.Decoder, yamldoc.Value) connector.Spec { return anything(name) }} // whose server is asked for by its type
+func (r *Reach) Connector(name string) (connector.Connector, error) {
+	all := connector.Type{Name: cmp.Or(r.ConnectorType, "Rancher"), New: func(*connector.Decoder, yamldoc.Value) connector.Spec { return anything(name) }}
 	return connector.Types{all}.Use(name, all.Name, ref.Scope{}, &yamldoc.Node{Kind: yamldoc.Mapping}, nil), nil
 }
 

@@ -33,6 +33,9 @@ type Config struct {
 	Infrastructures map[string]string
 	// Template is the spec of a deployment template, for a lane that has such.
 	Template string
+	// Connector is the type of its connectors, if their servers are asked for by it;
+	// empty: Rancher.
+	Connector string
 	// NotPlace are keys of those specs that say how or under which name something
 	// is deployed, not where: two deployments that differ in them alone mustn't run
 	// at once.
@@ -211,7 +214,7 @@ func target(t *testing.T, lane swimlane.Lane, i swimlane.Infrastructure, spec ya
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := place.Target(&Reach{Lane: lane, ServiceSpec: value(t, cfg.Service), TemplateSpec: value(t, cfg.Template)})
+	got, err := place.Target(&Reach{Lane: lane, ServiceSpec: value(t, cfg.Service), TemplateSpec: value(t, cfg.Template), ConnectorType: cfg.Connector})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,72 @@
+package elastigroup
+
+import (
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Kind is the kind of its tasks.
+const Kind task.Kind = "elastigroup"
+
+// Op says what a task does: one for each step type.
+type Op string
+
+// The operations.
+const (
+	OpSetup    Op = "ElastigroupSetup"
+	OpDeploy   Op = "ElastigroupDeploy"
+	OpRollback Op = "ElastigroupRollback"
+)
+
+// Spec is the spec of every step's Work. What a stage has found is in its
+// checkpoints.
+type Spec struct {
+	Op     Op     `json:"op"`
+	Target Target `json:"target"`
+	// Name is the one from which the names of the stage's groups are made.
+	Name string `json:"name,omitempty"`
+	// Size is how large the new group is to be in the end.
+	Size *Size `json:"size,omitempty"`
+	// Deploy is how many machines each of two groups gets.
+	Deploy *Deploy `json:"deploy,omitempty"`
+}
+
+// Target is an account of Spot, and the documents of what is deployed there.
+type Target struct {
+	Spot task.Server `json:"spot"`
+	// Configuration is a group, in the form of Spot's own request.
+	Configuration *aws.Manifest `json:"configuration,omitempty"`
+	Startup       *aws.Manifest `json:"startupScript,omitempty"` // plain text
+	// Image is the id of the service's image; empty: what the configuration says.
+	Image string `json:"image,omitempty"`
+	// Selectors are those that a delegate needs for the connector.
+	Selectors []string `json:"selectors,omitempty"`
+}
+
+// Size is how many machines a group has.
+type Size struct {
+	// Running takes the size of the group that serves, whatever the rest says.
+	Running bool `json:"running,omitempty"`
+	Min     int  `json:"min,omitempty"`
+	Max     int  `json:"max,omitempty"`
+	Desired int  `json:"desired,omitempty"`
+}
+
+// Deploy says how many machines the new group gets, and how many the old one
+// keeps; nil: those that the new one doesn't replace.
+type Deploy struct {
+	New Amount  `json:"new"`
+	Old *Amount `json:"old,omitempty"`
+}
+
+// Amount is a count, or a percentage of the machines that a group should have.
+type Amount struct {
+	Value   int  `json:"value"`
+	Percent bool `json:"percent,omitempty"`
+}
+
+// Place is the account in which a deployment's machines run. Of which groups they
+// are is said by what was deployed there.
+type Place struct {
+	Spot task.Server `json:"spot"`
+}
