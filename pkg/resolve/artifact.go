@@ -14,7 +14,7 @@ import (
 // primarySource is the service's artifact source: the one that
 // primaryArtifactRef names, else the only one, else the legacy form
 // (semantics/entities §2.2). Nil if the service has no artifact.
-func (s *Scope) primarySource(d *plan.Deployment) (*yamldoc.Node, error) {
+func (arts artifacts) primarySource(d *plan.Deployment) (*yamldoc.Node, error) {
 	primary := d.Service.At("serviceDefinition", "spec", "artifacts", "primary")
 	if primary.Get("type") != nil {
 		return primary, nil
@@ -23,7 +23,7 @@ func (s *Scope) primarySource(d *plan.Deployment) (*yamldoc.Node, error) {
 	if sources == nil || len(sources.Items) == 0 {
 		return nil, nil
 	}
-	want, err := s.scalar(primary.Get("primaryArtifactRef"))
+	want, err := arts.scope.scalar(primary.Get("primaryArtifactRef"))
 	if err != nil {
 		return nil, err
 	}
@@ -39,19 +39,19 @@ func (s *Scope) primarySource(d *plan.Deployment) (*yamldoc.Node, error) {
 	return sources.Items[0], nil
 }
 
-// artifactResults is what looking an artifact up has found, once for the
+// results is what looking an artifact up has found, once for the
 // stage; nil if there was nothing to look up. It is that of the keys, such as
 // primary, or sidecars and an identifier.
-func (s *Scope) artifactResults(stage *plan.Node, keys ...string) (map[string]any, error) {
+func (arts artifacts) results(stage *plan.Node, keys ...string) (map[string]any, error) {
 	id := stage.ID + ".spec.service"
-	if s.Plan.Node(id) == nil {
+	if arts.scope.Plan.Node(id) == nil {
 		return nil, nil
 	}
-	st := s.State(id)
+	st := arts.scope.State(id)
 	if !st.Status.Terminal() {
 		return nil, fault.New(fault.UnresolvedExpression, "the artifact of stage %s isn't known before its source was asked", stage.Identifier)
 	}
-	outputs, err := s.outputs.outputsOf(id, st)
+	outputs, err := arts.scope.outputs.outputsOf(id, st)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +64,20 @@ func (s *Scope) artifactResults(stage *plan.Node, keys ...string) (map[string]an
 	return found, nil
 }
 
-// artifactField resolves artifact.X. Without an artifact everything is null.
-func (s *Scope) artifactField(stage *plan.Node, d *plan.Deployment, path, rest []string) (expr.Value, int, error) {
-	source, err := s.primarySource(d)
+// field resolves artifact.X. Without an artifact everything is null.
+func (arts artifacts) field(stage *plan.Node, d *plan.Deployment, path, rest []string) (expr.Value, int, error) {
+	source, err := arts.primarySource(d)
 	if err != nil || source == nil || len(rest) == 0 {
 		return expr.Null(), len(path), err
 	}
 	if rest[0] == "primaryArtifact" {
 		return expr.Bool(true), len(path) - len(rest) + 1, nil
 	}
-	return s.sourceField(source, func() (map[string]any, error) { return s.artifactResults(stage, "primary") }, path, rest)
+	return arts.sourceField(source, func() (map[string]any, error) { return arts.results(stage, "primary") }, path, rest)
 }
 
-// sidecarField resolves artifacts.sidecars.ID.X; path[2] is the identifier.
-func (s *Scope) sidecarField(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
+// sidecar resolves artifacts.sidecars.ID.X; path[2] is the identifier.
+func (arts artifacts) sidecar(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 4 {
 		return expr.Null(), 0, unknown("a sidecar needs its identifier and a field, e.g. artifacts.sidecars.proxy.image; found %s", dotted(path))
 	}
@@ -88,25 +88,25 @@ func (s *Scope) sidecarField(stage *plan.Node, d *plan.Deployment, path []string
 	if path[3] == "primaryArtifact" {
 		return expr.Bool(false), 4, nil
 	}
-	return s.sourceField(source, func() (map[string]any, error) {
-		if !s.Artifacts.LookedUp(source) {
+	return arts.sourceField(source, func() (map[string]any, error) {
+		if !arts.scope.Artifacts.LookedUp(source) {
 			return nil, nil
 		}
-		return s.artifactResults(stage, "sidecars", path[2])
+		return arts.results(stage, "sidecars", path[2])
 	}, path, path[3:])
 }
 
 // sourceField resolves a field of an artifact by its source and, where that
 // doesn't say, by what was found when it was looked up.
-func (s *Scope) sourceField(
+func (arts artifacts) sourceField(
 	source *yamldoc.Node, lookedUp func() (map[string]any, error), path, rest []string,
 ) (expr.Value, int, error) {
 	used := len(path) - len(rest) + 1
 	switch rest[0] {
 	case "identifier", "type":
-		return s.constant(source.Get(rest[0]), used)
+		return arts.scope.deployments().constant(source.Get(rest[0]), used)
 	case "imagePath", "connectorRef", "region", "registryId", "bucketName":
-		return s.constant(source.At("spec", rest[0]), used)
+		return arts.scope.deployments().constant(source.At("spec", rest[0]), used)
 	}
 	found, err := lookedUp()
 	if err != nil {
@@ -114,53 +114,53 @@ func (s *Scope) sourceField(
 	}
 	switch rest[0] {
 	case "tag", "version", "build", "filePath":
-		v, err := s.artifactVersion(source, found)
+		v, err := arts.version(source, found)
 		return v, used, err
 	case "image":
-		v, err := s.artifactImage(source, found)
+		v, err := arts.image(source, found)
 		return v, used, err
 	case "metadata":
-		return s.artifactMetadata(path, rest, source, found)
+		return arts.metadata(path, rest, source, found)
 	case "label", "digest": // what its source knows
 		if v, ok := found[rest[0]]; ok {
 			return expr.FromAny(v), used, nil
 		}
-		return s.constant(source.At("spec", rest[0]), used)
+		return arts.scope.deployments().constant(source.At("spec", rest[0]), used)
 	case "path", "artifactPath", "url", "fileName", "jobName", "bucket", "repository", "package", "packageName", "groupId", "artifactId":
 		metadata, _ := found["metadata"].(map[string]any)
 		if v, ok := metadata[rest[0]]; ok {
 			return expr.FromAny(v), used, nil
 		}
-		return s.constant(source.At("spec", rest[0]), used)
+		return arts.scope.deployments().constant(source.At("spec", rest[0]), used)
 	case "imagePullSecret":
-		v, err := s.pullSecret(source, task.PullDockerCfg)
+		v, err := arts.pullSecret(source, task.PullDockerCfg)
 		return v, used, err
 	case "dockerConfigJsonSecret":
-		v, err := s.pullSecret(source, task.PullDockerConfigJSON)
+		v, err := arts.pullSecret(source, task.PullDockerConfigJSON)
 		return v, used, err
 	}
 	return expr.Null(), 0, unknown("the artifact has no %q", rest[0])
 }
 
-// artifactVersion is the version that was found, else the fixed one.
-func (s *Scope) artifactVersion(source *yamldoc.Node, found map[string]any) (expr.Value, error) {
+// version is the version that was found, else the fixed one.
+func (arts artifacts) version(source *yamldoc.Node, found map[string]any) (expr.Value, error) {
 	if v, ok := found["version"]; ok {
 		return expr.FromAny(v), nil
 	}
-	written := s.Artifacts.Written(source)
+	written := arts.scope.Artifacts.Written(source)
 	if written == nil {
 		return expr.Null(), noSource(source)
 	}
-	return s.scalar(source.At("spec", written.Common().FixedKey))
+	return arts.scope.scalar(source.At("spec", written.Common().FixedKey))
 }
 
-// artifactImage is the image that was found, else that of the fixed tag. What
+// image is the image that was found, else that of the fixed tag. What
 // isn't an image has none.
-func (s *Scope) artifactImage(source *yamldoc.Node, found map[string]any) (expr.Value, error) {
+func (arts artifacts) image(source *yamldoc.Node, found map[string]any) (expr.Value, error) {
 	if v, ok := found["image"]; ok {
 		return expr.FromAny(v), nil
 	}
-	a, err := s.artifactOf(source)
+	a, err := arts.artifactOf(source)
 	if err != nil {
 		return expr.Null(), err
 	}
@@ -171,9 +171,9 @@ func (s *Scope) artifactImage(source *yamldoc.Node, found map[string]any) (expr.
 	return expr.String(image), nil
 }
 
-// artifactMetadata resolves artifact.metadata.X. What its source doesn't tell
+// metadata resolves artifact.metadata.X. What its source doesn't tell
 // is null.
-func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node, found map[string]any) (expr.Value, int, error) {
+func (arts artifacts) metadata(path, rest []string, source *yamldoc.Node, found map[string]any) (expr.Value, int, error) {
 	used := len(path) - len(rest) + 2
 	metadata, _ := found["metadata"].(map[string]any)
 	if len(rest) == 1 {
@@ -182,28 +182,28 @@ func (s *Scope) artifactMetadata(path, rest []string, source *yamldoc.Node, foun
 	if v, ok := metadata[rest[1]]; ok {
 		return expr.FromAny(v), used, nil
 	}
-	if of, ok := s.Artifacts.Written(source).(artifact.Objects); ok && of.Knows(rest[1]) {
-		v, err := s.objectField(source, rest[1])
+	if of, ok := arts.scope.Artifacts.Written(source).(artifact.Objects); ok && of.Knows(rest[1]) {
+		v, err := arts.object(source, rest[1])
 		return v, used, err
 	}
 	switch rest[1] {
 	case "url", "image":
-		v, err := s.artifactImage(source, found)
+		v, err := arts.image(source, found)
 		return v, used, err
 	case "tag":
-		v, err := s.artifactVersion(source, found)
+		v, err := arts.version(source, found)
 		return v, used, err
 	case "region", "bucketName":
-		return s.constant(source.At("spec", rest[1]), used)
+		return arts.scope.deployments().constant(source.At("spec", rest[1]), used)
 	case "artifactPath", "key", "fileName":
 		return expr.Null(), used, nil
 	}
 	return expr.Null(), len(path), nil
 }
 
-// objectField is what is known of a file by its place.
-func (s *Scope) objectField(source *yamldoc.Node, name string) (expr.Value, error) {
-	_, of, err := s.decoded(source)
+// object is what is known of a file by its place.
+func (arts artifacts) object(source *yamldoc.Node, name string) (expr.Value, error) {
+	_, of, err := arts.decoded(source)
 	if err != nil {
 		return expr.Null(), err
 	}
@@ -214,13 +214,13 @@ func (s *Scope) objectField(source *yamldoc.Node, name string) (expr.Value, erro
 	return expr.String(objects.Metadata(name)), nil
 }
 
-// artifactOutput resolves what the console of Harness shows of a stage's
+// output resolves what the console of Harness shows of a stage's
 // service: output.artifactResults.primary.X (semantics/entities §2.2).
-func (s *Scope) artifactOutput(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, bool, error) {
+func (arts artifacts) output(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, bool, error) {
 	at := slices.Index(path, "output")
 	if at < 0 || len(path) < at+4 || path[at+1] != "artifactResults" || path[at+2] != "primary" {
 		return expr.Null(), 0, false, nil
 	}
-	v, used, err := s.artifactField(stage, d, path, path[at+3:])
+	v, used, err := arts.field(stage, d, path, path[at+3:])
 	return v, used, true, err
 }

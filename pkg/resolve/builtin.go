@@ -61,7 +61,7 @@ func (s *Scope) pipelineField(rest []string) (expr.Value, int, error) {
 			return expr.Null(), 0, unknown("the pipeline has no stage %q", rest[1])
 		}
 	}
-	return s.field(s.Plan.Pipeline, rest)
+	return s.paths().field(s.Plan.Pipeline, rest)
 }
 
 func (e *started) triggeredBy(actor string, rest []string) (expr.Value, int, error) {

@@ -36,9 +36,9 @@ func (r record) chartFound(stage *plan.Node, manifest string) (*lookup.ChartFoun
 	return nil, nil
 }
 
-// chartField resolves manifests.ID.helm.X and manifest.ID.commitId.
-func (s *Scope) chartField(stage *plan.Node, m *yamldoc.Node, path []string) (expr.Value, int, error) {
-	found, err := s.record().chartFound(stage, path[1])
+// chart resolves manifests.ID.helm.X and manifest.ID.commitId.
+func (dep deployments) chart(stage *plan.Node, m *yamldoc.Node, path []string) (expr.Value, int, error) {
+	found, err := dep.scope.record().chartFound(stage, path[1])
 	if err != nil {
 		return expr.Null(), 0, err
 	}
@@ -49,7 +49,7 @@ func (s *Scope) chartField(stage *plan.Node, m *yamldoc.Node, path []string) (ex
 		return expr.String(found.CommitID), 3, nil
 	}
 	if len(path) == 5 && path[3] == "metadata" && path[4] == "basePath" && text(m.At("spec", "store", "type")) == "OciHelmChart" {
-		return s.constant(m.At("spec", "store", "spec", "basePath"), 5)
+		return dep.constant(m.At("spec", "store", "spec", "basePath"), 5)
 	}
 	doc, err := json.Marshal(found)
 	if err != nil {

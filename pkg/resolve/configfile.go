@@ -18,8 +18,8 @@ import (
 
 // configFile is the content of a config file of what the stage deploys, its
 // expressions resolved: the file of the last layer that has one of that name.
-func (s *Scope) configFile(id string, encoded bool) (expr.Value, error) {
-	d, err := s.record().deploys(s.Node.Stage())
+func (in files) configFile(id string, encoded bool) (expr.Value, error) {
+	d, err := in.scope.record().deploys(in.scope.Node.Stage())
 	if err != nil {
 		return expr.Null(), fault.New(fault.Invalid, "config file %q: %w", id, err)
 	}
@@ -28,7 +28,7 @@ func (s *Scope) configFile(id string, encoded bool) (expr.Value, error) {
 		if file == nil {
 			continue
 		}
-		v, err := s.configText(id, file.At("spec", "store"), encoded)
+		v, err := in.configText(id, file.At("spec", "store"), encoded)
 		if err != nil {
 			return expr.Null(), fault.New(fault.CodeOf(err), "config file %q: %w", id, err)
 		}
@@ -38,16 +38,16 @@ func (s *Scope) configFile(id string, encoded bool) (expr.Value, error) {
 }
 
 // configText is the content of the one file in a config file's store.
-func (s *Scope) configText(id string, store *yamldoc.Node, encoded bool) (expr.Value, error) {
+func (in files) configText(id string, store *yamldoc.Node, encoded bool) (expr.Value, error) {
 	typ := text(store.Get("type"))
 	if typ == "Inline" {
-		return s.content(id, text(store.At("spec", "content")), encoded)
+		return in.content(id, text(store.At("spec", "content")), encoded)
 	}
-	store, err := s.tree(store, "store")
+	store, err := in.scope.tree(store, "store")
 	if err != nil {
 		return expr.Null(), err
 	}
-	from, err := s.Store(filesource.Decode(document.New(yamldoc.NewReport("").Resolved()), yamldoc.Sub(store, "store"), filesource.Form{
+	from, err := in.scope.Store(filesource.Decode(document.New(yamldoc.NewReport("").Resolved()), yamldoc.Sub(store, "store"), filesource.Form{
 		Stores: append(filesource.Git(), filesource.Harness),
 	}))
 	if err != nil {
@@ -55,14 +55,14 @@ func (s *Scope) configText(id string, store *yamldoc.Node, encoded bool) (expr.V
 	}
 	switch {
 	case from.Git != nil && len(from.Git.Paths) == 1:
-		return s.secrets.lateText(task.LateText{Name: "config file " + id, Git: from.Git, Stage: s.stagePin(), Base64: encoded}), nil
+		return in.scope.secrets.lateText(task.LateText{Name: "config file " + id, Git: from.Git, Stage: in.stagePin(), Base64: encoded}), nil
 	case from.Files != nil && len(from.Files.Paths) == 1:
-		return s.fileText(from.Files.Paths[0], encoded)
+		return in.text(from.Files.Paths[0], encoded)
 	case from.Files != nil && len(from.Files.Secrets) == 1:
 		// An encrypted file is taken as it is (semantics/entities §2.5).
 		v := expr.SecretRef(from.Files.Secrets[0].Text)
 		if encoded {
-			v = s.secrets.lateText(task.LateText{Name: "config file " + id, Text: v.Text(), Base64: true})
+			v = in.scope.secrets.lateText(task.LateText{Name: "config file " + id, Text: v.Text(), Base64: true})
 		}
 		return v, nil
 	case from.Git != nil || from.Files != nil:
@@ -73,28 +73,28 @@ func (s *Scope) configText(id string, store *yamldoc.Node, encoded bool) (expr.V
 
 // stagePin names the stage of an execution: for all of its steps a branch is
 // the same commit.
-func (s *Scope) stagePin() string {
+func (in files) stagePin() string {
 	var stage plan.NodeID
-	if n := s.Node.Stage(); n != nil {
+	if n := in.scope.Node.Stage(); n != nil {
 		stage = n.ID
 	}
-	return s.Execution.ID + string(stage)
+	return in.scope.Execution.ID + string(stage)
 }
 
-// fileText is the content of a file of the file store, by its path as written
+// text is the content of a file of the file store, by its path as written
 // (semantics/entities §10.1), its expressions resolved.
-func (s *Scope) fileText(path string, encoded bool) (expr.Value, error) {
-	of, err := s.documents().file(path)
+func (in files) text(path string, encoded bool) (expr.Value, error) {
+	of, err := in.scope.documents().file(path)
 	if err != nil {
 		return expr.Null(), err
 	}
-	content, err := s.documents().storedText(of)
+	content, err := in.scope.documents().storedText(of)
 	if err != nil {
 		return expr.Null(), err
 	}
 	switch {
 	case utf8.ValidString(content):
-		return s.content("file "+path, content, encoded)
+		return in.content("file "+path, content, encoded)
 	case encoded:
 		return expr.String(base64.StdEncoding.EncodeToString([]byte(content))), nil
 	}
@@ -111,14 +111,14 @@ func (d documents) storedText(of ref.File) (string, error) {
 
 // File is the text of a file of the file store for a step, such as a script.
 func (s *Scope) File(path string) (string, error) {
-	v, err := s.fileText(path, false)
+	v, err := s.files().text(path, false)
 	return v.Text(), err
 }
 
 // content is a file's text with its expressions resolved. One with a secret in
 // it is encoded by the delegate.
-func (s *Scope) content(name, content string, encoded bool) (expr.Value, error) {
-	v, err := s.value(content)
+func (in files) content(name, content string, encoded bool) (expr.Value, error) {
+	v, err := in.scope.value(content)
 	switch {
 	case err != nil:
 		return expr.Null(), err
@@ -127,7 +127,7 @@ func (s *Scope) content(name, content string, encoded bool) (expr.Value, error) 
 	case !encoded:
 		return v, nil
 	case v.Secret():
-		return s.secrets.lateText(task.LateText{Name: name, Text: v.Text(), Base64: true}), nil
+		return in.scope.secrets.lateText(task.LateText{Name: name, Text: v.Text(), Base64: true}), nil
 	}
 	return expr.String(base64.StdEncoding.EncodeToString([]byte(v.Text()))), nil
 }

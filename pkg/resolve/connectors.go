@@ -30,7 +30,7 @@ func (s *Scope) Connector(name string) (connector.Connector, error) {
 	if err != nil {
 		return connector.Connector{}, err
 	}
-	return s.connector(r, doc)
+	return s.access().connector(r, doc)
 }
 
 // savedConnector reads the document of a connector below its root key.
@@ -50,27 +50,27 @@ func (d documents) savedConnector(name string) (ref.Ref, *yamldoc.Node, error) {
 }
 
 // connectorDocument is what expressions know of the connector that a key names.
-func (s *Scope) connectorDocument(name *yamldoc.Node) (*yamldoc.Node, error) {
-	v, err := s.scalar(name)
+func (acc access) connectorDocument(name *yamldoc.Node) (*yamldoc.Node, error) {
+	v, err := acc.scope.scalar(name)
 	if err != nil {
 		return nil, err
 	}
-	r, doc, err := s.documents().savedConnector(v.Text())
+	r, doc, err := acc.scope.documents().savedConnector(v.Text())
 	if err != nil {
 		return nil, err
 	}
-	return s.tree(doc, "connector "+r.ID)
+	return acc.scope.tree(doc, "connector "+r.ID)
 }
 
 // connector resolves a connector's document below its root key.
-func (s *Scope) connector(r ref.Ref, doc *yamldoc.Node) (connector.Connector, error) {
+func (acc access) connector(r ref.Ref, doc *yamldoc.Node) (connector.Connector, error) {
 	typ := text(doc.Get("type"))
-	of, _ := s.Connectors.Of(typ)
-	spec, err := s.Tree(doc.Get("spec"), of.Late)
+	of, _ := acc.scope.Connectors.Of(typ)
+	spec, err := acc.scope.Tree(doc.Get("spec"), of.Late)
 	if err != nil {
 		return connector.Connector{}, err
 	}
-	return s.Connectors.Use(r.ID, typ, r.Scope, spec, connecting{s, r}), nil
+	return acc.scope.Connectors.Use(r.ID, typ, r.Scope, spec, connecting{acc.scope, r}), nil
 }
 
 // raw reads an entity's document below its root key, as it was saved. What a
@@ -105,8 +105,8 @@ func (s *Scope) Server(name, typ string) (task.Server, []string, error) {
 }
 
 // git is how a place in a Git repository is reached.
-func (s *Scope) git(at filesource.Repository) (*task.Git, error) {
-	c, err := s.Connector(at.ConnectorRef.Value)
+func (acc access) git(at filesource.Repository) (*task.Git, error) {
+	c, err := acc.scope.Connector(at.ConnectorRef.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Scope) Probe(name, document string) (step.Probe, error) {
 	var c connector.Connector
 	r, err := ref.Parse(name, s.Execution.Scope)
 	if document != "" {
-		c, r, err = s.unsaved(document)
+		c, r, err = s.access().unsaved(document)
 	} else if err == nil {
 		c, err = s.Connector(name)
 	} else {
@@ -150,7 +150,7 @@ func (s *Scope) Probe(name, document string) (step.Probe, error) {
 }
 
 // unsaved takes a connector as it would be saved in the execution's scope.
-func (s *Scope) unsaved(document string) (connector.Connector, ref.Ref, error) {
+func (acc access) unsaved(document string) (connector.Connector, ref.Ref, error) {
 	docs, report := yamldoc.Parse("connector", []byte(document))
 	if err := report.Err(); err != nil {
 		return connector.Connector{}, ref.Ref{}, err
@@ -158,18 +158,18 @@ func (s *Scope) unsaved(document string) (connector.Connector, ref.Ref, error) {
 	if len(docs) != 1 || docs[0].Get("connector") == nil {
 		return connector.Connector{}, ref.Ref{}, fault.New(fault.Invalid, "found no connector; want one document whose root key is connector")
 	}
-	entity.Qualify(docs[0], s.Execution.Scope, s.Types)
+	entity.Qualify(docs[0], acc.scope.Execution.Scope, acc.scope.Types)
 	doc := docs[0].Get("connector")
-	r := ref.Ref{Scope: s.Execution.Scope, ID: text(doc.Get("identifier"))}
-	c, err := s.connector(r, doc)
+	r := ref.Ref{Scope: acc.scope.Execution.Scope, ID: text(doc.Get("identifier"))}
+	c, err := acc.connector(r, doc)
 	return c, r, err
 }
 
 // connecting is how a connector reaches what else it is made of
 // (connector.Reach).
 type connecting struct {
-	*Scope
-	of ref.Ref // the connector
+	scope *Scope
+	of    ref.Ref // the connector
 }
 
 // Secret is the placeholder of a secret that the connector names.
@@ -177,7 +177,7 @@ func (c connecting) Secret(name yamldoc.Field[string]) (string, error) {
 	if name.Value == "" {
 		return "", nil
 	}
-	v, err := c.secret(name.Value, c.of.Scope)
+	v, err := c.scope.access().secret(name.Value, c.of.Scope)
 	return v.Text(), err
 }
 
@@ -187,15 +187,15 @@ func (c connecting) SSHKey(name string) (task.SSH, error) {
 	if err != nil {
 		return task.SSH{}, fault.New(fault.Invalid, "secret %q: %w", name, err)
 	}
-	return c.sshKey(r)
+	return c.scope.access().sshKey(r)
 }
 
 // Template reads a template of secret managers.
 func (c connecting) Template(name ref.Ref, label string) (connector.Template, error) {
-	if c.Templates == nil {
+	if c.scope.Templates == nil {
 		return connector.Template{}, fault.New(fault.Unsupported, "templates can't be read here")
 	}
-	version, err := c.Templates(c.Context, name, label)
+	version, err := c.scope.Templates(c.scope.Context, name, label)
 	if err != nil {
 		return connector.Template{}, err
 	}
@@ -207,22 +207,22 @@ func (c connecting) Template(name ref.Ref, label string) (connector.Template, er
 }
 
 // File is the text of a file of the file store, as it was saved.
-func (c connecting) File(f ref.File) (string, error) { return c.documents().storedText(f) }
+func (c connecting) File(f ref.File) (string, error) { return c.scope.documents().storedText(f) }
 
 // Resolve resolves a text of a document in a scope.
 func (c connecting) Resolve(text string, of ref.Scope, names map[string]expr.Value) (expr.Value, error) {
 	text = entity.QualifySecrets(text, of)
 	if names == nil {
-		return c.value(text)
+		return c.scope.value(text)
 	}
-	return c.InterpolateWith(text, names)
+	return c.scope.InterpolateWith(text, names)
 }
 
 // elsewhereKept is how a delegate fetches a secret that another manager keeps;
 // nil for one that Slipway keeps itself, and for one that doesn't exist: the
 // claim of its task says so.
-func (s *Scope) elsewhereKept(r ref.Ref) (*task.LateSecret, error) {
-	doc, err := s.documents().raw(ref.Secret, r)
+func (acc access) elsewhereKept(r ref.Ref) (*task.LateSecret, error) {
+	doc, err := acc.scope.documents().raw(ref.Secret, r)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil //nolint:nilnil // see above
 	}
@@ -234,28 +234,28 @@ func (s *Scope) elsewhereKept(r ref.Ref) (*task.LateSecret, error) {
 	if kind == "" || kind == entity.ValueInline {
 		return nil, nil //nolint:nilnil // see above
 	}
-	return s.fetched(r, text(spec.Get("secretManagerIdentifier")), kind, text(spec.Get("value")))
+	return acc.fetched(r, text(spec.Get("secretManagerIdentifier")), kind, text(spec.Get("value")))
 }
 
 // fetched is how a delegate fetches a secret by what its document says.
-func (s *Scope) fetched(r ref.Ref, by, kind, value string) (*task.LateSecret, error) {
+func (acc access) fetched(r ref.Ref, by, kind, value string) (*task.LateSecret, error) {
 	manager, err := ref.Parse(by, r.Scope)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the manager of secret %q: %w", r.ID, err)
 	}
-	if s.secrets.inside {
+	if acc.scope.secrets.inside {
 		return nil, fault.New(fault.Invalid, "a secret manager is given the secret %q, which another manager keeps; only those of harnessSecretManager can be", r.ID)
 	}
-	s.secrets.inside = true
-	defer func() { s.secrets.inside = false }()
-	doc, err := s.documents().raw(ref.Connector, manager)
+	acc.scope.secrets.inside = true
+	defer func() { acc.scope.secrets.inside = false }()
+	doc, err := acc.scope.documents().raw(ref.Connector, manager)
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.New(fault.NotFound, "the manager %q of secret %q isn't in %s", manager.ID, r.ID, manager.Scope)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.connector(manager, doc)
+	c, err := acc.connector(manager, doc)
 	var f connector.Fetch
 	if err == nil {
 		f, err = c.Fetch(connector.Secret{Scope: r.Scope, Value: value}, kind)
@@ -263,6 +263,6 @@ func (s *Scope) fetched(r ref.Ref, by, kind, value string) (*task.LateSecret, er
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), "secret %q of the manager %q: %w", r.ID, manager.ID, err)
 	}
-	f.Task.Name = r.Text(s.Execution.Scope)
+	f.Task.Name = r.Text(acc.scope.Execution.Scope)
 	return &task.LateSecret{Fetched: &f.Task, Selectors: slices.Concat(f.Selectors, c.Selectors)}, nil
 }

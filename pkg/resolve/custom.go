@@ -18,10 +18,10 @@ import (
 // infraVariable resolves infra.variables.X of a custom deployment: what the
 // infrastructure says of it, else its template (semantics/pipeline §9.6). The
 // path of a variable that names a connector goes on into the connector.
-func (s *Scope) infraVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) infraVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	layers := []*yamldoc.Node{d.Infrastructure.At("spec", "variables"), d.Template.At("infrastructure", "variables")}
 	if len(path) < 3 {
-		v, err := s.variableMap(layers)
+		v, err := dep.variableMap(layers)
 		return v, len(path), err
 	}
 	for _, list := range layers {
@@ -32,11 +32,11 @@ func (s *Scope) infraVariable(d *plan.Deployment, path []string) (expr.Value, in
 		switch {
 		case item == nil:
 		case text(item.Get("type")) == "Connector" && len(path) > 3:
-			return s.connectorPath(item.Get("value"), path)
+			return dep.connectorPath(item.Get("value"), path)
 		case expr.IsRuntimeInput(text(item.Get("value"))):
 			return expr.Null(), 0, fault.New(fault.UnresolvedExpression, "the infrastructure's variable %q has no value; its deployment template asks for one", path[2])
 		default:
-			v, err := s.variable(item)
+			v, err := dep.scope.variable(item)
 			return v, 3, err
 		}
 	}
@@ -44,7 +44,7 @@ func (s *Scope) infraVariable(d *plan.Deployment, path []string) (expr.Value, in
 }
 
 // variableMap is all variables of some lists by name, the first ones on top.
-func (s *Scope) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
+func (dep deployments) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
 	all := map[string]expr.Value{}
 	for _, list := range layers {
 		if list == nil {
@@ -55,7 +55,7 @@ func (s *Scope) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
 			if _, known := all[name]; known || expr.IsRuntimeInput(text(item.Get("value"))) {
 				continue
 			}
-			v, err := s.variable(item)
+			v, err := dep.scope.variable(item)
 			if err != nil {
 				return expr.Null(), err
 			}
@@ -68,24 +68,24 @@ func (s *Scope) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
 // connectorPath resolves what a path says of a connector's document. A key
 // that names a secret is its reference, and so is that key's identifier, for
 // secrets.getValue.
-func (s *Scope) connectorPath(name *yamldoc.Node, path []string) (expr.Value, int, error) {
-	doc, err := s.connectorDocument(name)
+func (dep deployments) connectorPath(name *yamldoc.Node, path []string) (expr.Value, int, error) {
+	doc, err := dep.scope.access().connectorDocument(name)
 	if err != nil {
 		return expr.Null(), 0, err
 	}
 	last := len(path) - 1
 	if path[last] == "identifier" && strings.HasSuffix(path[last-1], "Ref") {
-		return s.constant(doc.At(path[3:last]...), len(path))
+		return dep.constant(doc.At(path[3:last]...), len(path))
 	}
-	return s.below(doc, path, 3)
+	return dep.below(doc, path, 3)
 }
 
 // hosts are the instances that the last step of a stage which finds some has
 // found.
-func (s *Scope) hosts(stage *plan.Node) ([]task.InstanceFound, error) {
+func (dep deployments) hosts(stage *plan.Node) ([]task.InstanceFound, error) {
 	var finds string
 	if stage != nil && stage.Deployment != nil {
-		lane, _ := s.Lanes.Of(stage.Deployment.Type)
+		lane, _ := dep.scope.Lanes.Of(stage.Deployment.Type)
 		finds = lane.Finds
 	}
 	if finds == "" {
@@ -94,7 +94,7 @@ func (s *Scope) hosts(stage *plan.Node) ([]task.InstanceFound, error) {
 	var latest *plan.Node
 	var at time.Time
 	for _, n := range steps(stage) {
-		st := s.State(n.ID)
+		st := dep.scope.State(n.ID)
 		if n.Type == finds && st.Status == plan.Success && !st.EndedAt.Before(at) {
 			latest, at = n, st.EndedAt
 		}
@@ -105,15 +105,15 @@ func (s *Scope) hosts(stage *plan.Node) ([]task.InstanceFound, error) {
 	var out struct {
 		Found task.InstancesFound `json:"deploymentInfoOutcome"`
 	}
-	if err := json.Unmarshal(s.State(latest.ID).Result(), &out); err != nil {
+	if err := json.Unmarshal(dep.scope.State(latest.ID).Result(), &out); err != nil {
 		return nil, fmt.Errorf("decode the instances of %s: %w", latest.ID, err)
 	}
 	return out.Found.List, nil
 }
 
 // hostNames resolves stage.output.hosts.
-func (s *Scope) hostNames(stage *plan.Node) (expr.Value, error) {
-	hosts, err := s.hosts(stage)
+func (dep deployments) hostNames(stage *plan.Node) (expr.Value, error) {
+	hosts, err := dep.hosts(stage)
 	if err != nil {
 		return expr.Null(), err
 	}
@@ -126,8 +126,8 @@ func (s *Scope) hostNames(stage *plan.Node) (expr.Value, error) {
 
 // instance resolves instance.*: the instance whose turn it is in a loop over
 // the stage's hosts (semantics/pipeline §3.6).
-func (s *Scope) instance(path []string) (expr.Value, int, error) {
-	loop, _, values, err := s.record().around(s.Node, "repeat")
+func (dep deployments) instance(path []string) (expr.Value, int, error) {
+	loop, _, values, err := dep.scope.record().around(dep.scope.Node, "repeat")
 	if err != nil {
 		return expr.Null(), 0, err
 	}
@@ -139,7 +139,7 @@ func (s *Scope) instance(path []string) (expr.Value, int, error) {
 	if item.IsNull() {
 		return expr.Null(), 0, unknown("instance has a meaning only in a loop with repeat.items: <+stage.output.hosts>")
 	}
-	hosts, err := s.hosts(s.Node.Stage())
+	hosts, err := dep.hosts(dep.scope.Node.Stage())
 	if err != nil {
 		return expr.Null(), 0, err
 	}

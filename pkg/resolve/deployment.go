@@ -12,53 +12,53 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// deployed resolves names of a stage's service, environment and
+// field resolves names of a stage's service, environment and
 // infrastructure. In the stage's own condition they have no value yet
 // (semantics/pipeline §3.1).
-func (s *Scope) deployed(stage *plan.Node, path []string) (expr.Value, int, error) {
-	if s.Node.Kind == plan.KindStage && s.Node == stage {
+func (dep deployments) field(stage *plan.Node, path []string) (expr.Value, int, error) {
+	if dep.scope.Node.Kind == plan.KindStage && dep.scope.Node == stage {
 		return expr.Null(), len(path), nil
 	}
-	d, err := s.record().deploys(stage)
+	d, err := dep.scope.record().deploys(stage)
 	if err != nil {
 		return expr.Null(), 0, unknown("%s has no value: %w", path[0], err)
 	}
-	if v, used, ok, err := s.artifactOutput(stage, d, path); ok {
+	if v, used, ok, err := dep.scope.artifacts().output(stage, d, path); ok {
 		return v, used, err
 	}
 	switch path[0] {
 	case "service":
-		return s.serviceField(d, path)
+		return dep.service(d, path)
 	case "serviceVariables":
-		return s.serviceVariable(d, path)
+		return dep.serviceVariable(d, path)
 	case "serviceVariableOverrides":
-		return s.overriddenVariable(d, path)
+		return dep.overriddenVariable(d, path)
 	case "serviceConfig":
-		return s.legacyServiceField(d, path)
+		return dep.legacyService(d, path)
 	case "env", "environment":
-		return s.environmentField(d, path)
+		return dep.environment(d, path)
 	case "infra":
-		return s.infrastructureField(d, path)
+		return dep.infrastructure(d, path)
 	case "infrastructure":
-		return s.legacyInfrastructureField(d, path)
+		return dep.legacyInfrastructure(d, path)
 	case "artifact":
-		return s.artifactField(stage, d, path, path[1:])
+		return dep.scope.artifacts().field(stage, d, path, path[1:])
 	case "artifacts":
 		if len(path) > 1 && path[1] == "primary" {
-			return s.artifactField(stage, d, path, path[2:])
+			return dep.scope.artifacts().field(stage, d, path, path[2:])
 		}
 		if len(path) > 1 && path[1] == "sidecars" {
-			return s.sidecarField(stage, d, path)
+			return dep.scope.artifacts().sidecar(stage, d, path)
 		}
 		return expr.Null(), 0, unknown("artifacts has primary and sidecars; found %s", dotted(path))
 	case "rollbackArtifact":
-		return s.rollbackField(stage, d, path)
+		return dep.rollback(stage, d, path)
 	case "manifests", "manifest":
-		return s.manifestField(stage, d, path)
+		return dep.manifest(stage, d, path)
 	case "manifestConfig":
-		return s.primaryManifest(d, path)
+		return dep.primaryManifest(d, path)
 	case "INFRA_KEY", "INFRA_KEY_SHORT_ID":
-		key, err := s.infraKey(d)
+		key, err := dep.key(d)
 		if err == nil && path[0] == "INFRA_KEY_SHORT_ID" {
 			key = key[:6]
 		}
@@ -86,35 +86,35 @@ func (r record) deploys(stage *plan.Node) (*plan.Deployment, error) {
 }
 
 // below resolves a path below a document, given how much of it led there.
-func (s *Scope) below(doc *yamldoc.Node, path []string, used int) (expr.Value, int, error) {
-	v, n, err := s.field(doc, path[used:])
+func (dep deployments) below(doc *yamldoc.Node, path []string, used int) (expr.Value, int, error) {
+	v, n, err := dep.scope.paths().field(doc, path[used:])
 	return v, n + used, err
 }
 
-func (s *Scope) serviceField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) service(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) > 1 && path[1] == "type" {
-		return s.constant(d.Service.At("serviceDefinition", "type"), 2)
+		return dep.constant(d.Service.At("serviceDefinition", "type"), 2)
 	}
-	return s.below(d.Service, path, 1)
+	return dep.below(d.Service, path, 1)
 }
 
-func (s *Scope) constant(n *yamldoc.Node, used int) (expr.Value, int, error) {
-	v, err := s.scalar(n)
+func (dep deployments) constant(n *yamldoc.Node, used int) (expr.Value, int, error) {
+	v, err := dep.scope.scalar(n)
 	return v, used, err
 }
 
 // serviceVariable resolves a service's variable as the last layer has it
 // (semantics/entities §8).
-func (s *Scope) serviceVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) serviceVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {
-		return s.serviceVariables(d)
+		return dep.serviceVariables(d)
 	}
 	for _, layer := range slices.Backward(d.Layers()) {
 		if layer.Variables == nil {
 			continue
 		}
 		if item := named(layer.Variables, path[1]); item != nil {
-			v, err := s.variable(item)
+			v, err := dep.scope.variable(item)
 			return v, 2, err
 		}
 	}
@@ -123,37 +123,37 @@ func (s *Scope) serviceVariable(d *plan.Deployment, path []string) (expr.Value, 
 
 // overriddenVariable resolves a service's variable that step groups override,
 // the inner ones first (semantics/pipeline §3.6).
-func (s *Scope) overriddenVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) overriddenVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) > 1 {
-		for g := group(s.Node); g != nil; g = group(g.Parent()) {
+		for g := group(dep.scope.Node); g != nil; g = group(g.Parent()) {
 			list := g.Doc.Get("variables")
 			if list == nil {
 				continue
 			}
 			if item := named(list, path[1]); item != nil {
-				v, err := s.variable(item)
+				v, err := dep.scope.variable(item)
 				return v, 2, err
 			}
 		}
 	}
-	return s.serviceVariable(d, path)
+	return dep.serviceVariable(d, path)
 }
 
 // primaryManifest resolves manifestConfig.primaryManifestId: the manifest that
 // the service names, or its only main one.
-func (s *Scope) primaryManifest(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) primaryManifest(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 2 || path[1] != "primaryManifestId" {
 		return expr.Null(), 0, unknown("manifestConfig has primaryManifestId alone; found %s", dotted(path))
 	}
 	spec := d.Service.At("serviceDefinition", "spec")
 	if named := spec.At("manifestConfigurations", "primaryManifestRef"); named != nil {
-		return s.constant(named, 2)
+		return dep.constant(named, 2)
 	}
 	if list := spec.Get("manifests"); list != nil {
 		for _, item := range list.Items {
 			m := item.Get("manifest")
-			if kind, _ := s.Lanes.Manifest(text(m.Get("type"))); kind.Main {
-				return s.constant(m.Get("identifier"), 2)
+			if kind, _ := dep.scope.Lanes.Manifest(text(m.Get("type"))); kind.Main {
+				return dep.constant(m.Get("identifier"), 2)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (s *Scope) primaryManifest(d *plan.Deployment, path []string) (expr.Value, 
 }
 
 // serviceVariables is all of them as a map, for .get("name").
-func (s *Scope) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
+func (dep deployments) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
 	all := map[string]expr.Value{}
 	for _, layer := range d.Layers() {
 		if layer.Variables == nil {
@@ -172,7 +172,7 @@ func (s *Scope) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
 			if name == nil {
 				continue
 			}
-			v, err := s.variable(item)
+			v, err := dep.scope.variable(item)
 			if err != nil {
 				return expr.Null(), 0, err
 			}
@@ -182,22 +182,22 @@ func (s *Scope) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
 	return expr.Map(all), 1, nil
 }
 
-// legacyServiceField resolves serviceConfig.serviceDefinition.spec.variables.X
+// legacyService resolves serviceConfig.serviceDefinition.spec.variables.X
 // (semantics/entities §2.1).
-func (s *Scope) legacyServiceField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) legacyService(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	prefix := []string{"serviceConfig", "serviceDefinition", "spec", "variables"}
 	if len(path) > len(prefix) && slices.Equal(path[:len(prefix)], prefix) {
-		v, n, err := s.serviceVariable(d, path[len(prefix)-1:])
+		v, n, err := dep.serviceVariable(d, path[len(prefix)-1:])
 		return v, n + len(prefix) - 1, err
 	}
 	if len(path) > 1 && path[1] == "service" {
-		v, n, err := s.serviceField(d, path[1:])
+		v, n, err := dep.service(d, path[1:])
 		return v, n + 1, err
 	}
-	return s.below(d.Service, path, 1)
+	return dep.below(d.Service, path, 1)
 }
 
-func (s *Scope) environmentField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) environment(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) > 1 && (path[1] == "envGroupName" || path[1] == "envGroupRef") {
 		switch {
 		case d.Group == nil:
@@ -217,84 +217,84 @@ func (s *Scope) environmentField(d *plan.Deployment, path []string) (expr.Value,
 				continue
 			}
 			if item := named(list, path[2]); item != nil {
-				v, err := s.variable(item)
+				v, err := dep.scope.variable(item)
 				return v, 3, err
 			}
 		}
 	}
-	return s.below(d.Environment, path, 1)
+	return dep.below(d.Environment, path, 1)
 }
 
 // overrideOfAll is the type of overrides of an environment for all services,
 // whose variables are the environment's too.
 const overrideOfAll = "ENV_GLOBAL_OVERRIDE"
 
-func (s *Scope) infrastructureField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) infrastructure(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {
 		return expr.Null(), 0, expr.ErrUnknown
 	}
 	switch path[1] {
 	case "name", "tags", "description":
-		return s.below(d.Infrastructure, path, 1)
+		return dep.below(d.Infrastructure, path, 1)
 	case "infraIdentifier", "identifier":
-		return s.constant(d.Infrastructure.Get("identifier"), 2)
+		return dep.constant(d.Infrastructure.Get("identifier"), 2)
 	case "variables":
 		if d.Template != nil {
-			return s.infraVariable(d, path)
+			return dep.infraVariable(d, path)
 		}
 	case "connector":
-		return s.infraConnector(d, path)
+		return dep.infraConnector(d, path)
 	case "kubernetes":
 		if len(path) > 2 {
-			return s.constant(d.Infrastructure.At("spec", path[2]), 3)
+			return dep.constant(d.Infrastructure.At("spec", path[2]), 3)
 		}
 	}
 	if d.Infrastructure.At("spec", path[1]) == nil {
 		return expr.Null(), 0, unknown("the infrastructure has no %q", path[1])
 	}
-	return s.below(d.Infrastructure.Get("spec"), path, 1)
+	return dep.below(d.Infrastructure.Get("spec"), path, 1)
 }
 
 // infraConnector resolves infra.connector, which is its reference, and what
 // its document says of it, such as infra.connector.name.
-func (s *Scope) infraConnector(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) infraConnector(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	at := d.Infrastructure.At("spec", "connectorRef")
 	if len(path) < 3 || at == nil {
-		return s.constant(at, 2)
+		return dep.constant(at, 2)
 	}
-	doc, err := s.connectorDocument(at)
+	doc, err := dep.scope.access().connectorDocument(at)
 	if err != nil {
 		return expr.Null(), 0, err
 	}
 	switch path[2] {
 	case "identifier", "name", "description", "type":
-		return s.constant(doc.Get(path[2]), 3)
+		return dep.constant(doc.Get(path[2]), 3)
 	case "tags":
-		return s.below(doc, path, 2)
+		return dep.below(doc, path, 2)
 	}
 	return expr.Null(), 0, unknown("a connector has identifier, name, description, type and tags here; found %s", dotted(path))
 }
 
-// legacyInfrastructureField resolves infrastructure.infrastructureKey and the
+// legacyInfrastructure resolves infrastructure.infrastructureKey and the
 // output form of a stage's environment.
-func (s *Scope) legacyInfrastructureField(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) legacyInfrastructure(d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) > 1 && path[1] == "infrastructureKey" {
-		key, err := s.infraKey(d)
+		key, err := dep.key(d)
 		return expr.String(key), 2, err
 	}
 	if len(path) > 2 && path[1] == "infrastructureDefinition" && path[2] == "provisioner" {
-		full := join(strings.Split(string(s.Node.Stage().ID), "."), join([]string{"spec", "environment"}, path[2:]))
-		return s.absolute(full, len(full)-len(path))
+		full := join(strings.Split(string(dep.scope.Node.Stage().ID), "."), join([]string{"spec", "environment"}, path[2:]))
+		return dep.scope.paths().absolute(full, len(full)-len(path))
 	}
 	if len(path) > 3 && path[1] == "output" && path[2] == "environment" {
-		v, n, err := s.environmentField(d, path[2:])
+		v, n, err := dep.environment(d, path[2:])
 		return v, n + 2, err
 	}
 	if len(path) > 2 && path[1] == "output" && path[2] == "variables" {
-		v, n, err := s.infrastructureField(d, path[1:])
+		v, n, err := dep.infrastructure(d, path[1:])
 		return v, n + 1, err
 	}
-	return s.infrastructureField(d, path)
+	return dep.infrastructure(d, path)
 }
 
 // InfrastructureKey is the key of what the node's stage deploys where, which
@@ -304,14 +304,14 @@ func (s *Scope) InfrastructureKey() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.infraKey(d)
+	return s.deployments().key(d)
 }
 
-// infraKey is the key of a service on an infrastructure
+// key is the key of a service on an infrastructure
 // (semantics/entities §4).
-func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
+func (dep deployments) key(d *plan.Deployment) (string, error) {
 	parts := []string{d.ServiceRef, d.EnvironmentRef}
-	lane, _ := s.Lanes.Of(d.Type)
+	lane, _ := dep.scope.Lanes.Of(d.Type)
 	infrastructure, ok := lane.Infrastructure(text(d.Infrastructure.Get("type")))
 	if !ok {
 		return "", fault.New(fault.Unsupported, "the infrastructure has the type %s, which the deployment type %s hasn't", text(d.Infrastructure.Get("type")), d.Type)
@@ -320,7 +320,7 @@ func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
 		if d.Infrastructure.At("spec", key) == nil {
 			continue // it may be left out
 		}
-		v, err := s.scalar(d.Infrastructure.At("spec", key))
+		v, err := dep.scope.scalar(d.Infrastructure.At("spec", key))
 		if err != nil {
 			return "", err
 		}
@@ -333,8 +333,8 @@ func (s *Scope) infraKey(d *plan.Deployment) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// manifestField resolves manifests.ID.{identifier,type,store,valuesPaths,helm}.
-func (s *Scope) manifestField(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
+// manifest resolves manifests.ID.{identifier,type,store,valuesPaths,helm}.
+func (dep deployments) manifest(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if len(path) < 3 {
 		return expr.Null(), 0, expr.ErrUnknown
 	}
@@ -349,13 +349,13 @@ func (s *Scope) manifestField(stage *plan.Node, d *plan.Deployment, path []strin
 		}
 		switch path[2] {
 		case "identifier", "type":
-			return s.constant(m.Get(path[2]), 3)
+			return dep.constant(m.Get(path[2]), 3)
 		case "store":
-			return s.constant(m.At("spec", "store", "type"), 3)
+			return dep.constant(m.At("spec", "store", "type"), 3)
 		case "helm", "commitId":
-			return s.chartField(stage, m, path)
+			return dep.chart(stage, m, path)
 		}
-		return s.below(m.Get("spec"), path, 2)
+		return dep.below(m.Get("spec"), path, 2)
 	}
 	return expr.Null(), 0, unknown("the service has no manifest %q", path[1])
 }

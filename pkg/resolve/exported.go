@@ -18,7 +18,7 @@ func (s *Scope) exported(path string) (expr.Value, error) {
 	if len(parts) < 2 {
 		return expr.Null(), fault.New(fault.Invalid, "exportedVariables.getValue(%q): want the scope, the alias and perhaps a name, such as pipeline.build.version", path)
 	}
-	p := publication{Scope: s, alias: parts[1]}
+	p := publication{states: s.State, alias: parts[1]}
 	switch parts[0] {
 	case "pipeline":
 		p.scope = "Pipeline"
@@ -48,7 +48,7 @@ func (s *Scope) exported(path string) (expr.Value, error) {
 
 // publication is who publishes under an alias.
 type publication struct {
-	*Scope
+	states       func(plan.NodeID) plan.State
 	scope, alias string
 	known        bool       // a step would
 	looped       bool       // one in a loop would: each iteration the same name
@@ -68,7 +68,7 @@ func (p *publication) search(n, nearest *plan.Node) {
 		}
 		loop, _ := n.Looped()
 		p.known, p.looped = true, p.looped || loop != nil
-		if st := p.State(n.ID); st.Status == plan.Success && len(st.Outputs) > 0 {
+		if st := p.states(n.ID); st.Status == plan.Success && len(st.Outputs) > 0 {
 			p.step = n
 		}
 		return

@@ -20,9 +20,9 @@ import (
 // (connector.Reach). The subject is that of the connector's own scope: whoever
 // may save connectors there can have it, and nobody in another project.
 func (c connecting) Identity(audience string, tags []string) (name, subject string) {
-	i := identity.Identity{Audience: audience, Subject: identity.Subject(c.of.Scope), Claims: claims(c.Scope, c.of), Tags: tags}
+	i := identity.Identity{Audience: audience, Subject: identity.Subject(c.of.Scope), Claims: claims(c.scope, c.of), Tags: tags}
 	name = nameOf(i)
-	c.secrets.identities[name] = i
+	c.scope.secrets.identities[name] = i
 	return name, i.Subject
 }
 

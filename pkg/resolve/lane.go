@@ -179,37 +179,37 @@ func (r *reach) Store(from *filesource.Store, charts string) (task.Store, error)
 
 // Artifact is the image and the version of the primary artifact.
 func (r *reach) Artifact() (image, version string, err error) {
-	source, err := r.primarySource(r.Deployment)
+	source, err := r.artifacts().primarySource(r.Deployment)
 	if err != nil || source == nil {
 		return "", "", err
 	}
-	found, err := r.artifactResults(r.Node.Stage(), "primary")
+	found, err := r.artifacts().results(r.Node.Stage(), "primary")
 	if err != nil {
 		return "", "", err
 	}
-	v, err := r.artifactImage(source, found)
+	v, err := r.artifacts().image(source, found)
 	if err != nil || !v.IsNull() {
 		return known(v), "", err
 	}
-	v, err = r.artifactVersion(source, found)
+	v, err = r.artifacts().version(source, found)
 	return "", known(v), err
 }
 
 // Source is where the primary artifact is kept, with what is deployed of it.
 func (r *reach) Source() (*lookup.Artifact, []string, error) {
-	source, err := r.primarySource(r.Deployment)
+	source, err := r.artifacts().primarySource(r.Deployment)
 	if err != nil || source == nil {
 		return nil, nil, err
 	}
-	a, err := r.artifactOf(source)
+	a, err := r.artifacts().artifactOf(source)
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := r.artifactResults(r.Node.Stage(), "primary")
+	found, err := r.artifacts().results(r.Node.Stage(), "primary")
 	if err != nil {
 		return nil, nil, err
 	}
-	version, err := r.artifactVersion(source, found)
+	version, err := r.artifacts().version(source, found)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,11 +230,11 @@ func known(v expr.Value) string {
 
 // PullSelectors are those of the delegates that can make the pull secret.
 func (r *reach) PullSelectors() ([]string, error) {
-	source, err := r.primarySource(r.Deployment)
+	source, err := r.artifacts().primarySource(r.Deployment)
 	if err != nil || source == nil {
 		return nil, err
 	}
-	return r.pullSelectors(source)
+	return r.artifacts().pullSelectors(source)
 }
 
 // Chart is what the chart of a manifest says of itself.

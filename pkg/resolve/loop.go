@@ -27,7 +27,7 @@ func (s *Scope) Iterations() (plan.Iterations, error) {
 			return plan.Iterations{}, err
 		}
 	}
-	l := looping{Scope: s, most: doc.Get("maxConcurrency")}
+	l := looping{scope: s, most: doc.Get("maxConcurrency")}
 	var list []plan.Iteration
 	var err error
 	switch {
@@ -57,13 +57,13 @@ func (s *Scope) Iterations() (plan.Iterations, error) {
 
 // looping is the evaluation of one strategy.
 type looping struct {
-	*Scope
-	most *yamldoc.Node // maxConcurrency, which stands beside or in the kind
+	scope *Scope
+	most  *yamldoc.Node // maxConcurrency, which stands beside or in the kind
 }
 
 // number evaluates a whole number that isn't negative.
 func (l *looping) number(name string, n *yamldoc.Node) (int, error) {
-	v, err := l.scalar(n)
+	v, err := l.scope.scalar(n)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
@@ -84,7 +84,7 @@ func (l *looping) times(name string, n *yamldoc.Node) ([]plan.Iteration, error) 
 	}
 	list := make([]plan.Iteration, count)
 	for i := range list {
-		list[i] = plan.Iteration{Postfix: "_" + strconv.Itoa(i), Name: l.Node.Name + " " + strconv.Itoa(i)}
+		list[i] = plan.Iteration{Postfix: "_" + strconv.Itoa(i), Name: l.scope.Node.Name + " " + strconv.Itoa(i)}
 	}
 	return list, nil
 }
@@ -124,7 +124,7 @@ func (l *looping) each(items []expr.Value, values func(expr.Value) expr.Value) (
 		if err != nil {
 			return nil, err
 		}
-		list[i] = plan.Iteration{Postfix: "_" + strconv.Itoa(i), Name: label(l.Node.Name, item.Text()), Values: doc}
+		list[i] = plan.Iteration{Postfix: "_" + strconv.Itoa(i), Name: label(l.scope.Node.Name, item.Text()), Values: doc}
 	}
 	return list, nil
 }
@@ -174,7 +174,7 @@ func (l *looping) list(name string, n *yamldoc.Node) ([]expr.Value, error) {
 	if n.Kind == yamldoc.Sequence {
 		out := make([]expr.Value, len(n.Items))
 		for i, item := range n.Items {
-			v, err := l.scalar(item)
+			v, err := l.scope.scalar(item)
 			if err != nil {
 				return nil, fmt.Errorf("%s[%d]: %w", name, i, err)
 			}
@@ -193,9 +193,9 @@ func (l *looping) list(name string, n *yamldoc.Node) ([]expr.Value, error) {
 // `<+pipeline.variables.x>.split(',')`; any other text with expressions in it.
 func (l *looping) body(body string) (expr.Value, error) {
 	if strings.HasPrefix(strings.TrimSpace(body), "<+") {
-		return expr.Evaluate(body, l.Scope)
+		return expr.Evaluate(body, l.scope)
 	}
-	return l.value(body)
+	return l.scope.value(body)
 }
 
 // split makes a list of a value.

@@ -147,9 +147,9 @@ func (l *looping) combination(doc *yamldoc.Node, axes []axis, at []int, exclude 
 	if err != nil {
 		return plan.Iteration{}, false, err
 	}
-	it := plan.Iteration{Postfix: postfix.String(), Name: label(l.Node.Name, words.String()), Values: values}
+	it := plan.Iteration{Postfix: postfix.String(), Name: label(l.scope.Node.Name, words.String()), Values: values}
 	if name := text(doc.Get("nodeName")); name != "" {
-		v, err := l.With(map[string]expr.Value{"matrix": value}).InterpolateKnown(name)
+		v, err := l.scope.With(map[string]expr.Value{"matrix": value}).InterpolateKnown(name)
 		if err != nil {
 			return plan.Iteration{}, false, fmt.Errorf("matrix.nodeName: %w", err)
 		}

@@ -9,7 +9,7 @@ import (
 // must checks the value of a runtime input that couldn't be checked before it
 // was resolved (semantics/pipeline §2.1). A value that turns out to be none
 // stays so, and a secret's isn't known here.
-func (s *Scope) must(n *yamldoc.Node, v expr.Value) error {
+func must(n *yamldoc.Node, v expr.Value, resolved func(text string) (string, error)) error {
 	if n.Must == "" || v.IsNull() || v.Secret() {
 		return nil
 	}
@@ -19,12 +19,12 @@ func (s *Scope) must(n *yamldoc.Node, v expr.Value) error {
 	}
 	for _, list := range [][]string{in.Allowed, in.One, in.Many} {
 		for i := range list {
-			if list[i], err = s.Text(list[i]); err != nil {
+			if list[i], err = resolved(list[i]); err != nil {
 				return err
 			}
 		}
 	}
-	if in.Regex, err = s.Text(in.Regex); err != nil {
+	if in.Regex, err = resolved(in.Regex); err != nil {
 		return err
 	}
 	if err := in.Check(v.Text()); err != nil {

@@ -44,51 +44,57 @@ func (s *Scope) Named() []Named {
 // own and those around it up to the pipeline's head, and of what its stage
 // deploys where. Other steps' aren't the node's.
 func (s *Scope) written() map[string]bool {
-	out := map[string]bool{}
+	out := mentioned{s, map[string]bool{}}
 	for n := s.Node; n != nil; n = n.Parent() {
-		s.collect(s.Doc(n), out)
+		out.collect(s.Doc(n))
 	}
 	var d *plan.Deployment
 	if stage := s.Node.Stage(); stage != nil {
 		d = stage.Deploys(s.State(stage.ID))
 	}
 	if d == nil {
-		return out
+		return out.names
 	}
 	for _, doc := range []*yamldoc.Node{d.Service, d.Environment, d.Infrastructure, d.Template} {
-		s.collect(doc, out)
+		out.collect(doc)
 	}
 	for _, o := range d.Overrides {
-		s.collect(o.Doc, out)
+		out.collect(o.Doc)
 	}
-	return out
+	return out.names
+}
+
+// mentioned are the names of secrets as documents are read for them.
+type mentioned struct {
+	scope *Scope
+	names map[string]bool
 }
 
 // collect adds the names of the secrets in a document.
-func (s *Scope) collect(n *yamldoc.Node, into map[string]bool) {
+func (m mentioned) collect(n *yamldoc.Node) {
 	switch {
 	case n == nil:
 	case n.Kind == yamldoc.Scalar:
 		for _, text := range entity.SecretsIn(n.Value) {
-			s.add(text, into)
+			m.add(text)
 		}
 	case n.Kind == yamldoc.Mapping:
 		if value := text(n.Get("value")); text(n.Get("type")) == "Secret" && !strings.Contains(value, "<+") {
-			s.add(value, into)
+			m.add(value)
 		}
 		for _, e := range n.Entries {
-			s.collect(e.Value, into)
+			m.collect(e.Value)
 		}
 	case n.Kind == yamldoc.Sequence:
 		for _, item := range n.Items {
-			s.collect(item, into)
+			m.collect(item)
 		}
 	}
 }
 
 // add adds a secret by its reference. What isn't one names nothing.
-func (s *Scope) add(text string, into map[string]bool) {
-	if r, _, err := s.secretRef(text, s.Execution.Scope); err == nil {
-		into[secret.Name(r)] = true
+func (m mentioned) add(text string) {
+	if r, _, err := m.scope.access().secretRef(text, m.scope.Execution.Scope); err == nil {
+		m.names[secret.Name(r)] = true
 	}
 }

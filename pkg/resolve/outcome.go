@@ -28,18 +28,18 @@ func (r record) verdict(at *plan.Node, name string) (expr.Value, int, error) {
 // shortcut resolves a path that begins with the identifier of a step, which
 // is looked for in the enclosing groups, the inner ones first, and then in the
 // stage (semantics/pipeline §3.5). Within one container identifiers are unique.
-func (s *Scope) shortcut(path []string) (expr.Value, int, error) {
-	for at := s.Node; at != nil; at = at.Parent() {
+func (walk paths) shortcut(path []string) (expr.Value, int, error) {
+	for at := walk.scope.Node; at != nil; at = at.Parent() {
 		base := string(at.ID) + ".steps."
 		if at.Kind == plan.KindStage {
 			base = string(at.ID) + ".spec.execution.steps."
-			if s.Node.InProvisioner() {
+			if walk.scope.Node.InProvisioner() {
 				base = string(at.ID) + ".spec.environment.provisioner.steps."
 			}
 		}
-		if id := plan.NodeID(base + path[0]); s.Plan.Node(id) != nil {
+		if id := plan.NodeID(base + path[0]); walk.scope.Plan.Node(id) != nil {
 			full := join(strings.Split(string(id), "."), path[1:])
-			return s.absolute(full, len(full)-len(path))
+			return walk.absolute(full, len(full)-len(path))
 		}
 	}
 	return expr.Null(), 0, expr.ErrUnknown
@@ -47,18 +47,18 @@ func (s *Scope) shortcut(path []string) (expr.Value, int, error) {
 
 // approval resolves what people said in the stage's latest approval that has
 // ended (semantics/pipeline §3.6).
-func (s *Scope) approval(path []string) (expr.Value, int, error) {
+func (walk paths) approval(path []string) (expr.Value, int, error) {
 	var latest *plan.Node
 	var at time.Time
-	for _, n := range steps(s.Node.Stage()) {
-		if ended := s.State(n.ID).EndedAt; n.Type == "HarnessApproval" && ended.After(at) {
+	for _, n := range steps(walk.scope.Node.Stage()) {
+		if ended := walk.scope.State(n.ID).EndedAt; n.Type == "HarnessApproval" && ended.After(at) {
 			latest, at = n, ended
 		}
 	}
 	if latest == nil {
 		return expr.Null(), len(path), nil
 	}
-	return s.nodeField(latest, join([]string{"output"}, path[1:]))
+	return walk.nodeField(latest, join([]string{"output"}, path[1:]))
 }
 
 // steps lists the steps below a node; none below nil.

@@ -17,33 +17,33 @@ type Past struct {
 }
 
 // last is what Last says, asked once for a stage: it reads executions.
-func (s *Scope) last(stage *plan.Node, d *plan.Deployment) (*Past, error) {
-	if past, ok := s.pasts[stage.ID]; ok {
+func (dep deployments) last(stage *plan.Node, d *plan.Deployment) (*Past, error) {
+	if past, ok := dep.scope.pasts[stage.ID]; ok {
 		return past, nil
 	}
-	past, err := s.Last(stage, d)
+	past, err := dep.scope.Last(stage, d)
 	if err == nil {
-		s.pasts[stage.ID] = past
+		dep.scope.pasts[stage.ID] = past
 	}
 	return past, err
 }
 
-// rollbackField resolves rollbackArtifact.X: artifact.X of the last stage that
+// rollback resolves rollbackArtifact.X: artifact.X of the last stage that
 // has deployed the same service to the same infrastructure, and
 // rollbackArtifact.sidecars.ID.X. Null if there is none
 // (semantics/entities §2.2).
-func (s *Scope) rollbackField(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) rollback(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
 	if last := path[len(path)-1]; slices.Contains([]string{"imagePullSecret", "dockerConfigJsonSecret"}, last) {
 		return expr.Null(), 0, unknown("an earlier artifact has no %s; take <+artifact.%[1]s>", last)
 	}
-	if s.Last == nil || len(path) < 2 {
+	if dep.scope.Last == nil || len(path) < 2 {
 		return expr.Null(), len(path), nil
 	}
-	past, err := s.last(stage, d)
+	past, err := dep.last(stage, d)
 	if err != nil || past == nil || len(past.Stage.Children) == 0 {
 		return expr.Null(), len(path), err
 	}
-	then := *s // its secrets are this node's
+	then := *dep.scope // its secrets are this node's
 	then.Plan, then.Node, then.State, then.Execution = past.Plan, past.Stage.Children[0], past.State, past.Execution
 	then.Last, then.names, then.event = nil, nil, started{plan: past.Plan}
 	then.outputs.decoded = map[plan.NodeID]any{}
@@ -52,7 +52,7 @@ func (s *Scope) rollbackField(stage *plan.Node, d *plan.Deployment, path []strin
 		return expr.Null(), 0, err
 	}
 	if path[1] == "sidecars" {
-		return then.sidecarField(past.Stage, deployed, path)
+		return then.artifacts().sidecar(past.Stage, deployed, path)
 	}
-	return then.artifactField(past.Stage, deployed, path, path[1:])
+	return then.artifacts().field(past.Stage, deployed, path, path[1:])
 }

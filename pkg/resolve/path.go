@@ -17,31 +17,31 @@ func join(a, b []string) []string { return append(slices.Clone(a), b...) }
 
 // relative turns a path that starts at the node's own place into one that
 // starts at the pipeline (semantics/pipeline §3.5).
-func (s *Scope) relative(path []string) (expr.Value, int, error) {
+func (walk paths) relative(path []string) (expr.Value, int, error) {
 	var base plan.NodeID
 	rest := path[1:]
 	switch path[0] {
 	case "stage":
-		base = idOf(s.Node.Stage())
+		base = idOf(walk.scope.Node.Stage())
 	case "execution":
-		base, rest = idOf(s.Node.Stage()), join([]string{"spec", "execution"}, rest)
-		if s.Node.InProvisioner() { // whose section is an execution, too
+		base, rest = idOf(walk.scope.Node.Stage()), join([]string{"spec", "execution"}, rest)
+		if walk.scope.Node.InProvisioner() { // whose section is an execution, too
 			rest = join([]string{"spec", "environment", "provisioner"}, path[1:])
 		}
 	case "step":
-		base = idOf(s.Node)
+		base = idOf(walk.scope.Node)
 	case "spec":
-		base, rest = idOf(s.Node), path
+		base, rest = idOf(walk.scope.Node), path
 	case "stepGroup":
-		base = idOf(group(s.Node))
+		base = idOf(group(walk.scope.Node))
 	case "steps":
-		return s.nearest(path)
+		return walk.nearest(path)
 	}
 	if base == "" {
 		return expr.Null(), 0, unknown("%s has no meaning here", path[0])
 	}
 	full := join(strings.Split(string(base), "."), rest)
-	return s.absolute(full, len(full)-len(path))
+	return walk.absolute(full, len(full)-len(path))
 }
 
 func idOf(n *plan.Node) plan.NodeID {
@@ -62,35 +62,35 @@ func group(n *plan.Node) *plan.Node {
 }
 
 // nearest looks `steps.x` up in the enclosing containers, the inner ones first.
-func (s *Scope) nearest(path []string) (expr.Value, int, error) {
-	for g := group(s.Node.Parent()); g != nil; g = group(g.Parent()) {
+func (walk paths) nearest(path []string) (expr.Value, int, error) {
+	for g := group(walk.scope.Node.Parent()); g != nil; g = group(g.Parent()) {
 		full := join(strings.Split(string(g.ID), "."), path)
-		if len(path) > 1 && s.Plan.Node(plan.NodeID(dotted(full[:len(full)-len(path)+2]))) != nil {
-			return s.absolute(full, len(full)-len(path))
+		if len(path) > 1 && walk.scope.Plan.Node(plan.NodeID(dotted(full[:len(full)-len(path)+2]))) != nil {
+			return walk.absolute(full, len(full)-len(path))
 		}
 	}
-	stage := s.Node.Stage()
+	stage := walk.scope.Node.Stage()
 	if stage == nil {
 		return expr.Null(), 0, unknown("steps has no meaning outside a stage")
 	}
-	if s.Node.InProvisioner() {
+	if walk.scope.Node.InProvisioner() {
 		full := join(strings.Split(string(stage.ID), "."), join([]string{"spec", "environment", "provisioner"}, path))
-		return s.absolute(full, len(full)-len(path))
+		return walk.absolute(full, len(full)-len(path))
 	}
 	full := join(strings.Split(string(stage.ID), "."), join([]string{"spec", "execution"}, path))
-	return s.absolute(full, len(full)-len(path))
+	return walk.absolute(full, len(full)-len(path))
 }
 
 // absolute resolves a path that starts at "pipeline". Its first `given`
 // segments weren't written by the user and don't count as consumed.
-func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
+func (walk paths) absolute(path []string, given int) (expr.Value, int, error) {
 	path, short := ofProvisioner(path)
-	path, dropped := s.record().canonical(path)
+	path, dropped := walk.scope.record().canonical(path)
 	given -= dropped + short
 	var n *plan.Node
 	at := 0
 	for i := 1; i <= len(path); i++ {
-		if found := s.record().find(path[:i]); found != nil {
+		if found := walk.scope.record().find(path[:i]); found != nil {
 			n, at = found, i
 		}
 	}
@@ -99,34 +99,34 @@ func (s *Scope) absolute(path []string, given int) (expr.Value, int, error) {
 	var used int
 	var err error
 	if n.Kind == plan.KindPipeline {
-		v, used, err = s.pipelineField(rest)
+		v, used, err = walk.scope.pipelineField(rest)
 	} else {
-		v, used, err = s.nodeField(n, rest)
+		v, used, err = walk.nodeField(n, rest)
 	}
 	return v, max(at+used-given, 0), err
 }
 
 // nodeField resolves a path below a node: what has become of it, what it put
 // out, and what its document says.
-func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) {
+func (walk paths) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) {
 	if n.Kind == plan.KindLoop {
-		return s.record().loopField(n, rest)
+		return walk.scope.record().loopField(n, rest)
 	}
 	if n.Type == plan.TypeChart {
-		v, used, err := s.deployed(n.Stage(), join([]string{"manifests"}, rest))
+		v, used, err := walk.scope.deployments().field(n.Stage(), join([]string{"manifests"}, rest))
 		return v, max(used-1, 0), err
 	}
 	if n.Type == plan.TypeService { // its place is that of the stage's service
-		v, used, err := s.deployed(n.Stage(), join([]string{"service"}, rest))
+		v, used, err := walk.scope.deployments().field(n.Stage(), join([]string{"service"}, rest))
 		return v, max(used-1, 0), err
 	}
 	if len(rest) == 0 {
-		return expr.FromAny(s.Doc(n).Any()), 0, nil
+		return expr.FromAny(walk.scope.Doc(n).Any()), 0, nil
 	}
-	st := s.State(n.ID)
+	st := walk.scope.State(n.ID)
 	switch rest[0] {
 	case "status", "currentStatus", "liveStatus":
-		return s.record().statusField(n, rest[0]), 1, nil
+		return walk.scope.record().statusField(n, rest[0]), 1, nil
 	case "startTs":
 		return millis(st.StartedAt.IsZero(), st.StartedAt.UnixMilli()), 1, nil
 	case "endTs":
@@ -136,26 +136,26 @@ func (s *Scope) nodeField(n *plan.Node, rest []string) (expr.Value, int, error) 
 	case "identifierPostFix":
 		return expr.String(n.Postfix()), 1, nil
 	case "matrix", "repeat", "strategy":
-		return s.record().looped(n, rest)
+		return walk.scope.record().looped(n, rest)
 	}
 	if n.Kind == plan.KindStage && n.Deployment != nil && rest[0] == "spec" && len(rest) > 1 {
 		switch rest[1] {
 		case "service", "serviceConfig", "serviceVariables", "env", "environment", "infra", "infrastructure", "artifacts", "manifests":
-			v, used, err := s.deployed(n, rest[1:])
+			v, used, err := walk.scope.deployments().field(n, rest[1:])
 			return v, used + 1, err
 		}
 	}
 	if n.Kind == plan.KindStage && len(rest) > 1 && rest[0] == "output" && rest[1] == "hosts" {
-		v, err := s.hostNames(n)
+		v, err := walk.scope.deployments().hostNames(n)
 		return v, 2, err
 	}
 	if c := n.Chained(); c != nil && rest[0] == "output" {
-		n, st = c, s.State(c.ID) // semantics/pipeline §1.7
+		n, st = c, walk.scope.State(c.ID) // semantics/pipeline §1.7
 	}
-	if v, used, ok, err := s.outputs.output(n, st, rest); ok || err != nil {
+	if v, used, ok, err := walk.scope.outputs.output(n, st, rest); ok || err != nil {
 		return v, used, err
 	}
-	return s.docField(n, rest)
+	return walk.docField(n, rest)
 }
 
 func millis(zero bool, ms int64) expr.Value {
@@ -254,13 +254,13 @@ func (r record) loopField(n *plan.Node, rest []string) (expr.Value, int, error) 
 // docField resolves a path in a node's document. A step or a stage that the
 // path names and the plan doesn't have is an error; a key that could be there
 // and isn't is null.
-func (s *Scope) docField(n *plan.Node, rest []string) (expr.Value, int, error) {
+func (walk paths) docField(n *plan.Node, rest []string) (expr.Value, int, error) {
 	for i := 0; i+1 < len(rest); i++ {
 		if rest[i] == "steps" || rest[i] == "rollbackSteps" {
 			return expr.Null(), 0, unknown("%s has no step %q", n.Identifier, rest[i+1])
 		}
 	}
-	return s.field(s.Doc(n), rest)
+	return walk.field(walk.scope.Doc(n), rest)
 }
 
 // Doc is a node's document with the inputs that it has asked for.
@@ -277,7 +277,7 @@ func (s *Scope) Doc(n *plan.Node) *yamldoc.Node {
 
 // field walks a document. Lists of named things are maps by name
 // (semantics/pipeline §3.5): variables, environmentVariables, ...
-func (s *Scope) field(doc *yamldoc.Node, rest []string) (expr.Value, int, error) {
+func (walk paths) field(doc *yamldoc.Node, rest []string) (expr.Value, int, error) {
 	at := doc
 	for i, key := range rest {
 		if at == nil {
@@ -293,14 +293,14 @@ func (s *Scope) field(doc *yamldoc.Node, rest []string) (expr.Value, int, error)
 			if item == nil {
 				return expr.Null(), 0, unknown("there is no %q in this list", key)
 			}
-			v, err := s.variable(item)
+			v, err := walk.scope.variable(item)
 			return v, i + 1, err
 		case yamldoc.Scalar, yamldoc.Null:
-			v, err := s.scalar(at)
+			v, err := walk.scope.scalar(at)
 			return v, i, err
 		}
 	}
-	v, err := s.scalar(at)
+	v, err := walk.scope.scalar(at)
 	return v, len(rest), err
 }
 
@@ -326,7 +326,7 @@ func (s *Scope) variable(item *yamldoc.Node) (expr.Value, error) {
 	switch typ := item.Get("type"); {
 	case typ == nil || value == nil:
 	case typ.Value == "Secret" && value.Value != "":
-		return s.secret(v.Text(), s.Execution.Scope)
+		return s.access().secret(v.Text(), s.Execution.Scope)
 	case typ.Value == "Number" && value.Tag == yamldoc.Str:
 		return expr.ParseNumber(v.Text()), nil
 	case typ.Value == "String" && value.Tag != yamldoc.Str && value.Kind == yamldoc.Scalar:
@@ -343,11 +343,11 @@ func (s *Scope) scalar(n *yamldoc.Node) (expr.Value, error) {
 	case n.Kind == yamldoc.Scalar && n.Tag == yamldoc.Str:
 		v, err := s.value(n.Value)
 		if err == nil {
-			err = s.must(n, v)
+			err = must(n, v, s.Text)
 		}
 		return v, err
 	case n.Kind == yamldoc.Scalar || n.Kind == yamldoc.Null:
-		return expr.FromAny(n.Any()), s.must(n, expr.String(n.Value))
+		return expr.FromAny(n.Any()), must(n, expr.String(n.Value), s.Text)
 	}
 	tree, err := s.tree(n, "")
 	if err != nil {

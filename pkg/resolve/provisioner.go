@@ -12,7 +12,7 @@ import (
 // provisioner is the section of a stage that makes what it deploys to
 // (semantics/pipeline §7.16).
 type provisioner struct {
-	*Scope
+	scope *Scope
 	stage *plan.Node // nil: the node is in none
 }
 
@@ -21,14 +21,14 @@ type provisioner struct {
 func (s provisioner) lookup(path []string) (expr.Value, int, error) {
 	stage := s.stage
 	if stage == nil || len(stage.Provisioning()) == 0 {
-		if v, used, err := s.shortcut(path); err == nil {
+		if v, used, err := s.scope.paths().shortcut(path); err == nil {
 			return v, used, nil
 		}
 		return expr.Null(), 0, unknown("there is no provisioner in this stage: its environment has none")
 	}
 	if len(path) > 2 && (path[1] == "steps" || path[1] == "rollbackSteps") {
 		full := join(strings.Split(string(stage.ID), "."), join([]string{"spec", "environment"}, path))
-		v, used, err := s.absolute(full, len(full)-len(path))
+		v, used, err := s.scope.paths().absolute(full, len(full)-len(path))
 		return v, used, err
 	}
 	made, err := s.makers()
@@ -41,13 +41,13 @@ func (s provisioner) lookup(path []string) (expr.Value, int, error) {
 	}
 	var names []string
 	for _, n := range made { // the last first
-		st := s.State(n.ID)
-		own, err := s.outputs.named(n.ID, st)
+		st := s.scope.State(n.ID)
+		own, err := s.scope.outputs.named(n.ID, st)
 		if err != nil {
 			return expr.Null(), 0, err
 		}
 		if _, ok := own[path[1]]; ok {
-			v, used, _, err := s.outputs.output(n, st, join([]string{"output"}, path[1:]))
+			v, used, _, err := s.scope.outputs.output(n, st, join([]string{"output"}, path[1:]))
 			return v, used, err
 		}
 		for name := range own {
@@ -74,7 +74,7 @@ func (s provisioner) makers() ([]*plan.Node, error) {
 			if n.Kind == plan.KindStep {
 				all = append(all, n)
 			}
-			walk(s.Plan.Children(n, s.State(n.ID)))
+			walk(s.scope.Plan.Children(n, s.scope.State(n.ID)))
 		}
 	}
 	walk(s.stage.Provisioning())
@@ -94,18 +94,18 @@ func (s provisioner) makers() ([]*plan.Node, error) {
 		}
 		all = own
 	}
-	slices.SortStableFunc(all, func(a, b *plan.Node) int { return s.State(b.ID).EndedAt.Compare(s.State(a.ID).EndedAt) })
+	slices.SortStableFunc(all, func(a, b *plan.Node) int { return s.scope.State(b.ID).EndedAt.Compare(s.scope.State(a.ID).EndedAt) })
 	return all, nil
 }
 
 // named is the step that the stage's infrastructure definition names as what
 // makes it; empty: it names none.
 func (s provisioner) named() (string, error) {
-	d, err := s.record().deploys(s.stage)
+	d, err := s.scope.record().deploys(s.stage)
 	if err != nil {
 		return "", unknown("provisioner has no value: %w", err)
 	}
-	v, err := s.scalar(d.Infrastructure.At("spec", "provisioner"))
+	v, err := s.scope.scalar(d.Infrastructure.At("spec", "provisioner"))
 	return known(v), err
 }
 
@@ -113,12 +113,12 @@ func (s provisioner) named() (string, error) {
 func (s provisioner) all(made []*plan.Node) (expr.Value, error) {
 	all := map[string]expr.Value{}
 	for _, n := range slices.Backward(made) {
-		own, err := s.outputs.named(n.ID, s.State(n.ID))
+		own, err := s.scope.outputs.named(n.ID, s.scope.State(n.ID))
 		if err != nil {
 			return expr.Null(), err
 		}
 		for name, v := range own {
-			all[name] = s.outputs.outputValue(v)
+			all[name] = s.scope.outputs.outputValue(v)
 		}
 	}
 	return expr.Map(all), nil

@@ -70,6 +70,34 @@ func (s *Scope) documents() documents {
 	return documents{ctx: s.Context, entities: s.Entities, types: &s.Types, files: s.Files, scope: s.Execution.Scope}
 }
 
+// paths find what stands where in the pipeline: by the words of its YAML, from
+// a node up, or from the top down.
+type paths struct{ scope *Scope }
+
+func (s *Scope) paths() paths { return paths{s} }
+
+// deployments find what a stage deploys, where to, and what became of it.
+type deployments struct{ scope *Scope }
+
+func (s *Scope) deployments() deployments { return deployments{s} }
+
+// artifacts find the versions that services deploy, and where those are kept.
+type artifacts struct{ scope *Scope }
+
+func (s *Scope) artifacts() artifacts { return artifacts{s} }
+
+// files have the content of the files that a stage deploys with, and of the file
+// store's.
+type files struct{ scope *Scope }
+
+func (s *Scope) files() files { return files{s} }
+
+// access has what proves to others who asks: connectors, secrets, keys, and the
+// stores of files that they open.
+type access struct{ scope *Scope }
+
+func (s *Scope) access() access { return access{s} }
+
 // Lookup finds the longest part of a path that names something (expr.Scope).
 func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	if v, ok := s.names[path[0]]; ok {
@@ -80,24 +108,24 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 		if v, n, ok := s.record().elsewhere(path); ok {
 			return v, n, nil
 		}
-		return s.absolute(path, 0)
+		return s.paths().absolute(path, 0)
 	case "stages":
 		path = join([]string{"pipeline"}, path)
 		if v, n, ok := s.record().elsewhere(path); ok {
 			return v, n - 1, nil
 		}
-		return s.absolute(path, 1)
+		return s.paths().absolute(path, 1)
 	case "stage", "execution", "steps", "stepGroup", "step", "spec":
-		return s.relative(path)
+		return s.paths().relative(path)
 	case "instance":
-		return s.instance(path)
+		return s.deployments().instance(path)
 	case "matrix", "repeat", "strategy":
 		return s.record().looped(s.Node, path)
 	case "account", "org", "project":
 		return s.documents().scopeNames(path)
 	case "service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
 		"artifact", "artifacts", "rollbackArtifact", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
-		return s.deployed(s.Node.Stage(), path)
+		return s.deployments().field(s.Node.Stage(), path)
 	case "provisioner":
 		return provisioner{s, s.Node.Stage()}.lookup(path)
 	case "kubernetes":
@@ -111,7 +139,7 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	case "codebase":
 		return expr.Null(), len(path), nil // a known name without a value
 	case "approval":
-		return s.approval(path)
+		return s.paths().approval(path)
 	case "variable":
 		return s.documents().scopeVariable(path)
 	case "OnPipelineSuccess", "OnPipelineFailure", "OnStageSuccess", "OnStageFailure", "Always":
@@ -120,7 +148,7 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	if path[0] == "lastPublished" {
 		return expr.Null(), 0, fault.New(fault.Invalid, "<+%s> is the tag or the version of an artifact source, and nothing else", dotted(path))
 	}
-	return s.shortcut(path)
+	return s.paths().shortcut(path)
 }
 
 // elsewhere finds the value that was given for a path into a stage that
@@ -150,7 +178,7 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "secrets.getValue takes one argument, the secret's identifier; found %d", len(args))
 		}
-		return s.secretNamed(args[0].Text(), s.Execution.Scope, s.trail == nil && !s.secrets.inside)
+		return s.access().secretNamed(args[0].Text(), s.Execution.Scope, s.trail == nil && !s.secrets.inside)
 	case "oidc.token":
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "oidc.token takes one argument, the audience; found %d", len(args))
@@ -160,12 +188,12 @@ func (s *Scope) Call(name string, args []expr.Value) (expr.Value, error) {
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "%s takes one argument, the config file's identifier; found %d", name, len(args))
 		}
-		return s.configFile(args[0].Text(), name == "configFile.getAsBase64")
+		return s.files().configFile(args[0].Text(), name == "configFile.getAsBase64")
 	case "fileStore.getAsString", "fileStore.getAsBase64":
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "%s takes one argument, a path such as \"/scripts/deploy.sh\"; found %d", name, len(args))
 		}
-		return s.fileText(args[0].Text(), name == "fileStore.getAsBase64")
+		return s.files().text(args[0].Text(), name == "fileStore.getAsBase64")
 	case "exportedVariables.getValue":
 		if len(args) != 1 {
 			return expr.Null(), fault.New(fault.Invalid, "exportedVariables.getValue takes one argument, such as \"pipeline.build.version\"; found %d", len(args))

@@ -83,7 +83,7 @@ func (s *Scope) MailServer() (mail.Server, error) {
 	if server.Password == "" {
 		return server, nil
 	}
-	v, err := s.secret(server.Password, ref.Scope{Account: s.Execution.Scope.Account})
+	v, err := s.access().secret(server.Password, ref.Scope{Account: s.Execution.Scope.Account})
 	server.Password = v.Text()
 	return server, err
 }
@@ -126,45 +126,45 @@ func (s *Scope) Hidden() bool {
 
 // secret is the handle of a secret by its reference, as a document in the scope
 // has it.
-func (s *Scope) secret(text string, from ref.Scope) (expr.Value, error) {
-	return s.secretNamed(text, from, false)
+func (acc access) secret(text string, from ref.Scope) (expr.Value, error) {
+	return acc.secretNamed(text, from, false)
 }
 
 // secretNamed is secret, and says whether the text that is being resolved names
 // it rather than a document on the way.
-func (s *Scope) secretNamed(text string, from ref.Scope, byText bool) (expr.Value, error) {
-	r, kept, err := s.secretRef(text, from)
+func (acc access) secretNamed(text string, from ref.Scope, byText bool) (expr.Value, error) {
+	r, kept, err := acc.secretRef(text, from)
 	if err != nil {
 		return expr.Null(), fault.New(fault.CodeOf(err), "secret %q: %w", text, err)
 	}
 	name := secret.Name(r)
-	placeholder, known := s.secrets.kept[name]
+	placeholder, known := acc.scope.secrets.kept[name]
 	if !known {
 		var fetched *task.LateSecret
 		if kept != nil {
-			fetched, err = s.fetched(r, kept.Manager, connector.ValueReference, kept.Secret)
+			fetched, err = acc.fetched(r, kept.Manager, connector.ValueReference, kept.Secret)
 		} else {
-			fetched, err = s.elsewhereKept(r)
+			fetched, err = acc.elsewhereKept(r)
 		}
 		if err != nil {
 			return expr.Null(), err
 		}
 		if fetched != nil {
-			placeholder = s.secrets.lateSecret(*fetched).Text()
+			placeholder = acc.scope.secrets.lateSecret(*fetched).Text()
 		}
-		s.secrets.kept[name] = placeholder
+		acc.scope.secrets.kept[name] = placeholder
 	}
-	s.secrets.name(name, byText)
+	acc.scope.secrets.name(name, byText)
 	if placeholder != "" {
 		return expr.SecretRef(placeholder), nil
 	}
-	return s.secrets.of(name), nil
+	return acc.scope.secrets.of(name), nil
 }
 
 // secretRef is the reference of a secret, and where it is kept if it is named by
 // that.
-func (s *Scope) secretRef(text string, from ref.Scope) (ref.Ref, *connector.Kept, error) {
-	kept, err := s.Connectors.Kept(text)
+func (acc access) secretRef(text string, from ref.Scope) (ref.Ref, *connector.Kept, error) {
+	kept, err := acc.scope.Connectors.Kept(text)
 	if kept != nil || err != nil {
 		return ref.Ref{Scope: from, ID: text}, kept, err
 	}

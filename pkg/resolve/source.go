@@ -25,12 +25,12 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 	unchecked := d.Unchecked || isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
 	var out step.Artifact
 	look := func(source *yamldoc.Node) (lookup.Artifact, error) {
-		a, err := s.artifactOf(source)
+		a, err := s.artifacts().artifactOf(source)
 		a.Choice.Unchecked = unchecked
 		out.Selectors, out.Timeout = append(out.Selectors, a.Selectors...), max(out.Timeout, a.Timeout)
 		return a.Artifact, err
 	}
-	source, err := s.primarySource(d)
+	source, err := s.artifacts().primarySource(d)
 	if err != nil {
 		return step.Artifact{}, err
 	}
@@ -65,15 +65,15 @@ func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) 
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	source, err := s.sourceNamed(d, name)
+	source, err := s.artifacts().sourceNamed(d, name)
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	every, err := s.newest(source)
+	every, err := s.artifacts().newest(source)
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	a, err := s.artifactOf(every)
+	a, err := s.artifacts().artifactOf(every)
 	if err != nil {
 		return step.Artifact{}, err
 	}
@@ -83,8 +83,8 @@ func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) 
 
 // newest is a source that chooses the newest of all its versions, where its type
 // can choose.
-func (s *Scope) newest(source *yamldoc.Node) (*yamldoc.Node, error) {
-	written := s.Artifacts.Written(source)
+func (arts artifacts) newest(source *yamldoc.Node) (*yamldoc.Node, error) {
+	written := arts.scope.Artifacts.Written(source)
 	if written == nil {
 		return nil, noSource(source)
 	}
@@ -101,10 +101,10 @@ func (s *Scope) newest(source *yamldoc.Node) (*yamldoc.Node, error) {
 }
 
 // sourceNamed finds an artifact source or a sidecar of a service.
-func (s *Scope) sourceNamed(d *plan.Deployment, name string) (*yamldoc.Node, error) {
+func (arts artifacts) sourceNamed(d *plan.Deployment, name string) (*yamldoc.Node, error) {
 	artifacts := d.Service.At("serviceDefinition", "spec", "artifacts")
 	if name == "" {
-		source, err := s.primarySource(d)
+		source, err := arts.primarySource(d)
 		if err == nil && source == nil {
 			err = fault.New(fault.Invalid, "the service has no artifact")
 		}
@@ -125,22 +125,22 @@ func noSource(source *yamldoc.Node) error {
 }
 
 // decoded resolves the settings of a source.
-func (s *Scope) decoded(source *yamldoc.Node) (artifact.Type, artifact.Source, error) {
-	t, ok := s.Artifacts.Of(text(source.Get("type")))
+func (arts artifacts) decoded(source *yamldoc.Node) (artifact.Type, artifact.Source, error) {
+	t, ok := arts.scope.Artifacts.Of(text(source.Get("type")))
 	if !ok {
 		return t, nil, noSource(source)
 	}
 	late := t.Late
-	if fixed := s.Artifacts.Written(source).Common(); artifact.Newest(fixed.Fixed.Expr) {
+	if fixed := arts.scope.Artifacts.Written(source).Common(); artifact.Newest(fixed.Fixed.Expr) {
 		late = append(slices.Clone(late), fixed.FixedKey) // isn't a name that anything has
 	}
-	spec, err := s.Tree(source.Get("spec"), late)
+	spec, err := arts.scope.Tree(source.Get("spec"), late)
 	if err != nil {
 		return t, nil, err
 	}
 	of, err := t.Resolved(spec)
 	if err != nil {
-		return t, nil, s.ofSource(source, err)
+		return t, nil, arts.scope.ofSource(source, err)
 	}
 	return t, of, nil
 }
@@ -150,28 +150,28 @@ func (*Scope) ofSource(source *yamldoc.Node, err error) error {
 }
 
 // artifactOf resolves a source: what a delegate asks.
-func (s *Scope) artifactOf(source *yamldoc.Node) (artifact.Asked, error) {
-	a, _, err := s.asked(source)
+func (arts artifacts) artifactOf(source *yamldoc.Node) (artifact.Asked, error) {
+	a, _, err := arts.asked(source)
 	return a, err
 }
 
-func (s *Scope) asked(source *yamldoc.Node) (artifact.Asked, artifact.Source, error) {
-	t, of, err := s.decoded(source)
+func (arts artifacts) asked(source *yamldoc.Node) (artifact.Asked, artifact.Source, error) {
+	t, of, err := arts.decoded(source)
 	if err != nil {
 		return artifact.Asked{}, nil, err
 	}
 	a := artifact.Asked{Artifact: lookup.Artifact{Type: t.Name}}
 	if a.Choice, err = of.Common().Choice(); err != nil {
-		return a, of, s.ofSource(source, err)
+		return a, of, arts.scope.ofSource(source, err)
 	}
 	var c connector.Connector
 	if name := of.Common().Connector; name.Set {
-		if c, err = s.Connector(name.Value); err != nil {
+		if c, err = arts.scope.Connector(name.Value); err != nil {
 			return a, of, err
 		}
 		a.Selectors = c.Selectors
 	}
-	return a, of, of.Ask(asking{s}, c, &a)
+	return a, of, of.Ask(asking{arts.scope}, c, &a)
 }
 
 // asking is how a source reaches what else it is made of (artifact.Reach).
@@ -195,8 +195,8 @@ func (s asking) Inputs(list *yamldoc.Node) (map[string]string, error) {
 
 // pullSecret is the handle of the secret that pulls a source's image; empty
 // where nobody has to log in (semantics/entities §2.2). A delegate makes it.
-func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value, error) {
-	a, of, err := s.asked(source)
+func (arts artifacts) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value, error) {
+	a, of, err := arts.asked(source)
 	if err != nil {
 		return expr.Null(), err
 	}
@@ -206,19 +206,19 @@ func (s *Scope) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value
 		return expr.String(""), nil
 	}
 	late := task.LateSecret{Pull: &p}
-	if t, _ := s.Artifacts.Of(a.Type); t.Cloud {
+	if t, _ := arts.scope.Artifacts.Of(a.Type); t.Cloud {
 		late.Selectors = a.Selectors
 	}
-	return s.secrets.lateSecret(late), nil
+	return arts.scope.secrets.lateSecret(late), nil
 }
 
 // pullSelectors are those of the connector that a source's pull secret is
 // made with.
-func (s *Scope) pullSelectors(source *yamldoc.Node) ([]string, error) {
-	t, of, err := s.decoded(source)
+func (arts artifacts) pullSelectors(source *yamldoc.Node) ([]string, error) {
+	t, of, err := arts.decoded(source)
 	if err != nil || !t.Cloud {
 		return nil, err
 	}
-	c, err := s.Connector(of.Common().Connector.Value)
+	c, err := arts.scope.Connector(of.Common().Connector.Value)
 	return c.Selectors, err
 }

@@ -19,11 +19,11 @@ func (s *Scope) SSHKey(name string) (task.SSH, error) {
 	if err != nil {
 		return task.SSH{}, fault.New(fault.Invalid, "secret %q: %w", name, err)
 	}
-	return s.sshKey(r)
+	return s.access().sshKey(r)
 }
 
-func (s *Scope) sshKey(r ref.Ref) (task.SSH, error) {
-	doc, err := s.documents().raw(ref.Secret, r)
+func (acc access) sshKey(r ref.Ref) (task.SSH, error) {
+	doc, err := acc.scope.documents().raw(ref.Secret, r)
 	if fault.Is(err, fault.NotFound) {
 		return task.SSH{}, fault.New(fault.NotFound, "secret %q isn't in %s", r.ID, r.Scope)
 	}
@@ -39,26 +39,26 @@ func (s *Scope) sshKey(r ref.Ref) (task.SSH, error) {
 			return task.SSH{}, fault.New(fault.Invalid, "the port of secret %q is %q; want a number", r.ID, port)
 		}
 	}
-	out.User, out.Key, out.Passphrase, err = s.login(doc, r.Scope)
+	out.User, out.Key, out.Passphrase, err = acc.login(doc, r.Scope)
 	return out, err
 }
 
 // login is who logs in with a secret of type SSHKey. What its document names is
 // in the document's own scope.
-func (s *Scope) login(doc *yamldoc.Node, of ref.Scope) (user, key, passphrase string, err error) {
+func (acc access) login(doc *yamldoc.Node, of ref.Scope) (user, key, passphrase string, err error) {
 	credential := doc.At("spec", "auth", "spec", "spec")
-	if key, err = s.secretFrom(credential.Get("key"), of); err == nil {
-		passphrase, err = s.secretFrom(credential.Get("encryptedPassphrase"), of)
+	if key, err = acc.secretFrom(credential.Get("key"), of); err == nil {
+		passphrase, err = acc.secretFrom(credential.Get("encryptedPassphrase"), of)
 	}
 	return text(credential.Get("userName")), key, passphrase, err
 }
 
 // secretFrom is the placeholder of a secret that a document of a scope names;
 // empty if the key is absent.
-func (s *Scope) secretFrom(n *yamldoc.Node, from ref.Scope) (string, error) {
+func (acc access) secretFrom(n *yamldoc.Node, from ref.Scope) (string, error) {
 	if n == nil || n.Value == "" {
 		return "", nil
 	}
-	v, err := s.secret(n.Value, from)
+	v, err := acc.secret(n.Value, from)
 	return v.Text(), err
 }

@@ -24,7 +24,7 @@ func (s *Scope) Store(from *filesource.Store) (task.Store, error) {
 	case filesource.Inherited:
 		return task.Store{Inherited: from.Paths.Value}, nil
 	case filesource.Harness:
-		f, err := s.fileStore(from.Stored)
+		f, err := s.access().fileStore(from.Stored)
 		return task.Store{Files: f}, err
 	case filesource.S3:
 		if from.Objects.Bucket.Set {
@@ -35,31 +35,31 @@ func (s *Scope) Store(from *filesource.Store) (task.Store, error) {
 			files, err := objects(c, from.Objects)
 			return task.Store{S3: files}, err
 		}
-		repo, err := s.charts(from)
+		repo, err := s.access().charts(from)
 		return task.Store{Charts: repo}, err
 	case filesource.HTTP, filesource.OCI, filesource.GCS:
-		repo, err := s.charts(from)
+		repo, err := s.access().charts(from)
 		return task.Store{Charts: repo}, err
 	default:
 		if !slices.Contains(filesource.Git(), typ) {
 			return task.Store{}, fault.New(fault.Unsupported, "store type %s can't be used yet", typ)
 		}
-		g, err := s.git(from.Repository)
+		g, err := s.access().git(from.Repository)
 		return task.Store{Git: g}, err
 	}
 }
 
 // fileStore is a store in the file store (semantics/entities §2.4). A delegate
 // fetches the files; those that are secrets come as placeholders.
-func (s *Scope) fileStore(from filesource.Stored) (*task.FileStore, error) {
+func (acc access) fileStore(from filesource.Stored) (*task.FileStore, error) {
 	out := &task.FileStore{Paths: from.Files.Value}
 	for _, path := range out.Paths {
-		if _, err := s.documents().file(path); err != nil {
+		if _, err := acc.scope.documents().file(path); err != nil {
 			return nil, err
 		}
 	}
 	for _, id := range from.Secrets.Value {
-		v, err := s.secret(id, s.Execution.Scope)
+		v, err := acc.secret(id, acc.scope.Execution.Scope)
 		if err != nil {
 			return nil, err
 		}
@@ -81,9 +81,9 @@ func objects(c connector.Connector, from filesource.Objects) (*task.S3Objects, e
 }
 
 // charts is how a repository of charts is reached (semantics/entities §9).
-func (s *Scope) charts(from *filesource.Store) (*task.ChartRepo, error) {
+func (acc access) charts(from *filesource.Store) (*task.ChartRepo, error) {
 	of := from.Charts
-	c, err := s.Connector(of.ConnectorRef.Value)
+	c, err := acc.scope.Connector(of.ConnectorRef.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func dynamic(n *yamldoc.Node) bool {
 func (s *Scope) leaf(n *yamldoc.Node, path string) (*yamldoc.Node, error) {
 	v, err := s.value(n.Value)
 	if err == nil {
-		err = s.must(n, v)
+		err = must(n, v, s.Text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s (line %d): %w", strings.TrimPrefix(path, "."), n.Line, err)
