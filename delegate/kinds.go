@@ -63,6 +63,9 @@ type Config struct {
 	// RenderMemory is how much memory rendering may take, in bytes; 0:
 	// sandbox.DefaultMemory.
 	RenderMemory int64
+	// Workspace is how much the workspace of a session may hold, in bytes; 0:
+	// session.DefaultLimit.
+	Workspace int64
 	// HostKeys are those of SSH hosts that repositories are fetched from.
 	HostKeys gitfetch.HostKeys
 	// Environ is the environment in which tools are looked for and run; nil: the
@@ -98,7 +101,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	if cfg.Environ == nil {
 		cfg.Environ = os.Environ()
 	}
-	machine := sessions.New(sessions.Config{Dir: filepath.Join(cfg.Cache, "sessions"), Environ: cfg.Environ, Orphan: cfg.Orphan})
+	machine := sessions.New(sessions.Config{Dir: filepath.Join(cfg.Cache, "sessions"), Environ: cfg.Environ, Orphan: cfg.Orphan, Limit: cfg.Workspace})
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
 		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses}),

@@ -56,7 +56,7 @@ func delegateCommand(a *app) *cobra.Command {
 			}
 			cache = cmp.Or(cache, filepath.Join(a.caller.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version = s.Server, s.Token, currentVersion()
-			kinds := delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys}
+			kinds := delegate.Config{Cache: cache, RenderMemory: memory, Workspace: int64(fetch.workspace) << 20, HostKeys: keys}
 			cfg.Kinds = delegate.Kinds(kinds)
 			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"), keys)
 			cfg.Journal = filepath.Join(cache, "journal")

@@ -43,7 +43,7 @@ func serveCommand(a *app) *cobra.Command {
 			}
 			cfg.HostKeys = keys
 			cfg.Kinds = func(cache string) map[task.Kind]executor.Kind {
-				return delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory, HostKeys: keys})
+				return delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory, Workspace: int64(fetch.workspace) << 20, HostKeys: keys})
 			}
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err

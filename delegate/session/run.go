@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/session"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -36,8 +37,8 @@ type Command struct {
 const interruption = 30 * time.Second
 
 // Run runs a command to its end. If ctx ends first, it is interrupted, and the
-// context's cause is the error. Who runs the same again, for the same attempt,
-// finds the first run.
+// context's cause is the error; but where the lease is lost it goes on. Who runs
+// the same again, for the same attempt, finds the first run, and all of its log.
 func (s *Sessions) Run(ctx context.Context, id string, a task.Assignment, c Command) (session.Exit, error) {
 	home := filepath.Join(s.Workspace(id), ".home")
 	temporary := filepath.Join(s.dir(id), "tmp")
@@ -54,10 +55,16 @@ func (s *Sessions) Run(ctx context.Context, id string, a task.Assignment, c Comm
 		start.Script, start.Shell = "set -e\n"+c.Before+"\nexec \"$@\"\n", "sh"
 	}
 	r := run{client: s.Client(id), id: id, step: session.Step(a.Node + " " + c.Part), attempt: a.Attempt, fence: a.Fence}
+	ctx, stop := s.limited(ctx, id)
+	defer stop()
 	if err := r.begin(ctx, start); err != nil {
 		return session.Exit{}, err
 	}
-	return r.follow(ctx, c)
+	exit, err := r.follow(ctx, c)
+	if err != nil {
+		return exit, err
+	}
+	return exit, s.fits(id)
 }
 
 // Gone is the error of a session that isn't there any more.
@@ -116,6 +123,10 @@ func (r run) follow(ctx context.Context, c Command) (session.Exit, error) {
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), executor.ErrLeaseLost) { // it may be another delegate's by now
+			stop()
+			return
+		}
 		_ = r.client.Cancel(reading, r.step, r.attempt, session.Stop{Fence: r.fence}) // the host's own time ends it else
 		time.AfterFunc(interruption+10*time.Second, stop)
 	})()

@@ -33,7 +33,11 @@ type Config struct {
 	Environ []string
 	// Orphan is how long a host goes on that no delegate asks; 0: an hour.
 	Orphan time.Duration
-	Log    *slog.Logger // nil: the default logger
+	// Limit is how much a workspace may hold, in bytes; 0: 2 GiB. It is looked at
+	// again after each Look, 0: 15 seconds, and after each command.
+	Limit int64
+	Look  time.Duration
+	Log   *slog.Logger // nil: the default logger
 }
 
 // Sessions are those of a machine.
@@ -48,6 +52,12 @@ type Sessions struct {
 func New(cfg Config) *Sessions {
 	if cfg.Orphan == 0 {
 		cfg.Orphan = time.Hour
+	}
+	if cfg.Limit == 0 {
+		cfg.Limit = DefaultLimit
+	}
+	if cfg.Look == 0 {
+		cfg.Look = 15 * time.Second
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

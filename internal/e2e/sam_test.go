@@ -37,6 +37,15 @@ func machineOf(t *testing.T, s *e2e.Server, w *testaws.World, cache string) *pro
 // machineWith is machineOf with the tool that is in a folder.
 func machineWith(t *testing.T, s *e2e.Server, w *testaws.World, cache, folder, tool string) *process {
 	t.Helper()
+	p := spawn(t, toolMachine(t, s, w, cache, folder)...)
+	connected(t, s, "account", tool)
+	return p
+}
+
+// toolMachine is the environment of machineWith's delegate. It keeps a journal, so that
+// the next one tells that it was killed.
+func toolMachine(t *testing.T, s *e2e.Server, w *testaws.World, cache, folder string) []string {
+	t.Helper()
 	t.Cleanup(func() { // what the delegate has left when it was killed
 		left := sessions.New(sessions.Config{Dir: filepath.Join(cache, "sessions")})
 		for _, open := range left.Opened() {
@@ -45,11 +54,11 @@ func machineWith(t *testing.T, s *e2e.Server, w *testaws.World, cache, folder, t
 			}
 		}
 	})
-	p := spawn(t, delegateEnv+"=account", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(t, s), cacheEnv+"="+cache,
-		"AWS_ENDPOINT_URL="+w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true",
-		"PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"))
-	connected(t, s, "account", tool)
-	return p
+	return []string{
+		delegateEnv + "=account", addrEnv + "=" + s.URL, tokenEnv + "=" + delegateToken(t, s), cacheEnv + "=" + cache, journalEnv + "=" + filepath.Join(cache, "journal"),
+		"AWS_ENDPOINT_URL=" + w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true",
+		"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"),
+	}
 }
 
 // connected waits until a delegate has registered, and told that it has a tool
@@ -241,4 +250,38 @@ func TestNoDelegateHasTheTool(t *testing.T) {
 	if want := "No connected delegate has sam; install it, or give the step a delegate that has (delegateSelectors)."; e.Status != "Failed" || !strings.Contains(fmt.Sprint(e.Root.Find("-initialize").Message), want) {
 		t.Errorf("%s: %s; want %s", e.Status, e.Root.Find("-initialize").Message, want)
 	}
+}
+
+// A delegate that is killed in the middle of a step that runs a tool leaves the
+// tool running; the next process on its machine goes on with the step.
+func TestAToolOutlivesItsDelegate(t *testing.T) {
+	t.Parallel()
+	s, w, cache := e2e.Start(t, wire.ServeConfig{Heartbeat: time.Hour}), testaws.NewWorld(t), t.TempDir()
+	env := toolMachine(t, s, w, cache, sam.Install(t))
+	d := spawn(t, env...)
+	connected(t, s, "account", "sam="+sam.Version)
+	applySAM(t, s)
+	s.Apply(t, samPipeline)
+	file, end := filepath.Join(t.TempDir(), "marks"), filepath.Join(t.TempDir(), "end")
+	before := fmt.Sprintf("echo begun >> %s; echo it has begun; until [ -e %s ]; do sleep 0.05; done; echo it ends", file, end)
+	id := s.Begin(t, "sam", map[string]string{"variables.script": "true", "variables.before": before})
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
+	defer cancel()
+	if _, err := s.Until(ctx, id, func(e2e.Execution) bool { return marks(t, file)["begun"] == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	d.kill()
+	spawn(t, env...)
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := finish(t, s, id)
+	build := e.Root.Find("build")
+	if e.Status != "Success" || build.Attempt != 1 || marks(t, file)["begun"] != 1 {
+		t.Errorf("%s: %s; the step has begun %d times, in %d attempts", e.Status, e.Message, marks(t, file)["begun"], build.Attempt)
+	}
+	if said := logOf(t, s, id, build); !strings.Contains(said, "it has begun") || !strings.Contains(said, "it ends") {
+		t.Errorf("the log is %s", said)
+	}
+	noSessions(t, cache)
 }

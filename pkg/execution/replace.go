@@ -12,8 +12,9 @@ import (
 )
 
 // replace takes in that earlier processes of a delegate were killed: what they
-// had claimed and not begun is open again, and what they had begun is lost, as
-// after a goodbye. They come again for a while, since a claim of theirs may
+// had claimed and not begun is open again, what goes on in a session of the
+// machine is taken up again, and what else they had begun is lost, as after a
+// goodbye. They come again for a while, since a claim of theirs may
 // still be under way, and end with a goodbye of their own.
 func (s *Tasks) replace(ctx context.Context, by store.Delegate, gone []protocol.Replaced) error {
 	if len(gone) > protocol.MaxReplaced {
@@ -55,15 +56,38 @@ func (s *Tasks) replaceOne(ctx context.Context, by store.Delegate, gone protocol
 		return err
 	}
 	for _, t := range held {
-		if slices.Contains(gone.Begun, protocol.Held{ID: t.ID, Fence: t.Fence}) {
-			err = s.lose(ctx, d, t, fmt.Sprintf("delegate %s was killed before the task ended", d.Name))
-		} else {
+		switch {
+		case !slices.Contains(gone.Begun, protocol.Held{ID: t.ID, Fence: t.Fence}):
 			err = s.reopen(ctx, d, t)
+		case t.Machine != "" && t.Machine == by.Machine:
+			err = s.resume(ctx, d, t)
+		default:
+			err = s.lose(ctx, d, t, fmt.Sprintf("delegate %s was killed before the task ended", d.Name))
 		}
 		if err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// resume gives a task that was begun to the next process on its machine: what it
+// runs goes on there, in a session that has outlived its delegate, and is found
+// again. It isn't begun twice.
+func (s *Tasks) resume(ctx context.Context, d store.Delegate, t store.Task) error {
+	if t.Fence >= mostClaims {
+		return s.lose(ctx, d, t, fmt.Sprintf("delegate %s was killed again and again before the task ended", d.Name))
+	}
+	err := s.Store.ReleaseTask(ctx, t.ID, d.ID, t.Fence)
+	if fault.Is(err, fault.LeaseLost) {
+		return nil // somebody else has decided about it meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	s.Log.InfoContext(ctx, "a task goes on on its machine; the next process there takes it", "execution", t.Execution, "node", t.Node, "task", t.ID, "delegate", d.Name)
+	s.Engine.Changed(t.Execution)
+	s.Engine.Waker.Wake(ctx, t.Scope)
 	return nil
 }
 

@@ -112,3 +112,37 @@ func TestReplacedProcessesAreBounded(t *testing.T) {
 		t.Errorf("one too many gives %v, want that it is too large", err)
 	}
 }
+
+// What was begun in a session of the machine goes on there: the next process on
+// it has the task in its first attempt, as no other machine's has.
+func TestASessionsTaskIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		machine string
+		want    store.TaskStatus
+	}{
+		"the same machine": {"m1", store.TaskClaimed},
+		"another one":      {"m2", store.TaskDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, before, next, _ := replacing(t)
+			before.Machine, next.Machine = "m1", c.machine
+			_, err := s.Store.CreateTask(t.Context(), store.Task{ID: "long", Scope: before.Scope, Execution: "e", Node: "n", Kind: task.KindShell, Machine: "m1", Status: store.TaskOpen, CreatedAt: s.Now()})
+			must(t, err)
+			held, err := s.ClaimTasks(t.Context(), before, protocol.Claim{Max: 1, Number: 2})
+			must(t, err)
+			if len(held) != 1 || held[0].ID != "long" {
+				t.Fatalf("the first process got %+v", held)
+			}
+			gone := []protocol.Replaced{{ID: "d1", Begun: []protocol.Held{{ID: "long", Fence: 1}}}}
+			got, err := s.ClaimTasks(t.Context(), next, protocol.Claim{Max: 5, Number: 1, Replaces: gone})
+			must(t, err)
+			now, err := s.Store.Task(t.Context(), "long")
+			must(t, err)
+			if now.Status != c.want || now.Status == store.TaskClaimed && (now.Delegate != next.ID || now.Fence != 2 || len(got) == 0) {
+				t.Errorf("the task is %s, of %q with the fence %d; the next process got %+v", now.Status, now.Delegate, now.Fence, got)
+			}
+		})
+	}
+}

@@ -335,7 +335,8 @@ func (s *Tasks) held(ctx context.Context, d store.Delegate, id task.ID, fence in
 }
 
 // AppendLog stores log chunks of a task that the delegate holds or held last.
-// Their numbers keep the logs of one step's looks apart, in their order.
+// Their numbers keep the logs of one step's looks apart, in their order, and those
+// of the delegates that a task in a session has had.
 func (s *Tasks) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b protocol.LogBatch) error {
 	if err := logstream.Check(b.First, b.Chunks); err != nil {
 		return err
@@ -347,9 +348,13 @@ func (s *Tasks) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b p
 	if t.Delegate != d.ID || t.Fence != b.Fence {
 		return fault.New(fault.LeaseLost, "task %s isn't held by delegate %s with fence %d", id, d.Name, b.Fence)
 	}
+	part := int64(t.Look)
+	if t.Machine != "" {
+		part = t.Fence - 1
+	}
 	chunks := make([]store.LogChunk, len(b.Chunks))
 	for i, c := range b.Chunks {
-		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: int64(t.Look)*logstream.MaxChunks + b.First + int64(i), Data: c}
+		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: part*logstream.MaxChunks + b.First + int64(i), Data: c}
 	}
 	if err := s.Store.AppendLog(ctx, logstream.MaxKept, chunks...); err != nil {
 		return err

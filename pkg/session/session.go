@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -41,7 +42,8 @@ type Run struct {
 
 // Start is what an attempt of a step runs.
 type Start struct {
-	// Digest is that of all the rest but Fence: a start with another is another's.
+	// Digest is that of what is run: a start with another is another's. The values of
+	// the environment aren't in it, since who asks again may have other credentials.
 	Digest string `json:"digest"`
 	// Args are the command. With a Script they are the script's arguments.
 	Args []string `json:"args"`
@@ -64,14 +66,17 @@ type Start struct {
 
 // Sealed is the start with its digest.
 func (s Start) Sealed() (Start, error) {
-	fence := s.Fence
-	s.Digest, s.Fence = "", 0
-	doc, err := json.Marshal(s)
+	run := Start{Args: s.Args, Script: s.Script, Shell: s.Shell, Dir: s.Dir}
+	for _, e := range s.Env {
+		name, _, _ := strings.Cut(e, "=")
+		run.Env = append(run.Env, name)
+	}
+	doc, err := json.Marshal(run)
 	if err != nil {
 		return s, fmt.Errorf("encode a start: %w", err)
 	}
 	sum := sha256.Sum256(doc)
-	s.Digest, s.Fence = hex.EncodeToString(sum[:]), fence
+	s.Digest = hex.EncodeToString(sum[:])
 	return s, nil
 }
 

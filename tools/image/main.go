@@ -1,9 +1,9 @@
-// Command image makes a container image of the program that a release consists of, for every platform of Linux that
-// it was built for, as an OCI image layout. It needs no Docker and no network.
+// Command image makes a container image of the programs that a release consists of, for every platform of Linux that
+// they were built for, as an OCI image layout. It needs no Docker and no network.
 //
 //	go run ./tools/image -release dist/release -out dist/image
 //
-// Nothing but the program is in it: it is there to be copied from, or pushed by a tool that reads layouts. The image of
+// Nothing but the programs are in it: it is there to be copied from, or pushed by a tool that reads layouts. The image of
 // a delegate, which needs a shell and Git, is delegate/Dockerfile's.
 package main
 
@@ -15,9 +15,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ func main() {
 
 // program is one of the release's, for a platform.
 type program struct {
+	Name     string `json:"name"`
 	Path     string `json:"path"` // from the root of the repository
 	Platform string `json:"goos"`
 	Machine  string `json:"goarch"`
@@ -52,6 +54,8 @@ type about struct {
 	Version string    `json:"version"`
 	Commit  string    `json:"commit"`
 	Date    time.Time `json:"date"`
+
+	programs map[string][]program // for Linux, by the machines that they are for
 }
 
 func run(release, out string, told io.Writer) error {
@@ -61,22 +65,23 @@ func run(release, out string, told io.Writer) error {
 		return err
 	}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	images := 0
+	of.programs = map[string][]program{}
 	for _, p := range built {
-		if p.Type != "Binary" || p.Platform != "linux" {
-			continue
+		if p.Type == "Binary" && p.Platform == "linux" {
+			of.programs[p.Machine] = append(of.programs[p.Machine], p)
 		}
-		image, err := imageOf(p, of)
+	}
+	if len(of.programs) == 0 {
+		return fmt.Errorf("%s has no program for Linux", release)
+	}
+	for _, machine := range slices.Sorted(maps.Keys(of.programs)) {
+		image, err := imageOf(machine, of)
 		if err != nil {
-			return fmt.Errorf("make the image for %s/%s: %w", p.Platform, p.Machine, err)
+			return fmt.Errorf("make the image for linux/%s: %w", machine, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.Platform, Architecture: p.Machine}},
+			Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: machine}},
 		})
-		images++
-	}
-	if images == 0 {
-		return fmt.Errorf("%s has no program for Linux", release)
 	}
 	if err := os.RemoveAll(out); err != nil {
 		return err
@@ -88,7 +93,7 @@ func run(release, out string, told io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(told, "%s: %d platforms, %s\n", out, images, sum)
+	_, err = fmt.Fprintf(told, "%s: %d platforms, %s\n", out, len(of.programs), sum)
 	return err
 }
 
@@ -112,16 +117,15 @@ func read(path string, into any) error {
 	return nil
 }
 
-// at is where the program is in the image.
-const at = "/usr/local/bin/slipway"
+// folder is where the programs are in the image, and start which of them it starts.
+const (
+	folder = "/usr/local/bin/"
+	start  = folder + "slipway"
+)
 
-// imageOf has the program and nothing else. The same program makes the same image.
-func imageOf(p program, of about) (v1.Image, error) {
-	content, err := os.ReadFile(p.Path)
-	if err != nil {
-		return nil, err
-	}
-	files, err := pack(content, of.Date)
+// imageOf has the programs for a machine and nothing else. The same programs make the same image.
+func imageOf(machine string, of about) (v1.Image, error) {
+	files, err := pack(of.programs[machine], of.Date)
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +144,9 @@ func imageOf(p program, of about) (v1.Image, error) {
 		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Created = p.Platform, p.Machine, v1.Time{Time: of.Date}
+	config.OS, config.Architecture, config.Created = "linux", machine, v1.Time{Time: of.Date}
 	config.Config = v1.Config{
-		Entrypoint: []string{at}, User: "65532:65532",
+		Entrypoint: []string{start}, User: "65532:65532",
 		Labels: map[string]string{"org.opencontainers.image.version": of.Version, "org.opencontainers.image.revision": of.Commit},
 	}
 	if image, err = mutate.ConfigFile(image, config); err != nil {
@@ -151,22 +155,29 @@ func imageOf(p program, of about) (v1.Image, error) {
 	return mutate.ConfigMediaType(image, types.OCIConfigJSON), nil
 }
 
-// pack makes the layer: the program below the folders that lead to it.
-func pack(content []byte, date time.Time) ([]byte, error) {
+// pack makes the layer: the programs below the folders that lead to them.
+func pack(programs []program, date time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	folder := ""
-	for _, name := range strings.Split(strings.Trim(path.Dir(at), "/"), "/") {
-		folder += name + "/"
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder, Mode: 0o755, ModTime: date}); err != nil {
+	way := ""
+	for _, name := range strings.Split(strings.Trim(folder, "/"), "/") {
+		way += name + "/"
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: way, Mode: 0o755, ModTime: date}); err != nil {
 			return nil, err
 		}
 	}
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(at, "/"), Mode: 0o755, Size: int64(len(content)), ModTime: date}); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(content); err != nil {
-		return nil, err
+	slices.SortFunc(programs, func(a, b program) int { return strings.Compare(a.Name, b.Name) })
+	for _, p := range programs {
+		content, err := os.ReadFile(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: way + p.Name, Mode: 0o755, Size: int64(len(content)), ModTime: date}); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(content); err != nil {
+			return nil, err
+		}
 	}
 	return b.Bytes(), w.Close()
 }

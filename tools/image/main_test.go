@@ -20,11 +20,12 @@ func release(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"amd64": "the program for amd64", "arm64": "the program for arm64", "mac": "the program for darwin",
+		"amd64": "the program for amd64", "step": "the step program for amd64", "arm64": "the program for arm64", "mac": "the program for darwin",
 		"metadata.json": `{"version": "1.2.3", "commit": "abc", "date": "2026-01-02T03:04:05Z"}`,
 		"artifacts.json": strings.ReplaceAll(`[
 			{"name": "metadata.json", "path": "DIR/metadata.json", "type": "Metadata"},
 			{"name": "slipway", "path": "DIR/amd64", "goos": "linux", "goarch": "amd64", "type": "Binary"},
+			{"name": "slipway-step", "path": "DIR/step", "goos": "linux", "goarch": "amd64", "type": "Binary"},
 			{"name": "slipway", "path": "DIR/arm64", "goos": "linux", "goarch": "arm64", "type": "Binary"},
 			{"name": "slipway", "path": "DIR/mac", "goos": "darwin", "goarch": "arm64", "type": "Binary"},
 			{"name": "slipway.tar.gz", "path": "DIR/slipway.tar.gz", "goos": "linux", "goarch": "arm64", "type": "Archive"}
@@ -94,8 +95,9 @@ func TestTheImageHasTheProgramOfEachPlatform(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(map[string]string{
-		"linux/amd64 usr/local/bin/slipway -rwxr-xr-x": "the program for amd64",
-		"linux/arm64 usr/local/bin/slipway -rwxr-xr-x": "the program for arm64",
+		"linux/amd64 usr/local/bin/slipway -rwxr-xr-x":      "the program for amd64",
+		"linux/amd64 usr/local/bin/slipway-step -rwxr-xr-x": "the step program for amd64",
+		"linux/arm64 usr/local/bin/slipway -rwxr-xr-x":      "the program for arm64",
 	}, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
