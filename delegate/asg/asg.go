@@ -29,6 +29,7 @@ const (
 	canaryUnit   = "Delete Canary"
 	swapUnit     = "Swap Target Groups"
 	shiftUnit    = "Traffic Shift"
+	diffUnit     = "Diff"
 )
 
 // Config is what the executor needs.
@@ -117,6 +118,8 @@ func (s *session) perform(ctx context.Context) error {
 		return bluegreen{s}.swap(ctx)
 	case lane.OpShiftTraffic:
 		return bluegreen{s}.shift(ctx)
+	case lane.OpDiff:
+		return (&comparing{session: s}).compare(ctx)
 	case lane.OpBlueGreenRollback:
 		return bluegreen{s}.back(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 
+	"github.com/slipway-cd/slipway/delegate/awsdiff"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -33,6 +34,8 @@ type outputs struct {
 	New     string           `json:"newAsgName,omitempty"`
 	Old     string           `json:"oldAsgName,omitempty"`
 	Weights map[string]int32 `json:"weights,omitempty"` // by target group
+
+	awsdiff.Outputs // of a preview
 }
 
 // of are those of a group that was deployed.
@@ -134,7 +137,7 @@ func (s *session) change(found looked) task.Change {
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState, lane.OpBlueGreen, lane.OpBlueGreenSwap, lane.OpShiftTraffic:
+	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState, lane.OpBlueGreen, lane.OpBlueGreenSwap, lane.OpShiftTraffic, lane.OpDiff:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))

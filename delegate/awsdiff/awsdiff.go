@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/delegate/textdiff"
 )
@@ -75,8 +76,8 @@ func indented(v any) (string, error) {
 	return string(doc) + "\n", nil
 }
 
-// unshown stands for a value that there is and that won't be.
-const unshown = "(another value, not shown)"
+// Unshown stands for a value that there is and that won't be.
+const Unshown = "(another value, not shown)"
 
 // hidden is what there is without the values of its environment variables that
 // are others than those to come.
@@ -118,12 +119,12 @@ func hiddenValues(was, is any) any {
 		for i, one := range was {
 			v, ok := one.(map[string]any)
 			if !ok {
-				out[i] = unshown
+				out[i] = Unshown
 				continue
 			}
 			shown := map[string]any{"name": v["name"], "value": v["value"]}
 			if kept[fmt.Sprint(v["name"])] != fmt.Sprint(v["value"]) {
-				shown["value"] = unshown
+				shown["value"] = Unshown
 			}
 			out[i] = shown
 		}
@@ -132,7 +133,7 @@ func hiddenValues(was, is any) any {
 		shown := map[string]any{}
 		for name, value := range values(was) {
 			if shown[name] = value; kept[name] != value {
-				shown[name] = unshown
+				shown[name] = Unshown
 			}
 		}
 		return map[string]any{"variables": shown}
@@ -174,6 +175,9 @@ func plain(v reflect.Value) any {
 		}
 		return plain(v.Elem())
 	case reflect.Struct:
+		if at, ok := v.Interface().(time.Time); ok {
+			return at.UTC().Format(time.RFC3339)
+		}
 		out := map[string]any{}
 		for i := range v.NumField() {
 			f := v.Type().Field(i)

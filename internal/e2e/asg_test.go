@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +77,14 @@ func TestAsgRollsOutAndBack(t *testing.T) {
 			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
 		}
 		runs("web-1")
+		s.Apply(t, strings.Replace(service(entities), "web-1", "web-2", 1))
+		d := preview(t, s, "asg", map[string]string{"variables.script": "true"})
+		if !slices.Equal(d.Changed, []string{"LaunchTemplate/web"}) || !strings.Contains(d.Diff, "+  \"imageId\": \""+images["web-2"]+"\",\n") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
+		if n := w.Count("autoscaling:StartInstanceRefresh"); n != 0 {
+			t.Errorf("the preview has started %d refreshes", n)
+		}
 		if e := run("web-2", "true"); e.Status != "Success" {
 			t.Fatalf("the update is %s: %s", e.Status, e.Message)
 		}

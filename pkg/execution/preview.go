@@ -212,8 +212,16 @@ func (c *comparison) seen(deployment string) string {
 // compares is the step that looks in place of one that deploys.
 func compares(d deployer) *plan.Node {
 	const suffix = "_diff"
+	spec := &yamldoc.Node{Kind: yamldoc.Mapping}
+	if d.Doc != nil {
+		for _, e := range d.Doc.Entries {
+			if slices.Contains(d.preview.Keys, e.Key) {
+				spec.Entries = append(spec.Entries, e)
+			}
+		}
+	}
 	return &plan.Node{
 		ID: d.ID + suffix, Kind: plan.KindStep, Identifier: d.Identifier + suffix, Name: d.Name, Type: d.preview.By,
-		Line: d.Line, Selectors: d.Selectors, Doc: &yamldoc.Node{Kind: yamldoc.Mapping},
+		Line: d.Line, Selectors: d.Selectors, Doc: spec,
 	}
 }

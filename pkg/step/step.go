@@ -73,6 +73,8 @@ type Preview struct {
 	// Part says how much the step leaves to others of its stage, from 0 on. Of
 	// several steps the one with the least shows what the stage comes to.
 	Part int
+	// Keys are those of the step's spec that the other one has, too.
+	Keys []string
 }
 
 // Decode decodes and checks a spec, and reports to r what is wrong with it.

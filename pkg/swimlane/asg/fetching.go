@@ -20,9 +20,11 @@ func (s *Spec) fetched() swimlane.Fetched {
 
 // needed is what an operation needs of what its stage deploys.
 func (t Target) needed(op Op) Target {
-	switch op {
-	case OpRolling, OpCanary, OpBlueGreen:
+	if op.deploys() {
 		return t
+	}
+	switch op {
+	case OpRolling, OpCanary, OpBlueGreen, OpDiff: // all of it
 	case OpSteadyState, OpCanaryDelete, OpScale: // what the group is called
 		return Target{AWS: t.AWS, Base: t.Base, Configuration: t.Configuration}
 	case OpRollingRollback, OpBlueGreenSwap, OpShiftTraffic, OpBlueGreenRollback:

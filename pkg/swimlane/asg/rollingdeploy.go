@@ -15,7 +15,10 @@ import (
 // output.previousVersion, output.min, output.max and output.desired. The
 // deployment itself is done by delegate/asg.
 func rollingDeployType() step.Type {
-	return step.Type{Name: string(OpRolling), Deploys: true, New: decodeRollingDeploy}
+	return step.Type{
+		Name: string(OpRolling), Deploys: true, New: decodeRollingDeploy,
+		Preview: &step.Preview{By: string(OpDiff), Keys: []string{"asgName", "instances", "useAlreadyRunningInstances"}},
+	}
 }
 
 // What a refresh does where the step doesn't say.

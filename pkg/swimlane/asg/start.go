@@ -12,7 +12,7 @@ func start(in step.In, s Spec) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	if s.Op == OpRolling || s.Op == OpCanary || s.Op == OpBlueGreen {
+	if s.Op.deploys() {
 		if err := complete(*target); err != nil {
 			return step.Action{}, err
 		}
@@ -20,6 +20,11 @@ func start(in step.In, s Spec) (step.Action, error) {
 	s.Target = target.needed(s.Op)
 	s.Target.Selectors = nil
 	return step.Deploy(in, Kind, s, Place{AWS: s.Target.AWS}, target.Selectors...)
+}
+
+// deploys says whether an operation is about what its documents say.
+func (o Op) deploys() bool {
+	return o == OpRolling || o == OpCanary || o == OpBlueGreen || o == OpDiff
 }
 
 // complete says what is missing of a group that is deployed. One that stands for

@@ -23,6 +23,7 @@ const (
 	OpBlueGreenSwap     Op = "AsgBlueGreenSwapService"
 	OpShiftTraffic      Op = "AsgShiftTraffic"
 	OpBlueGreenRollback Op = "AsgBlueGreenRollback"
+	OpDiff              Op = "AsgDiff" // of a preview
 )
 
 // Spec is the spec of every step's Work. What a stage has found is in its

@@ -1,0 +1,227 @@
+package asg
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/slipway-cd/slipway/delegate/awsdiff"
+)
+
+// comparing is a task that tells what AsgRollingDeploy would change.
+type comparing struct {
+	*session
+	diff awsdiff.Diff
+}
+
+// compare compares what is there with what the documents say, and changes nothing.
+func (s *comparing) compare(ctx context.Context) error {
+	w, err := reader{s.session}.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	s.In(diffUnit)
+	live, err := s.live(ctx, w.name)
+	if err != nil {
+		return err
+	}
+	if live != nil && going(live) {
+		live = nil
+	}
+	if err := s.sized(w, live); err != nil {
+		return err
+	}
+	if err := s.templates(ctx, w, live); err != nil {
+		return err
+	}
+	if err := s.settings(w, live); err != nil {
+		return err
+	}
+	if err := s.scalings(ctx, w, live); err != nil {
+		return err
+	}
+	if s.diff.Empty() {
+		s.Say("Nothing would change")
+	}
+	s.outputs.Outputs = s.diff.Outputs(s.Warn)
+	return nil
+}
+
+// differs notes how something would change; nil is nothing.
+func (s *comparing) differs(name string, was, is any) error {
+	hunks, err := s.diff.Add(name, was, is)
+	if hunks != "" {
+		s.Say("%s\n%s", name, hunks)
+	}
+	return err
+}
+
+// templates compares the version of the launch template that the group has with the
+// one that it would get, of which nothing is taken over.
+func (s *comparing) templates(ctx context.Context, w *wanted, live *types.AutoScalingGroup) error {
+	is, user := template(w.template.LaunchTemplateData)
+	if len(user) > 0 {
+		is["userData"] = user
+	}
+	name := "LaunchTemplate/" + w.name
+	named := templateOf(live)
+	if named == nil {
+		return s.differs(name, nil, is)
+	}
+	v, err := s.version(ctx, named)
+	if err != nil {
+		return err
+	}
+	if v == nil || v.LaunchTemplateData == nil {
+		return s.differs(name, nil, is)
+	}
+	data, err := as[ec2types.RequestLaunchTemplateData](v.LaunchTemplateData)
+	if err != nil {
+		return err
+	}
+	was, old := template(data)
+	if len(old) > 0 {
+		was["userData"] = hidden(old, user)
+	}
+	return s.differs(name, was, is)
+}
+
+// template is a launch template as documents have it, and the lines of what its
+// machines do first.
+func template(data *ec2types.RequestLaunchTemplateData) (map[string]any, []string) {
+	one := *data
+	one.UserData = nil
+	one.TagSpecifications = slices.DeleteFunc(slices.Clone(one.TagSpecifications), func(t ec2types.LaunchTemplateTagSpecificationRequest) bool {
+		return t.ResourceType == ec2types.ResourceTypeLaunchTemplate // the template's own, not those of what it starts
+	})
+	out, ok := awsdiff.Plain(one).(map[string]any)
+	if !ok {
+		out = map[string]any{} // it says nothing
+	}
+	if data.UserData == nil {
+		return out, nil
+	}
+	text, err := base64.StdEncoding.DecodeString(*data.UserData)
+	if err != nil {
+		return out, []string{*data.UserData}
+	}
+	return out, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+// hidden are lines that there are without those that won't be: they may hold secrets
+// that nobody here knows.
+func hidden(was, is []string) []string {
+	out := slices.Clone(was)
+	for i, line := range out {
+		if !slices.Contains(is, line) {
+			out[i] = awsdiff.Unshown
+		}
+	}
+	return out
+}
+
+// settings compares the group with its configuration. What that doesn't say stays,
+// but for the target groups.
+func (s *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
+	name := "AutoScalingGroup/" + w.name
+	in := *w.create
+	in.AutoScalingGroupName, in.LaunchTemplate, in.Tags, in.TargetGroupARNs = nil, nil, nil, nil
+	if p := in.MixedInstancesPolicy; p != nil {
+		in.MixedInstancesPolicy = mixed(p, version{})
+		in.MixedInstancesPolicy.LaunchTemplate.LaunchTemplateSpecification = nil // compared already
+	}
+	if live == nil {
+		return s.differs(name, nil, beside(awsdiff.Plain(in), w.create.TargetGroupARNs, w.create.Tags))
+	}
+	wanted, err := as[autoscaling.UpdateAutoScalingGroupInput](in) // the rest can't be updated
+	if err != nil {
+		return err
+	}
+	now, err := updateOf(live)
+	if err != nil {
+		return err
+	}
+	tags := slices.DeleteFunc(tagsOf(live), func(t types.Tag) bool {
+		return !slices.ContainsFunc(w.create.Tags, func(o types.Tag) bool { return sdk.ToString(o.Key) == sdk.ToString(t.Key) })
+	})
+	is := awsdiff.Plain(*wanted)
+	return s.differs(name, beside(awsdiff.Masked(awsdiff.Plain(*now), is), live.TargetGroupARNs, tags), beside(is, w.create.TargetGroupARNs, w.create.Tags))
+}
+
+// beside is a plain group with its target groups and tags, in an order of their own.
+func beside(group any, targets []string, tags []types.Tag) map[string]any {
+	out := map[string]any{}
+	if members, ok := group.(map[string]any); ok {
+		maps.Copy(out, members)
+	}
+	if len(targets) > 0 {
+		out["targetGroupARNs"] = slices.Sorted(slices.Values(targets))
+	}
+	if len(tags) > 0 {
+		values := map[string]string{}
+		for _, t := range tags {
+			values[sdk.ToString(t.Key)] = sdk.ToString(t.Value)
+		}
+		out["tags"] = values
+	}
+	return out
+}
+
+// scalings compares what scales the group with what would.
+func (s *comparing) scalings(ctx context.Context, w *wanted, live *types.AutoScalingGroup) error {
+	var now scaling
+	if live != nil {
+		var err error
+		if now, err = s.scalingOf(ctx, w.name); err != nil {
+			return err
+		}
+	}
+	policies := func(all []autoscaling.PutScalingPolicyInput) map[string]any {
+		out := map[string]any{}
+		for _, one := range all {
+			out[sdk.ToString(one.PolicyName)] = awsdiff.Plain(one)
+		}
+		return out
+	}
+	if err := s.each("ScalingPolicy/", policies(now.Policies), policies(w.policies)); err != nil {
+		return err
+	}
+	actions := func(all []autoscaling.PutScheduledUpdateGroupActionInput) map[string]any {
+		out := map[string]any{}
+		for _, one := range all {
+			out[sdk.ToString(one.ScheduledActionName)] = awsdiff.Plain(one)
+		}
+		return out
+	}
+	then := slices.DeleteFunc(slices.Clone(w.schedules), func(one autoscaling.PutScheduledUpdateGroupActionInput) bool {
+		return past(one) && one.Recurrence == nil // AWS would refuse it
+	})
+	return s.each("ScheduledAction/", actions(now.Schedules), actions(then))
+}
+
+// each compares what there is with what there would be, by their names.
+func (s *comparing) each(kind string, was, is map[string]any) error {
+	names := map[string]bool{}
+	for _, some := range []map[string]any{was, is} {
+		for name := range some {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		before := was[name]
+		if before != nil && is[name] != nil {
+			before = awsdiff.Masked(before, is[name])
+		}
+		if err := s.differs(kind+name, before, is[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
