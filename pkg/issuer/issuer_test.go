@@ -2,6 +2,9 @@ package issuer_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"path/filepath"
@@ -18,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/issuer"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -425,6 +429,34 @@ func TestKeysAreSealed(t *testing.T) {
 	}
 	if _, err := other.Sign(t.Context(), deployer(), "t1"); err == nil {
 		t.Error("a foreign key signs")
+	}
+}
+
+// A key that a release without rotation by hand has made still signs.
+func TestAKeyOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, rotation().Add(-time.Hour))
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := secret.New(b.key, b.store, b.time).Seal(t.Context(), store.EntityKey{Scope: ref.Scope{Account: "default"}, Kind: "issuer", ID: "56"}, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.store.PutAnswer(t.Context(), store.Answer{Key: "issuer of default, key 56", Body: sealed, Expires: rotation().Add(25 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Sign(t.Context(), identity.Identity{Audience: "vault", Subject: "account:default"}, "t1"); err != nil {
+		t.Error(err)
+	} else if parsed, err := jwt.ParseSigned(got.Text, []jose.SignatureAlgorithm{jose.RS256}); err != nil {
+		t.Error(err)
+	} else if err := parsed.Claims(&private.PublicKey, &jwt.Claims{}); err != nil {
+		t.Errorf("another key signs: %v", err)
 	}
 }
 

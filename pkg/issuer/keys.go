@@ -327,8 +327,8 @@ func (i *Issuer) open(ctx context.Context, at place, sealed []byte) (*key, error
 		return nil, err
 	}
 	k := &key{place: at}
-	if err := json.Unmarshal(plain, &k.origin); err != nil {
-		return nil, fmt.Errorf("decode a key: %w", err)
+	if json.Unmarshal(plain, &k.origin) != nil { // of a release that made one a year
+		k.origin = origin{Made: began(at.year), Signs: began(at.year), Key: plain}
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(k.Key)
 	if err != nil {
