@@ -47,6 +47,8 @@ func (a *Agent) begin(ctx context.Context) {
 func (a *Agent) bury(ctx context.Context, g journal.Gone) {
 	if err := a.api.call(ctx, http.MethodDelete, g.ID, nil, nil); err != nil && !fault.Is(err, fault.NotFound) {
 		a.Log.InfoContext(ctx, "a killed process will be forgotten later", "id", g.ID, "error", err)
+	} else {
+		signal(a.look) // what it watched is anybody's now
 	}
 	g.Forget()
 }

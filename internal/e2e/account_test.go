@@ -9,10 +9,12 @@ import (
 )
 
 // delegateOf starts a delegate that finds the credentials of an account around it.
-func delegateOf(t *testing.T, s *e2e.Server, w *testaws.World, more ...string) {
+func delegateOf(t *testing.T, s *e2e.Server, w *testaws.World, more ...string) *process {
 	t.Helper()
-	spawn(t, append(more, delegateEnv+"=account", addrEnv+"="+s.URL, tokenEnv+"="+delegateToken(t, s),
-		"AWS_ENDPOINT_URL="+w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true")...)
+	return spawn(t, append([]string{
+		delegateEnv + "=account", addrEnv + "=" + s.URL, tokenEnv + "=" + delegateToken(t, s),
+		"AWS_ENDPOINT_URL=" + w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true",
+	}, more...)...)
 }
 
 // byTheAccounts has the delegate of an account do what entities need: a host's own

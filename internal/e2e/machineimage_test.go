@@ -100,6 +100,17 @@ type fireOf struct{ Outcome, Reason, Execution string }
 // each outcome.
 func fired(t *testing.T, s *e2e.Server, pipeline, trigger string, n int) map[string]fireOf {
 	t.Helper()
+	out := map[string]fireOf{}
+	for _, f := range fires(t, s, pipeline, trigger, n) {
+		out[f.Outcome] = f
+	}
+	return out
+}
+
+// fires waits until a trigger's history has so many entries, and gives all of
+// them, the newest first.
+func fires(t *testing.T, s *e2e.Server, pipeline, trigger string, n int) []fireOf {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -110,11 +121,7 @@ func fired(t *testing.T, s *e2e.Server, pipeline, trigger string, n int) map[str
 			t.Fatal(err)
 		}
 		if len(history.Fires) >= n {
-			out := map[string]fireOf{}
-			for _, f := range history.Fires {
-				out[f.Outcome] = f
-			}
-			return out
+			return history.Fires
 		}
 		select {
 		case <-ctx.Done():

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,9 +17,12 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/internal/testservers/sam"
+	"github.com/slipway-cd/slipway/pkg/poll"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
@@ -34,6 +38,7 @@ const (
 	cacheEnv    = "E2E_CACHE"    // the folder of what the delegate keeps
 	journalEnv  = "E2E_JOURNAL"  // the folder of the delegate's journal
 	spotEnv     = "E2E_SPOT"     // where a stand-in of Spot is
+	pollEnv     = "E2E_POLL"     // how often the delegate asks for new versions, whatever triggers say
 )
 
 // viaSpot is how a delegate reaches Spot, if there is a stand-in.
@@ -69,7 +74,7 @@ func TestMain(m *testing.M) {
 		capacity, _ := strconv.Atoi(os.Getenv(capacityEnv)) // without it the agent's own
 		err = agent.New(agent.Config{
 			Capacity: capacity,
-			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute, Via: viaSpot()}),
+			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: polling(delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute, Via: viaSpot()})),
 			Drain: time.Minute, Journal: os.Getenv(journalEnv),
 		}).Run(ctx)
 	default:
@@ -79,4 +84,27 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// polling has a delegate ask for new versions more often than triggers may say.
+func polling(kinds map[task.Kind]executor.Kind) map[task.Kind]executor.Kind {
+	every, err := time.ParseDuration(os.Getenv(pollEnv))
+	if err != nil {
+		return kinds
+	}
+	k := kinds[poll.Kind]
+	watch := k.Watch
+	k.Watch = func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
+		place, err := executor.Place[poll.Place](w.Kind, w.Place)
+		if err != nil {
+			return err
+		}
+		place.Every = every
+		if w.Place, err = json.Marshal(place); err != nil {
+			return err
+		}
+		return watch(ctx, w, report)
+	}
+	kinds[poll.Kind] = k
+	return kinds
 }
