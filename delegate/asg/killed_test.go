@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go"
 	smithymiddleware "github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 
@@ -239,20 +237,7 @@ func TestDeniedInTheMiddle(t *testing.T) {
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	var mu sync.Mutex
-	calls := 0
-	s.kind = s.through(func(stack *smithymiddleware.Stack) error {
-		return stack.Deserialize.Add(smithymiddleware.DeserializeMiddlewareFunc("throttles", func(ctx context.Context, in smithymiddleware.DeserializeInput, next smithymiddleware.DeserializeHandler) (smithymiddleware.DeserializeOutput, smithymiddleware.Metadata, error) {
-			mu.Lock()
-			calls++
-			third := calls%3 == 0
-			mu.Unlock()
-			if third {
-				return smithymiddleware.DeserializeOutput{}, smithymiddleware.Metadata{}, &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}
-			}
-			return next.HandleDeserialize(ctx, in)
-		}), smithymiddleware.After)
-	})
+	s.kind = s.through((&testaws.Throttler{}).Add)
 	backOff := func(s *asglane.Spec) {
 		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
 	}

@@ -64,6 +64,9 @@ func (s canary) end(ctx context.Context) error {
 	name := ""
 	if len(all) > 0 {
 		name = all[0].Service
+		if _, err := s.sought(ctx, name); err != nil {
+			return err
+		}
 	} else {
 		w, err := s.documents().service(ctx)
 		if err != nil {

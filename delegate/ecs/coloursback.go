@@ -39,6 +39,9 @@ func (g bluegreen) rollGreenBack(ctx context.Context) error {
 		}
 	}
 	if _, there := c.was(c.New); !there {
+		if _, err := g.s.sought(ctx, c.New); err != nil {
+			return err
+		}
 		if err := g.colour(ctx, c.New, green); err != nil {
 			return err
 		}

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	"github.com/aws/smithy-go"
 	smithymiddleware "github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 
@@ -197,20 +195,7 @@ func TestDeniedInTheMiddle(t *testing.T) {
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	var mu sync.Mutex
-	calls := 0
-	s.kind = s.with(func(stack *smithymiddleware.Stack) error {
-		return stack.Deserialize.Add(smithymiddleware.DeserializeMiddlewareFunc("throttles", func(ctx context.Context, in smithymiddleware.DeserializeInput, next smithymiddleware.DeserializeHandler) (smithymiddleware.DeserializeOutput, smithymiddleware.Metadata, error) {
-			mu.Lock()
-			calls++
-			third := calls%3 == 0
-			mu.Unlock()
-			if third {
-				return smithymiddleware.DeserializeOutput{}, smithymiddleware.Metadata{}, &smithy.GenericAPIError{Code: "ThrottlingException", Message: "Rate exceeded"}
-			}
-			return next.HandleDeserialize(ctx, in)
-		}), smithymiddleware.After)
-	})
+	s.kind = s.with((&testaws.Throttler{}).Add)
 	backOff := func(s *ecslane.Spec) {
 		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
 	}

@@ -271,7 +271,7 @@ func (s move) rollBackPhases(ctx context.Context) error {
 			return err
 		}
 	}
-	live, err := s.live(ctx, p.New)
+	live, err := s.sought(ctx, p.New)
 	if err != nil {
 		return err
 	}

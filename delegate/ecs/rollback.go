@@ -38,7 +38,11 @@ func (s rollback) restoreAll(ctx context.Context) error {
 // restore makes one service what it was. One that the stage has made stays,
 // without tasks.
 func (s rollback) restore(ctx context.Context, was before) error {
-	live, err := s.live(ctx, was.Service)
+	find := s.live
+	if was.First {
+		find = s.sought
+	}
+	live, err := find(ctx, was.Service)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,24 @@ func (c cluster) live(ctx context.Context, name string) (*types.Service, error) 
 	return &one, nil
 }
 
+// looks is how often a service is looked for that the stage may have made.
+const looks = 4
+
+// sought is a service that the stage may have made; nil for none. ECS may not find
+// yet what it was asked to make a moment ago, by a task that was stopped then.
+func (s *session) sought(ctx context.Context, name string) (*types.Service, error) {
+	var live *types.Service
+	n := 0
+	err := s.until(ctx, name, func(one types.Service, found bool) (awswait.State, error) {
+		n++
+		if found && sdk.ToString(one.Status) != inactive {
+			live = &one
+		}
+		return awswait.State{Done: live != nil || n == looks, Progress: "Looking for service " + name}, nil
+	})
+	return live, err
+}
+
 // free waits until a service that is being deleted is gone, so that another can
 // have its name.
 func (s *session) free(ctx context.Context, name string) error {
