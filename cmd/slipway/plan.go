@@ -23,7 +23,7 @@ func planCommand(a *app) *cobra.Command {
 			"resolved as far as they can be before the run; what only the run knows is shown as it is written. Of each step it\n" +
 			"says which connected delegates could take it.\n" +
 			"With --diff delegates render what the stages would deploy to Kubernetes, ECS and Lambda, and say how that differs from what there\n" +
-			"is. Nothing is changed: clusters of Kubernetes are asked by dry runs.",
+			"is. Nothing is changed: clusters of Kubernetes are asked by dry runs, and CloudFormation by change sets that are never executed.",
 		Example:           "  slipway plan guestbook --input-set staging\n  slipway plan guestbook --diff",
 		ValidArgsFunction: a.naming.completePipelines,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -70,6 +70,7 @@ func (o *output) difference(d execution.Difference) {
 	case d.Status == plan.Skipped:
 		fmt.Fprintln(o.people(), "  skipped")
 	case !d.Status.Good():
+		fmt.Fprint(o.people(), d.Diff)
 		fmt.Fprintf(o.people(), "  isn't known: %s\n", d.Message)
 	case len(d.Changed) == 0:
 		fmt.Fprintln(o.people(), "  nothing would change")

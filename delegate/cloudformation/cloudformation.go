@@ -24,6 +24,7 @@ import (
 const (
 	unitFetch    = "Fetch Files"
 	unitCreate   = "Create Stack"
+	unitDiff     = "Compare Stack"
 	unitDelete   = "Delete Stack"
 	unitRollback = "Rollback Stack"
 )
@@ -71,6 +72,8 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 	switch s.spec.Op {
 	case steps.OpCreate:
 		return s.create(ctx)
+	case steps.OpDiff:
+		return s.compare(ctx)
 	case steps.OpRollback:
 		s.Unit = unitRollback
 		return s.rollback(ctx)

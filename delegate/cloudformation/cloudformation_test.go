@@ -57,7 +57,7 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{World: testaws.NewWorld(t), env: executortest.New(t, nil), attempt: 1}
-	s.UnderPolicy("../../docs/cloudformation.md", "cloudformation:DescribeStackResources", "cloudformation:UpdateTerminationProtection")
+	s.UnderPolicy("../../docs/cloudformation.md", "cloudformation:DescribeStackResources", "cloudformation:UpdateTerminationProtection", "cloudformation:ListStacks", "cloudformation:ListChangeSets")
 	s.env.Execution = "e1"
 	s.do = s.with()
 	return s

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -141,6 +142,10 @@ func TestAStageMakesWhereItDeploysTo(t *testing.T) {
 		entities := byTheAccounts(ecsEntities(t, w))
 		s.Apply(t, entities)
 		s.Apply(t, strings.ReplaceAll(read(t, stacksFolder+"/provisioned.yaml"), "eu-central-1", testaws.Region))
+		d := preview(t, s, "provisioned", nil)
+		if !slices.Equal(d.Changed, []string{"AWS::ECS::Cluster/Cluster"}) || w.Count("cloudformation:ExecuteChangeSet")+w.Count("cloudformation:CreateStack") > 0 {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
 		run := func(tag string) e2e.Execution {
 			t.Helper()
 			s.Apply(t, strings.Replace(entities, `value: "1"`, "value: "+strconv.Quote(tag), 1))

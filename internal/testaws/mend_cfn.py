@@ -2,7 +2,7 @@
 operations that take their time, with an event of each resource and the caller's token; failures that roll back.
 
 What becomes of a resource is told by its name in the template: "Crash..." can't be made, "CrashOnUpdate..." can't be
-changed, "Slow..." takes a minute, "Sticky..." can't be deleted.
+changed, "Slow..." takes a minute, "Sticky..." can't be deleted, and a change set says that "Renamed..." is replaced.
 """
 import copy
 import json
@@ -621,7 +621,7 @@ def create_change_set(self):
     diff = difference(stack, template, parameters)
     old = stack.resource_map._resource_json_map
     made.changes = [
-        models.Change(action, name, (template["Resources"].get(name) or old.get(name))["Type"]) for action, names in diff.items() for name in names
+        change(action, name, (template["Resources"].get(name) or old.get(name))["Type"]) for action, names in diff.items() for name in names
     ]
     made.ready = CLOCK.seen + CHANGE_SET
     made.capabilities = list(wanted.get("Capabilities") or [])
@@ -629,6 +629,13 @@ def create_change_set(self):
     made.executed = None
     backend.change_sets[made.change_set_id] = made
     return ActionResult({"Id": made.change_set_id, "StackId": stack.stack_id})
+
+
+def change(action, name, kind):
+    made = models.Change(action, name, kind)
+    if action == "Modify":
+        made.replacement, made.scope = str(name.startswith("Renamed")), ["Properties"]
+    return made
 
 
 def change_set_of(response):

@@ -84,7 +84,7 @@ func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State, compares 
 		if err := json.Unmarshal(states[c.ID].Outputs, &outputs); err != nil {
 			return d, fmt.Errorf("decode the outputs of %s: %w", c.ID, err)
 		}
-		d.Diff, d.Changed = outputs.Output.Diff, append(d.Changed, outputs.Output.Changed...)
+		d.Diff, d.Changed = d.Diff+outputs.Output.Diff, append(d.Changed, outputs.Output.Changed...)
 	}
 	return d, nil
 }

@@ -108,13 +108,22 @@ func (c *comparison) stages(list []*plan.Node) {
 const never = "false"
 
 func (c *comparison) stage(n *plan.Node, looped bool) {
-	deploying := c.deployers(n)
+	deploying, own := c.deployers(n)
 	why := c.incomparable(n, deploying)
 	if why != "" && n.Type == entity.StageDeployment || n.Type == plan.TypePipeline {
 		c.left = append(c.left, Left{Stage: n.Identifier, Why: why})
 	}
 	n.Rollback, n.Strategies = nil, nil
 	if why != "" {
+		deploying = nil
+	}
+	own = slices.DeleteFunc(own, func(d deployer) bool {
+		if d.Asks != "" {
+			c.left = append(c.left, Left{Stage: n.Identifier, Why: "its step " + d.Identifier + " asks for inputs when it starts"})
+		}
+		return d.Asks != ""
+	})
+	if len(deploying) == 0 && (len(own) == 0 || n.Asks == plan.AsksNeeded) {
 		n.Children, n.Asks, n.When = nil, "", &plan.When{Condition: never}
 		return
 	}
@@ -127,11 +136,16 @@ func (c *comparison) stage(n *plan.Node, looped bool) {
 	}
 	n.Looks = true
 	var steps []*plan.Node
-	if i := slices.IndexFunc(n.Children, func(c *plan.Node) bool { return c.Type == plan.TypeService }); i >= 0 {
+	for _, d := range own {
+		steps = append(steps, compares(d))
+	}
+	if i := slices.IndexFunc(n.Children, func(c *plan.Node) bool { return c.Type == plan.TypeService }); i >= 0 && len(deploying) > 0 {
 		steps = append(steps, n.Children[i])
 	}
-	steps = append(steps, compares(deploying[0]))
-	for _, d := range deploying { // what is compared depends on them
+	if len(deploying) > 0 {
+		steps = append(steps, compares(deploying[0]))
+	}
+	for _, d := range slices.Concat(own, deploying) { // what is compared depends on them
 		d.When = &plan.When{Condition: never}
 		steps = append(steps, d.Node)
 	}
@@ -177,12 +191,16 @@ type deployer struct {
 }
 
 // deployers are the steps of a stage whose changes can be seen. The first is
-// the one that says the most of what the stage comes to.
-func (c *comparison) deployers(n *plan.Node) []deployer {
-	var found []deployer
+// the one that says the most of what the stage comes to. Beside them are those that
+// are seen one by one.
+func (c *comparison) deployers(n *plan.Node) (found, own []deployer) {
 	var walk func(*plan.Node)
 	walk = func(n *plan.Node) {
-		if p := c.previews[n.Type]; n.Kind == plan.KindStep && p != nil {
+		switch p := c.previews[n.Type]; {
+		case n.Kind != plan.KindStep || p == nil:
+		case p.Own:
+			own = append(own, deployer{n, p})
+		default:
 			found = append(found, deployer{n, p})
 		}
 		for _, child := range n.Children {
@@ -191,7 +209,7 @@ func (c *comparison) deployers(n *plan.Node) []deployer {
 	}
 	walk(n)
 	slices.SortStableFunc(found, func(a, b deployer) int { return a.preview.Part - b.preview.Part })
-	return found
+	return found, own
 }
 
 // seen names the step types of a deployment type whose changes can be seen, as a
@@ -220,8 +238,12 @@ func compares(d deployer) *plan.Node {
 			}
 		}
 	}
-	return &plan.Node{
+	n := &plan.Node{
 		ID: d.ID + suffix, Kind: plan.KindStep, Identifier: d.Identifier + suffix, Name: d.Name, Type: d.preview.By,
-		Line: d.Line, Selectors: d.Selectors, Doc: spec,
+		Line: d.Line, Selectors: d.Selectors, Provisions: d.InProvisioner(), Doc: spec,
 	}
+	if d.preview.Own {
+		n.Doc, n.When = d.Doc, &plan.When{Status: "All"}
+	}
+	return n
 }

@@ -75,6 +75,9 @@ type Preview struct {
 	Part int
 	// Keys are those of the step's spec that the other one has, too.
 	Keys []string
+	// Own says that By reads the step's own spec: of such steps each is seen, in
+	// stages of any type.
+	Own bool
 }
 
 // Decode decodes and checks a spec, and reports to r what is wrong with it.

@@ -19,7 +19,9 @@ import (
 //
 // Outputs: output.<key of an output of the stack>, output.stackId and
 // output.stackStatus.
-func createType() step.Type { return step.Type{Name: string(OpCreate), New: decodeCreate} }
+func createType() step.Type {
+	return step.Type{Name: string(OpCreate), New: decodeCreate, Preview: &step.Preview{By: string(OpDiff), Own: true}}
+}
 
 // create is the step's spec.
 type create struct {
@@ -54,7 +56,9 @@ const (
 	s3URL  = "S3URL"
 )
 
-func decodeCreate(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeCreate(d *document.Decoder, v yamldoc.Value) step.Spec { return readCreate(d, v) }
+
+func readCreate(d *document.Decoder, v yamldoc.Value) *create {
 	s := &create{}
 	d.Fields(v, document.Keys{
 		"provisionerIdentifier": provisioner.Identifier(d, &s.Identifier),
@@ -174,6 +178,16 @@ func (s *create) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
+	c, err := s.wanted(in)
+	if err != nil {
+		return step.Action{}, err
+	}
+	return start(in, Spec{Op: OpCreate, Create: c}, s.place(), by)
+}
+
+// wanted is what the stack is to be.
+func (s *create) wanted(in step.In) (*Create, error) {
+	var err error
 	c := &Create{Capabilities: s.Capabilities, Enough: s.Enough}
 	for what, list := range map[string][]string{"capabilities": s.Capabilities, "skipOnStackStatuses": s.Enough} {
 		known := capabilities()
@@ -182,35 +196,35 @@ func (s *create) Start(in step.In) (step.Action, error) {
 		}
 		for _, word := range list {
 			if !slices.Contains(known, word) {
-				return step.Action{}, fault.New(fault.Invalid, "%s has %q; want some of %v", what, word, known).Causing(fault.ConfigurationFailure)
+				return nil, fault.New(fault.Invalid, "%s has %q; want some of %v", what, word, known).Causing(fault.ConfigurationFailure)
 			}
 		}
 	}
 	if s.Template.Type.Value == s3URL {
 		c.URL = step.Text(s.Template.URL)
 	} else if c.Template, err = s.Template.manifest(in, "templateFile"); err != nil {
-		return step.Action{}, err
+		return nil, err
 	}
 	if s.Tags != nil {
 		if c.Tags, err = s.Tags.manifest(in, "tags"); err != nil {
-			return step.Action{}, err
+			return nil, err
 		}
 	}
 	for _, f := range s.Parameters {
 		files, err := in.Store(f.Store)
 		if err != nil {
-			return step.Action{}, fmt.Errorf("the parameters %s: %w", step.Text(f.Identifier), err)
+			return nil, fmt.Errorf("the parameters %s: %w", step.Text(f.Identifier), err)
 		}
 		c.Parameters = append(c.Parameters, aws.Manifest{ID: step.Text(f.Identifier), Type: "parameters", Store: files})
 	}
 	for _, o := range s.Overrides {
 		value, err := o.Resolve(in)
 		if err != nil {
-			return step.Action{}, err
+			return nil, err
 		}
 		c.Overrides = append(c.Overrides, Parameter{Name: o.Name.Value, Value: value, Secret: o.Type.Value == step.TypeSecret})
 	}
-	return start(in, Spec{Op: OpCreate, Create: c}, s.place(), by)
+	return c, nil
 }
 
 // manifest is the text's file, for a delegate.

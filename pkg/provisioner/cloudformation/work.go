@@ -24,6 +24,7 @@ const (
 	OpCreate   Op = "CreateStack"
 	OpRollback Op = "RollbackStack"
 	OpDelete   Op = "DeleteStack"
+	OpDiff     Op = "StackDiff" // of a preview
 )
 
 // Spec is the work on a stack, of a task.Work.
