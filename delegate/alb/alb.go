@@ -7,10 +7,12 @@
 package alb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -106,6 +108,31 @@ func (b *Balancers) balancer(ctx context.Context, balancer string) (string, erro
 		return "", wrong("found %d load balancers %s; want one", len(out.LoadBalancers), balancer)
 	}
 	return sdk.ToString(out.LoadBalancers[0].LoadBalancerArn), nil
+}
+
+// Listener is the ARN of the listener of a load balancer, which is told by its name
+// or its ARN, at a port.
+func (b *Balancers) Listener(ctx context.Context, balancer, port string) (string, error) {
+	of, err := b.balancer(ctx, balancer)
+	if err != nil {
+		return "", err
+	}
+	var ports []string
+	pages := elb.NewDescribeListenersPaginator(b.api, &elb.DescribeListenersInput{LoadBalancerArn: &of})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return "", b.access.Failed(ctx, "elasticloadbalancing:DescribeListeners", err)
+		}
+		for _, l := range page.Listeners {
+			at := strconv.Itoa(int(sdk.ToInt32(l.Port)))
+			if at == port {
+				return sdk.ToString(l.ListenerArn), nil
+			}
+			ports = append(ports, at)
+		}
+	}
+	return "", wrong("load balancer %s has no listener at port %s; it has some at %s", balancer, port, cmp.Or(strings.Join(ports, ", "), "none"))
 }
 
 func (b *Balancers) listener(ctx context.Context, arn string) (types.Listener, error) {

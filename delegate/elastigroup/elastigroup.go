@@ -4,7 +4,7 @@
 //
 // Before the first change of a group it is kept as it was, for the rollback of
 // the stage. How documents are read is delegate/awsdoc's, how long is waited
-// delegate/awswait's.
+// delegate/awswait's, where load balancers send traffic delegate/alb's.
 package elastigroup
 
 import (
@@ -27,6 +27,8 @@ const (
 	prepareUnit  = "Prepare Rollback Data"
 	deployUnit   = "Deploy"
 	rollbackUnit = "Rollback"
+	swapUnit     = "Swap Routes"
+	shiftUnit    = "Traffic Shift"
 )
 
 // Config is what the executor needs.
@@ -98,9 +100,29 @@ func (s *session) perform(ctx context.Context) error {
 	case lane.OpDeploy:
 		return phased{s}.deploy(ctx)
 	case lane.OpRollback:
-		return phased{s}.rollBack(ctx)
+		return s.rollBack(ctx)
+	case lane.OpStageSetup:
+		return bluegreen{session: s}.setUp(ctx)
+	case lane.OpSwapRoute:
+		return bluegreen{session: s}.swap(ctx)
+	case lane.OpTrafficShift:
+		return bluegreen{session: s}.shift(ctx)
 	}
 	return fault.New(fault.Unsupported, "this delegate can't do %q for Elastigroups; it is older than the control plane", s.spec.Op)
+}
+
+// rollBack takes back what the stage has done, in whichever way.
+func (s *session) rollBack(ctx context.Context) error {
+	s.In(rollbackUnit)
+	one, err := phased{s}.rollBack(ctx)
+	if err != nil {
+		return err
+	}
+	other, err := bluegreen{session: s}.rollBack(ctx)
+	if err == nil && !one && !other {
+		s.Say("Nothing to roll back: the stage changed nothing")
+	}
+	return err
 }
 
 func wrong(format string, args ...any) error {

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	delegateaws "github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/elastigroup"
 	"github.com/slipway-cd/slipway/delegate/executor"
@@ -57,9 +59,11 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) via() http.RoundTripper { return testservers.Reroute{testservers.SpotHost: s.URL} }
 
-// with is a delegate that reaches Spot in a way.
-func with(via http.RoundTripper) executor.Kind {
-	return elastigroup.Kind(elastigroup.Config{Via: via, Pace: awswait.Every(time.Millisecond), Patience: time.Millisecond})
+// with is a delegate that reaches Spot in a way, and AWS perhaps in another.
+func with(via http.RoundTripper, options ...func(*config.LoadOptions) error) executor.Kind {
+	return elastigroup.Kind(elastigroup.Config{
+		Accesses: &delegateaws.Accesses{Options: options}, Via: via, Pace: awswait.Every(time.Millisecond), Patience: time.Millisecond,
+	})
 }
 
 // next is another execution, of another image.

@@ -19,6 +19,18 @@ type outputs struct {
 	NewCount *int   `json:"newCount,omitempty"`
 	OldCount *int   `json:"oldCount,omitempty"`
 	Image    string `json:"amiId,omitempty"`
+	// Of the blue/green steps.
+	Balancers []route          `json:"loadBalancers,omitempty"`
+	Weights   map[string]int32 `json:"weights,omitempty"` // by target group
+}
+
+// route is a load balancer as the outputs have it.
+type route struct {
+	LoadBalancer string `json:"loadBalancer"`
+	ProdRule     string `json:"prodListenerRuleArn"`
+	StageRule    string `json:"stageListenerRuleArn,omitempty"`
+	ProdGroup    string `json:"prodTargetGroupArn"`
+	StageGroup   string `json:"stageTargetGroupArn"`
 }
 
 // serverInstance is a machine as deploymentInfoOutcome has it.

@@ -198,28 +198,29 @@ func moved(d lane.Deploy, p phases) (up, down int) {
 // share is a percentage of some machines: a part of one is one.
 func share(of, percent int) int { return (of*percent + 99) / 100 }
 
-// rollBack gives the old group its machines again, and deletes the new one.
-func (s phased) rollBack(ctx context.Context) error {
-	s.In(rollbackUnit)
+// rollBack gives the old group its machines again, and deletes the new one. false:
+// there was nothing to do.
+func (s phased) rollBack(ctx context.Context) (bool, error) {
 	p, ok, err := s.of(ctx)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		s.Say("Nothing to roll back: ElastigroupSetup changed nothing")
-		return nil
+	if err != nil || !ok {
+		return false, err
 	}
 	all, err := s.find(ctx)
 	if err != nil {
-		return err
+		return true, err
 	}
 	s.tell(p, nil, all.by(p.Old.ID))
 	if err := s.restore(ctx, all, p.Old); err != nil {
-		return err
+		return true, err
 	}
-	for _, made := range all.named(nil, p.New) {
-		s.outputs.NewID = made.ID
-		if err := s.drop(ctx, made); err != nil {
+	return true, s.discard(ctx, all.named(nil, p.New))
+}
+
+// discard deletes what the stage has made.
+func (s *session) discard(ctx context.Context, made []group) error {
+	for _, one := range made {
+		s.outputs.NewID = one.ID
+		if err := s.drop(ctx, one); err != nil {
 			return err
 		}
 	}

@@ -159,6 +159,10 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		delegateOf(t, s, w, spotEnv+"="+spot.URL)
 		imageOf(t, w, "web-1")
 		s.Apply(t, spotEntities(t))
+		if strings.Contains(example, "shopspot") {
+			text, _ := colours(t, w, "../../examples/spot/colours.yaml", elbtypes.TargetTypeEnumInstance)
+			s.Apply(t, text)
+		}
 		return s
 	}
 	if strings.Contains(example, "deploymentType: ECS") {

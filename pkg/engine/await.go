@@ -218,28 +218,37 @@ func (r *Reader) decode(snap *snapshot, n *plan.Node, attempt int) (step.Spec, s
 }
 
 func (r *Reader) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, attempt int) (step.Spec, step.In, error) {
+	spec, err := r.spec(scope, n)
+	if err != nil {
+		return nil, step.In{}, err
+	}
+	in, err := r.in(snap, scope, n, r.steps[n.Type], attempt)
+	return spec, in, err
+}
+
+// spec resolves a step's spec in a scope and decodes it.
+func (r *Reader) spec(scope *resolve.Scope, n *plan.Node) (step.Spec, error) {
 	t, ok := r.steps[n.Type]
 	if !ok {
-		return nil, step.In{}, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
+		return nil, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
 	}
 	doc := scope.Doc(n).Get("spec")
 	var err error
 	if t.Prepare != nil {
 		if doc, err = t.Prepare(doc); err != nil {
-			return nil, step.In{}, err
+			return nil, err
 		}
 	}
 	doc, err = scope.Tree(doc, t.Late)
 	if err != nil {
-		return nil, step.In{}, err
+		return nil, err
 	}
 	report := yamldoc.NewReport("").Resolved()
 	spec := t.Decode(doc, report)
 	if err := report.Err(); err != nil {
-		return nil, step.In{}, fault.New(fault.Invalid, "%w", err)
+		return nil, fault.New(fault.Invalid, "%w", err)
 	}
-	in, err := r.in(snap, scope, n, t, attempt)
-	return spec, in, err
+	return spec, nil
 }
 
 // in is what the step is told about where it runs.
@@ -253,7 +262,8 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 		Account: snap.execution.Scope.Account, Execution: snap.execution.Origin(), Pipeline: snap.execution.Pipeline,
 		Stage: stage.Identifier, StageNode: stage.ID, Node: n.ID, Name: n.Name, Attempt: attempt,
 		Rollback: n.InRollback(), Now: r.now(), Selectors: selectors,
-		Siblings: stepTypes(stage), Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
+		Siblings: stepTypes(stage), Others: func(stepType string) ([]step.Spec, error) { return r.others(snap, stage, stepType) },
+		Evaluate: scope.EvaluateWith, Interpolate: scope.InterpolateWith, InterpolateKnown: scope.InterpolateKnown,
 		Server: scope.Server, Artifact: scope.Artifact, ArtifactVersions: scope.ArtifactVersions, Chart: scope.Chart,
 		Probe: scope.Probe, Store: scope.Store, File: scope.File, SSHKey: scope.SSHKey, Cluster: scope.Cluster,
 		AWS: accounts(scope), Provisioned: func(kind task.Kind, identifier, workspace string) ([]step.Provisioned, error) {
@@ -294,6 +304,25 @@ func provisioned(snap *snapshot, key store.ProvisionerKey) ([]step.Provisioned, 
 		out[i] = step.Provisioned{Execution: p.Execution, Status: p.Status, Place: p.Place}
 	}
 	return out, err
+}
+
+// others are the specs of the steps of a type below a stage, each in its own scope.
+func (r *Reader) others(snap *snapshot, n *plan.Node, stepType string) (specs []step.Spec, err error) {
+	if n.Kind == plan.KindStep && n.Type == stepType {
+		spec, err := r.spec(r.scope(snap.ctx, snap, n, snap.state), n)
+		if err != nil {
+			return nil, fault.New(fault.CodeOf(err), "step %s: %w", n.Identifier, err)
+		}
+		specs = append(specs, spec)
+	}
+	for _, c := range slices.Concat(n.Children, n.Rollback) {
+		more, err := r.others(snap, c, stepType)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, more...)
+	}
+	return specs, nil
 }
 
 // stepTypes lists the types of all steps below a stage.

@@ -123,6 +123,9 @@ type In struct {
 	// Sibling lists the types of the other steps of the stage, forward and
 	// rollback, as far as the plan knows them.
 	Siblings []string
+	// Others are the specs of the stage's other steps of a type, as they are
+	// resolved by now.
+	Others func(stepType string) ([]Spec, error)
 	// Evaluate evaluates a late expression, with names of its own beside the
 	// pipeline's (e.g. httpResponseCode).
 	Evaluate func(body string, names map[string]expr.Value) (expr.Value, error)

@@ -63,6 +63,8 @@ func together(t *testing.T, types []step.Type, with setting) {
 	for _, typ := range types {
 		t.Run(typ.Name, func(t *testing.T) {
 			t.Parallel()
+			with := with
+			with.types = types
 			suite(t, typ, stepfiles.Shared(".", typ.Name), with)
 		})
 	}
@@ -70,8 +72,38 @@ func together(t *testing.T, types []step.Type, with setting) {
 
 // setting is what a type's runs are made with.
 type setting struct {
-	target func() any // makes one that is decoded
+	types  []step.Type // that share the folder
+	target func() any  // makes one that is decoded
 	judged func(t *testing.T, started *step.Task)
+}
+
+// others are the specs of the stage's other steps: those that in.json has in YAML, by
+// their types.
+func (s setting) others(t *testing.T, doc []byte) func(string) ([]step.Spec, error) {
+	t.Helper()
+	var given struct {
+		Others map[string][]string `json:"others"`
+	}
+	if doc != nil {
+		if err := json.Unmarshal(doc, &given); err != nil {
+			t.Fatalf("in.json: %v", err)
+		}
+	}
+	return func(stepType string) (specs []step.Spec, err error) {
+		for _, typ := range s.types {
+			if typ.Name != stepType {
+				continue
+			}
+			for _, text := range given.Others[stepType] {
+				docs, report := yamldoc.Parse("", []byte(text))
+				if err := report.Err(); err != nil {
+					return nil, err
+				}
+				specs = append(specs, typ.Decode(docs[0], report))
+			}
+		}
+		return specs, nil
+	}
 }
 
 // judgedBy asks kinds of task what one of them fetches, which must be known.
@@ -187,6 +219,7 @@ func run(t *testing.T, typ step.Type, c *archive, with setting) {
 	t.Helper()
 	doc := parse(t, c.file("spec.yaml"))
 	in := In(t, c.file("in.json"), with.target())
+	in.Others = with.others(t, c.file("in.json"))
 	failed := &bytes.Buffer{}
 	r := yamldoc.NewReport("")
 	spec := typ.Decode(doc, r)

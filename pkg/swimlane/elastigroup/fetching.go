@@ -20,7 +20,7 @@ func (s *Spec) fetched() swimlane.Fetched {
 // group needs to know what it is like.
 func (t Target) needed(op Op) Target {
 	t.Selectors = nil
-	if op != OpSetup {
+	if op != OpSetup && op != OpStageSetup {
 		t.Configuration, t.Startup = nil, nil
 	}
 	return t

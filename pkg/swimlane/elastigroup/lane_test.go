@@ -17,8 +17,10 @@ func TestLane(t *testing.T) {
 		Service:         `{startupScript: {store: {type: Inline, spec: {content: "#!/bin/sh"}}}}`,
 		Infrastructures: map[string]string{elastigroup.Type: "{connectorRef: c, configuration: {store: {type: Inline, spec: {content: x}}}}"},
 		Connector:       "Spot",
-		Undo:            map[string]string{"ElastigroupSetup": "ElastigroupRollback", "ElastigroupDeploy": "ElastigroupRollback"},
-		Others:          swimlane.Lanes{kubernetes.Lane(), ecs.Lane()},
+		Undo: map[string]string{"ElastigroupSetup": "ElastigroupRollback", "ElastigroupDeploy": "ElastigroupRollback",
+			"ElastigroupBGStageSetup": "ElastigroupRollback", "ElastigroupSwapRoute": "ElastigroupRollback", "ElastigroupBlueGreenTrafficShift": "ElastigroupRollback",
+		},
+		Others: swimlane.Lanes{kubernetes.Lane(), ecs.Lane()},
 	})
 }
 

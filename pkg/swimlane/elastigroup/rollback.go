@@ -7,8 +7,8 @@ import (
 )
 
 // rollbackType is the step type ElastigroupRollback: the group that served before
-// the stage has its machines again, then the one that the stage has made is
-// deleted. Where the stage changed nothing it succeeds and changes nothing.
+// the stage has its machines again, then the traffic and its name; the one that the
+// stage has made is deleted. Where the stage changed nothing it succeeds and changes nothing.
 //
 // Outputs: those of ElastigroupSetup. It goes by the checkpoints of the stage
 // alone, which delegate/elastigroup keeps.
@@ -28,4 +28,4 @@ func decodeRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
 }
 
 // Start has a delegate roll back.
-func (rollback) Start(in step.In) (step.Action, error) { return start(in, Spec{Op: OpRollback}) }
+func (rollback) Start(in step.In) (step.Action, error) { return coloured(in, Spec{Op: OpRollback}) }

@@ -6,6 +6,9 @@ import "github.com/slipway-cd/slipway/pkg/step"
 func Steps() []step.Type {
 	return []step.Type{
 		deployType(),
+		stageSetupType(),
+		swapRouteType(),
+		trafficShiftType(),
 		rollbackType(),
 		setupType(),
 	}

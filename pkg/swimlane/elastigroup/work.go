@@ -16,6 +16,10 @@ const (
 	OpSetup    Op = "ElastigroupSetup"
 	OpDeploy   Op = "ElastigroupDeploy"
 	OpRollback Op = "ElastigroupRollback"
+
+	OpStageSetup   Op = "ElastigroupBGStageSetup"
+	OpSwapRoute    Op = "ElastigroupSwapRoute"
+	OpTrafficShift Op = "ElastigroupBlueGreenTrafficShift"
 )
 
 // Spec is the spec of every step's Work. What a stage has found is in its
@@ -29,6 +33,42 @@ type Spec struct {
 	Size *Size `json:"size,omitempty"`
 	// Deploy is how many machines each of two groups gets.
 	Deploy *Deploy `json:"deploy,omitempty"`
+
+	// AWS is where the load balancers are.
+	AWS       *task.AWS  `json:"aws,omitempty"`
+	Balancers []Balancer `json:"balancers,omitempty"`
+	// Downsize leaves the group that had the traffic without machines.
+	Downsize bool   `json:"downsize,omitempty"`
+	Shift    *Shift `json:"shift,omitempty"`
+}
+
+// Balancer is a load balancer before a stage's groups: by a listener that has the
+// traffic, and by one for the stage or, with Shift, by a target group of the stage's
+// at the first listener's rule.
+type Balancer struct {
+	LoadBalancer     string `json:"loadBalancer"`
+	ProdPort         string `json:"prodPort"`
+	ProdRule         string `json:"prodRule"`
+	StagePort        string `json:"stagePort,omitempty"`
+	StageRule        string `json:"stageRule,omitempty"`
+	StageTargetGroup string `json:"stageTargetGroup,omitempty"`
+	Shift            bool   `json:"shift,omitempty"`
+}
+
+// Shift is how traffic is shared: by a percentage for the stage's new group, or as a
+// rule of its own says.
+type Shift struct {
+	Percentage   *int      `json:"percentage,omitempty"`
+	LoadBalancer string    `json:"loadBalancer,omitempty"`
+	Listener     string    `json:"listener,omitempty"`
+	Rule         string    `json:"rule,omitempty"`
+	Forward      []Forward `json:"forward,omitempty"`
+}
+
+// Forward is a target group and its weight.
+type Forward struct {
+	TargetGroup string `json:"targetGroup"`
+	Weight      int    `json:"weight"`
 }
 
 // Target is an account of Spot, and the documents of what is deployed there.
