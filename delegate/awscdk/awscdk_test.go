@@ -3,6 +3,7 @@ package awscdk_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,6 +51,8 @@ type lane struct {
 	env   *executortest.Env
 	run   executor.Executor
 	steps int
+	// within is the time of the next tasks; 0: two minutes.
+	within time.Duration
 }
 
 func begin(t *testing.T, stacks string) *lane {
@@ -127,7 +130,7 @@ func (l *lane) do(op steps.Op, want task.Status, change ...func(*steps.Spec)) ta
 	}
 	ctx, stop := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer stop()
-	r, err := l.run(ctx, task.Assignment{ID: "t", Fence: 1, Kind: steps.Kind, Payload: payload, Execution: l.env.Execution, Node: node, Attempt: 1, Timeout: 2 * time.Minute}, l.env.Env)
+	r, err := l.run(ctx, task.Assignment{ID: "t", Fence: 1, Kind: steps.Kind, Payload: payload, Execution: l.env.Execution, Node: node, Attempt: 1, Timeout: cmp.Or(l.within, 2*time.Minute)}, l.env.Env)
 	if err != nil {
 		r = task.Result{Status: task.Errored, Message: err.Error(), FailureTypes: fault.Failures(err)}
 	}
@@ -166,6 +169,7 @@ func outputs(t *testing.T, r task.Result) (out struct {
 	Output struct {
 		Diff      string            `json:"diff"`
 		Variables map[string]string `json:"outputVariables"`
+		One       struct{ A string }
 	} `json:"output"`
 	Stacks map[string]map[string]string `json:"cdkOutput"`
 },
@@ -190,7 +194,7 @@ func TestDeploys(t *testing.T) {
 		t.Errorf("the differences are %s", diff)
 	}
 	out := outputs(t, l.do(steps.OpDeploy, task.Succeeded, func(s *steps.Spec) { s.Parameters = map[string]string{"One:Size": "7"} }))
-	if out.Stacks["One"]["A"] != "7" || out.Stacks["Two"]["B"] != "b" {
+	if out.Output.One.A != "7" || out.Stacks["One"]["A"] != "7" || out.Stacks["Two"]["B"] != "b" {
 		t.Errorf("the outputs are %v\n%s", out, l.log())
 	}
 	l.do(steps.OpDestroy, task.Succeeded, func(s *steps.Spec) { s.Stacks = []string{"One", "Two"} })
@@ -270,6 +274,40 @@ func TestRollsBack(t *testing.T) {
 			t.Errorf("kept is %s: %s", p.Status, p.Inputs)
 		}
 	}
+}
+
+// A step that may last longer than its credentials finds them at an address of its
+// session, where they are renewed; cdk asks there by itself.
+func TestCredentialsThatEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		within time.Duration
+		keys   bool // in the environment
+	}{
+		"long enough": {2 * time.Minute, true},
+		"too short":   {3 * time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := pretend(t, nil)
+			l.within = c.within
+			l.do(steps.OpDiff, task.Succeeded, func(s *steps.Spec) { s.AWS.Role = "arn:aws:iam::123456789012:role/cdk" })
+			for variable, want := range map[string]bool{"AWS_SECRET_ACCESS_KEY": c.keys, "AWS_CONTAINER_CREDENTIALS_FULL_URI": !c.keys, "AWS_CONTAINER_AUTHORIZATION_TOKEN": !c.keys} {
+				if strings.Contains(l.log(), "env: "+variable+"=") != want {
+					t.Errorf("the environment has %s: %t; want %t\n%s", variable, !want, want, l.log())
+				}
+			}
+		})
+	}
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, one)
+		l.within = 3 * time.Hour
+		l.do(steps.OpDeploy, task.Succeeded, func(s *steps.Spec) { s.AWS.Role = "arn:aws:iam::123456789012:role/cdk" })
+		if l.template("One") == "" {
+			t.Errorf("nothing is deployed\n%s", l.log())
+		}
+	})
 }
 
 // pretender is a program cdk that says how it was called, and ends as the file

@@ -108,7 +108,7 @@ func earlier(known provision.Known) (*made, error) {
 const outputsFile = "cdk-outputs.json"
 
 // maxOutputs bounds the file of outputs that is read, in bytes.
-const maxOutputs = 128 << 10
+const maxOutputs = 80 << 10
 
 // apply has cdk deploy, tells what came of it, and keeps it. Also what failed tells
 // which commit was deployed before, for a rollback.
@@ -153,10 +153,15 @@ func (j *job) apply(ctx context.Context, m made, options []string, values map[st
 	return task.Result{Status: task.Succeeded, Outputs: doc}, err
 }
 
-// encode makes what expressions read of a step: its variables below "output", and
-// the outputs of the stacks beside that.
+// encode makes what expressions read of a step: its variables, and the outputs of
+// the stacks, which a stage finds as its provisioner's below "output".
 func encode(variables map[string]string, stacks map[string]map[string]any) (json.RawMessage, error) {
-	all := map[string]any{"output": map[string]any{"outputVariables": variables}}
+	own := map[string]any{}
+	for name, outputs := range stacks {
+		own[name] = outputs
+	}
+	own["outputVariables"] = variables
+	all := map[string]any{"output": own}
 	if stacks != nil {
 		all["cdkOutput"] = stacks
 	}

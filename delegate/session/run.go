@@ -28,6 +28,11 @@ type Command struct {
 	Dir string
 	// Env is its environment besides that of all programs.
 	Env []string
+	// Lends gives credentials that end before the program may: it asks for them, and
+	// is given newer ones in time. nil: there are none.
+	Lends func(ctx context.Context) (session.Credentials, error)
+	// Lent makes of where they are found what the environment has besides.
+	Lent func(session.Lent) []string
 	// Out and Err get what it writes.
 	Out, Err io.Writer
 }
@@ -57,6 +62,13 @@ func (s *Sessions) Run(ctx context.Context, id string, a task.Assignment, c Comm
 	r := run{client: s.Client(id), id: id, step: session.Step(a.Node + " " + c.Part), attempt: a.Attempt, fence: a.Fence}
 	ctx, stop := s.limited(ctx, id)
 	defer stop()
+	if c.Lends != nil {
+		more, err := r.lend(ctx, c)
+		if err != nil {
+			return session.Exit{}, err
+		}
+		start.Env = append(start.Env, more...)
+	}
 	if err := r.begin(ctx, start); err != nil {
 		return session.Exit{}, err
 	}
@@ -92,6 +104,47 @@ func (r run) begin(ctx context.Context, start session.Start) error {
 		return Gone(r.id, err)
 	}
 	return err
+}
+
+// lend lends a command credentials, and newer ones until ctx ends.
+func (r run) lend(ctx context.Context, c Command) ([]string, error) {
+	own, err := c.Lends(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lent, err := r.client.Lend(ctx, r.step, r.attempt, own)
+	switch {
+	case fault.Is(err, fault.Conflict):
+		return c.Lent(lent), nil // it has ended already, and is only asked how
+	case fault.Is(err, fault.Unavailable):
+		return nil, Gone(r.id, err)
+	case err != nil:
+		return nil, err
+	}
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(renewal(time.Until(own.Expiration))):
+			}
+			newer, err := c.Lends(ctx)
+			if err == nil {
+				own = newer
+				_, err = r.client.Lend(ctx, r.step, r.attempt, own)
+			}
+			if err != nil && ctx.Err() == nil && !fault.Is(err, fault.Conflict) {
+				fmt.Fprintln(c.Err, "Warning: the program's credentials can't be renewed now; it is tried again:", err)
+			}
+		}
+	}()
+	return c.Lent(lent), nil
+}
+
+// renewal is when credentials are renewed that are good for so long: SDKs ask for
+// new ones some minutes before the end.
+func renewal(left time.Duration) time.Duration {
+	return max(left/2, left-20*time.Minute, 10*time.Second)
 }
 
 func (r run) endEarlier(ctx context.Context) error {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/session"
@@ -54,12 +56,17 @@ func (t *Tool) Try(ctx context.Context, dir string, also io.Writer, args ...stri
 		t.Say("The step runs as a process on the delegate's machine: %s don't apply.", strings.Join(t.Spec.Idle, ", "))
 	}
 	t.Say("$ %s", strings.Join(args, " "))
-	return t.run(ctx, session.Command{
+	c := session.Command{
 		Args: args, Before: t.Spec.Before, Dir: dir, Out: io.MultiWriter(t.Env.Log(t.Unit), also), Err: io.MultiWriter(t.Env.LogError(t.Unit), also),
-	})
+	}
+	if err := t.environ(ctx, &c); err != nil {
+		return pkg.Exit{}, err
+	}
+	return t.run(ctx, c)
 }
 
 // Ask runs a program that only tells something, and gives that; empty if it fails.
+// It has no credentials.
 func (t *Tool) Ask(ctx context.Context, dir string, args ...string) (string, error) {
 	var out strings.Builder
 	exit, err := t.run(ctx, session.Command{Args: args, Dir: dir, Out: &out, Err: io.Discard})
@@ -73,10 +80,6 @@ func (t *Tool) Ask(ctx context.Context, dir string, args ...string) (string, err
 }
 
 func (t *Tool) run(ctx context.Context, c session.Command) (pkg.Exit, error) {
-	var err error
-	if c.Env, err = t.environ(ctx); err != nil {
-		return pkg.Exit{}, err
-	}
 	t.runs++
 	c.Part = fmt.Sprint(t.runs)
 	began := time.Now()
@@ -94,27 +97,61 @@ func (t *Tool) run(ctx context.Context, c session.Command) (pkg.Exit, error) {
 
 // environ is what a program gets besides what all get: the credentials of the
 // connector, which are in no file, and the step's own variables.
-func (t *Tool) environ(ctx context.Context) ([]string, error) {
+func (t *Tool) environ(ctx context.Context, c *session.Command) error {
 	all := map[string]string{"SAM_CLI_TELEMETRY": "0", "SLS_TELEMETRY_DISABLED": "1", "SLS_NOTIFICATIONS_MODE": "off"}
 	if t.Access != nil {
-		c, err := t.Access.Credentials.Retrieve(ctx)
+		own, err := t.credentials(ctx)
 		if err != nil {
-			return nil, t.Access.Failed(ctx, "sts:AssumeRole", err)
+			return err
 		}
-		t.Env.Mask(c.SecretAccessKey, c.SessionToken)
-		all["AWS_ACCESS_KEY_ID"], all["AWS_SECRET_ACCESS_KEY"], all["AWS_SESSION_TOKEN"] = c.AccessKeyID, c.SecretAccessKey, c.SessionToken
-		all["AWS_REGION"], all["AWS_DEFAULT_REGION"] = t.Access.Region, t.Access.Region
-		all["PLUGIN_AWS_ACCESS_KEY"], all["PLUGIN_AWS_SECRET_KEY"], all["PLUGIN_REGION"] = c.AccessKeyID, c.SecretAccessKey, t.Access.Region
+		keys := map[string]string{
+			"AWS_ACCESS_KEY_ID": own.AccessKeyID, "AWS_SECRET_ACCESS_KEY": own.SecretAccessKey, "AWS_SESSION_TOKEN": own.SessionToken,
+			"PLUGIN_AWS_ACCESS_KEY": own.AccessKeyID, "PLUGIN_AWS_SECRET_KEY": own.SecretAccessKey,
+		}
+		enough := !own.CanExpire || time.Until(own.Expires) > t.Task.Timeout+time.Minute
+		if enough {
+			maps.Copy(all, keys)
+		}
+		if own.CanExpire { // also for a program that an earlier delegate has begun
+			c.Lends, c.Lent = t.lends, func(at pkg.Lent) []string {
+				t.Env.Mask(at.Token)
+				if enough {
+					return nil
+				}
+				return []string{"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + at.URL, "AWS_CONTAINER_AUTHORIZATION_TOKEN=" + at.Token}
+			}
+		}
+		all["AWS_REGION"], all["AWS_DEFAULT_REGION"], all["PLUGIN_REGION"] = t.Access.Region, t.Access.Region, t.Access.Region
 	}
 	maps.Copy(all, t.Legacy)
 	maps.Copy(all, t.Spec.Env)
-	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if value := all[name]; value != "" {
-			out = append(out, name+"="+value)
+			c.Env = append(c.Env, name+"="+value)
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// credentials are the connector's, masked. Those that would end while the step
+// runs are asked for anew: they may be as old as the execution.
+func (t *Tool) credentials(ctx context.Context) (sdk.Credentials, error) {
+	own, err := t.Access.Credentials.Retrieve(ctx)
+	if cache, ok := t.Access.Credentials.(*sdk.CredentialsCache); ok && err == nil && own.CanExpire && time.Until(own.Expires) < t.Task.Timeout+time.Minute {
+		cache.Invalidate()
+		own, err = t.Access.Credentials.Retrieve(ctx)
+	}
+	if err != nil {
+		return own, t.Access.Failed(ctx, "sts:AssumeRole", err)
+	}
+	t.Env.Mask(own.SecretAccessKey, own.SessionToken)
+	return own, nil
+}
+
+// lends are the credentials that a program finds at an address of its session.
+func (t *Tool) lends(ctx context.Context) (pkg.Credentials, error) {
+	own, err := t.credentials(ctx)
+	return pkg.Credentials{AccessKeyID: own.AccessKeyID, SecretAccessKey: own.SecretAccessKey, Token: own.SessionToken, Expiration: own.Expires}, err
 }
 
 // Has says whether the workspace has a file.

@@ -66,6 +66,13 @@ func (c *Client) Log(ctx context.Context, step string, attempt int, offset int64
 	return out, c.call(ctx, http.MethodGet, fmt.Sprintf("%s/log?offset=%d&wait=%s", of(step, attempt), offset, wait), nil, &out)
 }
 
+// Lend gives credentials to the command of an attempt, or newer ones, and says
+// where it finds them.
+func (c *Client) Lend(ctx context.Context, step string, attempt int, own Credentials) (Lent, error) {
+	var out Lent
+	return out, c.call(ctx, http.MethodPut, of(step, attempt)+"/credentials", own, &out)
+}
+
 // Cancel ends an attempt.
 func (c *Client) Cancel(ctx context.Context, step string, attempt int, s Stop) error {
 	return c.call(ctx, http.MethodPost, of(step, attempt)+"/cancel", s, nil)

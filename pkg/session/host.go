@@ -33,6 +33,7 @@ type Host struct {
 	runs    map[string]*run
 	done    chan struct{} // is closed when the session is
 	closed  bool
+	lender  lender
 }
 
 // run is an attempt.
@@ -69,6 +70,7 @@ func (h *Host) Serve(ctx context.Context, delegates, entries net.Listener) error
 	server := &http.Server{Handler: h.handler(), ReadHeaderTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(delegates) }()
+	defer h.lender.close()
 	look := time.NewTicker(min(lookEvery, max(h.Orphan/10, 10*time.Millisecond)))
 	defer look.Stop()
 	for {
@@ -104,6 +106,7 @@ func (h *Host) handler() http.Handler {
 	mux.HandleFunc("GET /v1/steps/{step}/{attempt}", h.told(h.stateOf))
 	mux.HandleFunc("GET /v1/steps/{step}/{attempt}/log", h.told(h.logOf))
 	mux.HandleFunc("POST /v1/steps/{step}/{attempt}/cancel", h.told(h.cancel))
+	mux.HandleFunc("PUT /v1/steps/{step}/{attempt}/credentials", h.told(h.lend))
 	mux.HandleFunc("PUT /v1/files", h.told(h.putFiles))
 	mux.HandleFunc("GET /v1/files", h.getFiles)
 	mux.HandleFunc("POST /v1/close", h.told(h.closeNow))
@@ -350,6 +353,7 @@ func (h *Host) end(r *run, e Exit) {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
+	h.lender.end(attemptDir(r.Step, r.Attempt))
 	r.state.Phase, r.state.Exit, r.state.Ended = Ended, &e, time.Now().UTC()
 	r.start = Start{}
 	_ = r.journal.write("state.json", r.state) // the answer is from memory

@@ -15,7 +15,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -42,8 +41,8 @@ type Run struct {
 
 // Start is what an attempt of a step runs.
 type Start struct {
-	// Digest is that of what is run: a start with another is another's. The values of
-	// the environment aren't in it, since who asks again may have other credentials.
+	// Digest is that of what is run: a start with another is another's. The
+	// environment isn't in it, since who asks again may have other credentials.
 	Digest string `json:"digest"`
 	// Args are the command. With a Script they are the script's arguments.
 	Args []string `json:"args"`
@@ -66,12 +65,7 @@ type Start struct {
 
 // Sealed is the start with its digest.
 func (s Start) Sealed() (Start, error) {
-	run := Start{Args: s.Args, Script: s.Script, Shell: s.Shell, Dir: s.Dir}
-	for _, e := range s.Env {
-		name, _, _ := strings.Cut(e, "=")
-		run.Env = append(run.Env, name)
-	}
-	doc, err := json.Marshal(run)
+	doc, err := json.Marshal(Start{Args: s.Args, Script: s.Script, Shell: s.Shell, Dir: s.Dir})
 	if err != nil {
 		return s, fmt.Errorf("encode a start: %w", err)
 	}
@@ -129,6 +123,21 @@ type Log struct {
 type Stop struct {
 	Grace int   `json:"grace,omitempty"` // in seconds; 0: as the start says
 	Fence int64 `json:"fence"`
+}
+
+// Credentials are what an attempt's command may ask for while it runs, as SDKs of
+// AWS know it from containers. Its keys are those of AWS's own documents.
+type Credentials struct {
+	AccessKeyID     string    `json:"AccessKeyId"`
+	SecretAccessKey string    `json:"SecretAccessKey"`
+	Token           string    `json:"Token"`
+	Expiration      time.Time `json:"Expiration"`
+}
+
+// Lent is where a command finds credentials, and what it must show there.
+type Lent struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
 }
 
 // refusal is the body of an answer that says no.
