@@ -17,6 +17,7 @@ GORELEASER := $(CACHE)/goreleaser/$(shell cat tools/goreleaser/go.mod tools/gore
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
 DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 AWS_CDK := tools/aws-cdk/node_modules/.package-lock.json
+OSLS := tools/osls/node_modules/.package-lock.json
 
 # Tests of whole systems wait much of their time: with one package more than there are processors none is idle.
 TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) -parallel=4 -timeout=60m
@@ -129,7 +130,7 @@ demo-stop: ## Stop what the demo started
 	tools/demo.sh stop
 
 .PHONY: setup
-setup: system $(ASL_VALIDATOR) $(DYNAMODB_LOCAL) $(AWS_CDK) # what the tests need besides the cluster
+setup: system $(ASL_VALIDATOR) $(DYNAMODB_LOCAL) $(AWS_CDK) $(OSLS) # what the tests need besides the cluster
 
 .PHONY: system
 system:
@@ -141,7 +142,7 @@ $(LINT):
 $(GORELEASER):
 	cd tools/goreleaser && go build -trimpath -ldflags '-s -w' -o $(GORELEASER) tool
 
-$(ASL_VALIDATOR) $(DYNAMODB_LOCAL) $(AWS_CDK): tools/%/node_modules/.package-lock.json: tools/%/package-lock.json | system
+$(ASL_VALIDATOR) $(DYNAMODB_LOCAL) $(AWS_CDK) $(OSLS): tools/%/node_modules/.package-lock.json: tools/%/package-lock.json | system
 	cd tools/$* && npm ci --no-audit --no-fund
 	rm -rf tools/$*/node_modules/aws-cdk/lib/init-templates # go would take them for packages of this module
 	touch $@

@@ -17,6 +17,7 @@ import (
 	cdk "github.com/slipway-cd/slipway/delegate/awscdk"
 	functions "github.com/slipway-cd/slipway/delegate/awslambda"
 	sam "github.com/slipway-cd/slipway/delegate/awssam"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/cloudformation"
 	"github.com/slipway-cd/slipway/delegate/ecs"
@@ -33,6 +34,7 @@ import (
 	delegatemail "github.com/slipway-cd/slipway/delegate/mail"
 	"github.com/slipway-cd/slipway/delegate/probe"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
+	"github.com/slipway-cd/slipway/delegate/serverless"
 	"github.com/slipway-cd/slipway/delegate/servicenow"
 	sessions "github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/delegate/shell"
@@ -51,6 +53,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
+	services "github.com/slipway-cd/slipway/pkg/swimlane/serverless"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -106,9 +109,10 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
 		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses}),
 		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses}),
-		awssam.Kind:         {Do: sam.New(sam.Config{Sessions: machine, Accesses: accesses}), Watch: sam.Watch(accesses)},
+		awssam.Kind:         {Do: sam.New(sam.Config{Sessions: machine, Accesses: accesses}), Watch: awsstack.Watch(accesses, awssam.Place.Account)},
 		apps.Kind:           {Do: cdk.New(cdk.Config{Sessions: machine, Accesses: accesses})},
 		workspace.Kind:      {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
+		services.Kind:       serverless.Kind(serverless.Config{Sessions: machine, Git: documents, Accesses: accesses}),
 		task.KindSession:    machine.Kind(),
 		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
 		task.KindHTTP:       {Do: http.New(nil)},

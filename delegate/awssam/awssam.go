@@ -14,10 +14,9 @@ import (
 	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/session"
@@ -44,9 +43,6 @@ type Config struct {
 
 // New makes the executor of SAM's tasks.
 func New(cfg Config) executor.Executor {
-	if cfg.Pace == nil {
-		cfg.Pace = awswait.Stack()
-	}
 	return func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
 		w, p, err := executor.Work[lane.Spec](a)
 		if err != nil {
@@ -56,7 +52,7 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		j := &job{cfg: cfg, task: a, work: w, spec: p, Section: executor.Section{Env: env}, access: access, client: cloudformation.NewFromConfig(access.Config)}
+		j := &job{cfg: cfg, task: a, work: w, spec: p, Section: executor.Section{Env: env}, access: access, stacks: awsstack.In(access, cfg.Pace)}
 		r, err := j.run(ctx)
 		return j.Ended(ctx, r, err)
 	}
@@ -70,7 +66,7 @@ type job struct {
 	work   task.Work
 	spec   lane.Spec
 	access *aws.Access
-	client *cloudformation.Client
+	stacks awsstack.Stacks
 }
 
 func (j *job) run(ctx context.Context) (task.Result, error) {
@@ -187,21 +183,18 @@ func (j *job) deploy(ctx context.Context) (task.Result, error) {
 		args = append(args, "--capabilities", "CAPABILITY_IAM")
 	}
 	if err := t.Run(ctx, app.dir, slices.Concat(args, app.options)...); err != nil {
-		j.explain(ctx)
+		j.stacks.Explain(ctx, j.spec.Stack, j.Say)
 		return task.Result{}, err
 	}
-	now, err := j.look(ctx, j.spec.Stack)
+	now, err := j.stacks.Look(ctx, j.spec.Stack)
 	if err != nil {
 		return task.Result{}, err
 	}
 	if now == nil {
 		return task.Result{}, fault.New(fault.NotFound, "sam says that it has deployed stack %s, and there is none", j.spec.Stack).Causing(fault.Unknown)
 	}
-	outputs := map[string]string{}
-	for _, o := range now.Outputs {
-		outputs[sdk.ToString(o.OutputKey)] = sdk.ToString(o.OutputValue)
-	}
-	return executor.Succeed(map[string]any{"stackId": sdk.ToString(now.StackId), "stackStatus": string(now.StackStatus), "outputVariables": outputs}, j.change(ctx, "applied", j.spec.Stack))
+	outputs := map[string]any{"stackId": sdk.ToString(now.StackId), "stackStatus": string(now.StackStatus), "outputVariables": awsstack.Outputs(now)}
+	return executor.Succeed(outputs, j.stacks.Change(ctx, "applied", j.spec.Stack, j.Say))
 }
 
 // configured says whether the application has settings of its own, which say where
@@ -213,37 +206,4 @@ func (j *job) configured(ctx context.Context, t *workspace.Tool, dir string) (bo
 		}
 	}
 	return false, nil
-}
-
-// look reads a stack; nil if there is none.
-func (j *job) look(ctx context.Context, name string) (*types.Stack, error) {
-	out, err := j.client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
-	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "does not exist") {
-		return nil, nil //nolint:nilnil // see above
-	}
-	if err != nil {
-		return nil, j.failed(ctx, "DescribeStacks", err)
-	}
-	return &out.Stacks[0], nil
-}
-
-func (j *job) failed(ctx context.Context, operation string, err error) error {
-	return j.access.Failed(ctx, "cloudformation:"+operation, err)
-}
-
-// explain tells why the stack's newest operation has failed: sam doesn't always.
-func (j *job) explain(ctx context.Context) {
-	if ctx.Err() != nil {
-		j.Say("What CloudFormation does with stack %s goes on.", j.spec.Stack)
-		return
-	}
-	out, err := j.client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &j.spec.Stack})
-	if err != nil {
-		return // there is no stack, or sam has said why not
-	}
-	for _, e := range slices.Backward(out.StackEvents) {
-		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") {
-			j.Say("%s %s %s: %s", e.ResourceStatus, sdk.ToString(e.ResourceType), sdk.ToString(e.LogicalResourceId), sdk.ToString(e.ResourceStatusReason))
-		}
-	}
 }

@@ -2,7 +2,6 @@ package awssam
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
-	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -39,7 +38,7 @@ const hidden = "****"
 
 // keep keeps what is there before the first change.
 func (j *job) keep(ctx context.Context) error {
-	now, err := j.look(ctx, j.spec.Stack)
+	now, err := j.stacks.Look(ctx, j.spec.Stack)
 	if err != nil {
 		return err
 	}
@@ -56,9 +55,9 @@ func (j *job) keep(ctx context.Context) error {
 func (j *job) read(ctx context.Context, now *types.Stack) (before, error) {
 	name := sdk.ToString(now.StackName)
 	b := before{Stack: name, Parameters: map[string]string{}, Tags: map[string]string{}, Role: sdk.ToString(now.RoleARN)}
-	out, err := j.client.GetTemplate(ctx, &cloudformation.GetTemplateInput{StackName: &name, TemplateStage: types.TemplateStageOriginal})
+	out, err := j.stacks.GetTemplate(ctx, &cloudformation.GetTemplateInput{StackName: &name, TemplateStage: types.TemplateStageOriginal})
 	if err != nil {
-		return b, j.failed(ctx, "GetTemplate", err)
+		return b, j.stacks.Failed(ctx, "GetTemplate", err)
 	}
 	b.Template = sdk.ToString(out.TemplateBody)
 	for _, p := range now.Parameters {
@@ -90,7 +89,7 @@ func (j *job) rollback(ctx context.Context) (task.Result, error) {
 			return task.Result{Changes: changes}, err
 		}
 		if done != "" {
-			changes = append(changes, j.change(ctx, done, b.Stack))
+			changes = append(changes, j.stacks.Change(ctx, done, b.Stack, j.Say))
 		}
 		stacks = append(stacks, b.Stack)
 	}
@@ -102,7 +101,7 @@ func (j *job) rollback(ctx context.Context) (task.Result, error) {
 
 // putBack says what was done to the stack; empty: nothing had to be.
 func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
-	now, err := j.settled(ctx, b.Stack)
+	now, err := j.stacks.Settled(ctx, b.Stack, j.Env.Log(j.Unit))
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +110,7 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 		j.Say("Stack %s isn't there, as before the stage.", b.Stack)
 		return "", nil
 	case b.First:
-		return "deleted", j.remove(ctx, now)
+		return awsstack.Deleted, j.remove(ctx, now)
 	}
 	is, err := j.read(ctx, now)
 	if err != nil {
@@ -128,11 +127,11 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 func (j *job) remove(ctx context.Context, now *types.Stack) error {
 	name, id := sdk.ToString(now.StackName), sdk.ToString(now.StackId)
 	j.Say("Stack %s wasn't there before the stage; it is deleted.", name)
-	_, err := j.client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &id, ClientRequestToken: sdk.String(aws.Token(j.task, "delete "+name))})
+	_, err := j.stacks.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &id, ClientRequestToken: sdk.String(aws.Token(j.task, "delete "+name))})
 	if err != nil {
-		return j.failed(ctx, "DeleteStack", err)
+		return j.stacks.Failed(ctx, "DeleteStack", err)
 	}
-	gone, err := j.settled(ctx, id)
+	gone, err := j.stacks.Settled(ctx, id, j.Env.Log(j.Unit))
 	if err != nil {
 		return err
 	}
@@ -170,14 +169,14 @@ func (j *job) update(ctx context.Context, b, is before, id string) error {
 	if b.Role != "" {
 		in.RoleARN = &b.Role
 	}
-	_, err := j.client.UpdateStack(ctx, in)
+	_, err := j.stacks.UpdateStack(ctx, in)
 	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "No updates are to be performed") {
 		return nil
 	}
 	if err != nil {
-		return j.failed(ctx, "UpdateStack", err)
+		return j.stacks.Failed(ctx, "UpdateStack", err)
 	}
-	now, err := j.settled(ctx, id)
+	now, err := j.stacks.Settled(ctx, id, j.Env.Log(j.Unit))
 	if err != nil {
 		return err
 	}
@@ -185,24 +184,9 @@ func (j *job) update(ctx context.Context, b, is before, id string) error {
 		status := "gone"
 		if now != nil {
 			status = string(now.StackStatus)
-			j.spec.Stack = b.Stack
-			j.explain(ctx)
+			j.stacks.Explain(ctx, b.Stack, j.Say)
 		}
 		return fault.New(fault.Conflict, "stack %s is %s after its rollback", b.Stack, status).Causing(fault.Unknown)
 	}
 	return nil
-}
-
-// settled waits until nothing changes a stack; nil if there is none.
-func (j *job) settled(ctx context.Context, name string) (*types.Stack, error) {
-	var now *types.Stack
-	err := awswait.Until(ctx, awswait.Wait{Pace: j.cfg.Pace, Log: j.Env.Log(j.Unit)}, func(ctx context.Context) (awswait.State, error) {
-		var err error
-		if now, err = j.look(ctx, name); err != nil || now == nil {
-			return awswait.State{Done: true}, err
-		}
-		going := strings.HasSuffix(string(now.StackStatus), "_IN_PROGRESS") && now.StackStatus != types.StackStatusReviewInProgress
-		return awswait.State{Done: !going, Progress: fmt.Sprintf("Stack %s is %s", sdk.ToString(now.StackName), now.StackStatus)}, nil
-	})
-	return now, err
 }

@@ -17,7 +17,7 @@ const asking = 30 * time.Second
 // versions are how programs are asked for their versions.
 func versions() map[string][]string {
 	return map[string][]string{
-		"sam": {"--version"}, "serverless": {"--version"}, "osls": {"--version"}, "cdk": {"--version"},
+		"sam": {"--version"}, "serverless": {"--version"}, "sls": {"--version"}, "osls": {"--version"}, "cdk": {"--version"},
 		"docker": {"version", "--format", "{{.Client.Version}}"}, "node": {"--version"}, "npm": {"--version"},
 	}
 }
@@ -62,7 +62,7 @@ func (s *Sessions) versionOf(ctx context.Context, file string, args []string) st
 
 // LookPath finds a program on the delegate's PATH; empty if it isn't there.
 func (s *Sessions) LookPath(name string) string {
-	for _, dir := range filepath.SplitList(s.variable("PATH")) {
+	for _, dir := range filepath.SplitList(s.Variable("PATH")) {
 		if file := filepath.Join(dir, name); filepath.IsAbs(file) && executable(file) {
 			return file
 		}
@@ -70,7 +70,8 @@ func (s *Sessions) LookPath(name string) string {
 	return ""
 }
 
-func (s *Sessions) variable(name string) string {
+// Variable is a variable of the delegate's environment.
+func (s *Sessions) Variable(name string) string {
 	for _, kv := range slices.Backward(s.Environ) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
 			return value

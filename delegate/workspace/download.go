@@ -49,6 +49,30 @@ func NewDownload(cfg Config) executor.Executor {
 	}
 }
 
+// Bring puts manifests into folders of the workspace, for a task of another kind.
+func Bring(ctx context.Context, cfg Config, w task.Work, env executor.Env, session string, manifests ...lane.Manifest) error {
+	d := &download{Config: cfg, work: w, env: env, session: session}
+	_, err := d.all(ctx, lane.Download{Manifests: manifests})
+	return err
+}
+
+// Put writes a file into the workspace, which only its owner may read.
+func Put(ctx context.Context, sessions *session.Sessions, id, name string, doc []byte) error {
+	var b bytes.Buffer
+	p := &pack{tar: tar.NewWriter(&b)}
+	if err := p.file(path.Base(name), 0o600, int64(len(doc)), bytes.NewReader(doc)); err != nil {
+		return err
+	}
+	if err := p.tar.Close(); err != nil {
+		return fmt.Errorf("pack %s: %w", name, err)
+	}
+	err := sessions.Client(id).Put(ctx, path.Dir(name), &b)
+	if fault.Is(err, fault.Unavailable) {
+		return session.Gone(id, err)
+	}
+	return err
+}
+
 // maxTold bounds the files that the step's output names.
 const maxTold = 1000
 

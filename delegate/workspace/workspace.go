@@ -39,12 +39,57 @@ type Tool struct {
 	runs   int
 }
 
+// Call is a program that a task runs, in a folder of the workspace.
+type Call struct {
+	Part string // tells several of one task apart
+	Dir  string
+	Args []string
+	// Out gets what it writes, beside the log; Quiet: in its place, unless it fails.
+	Out   *strings.Builder
+	Quiet bool
+}
+
 // Run runs a program in a folder of the workspace, after the step's script. What
 // ends it with another exit code than 0 is its error.
 func (t *Tool) Run(ctx context.Context, dir string, args ...string) error {
 	exit, err := t.Try(ctx, dir, io.Discard, args...)
-	if err == nil && exit.Code != 0 {
-		return fault.New(fault.Invalid, "%s ended with exit code %d", strings.Join(args[:min(len(args), 2)], " "), exit.Code).Causing(fault.Unknown)
+	if err != nil {
+		return err
+	}
+	return ended(args, exit)
+}
+
+// ended is the error of a program that has ended with another exit code than 0.
+func ended(args []string, exit pkg.Exit) error {
+	if exit.Code == 0 {
+		return nil
+	}
+	return fault.New(fault.Invalid, "%s ended with exit code %d", strings.Join(args[:min(len(args), 2)], " "), exit.Code).Causing(fault.Unknown)
+}
+
+// Do runs one of several programs as Run does; the script runs before the first.
+func (t *Tool) Do(ctx context.Context, c Call) error {
+	run := session.Command{Part: c.Part, Args: c.Args, Dir: c.Dir}
+	if t.runs == 0 {
+		run.Before = t.Spec.Before
+		t.idle()
+	}
+	var said strings.Builder
+	run.Out, run.Err = t.Env.Log(t.Unit), t.Env.LogError(t.Unit)
+	if c.Quiet {
+		run.Out, run.Err = &said, &said
+	} else {
+		t.Say("$ %s", strings.Join(c.Args, " "))
+	}
+	if c.Out != nil {
+		run.Out = io.MultiWriter(c.Out, run.Out)
+	}
+	exit, err := t.run(ctx, run)
+	if err == nil {
+		err = ended(c.Args, exit)
+	}
+	if err != nil && c.Quiet {
+		t.Say("$ %s\n%s", strings.Join(c.Args, " "), said.String())
 	}
 	return err
 }
@@ -52,8 +97,8 @@ func (t *Tool) Run(ctx context.Context, dir string, args ...string) error {
 // Try is Run for programs whose exit code says something: it gives how the program
 // has ended. Another writer gets what it writes, too.
 func (t *Tool) Try(ctx context.Context, dir string, also io.Writer, args ...string) (pkg.Exit, error) {
-	if t.runs == 0 && len(t.Spec.Idle) > 0 {
-		t.Say("The step runs as a process on the delegate's machine: %s don't apply.", strings.Join(t.Spec.Idle, ", "))
+	if t.runs == 0 {
+		t.idle()
 	}
 	t.Say("$ %s", strings.Join(args, " "))
 	c := session.Command{
@@ -81,7 +126,9 @@ func (t *Tool) Ask(ctx context.Context, dir string, args ...string) (string, err
 
 func (t *Tool) run(ctx context.Context, c session.Command) (pkg.Exit, error) {
 	t.runs++
-	c.Part = fmt.Sprint(t.runs)
+	if c.Part == "" {
+		c.Part = fmt.Sprint(t.runs)
+	}
 	began := time.Now()
 	exit, err := t.Sessions.Run(ctx, t.Spec.Session, t.Task, c)
 	switch {
@@ -93,6 +140,13 @@ func (t *Tool) run(ctx context.Context, c session.Command) (pkg.Exit, error) {
 		return exit, fault.New(fault.Invalid, "%s was ended by signal %d after %s, not by Slipway", c.Args[0], exit.Signal, time.Since(began).Round(time.Millisecond))
 	}
 	return exit, nil
+}
+
+// idle tells which fields of the step say something about a container.
+func (t *Tool) idle() {
+	if len(t.Spec.Idle) > 0 {
+		t.Say("The step runs as a process on the delegate's machine: %s don't apply.", strings.Join(t.Spec.Idle, ", "))
+	}
 }
 
 // environ is what a program gets besides what all get: the credentials of the

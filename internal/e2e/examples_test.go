@@ -143,6 +143,12 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		applySAM(t, s)
 		return s
 	}
+	if strings.Contains(example, "deploymentType: ServerlessAwsLambda") {
+		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+		machineWith(t, s, w, t.TempDir(), testservers.Osls(t, "serverless"), "serverless="+testservers.OslsVersion)
+		applyServerless(t, s, read(t, serverlessFolder+"/app/index.js"))
+		return s
+	}
 	if strings.Contains(example, "deploymentType: Asg") {
 		s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
 		delegateOf(t, s, w)

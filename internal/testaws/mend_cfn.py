@@ -264,6 +264,9 @@ def deleting(stack, reason="User Initiated", retained=()):
     say(stack, "DELETE_COMPLETE")
     backend.stacks.pop(stack.stack_id, None)
     backend.deleted_stacks[stack.stack_id] = stack
+    for id, change_set in list(backend.change_sets.items()):
+        if change_set.stack is stack:
+            del backend.change_sets[id]
     for name, export in list(backend.exports.items()):
         if export.exporting_stack_id == stack.stack_id:
             del backend.exports[name]

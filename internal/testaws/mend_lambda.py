@@ -8,13 +8,18 @@ import json
 import uuid
 from urllib.parse import unquote
 
+import moto.awslambda.models
 from moto.awslambda.models import LambdaFunction, LambdaStorage
 from moto.awslambda.responses import LambdaResponse
+from moto.awslambda_simple.models import lambda_simple_backends
 from moto.core.responses import ActionResult
 from moto.s3.models import s3_backends
 
 import world
 from world import CLOCK, Wrong, fate
+
+# Stacks make functions where Lambda's API finds them: moto has one Lambda for each.
+moto.awslambda.models.lambda_backends = lambda_simple_backends
 
 CREATES, UPDATES, SLOW = 6, 3, 60  # seconds of AWS
 BROKEN = {"Image": "InvalidImage", "Zip": "InvalidZipFileException"}

@@ -14,14 +14,15 @@ import (
 // delegate does for it.
 func foldersOf() map[string][]string {
 	return map[string][]string{
-		"Kubernetes":       {"pkg/swimlane/kubernetes", "delegate/kubernetes/..."},
-		"NativeHelm":       {"pkg/swimlane/nativehelm", "delegate/helm/..."},
-		"CustomDeployment": {"pkg/swimlane/custom", "delegate/instances"},
-		"Asg":              {"pkg/swimlane/asg", "delegate/asg"},
-		"AwsLambda":        {"pkg/swimlane/awslambda", "delegate/awslambda"},
-		"ECS":              {"pkg/swimlane/ecs", "delegate/ecs"},
-		"Elastigroup":      {"pkg/swimlane/elastigroup", "delegate/elastigroup"},
-		"AWS_SAM":          {"pkg/swimlane/awssam", "delegate/awssam"},
+		"Kubernetes":          {"pkg/swimlane/kubernetes", "delegate/kubernetes/..."},
+		"NativeHelm":          {"pkg/swimlane/nativehelm", "delegate/helm/..."},
+		"CustomDeployment":    {"pkg/swimlane/custom", "delegate/instances"},
+		"Asg":                 {"pkg/swimlane/asg", "delegate/asg"},
+		"AwsLambda":           {"pkg/swimlane/awslambda", "delegate/awslambda"},
+		"ECS":                 {"pkg/swimlane/ecs", "delegate/ecs"},
+		"Elastigroup":         {"pkg/swimlane/elastigroup", "delegate/elastigroup"},
+		"AWS_SAM":             {"pkg/swimlane/awssam", "delegate/awssam"},
+		"ServerlessAwsLambda": {"pkg/swimlane/serverless", "delegate/serverless"},
 	}
 }
 
@@ -31,6 +32,7 @@ func namedElsewhere() map[string]string {
 	return map[string]string{
 		"pkg/entity/deployment.go":              "lists what Harness has, supported or not",
 		"pkg/entity/infrastructure.go":          "lists what Harness has, supported or not",
+		"pkg/entity/manifest.go":                "lists what Harness has, supported or not",
 		"pkg/entity/customdeployment.go":        "only its stages have a customDeploymentRef",
 		"pkg/template/kind.go":                  "its templates are a kind of template",
 		"pkg/swimlane/kubernetes/kubernetes.go": "native Helm's steps work in its stages",

@@ -55,6 +55,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
+	"github.com/slipway-cd/slipway/pkg/swimlane/serverless"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 )
 
@@ -74,6 +75,7 @@ func lanes() []lane {
 		{ecs.Lane(), ecs.Steps()},
 		{awssam.Lane(), awssam.Steps()},
 		{elastigroup.Lane(), elastigroup.Steps()},
+		{serverless.Lane(), serverless.Steps()},
 	}
 }
 

@@ -21,10 +21,10 @@ func missing(t store.Task, d store.Delegate) []string {
 			continue
 		}
 		name, _, _ := strings.Cut(want, "=")
-		found := "no " + name
+		found := "no " + strings.ReplaceAll(name, "|", " or ")
 		for _, tool := range d.Tools {
-			if version, ok := strings.CutPrefix(tool, name+"="); ok {
-				found = name + " " + version + " instead of " + strings.TrimPrefix(want, name+"=")
+			if is, version, _ := strings.Cut(tool, "="); slices.Contains(strings.Split(name, "|"), is) {
+				found = is + " " + version + " instead of " + strings.TrimPrefix(want, name+"=")
 			}
 		}
 		out = append(out, found)

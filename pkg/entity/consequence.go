@@ -42,7 +42,7 @@ func (p place) ofRefused(step string) bool {
 // one type have.
 func laneSteps(deployment string) []string {
 	switch deployment {
-	case "ServerlessAwsLambda", "GoogleCloudRun", "AzureContainerApps", "Salesforce":
+	case "GoogleCloudRun", "AzureContainerApps", "Salesforce":
 		return []string{deployment}
 	case "AzureWebApp", "AzureFunction":
 		return []string{"Azure"}

@@ -44,3 +44,6 @@ type Spec struct {
 type Place struct {
 	AWS task.AWS `json:"aws"`
 }
+
+// Account is the account that the place is in.
+func (p Place) Account() task.AWS { return p.AWS }

@@ -1,0 +1,216 @@
+// Package awsstack looks at the stacks of CloudFormation by which tools deploy:
+// what a stack is, whether it changes just now, and which functions it has.
+//
+// The tools themselves are run by the executors of their deployment types; stacks
+// that a step works on itself are delegate/cloudformation's.
+package awsstack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Stacks are those of an account in a region.
+type Stacks struct {
+	*cloudformation.Client
+
+	access *aws.Access
+	pace   awswait.Pace
+}
+
+// In gives the stacks that an access leads to. pace is how often one that changes
+// is looked at; nil: awswait.Stack.
+func In(access *aws.Access, pace awswait.Pace) Stacks {
+	if pace == nil {
+		pace = awswait.Stack()
+	}
+	return Stacks{cloudformation.NewFromConfig(access.Config), access, pace}
+}
+
+// Failed is the error of a call.
+func (s Stacks) Failed(ctx context.Context, operation string, err error) error {
+	return s.access.Failed(ctx, "cloudformation:"+operation, err)
+}
+
+// Look reads a stack; nil if there is none.
+func (s Stacks) Look(ctx context.Context, name string) (*types.Stack, error) {
+	out, err := s.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "does not exist") {
+		return nil, nil //nolint:nilnil // see above
+	}
+	if err != nil {
+		return nil, s.Failed(ctx, "DescribeStacks", err)
+	}
+	return &out.Stacks[0], nil
+}
+
+// Settled waits until nothing changes a stack; nil if there is none.
+func (s Stacks) Settled(ctx context.Context, name string, log io.Writer) (*types.Stack, error) {
+	var now *types.Stack
+	err := awswait.Until(ctx, awswait.Wait{Pace: s.pace, Log: log}, func(ctx context.Context) (awswait.State, error) {
+		var err error
+		if now, err = s.Look(ctx, name); err != nil || now == nil {
+			return awswait.State{Done: true}, err
+		}
+		going := strings.HasSuffix(string(now.StackStatus), "_IN_PROGRESS") && now.StackStatus != types.StackStatusReviewInProgress
+		return awswait.State{Done: !going, Progress: fmt.Sprintf("Stack %s is %s", sdk.ToString(now.StackName), now.StackStatus)}, nil
+	})
+	return now, err
+}
+
+// Outputs are those of a stack.
+func Outputs(of *types.Stack) map[string]string {
+	out := map[string]string{}
+	for _, o := range of.Outputs {
+		out[sdk.ToString(o.OutputKey)] = sdk.ToString(o.OutputValue)
+	}
+	return out
+}
+
+// Explain tells why a stack's newest operation has failed: tools don't always.
+func (s Stacks) Explain(ctx context.Context, stack string, say func(format string, values ...any)) {
+	if ctx.Err() != nil {
+		say("What CloudFormation does with stack %s goes on.", stack)
+		return
+	}
+	out, err := s.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &stack})
+	if err != nil {
+		return // there is no stack, or the tool has said why not
+	}
+	for _, e := range slices.Backward(out.StackEvents) {
+		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") {
+			say("%s %s %s: %s", e.ResourceStatus, sdk.ToString(e.ResourceType), sdk.ToString(e.LogicalResourceId), sdk.ToString(e.ResourceStatusReason))
+		}
+	}
+}
+
+// resource begins the name of a stack among what a step has put somewhere.
+const resource = "AWS::CloudFormation::Stack/"
+
+// Deleted is what is told of a stack that a step has deleted.
+const Deleted = "deleted"
+
+// Change is what a step has done to a stack. Its instances are its functions.
+func (s Stacks) Change(ctx context.Context, action, stack string, say func(format string, values ...any)) task.Change {
+	c := task.Change{Target: "cloudformation:" + s.access.Region + "/" + stack, Action: action, Resources: []string{resource + stack}, Whole: true}
+	if action == Deleted {
+		c.Counted = true
+		return c
+	}
+	c.Workloads = []task.Workload{{Resource: resource + stack}}
+	instances, err := s.instances(ctx, stack)
+	if err != nil {
+		say("The functions of stack %s can't be told: %s", stack, err)
+		return c
+	}
+	c.Instances, c.Counted = instances, true
+	return c
+}
+
+// Function is a function of a stack.
+type Function struct {
+	Name string `json:"name"`
+	ARN  string `json:"arn"`
+	id   string // in the template
+}
+
+// Functions are those of a stack.
+func (s Stacks) Functions(ctx context.Context, stack string) ([]Function, error) {
+	out := []Function{}
+	pages := cloudformation.NewListStackResourcesPaginator(s.Client, &cloudformation.ListStackResourcesInput{StackName: &stack})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, s.Failed(ctx, "ListStackResources", err)
+		}
+		for _, r := range page.StackResourceSummaries {
+			if sdk.ToString(r.ResourceType) == "AWS::Lambda::Function" && !strings.HasPrefix(string(r.ResourceStatus), "DELETE_COMPLETE") {
+				out = append(out, Function{Name: sdk.ToString(r.PhysicalResourceId), id: sdk.ToString(r.LogicalResourceId)})
+			}
+		}
+	}
+	if len(out) == 0 {
+		return out, nil
+	}
+	now, err := s.Look(ctx, stack)
+	if err != nil || now == nil {
+		return out, err
+	}
+	if at, err := arn.Parse(sdk.ToString(now.StackId)); err == nil {
+		for i := range out {
+			at.Service, at.Resource = "lambda", "function:"+out[i].Name
+			out[i].ARN = at.String()
+		}
+	}
+	return out, nil
+}
+
+func (s Stacks) instances(ctx context.Context, stack string) ([]task.Instance, error) {
+	found, err := s.Functions(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	out := []task.Instance{}
+	for _, f := range found {
+		i := task.Instance{Name: f.Name, Ready: true}
+		i.Describe(map[string]string{"functionName": f.Name, "functionArn": f.ARN, "logicalId": f.id, "stack": stack, "region": s.access.Region})
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// Watch makes a watcher of stacks: it looks again and again which functions they
+// have. Places of type P are in an account.
+func Watch[P any](accesses *aws.Accesses, account func(P) task.AWS) executor.Watcher {
+	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
+		place, err := executor.Place[P](w.Kind, w.Place)
+		if err != nil {
+			return err
+		}
+		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, account(place), w) }
+		return executor.Watch(ctx, look, awswait.Watch(), report)
+	}
+}
+
+// observe looks once. What AWS doesn't say is a trouble of the place.
+func observe(ctx context.Context, accesses *aws.Accesses, account task.AWS, w task.Watch) task.Observed {
+	access, err := accesses.Get(ctx, account, "")
+	if err != nil {
+		return task.Observed{Trouble: err.Error()}
+	}
+	s := In(access, nil)
+	var o task.Observed
+	for _, one := range w.Workloads {
+		stack, ok := strings.CutPrefix(one.Resource, resource)
+		if !ok {
+			continue
+		}
+		now, err := s.Look(ctx, stack)
+		if err == nil && now == nil {
+			o.Workloads = append(o.Workloads, task.Workload{Resource: one.Resource, Gone: true})
+			continue
+		}
+		var found []task.Instance
+		if err == nil {
+			found, err = s.instances(ctx, stack)
+		}
+		if err != nil {
+			return task.Observed{Trouble: err.Error()}
+		}
+		o.Instances, o.Workloads = append(o.Instances, found...), append(o.Workloads, task.Workload{Resource: one.Resource})
+	}
+	return o
+}

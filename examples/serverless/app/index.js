@@ -1,0 +1,1 @@
+exports.hello = async () => process.env.COLOR;

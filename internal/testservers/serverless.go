@@ -1,0 +1,32 @@
+package testservers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// OslsVersion is that of tools/osls.
+const OslsVersion = "4.3.1"
+
+// Osls makes a folder with the program osls in it, by the names that are given: the
+// real one, from tools/osls, which deploys to AWS_ENDPOINT_URL and doesn't wait for
+// long between two looks at a stack.
+func Osls(tb testing.TB, names ...string) string {
+	tb.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	program := filepath.Join(filepath.Dir(here), "../../tools/osls/node_modules/osls/bin/serverless.js")
+	if _, err := os.Stat(program); err != nil {
+		tb.Skip("osls isn't set up here; make setup does that")
+	}
+	dir := tb.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nSLS_AWS_MONITORING_FREQUENCY=100 NODE_OPTIONS=--no-warnings exec '%s' \"$@\"\n", program)
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+			tb.Fatal(err)
+		}
+	}
+	return dir
+}
