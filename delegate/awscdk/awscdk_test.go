@@ -310,6 +310,20 @@ func TestCredentialsThatEnd(t *testing.T) {
 	})
 }
 
+// What AWS refuses cdk is in the log, and the step has failed.
+func TestAccessDenied(t *testing.T) {
+	t.Parallel()
+	l := begin(t, one)
+	l.world.Fail("cloudformation:CreateChangeSet", testaws.Fault{Code: "AccessDenied", Message: "nobody may do that here", Times: -1})
+	l.do(steps.OpDeploy, task.Failed)
+	if !strings.Contains(l.log(), "nobody may do that here") {
+		t.Errorf("the log is %s", l.log())
+	}
+	if p := l.env.Provided().Own; p == nil || p.Status != provision.Begun {
+		t.Errorf("kept is %+v; want that it has begun", p)
+	}
+}
+
 // pretender is a program cdk that says how it was called, and ends as the file
 // "end" beside the app says.
 const pretender = `#!/bin/sh
