@@ -399,6 +399,24 @@ func TestGoogleAndAzure(t *testing.T) {
 	}
 }
 
+// TestSpot: who may not list the groups of the account can't deploy any.
+func TestSpot(t *testing.T) {
+	t.Parallel()
+	spot := testservers.NewSpot(t)
+	cfg := prober.Config{Via: testservers.Reroute{testservers.SpotHost: spot.URL}}
+	for name, tt := range map[string]struct{ token, account, status, line string }{
+		"let in":          {testservers.SpotToken, testservers.SpotAccount, "SUCCESS", "login ok: https://api.spotinst.io lets the connector in"},
+		"another token":   {"opensesame", testservers.SpotAccount, "FAILURE", "login failed: https://api.spotinst.io doesn't let the connector in (GET /aws/ec2/group: status 401)"},
+		"another account": {testservers.SpotToken, "act-2", "FAILURE", "permission failed: the connector may not read (GET /aws/ec2/group of https://api.spotinst.io: status 403)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := task.Server{URL: "https://" + testservers.SpotHost, Auth: task.AuthBearer, Token: tt.token, Account: tt.account}
+			want(t, examine(t, cfg, probe.Spec{Requests: &probe.Requests{Server: server, Path: "/aws/ec2/group?accountId=" + tt.account}}), tt.status, tt.line)
+		})
+	}
+}
+
 // TestVault: "Lookup a token (self)" of the token engine, and what Vault's own
 // pages ask of a mount.
 func TestVault(t *testing.T) {

@@ -55,8 +55,8 @@ func (s *Spot) Server(r connector.Reach) (task.Server, error) {
 	return task.Server{URL: spotURL, Auth: task.AuthBearer, Token: token, Account: cmp.Or(s.Account.Value, account)}, err
 }
 
-// Probe lists the account's groups.
+// Probe lists the account's groups, which whoever deploys has to.
 func (s *Spot) Probe(r connector.Reach) (connector.Probe, error) {
 	a, err := s.Server(r)
-	return connector.Probe{Task: probe.Spec{Requests: &probe.Requests{Server: a, Path: "/aws/ec2/group?accountId=" + a.Account, Lists: true}}}, err
+	return connector.Probe{Task: probe.Spec{Requests: &probe.Requests{Server: a, Path: "/aws/ec2/group?accountId=" + a.Account}}}, err
 }
