@@ -118,8 +118,14 @@ func (s *session) perform(ctx context.Context) error {
 		return bluegreen{s}.swap(ctx)
 	case lane.OpShiftTraffic:
 		return bluegreen{s}.shift(ctx)
+	case lane.OpSetup:
+		return move{s}.setUp(ctx)
+	case lane.OpPhased:
+		return move{s}.deploy(ctx)
+	case lane.OpPhasedRollback:
+		return move{s}.back(ctx)
 	case lane.OpDiff:
-		return (&comparing{session: s}).compare(ctx)
+		return (&comparing{s: s}).compare(ctx)
 	case lane.OpBlueGreenRollback:
 		return bluegreen{s}.back(ctx)
 	}

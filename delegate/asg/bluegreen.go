@@ -302,8 +302,10 @@ func (g bluegreen) back(ctx context.Context) error {
 		g.s.Say("Nothing to roll back: AsgBlueGreenDeploy changed nothing")
 		return nil
 	}
-	if err := g.refill(ctx, c); err != nil {
-		return err
+	if c.Old != "" {
+		if err := g.s.refill(ctx, c.was(c.Old)); err != nil {
+			return err
+		}
 	}
 	if err := g.routesBack(ctx, c); err != nil {
 		return err
@@ -348,24 +350,20 @@ func (g bluegreen) routesBack(ctx context.Context, c *colours) error {
 	return nil
 }
 
-// refill gives the group that had the traffic as many machines as it had, and waits
-// for them.
-func (g bluegreen) refill(ctx context.Context, c *colours) error {
-	if c.Old == "" {
-		return nil
-	}
-	live, err := g.s.live(ctx, c.Old)
+// refill gives a group that served as many machines as it had, and waits for them.
+func (s *session) refill(ctx context.Context, was before) error {
+	live, err := s.live(ctx, was.Group)
 	if err != nil {
 		return err
 	}
 	if live == nil || going(live) {
-		return fault.New(fault.NotFound, "Asg %s, which had the traffic, isn't there any more; the traffic stays where it is", c.Old)
+		return fault.New(fault.NotFound, "Asg %s, which served before, isn't there any more; the new one stays as it is", was.Group)
 	}
-	was := c.was(c.Old).Update
-	least := sdk.Int32(max(sdk.ToInt32(live.MinSize), sdk.ToInt32(was.MinSize)))
-	now := sdk.Int32(max(sdk.ToInt32(live.DesiredCapacity), sdk.ToInt32(was.DesiredCapacity)))
-	if err := g.s.update(ctx, live, &autoscaling.UpdateAutoScalingGroupInput{MinSize: least, DesiredCapacity: now}); err != nil {
+	least := sdk.Int32(max(sdk.ToInt32(live.MinSize), sdk.ToInt32(was.Update.MinSize)))
+	now := sdk.Int32(max(sdk.ToInt32(live.DesiredCapacity), sdk.ToInt32(was.Update.DesiredCapacity)))
+	s.touch(was.Group)
+	if err := s.update(ctx, live, &autoscaling.UpdateAutoScalingGroupInput{MinSize: least, DesiredCapacity: now}); err != nil {
 		return err
 	}
-	return g.s.settle(ctx, c.Old)
+	return s.settle(ctx, was.Group)
 }

@@ -487,14 +487,19 @@ func TestBlueGreenKilledAtEveryCall(t *testing.T) {
 	}
 }
 
-// rests waits until no machine comes or goes.
-func (f *front) rests(t *testing.T) {
+// rests waits until no machine of some groups comes or goes.
+func (s *stage) rests(t *testing.T, names ...string) {
 	t.Helper()
-	for _, name := range []string{"web__1", "web__2"} {
-		for one := f.stage.live(t, name); one != nil && slices.ContainsFunc(one.Instances, func(i types.Instance) bool { return i.LifecycleState != types.LifecycleStateInService }); one = f.stage.live(t, name) {
+	for _, name := range names {
+		for one := s.live(t, name); one != nil && slices.ContainsFunc(one.Instances, func(i types.Instance) bool { return i.LifecycleState != types.LifecycleStateInService }); one = s.live(t, name) {
 			continue // time passes with the calls
 		}
 	}
+}
+
+func (f *front) rests(t *testing.T) {
+	t.Helper()
+	f.stage.rests(t, "web__1", "web__2")
 }
 
 // named is the state of one account as another one would have it, whose ARNs differ.

@@ -17,55 +17,55 @@ import (
 
 // comparing is a task that tells what AsgRollingDeploy would change.
 type comparing struct {
-	*session
+	s    *session
 	diff awsdiff.Diff
 }
 
 // compare compares what is there with what the documents say, and changes nothing.
-func (s *comparing) compare(ctx context.Context) error {
-	w, err := reader{s.session}.wanted(ctx)
+func (c *comparing) compare(ctx context.Context) error {
+	w, err := reader{c.s}.wanted(ctx)
 	if err != nil {
 		return err
 	}
-	s.In(diffUnit)
-	live, err := s.live(ctx, w.name)
+	c.s.In(diffUnit)
+	live, err := c.s.live(ctx, w.name)
 	if err != nil {
 		return err
 	}
 	if live != nil && going(live) {
 		live = nil
 	}
-	if err := s.sized(w, live); err != nil {
+	if err := c.s.sized(w, live); err != nil {
 		return err
 	}
-	if err := s.templates(ctx, w, live); err != nil {
+	if err := c.templates(ctx, w, live); err != nil {
 		return err
 	}
-	if err := s.settings(w, live); err != nil {
+	if err := c.settings(w, live); err != nil {
 		return err
 	}
-	if err := s.scalings(ctx, w, live); err != nil {
+	if err := c.scalings(ctx, w, live); err != nil {
 		return err
 	}
-	if s.diff.Empty() {
-		s.Say("Nothing would change")
+	if c.diff.Empty() {
+		c.s.Say("Nothing would change")
 	}
-	s.outputs.Outputs = s.diff.Outputs(s.Warn)
+	c.s.outputs.Outputs = c.diff.Outputs(c.s.Warn)
 	return nil
 }
 
 // differs notes how something would change; nil is nothing.
-func (s *comparing) differs(name string, was, is any) error {
-	hunks, err := s.diff.Add(name, was, is)
+func (c *comparing) differs(name string, was, is any) error {
+	hunks, err := c.diff.Add(name, was, is)
 	if hunks != "" {
-		s.Say("%s\n%s", name, hunks)
+		c.s.Say("%s\n%s", name, hunks)
 	}
 	return err
 }
 
 // templates compares the version of the launch template that the group has with the
 // one that it would get, of which nothing is taken over.
-func (s *comparing) templates(ctx context.Context, w *wanted, live *types.AutoScalingGroup) error {
+func (c *comparing) templates(ctx context.Context, w *wanted, live *types.AutoScalingGroup) error {
 	is, user := template(w.template.LaunchTemplateData)
 	if len(user) > 0 {
 		is["userData"] = user
@@ -73,14 +73,14 @@ func (s *comparing) templates(ctx context.Context, w *wanted, live *types.AutoSc
 	name := "LaunchTemplate/" + w.name
 	named := templateOf(live)
 	if named == nil {
-		return s.differs(name, nil, is)
+		return c.differs(name, nil, is)
 	}
-	v, err := s.version(ctx, named)
+	v, err := c.s.version(ctx, named)
 	if err != nil {
 		return err
 	}
 	if v == nil || v.LaunchTemplateData == nil {
-		return s.differs(name, nil, is)
+		return c.differs(name, nil, is)
 	}
 	data, err := as[ec2types.RequestLaunchTemplateData](v.LaunchTemplateData)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *comparing) templates(ctx context.Context, w *wanted, live *types.AutoSc
 	if len(old) > 0 {
 		was["userData"] = hidden(old, user)
 	}
-	return s.differs(name, was, is)
+	return c.differs(name, was, is)
 }
 
 // template is a launch template as documents have it, and the lines of what its
@@ -129,7 +129,7 @@ func hidden(was, is []string) []string {
 
 // settings compares the group with its configuration. What that doesn't say stays,
 // but for the target groups.
-func (s *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
+func (c *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
 	name := "AutoScalingGroup/" + w.name
 	in := *w.create
 	in.AutoScalingGroupName, in.LaunchTemplate, in.Tags, in.TargetGroupARNs = nil, nil, nil, nil
@@ -138,7 +138,7 @@ func (s *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
 		in.MixedInstancesPolicy.LaunchTemplate.LaunchTemplateSpecification = nil // compared already
 	}
 	if live == nil {
-		return s.differs(name, nil, beside(awsdiff.Plain(in), w.create.TargetGroupARNs, w.create.Tags))
+		return c.differs(name, nil, beside(awsdiff.Plain(in), w.create.TargetGroupARNs, w.create.Tags))
 	}
 	wanted, err := as[autoscaling.UpdateAutoScalingGroupInput](in) // the rest can't be updated
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
 		return !slices.ContainsFunc(w.create.Tags, func(o types.Tag) bool { return sdk.ToString(o.Key) == sdk.ToString(t.Key) })
 	})
 	is := awsdiff.Plain(*wanted)
-	return s.differs(name, beside(awsdiff.Masked(awsdiff.Plain(*now), is), live.TargetGroupARNs, tags), beside(is, w.create.TargetGroupARNs, w.create.Tags))
+	return c.differs(name, beside(awsdiff.Masked(awsdiff.Plain(*now), is), live.TargetGroupARNs, tags), beside(is, w.create.TargetGroupARNs, w.create.Tags))
 }
 
 // beside is a plain group with its target groups and tags, in an order of their own.
@@ -175,11 +175,11 @@ func beside(group any, targets []string, tags []types.Tag) map[string]any {
 }
 
 // scalings compares what scales the group with what would.
-func (s *comparing) scalings(ctx context.Context, w *wanted, live *types.AutoScalingGroup) error {
+func (c *comparing) scalings(ctx context.Context, w *wanted, live *types.AutoScalingGroup) error {
 	var now scaling
 	if live != nil {
 		var err error
-		if now, err = s.scalingOf(ctx, w.name); err != nil {
+		if now, err = c.s.scalingOf(ctx, w.name); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (s *comparing) scalings(ctx context.Context, w *wanted, live *types.AutoSca
 		}
 		return out
 	}
-	if err := s.each("ScalingPolicy/", policies(now.Policies), policies(w.policies)); err != nil {
+	if err := c.each("ScalingPolicy/", policies(now.Policies), policies(w.policies)); err != nil {
 		return err
 	}
 	actions := func(all []autoscaling.PutScheduledUpdateGroupActionInput) map[string]any {
@@ -203,11 +203,11 @@ func (s *comparing) scalings(ctx context.Context, w *wanted, live *types.AutoSca
 	then := slices.DeleteFunc(slices.Clone(w.schedules), func(one autoscaling.PutScheduledUpdateGroupActionInput) bool {
 		return past(one) && one.Recurrence == nil // AWS would refuse it
 	})
-	return s.each("ScheduledAction/", actions(now.Schedules), actions(then))
+	return c.each("ScheduledAction/", actions(now.Schedules), actions(then))
 }
 
 // each compares what there is with what there would be, by their names.
-func (s *comparing) each(kind string, was, is map[string]any) error {
+func (c *comparing) each(kind string, was, is map[string]any) error {
 	names := map[string]bool{}
 	for _, some := range []map[string]any{was, is} {
 		for name := range some {
@@ -219,7 +219,7 @@ func (s *comparing) each(kind string, was, is map[string]any) error {
 		if before != nil && is[name] != nil {
 			before = awsdiff.Masked(before, is[name])
 		}
-		if err := s.differs(kind+name, before, is[name]); err != nil {
+		if err := c.differs(kind+name, before, is[name]); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,11 @@ type outputs struct {
 	Old     string           `json:"oldAsgName,omitempty"`
 	Weights map[string]int32 `json:"weights,omitempty"` // by target group
 
+	// Of AsgSetup and AsgPhasedDeploy.
+	Target   *int32 `json:"targetCount,omitempty"`
+	NewCount *int32 `json:"newInstanceCount,omitempty"`
+	OldCount *int32 `json:"oldInstanceCount,omitempty"`
+
 	awsdiff.Outputs // of a preview
 }
 
@@ -131,13 +136,13 @@ func (s *session) beside() []string {
 func (s *session) change(found looked) task.Change {
 	c := task.Change{Target: "asg:" + s.Region, Action: "applied", Counted: true}
 	switch s.spec.Op {
-	case lane.OpRollingRollback, lane.OpBlueGreenRollback:
+	case lane.OpRollingRollback, lane.OpBlueGreenRollback, lane.OpPhasedRollback:
 		c.Action = "rolled back"
 	case lane.OpCanaryDelete:
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState, lane.OpBlueGreen, lane.OpBlueGreenSwap, lane.OpShiftTraffic, lane.OpDiff:
+	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState, lane.OpBlueGreen, lane.OpBlueGreenSwap, lane.OpShiftTraffic, lane.OpSetup, lane.OpPhased, lane.OpDiff:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))

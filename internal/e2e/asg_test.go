@@ -82,6 +82,11 @@ func TestAsgRollsOutAndBack(t *testing.T) {
 		if !slices.Equal(d.Changed, []string{"LaunchTemplate/web"}) || !strings.Contains(d.Diff, "+  \"imageId\": \""+images["web-2"]+"\",\n") {
 			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
 		}
+		other := strings.NewReplacer("  identifier: asg\n  name: asg\n", "  identifier: other\n  name: other\n", "type: AsgRollingDeploy, timeout: 5m, spec: {}", "type: AsgRollingDeploy, timeout: 5m, spec: {asgName: other}")
+		s.Apply(t, other.Replace(awsPipeline("asg", "Asg", "AsgRollingDeploy", "AsgRollingRollback", "asgName")))
+		if d := preview(t, s, "other", map[string]string{"variables.script": "true"}); !slices.Contains(d.Changed, "AutoScalingGroup/other") {
+			t.Errorf("the preview of another group tells of %v", d.Changed)
+		}
 		if n := w.Count("autoscaling:StartInstanceRefresh"); n != 0 {
 			t.Errorf("the preview has started %d refreshes", n)
 		}

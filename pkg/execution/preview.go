@@ -231,8 +231,8 @@ func (c *comparison) seen(deployment string) string {
 func compares(d deployer) *plan.Node {
 	const suffix = "_diff"
 	spec := &yamldoc.Node{Kind: yamldoc.Mapping}
-	if d.Doc != nil {
-		for _, e := range d.Doc.Entries {
+	if own := d.Doc.Get("spec"); own != nil {
+		for _, e := range own.Entries {
 			if slices.Contains(d.preview.Keys, e.Key) {
 				spec.Entries = append(spec.Entries, e)
 			}
@@ -240,7 +240,7 @@ func compares(d deployer) *plan.Node {
 	}
 	n := &plan.Node{
 		ID: d.ID + suffix, Kind: plan.KindStep, Identifier: d.Identifier + suffix, Name: d.Name, Type: d.preview.By,
-		Line: d.Line, Selectors: d.Selectors, Provisions: d.InProvisioner(), Doc: spec,
+		Line: d.Line, Selectors: d.Selectors, Provisions: d.InProvisioner(), Doc: &yamldoc.Node{Kind: yamldoc.Mapping, Entries: []yamldoc.Entry{{Key: "spec", Value: spec}}},
 	}
 	if d.preview.Own {
 		n.Doc, n.When = d.Doc, &plan.When{Status: "All"}

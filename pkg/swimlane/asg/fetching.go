@@ -24,10 +24,12 @@ func (t Target) needed(op Op) Target {
 		return t
 	}
 	switch op {
-	case OpRolling, OpCanary, OpBlueGreen, OpDiff: // all of it
+	case OpRolling, OpCanary, OpBlueGreen, OpSetup, OpDiff: // all of it
+	case OpPhased:
+		return Target{AWS: t.AWS, Policies: t.Policies, Schedules: t.Schedules}
 	case OpSteadyState, OpCanaryDelete, OpScale: // what the group is called
 		return Target{AWS: t.AWS, Base: t.Base, Configuration: t.Configuration}
-	case OpRollingRollback, OpBlueGreenSwap, OpShiftTraffic, OpBlueGreenRollback:
+	case OpRollingRollback, OpBlueGreenSwap, OpShiftTraffic, OpBlueGreenRollback, OpPhasedRollback:
 	}
 	return Target{AWS: t.AWS}
 }

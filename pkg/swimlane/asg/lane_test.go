@@ -22,6 +22,7 @@ func TestLane(t *testing.T) {
 		Undo: map[string]string{
 			"AsgRollingDeploy": "AsgRollingRollback", "AsgCanaryDeploy": "AsgCanaryDelete",
 			"AsgBlueGreenDeploy": "AsgBlueGreenRollback", "AsgBlueGreenSwapService": "AsgBlueGreenRollback", "AsgShiftTraffic": "AsgBlueGreenRollback",
+			"AsgSetup": "AsgRollback", "AsgPhasedDeploy": "AsgRollback",
 			// The one changes nothing, and what the other does is done by hand.
 			"AsgSteadyState": "", "AsgScale": "AsgScale",
 		},

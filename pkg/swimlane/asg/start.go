@@ -24,7 +24,7 @@ func start(in step.In, s Spec) (step.Action, error) {
 
 // deploys says whether an operation is about what its documents say.
 func (o Op) deploys() bool {
-	return o == OpRolling || o == OpCanary || o == OpBlueGreen || o == OpDiff
+	return o == OpRolling || o == OpCanary || o == OpBlueGreen || o == OpSetup || o == OpDiff
 }
 
 // complete says what is missing of a group that is deployed. One that stands for

@@ -10,9 +10,12 @@ func Steps() []step.Type {
 		blueGreenSwapType(),
 		canaryDeleteType(),
 		canaryDeployType(),
+		phasedDeployType(),
+		phasedRollbackType(),
 		rollingDeployType(),
 		rollingRollbackType(),
 		scaleType(),
+		setupType(),
 		shiftTrafficType(),
 		steadyStateType(),
 	}

@@ -23,6 +23,9 @@ const (
 	OpBlueGreenSwap     Op = "AsgBlueGreenSwapService"
 	OpShiftTraffic      Op = "AsgShiftTraffic"
 	OpBlueGreenRollback Op = "AsgBlueGreenRollback"
+	OpSetup             Op = "AsgSetup"
+	OpPhased            Op = "AsgPhasedDeploy"
+	OpPhasedRollback    Op = "AsgRollback"
 	OpDiff              Op = "AsgDiff" // of a preview
 )
 
@@ -36,7 +39,9 @@ type Spec struct {
 	// Size is how large the group becomes; nil: as its configuration says.
 	Size    *Size    `json:"size,omitempty"`
 	Refresh *Refresh `json:"refresh,omitempty"`
-	// Selection is how many machines a canary or a scaled group gets.
+	// Resize says in which order the groups of AsgSetup change their sizes.
+	Resize string `json:"resize,omitempty"`
+	// Selection is how many machines a canary, a scaled or a new group gets.
 	Selection *Selection `json:"selection,omitempty"`
 	// Poll is how often AsgSteadyState looks, in seconds.
 	Poll       int  `json:"poll,omitempty"`
