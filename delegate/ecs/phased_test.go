@@ -34,6 +34,18 @@ func upgrade(n ecslane.Amount, old *ecslane.Amount) func(*ecslane.Spec) {
 	}
 }
 
+// The first service that is taken back isn't there, as before.
+func TestPhasesOfTheFirst(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
+	s.succeeds(t, ecslane.OpUpgrade, upgrade(ecslane.Amount{Value: 100, Percent: true}, nil))
+	s.succeeds(t, ecslane.OpBasicRollback)
+	if got := s.counts(t, "web__1"); got != "web__1=-1 " || s.scales(t).targets != "[]" {
+		t.Errorf("taken back: %s, scaled by %+v", got, s.scales(t))
+	}
+}
+
 // Tasks move in phases from one service to the next, and back.
 func TestPhases(t *testing.T) {
 	t.Parallel()
