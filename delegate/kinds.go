@@ -18,6 +18,7 @@ import (
 	functions "github.com/slipway-cd/slipway/delegate/awslambda"
 	sam "github.com/slipway-cd/slipway/delegate/awssam"
 	"github.com/slipway-cd/slipway/delegate/awsstack"
+	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/bamboo"
 	"github.com/slipway-cd/slipway/delegate/cloudformation"
 	"github.com/slipway-cd/slipway/delegate/ecs"
@@ -74,12 +75,28 @@ type Config struct {
 	// Environ is the environment in which tools are looked for and run; nil: the
 	// delegate's own.
 	Environ []string
+	// AWS is how it treats accounts of AWS.
+	AWS AWS
 	// Orphan is how long what a session runs goes on without any delegate; 0: an
 	// hour.
 	Orphan time.Duration
 	// Via is how Spot is reached; nil is a transport with net/http's defaults.
 	Via nethttp.RoundTripper
 }
+
+// AWS is how a delegate treats accounts of AWS.
+type AWS struct {
+	// Poll is the shortest time between two looks at what AWS does by itself.
+	Poll time.Duration
+	// InstancePoll is the time between two looks at what was deployed; 0: ten
+	// minutes.
+	InstancePoll time.Duration
+	// Untagged leaves out the tags that say what resources are of.
+	Untagged bool
+}
+
+// at is a pace of waits for what AWS does.
+func (a AWS) at(p awswait.Pace) awswait.Pace { return awswait.AtLeast(a.Poll, p) }
 
 // Answer is the first call of every main, and of every TestMain, whose program
 // runs Kinds: in a child process of a sandbox, and in a watchdog whose
@@ -100,27 +117,27 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	hosts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
 	documents := gitfetch.New(filepath.Join(cfg.Cache, "aws", "git"), cfg.HostKeys)
 	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
-	pods, accesses := watching.New(), &aws.Accesses{}
+	pods, accesses := watching.New(), &aws.Accesses{Untagged: cfg.AWS.Untagged}
 	if cfg.Environ == nil {
 		cfg.Environ = os.Environ()
 	}
 	machine := sessions.New(sessions.Config{Dir: filepath.Join(cfg.Cache, "sessions"), Environ: cfg.Environ, Orphan: cfg.Orphan, Limit: cfg.Workspace})
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
-		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses}),
-		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses}),
-		awssam.Kind:         {Do: sam.New(sam.Config{Sessions: machine, Accesses: accesses}), Watch: awsstack.Watch(accesses, awssam.Place.Account)},
+		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Slow()), InstancePoll: cfg.AWS.InstancePoll}),
+		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Function()), InstancePoll: cfg.AWS.InstancePoll}),
+		awssam.Kind:         {Do: sam.New(sam.Config{Sessions: machine, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack())}), Watch: awsstack.Watch(accesses, awssam.Place.Account, cfg.AWS.InstancePoll)},
 		apps.Kind:           {Do: cdk.New(cdk.Config{Sessions: machine, Accesses: accesses})},
 		workspace.Kind:      {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
-		services.Kind:       serverless.Kind(serverless.Config{Sessions: machine, Git: documents, Accesses: accesses}),
+		services.Kind:       serverless.Kind(serverless.Config{Sessions: machine, Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), InstancePoll: cfg.AWS.InstancePoll}),
 		task.KindSession:    machine.Kind(),
 		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},
 		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
-		stacks.Kind:         {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses})},
-		laneecs.Kind:        ecs.Kind(ecs.Config{Git: documents, Accesses: accesses}),
-		elastigroup.Kind:    groups.Kind(groups.Config{Git: documents, Accesses: accesses, Via: cfg.Via}),
+		stacks.Kind:         {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack())})},
+		laneecs.Kind:        ecs.Kind(ecs.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Steady()), InstancePoll: cfg.AWS.InstancePoll}),
+		elastigroup.Kind:    groups.Kind(groups.Config{Git: documents, Accesses: accesses, Via: cfg.Via, InstancePoll: cfg.AWS.InstancePoll}),
 		task.KindJenkins:    {Do: jenkins.New(nil)},
 		task.KindJira:       {Do: jira.New(nil)},
 		lane.Kind:           {Do: kubernetes.New(manifests), Watch: pods},

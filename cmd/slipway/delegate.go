@@ -22,6 +22,7 @@ func delegateCommand(a *app) *cobra.Command {
 	var cfg agent.Config
 	var logs logFlags
 	var fetch fetchFlags
+	var accounts awsFlags
 	var cache string
 	c := &cobra.Command{
 		Use: "delegate", Short: "Run a delegate on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
@@ -54,9 +55,13 @@ func delegateCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			kinds := delegate.Config{RenderMemory: memory, Workspace: int64(fetch.workspace) << 20, HostKeys: keys}
+			if kinds.AWS, err = accounts.read(); err != nil {
+				return err
+			}
 			cache = cmp.Or(cache, filepath.Join(a.caller.cachePath(), "delegate", cfg.Name))
 			cfg.URL, cfg.Token, cfg.Version = s.Server, s.Token, currentVersion()
-			kinds := delegate.Config{Cache: cache, RenderMemory: memory, Workspace: int64(fetch.workspace) << 20, HostKeys: keys}
+			kinds.Cache = cache
 			cfg.Kinds = delegate.Kinds(kinds)
 			cfg.PullSecret, cfg.Git = pullsecret.New(), gitfetch.New(filepath.Join(cache, "files"), keys)
 			cfg.Journal = filepath.Join(cache, "journal")
@@ -82,6 +87,7 @@ func delegateCommand(a *app) *cobra.Command {
 	f.StringVar(&cache, "cache", "", "folder for what is kept between tasks, such as fetched repositories (default ~/.cache/slipway/delegate/NAME)")
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Minute, "how long running tasks may go on when it is told to stop")
 	fetch.add(f)
+	accounts.add(f)
 	logs.add(f)
 	return c
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/delegate/session"
@@ -35,4 +38,29 @@ func (l *fetchFlags) read() (memory int64, keys gitfetch.HostKeys, err error) {
 	}
 	keys, err = gitfetch.ParseHostKeys(l.knownHosts, l.hostKeys)
 	return memory, keys, err
+}
+
+// awsFlags say how a delegate treats accounts of AWS.
+type awsFlags struct {
+	poll, instances time.Duration
+	tags            bool
+}
+
+func (l *awsFlags) add(f interface {
+	DurationVar(p *time.Duration, name string, value time.Duration, usage string)
+	BoolVar(p *bool, name string, value bool, usage string)
+}) {
+	f.DurationVar(&l.poll, "aws-poll", 0, "shortest time between two looks at what AWS does, for accounts that are near the limits of their requests")
+	f.DurationVar(&l.instances, "aws-instance-poll", 10*time.Minute, "time between two looks at what was deployed to AWS")
+	f.BoolVar(&l.tags, "aws-tags", true, "tag what steps make on AWS with its service, environment, infrastructure and execution")
+}
+
+func (l *awsFlags) read() (delegate.AWS, error) {
+	if l.poll < 0 || l.poll > time.Minute {
+		return delegate.AWS{}, fault.New(fault.Invalid, "--aws-poll is %s; want 0s to 1m", l.poll)
+	}
+	if l.instances < time.Minute || l.instances > 24*time.Hour {
+		return delegate.AWS{}, fault.New(fault.Invalid, "--aws-instance-poll is %s; want 1m to 24h", l.instances)
+	}
+	return delegate.AWS{Poll: l.poll, InstancePoll: l.instances, Untagged: !l.tags}, nil
 }

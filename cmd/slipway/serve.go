@@ -23,6 +23,7 @@ func serveCommand(a *app) *cobra.Command {
 	var cfg wire.ServeConfig
 	var logs logFlags
 	var fetch fetchFlags
+	var accounts awsFlags
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
@@ -41,9 +42,15 @@ func serveCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			kinds := delegate.Config{RenderMemory: memory, Workspace: int64(fetch.workspace) << 20, HostKeys: keys}
+			if kinds.AWS, err = accounts.read(); err != nil {
+				return err
+			}
 			cfg.HostKeys = keys
 			cfg.Kinds = func(cache string) map[task.Kind]executor.Kind {
-				return delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory, Workspace: int64(fetch.workspace) << 20, HostKeys: keys})
+				own := kinds
+				own.Cache = cache
+				return delegate.Kinds(own)
 			}
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
@@ -71,6 +78,7 @@ func serveCommand(a *app) *cobra.Command {
 	f.BoolVar(&cfg.Traces, "traces", false, "send traces to the endpoint of OTEL_EXPORTER_OTLP_ENDPOINT")
 	f.StringVar(&cfg.Events, "events", "", "URL to post events to, as events/README.md describes them")
 	fetch.add(f)
+	accounts.add(f)
 	logs.add(f)
 	return c
 }

@@ -8,6 +8,7 @@ package asg
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 
@@ -39,6 +40,8 @@ type Config struct {
 	// Pace is how often AWS is asked while something is waited for; nil:
 	// awswait.Slow.
 	Pace awswait.Pace
+	// InstancePoll is how often what was deployed is looked at, see awswait.Watch.
+	InstancePoll time.Duration
 }
 
 // Kind does the tasks of the deployment type, and watches what they have put
@@ -55,7 +58,7 @@ func Kind(cfg Config) executor.Kind {
 		}
 		return s.run(ctx)
 	}
-	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses)}
+	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses, cfg.InstancePoll)}
 }
 
 // session is one task.

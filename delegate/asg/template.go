@@ -97,7 +97,7 @@ func (s *session) newTemplate(ctx context.Context, w *wanted, said string) (vers
 	in := *w.template
 	in.LaunchTemplateName, in.VersionDescription = &w.name, &said
 	in.ClientToken = sdk.String(aws.Token(s.task, "launch template "+w.name))
-	in.TagSpecifications = tagged(in.TagSpecifications, aws.Tags(s.work))
+	in.TagSpecifications = tagged(in.TagSpecifications, s.Accesses.Tags(s.work))
 	out, err := s.machines.CreateLaunchTemplate(ctx, &in)
 	if err != nil {
 		return version{}, s.Failed(ctx, "ec2:CreateLaunchTemplate", err)
@@ -113,6 +113,9 @@ func (s *session) newTemplate(ctx context.Context, w *wanted, said string) (vers
 // give way to those that are there.
 func tagged(specs []ec2types.TagSpecification, more map[string]string) []ec2types.TagSpecification {
 	out := slices.Clone(specs)
+	if len(more) == 0 {
+		return out
+	}
 	i := slices.IndexFunc(out, func(t ec2types.TagSpecification) bool { return t.ResourceType == ec2types.ResourceTypeLaunchTemplate })
 	if i < 0 {
 		i, out = len(out), append(out, ec2types.TagSpecification{ResourceType: ec2types.ResourceTypeLaunchTemplate})

@@ -394,7 +394,7 @@ func (r reader) metricsWanted(ctx context.Context, w *wanted) error {
 // the group.
 func (s *session) tags(w *wanted) []types.Tag {
 	out := slices.Clone(w.create.Tags)
-	marks := aws.Tags(s.work)
+	marks := s.Accesses.Tags(s.work)
 	for _, key := range slices.Sorted(maps.Keys(marks)) {
 		if marks[key] != "" && !slices.ContainsFunc(out, func(t types.Tag) bool { return sdk.ToString(t.Key) == key }) {
 			out = append(out, types.Tag{Key: sdk.String(key), Value: sdk.String(marks[key]), PropagateAtLaunch: sdk.Bool(true)})

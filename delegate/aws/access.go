@@ -52,6 +52,9 @@ func (a *Access) who(ctx context.Context) string {
 type Accesses struct {
 	// Options are applied last to each, such as an endpoint.
 	Options []func(*config.LoadOptions) error
+	// Untagged leaves out the tags that say what resources are of, for accounts that
+	// forbid tagging.
+	Untagged bool
 
 	mu  sync.Mutex
 	all map[string]*Access

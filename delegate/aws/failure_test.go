@@ -97,9 +97,12 @@ func TestAnEndedTask(t *testing.T) {
 func TestTagsAndTokens(t *testing.T) {
 	t.Parallel()
 	w := task.Work{Target: task.Target{Service: "account.web", Environment: "pröd#1", Infrastructure: strings.Repeat("x", 300)}, Execution: "e1"}
-	tags := Tags(w)
+	tags := new(Accesses).Tags(w)
 	if tags["slipway:service"] != "account.web" || tags["slipway:environment"] != "pröd_1" || len(tags["slipway:infrastructure"]) != 256 || tags["slipway:execution"] != "e1" {
 		t.Errorf("tags %v", tags)
+	}
+	if none := (&Accesses{Untagged: true}).Tags(w); len(none) > 0 {
+		t.Errorf("without tags there are %v", none)
 	}
 	a := task.Assignment{Execution: "e", Node: "n", Attempt: 1}
 	first := Token(a, "create")

@@ -20,8 +20,12 @@ var untaggable = regexp.MustCompile(`[^\pL\pN_ .:/=+\-@]`)
 const ExecutionTag = "slipway:execution"
 
 // Tags mark a resource that a task makes: what it is of, and which execution made
-// it. A tag of the same name in its definition wins.
-func Tags(w task.Work) map[string]string {
+// it. A tag of the same name in its definition wins. There are none where the
+// delegate was told so.
+func (s *Accesses) Tags(w task.Work) map[string]string {
+	if s.Untagged {
+		return nil
+	}
 	tags := map[string]string{
 		"slipway:service": w.Target.Service, "slipway:environment": w.Target.Environment,
 		"slipway:infrastructure": w.Target.Infrastructure, ExecutionTag: w.Execution,

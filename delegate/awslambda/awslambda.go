@@ -9,6 +9,7 @@ package awslambda
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
@@ -38,6 +39,8 @@ type Config struct {
 	// Pace is how often a function that changes is looked at; nil:
 	// awswait.Function.
 	Pace awswait.Pace
+	// InstancePoll is how often what was deployed is looked at, see awswait.Watch.
+	InstancePoll time.Duration
 }
 
 // Kind does the tasks of the deployment type, and watches what they have put
@@ -61,7 +64,7 @@ func Kind(cfg Config) executor.Kind {
 		r, err := s.run(ctx)
 		return s.Ended(ctx, r, err)
 	}
-	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses)}
+	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses, cfg.InstancePoll)}
 }
 
 // session is one task.

@@ -276,6 +276,27 @@ func TestFirstDeployment(t *testing.T) {
 	a.said(s, "Deploy", "Published new version: [1]")
 }
 
+// Where tagging is forbidden, a delegate can do without; what the stage has made it
+// deletes all the same.
+func TestUntagged(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	a.kind = awslambda.Kind(awslambda.Config{
+		Accesses: &aws.Accesses{Untagged: true, Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(a.Endpoint)}}, Pace: awswait.Every(20 * time.Millisecond),
+	})
+	s := a.stage("e1", "web-1.zip").defined(strings.Replace(definition, "{team: shop}", "{}", 1))
+	s.good(lane.OpDeploy, 0)
+	for _, c := range a.Calls() {
+		if strings.Contains(string(c.Parameters), "slipway:") || c.Operation == "lambda:TagResource" {
+			t.Errorf("%s tags: %s", c.Operation, c.Parameters)
+		}
+	}
+	s.good(lane.OpRollback, 0)
+	if a.Count("lambda:DeleteFunction") != 1 {
+		t.Error("the function that the stage has made isn't deleted")
+	}
+}
+
 // The code is updated, then the configuration, never while a change is under way.
 func TestUpdate(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awsdoc"
 )
 
@@ -164,7 +163,8 @@ func (d *definition) ignored(image, exists bool) []string {
 
 // tags are those of the definition, with Slipway's.
 func (s *session) tags(d definition) map[string]string {
-	tags := aws.Tags(s.work)
+	tags := map[string]string{}
+	maps.Copy(tags, s.cfg.Accesses.Tags(s.work))
 	maps.Copy(tags, d.Tags)
 	return tags
 }

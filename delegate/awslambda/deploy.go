@@ -157,7 +157,11 @@ func (s *session) update(ctx context.Context, d definition, c code) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.client.TagResource(ctx, &lambda.TagResourceInput{Resource: now.FunctionArn, Tags: s.tags(d)}); err != nil {
+	tags := s.tags(d)
+	if len(tags) == 0 {
+		return nil
+	}
+	if _, err := s.client.TagResource(ctx, &lambda.TagResourceInput{Resource: now.FunctionArn, Tags: tags}); err != nil {
 		return s.failed(ctx, "TagResource", err)
 	}
 	return nil

@@ -55,7 +55,7 @@ func (s *session) remove(ctx context.Context, b before) (task.Result, error) {
 		s.Say("Function %s isn't there, as before the stage", b.Function)
 	case err != nil:
 		return task.Result{}, s.failed(ctx, "GetFunction", err)
-	case out.Tags[aws.ExecutionTag] != aws.Tags(s.work)[aws.ExecutionTag]:
+	case out.Tags[aws.ExecutionTag] != s.cfg.Accesses.Tags(s.work)[aws.ExecutionTag]:
 		s.Say("Function %s wasn't there before the stage, but its tag %s is %q: it isn't deleted", b.Function, aws.ExecutionTag, out.Tags[aws.ExecutionTag])
 		return executor.Succeed(map[string]any{"functionName": short(b.Function)})
 	default:

@@ -2,6 +2,7 @@ package awslambda
 
 import (
 	"context"
+	"time"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awswait"
@@ -11,14 +12,14 @@ import (
 )
 
 // watcher watches functions: it looks again and again which versions get requests.
-func watcher(accesses *aws.Accesses) executor.Watcher {
+func watcher(accesses *aws.Accesses, seldom time.Duration) executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
 		place, err := executor.Place[lane.Place](w.Kind, w.Place)
 		if err != nil {
 			return err
 		}
 		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, place, w.Workloads) }
-		return executor.Watch(ctx, look, awswait.Watch(), report)
+		return executor.Watch(ctx, look, awswait.Watch(seldom), report)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
@@ -173,15 +174,15 @@ func (s Stacks) instances(ctx context.Context, stack string) ([]task.Instance, e
 }
 
 // Watch makes a watcher of stacks: it looks again and again which functions they
-// have. Places of type P are in an account.
-func Watch[P any](accesses *aws.Accesses, account func(P) task.AWS) executor.Watcher {
+// have, as often as awswait.Watch says. Places of type P are in an account.
+func Watch[P any](accesses *aws.Accesses, account func(P) task.AWS, seldom time.Duration) executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
 		place, err := executor.Place[P](w.Kind, w.Place)
 		if err != nil {
 			return err
 		}
 		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, account(place), w) }
-		return executor.Watch(ctx, look, awswait.Watch(), report)
+		return executor.Watch(ctx, look, awswait.Watch(seldom), report)
 	}
 }
 

@@ -54,14 +54,23 @@ func Function() Pace { return between(time.Second, 5*time.Second) }
 func Slow() Pace { return between(5*time.Second, 20*time.Second) }
 
 // Watch is the pace for looking at what was deployed: often just after a
-// deployment, when a watch begins anew, and then seldom.
-func Watch() Pace {
+// deployment, when a watch begins anew, and then seldom; 0: each ten minutes.
+func Watch(seldom time.Duration) Pace {
+	if seldom == 0 {
+		seldom = 10 * time.Minute
+	}
 	return func(watched time.Duration) time.Duration {
 		if watched < 5*time.Minute {
-			return time.Minute
+			return min(time.Minute, seldom)
 		}
-		return 10 * time.Minute
+		return seldom
 	}
+}
+
+// AtLeast is a pace with a shortest interval, for accounts that are near their
+// limits.
+func AtLeast(least time.Duration, p Pace) Pace {
+	return func(waited time.Duration) time.Duration { return max(least, p(waited)) }
 }
 
 // Every is a pace that stays, such as that of a test.
@@ -75,9 +84,7 @@ func between(first, last time.Duration) Pace {
 // Wait is how something is waited for.
 type Wait struct {
 	Pace Pace
-	// Least is the shortest interval; 0: that of the pace.
-	Least time.Duration
-	Log   io.Writer
+	Log  io.Writer
 }
 
 // State is what a look has found.
@@ -154,7 +161,7 @@ func (c *clock) print(line string) {
 	_, _ = fmt.Fprintln(c.Log, line) // the agent reports what it can't log
 }
 
-func (c *clock) interval() time.Duration { return max(c.Pace(time.Since(c.began)), c.Least, c.slower) }
+func (c *clock) interval() time.Duration { return max(c.Pace(time.Since(c.began)), c.slower) }
 
 // next is when the next look is due: it varies by a fifth, so that steps that
 // began together don't look together for ever.

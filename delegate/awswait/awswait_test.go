@@ -60,9 +60,24 @@ func TestPace(t *testing.T) {
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	for watched, want := range map[time.Duration]time.Duration{0: time.Minute, 4 * time.Minute: time.Minute, 5 * time.Minute: 10 * time.Minute, time.Hour: 10 * time.Minute} {
-		if got := awswait.Watch()(watched); got != want {
+		if got := awswait.Watch(0)(watched); got != want {
 			t.Errorf("after %s the next look is in %s; want %s", watched, got, want)
 		}
+	}
+	for seldom, want := range map[time.Duration][2]time.Duration{time.Hour: {time.Minute, time.Hour}, 30 * time.Second: {30 * time.Second, 30 * time.Second}} {
+		pace := awswait.Watch(seldom)
+		if got := [2]time.Duration{pace(0), pace(time.Hour)}; got != want {
+			t.Errorf("at %s the looks are in %v; want %v", seldom, got, want)
+		}
+	}
+}
+
+// An account that is near its limits is looked at no more often than it is said.
+func TestAtLeast(t *testing.T) {
+	t.Parallel()
+	pace := awswait.AtLeast(10*time.Second, awswait.Steady())
+	if early, late := pace(0), pace(time.Hour); early != 10*time.Second || late != 15*time.Second {
+		t.Errorf("the looks are in %s, and later in %s; want 10s and 15s", early, late)
 	}
 }
 

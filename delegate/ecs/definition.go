@@ -32,14 +32,16 @@ func (s *session) register(ctx context.Context, d *ecs.RegisterTaskDefinitionInp
 	if err != nil {
 		return "", err
 	}
-	marks := aws.Tags(s.work)
-	marks[contentTag] = content
+	marks := s.Accesses.Tags(s.work)
+	if marks != nil {
+		marks[contentTag] = content
+	}
 	in.Tags = tagged(d.Tags, marks)
 	was, err := s.described(ctx, sdk.ToString(d.Family))
 	if err != nil {
 		return "", err
 	}
-	if was != nil && has(was.Tags, aws.ExecutionTag, marks[aws.ExecutionTag]) && has(was.Tags, contentTag, content) {
+	if was != nil && marks != nil && has(was.Tags, aws.ExecutionTag, marks[aws.ExecutionTag]) && has(was.Tags, contentTag, content) {
 		s.Say("Task definition %s is registered already", sdk.ToString(was.TaskDefinition.TaskDefinitionArn))
 		return sdk.ToString(was.TaskDefinition.TaskDefinitionArn), nil
 	}

@@ -9,6 +9,7 @@ package ecs
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -40,6 +41,8 @@ type Config struct {
 	// Pace is how often ECS is asked while something is waited for; nil:
 	// awswait.Steady.
 	Pace awswait.Pace
+	// InstancePoll is how often what was deployed is looked at, see awswait.Watch.
+	InstancePoll time.Duration
 }
 
 // Kind does the tasks of the deployment type, and watches what they have put
@@ -56,7 +59,7 @@ func Kind(cfg Config) executor.Kind {
 		}
 		return s.run(ctx)
 	}
-	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses)}
+	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses, cfg.InstancePoll)}
 }
 
 // session is one task.

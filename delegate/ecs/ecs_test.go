@@ -189,3 +189,25 @@ func output(t *testing.T, r task.Result, name string) any {
 	}
 	return doc.Output[name]
 }
+
+// Where tagging is forbidden, a delegate can do without: nothing is tagged, and all
+// goes on as before.
+func TestUntagged(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.kind = ecs.Kind(ecs.Config{
+		Accesses: &aws.Accesses{Untagged: true, Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(s.Endpoint)}}, Pace: awswait.Every(10 * time.Millisecond),
+	})
+	s.succeeds(t, ecslane.OpRolling, withScaling)
+	next := s.next(t, "web:2")
+	next.succeeds(t, ecslane.OpRolling, withScaling)
+	next.succeeds(t, ecslane.OpRollingRollback)
+	if got := next.running(t); got != "web:1" {
+		t.Errorf("after the rollback runs %s", got)
+	}
+	for _, c := range s.Calls() {
+		if strings.Contains(string(c.Parameters), "slipway:") || strings.HasSuffix(c.Operation, ":TagResource") {
+			t.Errorf("%s tags: %s", c.Operation, c.Parameters)
+		}
+	}
+}

@@ -91,7 +91,7 @@ func (s once) request(ctx context.Context) (*ecs.RunTaskInput, error) {
 		in.StartedBy = sdk.String(by[:min(len(by), mostStarted)])
 	}
 	in.Cluster = &s.name
-	in.Tags = tagged(in.Tags, aws.Tags(s.work))
+	in.Tags = tagged(in.Tags, s.Accesses.Tags(s.work))
 	return in, nil
 }
 

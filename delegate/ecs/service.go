@@ -98,7 +98,7 @@ func (s *session) create(ctx context.Context, w *wanted, definition string) (*ty
 	in := *w.create
 	in.Cluster, in.TaskDefinition = &s.name, &definition
 	in.ClientToken = sdk.String(aws.Token(s.task, "service "+w.name))
-	in.Tags = tagged(in.Tags, aws.Tags(s.work))
+	in.Tags = tagged(in.Tags, s.Accesses.Tags(s.work))
 	if in.DesiredCount == nil && !w.daemon() {
 		in.DesiredCount = sdk.Int32(1)
 	}
@@ -155,7 +155,7 @@ func (s *session) wantedUpdate(w *wanted, live *types.Service, definition string
 // mark gives a service that is there the tags of its definition, and those that
 // say which execution deployed it.
 func (s *session) mark(ctx context.Context, live *types.Service, wanted []types.Tag) error {
-	tags := slices.DeleteFunc(tagged(wanted, aws.Tags(s.work)), func(t types.Tag) bool {
+	tags := slices.DeleteFunc(tagged(wanted, s.Accesses.Tags(s.work)), func(t types.Tag) bool {
 		return has(live.Tags, sdk.ToString(t.Key), sdk.ToString(t.Value))
 	})
 	if len(tags) == 0 {

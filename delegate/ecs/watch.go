@@ -16,14 +16,14 @@ import (
 const lookFor = 2 * time.Minute
 
 // watcher watches the services that were deployed to a cluster, and their tasks.
-func watcher(accesses *aws.Accesses) executor.Watcher {
+func watcher(accesses *aws.Accesses, seldom time.Duration) executor.Watcher {
 	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
 		place, err := executor.Place[lane.Place](w.Kind, w.Place)
 		if err != nil {
 			return err
 		}
 		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, place, w.Workloads) }
-		return executor.Watch(ctx, look, awswait.Watch(), report)
+		return executor.Watch(ctx, look, awswait.Watch(seldom), report)
 	}
 }
 

@@ -40,6 +40,8 @@ type Config struct {
 	// Pace is how often Spot is asked while something is waited for; nil:
 	// awswait.Slow.
 	Pace awswait.Pace
+	// InstancePoll is how often what was deployed is looked at, see awswait.Watch.
+	InstancePoll time.Duration
 	// Patience is the shortest pause before a request is sent again; 0: a second.
 	Patience time.Duration
 }

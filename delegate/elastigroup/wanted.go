@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awsdoc"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
@@ -126,7 +125,7 @@ func (s *session) tag(launch document) error {
 	if !ok && launch["tags"] != nil {
 		return wrong("group.compute.launchSpecification.tags of the configuration is no list")
 	}
-	own := aws.Tags(s.work)
+	own := s.Accesses.Tags(s.work)
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		if !slices.ContainsFunc(list, func(t any) bool { one, ok := t.(document); return ok && one["tagKey"] == key }) {
 			list = append(list, document{"tagKey": key, "tagValue": own[key]})

@@ -23,7 +23,7 @@ func watcher(cfg Config) executor.Watcher {
 		}
 		c := newClient(place.Spot, cfg.Via, cfg.Patience)
 		look := func(ctx context.Context) task.Observed { return c.observe(ctx, w.Workloads) }
-		return executor.Watch(ctx, look, awswait.Watch(), report)
+		return executor.Watch(ctx, look, awswait.Watch(cfg.InstancePoll), report)
 	}
 }
 

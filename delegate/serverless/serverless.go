@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awsstack"
@@ -43,11 +44,13 @@ type Config struct {
 	Accesses *aws.Accesses
 	// Pace is how often a stack that changes is looked at; nil: awswait.Stack.
 	Pace awswait.Pace
+	// InstancePoll is how often what was deployed is looked at, see awswait.Watch.
+	InstancePoll time.Duration
 }
 
 // Kind is what a delegate does for these tasks.
 func Kind(cfg Config) executor.Kind {
-	return executor.Kind{Do: New(cfg), Watch: awsstack.Watch(cfg.Accesses, lane.Place.Account)}
+	return executor.Kind{Do: New(cfg), Watch: awsstack.Watch(cfg.Accesses, lane.Place.Account, cfg.InstancePoll)}
 }
 
 // New makes the executor of Serverless' tasks.
