@@ -46,6 +46,7 @@ type stage struct {
 
 func begin(t *testing.T, w *testaws.World, files map[string]string) *stage {
 	t.Helper()
+	w.UnderPolicy("../../docs/sam.md")
 	path := sam.Install(t) + ":" + os.Getenv("PATH")
 	s := &stage{t: t, world: w, env: executortest.New(t, nil), accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}}
 	s.sessions = sessions.New(sessions.Config{Dir: t.TempDir(), Orphan: 2 * time.Minute, Environ: []string{"PATH=" + path, "AWS_ENDPOINT_URL=" + w.Endpoint, "SECRET_OF_DELEGATE=x"}})

@@ -84,6 +84,9 @@ func (t *Tool) Do(ctx context.Context, c Call) error {
 	if c.Out != nil {
 		run.Out = io.MultiWriter(c.Out, run.Out)
 	}
+	if err := t.environ(ctx, &run); err != nil {
+		return err
+	}
 	exit, err := t.run(ctx, run)
 	if err == nil {
 		err = ended(c.Args, exit)
