@@ -55,7 +55,7 @@ func newEnvironment(a *Agent, r *running) *environment {
 
 func (e *environment) env() executor.Env {
 	return executor.Env{
-		Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Provision: e.provision, Provisions: e.provisions,
+		Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Provision: e.provision, Provisions: e.provisions, Alone: e.alone,
 		Mask: e.mask, Hidden: e.hidden, Dir: e.dir,
 	}
 }

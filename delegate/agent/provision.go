@@ -19,6 +19,14 @@ func (e *environment) provision(ctx context.Context, status provision.Status, da
 	return kept, err
 }
 
+// alone asks to be the only task that works by the provisioner. It gives the
+// execution that does; empty: this one.
+func (e *environment) alone(ctx context.Context) (string, error) {
+	var read provision.Known
+	err := e.insist(ctx, "provisions", provision.Ask{Fence: e.task.Fence, Alone: true}, &read)
+	return read.Holder, err
+}
+
 // provisions are what was done by the task's provisioner.
 func (e *environment) provisions(ctx context.Context) (provision.Known, error) {
 	var read provision.Known

@@ -22,6 +22,7 @@ import (
 
 // The command units of the log.
 const (
+	unitTurn     = "Wait for Others"
 	unitFetch    = "Fetch Files"
 	unitCreate   = "Create Stack"
 	unitDiff     = "Compare Stack"
@@ -69,6 +70,11 @@ type session struct {
 }
 
 func (s *session) run(ctx context.Context) (task.Result, error) {
+	if s.work.Provisioner != nil {
+		if err := s.alone(ctx); err != nil {
+			return task.Result{}, err
+		}
+	}
 	switch s.spec.Op {
 	case steps.OpCreate:
 		return s.create(ctx)
@@ -82,6 +88,16 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 		return s.delete(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of CloudFormation", s.spec.Op)
+}
+
+// alone waits until no other task works by the step's provisioner.
+func (s *session) alone(ctx context.Context) error {
+	s.Unit = unitTurn
+	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
+	return awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
+		holder, err := s.Env.Alone(ctx)
+		return awswait.State{Done: holder == "", Progress: "Execution " + holder + " works by the provisioner " + s.work.Provisioner.Identifier + ", which one does at a time"}, err
+	})
 }
 
 // failed is the error of a call of CloudFormation.

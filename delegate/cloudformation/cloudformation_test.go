@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	steps "github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
@@ -277,4 +278,32 @@ func TestParameters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A step waits for the one that works by its provisioner, before it looks at the
+// stack.
+func TestAStepWaitsForOthersOfItsProvisioner(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	asked := 0
+	s.env.Alone = func(context.Context) (string, error) {
+		if asked++; asked < 3 {
+			if n := s.Count("cloudformation:DescribeStacks"); n > 0 {
+				t.Errorf("the stack is looked at %d times while it isn't the step's turn", n)
+			}
+			return "e0", nil
+		}
+		return "", nil
+	}
+	if s.succeeds(t, makes(template("Sales"))); asked != 3 || !strings.Contains(s.env.Text("Wait for Others", executor.Info), "Execution e0 works by the provisioner web") {
+		t.Errorf("it has asked %d times; the log is\n%s", asked, s.log())
+	}
+	s.env.Alone = func(context.Context) (string, error) {
+		return "", fault.New(fault.LeaseLost, "it isn't the delegate's any more")
+	}
+	s.attempt++
+	if _, err := s.does(t.Context(), t, makes(template("Sales"))); err == nil && s.Count("cloudformation:UpdateStack") > 0 {
+		t.Error("it goes on without its turn")
+	}
+	s.is(t, "Sales")
 }

@@ -77,6 +77,9 @@ type Env struct {
 	Provision func(ctx context.Context, status provision.Status, data any) (provision.Done, error)
 	// Provisions are what was done by the task's provisioner before.
 	Provisions func(ctx context.Context) (provision.Known, error)
+	// Alone asks to be the only task that works by the task's provisioner, from now
+	// on until it ends. It gives the execution that does; empty: this one.
+	Alone func(ctx context.Context) (holder string, err error)
 	// Hidden says whether a text has a value in it that is masked.
 	Hidden func(text string) bool
 	// Mask hides values that turned out to be secret from later log lines and

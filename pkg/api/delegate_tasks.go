@@ -140,7 +140,7 @@ func (s *station) readProvisions(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	read, err := s.Tasks.Provisions(ctx, d, in.Task, in.Body.Fence)
+	read, err := s.Tasks.Provisions(ctx, d, in.Task, in.Body)
 	return &struct{ Body provision.Known }{read}, err
 }
 

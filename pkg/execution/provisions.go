@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -90,11 +91,17 @@ func outdated(all []store.Provision, p store.Provision) []string {
 }
 
 // Provisions are what the task's own execution has done by its provisioner, and
-// what another has done last.
-func (s *Tasks) Provisions(ctx context.Context, d store.Delegate, id task.ID, fence int64) (provision.Known, error) {
-	_, key, w, err := s.provisioning(ctx, d, id, fence)
+// what another has done last; or, of one that wants to be alone and isn't yet,
+// for whom it waits.
+func (s *Tasks) Provisions(ctx context.Context, d store.Delegate, id task.ID, ask provision.Ask) (provision.Known, error) {
+	t, key, w, err := s.provisioning(ctx, d, id, ask.Fence)
 	if err != nil {
 		return provision.Known{}, err
+	}
+	if ask.Alone {
+		if holder, err := s.holder(ctx, t, key); err != nil || holder != "" {
+			return provision.Known{Holder: holder}, err
+		}
 	}
 	all, err := s.Store.ListProvisions(ctx, key)
 	if err != nil {
@@ -117,6 +124,37 @@ func (s *Tasks) Provisions(ctx context.Context, d store.Delegate, id task.ID, fe
 		}
 	}
 	return out, nil
+}
+
+// holder is the execution whose task stands before this one in the line of a
+// provisioner; empty: the task is alone. Whoever is over leaves the line when the
+// next one looks, so that nobody has to say that he ends.
+func (s *Tasks) holder(ctx context.Context, t store.Task, key store.ProvisionerKey) (string, error) {
+	line := strings.Join([]string{key.Scope.Account, "provisioner", key.Scope.Org, key.Scope.Project, string(key.Kind), key.Identifier, key.Workspace}, "/")
+	me := store.Holder{Execution: t.Execution, Node: plan.NodeID(t.ID)}
+	for {
+		queue, err := s.Store.TakeTurn(ctx, line, me)
+		if err != nil || len(queue) == 0 || queue[0] == me {
+			return "", err
+		}
+		first := queue[0]
+		over, err := s.over(ctx, task.ID(first.Node))
+		if err != nil || !over {
+			return first.Execution, err
+		}
+		if _, err := s.Store.EndTurn(ctx, line, first); err != nil {
+			return "", err
+		}
+	}
+}
+
+// over says whether nobody works on a task any more.
+func (s *Tasks) over(ctx context.Context, id task.ID) (bool, error) {
+	t, err := s.Store.Task(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		return true, nil
+	}
+	return t.Status != store.TaskClaimed || s.Now().After(t.LeaseUntil), err
 }
 
 // provisioning is by which provisioner a task that a delegate holds makes

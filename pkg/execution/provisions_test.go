@@ -58,7 +58,7 @@ func TestProvisions(t *testing.T) {
 	}
 	read := func(a task.Assignment) string {
 		t.Helper()
-		r, err := s.Provisions(t.Context(), d, a.ID, a.Fence)
+		r, err := s.Provisions(t.Context(), d, a.ID, provision.Ask{Fence: a.Fence})
 		must(t, err)
 		text := ""
 		for _, p := range []*provision.Done{r.Own, r.Earlier} {
@@ -122,7 +122,7 @@ func TestTheLastGoodProvisionStays(t *testing.T) {
 			must(t, err)
 		}
 	}
-	got, err := s.Provisions(t.Context(), d, last.ID, last.Fence)
+	got, err := s.Provisions(t.Context(), d, last.ID, provision.Ask{Fence: last.Fence})
 	must(t, err)
 	if got.Earlier == nil || got.Earlier.Execution != "x3" {
 		t.Errorf("a rollback is told of %+v; want x3", got.Earlier)
@@ -160,10 +160,40 @@ func TestProvisionsAreRefused(t *testing.T) {
 		if tt.want == fault.TooLarge {
 			continue
 		}
-		if _, err := s.Provisions(t.Context(), tt.by, tt.task, tt.keep.Fence); !fault.Is(err, tt.want) {
+		if _, err := s.Provisions(t.Context(), tt.by, tt.task, provision.Ask{Fence: tt.keep.Fence}); !fault.Is(err, tt.want) {
 			t.Errorf("%s: reading gives %v; want %s", name, err, tt.want)
 		}
 	}
 }
 
 func webScope() ref.Scope { return ref.Scope{Account: "acme", Org: "default", Project: "web"} }
+
+// One task at a time works by a provisioner, in the order in which they have asked.
+// Whoever ends, or is lost, is followed by the next.
+func TestOneTaskWorksByAProvisioner(t *testing.T) {
+	t.Parallel()
+	s, d := ofOneDelegate(t)
+	asks := func(a task.Assignment, want string) {
+		t.Helper()
+		got, err := s.Provisions(t.Context(), d, a.ID, provision.Ask{Fence: a.Fence, Alone: true})
+		must(t, err)
+		if got.Holder != want {
+			t.Errorf("%s waits for %q; want %q", a.ID, got.Holder, want)
+		}
+	}
+	first, second, third := provisioning(t, s, d, "x1", "t1"), provisioning(t, s, d, "x2", "t2"), provisioning(t, s, d, "x3", "t3")
+	asks(first, "")
+	asks(second, "x1")
+	asks(third, "x1")
+	asks(first, "") // a request repeated
+	if _, err := s.Provisions(t.Context(), d, third.ID, provision.Ask{Fence: third.Fence}); err != nil {
+		t.Errorf("who only reads waits: %v", err)
+	}
+	_, err := s.Store.CancelTask(t.Context(), first.ID)
+	must(t, err)
+	asks(third, "x2") // which has asked before
+	asks(second, "")
+	now := s.Now()
+	s.Now = func() time.Time { return now.Add(time.Hour) } // nobody has heard of their delegate
+	asks(third, "")
+}

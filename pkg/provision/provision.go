@@ -61,6 +61,9 @@ type Keep struct {
 // Ask asks for what is known of the task's provisioner.
 type Ask struct {
 	Fence int64 `json:"fence"`
+	// Alone asks to be the only one that works by the provisioner, until the task
+	// ends: those who ask stand in a line.
+	Alone bool `json:"alone,omitempty"`
 }
 
 // Known answers Ask.
@@ -68,4 +71,7 @@ type Known struct {
 	Own *Done `json:"own,omitempty"` // of the task's execution
 	// Earlier is the last of another execution that has come to an end.
 	Earlier *Done `json:"earlier,omitempty"`
+	// Holder is the execution that works by the provisioner, where the task has
+	// asked to be alone and isn't yet.
+	Holder string `json:"holder,omitempty"`
 }

@@ -63,7 +63,8 @@ func New(tb testing.TB, resolve func(text string) string) *Env {
 		},
 		Checkpoint: e.checkpoint, Checkpoints: func(context.Context) ([]task.Checkpoint, error) { return e.Kept(), nil },
 		Provision: e.provision, Provisions: func(context.Context) (provision.Known, error) { return e.Provided(), nil },
-		Dir: sync.OnceValues(func() (string, error) { return tb.TempDir(), nil }),
+		Alone: func(context.Context) (string, error) { return "", nil },
+		Dir:   sync.OnceValues(func() (string, error) { return tb.TempDir(), nil }),
 	}
 	return e
 }
