@@ -17,14 +17,9 @@ const lookFor = 2 * time.Minute
 
 // watcher watches the groups that were deployed, and their machines.
 func watcher(accesses *aws.Accesses, seldom time.Duration) executor.Watcher {
-	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		place, err := executor.Place[lane.Place](w.Kind, w.Place)
-		if err != nil {
-			return err
-		}
-		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, place, w.Workloads) }
-		return executor.Watch(ctx, look, awswait.Watch(seldom), report)
-	}
+	return executor.WatchPlace(func(ctx context.Context, place lane.Place, workloads []task.Workload) task.Observed {
+		return observe(ctx, accesses, place, workloads)
+	}, awswait.Watch(seldom))
 }
 
 // observe looks once. What AWS refuses is a trouble of the place.

@@ -13,14 +13,9 @@ import (
 
 // watcher watches functions: it looks again and again which versions get requests.
 func watcher(accesses *aws.Accesses, seldom time.Duration) executor.Watcher {
-	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		place, err := executor.Place[lane.Place](w.Kind, w.Place)
-		if err != nil {
-			return err
-		}
-		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, place, w.Workloads) }
-		return executor.Watch(ctx, look, awswait.Watch(seldom), report)
-	}
+	return executor.WatchPlace(func(ctx context.Context, place lane.Place, workloads []task.Workload) task.Observed {
+		return observe(ctx, accesses, place, workloads)
+	}, awswait.Watch(seldom))
 }
 
 // observe looks once. What AWS doesn't say is a trouble of the place.

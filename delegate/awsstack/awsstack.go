@@ -176,25 +176,20 @@ func (s Stacks) instances(ctx context.Context, stack string) ([]task.Instance, e
 // Watch makes a watcher of stacks: it looks again and again which functions they
 // have, as often as awswait.Watch says. Places of type P are in an account.
 func Watch[P any](accesses *aws.Accesses, account func(P) task.AWS, seldom time.Duration) executor.Watcher {
-	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		place, err := executor.Place[P](w.Kind, w.Place)
-		if err != nil {
-			return err
-		}
-		look := func(ctx context.Context) task.Observed { return observe(ctx, accesses, account(place), w) }
-		return executor.Watch(ctx, look, awswait.Watch(seldom), report)
-	}
+	return executor.WatchPlace(func(ctx context.Context, place P, workloads []task.Workload) task.Observed {
+		return observe(ctx, accesses, account(place), workloads)
+	}, awswait.Watch(seldom))
 }
 
 // observe looks once. What AWS doesn't say is a trouble of the place.
-func observe(ctx context.Context, accesses *aws.Accesses, account task.AWS, w task.Watch) task.Observed {
+func observe(ctx context.Context, accesses *aws.Accesses, account task.AWS, workloads []task.Workload) task.Observed {
 	access, err := accesses.Get(ctx, account, "")
 	if err != nil {
 		return task.Observed{Trouble: err.Error()}
 	}
 	s := In(access, nil)
 	var o task.Observed
-	for _, one := range w.Workloads {
+	for _, one := range workloads {
 		stack, ok := strings.CutPrefix(one.Resource, resource)
 		if !ok {
 			continue

@@ -16,15 +16,9 @@ const lookFor = 2 * time.Minute
 
 // watcher watches the groups that were deployed, and their machines.
 func watcher(cfg Config) executor.Watcher {
-	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
-		place, err := executor.Place[lane.Place](w.Kind, w.Place)
-		if err != nil {
-			return err
-		}
-		c := newClient(place.Spot, cfg.Via, cfg.Patience)
-		look := func(ctx context.Context) task.Observed { return c.observe(ctx, w.Workloads) }
-		return executor.Watch(ctx, look, awswait.Watch(cfg.InstancePoll), report)
-	}
+	return executor.WatchPlace(func(ctx context.Context, place lane.Place, workloads []task.Workload) task.Observed {
+		return newClient(place.Spot, cfg.Via, cfg.Patience).observe(ctx, workloads)
+	}, awswait.Watch(cfg.InstancePoll))
 }
 
 // observe looks once. What Spot refuses is a trouble of the place.

@@ -72,3 +72,17 @@ func Watch(
 		}
 	}
 }
+
+// WatchPlace makes the Watcher of a kind whose places are of type P, and which
+// looks again and again at what runs there, every so often as Watch says.
+func WatchPlace[P any](
+	look func(ctx context.Context, place P, workloads []task.Workload) task.Observed, every func(watched time.Duration) time.Duration,
+) Watcher {
+	return func(ctx context.Context, w task.Watch, report func(context.Context, task.Observed) error) error {
+		place, err := Place[P](w.Kind, w.Place)
+		if err != nil {
+			return err
+		}
+		return Watch(ctx, func(ctx context.Context) task.Observed { return look(ctx, place, w.Workloads) }, every, report)
+	}
+}
