@@ -37,7 +37,7 @@ func Lane() swimlane.Lane {
 func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
 	const images = "it chooses an image, and serverless runs as a process on the delegate's machine"
 	d.Fields(v, document.Merge(d.Common, document.Keys{
-		"artifacts": aws.Sources(d, "a service of Serverless can't take", "AmazonS3", "Ecr", "ArtifactoryRegistry"),
+		"artifacts": aws.Sources(d, "a service of Serverless can't take", "AmazonS3", "Ecr"),
 		"pluginInfo": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"runtimeLanguage": d.Idle(images, d.Text(nil)), "serverlessVersion": d.Idle(images, d.Text(nil)),
