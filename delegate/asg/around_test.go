@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
@@ -227,5 +228,51 @@ func TestMixedInstances(t *testing.T) {
 	s.CallsOf("autoscaling:StartInstanceRefresh")[0].Decode(t, &in)
 	if p := in.DesiredConfiguration.MixedInstancesPolicy; p == nil || *p.LaunchTemplate.LaunchTemplateSpecification.Version != "2" || len(p.LaunchTemplate.Overrides) != 1 {
 		t.Errorf("the refresh leads to %+v", in.DesiredConfiguration)
+	}
+}
+
+// Target groups that the configuration names are those that the group is attached to,
+// by each deployment, and after a rollback those of before.
+func TestTargetGroups(t *testing.T) {
+	t.Parallel()
+	first := newStage(t)
+	f := first.Front("shop", elbtypes.TargetTypeEnumInstance)
+	behind := func(groups ...string) func(*asglane.Spec) {
+		return func(s *asglane.Spec) {
+			s.Target.Configuration.Store.Inline += "targetGroupARNs: [" + strings.Join(groups, ", ") + "]\n"
+		}
+	}
+	first.succeeds(t, asglane.OpRolling, behind(f.A))
+	if healthy, _ := f.Targets(f.A); healthy != 2 {
+		t.Errorf("the group has %d healthy targets in A", healthy)
+	}
+	s := first.next(t, "web-2")
+	since := len(s.Calls())
+	s.succeeds(t, asglane.OpRolling, behind(f.B))
+	if got := s.changes(since); !slices.Contains(got, "AttachLoadBalancerTargetGroups") || !slices.Contains(got, "DetachLoadBalancerTargetGroups") {
+		t.Errorf("the update changes %v", got)
+	}
+	if healthy, _ := f.Targets(f.B); healthy != 2 || !slices.Equal(s.live(t, "web").TargetGroupARNs, []string{f.B}) {
+		t.Errorf("after the update it is attached to %v, with %d healthy targets in B", s.live(t, "web").TargetGroupARNs, healthy)
+	}
+	s.succeeds(t, asglane.OpRollingRollback)
+	if healthy, _ := f.Targets(f.A); healthy != 2 || !slices.Equal(s.live(t, "web").TargetGroupARNs, []string{f.A}) {
+		t.Errorf("after the rollback it is attached to %v, with %d healthy targets in A", s.live(t, "web").TargetGroupARNs, healthy)
+	}
+	more := s.next(t, "web-3")
+	more.succeeds(t, asglane.OpRolling)
+	if got := more.live(t, "web").TargetGroupARNs; len(got) != 0 {
+		t.Errorf("without target groups in the configuration it is attached to %v", got)
+	}
+}
+
+// A group of another region is scaled there, and tells the ledger nothing.
+func TestScaleElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.succeeds(t, asglane.OpRolling)
+	r := s.succeeds(t, asglane.OpScale, count(3), func(s *asglane.Spec) { s.Name, s.Elsewhere = "web", true })
+	if len(r.Changes) > 0 || output(t, r, "previousDesired") != 2.0 {
+		t.Errorf("the ledger gets %v, the outputs are %s", r.Changes, r.Outputs)
 	}
 }

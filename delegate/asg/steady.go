@@ -103,7 +103,11 @@ func (t steady) scale(ctx context.Context) error {
 		return misconfigured("Asg %s can have %d to %d instances; want a number of these, not %d", name, least, most, n)
 	}
 	t.s.outputs.Name, t.s.outputs.PreviousDesired = name, live.DesiredCapacity
-	t.s.touch(name)
+	if !t.s.spec.Elsewhere {
+		t.s.touch(name)
+	} else {
+		t.s.outputs.sizes(*live)
+	}
 	if n != sdk.ToInt32(live.DesiredCapacity) {
 		if _, err := t.s.groups.SetDesiredCapacity(ctx, &autoscaling.SetDesiredCapacityInput{
 			AutoScalingGroupName: &name, DesiredCapacity: &n, HonorCooldown: sdk.Bool(false),

@@ -1,7 +1,11 @@
 package asg
 
 import (
+	"cmp"
+	"reflect"
+
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -21,6 +25,9 @@ type scale struct {
 	Name       yamldoc.Field[string] // asgName
 	Selection  selection
 	SkipSteady yamldoc.Field[bool]
+	// What isn't said is the infrastructure's.
+	ConnectorRef yamldoc.Field[string]
+	Region       yamldoc.Field[string]
 }
 
 func decodeScale(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -29,8 +36,8 @@ func decodeScale(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"asgName":              d.Text(&s.Name),
 		"instanceSelection":    func(e yamldoc.Value) { s.Selection.decode(d, e) },
 		"skipSteadyStateCheck": d.Flag(&s.SkipSteady),
-		"connectorRef":         d.Refuse("another connector than that of the infrastructure isn't supported"),
-		"region":               d.Refuse("another region than that of the infrastructure isn't supported"),
+		"connectorRef":         d.Reference(ref.Connector, &s.ConnectorRef),
+		"region":               d.Text(&s.Region),
 		"delegateSelectors":    d.Words(nil), // the plan's
 	})
 	d.Missing(v, "instanceSelection")
@@ -39,5 +46,29 @@ func decodeScale(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate scale the group.
 func (s *scale) Start(in step.In) (step.Action, error) {
-	return start(in, Spec{Op: OpScale, Name: step.Text(s.Name), Selection: s.Selection.of(), SkipSteady: s.SkipSteady.Value})
+	stages, err := step.TargetOf[*Target](in)
+	if err != nil {
+		return step.Action{}, err
+	}
+	target, err := s.target(in, *stages)
+	if err != nil {
+		return step.Action{}, err
+	}
+	return startAt(in, target, Spec{
+		Op: OpScale, Name: step.Text(s.Name), Selection: s.Selection.of(), SkipSteady: s.SkipSteady.Value,
+		Elsewhere: !reflect.DeepEqual(target.AWS, stages.AWS),
+	})
+}
+
+// target is where the group is: what the step doesn't say is the stage's.
+func (s *scale) target(in step.In, t Target) (Target, error) {
+	region := cmp.Or(step.Text(s.Region), t.AWS.Region)
+	t.AWS.Region = region
+	connector := step.Text(s.ConnectorRef)
+	if connector == "" {
+		return t, nil
+	}
+	var err error
+	t.AWS, t.Selectors, err = in.AWS(connector, region)
+	return t, err
 }

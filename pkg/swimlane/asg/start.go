@@ -12,8 +12,13 @@ func start(in step.In, s Spec) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
+	return startAt(in, *target, s)
+}
+
+// startAt makes the task of a spec for a target.
+func startAt(in step.In, target Target, s Spec) (step.Action, error) {
 	if s.Op.deploys() {
-		if err := complete(*target); err != nil {
+		if err := complete(target); err != nil {
 			return step.Action{}, err
 		}
 	}

@@ -46,6 +46,9 @@ type Spec struct {
 	// Poll is how often AsgSteadyState looks, in seconds.
 	Poll       int  `json:"poll,omitempty"`
 	SkipSteady bool `json:"skipSteady,omitempty"` // of AsgScale
+	// Elsewhere says that the group isn't in the region of the stage, so that it is no
+	// instance of what the stage deploys.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Balancers are those behind which AsgBlueGreenDeploy makes a group.
 	Balancers []Balancer `json:"loadBalancers,omitempty"`
 	// Traffic is how it moves from one group to the other.
