@@ -22,6 +22,14 @@ type Login struct {
 	SecretRef   yamldoc.Field[string]
 }
 
+// LeftOver warns of a spec that isn't of the type beside it: that of a type which
+// needs none, such as keys where the delegate's own credentials are taken.
+func (d *Decoder) LeftOver(v yamldoc.Value, typ string) {
+	if !document.Neutral(v.Node) {
+		d.Warnf(v.AtKey(), document.NoEffect, "spec has no effect here: the type %s has none", typ)
+	}
+}
+
 // Login decodes a user's name with a secret under a key.
 func (d *Decoder) Login(v yamldoc.Value, l *Login, key string) {
 	d.Fields(v, document.Keys{"username": d.Text(&l.Username), "usernameRef": d.Secret(&l.UsernameRef), key: d.Secret(&l.SecretRef)})

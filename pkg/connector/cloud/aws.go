@@ -61,7 +61,7 @@ func decodeAWS(d *connector.Decoder, v yamldoc.Value) *AWS {
 func (a *AWS) credential(d *connector.Decoder, v yamldoc.Value) {
 	typ := document.Peek(v, "type")
 	d.Fields(v, document.Keys{
-		"type":   d.Supported(&a.Credential, "AWS authentication", []string{manual, inherit, "Irsa", oidc}),
+		"type":   d.Supported(&a.Credential, "AWS authentication", []string{manual, inherit, irsa, oidc}),
 		"region": d.Text(&a.Region),
 		"crossAccountAccess": func(v yamldoc.Value) {
 			if v.Null() {
@@ -71,12 +71,14 @@ func (a *AWS) credential(d *connector.Decoder, v yamldoc.Value) {
 			d.Need(v, "crossAccountRoleArn")
 		},
 		"spec": func(v yamldoc.Value) {
-			switch typ { // of others it is blank, or left over
+			switch typ {
 			case manual:
 				a.keys(d, v)
 			case oidc:
 				d.Fields(v, document.Keys{"iamRoleArn": d.Role(&a.WebRole), "sessionTagKeys": a.tagKeys(d)})
 				d.Need(v, "iamRoleArn")
+			case inherit, irsa:
+				d.LeftOver(v, typ)
 			}
 		},
 	})

@@ -26,6 +26,7 @@ const (
 	manual  = "ManualConfig"
 	inherit = "InheritFromDelegate"
 	oidc    = "OidcAuthentication"
+	irsa    = "Irsa"
 )
 
 // Google is how a delegate proves to Google Cloud who it is: by a service
@@ -42,9 +43,12 @@ func decodeGoogle(d *connector.Decoder, v yamldoc.Value) *Google {
 		d.Fields(v, document.Keys{
 			"type": d.Supported(&g.Credential, "GCP authentication", []string{manual, inherit}, oidc),
 			"spec": func(v yamldoc.Value) {
-				if typ == manual {
+				switch typ {
+				case manual:
 					d.Fields(v, document.Keys{"secretKeyRef": d.Secret(&g.KeyRef)})
 					d.Need(v, "secretKeyRef")
+				case inherit:
+					d.LeftOver(v, typ)
 				}
 			},
 		})
@@ -140,6 +144,8 @@ func (a *Azure) auth(d *connector.Decoder, v yamldoc.Value, types ...string) {
 			case azureUser:
 				d.Fields(v, document.Keys{"clientId": d.Text(&a.ClientID)})
 				d.Need(v, "clientId")
+			case azureSystem:
+				d.LeftOver(v, typ)
 			}
 		},
 	})

@@ -54,8 +54,11 @@ func (c *Cluster) credential(d *connector.Decoder, v yamldoc.Value) {
 	d.Fields(v, document.Keys{
 		"type": d.Literal(&c.Credential, inherit, manual),
 		"spec": func(v yamldoc.Value) {
+			if typ == inherit {
+				d.LeftOver(v, typ)
+			}
 			if typ != manual {
-				return // blank, or left over from another type
+				return
 			}
 			d.Fields(v, document.Keys{
 				"masterUrl": d.Text(&c.URL),
