@@ -107,6 +107,7 @@ func rollingBackADeployment(t *testing.T, start func(testing.TB) *e2e.Server) {
 	for _, pipeline := range []string{"first", "other"} {
 		s.Apply(t, deployment(pipeline, kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}")))
 	}
+	s.Apply(t, deployment("slow", holdStep+kubeStep("roll", "K8sRollingDeploy", "{}"), kubeStep("back", "K8sRollingRollback", "{}")))
 	rollBack := func(where string, body any) (made e2e.Execution, err error) {
 		err = s.Call(t.Context(), "POST", "/v1/"+where, body, &made)
 		return made, err
@@ -145,4 +146,19 @@ func rollingBackADeployment(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 	reaches(t, s, made.ID, "other", "Success")
 	runs("3")
+
+	// Whoever has its turn first deploys after the rollback was asked for.
+	fifth := run(t, s, "first", "Success", image("5"))
+	before, _ := held(t, s, "slow", image("6"))
+	if made, err = rollBack("executions/"+fifth.ID+"/rollback", nil); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, made.ID, "deploy", "ResourceWaiting")
+	approve(t, s, before, "hold")
+	reaches(t, s, before, "slow", "Success")
+	over := finish(t, s, made.ID)
+	if why := over.Root.Find("back").Message; over.Status == "Success" || !strings.Contains(why, before+" of pipeline slow has deployed service web there since") {
+		t.Errorf("the rollback is %s: %s", over.Status, why)
+	}
+	runs("6")
 }

@@ -122,7 +122,14 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 		o := failed(err)
 		s.Outcome = &o
 	case action.Task != nil:
-		return h.createTask(ctx, snap, n, s, action.Task, scope, token)
+		over, err := h.superseded(ctx, snap, n)
+		if err != nil {
+			return false, err
+		}
+		if over == nil {
+			return h.createTask(ctx, snap, n, s, action.Task, scope, token)
+		}
+		s.Outcome = over
 	case action.Wait != nil:
 		// The machine run must learn how long to wait: that is its next wait.
 		s.Status, s.Until, s.Outputs = plan.WaitStepRunning, h.Now().Add(action.Wait.Duration), action.Wait.Outputs

@@ -87,39 +87,17 @@ func (s *Service) stillThere(ctx context.Context, e store.Execution, p *plan.Pla
 	}
 	everywhere := len(places) > 0
 	for _, at := range places {
-		found, err := s.placements(ctx, e.Scope, at)
+		by, known, err := s.Engine.Reader.Since(ctx, e, at.Service, at.Environment, at.Infrastructure)
 		if err != nil {
 			return false, err
 		}
-		known := false
-		for _, one := range found {
-			own, err := s.ownOf(ctx, e, one.Deployed)
-			switch {
-			case err != nil:
-				return false, err
-			case own:
-				known = true
-			case one.Deployed.TaskAt.After(e.StartedAt):
-				return false, fault.New(fault.Conflict, "execution %s of pipeline %s has deployed service %s to %s since; execution %s can't be rolled back any more",
-					one.Deployed.Execution, one.Deployed.Pipeline, at.Service, at, e.ID)
-			}
+		if by != nil {
+			return false, fault.New(fault.Conflict, "execution %s of pipeline %s has deployed service %s to %s since; execution %s can't be rolled back any more",
+				by.Execution, by.Pipeline, at.Service, at, e.ID)
 		}
 		everywhere = everywhere && known
 	}
 	return everywhere, nil
-}
-
-// ownOf says whether an execution, or an earlier try to roll it back, was the
-// last to change a placement.
-func (s *Service) ownOf(ctx context.Context, e store.Execution, d store.Deployed) (bool, error) {
-	if d.Execution == e.ID {
-		return true, nil
-	}
-	last, err := s.Store.Execution(ctx, d.Execution)
-	if fault.Is(err, fault.NotFound) {
-		return false, nil
-	}
-	return last.RollbackOf == e.ID, err
 }
 
 // places are where the stages of an execution that ran deployed what.
