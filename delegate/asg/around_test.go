@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 const (
@@ -142,11 +143,11 @@ func TestBase(t *testing.T) {
 
 // count is how many machines a canary or a scaled group gets.
 func count(n int) func(*asglane.Spec) {
-	return func(s *asglane.Spec) { s.Selection = &asglane.Selection{Value: n} }
+	return func(s *asglane.Spec) { s.Selection = &awslane.Amount{Value: n} }
 }
 
 func percent(n int) func(*asglane.Spec) {
-	return func(s *asglane.Spec) { s.Selection = &asglane.Selection{Value: n, Percent: true} }
+	return func(s *asglane.Spec) { s.Selection = &awslane.Amount{Value: n, Percent: true} }
 }
 
 // Canary: a group beside the one that serves, with a part of its machines, without

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // front is a load balancer before the groups of a stage.
@@ -138,7 +139,7 @@ func TestBlueGreen(t *testing.T) {
 	// The third is the first group again, which has no machines to replace.
 	s = f.next(t, "web-3")
 	since = len(s.Calls())
-	r = s.succeeds(t, asglane.OpBlueGreen, behind(swapped(f.Front)), around, func(s *asglane.Spec) { s.Size = &asglane.Size{Running: true} })
+	r = s.succeeds(t, asglane.OpBlueGreen, behind(swapped(f.Front)), around, func(s *asglane.Spec) { s.Size = &awslane.Size{Running: true} })
 	want := []string{
 		"CreateLaunchTemplateVersion", "UpdateAutoScalingGroup", "CreateOrUpdateTags", "PutScalingPolicy", "PutScheduledUpdateGroupAction",
 	}
@@ -348,7 +349,7 @@ func TestBlueGreenRefused(t *testing.T) {
 		"the step has no load balancer":                behind(),
 		"belongs to the load balancer":                 with(func(b *asglane.Balancer) { b.Name = other.Name }),
 		"want 3 to 128 letters":                        func(s *asglane.Spec) { behind(swapped(f.Front))(s); s.Name = strings.Repeat("a", 126) },
-		"can't be":                                     func(s *asglane.Spec) { behind(swapped(f.Front))(s); s.Size = &asglane.Size{Min: 2, Max: 1} },
+		"can't be":                                     func(s *asglane.Spec) { behind(swapped(f.Front))(s); s.Size = &awslane.Size{Min: 2, Max: 1} },
 	} {
 		s.refused(t, message, asglane.OpBlueGreen, change)
 	}

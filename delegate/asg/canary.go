@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // canarySuffix ends the name of the group beside the one that serves.
@@ -61,7 +62,7 @@ const (
 )
 
 // selected is how many machines are meant, where there should be some now.
-func selected(how lane.Selection, of int32) int32 {
+func selected(how awslane.Amount, of int32) int32 {
 	if !how.Percent {
 		return int32(how.Value) //nolint:gosec // a number of machines
 	}

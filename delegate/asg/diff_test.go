@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // A preview tells what a deployment would change, and changes nothing itself.
@@ -34,7 +35,7 @@ func TestDiff(t *testing.T) {
 	next := s.next(t, "web-2")
 	since = len(s.Calls())
 	r = next.succeeds(t, asglane.OpDiff, script("export TOKEN=new"), func(spec *asglane.Spec) {
-		spec.Size = &asglane.Size{Min: 1, Max: 4, Desired: 3}
+		spec.Size = &awslane.Size{Min: 1, Max: 4, Desired: 3}
 		later := strings.Replace(nights, "DesiredCapacity: 1", "DesiredCapacity: 2", 1) + "---\n" + longAgo +
 			"---\nScheduledActionName: later\nStartTime: 2099-01-01T00:00:00Z\nDesiredCapacity: 1\n"
 		spec.Target.Schedules = append(spec.Target.Schedules, *manifest("AsgScheduledUpdateGroupAction", later))

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -99,7 +100,7 @@ func TestKilledAtEveryCall(t *testing.T) {
 	another := func(s *asglane.Spec) {
 		s.Target.Policies = append(s.Target.Policies, *manifest("AsgScalingPolicy", strings.Replace(policyCPU, "cpu", "load", 1)))
 		s.Target.Additional = manifest("AsgAdditionalConfiguration", "metrics: {enableMetrics: false}\n")
-		s.Size = &asglane.Size{Min: 1, Max: 5, Desired: 3}
+		s.Size = &awslane.Size{Min: 1, Max: 5, Desired: 3}
 	}
 	for name, tt := range map[string]struct {
 		first  func(*testing.T, *stage) *stage // what was there before

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // phasedKept begins the keys of what AsgSetup has found.
@@ -211,7 +212,7 @@ func (m move) deploy(ctx context.Context) error {
 }
 
 // sizes are how many machines the new and the old group get.
-func (p phases) sizes(how lane.Selection) (up, old int32) {
+func (p phases) sizes(how awslane.Amount) (up, old int32) {
 	had := int32(0)
 	if p.Old.Update != nil {
 		had = sdk.ToInt32(p.Old.Update.DesiredCapacity)

@@ -11,15 +11,16 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // setUp are the fields of AsgSetup.
-func setUp(resize string, size asglane.Size) func(*asglane.Spec) {
+func setUp(resize string, size awslane.Size) func(*asglane.Spec) {
 	return func(s *asglane.Spec) { s.Name, s.Resize, s.Size = "web", resize, &size }
 }
 
 // two is the size of most groups of the tests.
-func two() asglane.Size { return asglane.Size{Min: 1, Max: 4, Desired: 2} }
+func two() awslane.Size { return awslane.Size{Min: 1, Max: 4, Desired: 2} }
 
 // phasedState is all that steps of phases may have changed, for people.
 func (s *stage) phasedState(t *testing.T) string {
@@ -46,7 +47,7 @@ func TestPhases(t *testing.T) {
 
 	s := first.next(t, "web-2")
 	before := s.phasedState(t)
-	s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, asglane.Size{Running: true}))
+	s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, awslane.Size{Running: true}))
 	r = s.succeeds(t, asglane.OpPhased, percent(50), around)
 	s.becomes(t, "web__1", "version 1, 1 to 4, 1 desired: 1")
 	if got := s.runs(t, "web__2"); got != "version 1, 0 to 4, 1 desired: 1" || output(t, r, "newInstanceCount") != 1.0 || output(t, r, "oldInstanceCount") != 1.0 {

@@ -13,11 +13,12 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // fixed gives the group a size.
 func fixed(least, most, desired int) func(*asglane.Spec) {
-	return func(s *asglane.Spec) { s.Size = &asglane.Size{Min: least, Max: most, Desired: desired} }
+	return func(s *asglane.Spec) { s.Size = &awslane.Size{Min: least, Max: most, Desired: desired} }
 }
 
 // The first deployment makes a template and a group, and refreshes nothing; it is
@@ -56,7 +57,7 @@ func TestFirstDeployment(t *testing.T) {
 func TestCurrentRunningOfTheFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	running := func(s *asglane.Spec) { s.Size = &asglane.Size{Running: true} }
+	running := func(s *asglane.Spec) { s.Size = &awslane.Size{Running: true} }
 	s.succeeds(t, asglane.OpRolling, running)
 	if got := s.runs(t, "web"); got != "version 1, 0 to 10, 6 desired: 1 1 1 1 1 1" {
 		t.Errorf("the group is %s", got)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/internal/testaws"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -252,13 +253,13 @@ func TestTrafficShift(t *testing.T) {
 	s := f.next(t, "web:1")
 	s.succeeds(t, ecslane.OpBlueGreenCreate, f.shifted)
 	shift := func(p int) func(*ecslane.Spec) {
-		return func(s *ecslane.Spec) { s.Shift = &ecslane.Shift{Percentage: &p} }
+		return func(s *ecslane.Spec) { s.Shift = &awslane.Shift{Percentage: &p} }
 	}
 	alone := func(rule string, weights ...int) func(*ecslane.Spec) {
 		return func(s *ecslane.Spec) {
-			s.Shift = &ecslane.Shift{LoadBalancer: f.Balancer, Listener: f.Listeners[0], Rule: rule}
+			s.Shift = &awslane.Shift{LoadBalancer: f.Balancer, Listener: f.Listeners[0], Rule: rule}
 			for i, w := range weights {
-				s.Shift.Forward = append(s.Shift.Forward, ecslane.Forward{TargetGroup: []string{f.B, f.A, "c", "d", "e", "f"}[i], Weight: w})
+				s.Shift.Forward = append(s.Shift.Forward, awslane.Forward{TargetGroup: []string{f.B, f.A, "c", "d", "e", "f"}[i], Weight: w})
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	smithymiddleware "github.com/aws/smithy-go/middleware"
 
 	"github.com/slipway-cd/slipway/internal/testaws"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -93,7 +94,7 @@ func TestEachStrategy(t *testing.T) {
 			f.next(t, "web:1").succeeds(t, ecslane.OpBlueGreenCreate, f.shifted)
 			all := 100
 			return f.stage.trial(t, ecslane.OpTrafficShift, ecslane.OpBlueGreenRollback, func() string { return "traffic to " + f.Traffic(f.Rules[0]) },
-				func(s *ecslane.Spec) { s.Shift = &ecslane.Shift{Percentage: &all} })
+				func(s *ecslane.Spec) { s.Shift = &awslane.Shift{Percentage: &all} })
 		},
 		"phases, the service": func(t *testing.T) testaws.Trial {
 			t.Helper()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // before is how a group was before its stage changed it.
@@ -15,7 +15,7 @@ type before struct {
 }
 
 // size is how large the new group is to be in the end.
-func (b before) size(want lane.Size) capacity {
+func (b before) size(want awslane.Size) capacity {
 	switch {
 	case !want.Running:
 		return capacity{Minimum: want.Min, Maximum: want.Max, Target: want.Desired}

@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/alb"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
 // bluegreen is a task that works with two groups and the load balancers before them.
@@ -251,7 +251,7 @@ func (g bluegreen) shift(ctx context.Context) error {
 
 // shiftAlone changes the weights of a rule that isn't the one of the stage's new
 // group. It renames nothing.
-func (g bluegreen) shiftAlone(ctx context.Context, how lane.Shift) error {
+func (g bluegreen) shiftAlone(ctx context.Context, how awslane.Shift) error {
 	var to []alb.Weight
 	for _, f := range how.Forward {
 		to = append(to, alb.Weight{TargetGroup: f.TargetGroup, Weight: int32(min(f.Weight, alb.MaxWeight+1))}) //nolint:gosec // one past the bound is refused

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	spot "github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -64,7 +65,7 @@ func aws() *task.AWS {
 func (f *fronted) swaps(s *spot.Spec) {
 	s.AWS = aws()
 	if s.Op == spot.OpStageSetup {
-		s.Name, s.Size = "web", &spot.Size{Min: 1, Max: 4, Desired: 2}
+		s.Name, s.Size = "web", &awslane.Size{Min: 1, Max: 4, Desired: 2}
 		s.Target.Configuration = document("configuration", configuration)
 		s.Balancers = []spot.Balancer{{LoadBalancer: f.Name, ProdPort: "80", ProdRule: f.Rules[0], StagePort: "81", StageRule: f.Rules[1]}}
 	}
@@ -79,7 +80,7 @@ func (f *fronted) shares(s *spot.Spec) {
 }
 
 func weight(n int) func(*spot.Spec) {
-	return func(s *spot.Spec) { s.Shift = &spot.Shift{Percentage: &n} }
+	return func(s *spot.Spec) { s.Shift = &awslane.Shift{Percentage: &n} }
 }
 
 // state is all that a stage may change, for people.
@@ -173,18 +174,18 @@ func TestShift(t *testing.T) {
 func TestShiftOfAnotherRule(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)
-	alone := func(rule string, forward ...spot.Forward) func(*spot.Spec) {
+	alone := func(rule string, forward ...awslane.Forward) func(*spot.Spec) {
 		return func(s *spot.Spec) {
 			s.AWS = aws()
-			s.Shift = &spot.Shift{LoadBalancer: f.Name, Listener: f.Listeners[0], Rule: rule, Forward: forward}
+			s.Shift = &awslane.Shift{LoadBalancer: f.Name, Listener: f.Listeners[0], Rule: rule, Forward: forward}
 		}
 	}
 	f.succeeds(t, spot.OpStageSetup, f.shares)
 	f.refused(t, "is the rule of the stage's ElastigroupBGStageSetup; want another one, or the type Inherit", fault.ConfigurationFailure,
-		spot.OpTrafficShift, alone(f.shared, spot.Forward{TargetGroup: f.B}))
-	f.refused(t, "all weights are 0", fault.ConfigurationFailure, spot.OpTrafficShift, alone(f.Rules[0], spot.Forward{TargetGroup: f.A}, spot.Forward{TargetGroup: f.B}))
-	f.succeeds(t, spot.OpTrafficShift, alone(f.Rules[0], spot.Forward{TargetGroup: f.A, Weight: 1}, spot.Forward{TargetGroup: f.B, Weight: 3}))
-	f.succeeds(t, spot.OpTrafficShift, alone(f.Rules[0], spot.Forward{TargetGroup: f.B}))
+		spot.OpTrafficShift, alone(f.shared, awslane.Forward{TargetGroup: f.B}))
+	f.refused(t, "all weights are 0", fault.ConfigurationFailure, spot.OpTrafficShift, alone(f.Rules[0], awslane.Forward{TargetGroup: f.A}, awslane.Forward{TargetGroup: f.B}))
+	f.succeeds(t, spot.OpTrafficShift, alone(f.Rules[0], awslane.Forward{TargetGroup: f.A, Weight: 1}, awslane.Forward{TargetGroup: f.B, Weight: 3}))
+	f.succeeds(t, spot.OpTrafficShift, alone(f.Rules[0], awslane.Forward{TargetGroup: f.B}))
 	f.is(t, "traffic b stage b shared a 100, b 0", stageGroup+": 1 to 4, 2 desired of ami-1, 2 there")
 	f.succeeds(t, spot.OpRollback, f.shares)
 	f.is(t, "traffic a stage b shared a 100, b 0")

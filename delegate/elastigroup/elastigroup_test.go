@@ -89,7 +89,7 @@ func (s *stage) assignment(t *testing.T, op spot.Op, change ...func(*spot.Spec))
 	t.Helper()
 	spec := spot.Spec{Op: op, Target: spot.Target{Spot: account(), Image: s.image}}
 	if op == spot.OpSetup {
-		spec.Name, spec.Size = "web", &spot.Size{Min: 1, Max: 4, Desired: 4}
+		spec.Name, spec.Size = "web", &lane.Size{Min: 1, Max: 4, Desired: 4}
 		spec.Target.Configuration, spec.Target.Startup = document("configuration", configuration), document("startupScript", "#!/bin/sh\nstart\n")
 	}
 	for _, c := range change {
@@ -161,9 +161,9 @@ func output(t *testing.T, r task.Result, name string) any {
 }
 
 func percent(n int) func(*spot.Spec) {
-	return func(s *spot.Spec) { s.Deploy = &spot.Deploy{New: spot.Amount{Value: n, Percent: true}} }
+	return func(s *spot.Spec) { s.Deploy = &spot.Deploy{New: lane.Amount{Value: n, Percent: true}} }
 }
 
 func count(n int) func(*spot.Spec) {
-	return func(s *spot.Spec) { s.Deploy = &spot.Deploy{New: spot.Amount{Value: n}} }
+	return func(s *spot.Spec) { s.Deploy = &spot.Deploy{New: lane.Amount{Value: n}} }
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	spot "github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
 )
 
@@ -56,7 +57,7 @@ func deployed(t *testing.T) *stage {
 func TestTheNextGroup(t *testing.T) {
 	t.Parallel()
 	s := deployed(t).next(t, "ami-2")
-	running := func(s *spot.Spec) { s.Size = &spot.Size{Running: true} }
+	running := func(s *spot.Spec) { s.Size = &awslane.Size{Running: true} }
 	s.succeeds(t, spot.OpSetup, running)
 	s.are(t, "web__1: 1 to 4, 4 desired of ami-1, 4 there", "web__2: 0 to 4, 0 desired of ami-2, 0 there")
 	r := s.succeeds(t, spot.OpDeploy, percent(25))
@@ -65,7 +66,7 @@ func TestTheNextGroup(t *testing.T) {
 		t.Errorf("the outputs are %v and %v", up, down)
 	}
 	s.succeeds(t, spot.OpDeploy, func(s *spot.Spec) {
-		s.Deploy = &spot.Deploy{New: spot.Amount{Value: 2}, Old: &spot.Amount{Value: 25, Percent: true}}
+		s.Deploy = &spot.Deploy{New: awslane.Amount{Value: 2}, Old: &awslane.Amount{Value: 25, Percent: true}}
 	})
 	s.succeeds(t, spot.OpDeploy, count(4))
 	before := len(s.Calls())

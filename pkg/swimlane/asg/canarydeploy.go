@@ -3,6 +3,7 @@ package asg
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -20,14 +21,14 @@ func canaryDeployType() step.Type {
 // configuration says.
 type canaryDeploy struct {
 	Name      yamldoc.Field[string] // asgName, of the group that serves
-	Selection selection
+	Selection aws.Machines
 }
 
 func decodeCanaryDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &canaryDeploy{}
 	d.Fields(v, document.Keys{
 		"asgName":           d.Text(&s.Name),
-		"instanceSelection": func(e yamldoc.Value) { s.Selection.decode(d, e) },
+		"instanceSelection": func(e yamldoc.Value) { s.Selection.Decode(d, e) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	d.Missing(v, "instanceSelection")
@@ -36,5 +37,5 @@ func decodeCanaryDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate deploy the canary.
 func (s *canaryDeploy) Start(in step.In) (step.Action, error) {
-	return start(in, Spec{Op: OpCanary, Name: step.Text(s.Name), Selection: s.Selection.of()})
+	return start(in, Spec{Op: OpCanary, Name: step.Text(s.Name), Selection: new(s.Selection.Amount())})
 }

@@ -3,6 +3,7 @@ package asg
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -19,13 +20,13 @@ func phasedDeployType() step.Type {
 // phasedDeploy is the step's spec. A percentage is of the machines that the new group
 // is to have in the end.
 type phasedDeploy struct {
-	Selection selection
+	Selection aws.Machines
 }
 
 func decodePhasedDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &phasedDeploy{}
 	d.Fields(v, document.Keys{
-		"instanceSelection": func(e yamldoc.Value) { s.Selection.decode(d, e) },
+		"instanceSelection": func(e yamldoc.Value) { s.Selection.Decode(d, e) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	d.Missing(v, "instanceSelection")
@@ -34,5 +35,5 @@ func decodePhasedDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate resize both groups.
 func (s *phasedDeploy) Start(in step.In) (step.Action, error) {
-	return start(in, Spec{Op: OpPhased, Selection: s.Selection.of()})
+	return start(in, Spec{Op: OpPhased, Selection: new(s.Selection.Amount())})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,7 +24,7 @@ func scaleType() step.Type {
 // have now.
 type scale struct {
 	Name       yamldoc.Field[string] // asgName
-	Selection  selection
+	Selection  aws.Machines
 	SkipSteady yamldoc.Field[bool]
 	// What isn't said is the infrastructure's.
 	ConnectorRef yamldoc.Field[string]
@@ -34,7 +35,7 @@ func decodeScale(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &scale{}
 	d.Fields(v, document.Keys{
 		"asgName":              d.Text(&s.Name),
-		"instanceSelection":    func(e yamldoc.Value) { s.Selection.decode(d, e) },
+		"instanceSelection":    func(e yamldoc.Value) { s.Selection.Decode(d, e) },
 		"skipSteadyStateCheck": d.Flag(&s.SkipSteady),
 		"connectorRef":         d.Reference(ref.Connector, &s.ConnectorRef),
 		"region":               d.Text(&s.Region),
@@ -55,7 +56,7 @@ func (s *scale) Start(in step.In) (step.Action, error) {
 		return step.Action{}, err
 	}
 	return startAt(in, target, Spec{
-		Op: OpScale, Name: step.Text(s.Name), Selection: s.Selection.of(), SkipSteady: s.SkipSteady.Value,
+		Op: OpScale, Name: step.Text(s.Name), Selection: new(s.Selection.Amount()), SkipSteady: s.SkipSteady.Value,
 		Elsewhere: !reflect.DeepEqual(target.AWS, stages.AWS),
 	})
 }

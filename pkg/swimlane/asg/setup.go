@@ -34,7 +34,7 @@ func decodeSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &setup{}
 	d.Fields(v, document.Keys{
 		"asgName":           d.Text(&s.Name),
-		"instances":         func(e yamldoc.Value) { s.Instances.decode(d, e) },
+		"instances":         func(e yamldoc.Value) { s.Instances.Decode(d, e) },
 		"resizeStrategy":    d.Word(&s.Strategy, ResizeNewFirst, DownsizeOldFirst),
 		"delegateSelectors": d.Words(nil), // the plan's
 	})

@@ -37,12 +37,12 @@ type Spec struct {
 	// Name is the group's, in place of what its configuration says.
 	Name string `json:"name,omitempty"`
 	// Size is how large the group becomes; nil: as its configuration says.
-	Size    *Size    `json:"size,omitempty"`
-	Refresh *Refresh `json:"refresh,omitempty"`
+	Size    *aws.Size `json:"size,omitempty"`
+	Refresh *Refresh  `json:"refresh,omitempty"`
 	// Resize says in which order the groups of AsgSetup change their sizes.
 	Resize string `json:"resize,omitempty"`
 	// Selection is how many machines a canary, a scaled or a new group gets.
-	Selection *Selection `json:"selection,omitempty"`
+	Selection *aws.Amount `json:"selection,omitempty"`
 	// Poll is how often AsgSteadyState looks, in seconds.
 	Poll       int  `json:"poll,omitempty"`
 	SkipSteady bool `json:"skipSteady,omitempty"` // of AsgScale
@@ -72,12 +72,6 @@ type Traffic struct {
 	Downsize bool `json:"downsize,omitempty"` // the old group has no machines then
 }
 
-// Selection is a count, or a percentage of the machines that a group should have.
-type Selection struct {
-	Value   int  `json:"value"`
-	Percent bool `json:"percent,omitempty"`
-}
-
 // Target is a region and the documents of what is deployed there. Those are in
 // the forms of AWS's own requests.
 type Target struct {
@@ -97,15 +91,6 @@ type Target struct {
 	Image string `json:"image,omitempty"`
 	// Selectors are those that a delegate needs for the connector and the files.
 	Selectors []string `json:"selectors,omitempty"`
-}
-
-// Size is how many machines a group has.
-type Size struct {
-	// Running takes the size of the group that is there, whatever the rest says.
-	Running bool `json:"running,omitempty"`
-	Min     int  `json:"min,omitempty"`
-	Max     int  `json:"max,omitempty"`
-	Desired int  `json:"desired,omitempty"`
 }
 
 // Refresh says how the machines of a group are replaced.

@@ -23,19 +23,3 @@ type Swap struct {
 	KeepOld bool `json:"keepOld,omitempty"`
 	Delay   int  `json:"delay,omitempty"` // in seconds, before it is scaled down
 }
-
-// Shift is how much traffic goes where: Percentage of it to the stage's new
-// service, or as Forward says, at a rule of its own.
-type Shift struct {
-	Percentage   *int      `json:"percentage,omitempty"`
-	LoadBalancer string    `json:"loadBalancer,omitempty"`
-	Listener     string    `json:"listener,omitempty"`
-	Rule         string    `json:"rule,omitempty"`
-	Forward      []Forward `json:"forward,omitempty"`
-}
-
-// Forward is a target group and its weight beside others.
-type Forward struct {
-	TargetGroup string `json:"targetGroup"`
-	Weight      int    `json:"weight"`
-}

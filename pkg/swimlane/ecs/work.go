@@ -53,7 +53,7 @@ type Spec struct {
 
 	BlueGreen *BlueGreen `json:"blueGreen,omitempty"`
 	Swap      *Swap      `json:"swap,omitempty"`
-	Shift     *Shift     `json:"shift,omitempty"`
+	Shift     *aws.Shift `json:"shift,omitempty"`
 }
 
 // Target is a cluster and the documents of what is deployed there. Those are in

@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,7 +23,7 @@ func stageSetupType() step.Type {
 // stageSetup is the step's spec.
 type stageSetup struct {
 	Name      yamldoc.Field[string]
-	Instances instances
+	Instances aws.Instances
 	// Where the load balancers are: connectedCloudProvider.
 	ConnectorRef yamldoc.Field[string]
 	Region       yamldoc.Field[string]
@@ -44,7 +45,7 @@ func decodeStageSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &stageSetup{}
 	d.Fields(v, document.Keys{
 		"name":                   d.Text(&s.Name),
-		"instances":              func(e yamldoc.Value) { s.Instances.decode(d, e) },
+		"instances":              func(e yamldoc.Value) { s.Instances.Decode(d, e) },
 		"connectedCloudProvider": func(e yamldoc.Value) { s.provider(d, e) },
 		"loadBalancers":          func(e yamldoc.Value) { s.balancers(d, e) },
 		"delegateSelectors":      d.Words(nil), // the plan's
@@ -119,7 +120,7 @@ func (s *stageSetup) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	spec := Spec{Op: OpStageSetup, Name: name, Size: s.Instances.size()}
+	spec := Spec{Op: OpStageSetup, Name: name, Size: s.Instances.Size()}
 	for _, b := range s.Balancers {
 		spec.Balancers = append(spec.Balancers, Balancer{
 			LoadBalancer: step.Text(b.LoadBalancer), ProdPort: step.Text(b.ProdPort), ProdRule: step.Text(b.ProdRule),

@@ -3,6 +3,7 @@ package elastigroup
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -20,14 +21,14 @@ func setupType() step.Type {
 // setup is the step's spec.
 type setup struct {
 	Name      yamldoc.Field[string]
-	Instances instances
+	Instances aws.Instances
 }
 
 func decodeSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &setup{}
 	d.Fields(v, document.Keys{
 		"name":              d.Text(&s.Name),
-		"instances":         func(e yamldoc.Value) { s.Instances.decode(d, e) },
+		"instances":         func(e yamldoc.Value) { s.Instances.Decode(d, e) },
 		"delegateSelectors": d.Words(nil), // the plan's
 	})
 	d.Missing(v, "instances")
@@ -40,7 +41,7 @@ func (s *setup) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	return start(in, Spec{Op: OpSetup, Name: name, Size: s.Instances.size()})
+	return start(in, Spec{Op: OpSetup, Name: name, Size: s.Instances.Size()})
 }
 
 // named is the name from which those of a stage's groups are made.

@@ -30,7 +30,7 @@ type Spec struct {
 	// Name is the one from which the names of the stage's groups are made.
 	Name string `json:"name,omitempty"`
 	// Size is how large the new group is to be in the end.
-	Size *Size `json:"size,omitempty"`
+	Size *aws.Size `json:"size,omitempty"`
 	// Deploy is how many machines each of two groups gets.
 	Deploy *Deploy `json:"deploy,omitempty"`
 
@@ -38,8 +38,8 @@ type Spec struct {
 	AWS       *task.AWS  `json:"aws,omitempty"`
 	Balancers []Balancer `json:"balancers,omitempty"`
 	// Downsize leaves the group that had the traffic without machines.
-	Downsize bool   `json:"downsize,omitempty"`
-	Shift    *Shift `json:"shift,omitempty"`
+	Downsize bool       `json:"downsize,omitempty"`
+	Shift    *aws.Shift `json:"shift,omitempty"`
 }
 
 // Balancer is a load balancer before a stage's groups: by a listener that has the
@@ -55,22 +55,6 @@ type Balancer struct {
 	Shift            bool   `json:"shift,omitempty"`
 }
 
-// Shift is how traffic is shared: by a percentage for the stage's new group, or as a
-// rule of its own says.
-type Shift struct {
-	Percentage   *int      `json:"percentage,omitempty"`
-	LoadBalancer string    `json:"loadBalancer,omitempty"`
-	Listener     string    `json:"listener,omitempty"`
-	Rule         string    `json:"rule,omitempty"`
-	Forward      []Forward `json:"forward,omitempty"`
-}
-
-// Forward is a target group and its weight.
-type Forward struct {
-	TargetGroup string `json:"targetGroup"`
-	Weight      int    `json:"weight"`
-}
-
 // Target is an account of Spot, and the documents of what is deployed there.
 type Target struct {
 	Spot task.Server `json:"spot"`
@@ -83,26 +67,11 @@ type Target struct {
 	Selectors []string `json:"selectors,omitempty"`
 }
 
-// Size is how many machines a group has.
-type Size struct {
-	// Running takes the size of the group that serves, whatever the rest says.
-	Running bool `json:"running,omitempty"`
-	Min     int  `json:"min,omitempty"`
-	Max     int  `json:"max,omitempty"`
-	Desired int  `json:"desired,omitempty"`
-}
-
 // Deploy says how many machines the new group gets, and how many the old one
 // keeps; nil: those that the new one doesn't replace.
 type Deploy struct {
-	New Amount  `json:"new"`
-	Old *Amount `json:"old,omitempty"`
-}
-
-// Amount is a count, or a percentage of the machines that a group should have.
-type Amount struct {
-	Value   int  `json:"value"`
-	Percent bool `json:"percent,omitempty"`
+	New aws.Amount  `json:"new"`
+	Old *aws.Amount `json:"old,omitempty"`
 }
 
 // Place is the account in which a deployment's machines run. Of which groups they
