@@ -55,6 +55,7 @@ func TestProbes(t *testing.T) {
 		"Artifactory":    {`artifactoryServerUrl: "https://a/artifactory", ` + login, `"requests":` + fmt.Sprintf(server, "https://a/artifactory", "/api/repositories", lists)},
 		"Rancher":        {`credential: {type: ManualConfig, spec: {rancherUrl: "https://r", auth: {type: BearerToken, spec: {passwordRef: plain}}}}`, `"requests":{"server":{"url":"https://r","auth":"Bearer","token":"⟦plain⟧"},"path":"/v3/clusters?limit=1","lists":true}`},
 		"Aws":            {`credential: {type: ManualConfig, region: eu-central-1, spec: {accessKey: AKIA, secretKeyRef: plain}}`, `"aws":{"aws":{"auth":"ManualConfig","accessKey":"AKIA","secretKey":"⟦plain⟧","region":"eu-central-1"}}`},
+		"Spot":           {`credential: {type: PermanentTokenConfig, spec: {spotAccountId: act-1, apiTokenRef: plain}}`, `"requests":{"server":{"url":"https://api.spotinst.io","auth":"Bearer","token":"⟦plain⟧","account":"act-1"}`},
 		"Gcp":            {`credential: {type: ManualConfig, spec: {secretKeyRef: plain}}`, `"google":{"key":"⟦plain⟧"}`},
 		"Azure":          {`azureEnvironmentType: AZURE, credential: {type: ManualConfig, spec: {applicationId: a, tenantId: t, auth: {type: Secret, spec: {secretRef: plain}}}}`, `"azure":{"tenant":"t","client":"a","secret":"⟦plain⟧"}`},
 		"Git":            {`url: "https://g/team/app", connectionType: Repo, type: Http, spec: {username: me, passwordRef: plain}`, `"git":{"git":{"url":"https://g/team/app","paths":null,"username":"me","password":"⟦plain⟧"}}`},
@@ -100,7 +101,7 @@ func TestProbesOfSavedConnectors(t *testing.T) {
 		"none":   {"", fault.NotFound, `connector "none" isn't in acme/default/web`},
 		"a.b.c":  {"", fault.Invalid, `connector "a.b.c"`},
 		"secret": {"secret: {identifier: x}", fault.Invalid, "found no connector"},
-		"type":   {"connector: {identifier: x, type: Spot, spec: {}}", fault.Unsupported, "connectors of type Spot can't be tested yet"},
+		"type":   {"connector: {identifier: x, type: Tas, spec: {}}", fault.Unsupported, "connectors of type Tas can't be tested yet"},
 		"auth":   {"connector: {identifier: x, type: Jira, spec: {jiraUrl: 'https://j', auth: {type: OAuth, spec: {}}}}", fault.Invalid, `spec.auth.type: Jira authentication OAuth isn't supported yet; want one of UsernamePassword, PersonalAccessToken`},
 		"expr":   {"connector: {identifier: x, type: Jira, spec: {jiraUrl: '<+pipeline.variables.none>', auth: {type: Anonymous}}}", fault.UnresolvedExpression, ""},
 	} {
