@@ -87,18 +87,9 @@ func newSession(ctx context.Context, cfg Config, groups *awswait.Batches[types.A
 	return &session{account: of, Config: cfg, waits: groups, task: a, work: w, spec: spec, Section: executor.Section{Env: env}}, err
 }
 
-// run does the task. What is known about it stays in the result of one that
-// failed: the ledger goes by it.
+// run does the task.
 func (s *session) run(ctx context.Context) (task.Result, error) {
-	err := s.perform(ctx)
-	r := task.Result{Status: task.Succeeded}
-	if err != nil && context.Cause(ctx) != nil {
-		return r, err
-	}
-	if more := s.describeChanges(ctx, &r); err == nil {
-		err = more
-	}
-	return s.Ended(ctx, r, err)
+	return s.Told(ctx, s.perform(ctx), s.describeChanges)
 }
 
 func (s *session) perform(ctx context.Context) error {

@@ -81,18 +81,9 @@ type session struct {
 	touched []string
 }
 
-// run does the task. What is known about it stays in the result of one that
-// failed: the ledger goes by it.
+// run does the task.
 func (s *session) run(ctx context.Context) (task.Result, error) {
-	err := s.perform(ctx)
-	r := task.Result{Status: task.Succeeded}
-	if err != nil && context.Cause(ctx) != nil {
-		return r, err
-	}
-	if more := s.describeChanges(ctx, &r); err == nil {
-		err = more
-	}
-	return s.Ended(ctx, r, err)
+	return s.Told(ctx, s.perform(ctx), s.describeChanges)
 }
 
 func (s *session) perform(ctx context.Context) error {

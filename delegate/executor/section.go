@@ -37,3 +37,16 @@ func (s *Section) Ended(ctx context.Context, r task.Result, err error) (task.Res
 	}
 	return r, err
 }
+
+// Told is the end of a task whose result says what it came to, also where it has
+// failed: the ledger goes by it. Of one that was stopped nothing is told.
+func (s *Section) Told(ctx context.Context, err error, tell func(context.Context, *task.Result) error) (task.Result, error) {
+	r := task.Result{Status: task.Succeeded}
+	if err != nil && context.Cause(ctx) != nil {
+		return r, err
+	}
+	if more := tell(ctx, &r); err == nil {
+		err = more
+	}
+	return s.Ended(ctx, r, err)
+}
