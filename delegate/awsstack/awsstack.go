@@ -121,6 +121,29 @@ func (s Stacks) Change(ctx context.Context, action, stack string, say func(forma
 	return c
 }
 
+// PutBack puts the stacks back that a stage has found, in the order in which they
+// are given. What one of them came to, putBack says: its name, and what was done to
+// it; empty: nothing had to be.
+func PutBack[B any](
+	ctx context.Context, s Stacks, found []B, putBack func(context.Context, B) (stack, done string, err error), say func(format string, values ...any),
+) (task.Result, error) {
+	stacks, changes := []string{}, []task.Change{}
+	for _, b := range found {
+		stack, done, err := putBack(ctx, b)
+		if err != nil {
+			return task.Result{Changes: changes}, err
+		}
+		if done != "" {
+			changes = append(changes, s.Change(ctx, done, stack, say))
+		}
+		stacks = append(stacks, stack)
+	}
+	if len(stacks) == 0 {
+		say("Nothing to roll back: the stage has deployed nothing.")
+	}
+	return executor.Succeed(map[string]any{"stacks": stacks}, changes...)
+}
+
 // Function is a function of a stack.
 type Function struct {
 	Name string `json:"name"`

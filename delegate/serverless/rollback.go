@@ -152,21 +152,10 @@ func (j *job) rollback(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	stacks, changes := []string{}, []task.Change{}
-	for _, b := range kept {
-		done, err := j.putBack(ctx, b)
-		if err != nil {
-			return task.Result{Changes: changes}, err
-		}
-		if done != "" {
-			changes = append(changes, j.stacks.Change(ctx, done, b.Stack, j.Say))
-		}
-		stacks = append(stacks, b.Stack)
-	}
-	if len(stacks) == 0 {
-		j.Say("Nothing to roll back: the stage has deployed nothing.")
-	}
-	return executor.Succeed(map[string]any{"stacks": stacks}, changes...)
+	return awsstack.PutBack(ctx, j.stacks, kept, func(ctx context.Context, b before) (stack, done string, err error) {
+		done, err = j.putBack(ctx, b)
+		return b.Stack, done, err
+	}, j.Say)
 }
 
 // putBack says what was done to a stack; empty: nothing had to be.
