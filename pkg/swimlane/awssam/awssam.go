@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/document"
-	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
@@ -27,7 +25,7 @@ const directory = "AwsSamDirectory"
 // Lane describes the deployment type.
 func Lane() swimlane.Lane {
 	return swimlane.Lane{
-		Type: Type, Service: decodeService, Manifests: []swimlane.ManifestKind{{Type: directory, New: decodeDirectory, Main: true, Overrides: true}},
+		Type: Type, Service: decodeService, Manifests: []swimlane.ManifestKind{workspace.Folder(directory, "samTemplateFile")},
 		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodeRegion, Key: []string{"connectorRef", "region"}}},
 		Steps:           step.Names(Steps()),
 		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.FetchesNothing}},
@@ -43,26 +41,6 @@ func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
 		"hooks":                  d.Refuse("hooks of applications aren't supported"),
 	}))
 	return nil
-}
-
-// folder is the decoded spec of a manifest.
-type folder struct {
-	Store    *filesource.Store
-	Template yamldoc.Field[string]
-}
-
-func decodeDirectory(d *document.Decoder, v yamldoc.Value) any {
-	f := &folder{}
-	d.Fields(v, document.Keys{
-		"store": func(v yamldoc.Value) {
-			form := filesource.Form{Of: directory, Stores: append(filesource.Git(), filesource.Harness, filesource.S3), Shape: filesource.Files}
-			f.Store = filesource.Decode(d, v, form, document.Keys{"metadata": document.Nothing}) // the console's
-		},
-		"samTemplateFile": d.Text(&f.Template),
-		"metadata":        document.Nothing, // the console's
-	})
-	d.Need(v, "store")
-	return f
 }
 
 // region is an account of AWS in a region.
@@ -82,23 +60,13 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 	if t.AWS, t.Selectors, err = p.Reached(r); err != nil {
 		return swimlane.Target{}, err
 	}
-	all, err := r.Manifests(func(k swimlane.ManifestKind) bool { return k.Type == directory })
+	m, template, err := workspace.OnlyFolder(r, directory)
 	if err != nil {
 		return swimlane.Target{}, err
 	}
-	if len(all) == 0 {
-		return swimlane.Target{Spec: t}, nil
+	if m != nil {
+		t.Application = &Application{Manifest: *m, Template: template}
 	}
-	m := all[len(all)-1] // that of the highest layer takes the place of all below it
-	of, ok := m.Spec.(*folder)
-	if !ok {
-		return swimlane.Target{}, fault.New(fault.Unsupported, "manifest %s has the type %s, which is no application of SAM", m.ID, m.Kind.Type)
-	}
-	store, err := r.Store(of.Store, "")
-	if err != nil {
-		return swimlane.Target{}, fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
-	}
-	t.Application = &Application{Manifest: workspace.Manifest{ID: m.ID, Store: store}, Template: of.Template.Value}
 	return swimlane.Target{Spec: t}, nil
 }
 

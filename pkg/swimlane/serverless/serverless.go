@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
@@ -25,7 +24,7 @@ const Type = "ServerlessAwsLambda"
 // Lane describes the deployment type.
 func Lane() swimlane.Lane {
 	return swimlane.Lane{
-		Type: Type, Service: decodeService, Manifests: []swimlane.ManifestKind{{Type: Type, New: decodeFolder, Main: true, Overrides: true}},
+		Type: Type, Service: decodeService, Manifests: []swimlane.ManifestKind{workspace.Folder(Type, "configOverridePath")},
 		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodeRegion, Key: []string{"connectorRef", "region", "stage"}}},
 		Steps:           step.Names(Steps()),
 		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.Fetching((*Spec).fetched)}},
@@ -48,26 +47,6 @@ func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
 		"hooks":                  d.Refuse("hooks of services of Serverless aren't supported"),
 	}))
 	return nil
-}
-
-// folder is the decoded spec of a manifest.
-type folder struct {
-	Store  *filesource.Store
-	Config yamldoc.Field[string]
-}
-
-func decodeFolder(d *document.Decoder, v yamldoc.Value) any {
-	f := &folder{}
-	d.Fields(v, document.Keys{
-		"store": func(v yamldoc.Value) {
-			form := filesource.Form{Of: Type, Stores: append(filesource.Git(), filesource.Harness, filesource.S3), Shape: filesource.Files}
-			f.Store = filesource.Decode(d, v, form, document.Keys{"metadata": document.Nothing}) // the console's
-		},
-		"configOverridePath": d.Text(&f.Config),
-		"metadata":           document.Nothing, // the console's
-	})
-	d.Need(v, "store")
-	return f
 }
 
 // region is an account of AWS in a region, and the stage's name there.
@@ -93,8 +72,12 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 	if t.Stage == "" {
 		return swimlane.Target{}, fault.New(fault.Invalid, "the infrastructure definition's stage is empty")
 	}
-	if t.Application, err = application(r); err != nil {
+	m, config, err := workspace.OnlyFolder(r, Type)
+	if err != nil {
 		return swimlane.Target{}, err
+	}
+	if m != nil {
+		t.Application = &Application{Manifest: *m, Config: config}
 	}
 	source, selectors, err := r.Source()
 	if err != nil {
@@ -106,25 +89,6 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 		image = version
 	}
 	return swimlane.Target{Spec: t, Image: image}, err
-}
-
-// application is the manifest of the highest layer, which takes the place of all
-// below it; nil if there is none.
-func application(r swimlane.Reach) (*Application, error) {
-	all, err := r.Manifests(func(k swimlane.ManifestKind) bool { return k.Type == Type })
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	m := all[len(all)-1]
-	of, ok := m.Spec.(*folder)
-	if !ok {
-		return nil, fault.New(fault.Unsupported, "manifest %s has the type %s, which is no folder of a service", m.ID, m.Kind.Type)
-	}
-	store, err := r.Store(of.Store, "")
-	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
-	}
-	return &Application{Manifest: workspace.Manifest{ID: m.ID, Store: store}, Config: of.Config.Value}, nil
 }
 
 // Brought is the folder, for DownloadManifests.
