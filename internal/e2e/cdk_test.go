@@ -30,8 +30,7 @@ func appFor(t *testing.T) *e2e.Server {
 // applyApp saves the documents of examples/cdk, with a repository.
 func applyApp(t *testing.T, s *e2e.Server, repository string) {
 	t.Helper()
-	// The host's own delegate has no credentials of the account.
-	text := strings.Replace(read(t, cdkFolder+"/entities.yaml"), "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1)
+	text := byTheAccounts(read(t, cdkFolder+"/entities.yaml"))
 	s.Apply(t, strings.Replace(text, "https://git.example.com/infra.git", repository, 1))
 }
 

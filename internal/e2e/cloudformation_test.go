@@ -81,8 +81,7 @@ func TestAStackIsMadeAndTakenBack(t *testing.T) {
 		t.Helper()
 		s, w := start(t), testaws.NewWorld(t)
 		delegateOf(t, s, w)
-		// The host's own delegate has no credentials of the account.
-		s.Apply(t, strings.Replace(read(t, stacksFolder+"/entities.yaml"), "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1))
+		s.Apply(t, byTheAccounts(read(t, stacksFolder+"/entities.yaml")))
 		s.Apply(t, "secret: {identifier: password, name: password, type: SecretText, orgIdentifier: default, projectIdentifier: default_project, spec: {valueType: Inline, secretManagerIdentifier: harnessSecretManager, value: correct-horse}}")
 		s.Apply(t, strings.Replace(stackPipeline, "REGION", testaws.Region, 1))
 		run := func(template, script string) e2e.Execution {

@@ -98,9 +98,7 @@ func applySAMAs(t *testing.T, s *e2e.Server, template string) {
 	if _, err := apiclient.New(s.URL, s.Token).PutFile(t.Context(), f, []byte(template)); err != nil {
 		t.Fatal(err)
 	}
-	// The host's own delegate has no credentials of the account.
-	entities := strings.ReplaceAll(read(t, samFolder+"/entities.yaml"), "eu-central-1", testaws.Region)
-	s.Apply(t, strings.Replace(entities, "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1))
+	s.Apply(t, byTheAccounts(strings.ReplaceAll(read(t, samFolder+"/entities.yaml"), "eu-central-1", testaws.Region)))
 }
 
 // filesFor is a server with what the examples bring into workspaces: a repository,

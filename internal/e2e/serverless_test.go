@@ -31,41 +31,8 @@ func applyServerless(t *testing.T, s *e2e.Server, code string) {
 			t.Fatal(err)
 		}
 	}
-	// The host's own delegate has no credentials of the account.
-	entities := strings.ReplaceAll(read(t, serverlessFolder+"/entities.yaml"), "eu-central-1", testaws.Region)
-	s.Apply(t, strings.Replace(entities, "  type: Aws\n  spec:\n", "  type: Aws\n  spec:\n    delegateSelectors: [account]\n", 1))
+	s.Apply(t, byTheAccounts(strings.ReplaceAll(read(t, serverlessFolder+"/entities.yaml"), "eu-central-1", testaws.Region)))
 }
-
-// serverlessPipeline deploys right in the stage, and rolls back if it should fail.
-const serverlessPipeline = `pipeline:
-  identifier: functions
-  name: Functions
-  orgIdentifier: default
-  projectIdentifier: default_project
-  variables:
-    - {name: script, type: String, value: <+input>}
-  stages:
-    - stage:
-        identifier: deploy
-        name: deploy
-        type: Deployment
-        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
-        spec:
-          deploymentType: ServerlessAwsLambda
-          service: {serviceRef: webserverless}
-          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: serverless}]}
-          execution:
-            steps:
-              - step: {identifier: roll, name: Roll, type: ServerlessAwsLambdaDeploy, timeout: 10m, spec: {}}
-              - step:
-                  identifier: check
-                  name: Check
-                  type: ShellScript
-                  timeout: 1m
-                  spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: "echo <+execution.steps.roll.output.stackName>; <+pipeline.variables.script>"}}}
-            rollbackSteps:
-              - step: {identifier: back, name: Back, type: ServerlessAwsLambdaRollback, timeout: 10m, spec: {}}
-`
 
 // TestServerlessDeploysAndRollsBack: osls deploys a service whose configuration has
 // expressions, and the next deployment goes back to that one when its stage fails.
@@ -76,7 +43,8 @@ func TestServerlessDeploysAndRollsBack(t *testing.T) {
 		s, w, cache := start(t), testaws.NewWorld(t), t.TempDir()
 		machineWith(t, s, w, cache, testservers.Osls(t, "osls"), "osls="+testservers.OslsVersion)
 		applyServerless(t, s, "exports.hello = async () => 1\n")
-		s.Apply(t, serverlessPipeline)
+		pipeline := awsPipeline("serverless", "ServerlessAwsLambda", "ServerlessAwsLambdaDeploy", "ServerlessAwsLambdaRollback", "stackName")
+		s.Apply(t, strings.ReplaceAll(pipeline, "timeout: 5m", "timeout: 10m"))
 		function := func() lambda.GetFunctionConfigurationOutput {
 			t.Helper()
 			out, err := lambda.NewFromConfig(w.Config()).GetFunctionConfiguration(t.Context(), &lambda.GetFunctionConfigurationInput{FunctionName: ptr("web-dev-hello")})
@@ -85,7 +53,7 @@ func TestServerlessDeploysAndRollsBack(t *testing.T) {
 			}
 			return *out
 		}
-		e := finish(t, s, s.Begin(t, "functions", map[string]string{"variables.script": "true"}))
+		e := finish(t, s, s.Begin(t, "serverless", map[string]string{"variables.script": "true"}))
 		if e.Status != "Success" {
 			t.Fatalf("the first deployment is %s: %s\n%s", e.Status, e.Message, logOf(t, s, e.ID, e.Root.Find("roll")))
 		}
@@ -101,7 +69,7 @@ func TestServerlessDeploysAndRollsBack(t *testing.T) {
 			t.Errorf("the ledger has %+v; want the stack", l.Placements)
 		}
 		applyServerless(t, s, "exports.hello = async () => 2\n")
-		e = finish(t, s, s.Begin(t, "functions", map[string]string{"variables.script": "exit 1"}))
+		e = finish(t, s, s.Begin(t, "serverless", map[string]string{"variables.script": "exit 1"}))
 		if roll, back := e.Root.Find("roll"), e.Root.Find("back"); e.Status != "Failed" || roll.Status != "Success" || back.Status != "Success" {
 			t.Fatalf("what is rolled back is %s: %s\n%s\n%s", e.Status, e.Message, logOf(t, s, e.ID, roll), logOf(t, s, e.ID, back))
 		}
