@@ -1,8 +1,8 @@
-// Package awsstack looks at the stacks of CloudFormation by which tools deploy:
-// what a stack is, whether it changes just now, and which functions it has.
+// Package awsstack looks at stacks of CloudFormation: what a stack is, whether it
+// changes just now, and which functions it has.
 //
-// The tools themselves are run by the executors of their deployment types; stacks
-// that a step works on itself are delegate/cloudformation's.
+// Tools that deploy by stacks are run by the executors of their deployment types;
+// what a step does to a stack itself is delegate/cloudformation's.
 package awsstack
 
 import (
@@ -46,7 +46,8 @@ func (s Stacks) Failed(ctx context.Context, operation string, err error) error {
 	return s.access.Failed(ctx, "cloudformation:"+operation, err)
 }
 
-// Look reads a stack; nil if there is none.
+// Look reads a stack by its name or its id; nil if there is none. One that was
+// deleted is found by its id.
 func (s Stacks) Look(ctx context.Context, name string) (*types.Stack, error) {
 	out, err := s.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
 	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "does not exist") {
@@ -58,6 +59,11 @@ func (s Stacks) Look(ctx context.Context, name string) (*types.Stack, error) {
 	return &out.Stacks[0], nil
 }
 
+// Changing says whether an operation is under way.
+func Changing(status types.StackStatus) bool {
+	return strings.HasSuffix(string(status), "_IN_PROGRESS") && status != types.StackStatusReviewInProgress
+}
+
 // Settled waits until nothing changes a stack; nil if there is none.
 func (s Stacks) Settled(ctx context.Context, name string, log io.Writer) (*types.Stack, error) {
 	var now *types.Stack
@@ -66,8 +72,7 @@ func (s Stacks) Settled(ctx context.Context, name string, log io.Writer) (*types
 		if now, err = s.Look(ctx, name); err != nil || now == nil {
 			return awswait.State{Done: true}, err
 		}
-		going := strings.HasSuffix(string(now.StackStatus), "_IN_PROGRESS") && now.StackStatus != types.StackStatusReviewInProgress
-		return awswait.State{Done: !going, Progress: fmt.Sprintf("Stack %s is %s", sdk.ToString(now.StackName), now.StackStatus)}, nil
+		return awswait.State{Done: !Changing(now.StackStatus), Progress: fmt.Sprintf("Stack %s is %s", sdk.ToString(now.StackName), now.StackStatus)}, nil
 	})
 	return now, err
 }

@@ -9,9 +9,8 @@ package cloudformation
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
@@ -52,7 +51,7 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := &session{cfg: cfg, task: a, work: w, spec: p, Section: executor.Section{Env: env}, access: access, client: cloudformation.NewFromConfig(access.Config)}
+		s := &session{cfg: cfg, task: a, work: w, spec: p, Section: executor.Section{Env: env}, access: access, stacks: awsstack.In(access, cfg.Pace)}
 		r, err := s.run(ctx)
 		return s.Ended(ctx, r, err)
 	}
@@ -66,7 +65,7 @@ type session struct {
 	work   task.Work
 	spec   steps.Spec
 	access *aws.Access
-	client *cloudformation.Client
+	stacks awsstack.Stacks
 }
 
 func (s *session) run(ctx context.Context) (task.Result, error) {
@@ -98,11 +97,6 @@ func (s *session) alone(ctx context.Context) error {
 		holder, err := s.Env.Alone(ctx)
 		return awswait.State{Done: holder == "", Progress: "Execution " + holder + " works by the provisioner " + s.work.Provisioner.Identifier + ", which one does at a time"}, err
 	})
-}
-
-// failed is the error of a call of CloudFormation.
-func (s *session) failed(ctx context.Context, operation string, err error) error {
-	return s.access.Failed(ctx, "cloudformation:"+operation, err)
 }
 
 // wrong is an error of what a user has written.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/provision"
@@ -77,8 +78,8 @@ func (s *session) keep(ctx context.Context, now *types.Stack) error {
 // ready is the stack once nothing changes it any more; nil if there is none. What
 // an earlier attempt of the step has begun is waited for.
 func (s *session) ready(ctx context.Context) (*types.Stack, error) {
-	now, err := s.look(ctx, s.spec.Stack)
-	if err != nil || now == nil || !changing(now.StackStatus) {
+	now, err := s.stacks.Look(ctx, s.spec.Stack)
+	if err != nil || now == nil || !awsstack.Changing(now.StackStatus) {
 		return now, err
 	}
 	o, err := s.latest(ctx, now)
@@ -176,12 +177,12 @@ func (s *session) makes(ctx context.Context, want made, token string) (ended, er
 	}
 	s.Say("Creating stack %s", s.spec.Stack)
 	body, url := want.template()
-	out, err := s.client.CreateStack(ctx, &cloudformation.CreateStackInput{
+	out, err := s.stacks.CreateStack(ctx, &cloudformation.CreateStackInput{
 		StackName: &s.spec.Stack, TemplateBody: body, TemplateURL: url, Parameters: want.parameters(), Tags: want.tags(),
 		Capabilities: want.capabilities(), RoleARN: want.role(), ClientRequestToken: sdk.String(aws.Token(s.task, token)),
 	})
 	if err != nil {
-		return ended{}, s.failed(ctx, "CreateStack", err)
+		return ended{}, s.stacks.Failed(ctx, "CreateStack", err)
 	}
 	return s.end(ctx, operation{stack: sdk.ToString(out.StackId)})
 }
@@ -201,7 +202,7 @@ func (s *session) update(ctx context.Context, want made, now *types.Stack, token
 	}
 	s.Say("Updating stack %s, which is %s", s.spec.Stack, now.StackStatus)
 	body, url := want.template()
-	_, err = s.client.UpdateStack(ctx, &cloudformation.UpdateStackInput{
+	_, err = s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
 		StackName: now.StackId, TemplateBody: body, TemplateURL: url, Parameters: want.parameters(), Tags: want.tags(),
 		Capabilities: want.capabilities(), RoleARN: want.role(), ClientRequestToken: sdk.String(aws.Token(s.task, token)),
 	})
@@ -210,7 +211,7 @@ func (s *session) update(ctx context.Context, want made, now *types.Stack, token
 		return ended{stack: now}, nil
 	}
 	if err != nil {
-		return ended{}, s.failed(ctx, "UpdateStack", err)
+		return ended{}, s.stacks.Failed(ctx, "UpdateStack", err)
 	}
 	return s.end(ctx, o)
 }

@@ -54,8 +54,8 @@ func (s *session) remove(ctx context.Context, now *types.Stack, token string) er
 	if s.spec.RoleARN != "" {
 		in.RoleARN = &s.spec.RoleARN
 	}
-	if _, err := s.client.DeleteStack(ctx, in); err != nil {
-		return s.failed(ctx, "DeleteStack", err)
+	if _, err := s.stacks.DeleteStack(ctx, in); err != nil {
+		return s.stacks.Failed(ctx, "DeleteStack", err)
 	}
 	done, err := s.end(ctx, o)
 	if err != nil {

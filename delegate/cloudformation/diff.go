@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awsdiff"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -27,13 +28,13 @@ func (s *session) compare(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	s.Unit = unitDiff
-	now, err := s.look(ctx, s.spec.Stack)
+	now, err := s.stacks.Look(ctx, s.spec.Stack)
 	if err != nil {
 		return task.Result{}, err
 	}
 	var diff awsdiff.Diff
 	switch {
-	case now != nil && changing(now.StackStatus):
+	case now != nil && awsstack.Changing(now.StackStatus):
 		return task.Result{}, fault.New(fault.Conflict, "stack %s is %s: how it would change isn't known before that has ended", s.spec.Stack, now.StackStatus).Causing(fault.Unknown)
 	case now != nil && now.StackStatus == types.StackStatusRollbackComplete:
 		s.Say("Stack %s is %s: it holds nothing, and would be deleted and made anew", s.spec.Stack, now.StackStatus)
@@ -71,12 +72,12 @@ func (s *session) changes(ctx context.Context, want made, now *types.Stack) (_ [
 	}
 	body, url := want.template()
 	name := "slipway-" + aws.Token(s.task, "changes")
-	set, err := s.client.CreateChangeSet(ctx, &cloudformation.CreateChangeSetInput{
+	set, err := s.stacks.CreateChangeSet(ctx, &cloudformation.CreateChangeSetInput{
 		StackName: &s.spec.Stack, ChangeSetName: &name, ChangeSetType: typ, TemplateBody: body, TemplateURL: url, Parameters: want.parameters(),
 		Tags: want.tags(), Capabilities: want.capabilities(), RoleARN: want.role(), Description: sdk.String("How Slipway would change the stack; it is never executed"),
 	})
 	if err != nil {
-		return nil, s.failed(ctx, "CreateChangeSet", err)
+		return nil, s.stacks.Failed(ctx, "CreateChangeSet", err)
 	}
 	defer func() {
 		if gone := s.forget(ctx, set, now == nil); err == nil {
@@ -86,9 +87,9 @@ func (s *session) changes(ctx context.Context, want made, now *types.Stack) (_ [
 	var out []types.ResourceChange
 	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
 	err = awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
-		found, err := s.client.DescribeChangeSet(ctx, &cloudformation.DescribeChangeSetInput{ChangeSetName: set.Id})
+		found, err := s.stacks.DescribeChangeSet(ctx, &cloudformation.DescribeChangeSetInput{ChangeSetName: set.Id})
 		if err != nil {
-			return awswait.State{}, s.failed(ctx, "DescribeChangeSet", err)
+			return awswait.State{}, s.stacks.Failed(ctx, "DescribeChangeSet", err)
 		}
 		switch found.Status { //nolint:exhaustive // the others are on the way to one of these
 		case types.ChangeSetStatusFailed:
@@ -122,9 +123,9 @@ func (s *session) pages(ctx context.Context, page *cloudformation.DescribeChange
 		if page.NextToken == nil {
 			break
 		}
-		next, err := s.client.DescribeChangeSet(ctx, &cloudformation.DescribeChangeSetInput{ChangeSetName: page.ChangeSetId, NextToken: page.NextToken})
+		next, err := s.stacks.DescribeChangeSet(ctx, &cloudformation.DescribeChangeSetInput{ChangeSetName: page.ChangeSetId, NextToken: page.NextToken})
 		if err != nil {
-			return nil, s.failed(ctx, "DescribeChangeSet", err)
+			return nil, s.stacks.Failed(ctx, "DescribeChangeSet", err)
 		}
 		page = next
 	}
@@ -142,22 +143,22 @@ func (s *session) pages(ctx context.Context, page *cloudformation.DescribeChange
 func (s *session) forget(ctx context.Context, set *cloudformation.CreateChangeSetOutput, alone bool) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
-	if _, err := s.client.DeleteChangeSet(ctx, &cloudformation.DeleteChangeSetInput{ChangeSetName: set.Id}); err != nil {
-		return s.failed(ctx, "DeleteChangeSet", err)
+	if _, err := s.stacks.DeleteChangeSet(ctx, &cloudformation.DeleteChangeSetInput{ChangeSetName: set.Id}); err != nil {
+		return s.stacks.Failed(ctx, "DeleteChangeSet", err)
 	}
 	if !alone {
 		return nil
 	}
-	now, err := s.look(ctx, sdk.ToString(set.StackId))
+	now, err := s.stacks.Look(ctx, sdk.ToString(set.StackId))
 	if err != nil || now == nil || now.StackStatus != types.StackStatusReviewInProgress {
 		return err
 	}
-	if _, err := s.client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: set.StackId}); err != nil {
-		return s.failed(ctx, "DeleteStack", err)
+	if _, err := s.stacks.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: set.StackId}); err != nil {
+		return s.stacks.Failed(ctx, "DeleteStack", err)
 	}
 	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
 	return awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
-		now, err := s.look(ctx, sdk.ToString(set.StackId))
+		now, err := s.stacks.Look(ctx, sdk.ToString(set.StackId))
 		return awswait.State{Done: now == nil || now.StackStatus == types.StackStatusDeleteComplete, Progress: "The stack that the change set came with goes"}, err
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/provision"
@@ -78,8 +79,8 @@ func (s *session) earlier(read provision.Known) (*made, error) {
 // rested is the stack once nothing changes it any more, whoever has begun that:
 // what a step of this execution has begun goes on after its time is up.
 func (s *session) rested(ctx context.Context) (*types.Stack, error) {
-	now, err := s.look(ctx, s.spec.Stack)
-	if err != nil || now == nil || !changing(now.StackStatus) {
+	now, err := s.stacks.Look(ctx, s.spec.Stack)
+	if err != nil || now == nil || !awsstack.Changing(now.StackStatus) {
 		return now, err
 	}
 	s.Say("Stack %s is %s: waiting for its end", s.spec.Stack, now.StackStatus)

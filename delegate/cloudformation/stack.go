@@ -10,28 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
-	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
-
-// look reads a stack by its name or its id; nil if there is none. One that was
-// deleted is found by its id.
-func (s *session) look(ctx context.Context, name string) (*types.Stack, error) {
-	out, err := s.client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
-	if aws.Is(err, "ValidationError") && strings.Contains(err.Error(), "does not exist") {
-		return nil, nil //nolint:nilnil // see above
-	}
-	if err != nil {
-		return nil, s.failed(ctx, "DescribeStacks", err)
-	}
-	return &out.Stacks[0], nil
-}
-
-// changing says whether an operation is under way.
-func changing(status types.StackStatus) bool {
-	return strings.HasSuffix(string(status), "_IN_PROGRESS") && status != types.StackStatusReviewInProgress
-}
 
 // operation is one on a stack that is under way, or was last.
 type operation struct {
@@ -43,7 +25,7 @@ type operation struct {
 // events reads those of a stack until one, the oldest first.
 func (s *session) events(ctx context.Context, o operation) ([]types.StackEvent, error) {
 	var out []types.StackEvent
-	pages := cloudformation.NewDescribeStackEventsPaginator(s.client, &cloudformation.DescribeStackEventsInput{StackName: &o.stack})
+	pages := cloudformation.NewDescribeStackEventsPaginator(s.stacks, &cloudformation.DescribeStackEventsInput{StackName: &o.stack})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -65,11 +47,11 @@ func (s *session) events(ctx context.Context, o operation) ([]types.StackEvent, 
 // one that tells of the stack itself and isn't its end.
 func (s *session) latest(ctx context.Context, now *types.Stack) (operation, error) {
 	o, found := operation{stack: sdk.ToString(now.StackId)}, false
-	pages := cloudformation.NewDescribeStackEventsPaginator(s.client, &cloudformation.DescribeStackEventsInput{StackName: now.StackId})
+	pages := cloudformation.NewDescribeStackEventsPaginator(s.stacks, &cloudformation.DescribeStackEventsInput{StackName: now.StackId})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return o, s.failed(ctx, "DescribeStackEvents", err)
+			return o, s.stacks.Failed(ctx, "DescribeStackEvents", err)
 		}
 		for _, e := range page.StackEvents { // the newest first
 			if found {
@@ -99,9 +81,9 @@ func begins(e types.StackEvent) bool {
 // newest is where the events of an operation that is about to begin will follow.
 func (s *session) newest(ctx context.Context, now *types.Stack) (operation, error) {
 	o := operation{stack: sdk.ToString(now.StackId)}
-	out, err := s.client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: now.StackId})
+	out, err := s.stacks.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: now.StackId})
 	if err != nil {
-		return o, s.failed(ctx, "DescribeStackEvents", err)
+		return o, s.stacks.Failed(ctx, "DescribeStackEvents", err)
 	}
 	if len(out.StackEvents) > 0 {
 		o.since = sdk.ToString(out.StackEvents[0].EventId)
@@ -121,7 +103,7 @@ func (s *session) end(ctx context.Context, o operation) (ended, error) {
 	said := o
 	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
 	err := awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
-		now, err := s.look(ctx, o.stack)
+		now, err := s.stacks.Look(ctx, o.stack)
 		if err != nil {
 			return awswait.State{}, err
 		}
@@ -130,7 +112,7 @@ func (s *session) end(ctx context.Context, o operation) (ended, error) {
 		}
 		more, err := s.events(ctx, said)
 		if err != nil {
-			return awswait.State{}, s.failed(ctx, "DescribeStackEvents", err)
+			return awswait.State{}, s.stacks.Failed(ctx, "DescribeStackEvents", err)
 		}
 		for _, e := range more {
 			s.tell(e)
@@ -138,7 +120,7 @@ func (s *session) end(ctx context.Context, o operation) (ended, error) {
 		}
 		out.stack, out.events = now, append(out.events, more...)
 		status := string(now.StackStatus)
-		return awswait.State{Done: !changing(now.StackStatus), Progress: "Stack " + s.spec.Stack + " is " + status}, nil
+		return awswait.State{Done: !awsstack.Changing(now.StackStatus), Progress: "Stack " + s.spec.Stack + " is " + status}, nil
 	})
 	return out, err
 }

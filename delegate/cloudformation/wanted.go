@@ -171,9 +171,9 @@ func tagsOf(files []awsdoc.File) ([]tag, error) {
 // declared are the parameters that the template has: files may be for several.
 func (s *session) declared(ctx context.Context, m made, given []parameter) ([]parameter, error) {
 	body, url := m.template()
-	out, err := s.client.GetTemplateSummary(ctx, &cloudformation.GetTemplateSummaryInput{TemplateBody: body, TemplateURL: url})
+	out, err := s.stacks.GetTemplateSummary(ctx, &cloudformation.GetTemplateSummaryInput{TemplateBody: body, TemplateURL: url})
 	if err != nil {
-		return nil, s.failed(ctx, "GetTemplateSummary", err)
+		return nil, s.stacks.Failed(ctx, "GetTemplateSummary", err)
 	}
 	var all []parameter
 	var missing []string
@@ -243,9 +243,9 @@ const hiddenValue = "****"
 // too large for a request only its URL is kept, if it is known.
 func (s *session) snapshot(ctx context.Context, now *types.Stack, url string) (made, error) {
 	m := made{Stack: sdk.ToString(now.StackName), Region: s.access.Region, RoleARN: sdk.ToString(now.RoleARN), Tags: []tag{}}
-	out, err := s.client.GetTemplate(ctx, &cloudformation.GetTemplateInput{StackName: now.StackId, TemplateStage: types.TemplateStageOriginal})
+	out, err := s.stacks.GetTemplate(ctx, &cloudformation.GetTemplateInput{StackName: now.StackId, TemplateStage: types.TemplateStageOriginal})
 	if err != nil {
-		return m, s.failed(ctx, "GetTemplate", err)
+		return m, s.stacks.Failed(ctx, "GetTemplate", err)
 	}
 	if m.Template = sdk.ToString(out.TemplateBody); len(m.Template) > maxTemplate {
 		m.Template, m.URL = "", url
