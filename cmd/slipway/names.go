@@ -37,6 +37,8 @@ func namesOf(v any) ([]string, bool) {
 		return each(v, executionName), true
 	case []api.Delegate:
 		return each(v, func(d api.Delegate) string { return "delegate/" + d.Name }), true
+	case []api.Provisioner:
+		return each(v, func(p api.Provisioner) string { return "provisioner/" + provisionerName(p) }), true
 	case []api.Token:
 		return each(v, func(t api.Token) string { return "token/" + t.ID }), true
 	}

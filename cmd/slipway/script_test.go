@@ -3,19 +3,27 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/provision"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -45,6 +53,7 @@ func TestScript(t *testing.T) {
 			"utf16":  utf16,
 
 			"until-status": untilStatus,
+			"provisioned":  provisioned,
 		},
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -154,6 +163,36 @@ func utf16(ts *testscript.TestScript, _ bool, args []string) {
 		out = append(out, b, 0)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), out, 0o600))
+}
+
+// provisioned has an execution make a stack by a provisioner, in the data of a
+// server that was stopped: "provisioned IDENTIFIER".
+func provisioned(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	local, err := wire.Open(ctx, wire.ServeConfig{Data: ts.MkAbs("data"), Log: slog.New(slog.DiscardHandler)})
+	ts.Check(err)
+	defer func() { ts.Check(local.Close(ctx)) }()
+	payload, err := json.Marshal(task.Work{
+		Execution: "x1", Stage: "s", Step: "stack", Provisioner: &provision.Provisioner{Identifier: args[0], Place: json.RawMessage(`{"stackName":"orders"}`)}, Spec: json.RawMessage(`{}`),
+	})
+	ts.Check(err)
+	id := task.ID("t-" + args[0])
+	_, err = local.Store.CreateTask(ctx, store.Task{
+		ID: id, Scope: ref.Scope{Account: "default", Org: defaultOrg, Project: defaultProject}, Execution: "x1", Node: "stack", Kind: "cloudformation", Payload: payload, CreatedAt: time.Now(), Token: "token",
+	})
+	ts.Check(err)
+	claimed, err := local.Store.ClaimTasks(ctx, "d1", 1, []task.ID{id}, time.Now().Add(time.Hour))
+	ts.Check(err)
+	for _, k := range []provision.Keep{
+		{Status: provision.Begun, Data: json.RawMessage(`{"first":true}`)},
+		{Status: provision.Applied, Data: json.RawMessage(`{"template":"` + strings.Repeat("hidden ", 40) + `"}`)},
+	} {
+		k.Fence = claimed[0].Fence
+		_, err := local.Tasks.KeepProvision(ctx, store.Delegate{ID: "d1"}, id, k)
+		ts.Check(err)
+	}
+	_, err = local.Store.CancelTask(ctx, id)
+	ts.Check(err)
 }
 
 // untilStatus waits until an execution has a status: "until-status ID STATUS".

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,7 +127,39 @@ func TestAStackIsMadeAndTakenBack(t *testing.T) {
 		has("Sales ")
 		undone(t, s, run(stackTemplate("Sales", "Bills"), "true"))
 		has("Sales ")
+		shownAndForgotten(t, s)
+		has("Sales ")
 	})
+}
+
+// shownAndForgotten looks at what is kept of the one provisioner, and forgets it.
+func shownAndForgotten(t *testing.T, s *e2e.Server) {
+	t.Helper()
+	var list struct {
+		Provisioners []struct{ Kind, Identifier string }
+	}
+	if err := s.Call(t.Context(), "GET", "/v1/provisioners", nil, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Provisioners) != 1 || list.Provisioners[0].Kind != "cloudformation" || list.Provisioners[0].Identifier != "web_default_project" {
+		t.Fatalf("the provisioners are %+v", list)
+	}
+	const one = "/v1/provisioners/cloudformation/web_default_project"
+	var shown json.RawMessage
+	if err := s.Call(t.Context(), "GET", one, nil, &shown); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{`"status":"rolledBack"`: true, `"name":"template"`: true, `"stackName":"web"`: true, "correct-horse": false, "AWS::SNS::Topic": false} {
+		if strings.Contains(string(shown), text) != want {
+			t.Errorf("what is shown has %s: %t; it is %s", text, !want, shown)
+		}
+	}
+	if err := s.Call(t.Context(), "DELETE", one, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Call(t.Context(), "GET", one, nil, &shown); err == nil {
+		t.Errorf("what was forgotten is %s", shown)
+	}
 }
 
 // TestAStageMakesWhereItDeploysTo: a stack's output names the cluster that a stage

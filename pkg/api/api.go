@@ -79,6 +79,7 @@ func New(cfg Config) *Server {
 	s.delegateTasks()
 	s.delegateWatches()
 	s.instances()
+	provisioners(s)
 	s.versions()
 	s.probes()
 	s.health()

@@ -16,16 +16,18 @@ import (
 func light() map[string]string {
 	const own = "a delegate asks for its own tasks"
 	return map[string]string{
-		"Catalog.StableTemplates": "a page of a list",
-		"Executions.Abort":        "it makes less work, and comes when there is too much",
-		"Executions.Pause":        "one record",
-		"Executions.Probe":        "four records",
-		"Executions.ReadLink":     "two records",
-		"Executions.Versions":     "two records",
-		"Files.Delete":            "it reads no file",
-		"Triggers.Account":        "a name",
-		"Triggers.News":           "few executions begin, as with a delivery",
-		"Triggers.PollToken":      "three records",
+		"Catalog.StableTemplates":      "a page of a list",
+		"Executions.Abort":             "it makes less work, and comes when there is too much",
+		"Executions.ForgetProvisioner": "a few dozen records",
+		"Executions.Pause":             "one record",
+		"Executions.Probe":             "four records",
+		"Executions.Provisioner":       "a dozen records",
+		"Executions.ReadLink":          "two records",
+		"Executions.Versions":          "two records",
+		"Files.Delete":                 "it reads no file",
+		"Triggers.Account":             "a name",
+		"Triggers.News":                "few executions begin, as with a delivery",
+		"Triggers.PollToken":           "three records",
 
 		"Tasks.AppendLog":      own,
 		"Tasks.Checkpoints":    own,

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/provision"
+	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -44,7 +46,7 @@ func (s *Tasks) KeepProvision(ctx context.Context, d store.Delegate, id task.ID,
 		if err != nil {
 			return provision.Done{}, err
 		}
-		return s.openProvision(ctx, saved)
+		return openProvision(ctx, s.Secret, saved)
 	}
 }
 
@@ -113,7 +115,7 @@ func (s *Tasks) Provisions(ctx context.Context, d store.Delegate, id task.ID, as
 		if own && out.Own != nil || !own && (out.Earlier != nil || p.Status == provision.Begun) {
 			continue
 		}
-		opened, err := s.openProvision(ctx, p)
+		opened, err := openProvision(ctx, s.Secret, p)
 		if err != nil {
 			return provision.Known{}, err
 		}
@@ -126,19 +128,23 @@ func (s *Tasks) Provisions(ctx context.Context, d store.Delegate, id task.ID, as
 	return out, nil
 }
 
+// lineOf names the line in which those stand who want to be alone.
+func lineOf(k store.ProvisionerKey) string {
+	return strings.Join([]string{k.Scope.Account, "provisioner", k.Scope.Org, k.Scope.Project, string(k.Kind), k.Identifier, k.Workspace}, "/")
+}
+
 // holder is the execution whose task stands before this one in the line of a
 // provisioner; empty: the task is alone. Whoever is over leaves the line when the
 // next one looks, so that nobody has to say that he ends.
 func (s *Tasks) holder(ctx context.Context, t store.Task, key store.ProvisionerKey) (string, error) {
-	line := strings.Join([]string{key.Scope.Account, "provisioner", key.Scope.Org, key.Scope.Project, string(key.Kind), key.Identifier, key.Workspace}, "/")
-	me := store.Holder{Execution: t.Execution, Node: plan.NodeID(t.ID)}
+	line, me := lineOf(key), store.Holder{Execution: t.Execution, Node: plan.NodeID(t.ID)}
 	for {
 		queue, err := s.Store.TakeTurn(ctx, line, me)
 		if err != nil || len(queue) == 0 || queue[0] == me {
 			return "", err
 		}
 		first := queue[0]
-		over, err := s.over(ctx, task.ID(first.Node))
+		over, err := taskOver(ctx, s.Store, s.Now(), task.ID(first.Node))
 		if err != nil || !over {
 			return first.Execution, err
 		}
@@ -148,13 +154,13 @@ func (s *Tasks) holder(ctx context.Context, t store.Task, key store.ProvisionerK
 	}
 }
 
-// over says whether nobody works on a task any more.
-func (s *Tasks) over(ctx context.Context, id task.ID) (bool, error) {
-	t, err := s.Store.Task(ctx, id)
+// taskOver says whether nobody works on a task any more.
+func taskOver(ctx context.Context, tasks store.Tasks, now time.Time, id task.ID) (bool, error) {
+	t, err := tasks.Task(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		return true, nil
 	}
-	return t.Status != store.TaskClaimed || s.Now().After(t.LeaseUntil), err
+	return t.Status != store.TaskClaimed || now.After(t.LeaseUntil), err
 }
 
 // provisioning is by which provisioner a task that a delegate holds makes
@@ -179,7 +185,7 @@ func sealOfProvision(p store.Provision, part string) store.EntityKey {
 	}
 }
 
-func (s *Tasks) openProvision(ctx context.Context, p store.Provision) (provision.Done, error) {
+func openProvision(ctx context.Context, keeper *secret.Keeper, p store.Provision) (provision.Done, error) {
 	out := provision.Done{Execution: p.Execution, Step: string(p.Step), Status: p.Status, At: p.At}
 	for _, part := range []struct {
 		name   string
@@ -189,7 +195,7 @@ func (s *Tasks) openProvision(ctx context.Context, p store.Provision) (provision
 		if len(part.sealed) == 0 {
 			continue
 		}
-		data, err := s.Secret.Open(ctx, sealOfProvision(p, part.name), part.sealed)
+		data, err := keeper.Open(ctx, sealOfProvision(p, part.name), part.sealed)
 		if err != nil {
 			return out, fmt.Errorf("open what was provisioned by %s: %w", p.Key.Identifier, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -534,6 +535,11 @@ type ProvisionerKey struct {
 	Workspace  string
 }
 
+// String names it for people, e.g. "cloudformation/web", with its workspace behind.
+func (k ProvisionerKey) String() string {
+	return strings.TrimSuffix(string(k.Kind)+"/"+k.Identifier+"/"+k.Workspace, "/")
+}
+
 // Provision is what one execution has done by a provisioner. A provisioner has
 // one of each execution.
 type Provision struct {
@@ -560,6 +566,13 @@ type Provisions interface {
 	// ListProvisions lists what executions have done by a provisioner, the newest
 	// first. AP-69
 	ListProvisions(ctx context.Context, key ProvisionerKey) ([]Provision, error)
+	// ListProvisioners lists what was done last by each provisioner of a scope,
+	// without what is sealed of it, by kind, identifier and workspace. AP-73
+	ListProvisioners(ctx context.Context, scope ref.Scope, page Page) ([]Provision, string, error)
+	// ForgetProvisions deletes what executions have done by a provisioner, and
+	// enters the record: fault.StaleVersion, and all of it stays, if one isn't of
+	// its version any more. AP-74
+	ForgetProvisions(ctx context.Context, known []Provision, a audit.Record) error
 }
 
 // LogChunk is a numbered piece of a step's log, masked before it came here.

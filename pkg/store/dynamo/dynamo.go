@@ -63,7 +63,7 @@ func New(client *dynamodb.Client, cfg Config) *Store {
 			Turns:       turns{t},
 			Tasks:       tasks{t},
 			Checkpoints: checkpoints{t},
-			Provisions:  provisions{t},
+			Provisions:  provisions{table: t, audits: a},
 			Delegates:   delegates{t},
 			Secrets:     secrets{t},
 			Logs:        logs{t},

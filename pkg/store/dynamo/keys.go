@@ -147,13 +147,18 @@ func checkpointSizeAt(c store.Checkpoint) key {
 	return key{checkpointsPK(c.Execution, c.Stage), "size"}
 }
 
-// AP-68 and AP-69.
+// AP-68, AP-69, AP-73 and AP-74.
 
 func provisionsPK(s ref.Scope) string { return join("PR", s.Account, s.Org, s.Project) }
 
 // provisionsOf begins the sort keys of a provisioner.
 func provisionsOf(k store.ProvisionerKey) string {
 	return join(string(k.Kind), k.Identifier, k.Workspace, "")
+}
+
+// provisionsEnd sorts right behind those, and before the next provisioner's.
+func provisionsEnd(k store.ProvisionerKey) string {
+	return join(string(k.Kind), k.Identifier, k.Workspace) + string(rune(separator[0]+1))
 }
 
 func provisionAt(k store.ProvisionerKey, execution string) key {

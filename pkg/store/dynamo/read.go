@@ -91,13 +91,14 @@ type query struct {
 	sk        string // the condition on the sort key, e.g. "sk > :after"; "" for all
 	values    item   // of the conditions
 	filter    string
+	only      string // the attributes that are read; "" for all
 	backwards bool
 	limit     int // 0: all
 }
 
 // query reads the range in the order of its sort keys.
 func (t *table) query(ctx context.Context, q query) ([]item, error) {
-	in := &dynamodb.QueryInput{TableName: &t.name, ScanIndexForward: aws.Bool(!q.backwards), FilterExpression: optional(q.filter)}
+	in := &dynamodb.QueryInput{TableName: &t.name, ScanIndexForward: aws.Bool(!q.backwards), FilterExpression: optional(q.filter), ProjectionExpression: optional(q.only)}
 	pk := "pk"
 	switch q.index {
 	case "":
@@ -111,7 +112,7 @@ func (t *table) query(ctx context.Context, q query) ([]item, error) {
 	if q.sk != "" {
 		condition += " AND " + q.sk
 	}
-	in.KeyConditionExpression, in.ExpressionAttributeNames = &condition, names(condition+q.filter)
+	in.KeyConditionExpression, in.ExpressionAttributeNames = &condition, names(condition+q.filter+q.only)
 	in.ExpressionAttributeValues = item{":pk": str(q.pk)}
 	for name, v := range q.values {
 		in.ExpressionAttributeValues[name] = v

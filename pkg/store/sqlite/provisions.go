@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -66,5 +68,63 @@ func (s provisions) ListProvisions(ctx context.Context, k store.ProvisionerKey) 
 		return rows(tx, scanProvision, `SELECT `+provisionColumns+` FROM provision
 			WHERE scope = ? AND kind = ? AND identifier = ? AND workspace = ? ORDER BY at DESC, execution`,
 			scopeKey(k.Scope), string(k.Kind), k.Identifier, k.Workspace)
+	})
+}
+
+// ListProvisioners lists what was done last by each provisioner of a scope.
+func (s provisions) ListProvisioners(ctx context.Context, scope ref.Scope, page store.Page) ([]store.Provision, string, error) {
+	after, err := placeAfter(page.Token, 3)
+	if err != nil {
+		return nil, "", err
+	}
+	limit := bounded(page.Limit)
+	list, err := read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Provision, error) {
+		keys, err := rows(tx, func(row scanner) (store.ProvisionerKey, error) {
+			k := store.ProvisionerKey{Scope: scope}
+			return k, row.Scan(&k.Kind, &k.Identifier, &k.Workspace)
+		}, selectProvisioners, scopeKey(scope), after[0], after[1], after[2], limit+1)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]store.Provision, len(keys))
+		for i, k := range keys {
+			out[i], err = scanProvision(tx.QueryRow(selectLastProvision, scopeKey(scope), string(k.Kind), k.Identifier, k.Workspace))
+			if err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := paged(list, limit, func(p store.Provision) string { return join(string(p.Key.Kind), p.Key.Identifier, p.Key.Workspace) })
+	return list, next, nil
+}
+
+const (
+	selectProvisioners = `SELECT DISTINCT kind, identifier, workspace FROM provision
+		WHERE scope = ? AND (kind, identifier, workspace) > (?, ?, ?) ORDER BY kind, identifier, workspace LIMIT ?`
+	selectLastProvision = `SELECT scope, kind, identifier, workspace, execution, version, step, task, status, at, place, x'', x'' FROM provision
+		WHERE scope = ? AND kind = ? AND identifier = ? AND workspace = ? ORDER BY at DESC, execution LIMIT 1`
+)
+
+// ForgetProvisions deletes what executions have done by a provisioner.
+func (s provisions) ForgetProvisions(ctx context.Context, known []store.Provision, a audit.Record) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		for _, p := range known {
+			var version int64
+			row := tx.QueryRow(`DELETE FROM provision WHERE scope = ? AND kind = ? AND identifier = ? AND workspace = ? AND execution = ? AND version = ? RETURNING version`,
+				scopeKey(p.Key.Scope), string(p.Key.Kind), p.Key.Identifier, p.Key.Workspace, p.Execution, p.Version)
+			err := row.Scan(&version)
+			if errors.Is(err, sql.ErrNoRows) {
+				return store.Stale("what was provisioned", p.Version)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		_, err := appendAudit(tx, a)
+		return err
 	})
 }

@@ -3,11 +3,15 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func provisionCases() []testCase {
@@ -15,6 +19,8 @@ func provisionCases() []testCase {
 		{"what was provisioned is of its execution, the newest first", listProvisions},
 		{"only the holder of a task says what it provisions", strangersProvision},
 		{"of two that save one version one does", raceProvision},
+		{"provisioners are listed page by page, each with what was done last", listProvisioners},
+		{"what was provisioned is forgotten as it was read, and that is audited", forgetProvisions},
 	}
 }
 
@@ -65,6 +71,81 @@ func listProvisions(b *bench) {
 	kept(first, second)
 	third := save(b.provision(t, "x3", 4), b.id("x2"), b.id("x0"))
 	kept(third, first)
+}
+
+func listProvisioners(b *bench) {
+	t, fence := b.heldTask("t1")
+	var want []store.Provision
+	save := func(kind task.Kind, identifier, workspace string, seconds ...int) {
+		b.Helper()
+		var last store.Provision
+		for i, second := range seconds {
+			p := b.provision(t, fmt.Sprint("x", i), second)
+			p.Key.Kind, p.Key.Identifier, p.Key.Workspace = kind, identifier, workspace
+			saved, err := b.Store.SaveProvision(b.ctx(), p, b.id("d1"), fence, nil)
+			b.ok(err)
+			if saved.Before = nil; saved.At.After(last.At) {
+				last = saved
+			}
+		}
+		want = append(want, last)
+	}
+	list := func(limit int) []store.Provision {
+		b.Helper()
+		return everyPage(b, limit, func(page store.Page) ([]store.Provision, string, error) {
+			return b.Store.ListProvisioners(b.ctx(), b.scope(), page)
+		})
+	}
+	same(b, "before", nil, list(1))
+	save("awscdk", "web", "", 1)
+	save("cloudformation", "web", "", 2, 5, 3) // its newest is neither its first nor its last
+	save("cloudformation", "web", "blue", 9, 8)
+	save("cloudformation", "web", "blue-2", 4)
+	save("cloudformation", "web-2", "", 1, 2, 3, 4)
+	save("cloudformation", "web.prod", "", 7)
+	other := b.provision(t, "x1", 1)
+	other.Key.Scope.Project = "shop"
+	_, err := b.Store.SaveProvision(b.ctx(), other, b.id("d1"), fence, nil)
+	b.ok(err)
+	for _, limit := range []int{1, 2, 3, 6, 100} {
+		same(b, fmt.Sprint("in pages of ", limit), want, list(limit))
+	}
+	_, _, err = b.Store.ListProvisioners(b.ctx(), b.scope(), store.Page{Token: "guess"})
+	b.refused(err, fault.Invalid)
+}
+
+func forgetProvisions(b *bench) {
+	t, fence := b.heldTask("t1")
+	var known []store.Provision
+	for i, execution := range []string{"x1", "x2"} {
+		saved, err := b.Store.SaveProvision(b.ctx(), b.provision(t, execution, 2-i), b.id("d1"), fence, nil)
+		b.ok(err)
+		known = append(known, saved)
+	}
+	other := b.provision(t, "x1", 1)
+	other.Key.Identifier = "web.prod.eu"
+	other, err := b.Store.SaveProvision(b.ctx(), other, b.id("d1"), fence, nil)
+	b.ok(err)
+	left := func(want ...store.Provision) {
+		b.Helper()
+		got, err := b.Store.ListProvisions(b.ctx(), known[0].Key)
+		b.ok(err)
+		same(b, "left", want, got)
+	}
+	asRead := slices.Clone(known)
+	known[1].Status = provision.Applied
+	known[1], err = b.Store.SaveProvision(b.ctx(), known[1], b.id("d1"), fence, nil)
+	b.ok(err)
+	b.refused(b.Store.ForgetProvisions(b.ctx(), asRead, b.record(audit.Delete, "web")), fault.StaleVersion)
+	left(known...)
+	b.audited()
+	b.ok(b.Store.ForgetProvisions(b.ctx(), known, b.record(audit.Delete, "web")))
+	left()
+	b.audited(audit.Delete)
+	b.refused(b.Store.ForgetProvisions(b.ctx(), known, b.record(audit.Delete, "web")), fault.StaleVersion)
+	got, err := b.Store.ListProvisions(b.ctx(), other.Key)
+	b.ok(err)
+	same(b, "another provisioner's", []store.Provision{other}, got)
 }
 
 func strangersProvision(b *bench) {
