@@ -25,6 +25,7 @@ import (
 	groups "github.com/slipway-cd/slipway/delegate/elastigroup"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/gotemplate"
 	"github.com/slipway-cd/slipway/delegate/helm"
 	"github.com/slipway-cd/slipway/delegate/http"
 	"github.com/slipway-cd/slipway/delegate/instances"
@@ -106,6 +107,7 @@ func Answer() {
 	watchdog.Answer()
 	verbs := kubernetes.Verbs()
 	maps.Copy(verbs, helm.Verbs())
+	maps.Copy(verbs, gotemplate.Verbs())
 	session.Answer()
 	sandbox.Answer(verbs)
 }
@@ -116,17 +118,19 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	// It fetches nothing; the keys of hosts that it learns are those of who does.
 	hosts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys)
 	documents := gitfetch.New(filepath.Join(cfg.Cache, "aws", "git"), cfg.HostKeys)
-	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: sandbox.New(cfg.RenderMemory), HostKeys: cfg.HostKeys}
+	renders := sandbox.New(cfg.RenderMemory)
+	manifests := kubernetes.Config{Cache: cfg.Cache, Script: script, Sandbox: renders, HostKeys: cfg.HostKeys}
 	pods, accesses := watching.New(), &aws.Accesses{Untagged: cfg.AWS.Untagged}
 	if cfg.Environ == nil {
 		cfg.Environ = os.Environ()
 	}
 	machine := sessions.New(sessions.Config{Dir: filepath.Join(cfg.Cache, "sessions"), Environ: cfg.Environ, Orphan: cfg.Orphan, Limit: cfg.Workspace})
+	applications := sam.Config{Sessions: machine, Accesses: accesses, Git: documents, Script: script, Sandbox: renders, Pace: cfg.AWS.at(awswait.Stack())}
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
 		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Slow()), InstancePoll: cfg.AWS.InstancePoll}),
 		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Function()), InstancePoll: cfg.AWS.InstancePoll}),
-		awssam.Kind:         {Do: sam.New(sam.Config{Sessions: machine, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack())}), Watch: awsstack.Watch(accesses, awssam.Place.Account, cfg.AWS.InstancePoll)},
+		awssam.Kind:         {Do: sam.New(applications), Watch: awsstack.Watch(accesses, awssam.Place.Account, cfg.AWS.InstancePoll)},
 		apps.Kind:           {Do: cdk.New(cdk.Config{Sessions: machine, Accesses: accesses})},
 		workspace.Kind:      {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
 		services.Kind:       serverless.Kind(serverless.Config{Sessions: machine, Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), InstancePoll: cfg.AWS.InstancePoll}),

@@ -19,6 +19,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/delegate/workspace"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -37,6 +39,9 @@ const (
 type Config struct {
 	Sessions *session.Sessions
 	Accesses *aws.Accesses
+	Git      *gitfetch.Fetcher // brings values
+	Script   executor.Executor // runs the scripts that bring values
+	Sandbox  *sandbox.Sandbox  // renders templates, and knows gotemplate.Verbs
 	// Pace is how often a stack that changes is looked at; nil: awswait.Stack.
 	Pace awswait.Pace
 }
@@ -142,6 +147,9 @@ func (j *job) build(ctx context.Context) (task.Result, error) {
 		return task.Result{}, fault.New(fault.Invalid, "--use-container needs Docker, and this delegate's machine has none: install Docker there, or leave the option out and install what builds the functions").
 			Causing(fault.ConfigurationFailure)
 	}
+	if err := j.render(ctx, app); err != nil {
+		return task.Result{}, err
+	}
 	if err := t.Run(ctx, app.dir, slices.Concat([]string{"sam", "build", "--template-file", app.template}, app.options)...); err != nil {
 		return task.Result{}, err
 	}
@@ -158,6 +166,9 @@ func (j *job) deploy(ctx context.Context) (task.Result, error) {
 	t := j.tool()
 	app, err := j.find(ctx, t)
 	if err != nil {
+		return task.Result{}, err
+	}
+	if err := j.render(ctx, app); err != nil {
 		return task.Result{}, err
 	}
 	if err := j.keep(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/delegate/gotemplate"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
 	sessions "github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/delegate/workspace"
 	"github.com/slipway-cd/slipway/internal/testaws"
@@ -31,6 +34,7 @@ import (
 func TestMain(m *testing.M) {
 	session.Answer()
 	sam.Answer()
+	sandbox.Answer(gotemplate.Verbs())
 	os.Exit(m.Run())
 }
 
@@ -40,16 +44,29 @@ type stage struct {
 	world    *testaws.World
 	sessions *sessions.Sessions
 	accesses *aws.Accesses
+	sandbox  *sandbox.Sandbox
 	env      *executortest.Env
 	steps    int
 }
 
+// secret is an expression in a file, and what it stands for.
+const secret, hidden = `<+secrets.getValue("token")>`, "hush-token"
+
+// begin begins a stage whose application is in the workspace. Its files are below
+// /app of the file store; those whose names begin with a slash lie elsewhere.
 func begin(t *testing.T, w *testaws.World, files map[string]string) *stage {
 	t.Helper()
 	w.UnderPolicy("../../docs/sam.md")
-	path := sam.Install(t) + ":" + os.Getenv("PATH")
-	s := &stage{t: t, world: w, env: executortest.New(t, nil), accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}}
-	s.sessions = sessions.New(sessions.Config{Dir: t.TempDir(), Orphan: 2 * time.Minute, Environ: []string{"PATH=" + path, "AWS_ENDPOINT_URL=" + w.Endpoint, "SECRET_OF_DELEGATE=x"}})
+	programs := sam.Install(t) + ":" + os.Getenv("PATH")
+	s := &stage{t: t, world: w, sandbox: sandbox.New(0), accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}}
+	t.Cleanup(s.sandbox.Close)
+	s.env = executortest.New(t, func(text string) string {
+		if strings.Contains(text, secret) {
+			s.env.Mask(hidden)
+		}
+		return strings.ReplaceAll(text, secret, hidden)
+	})
+	s.sessions = sessions.New(sessions.Config{Dir: t.TempDir(), Orphan: 2 * time.Minute, Environ: []string{"PATH=" + programs, "AWS_ENDPOINT_URL=" + w.Endpoint, "SECRET_OF_DELEGATE=x"}})
 	if _, err := s.sessions.Start(t.Context(), task.Session{ID: "s1", Execution: "e1", Node: "pipeline.stages.s"}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +75,30 @@ func begin(t *testing.T, w *testaws.World, files map[string]string) *stage {
 			t.Error(err)
 		}
 	})
-	s.env.Files = func(context.Context, string) ([]task.StoredFile, error) {
+	s.env.Files = func(_ context.Context, named string) ([]task.StoredFile, error) {
 		var out []task.StoredFile
 		for name, text := range files {
-			out = append(out, task.StoredFile{Path: "/app/" + name, Name: name, Content: []byte(text)})
+			at := path.Join("/app", name)
+			if path.IsAbs(name) {
+				at = name
+			}
+			if at == named || strings.HasPrefix(at, named+"/") {
+				out = append(out, task.StoredFile{Path: at, Name: path.Base(at), Content: []byte(text)})
+			}
+		}
+		if len(out) == 0 {
+			return nil, fault.New(fault.NotFound, "there is no file or folder %s", named)
 		}
 		return out, nil
 	}
-	s.do(workspace.NewDownload(workspace.Config{Sessions: s.sessions}), space.Kind, space.Download{Session: "s1", Manifests: []space.Manifest{application().Manifest}}, "Succeeded")
+	s.download()
 	return s
+}
+
+// download brings the application into the workspace, also once more.
+func (s *stage) download() {
+	s.t.Helper()
+	s.do(workspace.NewDownload(workspace.Config{Sessions: s.sessions}), space.Kind, space.Download{Session: "s1", Manifests: []space.Manifest{application().Manifest}}, task.Succeeded)
 }
 
 func application() *lane.Application {
@@ -114,7 +146,7 @@ func (s *stage) sam(op lane.Op, want task.Status, change ...func(*lane.Spec)) ta
 	for _, f := range change {
 		f(&spec)
 	}
-	return s.do(awssam.New(awssam.Config{Sessions: s.sessions, Accesses: s.accesses, Pace: awswait.Every(20 * time.Millisecond)}), lane.Kind, spec, want)
+	return s.do(awssam.New(awssam.Config{Sessions: s.sessions, Accesses: s.accesses, Sandbox: s.sandbox, Pace: awswait.Every(20 * time.Millisecond)}), lane.Kind, spec, want)
 }
 
 // queue is a template whose stack has one queue.

@@ -1,22 +1,18 @@
 package kubernetes
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
-	"text/template"
 
-	"github.com/Masterminds/sprig/v3"
 	yaml3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/gotemplate"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
@@ -61,23 +57,6 @@ func (r *renderer) source() manifest.Source {
 	return source
 }
 
-// functions are what templates may call: sprig without what reads the
-// delegate's environment or network (semantics/kubernetes §4.2).
-func functions() template.FuncMap {
-	f := sprig.TxtFuncMap()
-	for _, name := range []string{"env", "expandenv", "getHostByName"} {
-		delete(f, name)
-	}
-	maps.Copy(f, template.FuncMap{
-		"toYaml": func(v any) (string, error) {
-			doc, err := yaml.Marshal(v)
-			return strings.TrimSuffix(string(doc), "\n"), err
-		},
-		"fromYaml": manifest.Decode,
-	})
-	return f
-}
-
 // render makes objects of manifest files: each file is a template of its own.
 func render(files []manifest.File, values map[string]any, skipTemplates bool) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
@@ -85,7 +64,7 @@ func render(files []manifest.File, values map[string]any, skipTemplates bool) ([
 		text := f.Text
 		if !skipTemplates {
 			var err error
-			if text, err = execute(f, values); err != nil {
+			if text, err = gotemplate.Execute(f, values); err != nil {
 				return nil, err
 			}
 		}
@@ -96,18 +75,6 @@ func render(files []manifest.File, values map[string]any, skipTemplates bool) ([
 		out = append(out, objects...)
 	}
 	return out, unique(out)
-}
-
-func execute(f manifest.File, values map[string]any) (string, error) {
-	t, err := template.New(f.Name).Funcs(functions()).Parse(f.Text)
-	if err != nil {
-		return "", fault.New(fault.Invalid, "%w", err)
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, map[string]any{"Values": values}); err != nil {
-		return "", fault.New(fault.Invalid, "%w", err)
-	}
-	return strings.ReplaceAll(b.String(), "<no value>", ""), nil
 }
 
 // parse splits a text into its objects; lists are expanded.

@@ -2,7 +2,7 @@
 // its manifests and the layers of values above them (semantics/kubernetes §3,
 // semantics/entities §8).
 //
-// It doesn't render: Go templates are delegate/kubernetes's, charts are
+// It doesn't render: Go templates are delegate/gotemplate's, charts are
 // delegate/helm/chart's. How a Git commit gets here is delegate/gitfetch's.
 package manifest
 

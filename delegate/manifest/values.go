@@ -210,3 +210,9 @@ func Decode(text string) (map[string]any, error) {
 	err = utiljson.Unmarshal(doc, &m)
 	return m, err
 }
+
+// Encode writes YAML, without the end of its last line.
+func Encode(v any) (string, error) {
+	doc, err := yaml.Marshal(v)
+	return strings.TrimSuffix(string(doc), "\n"), err
+}

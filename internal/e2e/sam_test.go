@@ -236,6 +236,56 @@ func TestSAMDeploysAndRollsBack(t *testing.T) {
 	})
 }
 
+// samValues makes the service of examples/sam one with layers of values.
+const samValues = `service:
+  identifier: websam
+  name: Web by SAM
+  orgIdentifier: default
+  projectIdentifier: default_project
+  serviceDefinition:
+    type: AWS_SAM
+    spec:
+      variables: [{name: seconds, type: String, value: "45"}]
+      manifests:
+        - manifest: {identifier: app, type: AwsSamDirectory, spec: {store: {type: Harness, spec: {files: [/sam]}}}}
+        - manifest: {identifier: base, type: Values, spec: {store: {type: Harness, spec: {files: [/sam-values.yaml]}}}}
+        - manifest: {identifier: own, type: Values, spec: {store: {type: Inline, spec: {content: "seconds: <+serviceVariables.seconds>"}}}}
+`
+
+// The template of an application is rendered with values, and no log has the secrets
+// among them.
+func TestSAMTemplatesHaveValues(t *testing.T) {
+	t.Parallel()
+	s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+	machineOf(t, s, w, t.TempDir())
+	applySAMAs(t, s, strings.Replace(read(t, samFolder+"/app/template.yaml"), "Timeout: 30", "Timeout: {{ .Values.seconds }}", 1)+"Description: {{ .Values.note }}\n")
+	f, err := ref.ParseFile("/sam-values.yaml", ref.Scope{Org: s.Org, Project: s.Project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := apiclient.New(s.URL, s.Token).PutFile(t.Context(), f, []byte("seconds: 30\nnote: has <+secrets.getValue(\"token\")> in it\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.Apply(t, secretYAML)
+	s.Apply(t, samValues)
+	s.Apply(t, samPipeline)
+	e := finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "true"}))
+	said := logOf(t, s, e.ID, e.Root.Find("build")) + logOf(t, s, e.ID, e.Root.Find("roll"))
+	if e.Status != "Success" {
+		t.Fatalf("%s: %s\n%s", e.Status, e.Message, said)
+	}
+	doc, err := cloudformation.NewFromConfig(w.Config()).GetTemplate(t.Context(), &cloudformation.GetTemplateInput{StackName: ptr("web")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := *doc.TemplateBody; !strings.Contains(got, "Timeout: 45") || !strings.Contains(got, "has s3cr3t-value in it") {
+		t.Errorf("the stack has\n%s", got)
+	}
+	if !strings.Contains(said, "Timeout: 45") || !strings.Contains(said, "Description: has *") || strings.Contains(said, "s3cr3t-value") {
+		t.Errorf("the logs are\n%s", said)
+	}
+}
+
 // Without a delegate that has the tool, the stage says so at once.
 func TestNoDelegateHasTheTool(t *testing.T) {
 	t.Parallel()

@@ -9,10 +9,13 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/swimlane/aws"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -25,10 +28,11 @@ const directory = "AwsSamDirectory"
 // Lane describes the deployment type.
 func Lane() swimlane.Lane {
 	return swimlane.Lane{
-		Type: Type, Service: decodeService, Manifests: []swimlane.ManifestKind{workspace.Folder(directory, "samTemplateFile")},
+		Type: Type, Service: decodeService,
+		Manifests:       []swimlane.ManifestKind{workspace.Folder(directory, "samTemplateFile"), kubernetes.ValuesKind()},
 		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodeRegion, Key: []string{"connectorRef", "region"}}},
 		Steps:           step.Names(Steps()),
-		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.FetchesNothing}},
+		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.Fetching((*Spec).fetched)}},
 	}
 }
 
@@ -64,10 +68,37 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 	if err != nil {
 		return swimlane.Target{}, err
 	}
-	if m != nil {
-		t.Application = &Application{Manifest: *m, Template: template}
+	if m == nil {
+		return swimlane.Target{Spec: t}, nil
+	}
+	t.Application = &Application{Manifest: *m, Template: template}
+	values, more, err := kubernetes.Values(r)
+	if err != nil {
+		return swimlane.Target{}, err
+	}
+	t.Selectors = append(t.Selectors, more...)
+	for _, v := range values {
+		if v.Store, err = beside(m.Store, v); err != nil {
+			return swimlane.Target{}, err
+		}
+		t.Application.Values = append(t.Application.Values, v)
 	}
 	return swimlane.Target{Spec: t}, nil
+}
+
+// beside is the store of a layer of values, which may be that of the application.
+func beside(app task.Store, v kubernetes.ValuesFile) (task.Store, error) {
+	switch {
+	case v.Store.Inherited == nil:
+		return v.Store, nil
+	case app.Git != nil:
+		own := *app.Git
+		own.Paths = v.Store.Inherited
+		return task.Store{Git: &own}, nil
+	case app.Files != nil:
+		return task.Store{Files: &task.FileStore{Paths: v.Store.Inherited}}, nil
+	}
+	return task.Store{}, fault.New(fault.Unsupported, "manifest %s inherits its files from the application, which is in a bucket; want that in Git or in the file store", v.ID)
 }
 
 // Brought is the application, for DownloadManifests.

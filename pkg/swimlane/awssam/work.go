@@ -1,6 +1,8 @@
 package awssam
 
 import (
+	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -29,6 +31,9 @@ type Target struct {
 type Application struct {
 	workspace.Manifest
 	Template string `json:"template,omitempty"` // its file; empty: the usual names
+	// Values are the layers of values by which the template is rendered, low to high;
+	// none: it is taken as it is.
+	Values []kubernetes.ValuesFile `json:"values,omitempty"`
 }
 
 // Spec is the spec of every step's Work.
@@ -38,6 +43,20 @@ type Spec struct {
 	Run     *workspace.Run `json:"run,omitempty"` // of those that run sam
 	Stack   string         `json:"stack,omitempty"`
 	Options []string       `json:"options,omitempty"` // of the command
+}
+
+// fetched is what a delegate brings for a task: values. The application is in the
+// workspace already.
+func (s *Spec) fetched() swimlane.Fetched {
+	var out swimlane.Fetched
+	if s.Target.Application == nil {
+		return out
+	}
+	for _, v := range s.Target.Application.Values {
+		out.Files = out.Files || v.Store.Fetched()
+		out.Stored = append(out.Stored, v.Store.Stored()...)
+	}
+	return out
 }
 
 // Place is where stacks are.

@@ -23,22 +23,29 @@ const (
 
 // Manifests are the kinds that a service may have.
 func Manifests() []swimlane.ManifestKind {
-	kind := func(typ string) swimlane.ManifestKind {
-		return swimlane.ManifestKind{Type: typ, New: func(d *document.Decoder, v yamldoc.Value) any { return decodeManifest(d, v, typ) }}
-	}
 	main := func(typ string) swimlane.ManifestKind {
-		k := kind(typ)
+		k := manifestKind(typ)
 		k.Main, k.Several = true, typ == HelmChart // manifestConfigurations.primaryManifestRef chooses
 		return k
 	}
-	above := func(typ string) swimlane.ManifestKind {
-		k := kind(typ)
-		k.Several, k.Overrides = true, true
-		return k
-	}
 	return []swimlane.ManifestKind{
-		main(PlainManifest), above(values), main(HelmChart), main(Kustomization), above(repository), above(patches), main(OpenshiftTemplate), above(params),
+		main(PlainManifest), ValuesKind(), main(HelmChart), main(Kustomization), above(repository), above(patches), main(OpenshiftTemplate), above(params),
 	}
+}
+
+// ValuesKind are the layers of values, which services of other deployment types may
+// have, too.
+func ValuesKind() swimlane.ManifestKind { return above(values) }
+
+func manifestKind(typ string) swimlane.ManifestKind {
+	return swimlane.ManifestKind{Type: typ, New: func(d *document.Decoder, v yamldoc.Value) any { return decodeManifest(d, v, typ) }}
+}
+
+// above is a kind of what stands above a manifest.
+func above(typ string) swimlane.ManifestKind {
+	k := manifestKind(typ)
+	k.Several, k.Overrides = true, true
+	return k
 }
 
 // manifestSpec is the spec of a manifest. Which fields it has depends on its kind.

@@ -81,6 +81,49 @@ func sources(all []swimlane.Manifest) ([]source, error) {
 	return out, nil
 }
 
+// selectors are those of the delegates that can run the script which brings the
+// files: it runs where the step's task does.
+func (s source) selectors(r swimlane.Reach) ([]string, error) {
+	if s.Store == nil {
+		return nil, nil
+	}
+	return r.Selectors(s.Store.Extraction.Selectors.Value)
+}
+
+// layer is a manifest that stands above another.
+func (s source) layer(r swimlane.Reach) (ValuesFile, error) {
+	files, err := r.Store(s.Store, "")
+	if err != nil {
+		return ValuesFile{}, fault.New(fault.CodeOf(err), "manifest %s: %w", s.ID, err)
+	}
+	return ValuesFile{ID: s.ID, Store: files, Optional: s.OptionalValuesYAML.Value}, nil
+}
+
+// Values are the layers of values of a stage, low to high, and the selectors of the
+// delegates that can bring them.
+func Values(r swimlane.Reach) (layers []ValuesFile, selectors []string, err error) {
+	decoded, err := r.Manifests(func(k swimlane.ManifestKind) bool { return k.Type == values })
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := sources(decoded)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range all {
+		more, err := m.selectors(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		one, err := m.layer(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		layers, selectors = append(layers, one), append(selectors, more...)
+	}
+	return layers, selectors, nil
+}
+
 // deployed fills in the service's main manifest and the layers above it, one
 // after the other (semantics/entities §8).
 func deployed(r swimlane.Reach, t *Target) error {
@@ -101,19 +144,17 @@ func deployed(r swimlane.Reach, t *Target) error {
 		if m.Kind.Main && (main == nil || m.ID != main.ID) {
 			continue
 		}
-		if m.Store != nil { // the scripts that bring files run where the step's task does
-			more, err := r.Selectors(m.Store.Extraction.Selectors.Value)
+		more, err := m.selectors(r)
+		if err != nil {
+			return err
+		}
+		t.Selectors = append(t.Selectors, more...)
+		if to := layers[m.Kind.Type]; to != nil {
+			one, err := m.layer(r)
 			if err != nil {
 				return err
 			}
-			t.Selectors = append(t.Selectors, more...)
-		}
-		if to := layers[m.Kind.Type]; to != nil {
-			files, err := r.Store(m.Store, "")
-			if err != nil {
-				return fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
-			}
-			*to = append(*to, ValuesFile{ID: m.ID, Store: files, Optional: m.OptionalValuesYAML.Value})
+			*to = append(*to, one)
 		}
 	}
 	if main == nil {
