@@ -14,7 +14,7 @@ import (
 var (
 	// citation is a section sign with its number and what stands right before
 	// it: a page, or a document of somebody else's.
-	citation = regexp.MustCompile(`(?i)(?:(?:semantics/)?\b(pipeline|entities|kubernetes) |(RFC \d+) )?§(\d+(?:\.\d+)*)?`)
+	citation = regexp.MustCompile(`(?i)(?:(?:semantics/)?\b(pipeline|entities|kubernetes|gitops) |(RFC \d+) )?§(\d+(?:\.\d+)*)?`)
 	// goesOn is all that may stand between two citations of one page: "§5.2 and
 	// §5.3", also over the end of a comment's line.
 	goesOn = regexp.MustCompile(`^(?:-\d+)?(?:[\s/,;]|\band\b|\bor\b|\bto\b)*$`)
@@ -49,7 +49,7 @@ func TestCitations(t *testing.T) {
 			found++
 			switch numbers, ok := pages[c.page]; {
 			case !ok:
-				t.Errorf("%s:%d: §%s says no page; want semantics/pipeline, semantics/entities or semantics/kubernetes before it", path, c.line, c.number)
+				t.Errorf("%s:%d: §%s says no page; want semantics/pipeline, entities, kubernetes or gitops before it", path, c.line, c.number)
 			case !numbers[c.number]:
 				t.Errorf("%s:%d: docs/semantics/%s.md has no section %s", path, c.line, c.page, c.number)
 			}
@@ -101,7 +101,7 @@ func citations(text, own string) []cited {
 func sections(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	pages := map[string]map[string]bool{}
-	for _, name := range []string{"pipeline", "entities", "kubernetes"} {
+	for _, name := range []string{"pipeline", "entities", "kubernetes", "gitops"} {
 		pages[name] = map[string]bool{}
 		for _, m := range section.FindAllStringSubmatch(page(t, "docs/semantics/"+name+".md"), -1) {
 			number := m[1] + m[2]
