@@ -60,7 +60,7 @@ func (s *files) putFiles(ctx context.Context, from, path string, tidy, forced bo
 		}
 		one, err := client.PutFile(ctx, u.to, content)
 		if err != nil {
-			return fault.New(fault.CodeOf(err), "%s: %w", u.from, err)
+			return fault.Wrap(err, "%s", u.from)
 		}
 		saved, kept[one.Path] = append(saved, one), true
 		if s.shows.output == "table" {

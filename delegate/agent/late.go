@@ -20,7 +20,7 @@ func (e *environment) withTexts(ctx context.Context, secrets map[string]string, 
 	for placeholder, t := range texts {
 		made, err := e.lateText(ctx, secrets, t)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "%s: %w", t.Name, err)
+			return nil, fault.Wrap(err, "%s", t.Name)
 		}
 		all[placeholder] = made
 	}

@@ -56,7 +56,7 @@ func (a *Agent) make(ctx context.Context, secrets map[string]string, p task.Late
 	if open.Fetched != nil {
 		value, err := a.fetch(ctx, *open.Fetched)
 		if err != nil {
-			return pullsecret.Secret{}, fault.New(fault.CodeOf(err), "fetch the secret %s: %w", p.Fetched.Name, err).Causing(fault.Failures(err)...)
+			return pullsecret.Secret{}, fault.Wrap(err, "fetch the secret %s", p.Fetched.Name)
 		}
 		return pullsecret.Secret{Value: value}, nil
 	}
@@ -69,7 +69,7 @@ func (a *Agent) make(ctx context.Context, secrets map[string]string, p task.Late
 	}
 	one, err := a.PullSecret(ctx, *open.Pull)
 	if err != nil {
-		return one, fault.New(fault.CodeOf(err), "make the pull secret of %s: %w", p.Pull.Registry, err)
+		return one, fault.Wrap(err, "make the pull secret of %s", p.Pull.Registry)
 	}
 	return one, nil
 }

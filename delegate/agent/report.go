@@ -35,7 +35,7 @@ func (a *Agent) report(r *running, result task.Result) error {
 				return err
 			}
 			done := report.Result.Changes
-			report.Result = failed(fault.New(fault.CodeOf(err), "the control plane refused the task's result: %w", err))
+			report.Result = failed(fault.Wrap(err, "the control plane refused the task's result"))
 			report.Result.Changes = done
 			continue
 		}

@@ -216,7 +216,7 @@ func TestAWatchWithTooMuchOrNothing(t *testing.T) {
 		if n := r.news[0]; len(n.New) != poll.MaxNews || n.Passed != 5 || n.New[0].ID != "web/05" || n.New[19].ID != "web/24" {
 			t.Errorf("of 25 new ones it told %d and passed %d", len(n.New), n.Passed)
 		}
-		if len(r.text) != 3 || !strings.Contains(r.text[1], "the connector may not read s3://builds") || r.text[2] != "" {
+		if len(r.text) != 3 || !strings.Contains(r.text[1], "s3://builds: AccessDenied") || r.text[2] != "" {
 			t.Errorf("told %q; want a trouble once, and its end", r.text[1:])
 		}
 	})

@@ -40,9 +40,13 @@ func Login(ctx context.Context, cfg sdk.Config) (Registry, error) {
 
 // ECRHost is the address of an account's registry.
 func ECRHost(account, region string) string {
-	host := account + ".dkr.ecr." + region + ".amazonaws.com"
+	return account + ".dkr.ecr." + region + "." + suffix(region)
+}
+
+// suffix is how the names of AWS's hosts end in a region.
+func suffix(region string) string {
 	if strings.HasPrefix(region, "cn-") {
-		return host + ".cn"
+		return "amazonaws.com.cn"
 	}
-	return host
+	return "amazonaws.com"
 }

@@ -30,17 +30,23 @@ func failed(ctx context.Context, call string, err error, who func(context.Contex
 			text += "; the caller is " + caller
 		}
 	}
-	if id := requestID(err); id != "" {
-		text += " (request " + id + ")"
-	}
 	return refusal(code, text, err).Causing(types...)
 }
 
-// refusal is an error with a text of its own that still is what AWS said, for who
-// looks for a code.
+// Refused is Failed for who has no Access: what was asked for stands in place of
+// the call, and the caller isn't known.
+func Refused(what string, err error) error {
+	code, types := kindOf(err)
+	return refusal(code, describe(what, err), err).Causing(types...)
+}
+
+// refusal is an error with a text of its own and the request's id, which still is
+// what AWS said, for who looks for a code.
 func refusal(code fault.Code, text string, err error) *fault.Error {
 	e := fault.New(code, "%w", err)
-	e.Message = text
+	if e.Message = text; requestID(err) != "" {
+		e.Message += " (request " + requestID(err) + ")"
+	}
 	return e
 }
 

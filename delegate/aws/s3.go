@@ -2,13 +2,11 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -73,6 +71,11 @@ func clientOf(ctx context.Context, o task.S3Objects, config func(task.AWS) (sdk.
 	default:
 		return in(region)
 	}
+}
+
+// S3URL is where an object of a bucket is.
+func S3URL(bucket, region, key string) string {
+	return "https://" + bucket + ".s3." + region + "." + suffix(region) + "/" + key
 }
 
 // Bucket is one of S3, whose objects are files. It needs the rights
@@ -140,21 +143,4 @@ func (b Bucket) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, fault.New(fault.TooLarge, "s3://%s/%s has more than %d bytes", b.name, key, largestObject)
 	}
 	return data, nil
-}
-
-// Refused gives an error of AWS its code and its failure types.
-func Refused(what string, err error) error {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return fault.New(fault.Unavailable, "ask AWS for %s: %w", what, err).Causing(fault.Connectivity, fault.RetryableTransientFailure)
-	}
-	switch api.ErrorCode() {
-	case "ImageNotFoundException", "RepositoryNotFoundException", "NoSuchBucket", "NoSuchKey", "NotFound":
-		return fault.New(fault.NotFound, "%s: %w", what, err).Causing(fault.Unknown)
-	case "UnrecognizedClientException", "InvalidClientTokenId", "ExpiredTokenException", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthFailure":
-		return fault.New(fault.Unavailable, "AWS doesn't let the connector in: %w", err).Causing(fault.Authentication)
-	case "AccessDenied", "AccessDeniedException", "Forbidden", "UnauthorizedOperation":
-		return fault.New(fault.Unavailable, "the connector may not read %s: %w", what, err).Causing(fault.Authorization)
-	}
-	return fault.New(fault.Unavailable, "ask AWS for %s: %w", what, err).Causing(fault.Unknown)
 }

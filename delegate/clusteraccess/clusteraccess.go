@@ -67,7 +67,7 @@ func (t *Transport) current(ctx context.Context) (*opened, error) {
 	}
 	a, err := t.ask(ctx)
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "%s: %w", t.cluster, err)
+		return nil, fault.Wrap(err, "%s", t.cluster)
 	}
 	fresh, err := connect(a)
 	if err != nil {

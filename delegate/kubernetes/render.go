@@ -97,7 +97,7 @@ func parse(name, text string) ([]*unstructured.Unstructured, error) {
 		}
 		found, err := expand(o)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "%s, document %d: %w", name, i+1, err)
+			return nil, fault.Wrap(err, "%s, document %d", name, i+1)
 		}
 		out = append(out, found...)
 	}

@@ -172,7 +172,7 @@ func inherited(kept, updates *lane.TrafficRouting) (*lane.TrafficRouting, error)
 		}
 		changed, err := shift(out.Routes[i].Destinations, u.Destinations)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "route %s: %w", u.Name, err)
+			return nil, fault.Wrap(err, "route %s", u.Name)
 		}
 		out.Routes[i].Destinations = changed
 	}

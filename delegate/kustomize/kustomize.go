@@ -78,7 +78,7 @@ func folderOf(m *lane.Manifest, files manifest.Files, path string) (string, erro
 	if path != "" && filepath.Clean(path) != filepath.Clean(overlay) {
 		folder, err := manifest.Inside(files.Root, path)
 		if err != nil {
-			return "", fault.New(fault.CodeOf(err), "folder %q: %w", path, err)
+			return "", fault.Wrap(err, "folder %q", path)
 		}
 		return folder, nil
 	}
@@ -88,7 +88,7 @@ func folderOf(m *lane.Manifest, files manifest.Files, path string) (string, erro
 	}
 	folder, err := manifest.Inside(files.Root, below)
 	if err != nil {
-		return "", fault.New(fault.CodeOf(err), "kustomizeYamlFolderPath %q: %w", overlay, err)
+		return "", fault.Wrap(err, "kustomizeYamlFolderPath %q", overlay)
 	}
 	return folder, nil
 }

@@ -21,7 +21,7 @@ func (s Source) stored(ctx context.Context, named string) (root, below string, e
 	}
 	files, err := s.Files(ctx, named)
 	if err != nil {
-		return "", "", fault.New(fault.CodeOf(err), "file store, %s: %w", named, err)
+		return "", "", fault.Wrap(err, "file store, %s", named)
 	}
 	scratch, err := s.Dir()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s Source) stored(ctx context.Context, named string) (root, below string, e
 	root = filepath.Join(scratch, "filestore", scope)
 	for _, f := range files {
 		if err := write(root, f); err != nil {
-			return "", "", fault.New(fault.CodeOf(err), "file store, %s: %w", f.Path, err)
+			return "", "", fault.Wrap(err, "file store, %s", f.Path)
 		}
 	}
 	s.say("Fetched %s from the file store, %d %s", named, len(files), plural(len(files), "file"))
@@ -71,7 +71,7 @@ func (s Source) storedManifests(ctx context.Context, m *lane.Manifest) (Files, e
 		}
 		found, values, err := s.readPath(root, below)
 		if err != nil {
-			return Files{}, fault.New(fault.CodeOf(err), "file store, %s: %w", named, err)
+			return Files{}, fault.Wrap(err, "file store, %s", named)
 		}
 		if scope, _, outer := strings.Cut(named, ":"); outer {
 			for i := range found { // as valuesPaths name it, which are no manifests
@@ -106,7 +106,7 @@ func (s Source) storedValues(ctx context.Context, v lane.ValuesFile) ([]File, er
 			continue
 		}
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "values %s: %w", v.ID, err)
+			return nil, fault.Wrap(err, "values %s", v.ID)
 		}
 		out = append(out, files...)
 	}
@@ -121,7 +121,7 @@ func (s Source) storedLayer(ctx context.Context, named string) ([]File, error) {
 	}
 	files, values, err := s.readPath(root, below)
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "file store, %s: %w", named, err)
+		return nil, fault.Wrap(err, "file store, %s", named)
 	}
 	return append(values, files...), nil
 }

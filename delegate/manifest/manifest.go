@@ -89,7 +89,7 @@ func (s Source) Fetch(ctx context.Context, m *lane.Manifest) (Files, error) {
 	for _, p := range from.paths {
 		found, values, err := s.readPath(from.root, p)
 		if err != nil {
-			return Files{}, fault.New(fault.CodeOf(err), "%s, path %s: %w", from.name, p, err)
+			return Files{}, fault.Wrap(err, "%s, path %s", from.name, p)
 		}
 		out.Manifests, out.Defaults = append(out.Manifests, found...), append(out.Defaults, values...)
 	}
@@ -117,7 +117,7 @@ func (s Source) folder(ctx context.Context, m *lane.Manifest) (Files, error) {
 	at := from.paths[0]
 	folder, err := Inside(from.root, at)
 	if err != nil {
-		return Files{}, fault.New(fault.CodeOf(err), "%s, folder %s: %w", from.name, at, err)
+		return Files{}, fault.Wrap(err, "%s, folder %s", from.name, at)
 	}
 	return Files{Root: from.root, Folder: folder, Commit: from.commit, stored: m.Store.Files != nil}, nil
 }

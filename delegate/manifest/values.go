@@ -30,7 +30,7 @@ func (s Source) Values(ctx context.Context, m *lane.Manifest, files Files, above
 		case m.OptionalValuesYAML && fault.Is(err, fault.NotFound):
 			s.say("Values: %s is optional, and left out: %s", p, err)
 		default:
-			return nil, fault.New(fault.CodeOf(err), "values file %q: %w", p, err)
+			return nil, fault.Wrap(err, "values file %q", p)
 		}
 	}
 	for _, v := range above {
@@ -77,7 +77,7 @@ func (s Source) layers(ctx context.Context, kind string, m *lane.Manifest, own [
 	for _, p := range own {
 		text, err := s.beside(ctx, m, files, p)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "%s %q: %w", kind, p, err)
+			return nil, fault.Wrap(err, "%s %q", kind, p)
 		}
 		out = append(out, File{Name: p, Text: text})
 	}
@@ -130,7 +130,7 @@ func (s Source) layer(ctx context.Context, v lane.ValuesFile, files Files) ([]Fi
 			continue
 		}
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "%s: %s, path %s: %w", v.ID, from.name, p, err)
+			return nil, fault.Wrap(err, "%s: %s, path %s", v.ID, from.name, p)
 		}
 		out = append(out, append(values, found...)...)
 	}

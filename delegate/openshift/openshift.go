@@ -57,7 +57,7 @@ func (p Processor) Process(file manifest.File, given map[string]string) (string,
 	}
 	values, err := p.values(t.Parameters, given)
 	if err != nil {
-		return "", fault.New(fault.CodeOf(err), "%s: %w", file.Name, err)
+		return "", fault.Wrap(err, "%s", file.Name)
 	}
 	items := make([]any, 0, len(t.Objects))
 	for _, o := range t.Objects {

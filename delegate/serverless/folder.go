@@ -105,7 +105,7 @@ func (j *job) configure(ctx context.Context, file, text string) (string, error) 
 	}
 	texts, err := j.Env.Resolve(ctx, map[string]string{file: text})
 	if err != nil {
-		return "", fault.New(fault.CodeOf(err), "%s: %w", file, err)
+		return "", fault.Wrap(err, "%s", file)
 	}
 	j.config = path.Join(path.Dir(file), resolved+path.Base(file))
 	j.Say("The expressions of %s are resolved in %s.", file, j.config)

@@ -97,7 +97,7 @@ func (d *download) all(ctx context.Context, p lane.Download) (map[string]any, er
 	for _, m := range p.Manifests {
 		found, err := d.bring(ctx, m.ID, func(p *pack) error { return d.pack(ctx, p, m.Store) })
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "%s: %w", m.ID, err)
+			return nil, fault.Wrap(err, "%s", m.ID)
 		}
 		files = append(files, found...)
 	}

@@ -51,7 +51,7 @@ func (s *documents) applyEntities(ctx context.Context, in *struct{ Body Document
 	for i, d := range in.Body.Documents {
 		scope, err := Scoped{Org: d.Org, Project: d.Project}.scope(ctx)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "%s:%d: %w", d.File, d.Before+1, err)
+			return nil, fault.Wrap(err, "%s:%d", d.File, d.Before+1)
 		}
 		set[i] = catalog.Draft{
 			File: d.File, Before: d.Before, Scope: scope, YAML: []byte(d.YAML), Strict: in.Body.Strict,

@@ -111,7 +111,7 @@ func (l Types) Use(id, typ string, of ref.Scope, spec *yamldoc.Node, r Reach) Co
 	decoded := t.Decode(resolved(report, of), yamldoc.Sub(spec, "spec"))
 	c.Selectors, c.spec = decoded.Selectors.Value, decoded.Spec
 	if err := report.Err(); err != nil {
-		c.wrong = fault.New(fault.CodeOf(err), "connector %s: %w", id, err)
+		c.wrong = fault.Wrap(err, "connector %s", id)
 	}
 	return c
 }
@@ -157,7 +157,7 @@ func (c Connector) Probe() (Probe, error) {
 	}
 	p, err := c.spec.Probe(c.reach)
 	if err != nil {
-		return Probe{}, fault.New(fault.CodeOf(err), "connector %s: %w", c.ID, err)
+		return Probe{}, fault.Wrap(err, "connector %s", c.ID)
 	}
 	return p, nil
 }

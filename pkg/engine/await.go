@@ -318,7 +318,7 @@ func (r *Reader) others(snap *snapshot, n *plan.Node, stepType string) (specs []
 	if n.Kind == plan.KindStep && n.Type == stepType {
 		spec, err := r.spec(r.scope(snap.ctx, snap, n, snap.state), n)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "step %s: %w", n.Identifier, err)
+			return nil, fault.Wrap(err, "step %s", n.Identifier)
 		}
 		specs = append(specs, spec)
 	}

@@ -185,7 +185,7 @@ func (r *Reader) childOutputs(ctx context.Context, n *plan.Node, child string) (
 			return nil, snap.err
 		}
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "output %s: %w", word(item, "name"), err)
+			return nil, fault.Wrap(err, "output %s", word(item, "name"))
 		}
 		values[word(item, "name")] = v
 	}

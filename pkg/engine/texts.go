@@ -83,7 +83,7 @@ func (r *Reader) ResolveOutside(
 			v, err = scope.InterpolateBlank(text, names)
 		}
 		if err != nil {
-			return Texts{}, fault.New(fault.CodeOf(err), "%s: %w", name, err)
+			return Texts{}, fault.Wrap(err, "%s", name)
 		}
 		out[name] = v.Text()
 	}
@@ -106,7 +106,7 @@ func (r *Reader) texts(
 	for name, text := range texts {
 		v, err := one(scope, text)
 		if err != nil {
-			return Texts{}, fault.New(fault.CodeOf(err), "%s: %w", name, err)
+			return Texts{}, fault.Wrap(err, "%s", name)
 		}
 		out[name] = v
 	}

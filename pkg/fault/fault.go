@@ -119,6 +119,17 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
 }
 
+// Wrap says where an error happened: the sentence, ": " and its own. It keeps the
+// code and the failure types.
+func Wrap(err error, format string, args ...any) *Error {
+	e := New(CodeOf(err), "%s: %w", fmt.Sprintf(format, args...), err)
+	var inner *Error
+	if errors.As(err, &inner) {
+		e.Failures = inner.Failures
+	}
+	return e
+}
+
 // Error is the sentence, without the code.
 func (e *Error) Error() string { return e.Message }
 

@@ -301,7 +301,7 @@ func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployme
 		}
 		d, err := b.Plan(b.ctx, stage.Get("spec"), b.specs)
 		if err != nil {
-			return fault.New(fault.CodeOf(err), "stage %s: %w", stage.Text("identifier"), err)
+			return fault.Wrap(err, "stage %s", stage.Text("identifier"))
 		}
 		into[stage.Text("identifier")] = d
 	}

@@ -77,7 +77,7 @@ func (b *builder) fail(n *yamldoc.Node, format string, args ...any) {
 // refuse fails for a bound that is passed.
 func (b *builder) refuse(n *yamldoc.Node, err error) {
 	if b.err == nil && err != nil {
-		b.err = fault.New(fault.CodeOf(err), "line %d: %w", n.Line, err)
+		b.err = fault.Wrap(err, "line %d", n.Line)
 	}
 }
 

@@ -30,7 +30,7 @@ func (in files) configFile(id string, encoded bool) (expr.Value, error) {
 		}
 		v, err := in.configText(id, file.At("spec", "store"), encoded)
 		if err != nil {
-			return expr.Null(), fault.New(fault.CodeOf(err), "config file %q: %w", id, err)
+			return expr.Null(), fault.Wrap(err, "config file %q", id)
 		}
 		return v, nil
 	}

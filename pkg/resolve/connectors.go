@@ -261,7 +261,7 @@ func (acc access) fetched(r ref.Ref, by, kind, value string) (*task.LateSecret, 
 		f, err = c.Fetch(connector.Secret{Scope: r.Scope, Value: value}, kind)
 	}
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "secret %q of the manager %q: %w", r.ID, manager.ID, err)
+		return nil, fault.Wrap(err, "secret %q of the manager %q", r.ID, manager.ID)
 	}
 	f.Task.Name = r.Text(acc.scope.Execution.Scope)
 	return &task.LateSecret{Fetched: &f.Task, Selectors: slices.Concat(f.Selectors, c.Selectors)}, nil

@@ -135,7 +135,7 @@ func (acc access) secret(text string, from ref.Scope) (expr.Value, error) {
 func (acc access) secretNamed(text string, from ref.Scope, byText bool) (expr.Value, error) {
 	r, kept, err := acc.secretRef(text, from)
 	if err != nil {
-		return expr.Null(), fault.New(fault.CodeOf(err), "secret %q: %w", text, err)
+		return expr.Null(), fault.Wrap(err, "secret %q", text)
 	}
 	name := secret.Name(r)
 	placeholder, known := acc.scope.secrets.kept[name]

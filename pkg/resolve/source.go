@@ -146,7 +146,7 @@ func (arts artifacts) decoded(source *yamldoc.Node) (artifact.Type, artifact.Sou
 }
 
 func (*Scope) ofSource(source *yamldoc.Node, err error) error {
-	return fault.New(fault.CodeOf(err), "artifact source %s: %w", text(source.Get("identifier")), err)
+	return fault.Wrap(err, "artifact source %s", text(source.Get("identifier")))
 }
 
 // artifactOf resolves a source: what a delegate asks.

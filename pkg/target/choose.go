@@ -83,7 +83,7 @@ func (s *Stage) choice() (plan.Choice, error) {
 		{"the infrastructure's identifier", &c.Infrastructure.Ref},
 	} {
 		if *p.ref, err = s.name(*p.ref); err != nil {
-			return c, fault.New(fault.CodeOf(err), "%s: %w", p.what, err)
+			return c, fault.Wrap(err, "%s", p.what)
 		}
 	}
 	return c, nil

@@ -43,7 +43,7 @@ func (r *Reader) custom(ctx context.Context, written *yamldoc.Node, d *plan.Depl
 	for i, by := range all {
 		one, version, err := r.deploymentTemplate(ctx, by.link, by.scope)
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "the deployment template of %s: %w", by.what, err)
+			return nil, fault.Wrap(err, "the deployment template of %s", by.what)
 		}
 		if i == 0 {
 			first, spec = one, version.Doc.Get("spec")

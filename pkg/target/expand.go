@@ -30,7 +30,7 @@ func (s *Stage) Expand(ctx context.Context) (plan.Iterations, error) {
 	}
 	for i := range w.services {
 		if w.services[i].Ref, err = s.name(w.services[i].Ref); err != nil {
-			return plan.Iterations{}, fault.New(fault.CodeOf(err), "serviceRef: %w", err)
+			return plan.Iterations{}, fault.Wrap(err, "serviceRef")
 		}
 	}
 	places, err := x.places(w)
@@ -133,7 +133,7 @@ func (x *expansion) bound(out *plan.Iterations) error {
 	}
 	v, err := x.interpolate(most)
 	if err != nil {
-		return fault.New(fault.CodeOf(err), "maxConcurrency: %w", err)
+		return fault.Wrap(err, "maxConcurrency")
 	}
 	if out.MaxConcurrency, err = strconv.Atoi(strings.TrimSpace(v.Text())); err != nil || out.MaxConcurrency < 0 {
 		return fault.New(fault.Invalid, "maxConcurrency is %q; want a whole number from 0 on", v.Text())
@@ -148,7 +148,7 @@ func (x *expansion) flag(what string, n *yamldoc.Node) (bool, error) {
 	}
 	v, err := x.interpolate(n.Value)
 	if err != nil {
-		return false, fault.New(fault.CodeOf(err), "%s: %w", what, err)
+		return false, fault.Wrap(err, "%s", what)
 	}
 	is, err := strconv.ParseBool(strings.ToLower(v.Text()))
 	if err != nil {

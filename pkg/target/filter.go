@@ -25,7 +25,7 @@ func (x *expansion) passes(filters []*yamldoc.Node, doc *yamldoc.Node, service f
 		}
 		tags, err := x.tags(f.At("spec", "tags"), service)
 		if err != nil {
-			return false, fault.New(fault.CodeOf(err), "filter %s: %w", text(f, "identifier"), err)
+			return false, fault.Wrap(err, "filter %s", text(f, "identifier"))
 		}
 		if !matches(doc.Get("tags"), tags, strings.EqualFold(text(f.Get("spec"), "matchType"), "all")) {
 			return false, nil

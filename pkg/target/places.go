@@ -54,7 +54,7 @@ func (x *expansion) environments(w wanted) ([]environment, *plan.Group, error) {
 	var err error
 	for i := range w.environments {
 		if w.environments[i].Ref, err = x.name(w.environments[i].Ref); err != nil {
-			return nil, nil, fault.New(fault.CodeOf(err), "environmentRef: %w", err)
+			return nil, nil, fault.Wrap(err, "environmentRef")
 		}
 	}
 	switch {
@@ -115,7 +115,7 @@ func (x *expansion) narrowed(all []environment, filters []*yamldoc.Node, group *
 func (x *expansion) group(written string) (*plan.Group, []string, error) {
 	id, err := x.name(written)
 	if err != nil {
-		return nil, nil, fault.New(fault.CodeOf(err), "envGroupRef: %w", err)
+		return nil, nil, fault.Wrap(err, "envGroupRef")
 	}
 	doc, err := x.doc(ref.EnvironmentGroup, id, "")
 	if err != nil {
@@ -136,7 +136,7 @@ func (x *expansion) infrastructures(w wanted, e environment) ([]spot, error) {
 		for _, p := range e.infrastructures {
 			var err error
 			if p.Ref, err = x.name(p.Ref); err != nil {
-				return nil, fault.New(fault.CodeOf(err), "the infrastructure's identifier: %w", err)
+				return nil, fault.Wrap(err, "the infrastructure's identifier")
 			}
 			doc, err := x.doc(ref.Infrastructure, p.Ref, e.Ref)
 			if err != nil {

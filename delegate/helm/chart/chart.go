@@ -90,7 +90,7 @@ func incomplete(c *v2.Chart) bool {
 // and a template may show what it finds there.
 func load(root, folder string) (*v2.Chart, error) {
 	if err := manifest.LinksStay(root, folder); err != nil {
-		return nil, fault.New(fault.CodeOf(err), "the chart can't be read: %w", err)
+		return nil, fault.Wrap(err, "the chart can't be read")
 	}
 	return Load(folder)
 }
@@ -108,7 +108,7 @@ func neighboursStay(root, folder string, dependencies []*v2.Dependency) error {
 			return fault.New(fault.Invalid, "dependency %s is at %s, which isn't in the chart's repository", d.Name, d.Repository)
 		}
 		if err := manifest.LinksStay(root, full); err != nil {
-			return fault.New(fault.CodeOf(err), "dependency %s: %w", d.Name, err)
+			return fault.Wrap(err, "dependency %s", d.Name)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func chartFolder(m *lane.Manifest, files manifest.Files) (string, error) {
 	}
 	folder, err := manifest.Inside(files.Root, path)
 	if err != nil {
-		return "", fault.New(fault.CodeOf(err), "subChartPath %q: %w", m.Chart.SubChartPath, err)
+		return "", fault.Wrap(err, "subChartPath %q", m.Chart.SubChartPath)
 	}
 	return folder, nil
 }

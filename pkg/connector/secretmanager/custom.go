@@ -72,7 +72,7 @@ func (c *Custom) Fetch(r connector.Reach, s connector.Secret) (connector.Fetch, 
 		script = resolved.Text()
 	}
 	if err != nil {
-		return connector.Fetch{}, fault.New(fault.CodeOf(err), "the script of template %s: %w", found.Name, err)
+		return connector.Fetch{}, fault.Wrap(err, "the script of template %s", found.Name)
 	}
 	shell := task.Shell{
 		Shell: t.Shell.Value, Script: script, Env: map[string]string{},
@@ -161,7 +161,7 @@ func (c *Custom) environment(r connector.Reach, s connector.Secret, t *Template,
 			return nil, fault.New(fault.Invalid, "%w %q", errNoInput, name)
 		}
 		if out[name], err = r.Resolve(value, scope, nil); err != nil {
-			return nil, fault.New(fault.CodeOf(err), "the input %q: %w", name, err)
+			return nil, fault.Wrap(err, "the input %q", name)
 		}
 	}
 	for name := range own {

@@ -37,7 +37,7 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 	if s.UserData != nil {
 		files, err := r.Store(s.UserData, "")
 		if err != nil {
-			return swimlane.Target{}, fault.New(fault.CodeOf(err), "%s: %w", userData, err)
+			return swimlane.Target{}, fault.Wrap(err, "%s", userData)
 		}
 		t.UserData = &aws.Manifest{ID: userData, Type: userData, Store: files}
 	}

@@ -130,7 +130,7 @@ func Manifests(r swimlane.Reach, kind string) ([]Manifest, error) {
 		}
 		files, err := r.Store(store, "")
 		if err != nil {
-			return nil, fault.New(fault.CodeOf(err), "manifest %s: %w", m.ID, err)
+			return nil, fault.Wrap(err, "manifest %s", m.ID)
 		}
 		out = append(out, Manifest{ID: m.ID, Type: kind, Store: files})
 	}

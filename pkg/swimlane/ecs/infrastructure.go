@@ -35,7 +35,7 @@ func (c *cluster) Target(r swimlane.Reach) (swimlane.Target, error) {
 		return swimlane.Target{}, fmt.Errorf("the service is a %T; want a %T", r.Service(), s)
 	}
 	if t.TaskDefinitionARN, err = r.Text(s.TaskDefinitionARN); err != nil {
-		return swimlane.Target{}, fault.New(fault.CodeOf(err), "ecsTaskDefinitionArn: %w", err)
+		return swimlane.Target{}, fault.Wrap(err, "ecsTaskDefinitionArn")
 	}
 	if err := t.documents(r); err != nil {
 		return swimlane.Target{}, err

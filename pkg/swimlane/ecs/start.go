@@ -32,7 +32,7 @@ func fieldless(op Op) step.Type {
 func own(in step.In, key string, from *filesource.Store) (aws.Manifest, error) {
 	files, err := in.Store(from)
 	if err != nil {
-		return aws.Manifest{}, fault.New(fault.CodeOf(err), "%s: %w", key, err)
+		return aws.Manifest{}, fault.Wrap(err, "%s", key)
 	}
 	return aws.Manifest{ID: key, Type: key, Store: files}, nil
 }

@@ -66,7 +66,7 @@ func reached(r swimlane.Reach, what string, from *filesource.Store) (*aws.Manife
 	}
 	files, err := r.Store(from, "")
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "%s: %w", what, err)
+		return nil, fault.Wrap(err, "%s", what)
 	}
 	return &aws.Manifest{ID: what, Type: what, Store: files}, nil
 }

@@ -215,7 +215,7 @@ func (p *flagParser) read(c CommandFlag, rules map[string]flagRule) error {
 			return fault.New(fault.Invalid, "the flag %s needs a value", name)
 		}
 		if err := rule.set(p, value); err != nil {
-			return fault.New(fault.CodeOf(err), "the flag %s: %w", name, err)
+			return fault.Wrap(err, "the flag %s", name)
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func (m *ownManifest) spec(d *document.Decoder, v yamldoc.Value) {
 func (m *ownManifest) replace(in step.In, p *Spec) error {
 	files, err := in.Store(m.store)
 	if err != nil {
-		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
+		return fault.Wrap(err, "%s", m)
 	}
 	p.ApplySource = &Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}
 	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
@@ -90,7 +90,7 @@ func (m *ownManifest) replace(in step.In, p *Spec) error {
 func (m *ownManifest) above(in step.In, p *Spec) error {
 	files, err := in.Store(m.store)
 	if err != nil {
-		return fault.New(fault.CodeOf(err), "%s: %w", m, err)
+		return fault.Wrap(err, "%s", m)
 	}
 	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
 	layer := ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}

@@ -50,7 +50,7 @@ func decodePatch(d *document.Decoder, v yamldoc.Value) step.Spec {
 func (s *patch) Start(in step.In) (step.Action, error) {
 	source, err := in.Store(s.Source)
 	if err != nil {
-		return step.Action{}, fault.New(fault.CodeOf(err), "the source of the patch: %w", err)
+		return step.Action{}, fault.Wrap(err, "the source of the patch")
 	}
 	p := Spec{
 		Op: OpPatch, Workload: step.Text(s.Workload), SkipSteadyState: s.SkipSteadyState.Value, CommandFlags: s.Flags,

@@ -94,7 +94,7 @@ func (s source) selectors(r swimlane.Reach) ([]string, error) {
 func (s source) layer(r swimlane.Reach) (ValuesFile, error) {
 	files, err := r.Store(s.Store, "")
 	if err != nil {
-		return ValuesFile{}, fault.New(fault.CodeOf(err), "manifest %s: %w", s.ID, err)
+		return ValuesFile{}, fault.Wrap(err, "manifest %s", s.ID)
 	}
 	return ValuesFile{ID: s.ID, Store: files, Optional: s.OptionalValuesYAML.Value}, nil
 }
@@ -216,7 +216,7 @@ func (s *source) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*Manife
 	}
 	files, err := r.Store(s.Store, connector)
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "manifest %s: %w", s.ID, err)
+		return nil, fault.Wrap(err, "manifest %s", s.ID)
 	}
 	out := &Manifest{
 		ID: s.ID, Type: s.Kind.Type, Store: files, ValuesPaths: s.ValuesPaths.Value, SkipVersioning: s.SkipVersioning.Value,

@@ -49,7 +49,7 @@ func OnlyFolder(r swimlane.Reach, typ string) (m *Manifest, file string, err err
 	}
 	store, err := r.Store(of.Store, "")
 	if err != nil {
-		return nil, "", fault.New(fault.CodeOf(err), "manifest %s: %w", last.ID, err)
+		return nil, "", fault.Wrap(err, "manifest %s", last.ID)
 	}
 	return &Manifest{ID: last.ID, Store: store}, of.File.Value, nil
 }

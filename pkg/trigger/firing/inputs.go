@@ -86,7 +86,7 @@ func resolved(n *yamldoc.Node, scope expr.Scope) (*yamldoc.Node, error) {
 	}
 	v, err := expr.InterpolateKnown(n.Value, scope)
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "%s: %w", n.Value, err)
+		return nil, fault.Wrap(err, "%s", n.Value)
 	}
 	if text := v.Text(); !strings.Contains(text, "<+") {
 		out.Value, out.Tag = text, yamldoc.Str
