@@ -94,6 +94,9 @@ type AWS struct {
 	InstancePoll time.Duration
 	// Untagged leaves out the tags that say what resources are of.
 	Untagged bool
+	// Bucket is where templates of stacks are put, for the time of a task, that are too
+	// large to come with a request; empty: nowhere.
+	Bucket string
 }
 
 // at is a pace of waits for what AWS does.
@@ -139,7 +142,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		task.KindHTTP:       {Do: http.New(nil)},
 		task.KindBamboo:     {Do: bamboo.New(nil)},
 		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
-		stacks.Kind:         {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack())})},
+		stacks.Kind:         {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), Bucket: cfg.AWS.Bucket})},
 		laneecs.Kind:        ecs.Kind(ecs.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Steady()), InstancePoll: cfg.AWS.InstancePoll}),
 		elastigroup.Kind:    groups.Kind(groups.Config{Git: documents, Accesses: accesses, Via: cfg.Via, InstancePoll: cfg.AWS.InstancePoll}),
 		task.KindJenkins:    {Do: jenkins.New(nil)},

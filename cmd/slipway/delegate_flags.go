@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate"
@@ -40,16 +41,21 @@ func (l *fetchFlags) read() (memory int64, keys gitfetch.HostKeys, err error) {
 	return memory, keys, err
 }
 
+var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
 // awsFlags say how a delegate treats accounts of AWS.
 type awsFlags struct {
 	poll, instances time.Duration
 	tags            bool
+	bucket          string
 }
 
 func (l *awsFlags) add(f interface {
 	DurationVar(p *time.Duration, name string, value time.Duration, usage string)
 	BoolVar(p *bool, name string, value bool, usage string)
+	StringVar(p *string, name, value, usage string)
 }) {
+	f.StringVar(&l.bucket, "cloudformation-bucket", "", "bucket of S3 for templates of stacks that are too large to come with a request; each is deleted when its step ends")
 	f.DurationVar(&l.poll, "aws-poll", 0, "shortest time between two looks at what AWS does, for accounts that are near the limits of their requests")
 	f.DurationVar(&l.instances, "aws-instance-poll", 10*time.Minute, "time between two looks at what was deployed to AWS")
 	f.BoolVar(&l.tags, "aws-tags", true, "tag what steps make on AWS with its service, environment, infrastructure and execution")
@@ -62,5 +68,8 @@ func (l *awsFlags) read() (delegate.AWS, error) {
 	if l.instances < time.Minute || l.instances > 24*time.Hour {
 		return delegate.AWS{}, fault.New(fault.Invalid, "--aws-instance-poll is %s; want 1m to 24h", l.instances)
 	}
-	return delegate.AWS{Poll: l.poll, InstancePoll: l.instances, Untagged: !l.tags}, nil
+	if l.bucket != "" && !bucketName.MatchString(l.bucket) {
+		return delegate.AWS{}, fault.New(fault.Invalid, "--cloudformation-bucket is %q; want the name of a bucket alone: 3 to 63 small letters, digits, '.' and '-'", l.bucket)
+	}
+	return delegate.AWS{Poll: l.poll, InstancePoll: l.instances, Untagged: !l.tags, Bucket: l.bucket}, nil
 }

@@ -35,6 +35,9 @@ type Config struct {
 	Accesses *aws.Accesses
 	// Pace is how often a stack that changes is looked at; nil: awswait.Stack.
 	Pace awswait.Pace
+	// Bucket is where templates are put for the time of a task that are too large to
+	// come with a request; empty: nowhere, and they are refused.
+	Bucket string
 }
 
 // New makes the executor of tasks on stacks.
@@ -53,6 +56,7 @@ func New(cfg Config) executor.Executor {
 		}
 		s := &session{cfg: cfg, task: a, work: w, spec: p, Section: executor.Section{Env: env}, access: access, stacks: awsstack.In(access, cfg.Pace)}
 		r, err := s.run(ctx)
+		s.clear()
 		return s.Ended(ctx, r, err)
 	}
 }
@@ -66,6 +70,7 @@ type session struct {
 	spec   steps.Spec
 	access *aws.Access
 	stacks awsstack.Stacks
+	unput  func() error // removes what the task has put into the bucket; nil: nothing
 }
 
 func (s *session) run(ctx context.Context) (task.Result, error) {

@@ -44,6 +44,9 @@ func (s *session) rollback(ctx context.Context) (task.Result, error) {
 	if err := updates(now, s.spec.Stack); err != nil {
 		return task.Result{}, err
 	}
+	if err := s.place(ctx, want); err != nil {
+		return task.Result{}, err
+	}
 	done, err := s.apply(ctx, *want, now, "stack")
 	if err != nil {
 		return task.Result{}, err

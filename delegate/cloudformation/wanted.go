@@ -11,26 +11,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/slipway-cd/slipway/delegate/awsdoc"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 const (
-	// maxTemplate is how large a template may be that comes with a request, in bytes.
-	maxTemplate = 51_200
-	maxTags     = 50
+	// maxKept is how large a template may be that is kept of a stack, in bytes.
+	maxKept = 512 << 10
+	maxTags = 50
 )
 
 // made is what a stack is made of. It is kept of what is there, so that it can be
 // made so again.
 type made struct {
-	Stack        string      `json:"stack"`
-	Region       string      `json:"region"`
-	Template     string      `json:"template,omitempty"`
-	URL          string      `json:"url,omitempty"` // instead of the template
+	Stack    string `json:"stack"`
+	Region   string `json:"region"`
+	Template string `json:"template,omitempty"`
+	// URL is where the template is that isn't here, or that is too large to come with
+	// a request.
+	URL          string      `json:"url,omitempty"`
 	Parameters   []parameter `json:"parameters,omitempty"`
 	Tags         []tag       `json:"tags"` // nil: the stack keeps those that it has
 	Capabilities []string    `json:"capabilities,omitempty"`
 	RoleARN      string      `json:"roleArn,omitempty"`
+	put          string      // the URL of the template for the time of the task
 }
 
 // parameter is a parameter of a template.
@@ -62,8 +66,9 @@ func (s *session) wanted(ctx context.Context) (made, error) {
 		if len(files) != 1 {
 			return m, wrong("the template is one file; found %d", len(files))
 		}
-		if m.Template = files[0].Text; len(m.Template) > maxTemplate {
-			return m, wrong("the template has %d bytes; CloudFormation takes one of at most 51,200 with a request. Put it into a bucket of S3 and name it there: templateFile of the type S3URL", len(m.Template))
+		m.Template = files[0].Text
+		if err := s.place(ctx, &m); err != nil {
+			return m, err
 		}
 		if s.Env.Hidden(m.Template) {
 			s.Say("Warning: the template holds a secret. Who may read the stack's template sees it; a parameter with NoEcho hides it")
@@ -93,9 +98,38 @@ func (s *session) wanted(ctx context.Context) (made, error) {
 	return m, err
 }
 
+// place puts a template where CloudFormation can read it that is too large to come
+// with a request, until the task ends.
+func (s *session) place(ctx context.Context, m *made) error {
+	if len(m.Template) <= awsstack.MaxBody || s.cfg.Bucket == "" && m.URL != "" {
+		return nil
+	}
+	bucket := awsstack.Bucket{Accesses: s.cfg.Accesses, Name: s.cfg.Bucket}
+	url, remove, err := bucket.Put(ctx, s.spec.AWS, s.task, m.Template)
+	if err != nil {
+		return err
+	}
+	m.put, s.unput = url, remove
+	s.Say("The template has %d bytes, and is in the bucket %s until the step ends", len(m.Template), s.cfg.Bucket)
+	return nil
+}
+
+// clear removes what the task has put into the bucket. What the task came to stays.
+func (s *session) clear() {
+	if s.unput == nil {
+		return
+	}
+	if err := s.unput(); err != nil {
+		s.Say("Warning: the template is still in the bucket %s: %s", s.cfg.Bucket, err)
+	}
+}
+
 // template gives a call its template.
 func (m made) template() (body, url *string) {
-	if m.URL != "" {
+	switch {
+	case m.put != "":
+		return nil, &m.put
+	case m.URL != "":
 		return nil, &m.URL
 	}
 	return &m.Template, nil
@@ -239,16 +273,20 @@ func (m made) role() *string {
 // hiddenValue is what CloudFormation shows of a parameter with NoEcho.
 const hiddenValue = "****"
 
-// snapshot is what a stack is made of, without secrets. Of a template that is
-// too large for a request only its URL is kept, if it is known.
+// snapshot is what a stack is made of, without secrets. Of a template that is too
+// large for a request its URL is kept, too, if it is known, and of one that is
+// larger still its URL alone.
 func (s *session) snapshot(ctx context.Context, now *types.Stack, url string) (made, error) {
 	m := made{Stack: sdk.ToString(now.StackName), Region: s.access.Region, RoleARN: sdk.ToString(now.RoleARN), Tags: []tag{}}
 	out, err := s.stacks.GetTemplate(ctx, &cloudformation.GetTemplateInput{StackName: now.StackId, TemplateStage: types.TemplateStageOriginal})
 	if err != nil {
 		return m, s.stacks.Failed(ctx, "GetTemplate", err)
 	}
-	if m.Template = sdk.ToString(out.TemplateBody); len(m.Template) > maxTemplate {
-		m.Template, m.URL = "", url
+	if m.Template = sdk.ToString(out.TemplateBody); len(m.Template) > awsstack.MaxBody {
+		m.URL = url
+	}
+	if len(m.Template) > maxKept {
+		m.Template = ""
 	}
 	for _, p := range now.Parameters {
 		value := sdk.ToString(p.ParameterValue)
@@ -271,7 +309,7 @@ func (s *session) snapshot(ctx context.Context, now *types.Stack, url string) (m
 // it can.
 func (m made) again(now *types.Stack) error {
 	if m.Template == "" && m.URL == "" {
-		return wrong("the template that stack %s had has more than 51,200 bytes, and where it is kept isn't known: it can't be put back", m.Stack)
+		return wrong("the template that stack %s had is too large to be kept, and where it came from isn't known: it can't be put back", m.Stack)
 	}
 	for _, p := range m.Parameters {
 		has := func(o types.Parameter) bool { return sdk.ToString(o.ParameterKey) == p.Name }
