@@ -36,6 +36,13 @@ func (s *Accesses) Tags(w task.Work) map[string]string {
 	return tags
 }
 
+// Another says whether a tag of a resource that a stage has made, or changed, says
+// that another execution has deployed it since.
+func (s *Accesses) Another(w task.Work, tag string) bool {
+	own := s.Tags(w)[ExecutionTag]
+	return own != "" && tag != "" && tag != own
+}
+
 // Own says whether a tag is one of Tags.
 func Own(tag string) bool { return strings.HasPrefix(tag, "slipway:") }
 

@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	scaling "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
-	scalingtypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
-	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
@@ -44,8 +41,48 @@ func (f *front) swapped(s *ecslane.Spec) {
 }
 
 // shifted are the fields of a step whose new service is behind b, at one rule.
-func (f *front) shifted(s *ecslane.Spec) {
-	s.BlueGreen = &ecslane.BlueGreen{LoadBalancer: "shop", ProdListener: f.Listeners[0], ProdRule: f.Rules[0], Shift: true, StageTargetGroup: f.B}
+func (f *front) shifted(s *ecslane.Spec) { f.shiftedTo(f.B)(s) }
+
+// shiftedTo are those of one whose new service is behind another target group.
+func (f *front) shiftedTo(group string) func(*ecslane.Spec) {
+	return func(s *ecslane.Spec) {
+		s.BlueGreen = &ecslane.BlueGreen{LoadBalancer: "shop", ProdListener: f.Listeners[0], ProdRule: f.Rules[0], Shift: true, StageTargetGroup: group}
+	}
+}
+
+// shift is how much of the traffic goes to the new service.
+func shift(percent int) func(*ecslane.Spec) {
+	return func(s *ecslane.Spec) { s.Shift = &awslane.Shift{Percentage: &percent} }
+}
+
+// shifting makes a service behind a target group and gives it all of the traffic.
+func (f *front) shifting(t *testing.T, image, group string) *stage {
+	t.Helper()
+	s := f.next(t, image)
+	s.succeeds(t, ecslane.OpBlueGreenCreate, f.shiftedTo(group), withScaling)
+	s.succeeds(t, ecslane.OpTrafficShift, shift(100))
+	return s
+}
+
+// shared is a load balancer whose rule has both target groups, with two services of
+// which the second one, behind a, has all of the traffic.
+func shared(t *testing.T) *front {
+	t.Helper()
+	f := newFront(t, newStage(t))
+	f.Set(f.Rules[0], f.Both(100, 0))
+	f.shifting(t, "web:1", f.B)
+	f.shifting(t, "web:2", f.A)
+	return f
+}
+
+// behind is a load balancer before two services of which the second one has the
+// traffic.
+func behind(t *testing.T) *front {
+	t.Helper()
+	f := newFront(t, newStage(t))
+	f.bluegreen(t, "web:1")
+	f.bluegreen(t, "web:2")
+	return f
 }
 
 // next is the next execution, with another image.
@@ -69,13 +106,11 @@ func swapping(s *ecslane.Spec) { s.Swap = &ecslane.Swap{} }
 // colour is what the tag of a service says.
 func (s *stage) colour(t *testing.T, name string) string {
 	t.Helper()
-	out, err := s.client().DescribeServices(t.Context(), &awsecs.DescribeServicesInput{
-		Cluster: sdk.String("test"), Services: []string{name}, Include: []types.ServiceField{types.ServiceFieldTags},
-	})
-	if err != nil || len(out.Services) == 0 {
-		t.Fatalf("describe %s: %v", name, err)
+	live := s.live(t, name)
+	if live == nil {
+		t.Fatalf("there is no service %s", name)
 	}
-	for _, tag := range out.Services[0].Tags {
+	for _, tag := range live.Tags {
 		if *tag.Key == "BG_VERSION" {
 			return *tag.Value
 		}
@@ -143,6 +178,68 @@ func TestBlueGreen(t *testing.T) {
 	s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, func(s *ecslane.Spec) { s.BlueGreen.UpdateGreen = true })
 	if s.tasks(t, "web__3") != 2 || s.tasks(t, "web__4") != -1 || s.Count("ecs:DeleteService") != 1 {
 		t.Errorf("after an update: web__3 %d, web__4 %d tasks, %d services deleted", s.tasks(t, "web__3"), s.tasks(t, "web__4"), s.Count("ecs:DeleteService"))
+	}
+}
+
+// The first service of all that is taken back, once it has the traffic, stays without
+// tasks, and nobody has the traffic, as before.
+func TestTheFirstColourIsTakenBack(t *testing.T) {
+	t.Parallel()
+	for name, deploy := range map[string]func(*testing.T, *front) *stage{
+		"a swap": func(t *testing.T, f *front) *stage {
+			t.Helper()
+			s := f.next(t, "web:1")
+			s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, withScaling)
+			s.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+			return s
+		},
+		"shifts": func(t *testing.T, f *front) *stage {
+			t.Helper()
+			return f.shifting(t, "web:1", f.B)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFront(t, newStage(t))
+			f.Set(f.Rules[0], f.Both(100, 0))
+			if name == "a swap" {
+				f.Set(f.Rules[0], testaws.To(f.A, 1))
+			}
+			before := f.state(t, "web__1")
+			s := deploy(t, f)
+			s.succeeds(t, ecslane.OpBlueGreenRollback)
+			if diff := cmp.Diff(before, f.state(t, "web__1")); diff != "" {
+				t.Errorf("taken back (-want +got):\n%s", diff)
+			}
+			if live := s.live(t, "web__1"); live.DesiredCount != 0 || live.RunningCount != 0 || s.colour(t, "web__1") != "GREEN" || s.scales(t, "web__1").targets != "[]" {
+				t.Errorf("the service is %s", s.shows(t, "web__1"))
+			}
+		})
+	}
+}
+
+// Shifts from a service that serves to the next one, and back.
+func TestTrafficShiftOfAnUpdate(t *testing.T) {
+	t.Parallel()
+	f := shared(t)
+	s := f.next(t, "web:3")
+	before := f.state(t, "web__3")
+	s.succeeds(t, ecslane.OpBlueGreenCreate, f.shifted, withScaling)
+	for _, step := range []struct {
+		percent         int
+		want, old, next string
+	}{{0, "a 100, b 0", "BLUE", "GREEN"}, {30, "a 70, b 30", "BLUE", "GREEN"}, {100, "a 0, b 100", "GREEN", "BLUE"}} {
+		s.succeeds(t, ecslane.OpTrafficShift, shift(step.percent))
+		if got := f.Traffic(f.Rules[0]); got != step.want || s.colour(t, "web__2") != step.old || s.colour(t, "web__3") != step.next {
+			t.Errorf("at %d traffic goes to %s, the services are %s and %s; want %+v", step.percent, got, s.colour(t, "web__2"), s.colour(t, "web__3"), step)
+		}
+	}
+	s.succeeds(t, ecslane.OpBlueGreenRollback)
+	if diff := cmp.Diff(without("web__1", before), f.state(t, "web__3")); diff != "" { // it made room
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+	if live := s.live(t, "web__3"); live.DesiredCount != 0 || live.RunningCount != 0 {
+		t.Errorf("the new service is %s", s.shows(t, "web__3"))
 	}
 }
 
@@ -252,9 +349,6 @@ func TestTrafficShift(t *testing.T) {
 	dev := f.Rule(f.Listeners[0], testaws.To(f.A, 1))
 	s := f.next(t, "web:1")
 	s.succeeds(t, ecslane.OpBlueGreenCreate, f.shifted)
-	shift := func(p int) func(*ecslane.Spec) {
-		return func(s *ecslane.Spec) { s.Shift = &awslane.Shift{Percentage: &p} }
-	}
 	alone := func(rule string, weights ...int) func(*ecslane.Spec) {
 		return func(s *ecslane.Spec) {
 			s.Shift = &awslane.Shift{LoadBalancer: f.Balancer, Listener: f.Listeners[0], Rule: rule}
@@ -310,89 +404,10 @@ func (f *front) state(t *testing.T, aside string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, name := range []string{"web__1", "web__2", "web__3"} {
-		one := f.stage.live(t, name)
-		if name == aside {
-			continue
+		if name != aside {
+			fmt.Fprint(&b, f.stage.shows(t, name))
 		}
-		if one == nil {
-			fmt.Fprintln(&b, name, "isn't there")
-			continue
-		}
-		d, err := f.stage.client().DescribeTaskDefinition(t.Context(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: one.TaskDefinition})
-		if err != nil {
-			t.Fatal(err)
-		}
-		targets, err := f.stage.scaler().DescribeScalableTargets(t.Context(), &scaling.DescribeScalableTargetsInput{
-			ServiceNamespace: scalingtypes.ServiceNamespaceEcs, ResourceIds: []string{resource(name)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(&b, name, *d.TaskDefinition.ContainerDefinitions[0].Image, one.DesiredCount, "desired", f.stage.colour(t, name), len(targets.ScalableTargets), "scalable targets")
 	}
 	fmt.Fprintln(&b, "traffic to", f.Traffic(f.Rules[0]), "and", f.Traffic(f.Rules[1]))
 	return b.String()
-}
-
-// Killed at every call that changes something, before it or after it, a step that
-// is tried again comes to the same end, and the rollback gives the traffic back.
-func TestBlueGreenKilledAtEveryCall(t *testing.T) {
-	t.Parallel()
-	made := func(t *testing.T, f *front) {
-		t.Helper()
-		f.stage.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, withScaling)
-	}
-	for name, tt := range map[string]struct {
-		first  func(*testing.T, *front) // besides two whole deployments
-		op     ecslane.Op
-		change func(*front) func(*ecslane.Spec)
-	}{
-		"a new service": {func(*testing.T, *front) {}, ecslane.OpBlueGreenCreate, func(f *front) func(*ecslane.Spec) {
-			return func(s *ecslane.Spec) { f.swapped(s); withScaling(s) }
-		}},
-		"a swap": {made, ecslane.OpBlueGreenSwap, func(*front) func(*ecslane.Spec) { return swapping }},
-		"a rollback": {func(t *testing.T, f *front) {
-			t.Helper()
-			made(t, f)
-			f.stage.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
-		}, ecslane.OpBlueGreenRollback, func(*front) func(*ecslane.Spec) { return func(*ecslane.Spec) {} }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			fresh := func(t *testing.T) (*front, string) {
-				t.Helper()
-				f := newFront(t, newStage(t))
-				f.bluegreen(t, "web:1")
-				f.bluegreen(t, "web:2")
-				f.next(t, "web:3")
-				before := f.state(t, "web__3")
-				tt.first(t, f)
-				return f, before
-			}
-			whole, _ := fresh(t)
-			k := &testaws.Killer{}
-			whole.stage.killed(t, k, tt.op, tt.change(whole))
-			after := whole.state(t, "")
-			if len(k.Calls) == 0 {
-				t.Fatal("the step changes nothing")
-			}
-			for n, call := range k.Calls {
-				t.Run(fmt.Sprintf("%d %s", n+1, call), func(t *testing.T) {
-					t.Parallel()
-					f, before := fresh(t)
-					f.stage.killed(t, &testaws.Killer{At: n + 1, Before: n%2 == 0}, tt.op, tt.change(f))
-					f.stage.attempt++
-					f.stage.succeeds(t, tt.op, tt.change(f))
-					if diff := cmp.Diff(after, f.state(t, "")); diff != "" {
-						t.Errorf("tried again (-want +got):\n%s", diff)
-					}
-					f.stage.succeeds(t, ecslane.OpBlueGreenRollback)
-					before = strings.Replace(before, "web__1 web:1 0 desired GREEN 0 scalable targets\n", "web__1 isn't there\n", 1) // it made room
-					if diff := cmp.Diff(before, f.state(t, "web__3")); diff != "" {
-						t.Errorf("taken back (-want +got):\n%s", diff)
-					}
-				})
-			}
-		})
-	}
 }

@@ -21,6 +21,9 @@ func (g bluegreen) rollGreenBack(ctx context.Context) error {
 		g.s.Say("Nothing to roll back: EcsBlueGreenCreateService changed nothing")
 		return nil
 	}
+	if over, err := g.overtaken(ctx, c); err != nil || over {
+		return err
+	}
 	g.tell(c)
 	if err := g.refill(ctx, c); err != nil {
 		return err
@@ -46,16 +49,67 @@ func (g bluegreen) rollGreenBack(ctx context.Context) error {
 			return err
 		}
 	}
-	if old, ok := c.was(c.Old); ok && old.Scaling != nil {
-		if err := g.s.converge(ctx, *old.Scaling, c.Old); err != nil {
-			return err
-		}
+	if err := g.oldBack(ctx, c); err != nil {
+		return err
 	}
 	return g.drain(ctx, c)
 }
 
-// refill gives the service that had the traffic as many tasks as it had, and
-// waits for them.
+// overtaken says whether a later deployment has put a service of its own in the
+// place of the stage's: that keeps the traffic. Nothing is rolled back either while
+// the stage's still has it, for it would go to what nobody has given it yet.
+func (g bluegreen) overtaken(ctx context.Context, c *colours) (bool, error) {
+	all, err := g.s.numberedServices(ctx, c.Service)
+	if err != nil {
+		return false, err
+	}
+	now := *c
+	if now.Prod, err = g.b.Read(ctx, c.Prod); err != nil {
+		return false, err
+	}
+	later, group, serves := "", "", false
+	for _, one := range all {
+		name := nameOf(&one.Service)
+		_, known := c.was(name)
+		switch {
+		case name == c.New:
+			serves = now.traffic(one.Service) != ""
+		case known || one.DesiredCount == 0:
+		case behind(one.Service, c.ProdGroup):
+			later, group = name, c.ProdGroup
+		case behind(one.Service, c.StageGroup):
+			later, group = name, c.StageGroup
+		}
+	}
+	switch {
+	case later == "":
+		return false, nil
+	case serves:
+		return false, fault.New(fault.Conflict, "service %s still has the traffic, and a later deployment has put service %s behind the target group %s; nothing is rolled back",
+			c.New, later, group).Causing(fault.Unknown)
+	}
+	g.s.Say("Nothing to roll back: a later deployment has put service %s in the place of %s", later, c.New)
+	return true, nil
+}
+
+// oldBack gives the service that had the traffic its tags again, and what scaled it.
+func (g bluegreen) oldBack(ctx context.Context, c *colours) error {
+	old, ok := c.was(c.Old)
+	if !ok {
+		return nil
+	}
+	live, err := g.s.live(ctx, c.Old)
+	if err != nil || live == nil {
+		return err
+	}
+	if err := (rollback{g.s}).markBack(ctx, live, old); err != nil || old.Scaling == nil {
+		return err
+	}
+	return g.s.converge(ctx, *old.Scaling, c.Old)
+}
+
+// refill gives the service that had the traffic as many tasks as it had, of the task
+// definition that it had, and waits for them.
 func (g bluegreen) refill(ctx context.Context, c *colours) error {
 	old, ok := c.was(c.Old)
 	if !ok {
@@ -68,15 +122,26 @@ func (g bluegreen) refill(ctx context.Context, c *colours) error {
 	if live == nil {
 		return fault.New(fault.NotFound, "service %s, which had the traffic, isn't there any more; the traffic stays where it is", c.Old)
 	}
-	count := sdk.ToInt32(old.Update.DesiredCount)
-	if live.DesiredCount >= count {
+	in := &ecs.UpdateServiceInput{}
+	if count := sdk.ToInt32(old.Update.DesiredCount); live.DesiredCount < count {
+		in.DesiredCount = &count
+	}
+	if sdk.ToString(live.TaskDefinition) != old.definition() { // a later deployment has updated it
+		in, _ = difference(old.Update, live)
+		arn, err := g.s.registerAgain(ctx, old.definition())
+		if err != nil {
+			return err
+		}
+		in.TaskDefinition = &arn
+	}
+	if in.DesiredCount == nil && in.TaskDefinition == nil {
 		return nil
 	}
-	one, err := g.s.update(ctx, live, &ecs.UpdateServiceInput{DesiredCount: &count})
+	one, err := g.s.update(ctx, live, in)
 	if err != nil {
 		return err
 	}
-	return g.s.settle(ctx, rollout{service: c.Old, deployment: newestID(one)}, known(live))
+	return g.s.settle(ctx, rollout{service: c.Old, deployment: newestID(one), previous: newestID(live)}, known(live))
 }
 
 // colourBack gives a service the colour that it had.

@@ -145,3 +145,12 @@ func tagged(tags []types.Tag, more map[string]string) []types.Tag {
 func has(tags []types.Tag, key, value string) bool {
 	return slices.ContainsFunc(tags, func(t types.Tag) bool { return sdk.ToString(t.Key) == key && sdk.ToString(t.Value) == value })
 }
+
+// tagOf is the value of a tag; empty: there is none.
+func tagOf(tags []types.Tag, key string) string {
+	i := slices.IndexFunc(tags, func(t types.Tag) bool { return sdk.ToString(t.Key) == key })
+	if i < 0 {
+		return ""
+	}
+	return sdk.ToString(tags[i].Value)
+}

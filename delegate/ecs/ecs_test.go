@@ -155,7 +155,7 @@ func resource(service string) string     { return "service/test/" + service }
 // live is a service of the cluster; nil for none.
 func (s *stage) live(t *testing.T, name string) *types.Service {
 	t.Helper()
-	out, err := s.client().DescribeServices(t.Context(), &awsecs.DescribeServicesInput{Cluster: sdk.String("test"), Services: []string{name}})
+	out, err := s.client().DescribeServices(t.Context(), &awsecs.DescribeServicesInput{Cluster: sdk.String("test"), Services: []string{name}, Include: []types.ServiceField{types.ServiceFieldTags}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,113 +54,45 @@ func (s *stage) state(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	for _, name := range []string{"web", "webCanary"} {
-		one := s.live(t, name)
-		if one == nil {
-			fmt.Fprintln(&b, name, "isn't there")
-			continue
+		fmt.Fprint(&b, s.shows(t, name))
+		if one := s.live(t, name); one != nil {
+			fmt.Fprintln(&b, "    ", one.RunningCount, "running", len(one.Deployments), "deployments")
 		}
-		d, err := s.client().DescribeTaskDefinition(t.Context(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: one.TaskDefinition})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(&b, name, *d.TaskDefinition.ContainerDefinitions[0].Image, one.DesiredCount, "desired", one.RunningCount, "running", len(one.Deployments), "deployments")
+	}
+	for _, name := range []string{"web__1", "web__2", "web__3"} {
+		fmt.Fprint(&b, s.shows(t, name))
 	}
 	all, err := s.client().ListTaskDefinitions(t.Context(), &awsecs.ListTaskDefinitionsInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scales := s.scales(t)
-	fmt.Fprintln(&b, len(all.TaskDefinitionArns), "task definitions\n", scales.targets, "\n", scales.policies)
+	fmt.Fprintln(&b, len(all.TaskDefinitionArns), "task definitions")
 	return b.String()
 }
 
-// Killed before and after every call that changes something, a step that is tried
-// again comes to the same end, and a rollback to what was there before.
-func TestKilledAtEveryCall(t *testing.T) {
-	t.Parallel()
-	none := func(*testing.T, *stage) *stage { return nil }
-	deployed := func(t *testing.T, s *stage) *stage {
-		t.Helper()
-		s.succeeds(t, ecslane.OpRolling, withScaling)
-		return s.next(t, "web:2")
+// shows is a service with its tags and what scales it, for people.
+func (s *stage) shows(t *testing.T, name string) string {
+	t.Helper()
+	one := s.live(t, name)
+	if one == nil {
+		return name + " isn't there\n"
 	}
-	for name, tt := range map[string]struct {
-		first  func(*testing.T, *stage) *stage // what was there before
-		op     ecslane.Op
-		change func(*ecslane.Spec)
-		undo   ecslane.Op // takes back what the step has done
-	}{
-		"the first deployment": {none, ecslane.OpRolling, withScaling, ""}, // which leaves the service, without tasks
-		"an update":            {deployed, ecslane.OpRolling, withScaling, ecslane.OpRollingRollback},
-		"an update by force":   {deployed, ecslane.OpRolling, func(s *ecslane.Spec) { s.Force = true }, ecslane.OpRollingRollback},
-		"an update whose traffic ECS moves": {func(t *testing.T, s *stage) *stage {
-			t.Helper()
-			s.service = strings.Replace(s.service, "deploymentConfiguration: {", "deploymentConfiguration: {strategy: BLUE_GREEN, bakeTimeInMinutes: 0, ", 1)
-			s.succeeds(t, ecslane.OpRolling)
-			return s.next(t, "web:2")
-		}, ecslane.OpRolling, func(*ecslane.Spec) {}, ecslane.OpRollingRollback},
-		"a canary": {deployed, ecslane.OpCanary, func(*ecslane.Spec) {}, ecslane.OpCanaryDelete},
-		"a rollback": {func(t *testing.T, s *stage) *stage {
-			t.Helper()
-			s = deployed(t, s)
-			s.succeeds(t, ecslane.OpRolling)
-			return s
-		}, ecslane.OpRollingRollback, func(*ecslane.Spec) {}, ""},
-		"a rollback of the first": {func(t *testing.T, s *stage) *stage {
-			t.Helper()
-			s.succeeds(t, ecslane.OpRolling, withScaling)
-			return s
-		}, ecslane.OpRollingRollback, func(*ecslane.Spec) {}, ""},
-		"the deletion of a canary": {func(t *testing.T, s *stage) *stage {
-			t.Helper()
-			s.succeeds(t, ecslane.OpCanary)
-			return s
-		}, ecslane.OpCanaryDelete, func(*ecslane.Spec) {}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			fresh := func(t *testing.T) *stage {
-				t.Helper()
-				s := newStage(t)
-				if next := tt.first(t, s); next != nil {
-					return next
-				}
-				return s
-			}
-			whole := fresh(t)
-			before := whole.state(t)
-			k := &testaws.Killer{}
-			whole.killed(t, k, tt.op, tt.change)
-			after := whole.state(t)
-			if len(k.Calls) == 0 {
-				t.Fatal("the step changes nothing")
-			}
-			for n, call := range k.Calls {
-				for _, early := range []bool{true, false} {
-					when := map[bool]string{true: "before", false: "after"}[early]
-					t.Run(fmt.Sprintf("%s %d %s", when, n+1, call), func(t *testing.T) {
-						t.Parallel()
-						s := fresh(t)
-						s.killed(t, &testaws.Killer{At: n + 1, Before: early}, tt.op, tt.change)
-						s.attempt++
-						if tt.undo == "" || early == (n%2 == 0) { // one of both ends for each, which are many
-							s.succeeds(t, tt.op, tt.change)
-							if diff := cmp.Diff(after, s.state(t)); diff != "" {
-								t.Errorf("tried again (-want +got):\n%s", diff)
-							}
-						}
-						if tt.undo == "" {
-							return
-						}
-						s.succeeds(t, tt.undo)
-						if diff := cmp.Diff(definitionsAside(before), definitionsAside(s.state(t))); diff != "" {
-							t.Errorf("taken back (-want +got):\n%s", diff)
-						}
-					})
-				}
-			}
-		})
+	d, err := s.client().DescribeTaskDefinition(t.Context(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: one.TaskDefinition})
+	if err != nil {
+		t.Fatal(err)
 	}
+	var tags []string
+	for _, tag := range one.Tags {
+		tags = append(tags, *tag.Key+"="+*tag.Value)
+	}
+	slices.Sort(tags)
+	scales := s.scales(t, name)
+	return fmt.Sprintln(name, *d.TaskDefinition.ContainerDefinitions[0].Image, one.DesiredCount, "desired", strings.Join(tags, " "), scales.targets, scales.policies)
+}
+
+// without is a state in which a service isn't there.
+func without(name, state string) string {
+	return regexp.MustCompile("(?m)^"+name+" .*$").ReplaceAllLiteralString(state, name+" isn't there")
 }
 
 // definitionsAside is a state without its task definitions, of which none is ever
@@ -267,14 +201,14 @@ func TestRollbackWhileECSRollsBack(t *testing.T) {
 	t.Parallel()
 	first := newStage(t)
 	first.succeeds(t, ecslane.OpRolling, withScaling)
-	before, scales := first.state(t), first.scales(t)
+	before, scales := first.state(t), first.scales(t, "web")
 	s := first.next(t, "web:crash-2")
+	s.Hold()
 	k := &testaws.Killer{At: 3} // after UpdateService
 	s.killed(t, k, ecslane.OpRolling, withScaling)
 	if k.Calls[2] != "UpdateService" {
 		t.Fatalf("the calls are %v", k.Calls)
 	}
-	s.Hold()
 	back := func() bool {
 		d := s.live(t, "web").Deployments[0]
 		return *d.TaskDefinition == *first.live(t, "web").TaskDefinition && d.RolloutState == types.DeploymentRolloutStateInProgress && s.running(t) == "web:1"
@@ -295,7 +229,7 @@ func TestRollbackWhileECSRollsBack(t *testing.T) {
 			t.Error("the rollback updates the service")
 		}
 	}
-	if diff := cmp.Diff(definitionsAside(before), definitionsAside(s.state(t))); diff != "" || s.scales(t) != scales {
+	if diff := cmp.Diff(definitionsAside(before), definitionsAside(s.state(t))); diff != "" || s.scales(t, "web") != scales {
 		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 }
@@ -310,7 +244,7 @@ func TestDeletedTwice(t *testing.T) {
 		s.Fail(operation, testaws.Fault{Cut: testaws.CutAfter, Times: 1})
 	}
 	s.succeeds(t, ecslane.OpRolling)
-	if got := s.scales(t); got.policies != "" {
+	if got := s.scales(t, "web"); got.policies != "" {
 		t.Errorf("the service is scaled by %+v", got)
 	}
 }

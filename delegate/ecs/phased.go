@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -255,6 +256,35 @@ func (s move) resize(ctx context.Context, name string, n int32) error {
 	return s.settle(ctx, rollout{service: name, deployment: newestID(one)}, known(live))
 }
 
+// overtaken says whether the service of a later deployment has the tasks of the
+// stage's: what was before that doesn't come back beside it. While the stage's still
+// has some, nothing can be rolled back.
+func (s move) overtaken(ctx context.Context, p phases) (bool, error) {
+	name := p.New[:strings.LastIndex(p.New, "__")]
+	all, err := s.numberedServices(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	own, _ := numberOf(name, p.New)
+	later, left := "", int32(0)
+	for _, one := range all {
+		switch {
+		case one.number == own:
+			left = one.DesiredCount
+		case one.number > own && one.DesiredCount > 0:
+			later = nameOf(&one.Service)
+		}
+	}
+	switch {
+	case later == "":
+		return false, nil
+	case left > 0:
+		return false, fault.New(fault.Conflict, "service %s of a later deployment has tasks, and %s still has %d; nothing is rolled back", later, p.New, left).Causing(fault.Unknown)
+	}
+	s.Say("Nothing to roll back: service %s of a later deployment serves in the place of %s", later, p.New)
+	return true, nil
+}
+
 // rollBackPhases gives the old service its tasks again, and deletes the new one.
 func (s move) rollBackPhases(ctx context.Context) error {
 	s.In(rollbackUnit)
@@ -265,6 +295,9 @@ func (s move) rollBackPhases(ctx context.Context) error {
 	if !ok {
 		s.Say("Nothing to roll back: EcsServiceSetup changed nothing")
 		return nil
+	}
+	if over, err := s.overtaken(ctx, p); err != nil || over {
+		return err
 	}
 	if p.Old.Service != "" {
 		if err := rollback(s).restore(ctx, p.Old); err != nil {

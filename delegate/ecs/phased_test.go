@@ -34,28 +34,44 @@ func upgrade(n ecslane.Amount, old *ecslane.Amount) func(*ecslane.Spec) {
 	}
 }
 
+// all are all of the tasks.
+func all() ecslane.Amount { return ecslane.Amount{Value: 100, Percent: true} }
+
+// phases moves all tasks to a service of the stage.
+func (s *stage) phases(t *testing.T) {
+	t.Helper()
+	s.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
+	s.succeeds(t, ecslane.OpUpgrade, upgrade(all(), nil))
+}
+
+// phasing is the next stage after one that has moved all tasks to its service.
+func phasing(t *testing.T, s *stage) *stage {
+	t.Helper()
+	s.phases(t)
+	return s.next(t, "web:2")
+}
+
 // The first service that is taken back isn't there, as before.
 func TestPhasesOfTheFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
-	s.succeeds(t, ecslane.OpUpgrade, upgrade(ecslane.Amount{Value: 100, Percent: true}, nil))
+	s.phases(t)
 	s.succeeds(t, ecslane.OpBasicRollback)
-	if got := s.counts(t, "web__1"); got != "web__1=-1 " || s.scales(t).targets != "[]" {
-		t.Errorf("taken back: %s, scaled by %+v", got, s.scales(t))
+	if got := s.counts(t, "web__1"); got != "web__1=-1 " || s.scales(t, "web__1").targets != "[]" {
+		t.Errorf("taken back: %s, scaled by %+v", got, s.scales(t, "web__1"))
 	}
 }
 
 // Tasks move in phases from one service to the next, and back.
 func TestPhases(t *testing.T) {
 	t.Parallel()
-	half, whole := ecslane.Amount{Value: 50, Percent: true}, ecslane.Amount{Value: 100, Percent: true}
+	half := ecslane.Amount{Value: 50, Percent: true}
 	first := newStage(t)
 	r := first.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
 	if got := first.counts(t, "web__1"); got != "web__1=0 " || output(t, r, "newServiceName") != "web__1" || output(t, r, "targetCount") != 2.0 {
 		t.Errorf("set up: %s, outputs %s", got, r.Outputs)
 	}
-	first.succeeds(t, ecslane.OpUpgrade, upgrade(whole, nil))
+	first.succeeds(t, ecslane.OpUpgrade, upgrade(all(), nil))
 	if got := first.counts(t, "web__1"); got != "web__1=2 " {
 		t.Errorf("the first is %s", got)
 	}
@@ -66,7 +82,7 @@ func TestPhases(t *testing.T) {
 	if got := s.counts(t, "web__1", "web__2"); got != "web__1=1 web__2=1 " || len(r.Changes[0].Instances) != 2 {
 		t.Errorf("at half: %s, %d instances", got, len(r.Changes[0].Instances))
 	}
-	s.succeeds(t, ecslane.OpUpgrade, upgrade(whole, nil))
+	s.succeeds(t, ecslane.OpUpgrade, upgrade(all(), nil))
 	if got := s.counts(t, "web__1", "web__2"); got != "web__1=0 web__2=2 " {
 		t.Errorf("at the end: %s", got)
 	}

@@ -35,8 +35,8 @@ func (s rollback) restoreAll(ctx context.Context) error {
 	return nil
 }
 
-// restore makes one service what it was. One that the stage has made stays,
-// without tasks.
+// restore makes one service what it was, whoever has deployed it since. One that the
+// stage has made stays: without tasks, unless somebody else deploys it by now.
 func (s rollback) restore(ctx context.Context, was before) error {
 	find := s.live
 	if was.First {
@@ -51,6 +51,11 @@ func (s rollback) restore(ctx context.Context, was before) error {
 			return fault.New(fault.NotFound, "service %s isn't there any more; it can't be rolled back", was.Service)
 		}
 		s.Say("Nothing to roll back: there is no service %s, as before", was.Service)
+		return nil
+	}
+	if by := tagOf(live.Tags, aws.ExecutionTag); was.First && s.Accesses.Another(s.work, by) {
+		s.Say("There was no service %s, but the execution %s has deployed it since: it stays", was.Service, by)
+		s.outputs.of(live, false)
 		return nil
 	}
 	s.touch(was.Service)

@@ -148,7 +148,7 @@ func TestScaling(t *testing.T) {
 	t.Parallel()
 	first := newStage(t)
 	first.succeeds(t, ecslane.OpRolling, withScaling)
-	wanted := first.scales(t)
+	wanted := first.scales(t, "web")
 	if wanted.targets == "null" || wanted.policies != "cpu" {
 		t.Fatalf("the service is scaled by %+v", wanted)
 	}
@@ -158,27 +158,27 @@ func TestScaling(t *testing.T) {
 	if diff := cmp.Diff([]string{"RegisterTaskDefinition", "RegisterScalableTarget", "UpdateService", "TagResource", "RegisterScalableTarget"}, second.changes(since)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(wanted, second.scales(t), cmp.AllowUnexported(scales{})); diff != "" {
+	if diff := cmp.Diff(wanted, second.scales(t, "web"), cmp.AllowUnexported(scales{})); diff != "" {
 		t.Errorf("what scales the service (-want +got):\n%s", diff)
 	}
 	failed := second.next(t, "web:crash-3")
 	failed.refused(t, "ECS rolled back", ecslane.OpRolling, withScaling)
-	if got := failed.scales(t); got == wanted {
+	if got := failed.scales(t, "web"); got == wanted {
 		t.Error("after the failure scaling doesn't rest")
 	}
 	failed.succeeds(t, ecslane.OpRollingRollback)
-	if diff := cmp.Diff(wanted, failed.scales(t), cmp.AllowUnexported(scales{})); diff != "" {
+	if diff := cmp.Diff(wanted, failed.scales(t, "web"), cmp.AllowUnexported(scales{})); diff != "" {
 		t.Errorf("after the rollback the service is scaled by (-want +got):\n%s", diff)
 	}
 	// Left alone, it stays; without documents, it goes.
 	left := second.next(t, "web:4")
 	left.succeeds(t, ecslane.OpRolling, func(s *ecslane.Spec) { s.SkipScaling = true })
-	if diff := cmp.Diff(wanted, left.scales(t), cmp.AllowUnexported(scales{})); diff != "" {
+	if diff := cmp.Diff(wanted, left.scales(t, "web"), cmp.AllowUnexported(scales{})); diff != "" {
 		t.Errorf("left alone, the service is scaled by (-want +got):\n%s", diff)
 	}
 	without := second.next(t, "web:5")
 	without.succeeds(t, ecslane.OpRolling)
-	if got := without.scales(t); got.targets != "[]" && got.targets != "null" {
+	if got := without.scales(t, "web"); got.targets != "[]" && got.targets != "null" {
 		t.Errorf("without documents the service is scaled by %+v", got)
 	}
 }

@@ -17,9 +17,9 @@ import (
 // scales is what scales the service.
 type scales struct{ targets, policies string }
 
-func (s *stage) scales(t *testing.T) scales {
+func (s *stage) scales(t *testing.T, service string) scales {
 	t.Helper()
-	name := resource("web")
+	name := resource(service)
 	targets, err := s.scaler().DescribeScalableTargets(t.Context(), &scaling.DescribeScalableTargetsInput{ServiceNamespace: "ecs", ResourceIds: []string{name}})
 	if err != nil {
 		t.Fatal(err)

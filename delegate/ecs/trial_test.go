@@ -2,117 +2,193 @@ package ecs_test
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
-	smithymiddleware "github.com/aws/smithy-go/middleware"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/internal/testaws"
-	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// trial is a step of a stage whose rollback is another.
+// trial is a step of a stage whose rollback is another; empty: it has none.
 func (s *stage) trial(t *testing.T, op, undo ecslane.Op, state func() string, change ...func(*ecslane.Spec)) testaws.Trial {
 	t.Helper()
 	change = append(change, func(s *ecslane.Spec) {
 		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
 	})
-	return testaws.Trial{
-		Do: func(ctx context.Context, add func(*smithymiddleware.Stack) error) (task.Result, error) {
-			return s.with(add).Do(ctx, s.assignment(t, op, change...), s.env.Env)
+	trial := testaws.Trial{
+		Do: func(ctx context.Context, way testaws.Way) (task.Result, error) {
+			return s.with(way.Add).Do(ctx, s.assignment(t, op, change...), s.env.Env)
 		},
-		Undo:  func() { s.succeeds(t, undo) },
-		State: state,
-		Before: func() string {
-			return definitionsAside(strings.ReplaceAll(state(), "web__1 web:1 0 desired GREEN 0 scalable targets\n", "web__1 isn't there\n")) // which makes room
-		},
+		Again:  func() { s.attempt++ },
+		State:  state,
+		Before: func() string { return definitionsAside(state()) },
 	}
+	if undo != "" {
+		trial.Undo = func() { s.succeeds(t, undo) }
+	}
+	return trial
 }
 
-// Each strategy, whatever comes between.
-func TestEachStrategy(t *testing.T) {
-	t.Parallel()
-	deployed := func(t *testing.T) *stage {
-		t.Helper()
-		s := newStage(t)
-		s.succeeds(t, ecslane.OpRolling, withScaling)
-		return s.next(t, "web:2")
-	}
-	behind := func(t *testing.T) *front { // two whole deployments, and a third begins
-		t.Helper()
-		f := newFront(t, newStage(t))
-		f.bluegreen(t, "web:1")
-		f.bluegreen(t, "web:2")
-		f.next(t, "web:3")
-		return f
-	}
-	phases := func(t *testing.T) *stage {
-		t.Helper()
-		s := newStage(t)
-		s.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
-		s.succeeds(t, ecslane.OpUpgrade, upgrade(ecslane.Amount{Value: 100, Percent: true}, nil))
-		return s.next(t, "web:2")
-	}
-	counted := func(t *testing.T, s *stage) func() string {
-		t.Helper()
-		return func() string { return s.counts(t, "web__1", "web__2") + fmt.Sprint(s.scales(t)) }
-	}
-	for name, fresh := range map[string]func(t *testing.T) testaws.Trial{
+// strategies are the steps of each strategy, as they are tried.
+func strategies() map[string]func(t *testing.T) testaws.Trial {
+	return map[string]func(t *testing.T) testaws.Trial{
 		"rolling": func(t *testing.T) testaws.Trial {
 			t.Helper()
-			s := deployed(t)
-			return s.trial(t, ecslane.OpRolling, ecslane.OpRollingRollback, func() string { return s.state(t) }, withScaling)
+			return deployed(t).tried(t, ecslane.OpRolling, ecslane.OpRollingRollback, withScaling)
 		},
 		"canary": func(t *testing.T) testaws.Trial {
 			t.Helper()
-			s := deployed(t)
-			return s.trial(t, ecslane.OpCanary, ecslane.OpCanaryDelete, func() string { return s.state(t) })
+			return deployed(t).tried(t, ecslane.OpCanary, ecslane.OpCanaryDelete)
 		},
 		"blue green, the service": func(t *testing.T) testaws.Trial {
 			t.Helper()
-			f := behind(t)
-			return f.stage.trial(t, ecslane.OpBlueGreenCreate, ecslane.OpBlueGreenRollback, func() string { return f.state(t, "web__3") }, f.swapped, withScaling)
+			f := third(t)
+			return f.tried(t, ecslane.OpBlueGreenCreate, ecslane.OpBlueGreenRollback, f.swapped, withScaling)
 		},
 		"blue green, the swap": func(t *testing.T) testaws.Trial {
 			t.Helper()
-			f := behind(t)
-			before := f.state(t, "web__3")
+			f := third(t)
+			before := without("web__1", f.state(t, "web__3"))
 			f.stage.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, withScaling)
-			trial := f.stage.trial(t, ecslane.OpBlueGreenSwap, ecslane.OpBlueGreenRollback, func() string { return f.state(t, "web__3") }, swapping)
-			if got := trial.Before(); got != strings.ReplaceAll(before, "web__1 web:1 0 desired GREEN 0 scalable targets\n", "web__1 isn't there\n") {
-				t.Errorf("the new service has changed what was there to\n%s", got)
+			trial := f.tried(t, ecslane.OpBlueGreenSwap, ecslane.OpBlueGreenRollback, swapping)
+			if diff := cmp.Diff(before, trial.Before()); diff != "" {
+				t.Errorf("the new service has changed what was there (-want +got):\n%s", diff)
 			}
 			return trial
 		},
 		"traffic shift": func(t *testing.T) testaws.Trial {
 			t.Helper()
-			f := newFront(t, newStage(t))
-			f.Set(f.Rules[0], f.Both(100, 0))
-			f.next(t, "web:1").succeeds(t, ecslane.OpBlueGreenCreate, f.shifted)
-			all := 100
-			return f.stage.trial(t, ecslane.OpTrafficShift, ecslane.OpBlueGreenRollback, func() string { return "traffic to " + f.Traffic(f.Rules[0]) },
-				func(s *ecslane.Spec) { s.Shift = &awslane.Shift{Percentage: &all} })
+			f := shared(t)
+			f.next(t, "web:3").succeeds(t, ecslane.OpBlueGreenCreate, f.shifted, withScaling)
+			return f.tried(t, ecslane.OpTrafficShift, ecslane.OpBlueGreenRollback, shift(100))
 		},
 		"phases, the service": func(t *testing.T) testaws.Trial {
 			t.Helper()
-			s := phases(t)
-			return s.trial(t, ecslane.OpSetup, ecslane.OpBasicRollback, counted(t, s), setup(ecslane.ResizeNewFirst))
+			return phasing(t, newStage(t)).tried(t, ecslane.OpSetup, ecslane.OpBasicRollback, setup(ecslane.ResizeNewFirst))
 		},
 		"phases, the tasks": func(t *testing.T) testaws.Trial {
 			t.Helper()
-			s := phases(t)
+			s := phasing(t, newStage(t))
+			before := definitionsAside(s.state(t))
 			s.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
-			trial := s.trial(t, ecslane.OpUpgrade, ecslane.OpBasicRollback, counted(t, s), upgrade(ecslane.Amount{Value: 100, Percent: true}, nil))
-			trial.Before = func() string { return strings.ReplaceAll(counted(t, s)(), "web__2=0", "web__2=-1") }
+			trial := s.tried(t, ecslane.OpUpgrade, ecslane.OpBasicRollback, upgrade(all(), nil))
+			trial.Before = func() string { return definitionsAside(without("web__2", s.state(t))) }
+			if diff := cmp.Diff(before, trial.Before()); diff != "" {
+				t.Errorf("the new service has changed what was there (-want +got):\n%s", diff)
+			}
 			return trial
 		},
-	} {
+	}
+}
+
+// deployed is a stage after one that has deployed.
+func deployed(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.succeeds(t, ecslane.OpRolling, withScaling)
+	return s.next(t, "web:2")
+}
+
+// third is a stage after two whole deployments of two colours.
+func third(t *testing.T) *front {
+	t.Helper()
+	f := behind(t)
+	f.next(t, "web:3")
+	return f
+}
+
+// tried is a step of a stage without a load balancer.
+func (s *stage) tried(t *testing.T, op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Trial {
+	t.Helper()
+	return s.trial(t, op, undo, func() string { return s.state(t) }, change...)
+}
+
+// tried is a step of the third stage behind one: the first service makes room.
+func (f *front) tried(t *testing.T, op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Trial {
+	t.Helper()
+	trial := f.stage.trial(t, op, undo, func() string { return f.state(t, "") }, change...)
+	trial.Before = func() string { return without("web__1", f.state(t, "web__3")) }
+	return trial
+}
+
+// Each strategy, whatever comes between.
+func TestEachStrategy(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range strategies() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			testaws.Try(t, fresh)
+		})
+	}
+}
+
+// Killed after every call that changes something, a step that is tried again comes to
+// the same end, and a rollback to what was there before.
+func TestKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	all := strategies()
+	maps.Copy(all, map[string]func(t *testing.T) testaws.Trial{
+		"the first deployment": func(t *testing.T) testaws.Trial { // whose rollback leaves the service, without tasks
+			t.Helper()
+			return newStage(t).tried(t, ecslane.OpRolling, "", withScaling)
+		},
+		"an update by force": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			return deployed(t).tried(t, ecslane.OpRolling, ecslane.OpRollingRollback, func(s *ecslane.Spec) { s.Force = true })
+		},
+		"an update whose traffic ECS moves": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := newStage(t)
+			s.service = strings.Replace(s.service, "deploymentConfiguration: {", "deploymentConfiguration: {strategy: BLUE_GREEN, bakeTimeInMinutes: 0, ", 1)
+			s.succeeds(t, ecslane.OpRolling)
+			return s.next(t, "web:2").tried(t, ecslane.OpRolling, ecslane.OpRollingRollback)
+		},
+		"a rollback": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := deployed(t)
+			s.succeeds(t, ecslane.OpRolling)
+			return s.tried(t, ecslane.OpRollingRollback, "")
+		},
+		"a rollback of the first": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := newStage(t)
+			s.succeeds(t, ecslane.OpRolling, withScaling)
+			return s.tried(t, ecslane.OpRollingRollback, "")
+		},
+		"the deletion of a canary": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := newStage(t)
+			s.succeeds(t, ecslane.OpCanary)
+			return s.tried(t, ecslane.OpCanaryDelete, "")
+		},
+		"a rollback of a swap": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			f := third(t)
+			f.stage.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, withScaling)
+			f.stage.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+			return f.tried(t, ecslane.OpBlueGreenRollback, "")
+		},
+		"a rollback of shifts": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			f := shared(t)
+			f.shifting(t, "web:3", f.B)
+			return f.tried(t, ecslane.OpBlueGreenRollback, "")
+		},
+		"a rollback of phases": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := phasing(t, newStage(t))
+			s.phases(t)
+			return s.tried(t, ecslane.OpBasicRollback, "")
+		},
+	})
+	for name, fresh := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testaws.TryKilled(t, fresh)
 		})
 	}
 }

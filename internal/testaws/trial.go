@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -20,23 +21,45 @@ import (
 
 // Trial is a step in an account of its own, as a lane's tests have them.
 type Trial struct {
-	// Do does the step; its calls go through what add adds.
-	Do func(ctx context.Context, add func(*smithymiddleware.Stack) error) (task.Result, error)
-	// Undo does what the stage does when it rolls back, which must go well.
+	// Do does the step; its calls go through way.
+	Do func(ctx context.Context, way Way) (task.Result, error)
+	// Again begins another attempt of the step.
+	Again func()
+	// Undo does what the stage does when it rolls back, which must go well; nil: the
+	// step is such a one itself.
 	Undo func()
 	// State is all that the step may change, for people; Before leaves out what a
 	// rollback can't take away, such as versions.
 	State, Before func() string
+	// Was is what Before gave before the stage; empty: it gives that before the step.
+	Was string
+}
+
+// before is what there was before the stage.
+func (t Trial) before() string {
+	if t.Was != "" {
+		return t.Was
+	}
+	return t.Before()
+}
+
+// Way is where a delegate's calls come by.
+type Way interface {
+	// Add puts it on the way to AWS.
+	Add(stack *smithymiddleware.Stack) error
+	// Via puts it on the way to somebody else, whose operations are named by their
+	// requests as AWS names such.
+	Via(next http.RoundTripper, name func(*http.Request) string) http.RoundTripper
 }
 
 // Try tries a step in what may come between: a call that AWS refuses, an abort,
 // calls that are throttled, and the same delivery once more. It has to end at what
 // is wanted, or to be taken back to what was there before. What killed delegates
-// leave is for tests with a Killer.
+// leave is for TryKilled.
 func Try(t *testing.T, fresh func(t *testing.T) Trial) {
 	t.Helper()
 	whole, count := fresh(t), &between{}
-	succeeds(t, whole, count.add)
+	succeeds(t, whole, count)
 	if len(count.calls) == 0 {
 		t.Fatal("the step changes nothing")
 	}
@@ -50,14 +73,14 @@ func Try(t *testing.T, fresh func(t *testing.T) Trial) {
 	t.Run("delivered twice", func(t *testing.T) {
 		t.Parallel()
 		trial, none := fresh(t), &between{}
-		succeeds(t, trial, none.add)
-		succeeds(t, trial, none.add)
+		succeeds(t, trial, none)
+		succeeds(t, trial, none)
 		ends(t, trial)
 	})
 	t.Run("every third call is throttled", func(t *testing.T) {
 		t.Parallel()
 		trial := fresh(t)
-		succeeds(t, trial, (&Throttler{}).Add)
+		succeeds(t, trial, &Throttler{})
 		ends(t, trial)
 	})
 	for _, n := range spread(len(count.calls)) {
@@ -70,11 +93,11 @@ func Try(t *testing.T, fresh func(t *testing.T) Trial) {
 			t.Run(fmt.Sprintf("%s %d %s", what, n+1, call), func(t *testing.T) {
 				t.Parallel()
 				trial := fresh(t)
-				before := trial.Before()
+				before := trial.before()
 				ctx, stop := context.WithCancelCause(t.Context())
 				defer stop(nil)
 				comes := &between{at: n + 1, aborts: aborts, stop: stop}
-				r, err := trial.Do(ctx, comes.add)
+				r, err := trial.Do(ctx, comes)
 				switch {
 				case aborts && !errors.Is(err, executor.ErrCancelled) && r.Status != task.Succeeded: // it may have been done by then
 					t.Errorf("it is %s: %s, %v; want that it was cancelled", r.Status, r.Message, err)
@@ -90,6 +113,44 @@ func Try(t *testing.T, fresh func(t *testing.T) Trial) {
 	}
 }
 
+// TryKilled kills the delegate after each call by which a step changes something. Tried
+// again, the step comes to the same end, and its rollback to what was there before;
+// after every other call it is rolled back at once.
+func TryKilled(t *testing.T, fresh func(t *testing.T) Trial) {
+	t.Helper()
+	whole, count := fresh(t), &Killer{}
+	if r, err := whole.Do(count.Living(t.Context()), count); err != nil || r.Status != task.Succeeded {
+		t.Fatalf("it is %s: %s, %v", r.Status, r.Message, err)
+	}
+	if len(count.Calls) == 0 {
+		t.Fatal("the step changes nothing")
+	}
+	after := whole.State()
+	for n, call := range count.Calls {
+		t.Run(fmt.Sprintf("killed after %d %s", n+1, call), func(t *testing.T) {
+			t.Parallel()
+			trial, k := fresh(t), &Killer{At: n + 1}
+			before := trial.before()
+			if r, err := trial.Do(k.Living(t.Context()), k); err == nil {
+				t.Errorf("killed it is %s: %s", r.Status, r.Message)
+			}
+			if trial.Again(); trial.Undo == nil || n%2 == 0 {
+				succeeds(t, trial, &between{})
+				if diff := cmp.Diff(after, trial.State()); diff != "" {
+					t.Errorf("tried again (-want +got):\n%s", diff)
+				}
+			}
+			if trial.Undo == nil {
+				return
+			}
+			trial.Undo()
+			if diff := cmp.Diff(before, trial.Before()); diff != "" {
+				t.Errorf("taken back (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // spread are some of n calls: the first, two in the middle, and the last.
 func spread(n int) []int {
 	all := make([]int, n)
@@ -102,9 +163,9 @@ func spread(n int) []int {
 	return []int{0, n/2 - 1, n / 2, n - 1}
 }
 
-func succeeds(t *testing.T, trial Trial, add func(*smithymiddleware.Stack) error) {
+func succeeds(t *testing.T, trial Trial, way Way) {
 	t.Helper()
-	if r, err := trial.Do(t.Context(), add); err != nil || r.Status != task.Succeeded {
+	if r, err := trial.Do(t.Context(), way); err != nil || r.Status != task.Succeeded {
 		t.Fatalf("it is %s: %s, %v", r.Status, r.Message, err)
 	}
 }
@@ -119,19 +180,14 @@ type between struct {
 	calls []string
 }
 
-func (b *between) add(stack *smithymiddleware.Stack) error {
+// Add puts it on the way to AWS.
+func (b *between) Add(stack *smithymiddleware.Stack) error {
 	return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("between", b.handle), smithymiddleware.After)
 }
 
 func (b *between) handle(ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
 	operation := middleware.GetOperationName(ctx)
-	mine := false
-	if Changing(operation) {
-		b.mu.Lock()
-		b.calls = append(b.calls, operation)
-		mine = len(b.calls) == b.at
-		b.mu.Unlock()
-	}
+	mine := b.comes(operation)
 	if mine && !b.aborts {
 		return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, &smithy.OperationError{
 			ServiceID: middleware.GetServiceID(ctx), OperationName: operation, Err: &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not you"},
@@ -142,6 +198,37 @@ func (b *between) handle(ctx context.Context, in smithymiddleware.InitializeInpu
 		b.stop(executor.ErrCancelled)
 	}
 	return out, meta, err
+}
+
+// comes counts a call, and says whether it is the one.
+func (b *between) comes(operation string) bool {
+	if !Changing(operation) {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, operation)
+	return len(b.calls) == b.at
+}
+
+// Via puts it on the way to somebody else.
+func (b *between) Via(next http.RoundTripper, name func(*http.Request) string) http.RoundTripper {
+	return roundTrips(func(r *http.Request) (*http.Response, error) {
+		mine := b.comes(name(r))
+		if mine && !b.aborts {
+			return answered(r, http.StatusForbidden), nil
+		}
+		answer, err := next.RoundTrip(r)
+		if mine {
+			b.stop(executor.ErrCancelled)
+		}
+		return answer, err
+	})
+}
+
+// answered is an answer that nothing was done for.
+func answered(r *http.Request, status int) *http.Response {
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Request: r, Header: http.Header{}, Body: http.NoBody}
 }
 
 // Throttler is an account that has no time for every third call.
@@ -156,12 +243,26 @@ func (b *Throttler) Add(stack *smithymiddleware.Stack) error {
 }
 
 func (b *Throttler) handle(ctx context.Context, in smithymiddleware.DeserializeInput, next smithymiddleware.DeserializeHandler) (smithymiddleware.DeserializeOutput, smithymiddleware.Metadata, error) {
-	b.mu.Lock()
-	b.calls++
-	third := b.calls%3 == 0
-	b.mu.Unlock()
-	if third {
+	if b.third() {
 		return smithymiddleware.DeserializeOutput{}, smithymiddleware.Metadata{}, &smithy.GenericAPIError{Code: "ThrottlingException", Message: "Rate exceeded"}
 	}
 	return next.HandleDeserialize(ctx, in)
+}
+
+// third counts a call, and says whether it is a third one.
+func (b *Throttler) third() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls++
+	return b.calls%3 == 0
+}
+
+// Via puts it on the way to somebody else, who has no time either.
+func (b *Throttler) Via(next http.RoundTripper, _ func(*http.Request) string) http.RoundTripper {
+	return roundTrips(func(r *http.Request) (*http.Response, error) {
+		if b.third() {
+			return answered(r, http.StatusTooManyRequests), nil
+		}
+		return next.RoundTrip(r)
+	})
 }
