@@ -196,16 +196,26 @@ func (p *place) ask(most int) awswait.Ask[time.Time] {
 	}}
 }
 
-// 12 services of a cluster take 2 calls a tick, where a call
+// 12 services of a cluster take 2 calls a tick, and 30 take 3, where a call
 // describes 10.
 func TestWaitsShareTheirCalls(t *testing.T) {
 	t.Parallel()
+	for services, calls := range map[int]int{12: 2, 30: 3} {
+		t.Run(fmt.Sprint(services), func(t *testing.T) {
+			t.Parallel()
+			waitsShareTheirCalls(t, services, calls)
+		})
+	}
+}
+
+func waitsShareTheirCalls(t *testing.T, services, each int) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var p place
 		var b awswait.Batches[time.Time]
 		began := time.Now()
 		var all sync.WaitGroup
-		for n := range 12 {
+		for n := range services {
 			all.Go(func() {
 				w := awswait.Wait{Pace: awswait.Steady(), Log: new(bytes.Buffer)}
 				err := b.At("cluster").Until(t.Context(), w, fmt.Sprint("service", n), p.ask(10), func(at time.Time, found bool) (awswait.State, error) {
@@ -221,7 +231,7 @@ func TestWaitsShareTheirCalls(t *testing.T) {
 		}
 		all.Wait()
 		ticks := int(time.Since(began) / (3 * time.Second * 8 / 10))
-		if most := 12 + 2*ticks; len(p.calls) > most { // each looks by itself when it begins
+		if most := services + each*ticks; len(p.calls) > most { // each looks by itself when it begins
 			t.Errorf("%d calls in %s; want %d at most", len(p.calls), time.Since(began), most)
 		}
 		for _, names := range p.calls {

@@ -1,0 +1,97 @@
+package ecs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awswait"
+	"github.com/slipway-cd/slipway/delegate/ecs"
+	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+)
+
+// What deployments ask of AWS is as the docs say.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	paced := func(s *stage, pace awswait.Pace) {
+		s.kind = ecs.Kind(ecs.Config{Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(s.Endpoint)}}, Pace: pace})
+	}
+	const page = "../../docs/delegate.md"
+	t.Run("rolling", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		bill := s.Bill(page, *update)
+		paced(s, bill.Pace)
+		bill.Costs(t, "ECS, rolling, the first", func() { s.succeeds(t, ecslane.OpRolling, withScaling) })
+		s = s.next(t, "web:2")
+		bill.Costs(t, "ECS, rolling", func() { s.succeeds(t, ecslane.OpRolling, withScaling) })
+		bill.Costs(t, "ECS, rolling, taken back", func() { s.succeeds(t, ecslane.OpRollingRollback) })
+	})
+	t.Run("blue green", func(t *testing.T) {
+		t.Parallel()
+		first := newStage(t)
+		bill := first.Bill(page, *update)
+		paced(first, bill.Pace)
+		f := newFront(t, first)
+		f.bluegreen(t, "web:1")
+		s := f.next(t, "web:2")
+		bill.Costs(t, "ECS, blue and green", func() {
+			s.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped)
+			s.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+		})
+	})
+}
+
+// Thirty services of a cluster that are waited for at once are looked at together.
+func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
+	t.Parallel()
+	const services, ticks = 30, 10
+	s := newStage(t)
+	var mu sync.Mutex
+	looks, enough := 0, false
+	s.kind = ecs.Kind(ecs.Config{
+		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(s.Endpoint)}},
+		Pace: func(time.Duration) time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			if looks++; looks == services*ticks {
+				enough = true
+				s.Go()
+			}
+			return 200 * time.Millisecond
+		},
+	})
+	s.Hold() // so that all wait
+	var all sync.WaitGroup
+	for n := range services {
+		one := s.next(t, "web:1")
+		one.service = strings.Replace(s.service, "serviceName: web\n", fmt.Sprintf("serviceName: web%d\n", n), 1)
+		one.execution = fmt.Sprint("e", n)
+		all.Go(func() { one.succeeds(t, ecslane.OpRolling) })
+	}
+	all.Wait()
+	if !enough {
+		t.Fatal("nothing was waited for")
+	}
+	calls, names := 0, 0
+	for _, c := range s.CallsOf("ecs:DescribeServices") {
+		var in awsecs.DescribeServicesInput
+		if err := json.Unmarshal(c.Parameters, &in); err != nil {
+			t.Fatal(err)
+		}
+		calls, names = calls+1, names+len(in.Services)
+	}
+	t.Logf("%d calls, %d names", calls, names)
+	// Ten names are the most of a call. Those that look before and after the wait, and
+	// that begin to wait, ask for themselves.
+	if alone := 5 * services; calls > alone+2*services*ticks/10 {
+		t.Errorf("%d calls have asked %d times for a service; want %d calls at most", calls, names, alone+2*services*ticks/10)
+	}
+}
